@@ -1,0 +1,156 @@
+/* The one door through which properties, golden data, benchmarks and the command line reach a kernel, ours or
+ * anybody's.
+ *
+ * A candidate is a shared library that exports one C function, `warpcheck_candidate_get`, which returns a table: one
+ * `warpcheck_operator` per (operator, device). Tensors are DLPack DLTensors; scalars are plain doubles by name. Nothing
+ * here throws, allocates for the other side, or keeps a pointer beyond the call.
+ *
+ * Compatibility: `abi_version` is compared for equality. Within one version fields are only appended, and `struct_size`
+ * tells how many bytes of the struct the library knows; a reader ignores what it does not know and treats a missing
+ * field as NULL.
+ */
+#ifndef WARPCHECK_KERNELS_CANDIDATE_H_
+#define WARPCHECK_KERNELS_CANDIDATE_H_
+
+#include <dlpack/dlpack.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WARPCHECK_CANDIDATE_ABI 1u
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the tensors of a call live and who executes it. `emulated` is kernels/simt: device code run on the host. */
+typedef enum warpcheck_device {
+  WARPCHECK_DEVICE_CPU = 0,
+  WARPCHECK_DEVICE_CUDA = 1,
+  WARPCHECK_DEVICE_EMULATED = 2
+} warpcheck_device;
+
+typedef enum warpcheck_status {
+  WARPCHECK_OK = 0,
+  WARPCHECK_INVALID_ARGUMENT = 1, /* the call breaks the operator's contract (std::invalid_argument of the C++ API) */
+  WARPCHECK_DEVICE_ERROR = 2,     /* a launch or a copy failed, or a resource is missing */
+  WARPCHECK_UNSUPPORTED = 3,      /* a legal call that this candidate does not offer (dtype, shape, layout, variant) */
+  WARPCHECK_INTERNAL_ERROR = 4    /* anything else, message says what */
+} warpcheck_status;
+
+/* An element type as a bit, for the `dtypes` masks below. */
+typedef enum warpcheck_dtype_bit {
+  WARPCHECK_F32 = 1u << 0,
+  WARPCHECK_F16 = 1u << 1,
+  WARPCHECK_BF16 = 1u << 2,
+  WARPCHECK_F64 = 1u << 3,
+  WARPCHECK_I64 = 1u << 4,
+  WARPCHECK_I32 = 1u << 5,
+  WARPCHECK_U8 = 1u << 6,
+  WARPCHECK_U16 = 1u << 7,
+  WARPCHECK_U32 = 1u << 8
+} warpcheck_dtype_bit;
+
+/* A named plain argument of an operator (sigmoid: "mu", "sigma"); integers up to 2^53 are exact. */
+typedef struct warpcheck_scalar {
+  const char* name;
+  double value;
+} warpcheck_scalar;
+
+/* One invocation. Tensors come in the order that the operator's contract (kernels/<op>.hpp) lists; an optional output
+ * that is not wanted is NULL. Strides are in elements and always given; the innermost stride of a row operator is 1. An
+ * output whose data pointer and strides equal an input's asks for the in-place form. */
+typedef struct warpcheck_call {
+  const DLTensor* const* inputs;
+  DLTensor* const* outputs;
+  const warpcheck_scalar* scalars;
+  int32_t num_inputs;
+  int32_t num_outputs;
+  int32_t num_scalars;
+  const char* variant;      /* NULL: the candidate's own dispatch; else the name of a variant to force */
+  void* stream;             /* cuda: cudaStream_t; emulated: simt::emulation*; cpu: NULL. Work is ordered on it */
+  const char* used_variant; /* out: the variant that ran, a string that outlives the call, or NULL */
+  char* message;            /* out: one sentence when the status is not WARPCHECK_OK */
+  size_t message_size;
+} warpcheck_call;
+
+/* One implementation technique of an operator and the shapes it accepts (inclusive; -1: no upper limit). For a row
+ * operator `extent` is the row length. Calls outside the range with the variant forced return WARPCHECK_UNSUPPORTED. */
+typedef struct warpcheck_variant {
+  const char* name;
+  int64_t min_extent;
+  int64_t max_extent;
+  int64_t dispatch_min; /* the extents for which the operator's own dispatch picks this variant; empty if min > max */
+  int64_t dispatch_max;
+  uint32_t dtypes;
+} warpcheck_variant;
+
+typedef struct warpcheck_operator {
+  const char* name; /* "softmax" */
+  warpcheck_device device;
+  uint32_t dtypes; /* element types of the first input */
+  const warpcheck_variant* variants;
+  int32_t num_variants;
+  const int64_t*
+      boundaries; /* extents at which the code path changes besides the variants' own (tiles, vector widths) */
+  int32_t num_boundaries;
+  warpcheck_status (*run)(warpcheck_call* call);
+} warpcheck_operator;
+
+/* How to make a stream. Zero-initialise, then set what matters. Only the emulated device reads the fields. */
+typedef struct warpcheck_stream_options {
+  const char* schedule;    /* token of kernels/simt/emulation.hpp, "fair", "pct_warp:42", ...; NULL: "fair" */
+  int32_t resident_blocks; /* co-resident blocks; 0: the device's default */
+  int32_t sm_count;        /* multiprocessors the kernel sees; 0: the device's default */
+  uint32_t shared_fill;    /* pattern that shared memory holds when a block starts */
+} warpcheck_stream_options;
+
+/* Receives one hazard: `kind` is a verdict's name (race, out_of_bounds, uninitialized, ...), `text` the report. */
+typedef void (*warpcheck_finding_fn)(void* user, const char* kind, const char* text);
+
+/* Memory and streams of a device. All functions return 0 for success or non-zero with the reason in last_error(). */
+typedef struct warpcheck_device_api {
+  size_t struct_size;
+  warpcheck_device device;
+  const char* (*describe)(void); /* "NVIDIA H200, driver 13.0, ..." ; NULL: no such device present, see last_error() */
+  const char* (*last_error)(void);
+  /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
+   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type). NULL: out of
+   * memory. */
+  void* (*alloc)(size_t bytes, size_t misalign, size_t element);
+  void (*release)(void* p);
+  /* The offset, relative to p, of the first guard byte that changed (negative or >= bytes), or INT64_MIN if none has.
+   */
+  int64_t (*check_guards)(const void* p);
+  /* Tells the hazard detectors that the range holds nothing yet: reading it before a write is `uninitialized`. */
+  void (*forget)(void* p, size_t bytes);
+  int (*copy_in)(void* device_destination, const void* host_source, size_t bytes);
+  int (*copy_out)(void* host_destination, const void* device_source, size_t bytes);
+  void* (*stream_create)(const warpcheck_stream_options* options);
+  void (*stream_destroy)(void* stream);
+  /* Waits for the stream, passes on every hazard found since the last call, and returns non-zero after a device error.
+   */
+  int (*stream_synchronize)(void* stream, warpcheck_finding_fn report, void* user);
+  /* Captures what the stream gets until `capture_replay`, which then executes it `times` times. NULL: no such thing. */
+  int (*capture_begin)(void* stream);
+  int (*capture_replay)(void* stream, int32_t times);
+} warpcheck_device_api;
+
+typedef struct warpcheck_candidate {
+  uint32_t abi_version; /* WARPCHECK_CANDIDATE_ABI */
+  size_t struct_size;   /* sizeof(warpcheck_candidate) */
+  const char* name;
+  const char* build; /* compiler, flavour ("plain", "race", "asan", "cuda") and version, for reports */
+  const warpcheck_operator* const* operators;
+  int32_t num_operators;
+  const warpcheck_device_api* device_api; /* NULL: the suite's own for `cpu` and `cuda`; required for `emulated` */
+} warpcheck_candidate;
+
+/* The one exported symbol of a candidate library. `abi_version` is the version the caller speaks; a library that does
+ * not speak it returns NULL. */
+typedef const warpcheck_candidate* (*warpcheck_candidate_get_fn)(uint32_t abi_version);
+const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_version);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WARPCHECK_KERNELS_CANDIDATE_H_ */
