@@ -1,0 +1,61 @@
+// A property: a sentence that holds for every correct candidate, with the generator of its cases and the check of one
+// case.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+
+namespace warpcheck::engine {
+
+class trial;
+
+// What a generator may know of the candidate: what it offers and where its code paths change.
+struct target {
+  std::string op;
+  std::string device;
+  std::string candidate = "builtin";
+  dtype type = dtype::f32;
+  struct variant {
+    std::string name;
+    int64_t min_extent, max_extent;      // what it accepts; max -1: no limit
+    int64_t dispatch_min, dispatch_max;  // where the candidate's own dispatch picks it
+  };
+  std::vector<variant> variants;
+  std::vector<int64_t> boundaries;
+  int size = 0;  // 0 quick, 1 ci, 2 full: how large generated shapes may grow
+};
+
+struct property {
+  std::string op;
+  std::string name;      // kebab-case: component-bound
+  std::string sentence;  // what it claims, for `warpcheck list`
+  std::vector<dtype> types;
+  std::vector<knob_info> knobs;  // names beyond the standard ones
+  // Cases for the target. The generator shrinks nothing itself: shrinking works on the case (shrink.hpp).
+  std::function<rc::Gen<trial_case>(const target&)> generate;
+  std::function<void(trial&)> check;
+  // Makes a case whose shape or fill was changed consistent again (outputs follow inputs); false: no case of this property.
+  std::function<bool(trial_case&)> repair;
+  // True if the property needs no generator of its own, so that it can judge a user's array (`--input`).
+  bool judges_any_input = false;
+};
+
+// Every operator's file registers its properties once, before main.
+struct property_registration {
+  explicit property_registration(std::vector<property> properties);
+};
+std::span<const property> all_properties();  // in order of registration, grouped by operator
+const property& find_property(std::string_view op, std::string_view name);  // usage_error naming what exists
+std::vector<std::string> operators_with_properties();
+
+// Parses a line with its property's own knobs.
+trial_case parse_case_line(std::string_view line);
+
+}  // namespace warpcheck::engine

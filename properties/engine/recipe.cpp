@@ -1,0 +1,386 @@
+#include "properties/engine/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+
+#include "properties/engine/error.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr double k_infinity = std::numeric_limits<double>::infinity();
+
+// Order matters only for `kind`; the texts are the help of `warpcheck list --distributions`.
+constexpr distribution_info k_distributions[] = {
+    {"constant", "value", "ties everywhere; sums with a closed form"},
+    {"integers", "seed,lo,hi", "exact sums"},
+    {"dyadic", "seed,magnitude,bits", "k/2^bits with |k| <= magnitude: sums and shifts stay exact"},
+    {"randn", "seed,mean?,deviation?", "the usual test, kept as a baseline"},
+    {"uniform", "seed,lo,hi", "a range of exponents of the caller's choice"},
+    {"bits", "seed", "uniform bit patterns: every exponent, subnormals, NaN, infinities, -0"},
+    {"finite_bits", "seed", "uniform bit patterns of finite values"},
+    {"log_uniform", "seed,lo,hi", "random sign, log2 of the magnitude uniform in [lo, hi]"},
+    {"near_overflow", "seed", "+- the top binade of the type: naive exponentials and squares overflow"},
+    {"near_underflow", "seed", "subnormals and the smallest normal numbers of the type"},
+    {"cancellation", "seed,magnitude", "pairs v, -v in neighbouring columns with a small remainder"},
+    {"ascending", "lo,hi", "a running maximum changes at every step"},
+    {"descending", "lo,hi", "a running maximum never changes"},
+    {"alternating", "a,b", "neighbours always differ"},
+    {"sawtooth", "period,lo,hi", "ascending runs of one tile's length"},
+    {"spike", "column,peak,rest", "one element carries the row: a dropped element shows"},
+    {"masked", "begin,end,seed", "columns [begin, end) are -Inf, the others normal"},
+    {"unmasked", "begin,end,seed", "all but columns [begin, end) are -Inf"},
+    {"duplicates", "seed,values", "few distinct values: ties"},
+    {"one_hot", "seed,peak,rest", "one peak per row at a random column"},
+    {"special", "seed", "NaN, infinities, both zeros, extremes of the type, beside normals"},
+    {"stagnation", "column,rest", "0 at one column, `rest` elsewhere: a long serial sum loses every term"},
+    {"npy", "path,sha256", "a user's array"},
+};
+// In the order of k_distributions.
+enum kind : size_t {
+  k_constant,
+  k_integers,
+  k_dyadic,
+  k_randn,
+  k_uniform,
+  k_bits,
+  k_finite_bits,
+  k_log_uniform,
+  k_near_overflow,
+  k_near_underflow,
+  k_cancellation,
+  k_ascending,
+  k_descending,
+  k_alternating,
+  k_sawtooth,
+  k_spike,
+  k_masked,
+  k_unmasked,
+  k_duplicates,
+  k_one_hot,
+  k_special,
+  k_stagnation,
+  k_npy
+};
+
+static_assert(std::size(k_distributions) == k_npy + 1);
+
+size_t kind_of(std::string_view name) {
+  for (size_t i = 0; i < std::size(k_distributions); ++i)
+    if (k_distributions[i].name == name) return i;
+  std::string known;
+  for (const auto& d : k_distributions) known += (known.empty() ? "" : ", ") + std::string(d.name);
+  throw usage_error(fmt::format("fill: unknown distribution '{}'; known are {}", name, known));
+}
+
+struct arity {
+  size_t least = 0;
+  size_t most = 0;
+};
+
+arity arity_of(const distribution_info& d) {
+  arity a;
+  for (size_t begin = 0; begin <= d.parameters.size();) {
+    const size_t end = std::min(d.parameters.find(',', begin), d.parameters.size());
+    ++a.most;
+    if (d.parameters[end - 1] != '?') ++a.least;
+    begin = end + 1;
+  }
+  return a;
+}
+
+// Uniform in [0, 1) with 53 bits.
+double unit(uint64_t h) { return static_cast<double>(h >> 11) * 0x1p-53; }
+
+double normal(uint64_t seed, uint64_t a, uint64_t b) {
+  // Box-Muller; 1 - u avoids log(0).
+  const double u = 1.0 - unit(hash64(seed, a, 2 * b));
+  const double v = unit(hash64(seed, a, 2 * b + 1));
+  return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+}
+
+uint64_t bit_mask(dtype type) { return size_of(type) == 8 ? ~0ull : (1ull << (8 * size_of(type))) - 1; }
+
+double largest(dtype type) {
+  if (!is_float(type)) return 100.0;
+  const float_format f = format_of(type);
+  return std::ldexp(2.0 - std::ldexp(1.0, 1 - f.precision), f.max_exponent);
+}
+
+double smallest_normal(dtype type) { return is_float(type) ? std::ldexp(1.0, format_of(type).min_exponent) : 1.0; }
+
+double smallest_subnormal(dtype type) {
+  return is_float(type) ? std::ldexp(1.0, format_of(type).min_exponent - format_of(type).precision + 1) : 1.0;
+}
+
+uint64_t encode_small_float(dtype type, double value) {
+  // f16 and bf16: RN-even from double in one step (no double rounding through f32).
+  const float_format f = format_of(type);
+  const int significand_bits = f.precision - 1;
+  const int exponent_bits = 15 - significand_bits;
+  const uint64_t sign = std::signbit(value) ? 1ull << 15 : 0;
+  const uint64_t infinity = ((1ull << exponent_bits) - 1) << significand_bits;
+  if (std::isnan(value)) return sign | infinity | 1ull << (significand_bits - 1);
+  const double magnitude = std::fabs(value);
+  if (magnitude == 0) return sign;
+  if (std::isinf(magnitude)) return sign | infinity;
+  const int exponent = std::max(std::ilogb(magnitude), f.min_exponent);
+  // An integer number of the last place's units; nearbyint rounds to even in the default mode. A carry into the next
+  // binade gives the right bits by itself because exponent and significand are adjacent.
+  const double units = std::nearbyint(std::ldexp(magnitude, significand_bits - exponent));
+  const uint64_t hidden = 1ull << significand_bits;
+  const uint64_t whole = static_cast<uint64_t>(units);
+  const uint64_t bits =
+      exponent == f.min_exponent ? whole : (static_cast<uint64_t>(exponent - f.min_exponent) * hidden) + whole;
+  return sign | std::min(bits, infinity);
+}
+
+double decode_small_float(dtype type, uint64_t bits) {
+  const float_format f = format_of(type);
+  const int significand_bits = f.precision - 1;
+  const uint64_t hidden = 1ull << significand_bits;
+  const uint64_t magnitude = bits & 0x7fff;
+  const double sign = bits & 0x8000 ? -1.0 : 1.0;
+  const uint64_t exponent_field = magnitude >> significand_bits;
+  const uint64_t fraction = magnitude & (hidden - 1);
+  if (exponent_field == (0x7fffull >> significand_bits))
+    return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * k_infinity;
+  if (exponent_field == 0) return sign * std::ldexp(static_cast<double>(fraction), f.min_exponent - significand_bits);
+  return sign * std::ldexp(static_cast<double>(hidden + fraction),
+                           f.min_exponent + static_cast<int>(exponent_field) - 1 - significand_bits);
+}
+
+template <class T>
+uint64_t saturate(double value) {
+  if (std::isnan(value)) return 0;
+  // 2^63 and 2^64 are exact doubles one past the largest value, hence >=.
+  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+    return static_cast<uint64_t>(std::numeric_limits<T>::max());
+  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+    return static_cast<uint64_t>(std::numeric_limits<T>::min());
+  return static_cast<uint64_t>(static_cast<T>(std::nearbyint(value)));
+}
+
+}  // namespace
+
+uint64_t hash64(uint64_t seed, uint64_t a, uint64_t b) {
+  auto mix = [](uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  };
+  uint64_t h = mix(seed + 0x9e3779b97f4a7c15ull);
+  h = mix(h + a + 0x9e3779b97f4a7c15ull);
+  return mix(h + b + 0x9e3779b97f4a7c15ull);
+}
+
+double decode(dtype type, uint64_t bits) {
+  switch (type) {
+    case dtype::f16:
+    case dtype::bf16: return decode_small_float(type, bits);
+    case dtype::f32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case dtype::f64: return std::bit_cast<double>(bits);
+    case dtype::i32: return static_cast<int32_t>(bits);
+    case dtype::i64: return static_cast<double>(static_cast<int64_t>(bits));
+    default: return static_cast<double>(bits & bit_mask(type));
+  }
+}
+
+uint64_t encode(dtype type, double value) {
+  switch (type) {
+    case dtype::f16:
+    case dtype::bf16: return encode_small_float(type, value);
+    case dtype::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case dtype::f64: return std::bit_cast<uint64_t>(value);
+    case dtype::i32: return saturate<int32_t>(value) & bit_mask(type);
+    case dtype::i64: return saturate<int64_t>(value);
+    case dtype::u8: return saturate<uint8_t>(value);
+    case dtype::u16: return saturate<uint16_t>(value);
+    case dtype::u32: return saturate<uint32_t>(value);
+  }
+  return 0;
+}
+
+uint64_t load_bits(dtype type, const void* element) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, element, size_of(type));  // little-endian host, as CUDA's
+  return bits;
+}
+
+void store_bits(dtype type, void* element, uint64_t bits) { std::memcpy(element, &bits, size_of(type)); }
+
+std::span<const distribution_info> distributions() { return k_distributions; }
+
+bool recipe::operator==(const recipe& o) const {
+  // NaN arguments compare equal here: two recipes are the same if they make the same data.
+  auto same = [](double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); };
+  auto same_edit = [&](const edit& a, const edit& b) {
+    return a.row == b.row && a.col == b.col && same(a.value, b.value);
+  };
+  return distribution == o.distribution && path == o.path && sha256 == o.sha256 &&
+         std::equal(arguments.begin(), arguments.end(), o.arguments.begin(), o.arguments.end(), same) &&
+         std::equal(edits.begin(), edits.end(), o.edits.begin(), o.edits.end(), same_edit);
+}
+
+std::string format_number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "+inf" : "-inf";
+  return fmt::format("{}", value);  // shortest decimal that reads back exactly
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "+inf" || text == "inf") return k_infinity;
+  if (text == "-inf") return -k_infinity;
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  const bool negative = !text.empty() && text[0] == '-';
+  std::string_view digits = negative ? text.substr(1) : text;
+  const bool hex = digits.starts_with("0x");
+  if (hex) digits.remove_prefix(2);
+  if (digits.empty() || !(std::isxdigit(static_cast<unsigned char>(digits[0])) || digits[0] == '.'))
+    return std::nullopt;
+  if (!hex && !(std::isdigit(static_cast<unsigned char>(digits[0])) || digits[0] == '.')) return std::nullopt;
+  double value = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value,
+                                           hex ? std::chars_format::hex : std::chars_format::general);
+  if (code != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) return std::nullopt;
+  return negative ? -value : value;
+}
+
+std::string format(const recipe& r) {
+  if (r.distribution == "npy") return fmt::format("npy({},{})", r.path, r.sha256);
+  std::string text = r.distribution + "(";
+  for (size_t i = 0; i < r.arguments.size(); ++i) text += (i ? "," : "") + format_number(r.arguments[i]);
+  return text + ")";
+}
+
+recipe parse_recipe(std::string_view text) {
+  const size_t open = text.find('(');
+  if (open == std::string_view::npos || text.back() != ')')
+    throw usage_error(fmt::format("fill: '{}' is not of the form distribution(arguments)", text));
+  recipe r;
+  r.distribution = text.substr(0, open);
+  const size_t kind = kind_of(r.distribution);
+  const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= inside.size() && !inside.empty();) {
+    const size_t end = std::min(inside.find(',', begin), inside.size());
+    parts.push_back(inside.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto [least, most] = arity_of(k_distributions[kind]);
+  if (parts.size() < least || parts.size() > most)
+    throw usage_error(fmt::format("fill: '{}' has {} arguments; {}({}) is allowed", text, parts.size(), r.distribution,
+                                  k_distributions[kind].parameters));
+  if (kind == k_npy) {
+    r.path = parts[0];
+    r.sha256 = parts[1];
+    if (r.sha256.size() != 64 || r.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
+      throw usage_error(fmt::format("fill: '{}' is not a SHA-256 (64 lower-case hexadecimal digits)", r.sha256));
+    return r;
+  }
+  for (std::string_view part : parts) {
+    const auto number = parse_number(part);
+    if (!number) throw usage_error(fmt::format("fill: argument '{}' of '{}' is not a number", part, text));
+    r.arguments.push_back(*number);
+  }
+  return r;
+}
+
+value_source::value_source(const recipe& r, dtype type, int64_t cols)
+    : recipe_(r), type_(type), cols_(cols), kind_(kind_of(r.distribution)) {
+  // Optional arguments get their defaults once, here.
+  if (r.distribution == "randn") {
+    if (recipe_.arguments.size() < 2) recipe_.arguments.push_back(0.0);
+    if (recipe_.arguments.size() < 3) recipe_.arguments.push_back(1.0);
+  }
+}
+
+uint64_t value_source::bits(int64_t row, int64_t col) const {
+  for (auto e = recipe_.edits.rbegin(); e != recipe_.edits.rend(); ++e)
+    if (e->row == row && e->col == col) return encode(type_, e->value);
+  if (kind_ == k_bits || kind_ == k_finite_bits) {
+    const uint64_t h =
+        hash64(static_cast<uint64_t>(recipe_.arguments[0]), static_cast<uint64_t>(row), static_cast<uint64_t>(col));
+    uint64_t b = h & bit_mask(type_);
+    if (kind_ == k_finite_bits && is_float(type_) && !std::isfinite(decode(type_, b))) {
+      // Clear the exponent's top bit: finite, and every other pattern keeps its probability.
+      b &= ~(1ull << (8 * size_of(type_) - 2));
+    }
+    return b;
+  }
+  return encode(type_, value(row, col));
+}
+
+double value_source::value(int64_t row, int64_t col) const {
+  const auto& a = recipe_.arguments;
+  const auto r = static_cast<uint64_t>(row), c = static_cast<uint64_t>(col);
+  const auto seed = [&](size_t i) { return static_cast<uint64_t>(a[i]); };
+  const auto draw = [&](size_t i) { return hash64(seed(i), r, c); };
+  const double position = cols_ > 1 ? static_cast<double>(col) / static_cast<double>(cols_ - 1) : 0.0;
+  if (kind_ == k_constant) return a[0];
+  if (kind_ == k_integers) return std::floor(a[1] + unit(draw(0)) * (a[2] - a[1] + 1));
+  if (kind_ == k_dyadic) return std::ldexp(std::floor((2 * unit(draw(0)) - 1) * a[1] + 0.5), -static_cast<int>(a[2]));
+  if (kind_ == k_randn) return a[1] + a[2] * normal(seed(0), r, c);
+  if (kind_ == k_uniform) return a[1] + unit(draw(0)) * (a[2] - a[1]);
+  if (kind_ == k_log_uniform) {
+    const uint64_t h = draw(0);
+    return (h & 1 ? -1.0 : 1.0) * std::exp2(a[1] + unit(h) * (a[2] - a[1]));
+  }
+  if (kind_ == k_near_overflow) {
+    const uint64_t h = draw(0);
+    return (h & 1 ? -1.0 : 1.0) * largest(type_) * (0.5 + 0.5 * unit(h));
+  }
+  if (kind_ == k_near_underflow) {
+    const uint64_t h = draw(0);
+    const double top = 4 * smallest_normal(type_) / smallest_subnormal(type_);
+    return (h & 1 ? -1.0 : 1.0) * smallest_subnormal(type_) * std::floor(std::exp2(unit(h) * std::log2(top)));
+  }
+  if (kind_ == k_cancellation) {
+    const double pair = a[1] * (1 + unit(hash64(seed(0), r, c / 2)));
+    return col % 2 == 0 ? pair : -pair + unit(draw(0));
+  }
+  if (kind_ == k_ascending) return a[0] + position * (a[1] - a[0]);
+  if (kind_ == k_descending) return a[1] - position * (a[1] - a[0]);
+  if (kind_ == k_alternating) return col % 2 == 0 ? a[0] : a[1];
+  if (kind_ == k_sawtooth) {
+    const double period = std::max(1.0, a[0]);
+    return a[1] + (a[2] - a[1]) * std::fmod(static_cast<double>(col), period) / period;
+  }
+  if (kind_ == k_spike) return static_cast<double>(col) == a[0] ? a[1] : a[2];
+  if (kind_ == k_masked || kind_ == k_unmasked) {
+    const bool inside = static_cast<double>(col) >= a[0] && static_cast<double>(col) < a[1];
+    return inside == (kind_ == k_masked) ? -k_infinity : normal(seed(2), r, c);
+  }
+  if (kind_ == k_duplicates) return std::floor(unit(draw(0)) * std::max(1.0, a[1]));
+  if (kind_ == k_one_hot) {
+    const auto peak = hash64(seed(0), r) % static_cast<uint64_t>(std::max<int64_t>(1, cols_));
+    return c == peak ? a[1] : a[2];
+  }
+  if (kind_ == k_special) {
+    const uint64_t h = draw(0);
+    const double values[] = {std::numeric_limits<double>::quiet_NaN(),
+                             k_infinity,
+                             -k_infinity,
+                             0.0,
+                             -0.0,
+                             largest(type_),
+                             -largest(type_),
+                             smallest_normal(type_),
+                             smallest_subnormal(type_),
+                             1.0};
+    // One element in sixteen is special, so that rows with none, one and several kinds all occur.
+    return h % 16 == 0 ? values[(h >> 8) % std::size(values)] : normal(seed(0), r, c);
+  }
+  if (kind_ == k_stagnation) return static_cast<double>(col) == a[0] ? 0.0 : a[1];
+  throw usage_error(fmt::format("fill: {} has no element formula", recipe_.distribution));
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,81 @@
+// One case on one candidate: makes the tensors, runs the candidate under every schedule the case asks for, checks
+// everything that surrounds a run (guards, inputs, gaps, hazards, repeated bits), and hands the outputs to the
+// property.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/library.hpp"
+#include "properties/engine/verdict.hpp"
+#include "reference/numerics/compare.hpp"
+
+namespace warpcheck::engine {
+
+// A tensor on the host: rows packed without gaps, elements as raw bits.
+struct host_tensor {
+  tensor_spec spec;
+  std::vector<std::byte> bytes;
+
+  explicit host_tensor(const tensor_spec& s) : spec(s), bytes(static_cast<size_t>(s.elements()) * size_of(s.type)) {}
+  uint64_t bits(int64_t row, int64_t col) const;
+  void set_bits(int64_t row, int64_t col, uint64_t bits);
+  double value(int64_t row, int64_t col) const { return decode(spec.type, bits(row, col)); }
+  std::vector<double> row(int64_t row) const;  // the row's values, exactly
+};
+// The values of an input as its recipe makes them. `npy` files are read and their hash is checked.
+host_tensor materialize(const tensor_spec& spec);
+
+struct run_result {
+  std::map<std::string, host_tensor, std::less<>> tensors;  // every output by name
+  const host_tensor& at(std::string_view name) const;
+};
+
+// Thrown by trial when the case's verdict is already decided; the property need not catch it.
+struct trial_over {};
+
+class trial {
+ public:
+  explicit trial(trial_case c);
+
+  const trial_case& the_case() const { return case_; }
+  const warpcheck_operator& op() const { return *candidate_.op; }
+  const host_tensor& input(std::string_view name);
+
+  // Runs the case's call and returns its outputs, identical under every schedule, launch and detector asked for.
+  // The verdict is decided, and trial_over thrown, by a hazard, a guard, a changed input, unequal bits or an error
+  // return.
+  run_result run() { return run(case_); }
+  // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
+  // recipe's.
+  run_result run(const trial_case& c, const std::map<std::string, host_tensor, std::less<>>& replace = {});
+  // A call that breaks the contract: the candidate must answer WARPCHECK_INVALID_ARGUMENT (or UNSUPPORTED) and write
+  // nothing.
+  void expect_refusal(const trial_case& c, const std::string& what);
+
+  // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
+  // worst.
+  void judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
+             const reference::judgement& j, const std::string& expected_text = "");
+  // A broken invariant that is no single element's error.
+  void require(bool holds, const std::string& message);
+  void skip(const std::string& reason);
+
+  case_report finish();  // the verdict of everything seen
+
+ private:
+  struct attempt;
+  void decide(verdict v, std::string message);
+
+  trial_case case_;
+  candidate candidate_;
+  case_report report_;
+  std::map<std::string, host_tensor, std::less<>> inputs_;
+  bool over_ = false;
+};
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,135 @@
+#include "properties/engine/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/recipe.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr std::string_view k_names[] = {"pass",          "skipped",      "violation",      "nondeterministic",
+                                        "uninitialized", "race",         "divergence",     "deadlock",
+                                        "livelock",      "launch_limit", "input_modified", "out_of_bounds",
+                                        "error_return",  "timeout",      "crash"};
+
+// JSON has no NaN or infinity: such numbers travel as the text that case lines use.
+nlohmann::json number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(format_number(value));
+}
+
+double number(const nlohmann::json& j) {
+  if (j.is_number()) return j.get<double>();
+  const auto value = parse_number(j.get<std::string>());
+  if (!value) throw usage_error(fmt::format("report: '{}' is not a number", j.get<std::string>()));
+  return *value;
+}
+
+std::string decimal_and_hex(double value) { return fmt::format("{:.9g} ({:a})", value, value); }
+
+}  // namespace
+
+std::string_view name_of(verdict v) { return k_names[static_cast<size_t>(v)]; }
+
+std::optional<verdict> verdict_from_name(std::string_view name) {
+  for (size_t i = 0; i < std::size(k_names); ++i)
+    if (k_names[i] == name) return static_cast<verdict>(i);
+  return std::nullopt;
+}
+
+std::string to_json(const case_report& r) {
+  nlohmann::json j = {{"case", r.line},
+                      {"verdict", name_of(r.result)},
+                      {"compared", r.compared},
+                      {"launches", r.launches},
+                      {"escalated", r.escalated},
+                      {"max_budget", number(r.max_budget)},
+                      {"max_ulp", number(r.max_ulp)},
+                      {"sum_squared_ulp", number(r.sum_squared_ulp)}};
+  if (!r.message.empty()) j["message"] = r.message;
+  if (!r.neighbour.empty()) j["neighbour"] = r.neighbour;
+  if (!r.findings.empty()) j["findings"] = r.findings;
+  if (!r.variants.empty()) j["variants"] = r.variants;
+  if (r.worst) {
+    const worst_element& w = *r.worst;
+    j["worst"] = {{"tensor", w.tensor},
+                  {"row", w.row},
+                  {"col", w.col},
+                  {"input", number(w.input)},
+                  {"actual", number(w.actual)},
+                  {"actual_hex", fmt::format("{:a}", w.actual)},
+                  {"expected", number(w.expected)},
+                  {"expected_hex", fmt::format("{:a}", w.expected)},
+                  {"expected_text", w.expected_text},
+                  {"error", number(w.error)},
+                  {"bound", number(w.bound)},
+                  {"error_ulp", number(w.error_ulp)}};
+  }
+  // A candidate's message may hold any bytes; invalid UTF-8 is replaced, not thrown at.
+  return j.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+case_report report_from_json(std::string_view text) {
+  try {
+    const nlohmann::json j = nlohmann::json::parse(text);
+    case_report r;
+    r.line = j.at("case");
+    const std::string result = j.at("verdict");
+    const auto v = verdict_from_name(result);
+    if (!v) throw usage_error(fmt::format("report: '{}' is not a verdict", result));
+    r.result = *v;
+    r.compared = j.at("compared");
+    r.launches = j.at("launches");
+    r.escalated = j.at("escalated");
+    r.max_budget = number(j.at("max_budget"));
+    r.max_ulp = number(j.at("max_ulp"));
+    r.sum_squared_ulp = number(j.at("sum_squared_ulp"));
+    r.message = j.value("message", "");
+    r.neighbour = j.value("neighbour", "");
+    r.findings = j.value("findings", std::vector<std::string>());
+    r.variants = j.value("variants", std::vector<std::string>());
+    if (j.contains("worst")) {
+      const nlohmann::json& o = j.at("worst");
+      worst_element w;
+      w.tensor = o.at("tensor");
+      w.row = o.at("row");
+      w.col = o.at("col");
+      w.input = number(o.at("input"));
+      w.actual = number(o.at("actual"));
+      w.expected = number(o.at("expected"));
+      w.expected_text = o.at("expected_text");
+      w.error = number(o.at("error"));
+      w.bound = number(o.at("bound"));
+      w.error_ulp = number(o.at("error_ulp"));
+      r.worst = w;
+    }
+    return r;
+  } catch (const nlohmann::json::exception& e) {
+    throw usage_error(fmt::format("report: not a case report: {}", e.what()));
+  }
+}
+
+std::string describe(const case_report& r) {
+  const size_t name_begin = r.line.find(' ');
+  const std::string name = r.line.substr(name_begin + 1, r.line.find(' ', name_begin + 1) - name_begin - 1);
+  std::string text = fmt::format("{}: {}", name, name_of(r.result));
+  if (!r.message.empty()) text += ": " + r.message;
+  text += "\n";
+  if (r.worst) {
+    const worst_element& w = *r.worst;
+    text += fmt::format("  worst element  {}[{},{}], input {}\n", w.tensor, w.row, w.col, decimal_and_hex(w.input));
+    text += fmt::format("  expected       {} ({:a})\n",
+                        w.expected_text.empty() ? fmt::format("{:.17g}", w.expected) : w.expected_text, w.expected);
+    text += fmt::format("  actual         {}\n", decimal_and_hex(w.actual));
+    text += fmt::format("  error / bound  {:.6g} / {:.6g} = {:.4g} ({:.4g} ulp)\n", w.error, w.bound,
+                        w.bound > 0 ? w.error / w.bound : (w.error == 0 ? 0.0 : HUGE_VAL), w.error_ulp);
+  }
+  for (const std::string& f : r.findings) text += "  " + f + "\n";
+  if (!r.neighbour.empty()) text += "  nearest passing neighbour: " + r.neighbour + "\n";
+  return text + fmt::format("  warpcheck replay '{}'\n", r.line);
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,69 @@
+// What a trial says about a case, in the order of severity: the worst one decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpcheck::engine {
+
+enum class verdict : uint8_t {
+  pass,
+  skipped,           // with a reason; green only where the device was not asked for by name
+  violation,         // a value outside its bound, or a broken invariant
+  nondeterministic,  // bits differ between launches or schedules that must agree
+  uninitialized,     // hazards from here on
+  race,
+  divergence,
+  deadlock,
+  livelock,
+  launch_limit,
+  input_modified,
+  out_of_bounds,
+  error_return,  // a legal call was refused, or an illegal one accepted
+  timeout,
+  crash
+};
+std::string_view name_of(verdict v);
+std::optional<verdict> verdict_from_name(std::string_view name);
+
+// One element that a property looked at closest to (or beyond) its bound.
+struct worst_element {
+  std::string tensor;
+  int64_t row = 0;
+  int64_t col = 0;
+  double input = 0;  // the input element that belongs to it, NaN where there is none
+  double actual = 0;
+  double expected = 0;        // nearest double of the exact value
+  std::string expected_text;  // more digits of it, for people
+  double error = 0;           // |actual - exact|
+  double bound = 0;           // what the contract allows
+  double error_ulp = 0;
+};
+
+// The result of one case: everything a report needs, and nothing that depends on the machine's speed.
+struct case_report {
+  std::string line;  // the case; after a violation under one schedule, narrowed to that schedule
+  verdict result = verdict::pass;
+  std::string message;    // one sentence; empty for pass
+  std::string neighbour;  // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
+  int64_t compared = 0;   // output elements that were compared
+  int64_t launches = 0;
+  int64_t escalated = 0;  // comparisons that needed more than double precision
+  double max_budget = 0;  // max error / bound
+  double max_ulp = 0;
+  double sum_squared_ulp = 0;
+  std::optional<worst_element> worst;
+  std::vector<std::string> findings;  // texts of hazards
+  std::vector<std::string> variants;  // dispatch variants that ran
+};
+
+std::string to_json(const case_report& r);  // one line
+// Throws usage_error on anything that to_json does not write.
+case_report report_from_json(std::string_view text);
+// The report as a person reads it, several lines; ends with the replay line.
+std::string describe(const case_report& r);
+
+}  // namespace warpcheck::engine
