@@ -1,0 +1,171 @@
+// The one place where an actual value is accepted or rejected.
+//
+// Policy. Let y be the exact value, B the operator's bound on abs(result - y) before the output is rounded to its type,
+// u_o, eta_o and Omega the unit roundoff, smallest subnormal and overflow threshold of the output type.
+// - A value is accepted only by a comparison that holds (`error <= bound`); no test is of the form "reject if greater",
+//   so NaN never passes where a number is expected, and no state is carried from one element to the next.
+// - f32 and f64 outputs: abs(actual - y) <= B. 16-bit outputs are rounded once more:
+//   abs(actual - y) <= B + u_o (abs(y) + B) + eta_o / 2.
+// - +-Inf where y is finite: accepted only where y +- B reaches the threshold, i.e. Omega - y <= B for +Inf. A y beyond
+//   Omega is thereby judged after one correct rounding: Inf passes, the largest finite number only within B.
+// - Subnormal values are ordinary values: nothing is flushed, nothing is skipped; operators put the eta terms into B.
+// - Where the contract fixes the value (special rows: `judge_fixed`) the bound is 0 and only that value passes: any NaN
+//   for NaN, the same infinity, and a zero only with the same sign. Elsewhere the sign of a zero is not judged.
+// - The verdict is that of the exact real numbers: y and B come as enclosures, and if the enclosures cannot decide,
+// they
+//   are computed again with 50, then 100 digits. At 100 digits the midpoints decide: the enclosures are then narrower
+//   than 1e-80 of B, and a tie is an acceptance (<=).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "reference/numerics/dtype.hpp"
+#include "reference/numerics/enclosure.hpp"
+#include "reference/numerics/float_value.hpp"
+
+namespace warpcheck::reference {
+
+// How the reference is evaluated. digits100 is for the proof that escalation changes no verdict.
+enum class precision : uint8_t { adaptive, digits50, digits100 };
+
+struct judgement {
+  bool accepted = false;
+  double error = 0;      // abs(actual - exact); `accepted == (error <= bound)` holds for these doubles too
+  double bound = 0;      // what the error may be, the rounding to a 16-bit output included
+  double error_ulp = 0;  // error in units of the output type's spacing at the exact value
+  double expected = 0;   // the exact value to the nearest double (within 1e-12 relatively when digits == 0)
+  int digits = 0;        // what decided: 0 double arithmetic, 50 or 100 digits
+
+  // The part of the bound that was used, > 1 exactly for a rejected element. An error beyond a bound of 0 uses
+  // infinitely much.
+  double budget() const {
+    if (!(bound > 0)) return accepted ? 0 : std::numeric_limits<double>::infinity();
+    return accepted ? error / bound : std::max(error / bound, 1 + std::numeric_limits<double>::epsilon());
+  }
+};
+
+// The exact value of one element and the bound B, each enclosed.
+template <class Real>
+struct claim {
+  basic_enclosure<Real> exact;
+  basic_enclosure<Real> bound;
+};
+
+// B, and for a 16-bit output the error of its last rounding.
+template <class Real>
+basic_enclosure<Real> output_bound(dtype output, const claim<Real>& c) {
+  if (size_of(output) != 2) return c.bound;
+  return c.bound + basic_enclosure<Real>(unit_roundoff(output)) * (abs(c.exact) + c.bound) + min_subnormal(output) / 2;
+}
+
+// Decides with the enclosures of `c`, or returns nothing if they are too wide and this is not the `last` attempt.
+template <class Real>
+std::optional<judgement> settle(dtype output, double actual, const claim<Real>& c, int digits, bool last) {
+  judgement j;
+  j.digits = digits;
+  j.expected = static_cast<double>(c.exact.value);
+  const double spacing = ulp(output, j.expected);
+  if (std::isnan(actual)) {
+    j.error = j.error_ulp = std::numeric_limits<double>::infinity();
+    j.bound = output_bound(output, c).upper();
+    return j;
+  }
+  basic_enclosure<Real> error, bound;
+  if (std::isinf(actual)) {
+    // The least error of an unrounded result that rounds to this infinity.
+    error = basic_enclosure<Real>(overflow_threshold(output)) - (actual > 0 ? c.exact : -c.exact);
+    if (error.value < 0) error = 0;
+    bound = c.bound;
+  } else {
+    error = abs(c.exact - basic_enclosure<Real>(actual));
+    bound = output_bound(output, c);
+  }
+  const basic_enclosure<Real> margin = bound - error;
+  const double center = static_cast<double>(margin.value);
+  if (!last && !(std::fabs(center) > margin.radius * k_inflate)) return std::nullopt;
+  j.accepted = margin.value >= 0;
+  // Shown as doubles that agree with the verdict.
+  j.error = static_cast<double>(error.value);
+  j.bound = static_cast<double>(bound.value);
+  if (j.accepted && !(j.error <= j.bound)) j.bound = j.error;
+  if (!j.accepted && j.error <= j.bound) j.error = std::nextafter(j.bound, std::numeric_limits<double>::infinity());
+  j.error_ulp = j.error / spacing;
+  return j;
+}
+
+// `source` has at_double(), at_50() and at_100(), each a claim<Real> about the same element.
+template <class Source>
+judgement decide(dtype output, double actual, precision policy, const Source& source) {
+  if (policy == precision::adaptive)
+    if (const auto j = settle(output, actual, source.at_double(), 0, false)) return *j;
+  if (policy != precision::digits100)
+    if (const auto j = settle(output, actual, source.at_50(), 50, false)) return *j;
+  return *settle(output, actual, source.at_100(), 100, true);
+}
+
+// Where the contract fixes the value. `expected` may be NaN, +-Inf or any value of the output type.
+inline judgement judge_fixed(dtype output, double actual, double expected) {
+  judgement j;
+  j.expected = expected;
+  if (std::isnan(expected)) {
+    j.accepted = std::isnan(actual);
+  } else {
+    j.accepted = actual == expected && std::signbit(actual) == std::signbit(expected);
+  }
+  if (j.accepted) return j;
+  const double distance = std::fabs(actual - expected);
+  // A wrong class (NaN, infinity) is infinitely far; a wrong sign of zero is shown as the smallest step.
+  j.error = std::isnan(distance) ? std::numeric_limits<double>::infinity() : std::max(distance, min_subnormal(output));
+  j.error_ulp = j.error / ulp(output, std::isnan(expected) ? 1.0 : expected);
+  return j;
+}
+
+// What was compared, summed over elements, rows and cases.
+struct tally {
+  int64_t compared = 0;
+  int64_t rejected = 0;
+  int64_t escalated_50 = 0;   // elements that 50 digits decided
+  int64_t escalated_100 = 0;  // elements that 100 digits decided
+  double max_error_ulp = 0;
+  double sum_error_ulp_squared = 0;
+  double max_budget = 0;     // > 1 exactly if an element was rejected
+  int64_t worst_index = -1;  // of max_budget, the first one; -1 if nothing was compared
+
+  void add(int64_t index, const judgement& j) {
+    ++compared;
+    if (!j.accepted) ++rejected;
+    if (j.digits == 50) ++escalated_50;
+    if (j.digits == 100) ++escalated_100;
+    max_error_ulp = std::max(max_error_ulp, j.error_ulp);
+    sum_error_ulp_squared += j.error_ulp * j.error_ulp;
+    consider(index, j.budget());
+  }
+
+  // `offset` is added to the indices of `other`, so that rows can be tallied apart.
+  void merge(const tally& other, int64_t offset = 0) {
+    compared += other.compared;
+    rejected += other.rejected;
+    escalated_50 += other.escalated_50;
+    escalated_100 += other.escalated_100;
+    max_error_ulp = std::max(max_error_ulp, other.max_error_ulp);
+    sum_error_ulp_squared += other.sum_error_ulp_squared;
+    if (other.worst_index >= 0) consider(other.worst_index + offset, other.max_budget);
+  }
+
+  double rms_error_ulp() const {
+    return compared == 0 ? 0 : std::sqrt(sum_error_ulp_squared / static_cast<double>(compared));
+  }
+
+ private:
+  void consider(int64_t index, double budget) {
+    if (worst_index >= 0 && budget <= max_budget) return;
+    max_budget = budget;
+    worst_index = index;
+  }
+};
+
+}  // namespace warpcheck::reference
