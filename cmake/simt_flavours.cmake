@@ -1,0 +1,85 @@
+# Flavours of the emulated device: plain; asan (AddressSanitizer and UBSan); race (happens-before, bounds, initialisation).
+include_guard(GLOBAL)
+
+# What every target of the emulated device shares. Hidden and position-independent: a flavour may live in a shared module
+# beside other flavours.
+function(simt_common_options target)
+  get_filename_component(root "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
+  target_compile_features(${target} PUBLIC cxx_std_17)
+  target_include_directories(${target} PUBLIC ${root})
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Werror -ffp-contract=off -ffile-prefix-map=${root}/=)
+endfunction()
+
+# The flavour's definition for an executor or kernel target, and what its users link.
+function(simt_flavour_options target flavour)
+  if(NOT flavour MATCHES "^(plain|asan|race)$")
+    message(FATAL_ERROR "flavour is '${flavour}', allowed are plain, asan and race")
+  endif()
+  string(TOUPPER ${flavour} upper)
+  target_compile_definitions(${target} PRIVATE SIMT_FLAVOUR_${upper})
+  if(SIMT_PORTABLE_SWITCH)
+    find_library(SIMT_BOOST_CONTEXT boost_context REQUIRED)
+    target_compile_definitions(${target} PRIVATE SIMT_PORTABLE_SWITCH)
+    target_link_libraries(${target} PUBLIC ${SIMT_BOOST_CONTEXT})
+  endif()
+  if(flavour STREQUAL asan)
+    target_link_options(${target} INTERFACE -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+# simt_kernel_library(<target> FLAVOUR plain|asan|race SOURCES file... [OPTIONS option...])
+#
+# A static library of kernel sources compiled for the emulated device. A .cu file is compiled as C++, through a generated
+# file that includes it, so that another target of the same folder may give the same file to nvcc. OPTIONS follow the
+# flavour's own.
+function(simt_kernel_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FLAVOUR" "SOURCES;OPTIONS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "simt_kernel_library: unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "simt_kernel_library: SOURCES is empty, at least one file is needed")
+  endif()
+  set(sources)
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(path "${source}" ABSOLUTE)
+    if(path MATCHES "\\.cu$")
+      get_filename_component(name "${source}" NAME)
+      set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${target}.sources/${name}.cpp")
+      file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${path}\"\n" @ONLY)
+      list(APPEND sources "${wrapper}")
+    else()
+      list(APPEND sources "${path}")
+    endif()
+  endforeach()
+  add_library(${target} STATIC ${sources})
+  simt_common_options(${target})
+  simt_flavour_options(${target} ${arg_FLAVOUR})
+  # Kernels reinterpret memory as vectors, as nvcc allows. A tail call would hide the line of the call from the reports.
+  target_compile_options(${target} PRIVATE
+    -O2 -g -fno-strict-aliasing -fno-optimize-sibling-calls -Wno-unknown-pragmas)
+  if(arg_FLAVOUR STREQUAL asan)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=address,undefined -fsanitize-recover=address,undefined -fno-omit-frame-pointer)
+  elseif(arg_FLAVOUR STREQUAL race)
+    # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
+    # compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so).
+    target_compile_options(${target} PRIVATE
+      -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
+    if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      target_compile_options(${target} PRIVATE
+        "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
+    else()
+      target_compile_options(${target} PRIVATE
+        "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1")
+    endif()
+    add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+      COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset
+              --redefine-sym memmove=__tsan_memmove $<TARGET_FILE:${target}>)
+  endif()
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  target_link_libraries(${target} PUBLIC warpcheck_simt_${arg_FLAVOUR})
+endfunction()

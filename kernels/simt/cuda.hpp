@@ -1,0 +1,192 @@
+// The GPU under the names of simt.hpp: thin wrappers over the CUDA runtime and, for what CUDA C++ has no name for, PTX.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "kernels/simt/error.hpp"
+
+#define SIMT_DEVICE_NS cuda
+
+#define SIMT_SHARED(name, ...) __shared__ ::simt::identity_t<__VA_ARGS__> name
+// 128 bytes: what the widest bulk copies want of their destination.
+#define SIMT_DYN_SHARED(T, name)                                               \
+  extern __shared__ __align__(128) unsigned char simt_dynamic_shared_memory[]; \
+  T* const name = reinterpret_cast<T*>(simt_dynamic_shared_memory)
+
+namespace simt {
+inline namespace gpu {
+
+using stream_t = cudaStream_t;
+using device_properties_t = ::simt::device_properties_t;
+
+struct launch_config {
+  dim3 grid, block;
+  size_t smem_bytes = 0;  // dynamic shared memory of a block
+  stream_t stream = nullptr;
+  unsigned cluster = 1;      // blocks of a cluster, along x
+  bool cooperative = false;  // grid_sync is allowed: all blocks are resident
+};
+
+namespace detail {
+
+inline void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess)
+    throw device_error(std::string(what) + ": " + cudaGetErrorName(status) + ": " + cudaGetErrorString(status));
+}
+
+inline int attribute(cudaDeviceAttr a) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, a, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+}  // namespace detail
+
+inline device_properties_t device_properties(stream_t) {
+  static const device_properties_t properties = [] {
+    const bool clusters = detail::attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+    return device_properties_t{detail::attribute(cudaDevAttrMultiProcessorCount),
+                               static_cast<size_t>(detail::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+                               static_cast<size_t>(detail::attribute(cudaDevAttrL2CacheSize)), clusters ? 16 : 1};
+  }();
+  return properties;
+}
+
+// Throws device_error: a limit of the machine is exceeded (named with value and allowed range) or CUDA refuses the
+// launch. What the kernel does wrong while running shows at the next synchronising call, as always with CUDA.
+template <class... Parameters, class... Arguments>
+void launch(const launch_config& config, void (*kernel)(Parameters...), Arguments&&... arguments) {
+  machine_limits limits;
+  const device_properties_t properties = device_properties(config.stream);
+  limits.shared_bytes = properties.shared_per_block_optin;
+  limits.cluster = static_cast<unsigned>(properties.max_cluster);
+  const std::string broken =
+      broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
+                          {config.block.x, config.block.y, config.block.z}, config.smem_bytes, config.cluster, limits);
+  if (!broken.empty()) throw device_error("launch_limit: " + broken);
+  if (config.smem_bytes > limits.static_shared_bytes)
+    detail::check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(config.smem_bytes)),
+        "launch_limit: dynamic shared memory");
+  if (config.cluster > 8)  // larger clusters are not portable between GPUs and need an opt-in
+    detail::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                  "launch_limit: cluster size");
+  cudaLaunchConfig_t c{};
+  c.gridDim = config.grid;
+  c.blockDim = config.block;
+  c.dynamicSmemBytes = config.smem_bytes;
+  c.stream = config.stream;
+  cudaLaunchAttribute attributes[2];
+  if (config.cluster > 1) {
+    cudaLaunchAttribute& a = attributes[c.numAttrs++];
+    a.id = cudaLaunchAttributeClusterDimension;
+    a.val.clusterDim.x = config.cluster;
+    a.val.clusterDim.y = a.val.clusterDim.z = 1;
+  }
+  if (config.cooperative) {
+    cudaLaunchAttribute& a = attributes[c.numAttrs++];
+    a.id = cudaLaunchAttributeCooperative;
+    a.val.cooperative = 1;
+  }
+  c.attrs = attributes;
+  detail::check(cudaLaunchKernelEx(&c, kernel, static_cast<Parameters>(std::forward<Arguments>(arguments))...),
+                "launch");
+}
+
+inline void memset_async(void* destination, int byte, size_t bytes, stream_t stream) {
+  detail::check(cudaMemsetAsync(destination, byte, bytes, stream), "memset_async");
+}
+inline void memcpy_async(void* destination, const void* source, size_t bytes, stream_t stream) {
+  detail::check(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, stream), "memcpy_async");
+}
+
+// Exact-size workspace of n elements, allocated and freed in stream order.
+template <class T>
+class buffer {
+ public:
+  buffer(size_t n, stream_t stream) : size_(n), stream_(stream) {
+    detail::check(cudaMallocAsync(reinterpret_cast<void**>(&data_), n * sizeof(T), stream), "buffer");
+  }
+  ~buffer() { cudaFreeAsync(data_, stream_); }
+  buffer(const buffer&) = delete;
+  buffer& operator=(const buffer&) = delete;
+  T* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  size_t size_;
+  stream_t stream_;
+};
+
+using f16 = __half;
+using bf16 = __nv_bfloat16;
+
+__host__ __device__ inline float to_float(float x) { return x; }
+__host__ __device__ inline float to_float(f16 x) { return __half2float(x); }
+__host__ __device__ inline float to_float(bf16 x) { return __bfloat162float(x); }
+
+template <class T>
+__host__ __device__ T from_float(float x);
+template <>
+__host__ __device__ inline float from_float<float>(float x) {
+  return x;
+}
+template <>
+__host__ __device__ inline f16 from_float<f16>(float x) {
+  return __float2half_rn(x);
+}
+template <>
+__host__ __device__ inline bf16 from_float<bf16>(float x) {
+  return __float2bfloat16_rn(x);
+}
+
+// Relaxed and acquire/release accesses at device scope, for flags.
+template <class T>
+__device__ __forceinline__ T load_relaxed(const T* address) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+  if constexpr (sizeof(T) == 4) {
+    unsigned bits;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(bits) : "l"(address) : "memory");
+    return static_cast<T>(bits);
+  } else {
+    unsigned long long bits;
+    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    return static_cast<T>(bits);
+  }
+}
+template <class T>
+__device__ __forceinline__ void store_relaxed(T* address, T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(address), "r"(static_cast<unsigned>(value)) : "memory");
+  } else {
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(address), "l"(static_cast<unsigned long long>(value)) : "memory");
+  }
+}
+template <class T>
+__device__ __forceinline__ T load_acquire(const T* address) {
+  const T value = load_relaxed(address);
+  __threadfence();
+  return value;
+}
+template <class T>
+__device__ __forceinline__ void store_release(T* address, T value) {
+  __threadfence();
+  store_relaxed(address, value);
+}
+
+}  // namespace gpu
+}  // namespace simt
+
+#include "kernels/simt/cuda_async.hpp"

@@ -1,0 +1,202 @@
+// Block barriers and warp collectives: the last thread to arrive completes them for all.
+#include "kernels/simt/emulated/collectives.hpp"
+
+#include "kernels/simt/emulated/happens_before.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+bool same_line(const call_site& a, const call_site& b) {
+  return a.line == b.line && (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
+}
+
+void release_barrier(block_state& b) {
+  b.arrived = 0;
+  b.last_any = b.any;
+  b.last_all = b.all;
+  b.last_count = b.count;
+  b.any = b.count = 0;
+  b.all = 1;
+  hb_block_barrier(b);
+  for (thread& t : b.threads)
+    if (t.state == thread_state::at_block_barrier) make_runnable(t);
+}
+
+// The lane whose value a shuffle by t reads (CUDA C++ Programming Guide, "Warp Shuffle Functions").
+int source_lane(const thread& t) {
+  const int lane = t.lane, width = t.width, base = lane & ~(width - 1), argument = static_cast<int>(t.argument);
+  int source = lane;
+  switch (t.op) {
+    case warp_op::shuffle_index: return base + (argument & (width - 1));
+    case warp_op::shuffle_up: source = lane - argument; return source < base ? lane : source;
+    case warp_op::shuffle_down: source = lane + argument; return source >= base + width ? lane : source;
+    case warp_op::shuffle_xor: source = lane ^ argument; return source >= base + width ? lane : source;
+    default: return source;
+  }
+}
+
+uint64_t shuffled(const thread* lanes, const thread& t, uint32_t present) {
+  const int source = source_lane(t);
+  if (source >= 0 && source < 32 && (present >> source & 1)) return lanes[source].value;
+  fail("divergence", [&] {
+    const bool named = source >= 0 && source < 32 && (t.mask >> source & 1);
+    return describe(t) + " shuffles from lane " + std::to_string(source) + ", which " +
+           (named ? "has exited" : "the mask does not name") + ", at " + describe(t.site);
+  });
+}
+
+uint64_t reduced(warp_op op, const thread* lanes, uint32_t present) {
+  auto fold = [&](auto zero, auto combine) {
+    auto total = zero;
+    bool first = true;
+    for (uint32_t m = present; m; m &= m - 1) {
+      const auto value = static_cast<decltype(zero)>(lanes[__builtin_ctz(m)].value);
+      total = first ? value : combine(total, value);
+      first = false;
+    }
+    return static_cast<uint64_t>(static_cast<uint32_t>(total));
+  };
+  const uint32_t u = 0;
+  const int32_t s = 0;
+  switch (op) {
+    case warp_op::reduce_add: return fold(u, [](uint32_t a, uint32_t b) { return a + b; });
+    case warp_op::reduce_and: return fold(u, [](uint32_t a, uint32_t b) { return a & b; });
+    case warp_op::reduce_or: return fold(u, [](uint32_t a, uint32_t b) { return a | b; });
+    case warp_op::reduce_xor: return fold(u, [](uint32_t a, uint32_t b) { return a ^ b; });
+    case warp_op::reduce_min_unsigned: return fold(u, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+    case warp_op::reduce_max_unsigned: return fold(u, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+    case warp_op::reduce_min_signed: return fold(s, [](int32_t a, int32_t b) { return a < b ? a : b; });
+    default: return fold(s, [](int32_t a, int32_t b) { return a > b ? a : b; });
+  }
+}
+
+uint64_t ballot(const thread* lanes, uint32_t present) {
+  uint64_t votes = 0;
+  for (uint32_t m = present; m; m &= m - 1) {
+    const int lane = __builtin_ctz(m);
+    votes |= uint64_t{lanes[lane].value != 0} << lane;
+  }
+  return votes;
+}
+
+uint64_t matching(const thread* lanes, uint32_t present, uint64_t value) {
+  uint64_t same = 0;
+  for (uint32_t m = present; m; m &= m - 1) {
+    const int lane = __builtin_ctz(m);
+    same |= uint64_t{lanes[lane].value == value} << lane;
+  }
+  return same;
+}
+
+// All lanes of `present` wait with the mask `mask`: computes their results and lets them run.
+void complete(block_state& b, unsigned warp_number, uint32_t present, unsigned mask) {
+  warp_state& w = b.warps[warp_number];
+  thread* lanes = &b.threads[warp_number * k_lanes];
+  const thread& leader = lanes[__builtin_ctz(present)];
+  const warp_op op = leader.op;
+  for (uint32_t m = present; m; m &= m - 1) {
+    const thread& t = lanes[__builtin_ctz(m)];
+    if (t.op == op && t.mask == mask && t.width == leader.width) continue;
+    fail("divergence", [&] {
+      return describe(t) + " at " + describe(t.site) + " and lane " + std::to_string(leader.lane) + " at " +
+             describe(leader.site) + " meet in different warp operations, masks or widths";
+    });
+  }
+  uint64_t common = 0;
+  if (op == warp_op::ballot)
+    common = ballot(lanes, present);
+  else if (op == warp_op::match_all)
+    common = matching(lanes, present, leader.value) == present ? present : 0;
+  else if (op >= warp_op::reduce_add)
+    common = reduced(op, lanes, present);
+  const bool shuffles = op >= warp_op::shuffle_index && op <= warp_op::shuffle_xor;
+  for (uint32_t m = present; m; m &= m - 1) {
+    thread& t = lanes[__builtin_ctz(m)];
+    t.result = shuffles                   ? shuffled(lanes, t, present)
+               : op == warp_op::match_any ? matching(lanes, present, t.value)
+                                          : common;
+    make_runnable(t);
+  }
+  w.waiting &= ~present;
+  if (op == warp_op::sync) hb_warp_sync(b, warp_number, present);
+}
+
+}  // namespace
+
+int block_barrier(int predicate, reduction r, const call_site& site) {
+  thread& self = *current;
+  block_state& b = *self.home;
+  if (b.arrived == 0) {
+    b.barrier_site = site;
+  } else if (!same_line(b.barrier_site, site)) {
+    fail("divergence", [&] {
+      return describe(self) + " is at the barrier of " + describe(site) +
+             " while others of its block wait at that of " + describe(b.barrier_site);
+    });
+  }
+  b.any |= predicate != 0;
+  b.all &= predicate != 0;
+  b.count += predicate != 0;
+  self.site = site;
+  self.state = thread_state::at_block_barrier;
+  if (++b.arrived == b.alive) {
+    release_barrier(b);
+    after_sync();
+  } else {
+    wait_here();
+  }
+  return r == reduction::any ? b.last_any : r == reduction::all ? b.last_all : b.last_count;
+}
+
+uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width,
+                         const call_site& site) {
+  thread& self = *current;
+  block_state& b = *self.home;
+  warp_state& w = b.warps[self.warp];
+  self.site = site;
+  if ((mask >> self.lane & 1) == 0) {
+    fail("divergence", [&] {
+      return describe(self) + " is not in the mask of the warp operation that it executes at " + describe(site);
+    });
+  }
+  self.op = op;
+  self.mask = mask;
+  self.value = value;
+  self.argument = argument;
+  self.width = width;
+  self.state = thread_state::at_warp_collective;
+  w.waiting |= 1u << self.lane;
+  const uint32_t present = mask & w.live;
+  if ((w.waiting & present) == present) {
+    complete(b, self.warp, present, mask);
+    after_sync();
+  } else {
+    wait_here();
+  }
+  return self.result;
+}
+
+// The caller alone: lanes of a warp need not run together, so no kernel may rely on more.
+unsigned active_mask() noexcept { return 1u << current->lane; }
+unsigned lane_index() noexcept { return current->lane; }
+
+void thread_exited(thread& t) {
+  block_state& b = *t.home;
+  warp_state& w = b.warps[t.warp];
+  t.state = thread_state::finished;
+  make_waiting(t);
+  --b.alive;
+  w.live &= ~(1u << t.lane);
+  if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
+  // A collective may have waited for this lane only.
+  for (uint32_t waiting = w.waiting; waiting != 0;) {
+    const thread& leader = b.threads[t.warp * k_lanes + static_cast<uint32_t>(__builtin_ctz(waiting))];
+    const uint32_t present = leader.mask & w.live;
+    if ((w.waiting & present) == present) complete(b, t.warp, present, leader.mask);
+    waiting &= ~present;
+  }
+}
+
+}  // namespace emu
+}  // namespace simt

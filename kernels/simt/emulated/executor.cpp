@@ -1,0 +1,274 @@
+// Launches: checks the limits, keeps the resident slots filled with blocks, runs their threads to the end.
+#include "kernels/simt/emulated/executor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "kernels/simt/emulated/happens_before.hpp"
+#include "kernels/simt/emulated/region.hpp"
+
+namespace simt {
+inline namespace emu {
+
+executor device;
+thread* current = nullptr;
+
+namespace {
+
+std::mutex launch_lock;
+
+constexpr size_t k_start_window = 64;  // blocks among which a seeded strategy chooses the next to start
+
+std::string first_of(const emulation& stream) {
+  return stream.findings.front().kind + ": " + stream.findings.front().text;
+}
+
+// Turns the cause of a stop into a finding, on the main stack.
+void report_failure() {
+  device.failed = true;
+  emulation& stream = *device.stream;
+  stream.findings.push_back({device.cause.kind, device.cause.describe(device.cause.frame)});
+}
+
+[[noreturn]] void fiber_main() noexcept {
+  fiber_entered(current->flow, device.main);
+  device.run_thread(device.arguments);
+  thread& self = *current;
+  if (stack_overflowed(self.flow)) {
+    fail("out_of_bounds",
+         [&] { return describe(self) + " overflowed its stack of " + std::to_string(k_stack_bytes) + " bytes"; });
+  }
+  thread_exited(self);
+  leave_thread();
+}
+
+void start_thread(block_state& b, uint32_t linear) {
+  thread& t = b.threads[linear];
+  if (t.flow.stack == nullptr) t.flow.stack = new_stack();
+  t.home = &b;
+  t.index = {linear % device.block.x, linear / device.block.x % device.block.y,
+             linear / device.block.x / device.block.y};
+  t.linear = linear;
+  t.resident = b.slot * device.padded + linear;
+  t.lane = static_cast<uint8_t>(linear % k_lanes);
+  t.warp = static_cast<uint8_t>(linear / k_lanes);
+  t.idle = 0;
+  t.site = {};
+  hb_thread_starts(t);
+  prepare_fiber(t.flow, fiber_main, linear);
+  make_runnable(t);
+}
+
+void start_block(block_state& b, uint64_t linear) {
+  const uint64_t x = device.grid.x, y = device.grid.y;
+  b.index = {static_cast<unsigned>(linear % x), static_cast<unsigned>(linear / x % y),
+             static_cast<unsigned>(linear / x / y)};
+  b.active = true;
+  b.alive = device.threads;
+  b.arrived = 0;
+  b.any = b.count = 0;
+  b.all = 1;
+  if (b.threads.size() < device.padded) b.threads.resize(device.padded);
+  b.warps.resize(device.warps);
+  open_shared(b);
+  hb_block_starts(b);
+  for (uint32_t w = 0; w < device.warps; ++w) {
+    const uint32_t lanes = std::min(k_lanes, device.threads - w * k_lanes);
+    b.warps[w].live = lanes == k_lanes ? ~0u : (1u << lanes) - 1;
+    b.warps[w].waiting = 0;
+  }
+  for (uint32_t i = 0; i < device.threads; ++i) start_thread(b, i);
+}
+
+// The next block to start, in the schedule's order; total_blocks when all have.
+uint64_t next_block() {
+  while (device.window.size() < k_start_window && device.next_block < device.total_blocks) {
+    const bool backwards = device.order == strategy::reverse ||
+                           (device.order == strategy::replay && device.stream->schedule.base == strategy::reverse);
+    device.window.push_back(backwards ? device.total_blocks - 1 - device.next_block : device.next_block);
+    ++device.next_block;
+  }
+  if (device.window.empty()) return device.total_blocks;
+  const uint32_t choice = pick_block(static_cast<uint32_t>(device.window.size()));
+  const uint64_t linear = device.window[choice];
+  device.window.erase(device.window.begin() + choice);
+  return linear;
+}
+
+void fill_slots() {
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    block_state& b = *device.blocks[slot];
+    if (b.active && b.alive == 0) {
+      if (!k_race_flavour) check_shared_canaries(b);
+      b.active = false;
+    }
+    if (b.active) continue;
+    const uint64_t linear = next_block();
+    if (linear < device.total_blocks) start_block(b, linear);
+  }
+}
+
+void report_deadlock() {
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    const block_state& b = *device.blocks[slot];
+    if (!b.active || b.alive == 0) continue;
+    std::vector<std::pair<std::string, unsigned>> places;
+    for (uint32_t i = 0; i < device.threads; ++i) {
+      const thread& t = b.threads[i];
+      if (t.state == thread_state::finished) continue;
+      const std::string place =
+          std::string(t.state == thread_state::at_block_barrier ? "the block barrier" : "a warp operation") + " at " +
+          describe(t.site);
+      const auto same = std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.first == place; });
+      if (same == places.end())
+        places.emplace_back(place, 1);
+      else
+        ++same->second;
+    }
+    std::string text = "block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
+                       std::to_string(b.index.z) + ") waits for ever: ";
+    for (const auto& [place, count] : places)
+      text += (&place == &places.front().first ? "" : "; ") + std::to_string(count) + " threads in " + place;
+    device.failed = true;
+    device.stream->findings.push_back({"deadlock", text});
+    return;
+  }
+}
+
+void run_blocks() {
+  uint32_t last = k_nobody;
+  for (;;) {
+    fill_slots();
+    const uint32_t next = pick(last, turn::blocks);
+    if (next == k_nobody) break;
+    last = next;
+    ++device.stream->switches;
+    current = &thread_of(next);
+    switch_fiber(device.main, current->flow, false);
+    current = nullptr;
+    if (device.cause.kind != nullptr) return report_failure();
+  }
+  report_deadlock();
+}
+
+void end_launch() {
+  current = nullptr;
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    block_state& b = *device.blocks[slot];
+    if (device.failed && b.active)
+      for (uint32_t i = 0; i < device.threads; ++i) reset_stack(b.threads[i].flow);
+    b.active = false;
+    if (b.arena != nullptr) close_shared(b);
+    b.arena = nullptr;
+  }
+  device.declarations.clear();
+  hb_launch_ends();
+}
+
+void begin_launch(const launch_config& config, emulation& stream, void (*run_thread)(void*), void* arguments) {
+  device.stream = &stream;
+  device.grid = config.grid;
+  device.block = config.block;
+  device.dynamic_bytes = config.smem_bytes;
+  device.cluster = config.cluster;
+  device.cooperative = config.cooperative;
+  device.run_thread = run_thread;
+  device.arguments = arguments;
+  device.threads = config.block.x * config.block.y * config.block.z;
+  device.warps = (device.threads + k_lanes - 1) / k_lanes;
+  device.padded = device.warps * k_lanes;
+  device.total_blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  device.next_block = 0;
+  device.window.clear();
+  const uint64_t wanted = config.cooperative ? device.total_blocks : std::max(1u, stream.resident_blocks);
+  device.slots = static_cast<uint32_t>(std::min(wanted, device.total_blocks));
+  device.static_bytes = device.static_end = 0;
+  device.declarations.clear();
+  if (config.smem_bytes > 0) device.declarations.push_back({nullptr, k_arena_dynamic, config.smem_bytes});
+  device.failed = false;
+  device.cause = {};
+  device.main = {};
+  while (device.blocks.size() < device.slots) {
+    device.blocks.push_back(std::make_unique<block_state>());
+    device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);
+  }
+  ++stream.launches;
+  hb_launch_begins();
+  begin_schedule();
+}
+
+[[noreturn]] void refuse(emulation& stream, const std::string& text) {
+  stream.findings.push_back({"launch_limit", text});
+  throw device_error(first_of(stream));
+}
+
+}  // namespace
+
+void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame) {
+  device.cause = {kind, describe, frame};
+  if (current == nullptr) {  // on the main flow: run_grid cleans up
+    report_failure();
+    throw device_error(first_of(*device.stream));
+  }
+  thread& self = *current;
+  current = nullptr;
+  switch_fiber(self.flow, device.main, false);
+  __builtin_unreachable();
+}
+
+void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments) {
+  const std::lock_guard<std::mutex> guard(launch_lock);
+  emulation& stream = config.stream == nullptr ? default_emulation() : *config.stream;
+  if (!stream.ok()) throw device_error("an earlier launch on this stream failed: " + first_of(stream));
+  const std::string broken = broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
+                                                 {config.block.x, config.block.y, config.block.z}, config.smem_bytes,
+                                                 config.cluster, machine_limits{});
+  if (!broken.empty()) refuse(stream, broken);
+  begin_launch(config, stream, run_thread, arguments);
+  struct cleanup {
+    ~cleanup() { end_launch(); }
+  } at_end;
+  run_blocks();
+  if (!stream.ok()) throw device_error(first_of(stream));
+}
+
+emulation& default_emulation() {
+  static thread_local emulation instance;
+  return instance;
+}
+
+device_properties_t device_properties(stream_t stream) {
+  const emulation& e = stream == nullptr ? default_emulation() : *stream;
+  return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{50} << 20, 16};
+}
+
+void memset_async(void* destination, int byte, size_t bytes, stream_t) {
+  std::memset(destination, byte, bytes);
+  mark_initialized(destination, bytes);
+}
+
+void memcpy_async(void* destination, const void* source, size_t bytes, stream_t) {
+  std::memmove(destination, source, bytes);
+  mark_initialized(destination, bytes);
+}
+
+uint3 thread_index() noexcept { return current->index; }
+uint3 block_index() noexcept { return current->home->index; }
+dim3 block_dimensions() noexcept { return device.block; }
+dim3 grid_dimensions() noexcept { return device.grid; }
+
+std::string describe(const thread& t) {
+  const uint3 b = t.home->index;
+  return "block (" + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " +
+         std::to_string(t.linear);
+}
+
+std::string describe(const call_site& site) {
+  if (site.line == 0) return "its start";
+  const char* slash = std::strrchr(site.file, '/');
+  return std::string(slash == nullptr ? site.file : slash + 1) + ":" + std::to_string(site.line);
+}
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,250 @@
+// The executor's state: resident blocks, their threads, and the scheduler's bookkeeping. Internal to kernels/simt.
+//
+// One executor per module of a flavour, guarded by a lock: launches from several host threads run one after the other.
+// Plain globals (hidden, one set per module) hold it: no thread-local storage, whose space is scarce in a dlopen'ed
+// module.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/simt/emulated/collectives.hpp"
+#include "kernels/simt/emulated/fiber.hpp"
+#include "kernels/simt/emulated/launch.hpp"
+#include "kernels/simt/emulation.hpp"
+
+// The kernels' index macros would rewrite this file's names.
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
+
+namespace simt {
+inline namespace emu {
+
+#ifdef SIMT_FLAVOUR_RACE
+inline constexpr bool k_race_flavour = true;
+#else
+inline constexpr bool k_race_flavour = false;
+#endif
+
+inline constexpr unsigned k_lanes = 32;
+inline constexpr uint32_t k_nobody = ~0u;
+
+enum class thread_state : uint8_t { runnable, at_block_barrier, at_warp_collective, finished };
+
+struct block_state;
+
+struct thread {
+  fiber flow;
+  block_state* home = nullptr;
+  uint3 index{};
+  uint32_t linear = 0;    // in the block
+  uint32_t resident = 0;  // position in the run set: slot * padded block size + linear
+  uint32_t clock = 0;     // race flavour: epoch
+  uint32_t id = 0;        // race flavour: block instance and linear index
+  uint8_t lane = 0;
+  uint8_t warp = 0;
+  thread_state state = thread_state::finished;
+  warp_op op{};
+  uint32_t idle = 0;  // consecutive atomics that changed nothing: a spin
+  // The collective that the thread waits in, or last was in.
+  unsigned mask = 0, argument = 0;
+  int width = 0;
+  uint64_t value = 0, result = 0;
+  call_site site;
+};
+
+struct warp_state {
+  uint32_t live = 0;     // lanes that have not exited
+  uint32_t waiting = 0;  // lanes inside a collective
+  uint32_t base = 0;     // race flavour: every lane knows its warp's epochs below this
+};
+
+struct block_state {
+  uint3 index{};
+  bool active = false;
+  uint32_t slot = 0;
+  uint32_t alive = 0, arrived = 0;
+  // The block barrier being gathered, and the results of the last one.
+  call_site barrier_site;
+  int any = 0, all = 1, count = 0;
+  int last_any = 0, last_all = 0, last_count = 0;
+  uint32_t instance = 0;  // race flavour: distinguishes blocks that used the same slot
+  uint32_t base = 0;      // race flavour: every thread knows its block's epochs below this
+  char* arena = nullptr;  // shared memory
+  std::vector<thread> threads;
+  std::vector<warp_state> warps;
+};
+
+// One SIMT_SHARED declaration of the running kernel (or its dynamic memory): the same place in every block's arena.
+struct shared_declaration {
+  const void* id;  // nullptr: the dynamic memory
+  size_t offset, bytes;
+};
+
+// What stopped a launch: `describe` composes the text later on the main stack, from the stopped thread's frame.
+struct failure {
+  const char* kind = nullptr;
+  std::string (*describe)(const void*) = nullptr;
+  const void* frame = nullptr;
+};
+
+// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): the same stream on every host.
+struct random_stream {
+  uint64_t state = 0;
+  uint64_t next() {
+    uint64_t z = state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  // Uniform in [0, n) up to 2^-32.
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(((next() >> 32) * n) >> 32); }
+};
+
+// A set of resident threads as a bit set.
+class thread_set {
+ public:
+  void reset(uint32_t size) { words_.assign((size + 63) / 64, 0); }
+  void insert(uint32_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
+  void erase(uint32_t i) { words_[i >> 6] &= ~(uint64_t{1} << (i & 63)); }
+  bool contains(uint32_t i) const { return i < words_.size() * 64 && ((words_[i >> 6] >> (i & 63)) & 1); }
+  // The first member at or after `from`, cyclically; k_nobody when empty.
+  uint32_t next(uint32_t from) const {
+    const auto n = static_cast<uint32_t>(words_.size());
+    uint32_t w = from >> 6;
+    if (w >= n) w = 0, from = 0;
+    if (const uint64_t bits = words_[w] & (~uint64_t{0} << (from & 63))) return w * 64 + first(bits);
+    for (uint32_t i = 0; i < n; ++i) {
+      if (++w == n) w = 0;
+      if (words_[w]) return w * 64 + first(words_[w]);
+    }
+    return k_nobody;
+  }
+  // The last member at or before `from`, cyclically.
+  uint32_t previous(uint32_t from) const {
+    const auto n = static_cast<uint32_t>(words_.size());
+    uint32_t w = from >> 6;
+    if (w >= n) w = n - 1, from = 63;
+    if (const uint64_t bits = words_[w] & (~uint64_t{0} >> (63 - (from & 63)))) return w * 64 + last(bits);
+    for (uint32_t i = 0; i < n; ++i) {
+      w = w == 0 ? n - 1 : w - 1;
+      if (words_[w]) return w * 64 + last(words_[w]);
+    }
+    return k_nobody;
+  }
+  // The 32 members from `from`, a multiple of 32.
+  uint32_t warp(uint32_t from) const { return static_cast<uint32_t>(words_[from >> 6] >> (from & 63)); }
+  uint32_t random(random_stream& stream) const {
+    uint32_t members = 0;
+    for (const uint64_t w : words_) members += static_cast<uint32_t>(__builtin_popcountll(w));
+    if (members == 0) return k_nobody;
+    uint32_t k = stream.below(members);
+    for (uint32_t w = 0;; ++w) {
+      const auto here = static_cast<uint32_t>(__builtin_popcountll(words_[w]));
+      if (k >= here) {
+        k -= here;
+        continue;
+      }
+      uint64_t bits = words_[w];
+      while (k--) bits &= bits - 1;
+      return w * 64 + first(bits);
+    }
+  }
+
+ private:
+  static uint32_t first(uint64_t bits) { return static_cast<uint32_t>(__builtin_ctzll(bits)); }
+  static uint32_t last(uint64_t bits) { return static_cast<uint32_t>(63 - __builtin_clzll(bits)); }
+  std::vector<uint64_t> words_;
+};
+
+struct executor {
+  emulation* stream = nullptr;
+  dim3 grid, block;
+  size_t dynamic_bytes = 0;
+  unsigned cluster = 1;
+  bool cooperative = false;
+  void (*run_thread)(void*) = nullptr;
+  void* arguments = nullptr;
+
+  uint32_t threads = 0, padded = 0, warps = 0;  // per block; padded to whole warps
+  uint32_t slots = 0;                           // resident blocks
+  std::vector<std::unique_ptr<block_state>> blocks;
+  std::vector<shared_declaration> declarations;
+  size_t static_bytes = 0, static_end = 0;
+  uint64_t next_block = 0, total_blocks = 0;
+  std::vector<uint64_t> window;  // blocks that may start next, in base order
+
+  // Scheduler.
+  strategy order{};
+  bool switch_at_sync = false;    // a switch may follow a completed barrier or collective
+  bool switch_at_access = false;  // a switch may happen at any atomic or access
+  bool step_at_access = false;    // accesses are scheduler steps
+  thread_set runnable;
+  uint64_t step_limit = 0, idle_yields = 0;
+  random_stream random;
+  std::vector<uint32_t> rank_of, thread_at;  // pct: smaller rank runs first
+  thread_set runnable_ranks;
+  uint32_t next_rank = 0;
+  uint64_t change_step[2] = {};
+  size_t next_deviation = 0;
+
+  fiber main;
+  bool failed = false;
+  failure cause;
+};
+
+extern executor device;
+extern thread* current;  // the running thread; nullptr on the host's own flow
+
+inline thread& thread_of(uint32_t resident) {
+  return device.blocks[resident / device.padded]->threads[resident % device.padded];
+}
+
+// Scheduler (scheduler.cpp).
+void begin_schedule();
+void make_runnable(thread& t);
+void make_waiting(thread& t);
+// Takes the calling thread off the run set and runs others until it is runnable again.
+void wait_here();
+// After the calling thread completed a barrier or collective, others may go first.
+void after_sync();
+// A switch may happen before the calling thread's next memory access.
+void access_point();
+// The calling thread performed an atomic; without effect on memory, it may be part of a spin.
+void atomic_done(bool changed);
+// The running thread ended; never returns.
+[[noreturn]] void leave_thread();
+enum class turn : uint8_t { may_continue, blocks, spins };
+// Picks who runs after `last` (k_nobody at the start); k_nobody if no thread can.
+uint32_t pick(uint32_t last, turn t);
+// The index, in the window of startable blocks, of the block that starts next.
+uint32_t pick_block(uint32_t candidates);
+
+// Shared memory (shared_memory.cpp).
+void open_shared(block_state& b);
+void close_shared(block_state& b);
+void check_shared_canaries(const block_state& b);
+
+// Collectives (collectives.cpp).
+void thread_exited(thread& t);
+
+// Failures.
+[[noreturn]] void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame);
+
+// Ends the launch with a finding; describe() runs later, on the main stack, and may refer to the caller's frame.
+template <class Describe>
+[[noreturn]] void fail(const char* kind, const Describe& describe) {
+  stop_launch(
+      kind, [](const void* frame) -> std::string { return (*static_cast<const Describe*>(frame))(); }, &describe);
+}
+
+std::string describe(const thread& t);
+std::string describe(const call_site& site);
+
+}  // namespace emu
+}  // namespace simt

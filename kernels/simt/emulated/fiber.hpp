@@ -1,0 +1,47 @@
+// Stackful coroutines, one per emulated thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef SIMT_FLAVOUR_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace simt {
+inline namespace emu {
+
+#ifdef SIMT_FLAVOUR_ASAN
+inline constexpr size_t k_stack_bytes = 256 * 1024;
+#else
+inline constexpr size_t k_stack_bytes = 128 * 1024;
+#endif
+
+// A suspended flow of control and the stack it lives on (the main flow keeps the process's own stack).
+struct fiber {
+  void* context = nullptr;
+  char* stack = nullptr;  // lowest address; nullptr for the main flow
+#ifdef SIMT_FLAVOUR_ASAN
+  void* fake_stack = nullptr;
+  const void* asan_bottom = nullptr;
+  size_t asan_size = 0;
+#endif
+};
+
+// Makes f start at entry() when switched to. `colour` shifts the stack's top by cache lines: tops at equal page offsets
+// would fall into the same cache sets.
+void prepare_fiber(fiber& f, void (*entry)(), unsigned colour);
+// Suspends `from` and resumes `to`. A `from` that is `finished` never runs again.
+void switch_fiber(fiber& from, fiber& to, bool finished);
+// The first statement of every entry().
+void fiber_entered(fiber& self, fiber& main);
+// A stack of k_stack_bytes, never returned: the number of stacks is the largest number of threads ever resident.
+char* new_stack();
+// Whether a fiber's stack overflowed into its lowest bytes.
+bool stack_overflowed(const fiber& f);
+// Marks a stack whose fiber was abandoned half-way as clean again.
+void reset_stack(fiber& f);
+
+}  // namespace emu
+}  // namespace simt
