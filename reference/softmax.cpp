@@ -7,15 +7,6 @@
 
 namespace warpcheck::reference {
 
-// The claim about one element at each precision, for decide().
-struct softmax_row::element {
-  const softmax_row& row;
-  int64_t index;
-  claim<double> at_double() const { return row.evaluate<double>(index); }
-  claim<mp50> at_50() const { return row.evaluate<mp50>(index); }
-  claim<mp100> at_100() const { return row.evaluate<mp100>(index); }
-};
-
 softmax_row::softmax_row(std::span<const double> x, dtype output, precision policy)
     : row_(x, softmax_budget(static_cast<int64_t>(x.size()))), output_(output), policy_(policy) {}
 
@@ -45,9 +36,13 @@ claim<Real> softmax_row::evaluate(int64_t i) const {
   return {g, g * relative + 4 * k_eta / (left * left)};
 }
 
+template claim<double> softmax_row::evaluate<double>(int64_t) const;
+template claim<mp50> softmax_row::evaluate<mp50>(int64_t) const;
+template claim<mp100> softmax_row::evaluate<mp100>(int64_t) const;
+
 judgement softmax_row::judge(int64_t i, double actual) const {
   if (const auto value = fixed(i)) return judge_fixed(output_, actual, *value);
-  return decide(output_, actual, policy_, element{*this, i});
+  return decide<mp50, mp100>(output_, actual, policy_, *this, i);
 }
 
 double softmax_row::expected(int64_t i) const {

@@ -37,6 +37,11 @@ class softmax_row {
   double bound(int64_t i) const;
   double sum_of_bounds() const;
 
+  // Enclosures of the exact value and of B (without the rounding to a 16-bit output). Real is double, mp50 or mp100;
+  // only for elements that `judge` decides by the bound.
+  template <class Real>
+  claim<Real> evaluate(int64_t i) const;
+
   // The exact value with 20 significant digits (sums the whole row with 50 digits: about 4 us per element).
   std::string expected_text(int64_t i) const;
 
@@ -46,10 +51,7 @@ class softmax_row {
   std::optional<double> contract_value(int64_t i) const;
 
  private:
-  struct element;
   std::optional<double> fixed(int64_t i) const;
-  template <class Real>
-  claim<Real> evaluate(int64_t i) const;
 
   exp_row row_;
   dtype output_;

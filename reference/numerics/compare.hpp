@@ -14,7 +14,7 @@
 // - The verdict is that of the exact real numbers: y and B come as enclosures, and if the enclosures cannot decide,
 // they
 //   are computed again with 50, then 100 digits. At 100 digits the midpoints decide: the enclosures are then narrower
-//   than 1e-80 of B, and a tie is an acceptance (<=).
+//   than 1e-80 of B, and the operators' bounds are transcendental numbers that no error equals.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct judgement {
   // infinitely much.
   double budget() const {
     if (!(bound > 0)) return accepted ? 0 : std::numeric_limits<double>::infinity();
-    return accepted ? error / bound : std::max(error / bound, 1 + std::numeric_limits<double>::epsilon());
+    return accepted ? error / bound : std::max(1 + std::numeric_limits<double>::epsilon(), error / bound);
   }
 };
 
@@ -97,14 +97,20 @@ std::optional<judgement> settle(dtype output, double actual, const claim<Real>& 
   return j;
 }
 
-// `source` has at_double(), at_50() and at_100(), each a claim<Real> about the same element.
-template <class Source>
-judgement decide(dtype output, double actual, precision policy, const Source& source) {
-  if (policy == precision::adaptive)
-    if (const auto j = settle(output, actual, source.at_double(), 0, false)) return *j;
-  if (policy != precision::digits100)
-    if (const auto j = settle(output, actual, source.at_50(), 50, false)) return *j;
-  return *settle(output, actual, source.at_100(), 100, true);
+// Decides element `index` of a model that offers `evaluate<Real>(index)`, a claim, for double and the two types of
+// numerics/multiprecision.hpp, which this header does not include: the caller names them.
+template <class Digits50, class Digits100, class Model>
+judgement decide(dtype output, double actual, precision policy, const Model& model, int64_t index) {
+  if (policy == precision::adaptive) {
+    const claim<double> c = model.template evaluate<double>(index);
+    if (const auto j = settle(output, actual, c, 0, false)) return *j;
+  }
+  if (policy != precision::digits100) {
+    const claim<Digits50> c = model.template evaluate<Digits50>(index);
+    if (const auto j = settle(output, actual, c, 50, false)) return *j;
+  }
+  const claim<Digits100> c = model.template evaluate<Digits100>(index);
+  return *settle(output, actual, c, 100, true);
 }
 
 // Where the contract fixes the value. `expected` may be NaN, +-Inf or any value of the output type.
