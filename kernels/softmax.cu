@@ -1,0 +1,502 @@
+// Softmax: see the contract in softmax.hpp. Variants from the simplest up; all read a row once from memory except
+// softmax_loop. Bytes moved: cols * sizeof(T) in and out per row; 8 out with argmax.
+#include "kernels/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/quotient.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+template <class T>
+struct softmax_arguments {
+  const T* x;
+  int64_t ldx;
+  T* y;
+  int64_t ldy;
+  int64_t rows;
+  int64_t cols;
+  int64_t* argmax;  // or nullptr
+};
+
+// One row as a kernel sees it. A row past the last is empty: its threads stay alive for the shuffles and touch nothing.
+template <class T, row_access Access>
+struct row_view {
+  __device__ row_view(const softmax_arguments<T>& a, int64_t row) {
+    const bool exists = row < a.rows;
+    x = a.x + (exists ? row * a.ldx : 0);
+    y = a.y + (exists ? row * a.ldy : 0);
+    cols = exists ? static_cast<int>(a.cols) : 0;
+    phase = Access == row_access::peeled ? phase_of(x) : 0;
+    by_vector = phase_of(y) == phase;
+  }
+  const T* x;
+  T* y;
+  int cols;
+  int phase;
+  bool by_vector;
+};
+
+// The lowest index whose element wins, among a lane's part of a row of which `maximum` is known: the first NaN, or else
+// the first equal to the maximum (maximum ignores NaN). Places beyond the row never win over an element of it.
+struct first_winner {
+  int64_t nan = INT64_MAX;
+  int64_t maximum = INT64_MAX;
+
+  __device__ void offer(float value, int64_t index, float row_maximum) {
+    if (index < 0) return;
+    if (value != value && index < nan) nan = index;
+    if (value == row_maximum && index < maximum) maximum = index;
+  }
+  __device__ int64_t index() const { return nan != INT64_MAX ? nan : maximum; }
+};
+
+template <class T, row_access Access, int Count>
+__device__ inline first_winner winner_in_slice(const float (&value)[Count], float row_maximum, int phase, int lane,
+                                               int lanes) {
+  constexpr int k_width = access_width<T, Access>;
+  first_winner winner;
+#pragma unroll
+  for (int i = 0; i < Count; ++i)
+    winner.offer(value[i], slice_start<T, Access>(i / k_width, lane, lanes, phase) + i % k_width, row_maximum);
+  return winner;
+}
+
+// --- softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers ------------------------------------------
+// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
+
+constexpr int k_lanes_block = 128;
+
+// Blocks that should fit a multiprocessor: 64 Ki registers over a thread's `elements` and some 36 for everything else.
+constexpr int lanes_resident_blocks(int elements) {
+  const int fit = 65536 / (k_lanes_block * ((elements + 36 + 7) / 8 * 8));
+  return fit < 16 ? fit : 16;
+}
+
+template <class T, row_access Access, int Lanes, int Vectors, int Rows>
+__global__ void __launch_bounds__(k_lanes_block, lanes_resident_blocks(Rows* Vectors* access_width<T, Access>))
+    softmax_lanes(softmax_arguments<T> a) {
+  constexpr int k_count = Vectors * access_width<T, Access>;
+  constexpr int k_groups = k_warp_size / Lanes;
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
+  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
+  for (int64_t base = warp * k_groups * Rows; base < a.rows; base += warps * k_groups * Rows) {
+    float value[Rows][k_count];
+    float maximum[Rows];
+    float sum[Rows];
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      const row_view<T, Access> row(a, base + j * k_groups + group);
+      load_slice<T, Access>(value[j], row.x, row.cols, row.phase, lane, Lanes);
+    }
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      maximum[j] = value[j][0];
+#pragma unroll
+      for (int i = 1; i < k_count; ++i) maximum[j] = fmaxf(maximum[j], value[j][i]);
+      maximum[j] = lane_reduce<Lanes>(maximum[j], max_of());
+    }
+    if (a.argmax != nullptr) {
+#pragma unroll
+      for (int j = 0; j < Rows; ++j) {
+        const int64_t r = base + j * k_groups + group;
+        const row_view<T, Access> row(a, r);
+        first_winner winner = winner_in_slice<T, Access>(value[j], maximum[j], row.phase, lane, Lanes);
+        winner.nan = lane_reduce<Lanes>(winner.nan, min_index());
+        winner.maximum = lane_reduce<Lanes>(winner.maximum, min_index());
+        if (lane == 0 && r < a.rows) a.argmax[r] = winner.index();
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      sum[j] = chained_sum<k_count>([&](int i) { return value[j][i] = expf(value[j][i] - maximum[j]); });
+      sum[j] = lane_reduce<Lanes>(sum[j], sum_of());
+    }
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      const row_view<T, Access> row(a, base + j * k_groups + group);
+      const row_quotient over_sum(sum[j]);
+#pragma unroll
+      for (int i = 0; i < k_count; ++i) value[j][i] = over_sum(value[j][i]);
+      store_slice<T, Access>(value[j], row.y, row.cols, row.phase, row.by_vector, lane, Lanes);
+    }
+  }
+}
+
+// --- softmax_block: a block holds a row in registers, 32 elements a thread -------------------------------------------
+// Two barriers a row (three with argmax), each reduction with scratch of its own.
+
+constexpr int k_block_elements = 32;  // per thread
+constexpr int k_block_threads = 1024;
+
+template <class T, row_access Access>
+constexpr int block_vectors = k_block_elements / access_width<T, Access>;
+
+template <class T, row_access Access, int Vectors>
+__global__ void __launch_bounds__(k_block_threads) softmax_block(softmax_arguments<T> a) {
+  constexpr int k_count = Vectors * access_width<T, Access>;
+  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
+  SIMT_SHARED(sum_scratch, float[k_max_warps]);
+  SIMT_SHARED(nan_scratch, int64_t[k_max_warps]);
+  SIMT_SHARED(winner_scratch, int64_t[k_max_warps]);
+  const int lane = static_cast<int>(threadIdx.x);
+  const int lanes = static_cast<int>(blockDim.x);
+  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
+    const row_view<T, Access> row(a, r);
+    float value[k_count];
+    load_slice<T, Access>(value, row.x, row.cols, row.phase, lane, lanes);
+    float maximum = value[0];
+#pragma unroll
+    for (int i = 1; i < k_count; ++i) maximum = fmaxf(maximum, value[i]);
+    maximum = block_reduce(maximum, max_of(), maximum_scratch);
+    if (a.argmax != nullptr) {
+      first_winner winner = winner_in_slice<T, Access>(value, maximum, row.phase, lane, lanes);
+      winner.nan = block_reduce(winner.nan, min_index(), nan_scratch);
+      winner.maximum = block_reduce(winner.maximum, min_index(), winner_scratch);
+      if (lane == 0) a.argmax[r] = winner.index();
+    }
+    float sum = chained_sum<k_count>([&](int i) { return value[i] = expf(value[i] - maximum); });
+    sum = block_reduce(sum, sum_of(), sum_scratch);
+    const row_quotient over_sum(sum);
+#pragma unroll
+    for (int i = 0; i < k_count; ++i) value[i] = over_sum(value[i]);
+    store_slice<T, Access>(value, row.y, row.cols, row.phase, row.by_vector, lane, lanes);
+  }
+}
+
+// --- softmax_loop: a block sweeps a row of any length three times ----------------------------------------------------
+// Maximum, sum, result: three reads and one write of the row. A thread's terms are added sixteen at a time in a tree,
+// so that the longest chain is cols/2^14 + 14.
+
+constexpr int k_loop_threads = 1024;
+constexpr int k_loop_elements = 16;  // per thread and step
+
+// Calls visit(start, value) for each group of k_loop_elements places of the row that falls to this thread; places
+// outside the row hold -Inf. `start[k]` is the index of the first element of vector k.
+template <class T, class Visit>
+__device__ inline void sweep_row(const T* row, int64_t cols, Visit&& visit) {
+  constexpr int k_width = row_vector<T>::k_width;
+  constexpr int k_vectors = k_loop_elements / k_width;
+  const int phase = phase_of(row);
+  const int64_t step = static_cast<int64_t>(blockDim.x) * k_loop_elements;
+  for (int64_t base = -phase; base < cols; base += step) {
+    float value[k_loop_elements];
+    int64_t start[k_vectors];
+#pragma unroll
+    for (int k = 0; k < k_vectors; ++k) {
+      start[k] = base + (static_cast<int64_t>(k) * blockDim.x + threadIdx.x) * k_width;
+      if (start[k] >= 0 && start[k] + k_width <= cols) {
+        const row_vector<T> vector = load_vector(row + start[k]);
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = simt::to_float(vector.element[c]);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) {
+          const bool inside = start[k] + c >= 0 && start[k] + c < cols;
+          value[k * k_width + c] = inside ? simt::to_float(row[start[k] + c]) : -INFINITY;
+        }
+      }
+    }
+    visit(start, value);
+  }
+}
+
+template <int Count>
+__device__ inline float tree_sum(const float* term) {
+  if constexpr (Count == 1) {
+    return term[0];
+  } else {
+    return tree_sum<Count / 2>(term) + tree_sum<Count / 2>(term + Count / 2);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments<T> a) {
+  constexpr int k_width = row_vector<T>::k_width;
+  constexpr int k_vectors = k_loop_elements / k_width;
+  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
+  SIMT_SHARED(sum_scratch, float[k_max_warps]);
+  SIMT_SHARED(nan_scratch, int64_t[k_max_warps]);
+  SIMT_SHARED(winner_scratch, int64_t[k_max_warps]);
+  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
+    const T* x = a.x + r * a.ldx;
+    T* y = a.y + r * a.ldy;
+
+    float maximum = -INFINITY;
+    sweep_row(x, a.cols, [&](const int64_t(&)[k_vectors], const float(&value)[k_loop_elements]) {
+#pragma unroll
+      for (int i = 0; i < k_loop_elements; ++i) maximum = fmaxf(maximum, value[i]);
+    });
+    maximum = block_reduce(maximum, max_of(), maximum_scratch);
+
+    if (a.argmax != nullptr) {
+      first_winner winner;
+      sweep_row(x, a.cols, [&](const int64_t(&start)[k_vectors], const float(&value)[k_loop_elements]) {
+#pragma unroll
+        for (int i = 0; i < k_loop_elements; ++i) winner.offer(value[i], start[i / k_width] + i % k_width, maximum);
+      });
+      winner.nan = block_reduce(winner.nan, min_index(), nan_scratch);
+      winner.maximum = block_reduce(winner.maximum, min_index(), winner_scratch);
+      if (threadIdx.x == 0) a.argmax[r] = winner.index();
+    }
+
+    float sum = 0.0f;
+    sweep_row(x, a.cols, [&](const int64_t(&)[k_vectors], const float(&value)[k_loop_elements]) {
+      float term[k_loop_elements];
+#pragma unroll
+      for (int i = 0; i < k_loop_elements; ++i) term[i] = expf(value[i] - maximum);
+      sum += tree_sum<k_loop_elements>(term);
+    });
+    sum = block_reduce(sum, sum_of(), sum_scratch);
+
+    const row_quotient over_sum(sum);
+    const bool by_vector = phase_of(x) == phase_of(y);
+    sweep_row(x, a.cols, [&](const int64_t(&start)[k_vectors], const float(&value)[k_loop_elements]) {
+#pragma unroll
+      for (int k = 0; k < k_vectors; ++k) {
+        row_vector<T> result;
+#pragma unroll
+        for (int c = 0; c < k_width; ++c)
+          result.element[c] = simt::from_float<T>(over_sum(expf(value[k * k_width + c] - maximum)));
+        if (by_vector && start[k] >= 0 && start[k] + k_width <= a.cols) {
+          store_vector(y + start[k], result);
+        } else {
+#pragma unroll
+          for (int c = 0; c < k_width; ++c)
+            if (start[k] + c >= 0 && start[k] + c < a.cols) y[start[k] + c] = result.element[c];
+        }
+      }
+    });
+  }
+}
+
+__global__ void __launch_bounds__(256) fill_index(int64_t* index, int64_t count, int64_t value) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += static_cast<int64_t>(gridDim.x) * blockDim.x)
+    index[i] = value;
+}
+
+// --- Dispatch ------------------------------------------------------------------------------------------------------
+
+constexpr int64_t k_subwarp_cols = 64;
+constexpr int64_t k_warp_cols = 2048;
+constexpr int64_t k_block_cols = 32768;
+
+// The grid grows with the rows up to this many blocks per multiprocessor; further rows loop.
+constexpr int64_t k_blocks_per_sm = 2048;
+
+unsigned grid_size(int64_t blocks_wanted, simt::stream_t stream) {
+  if (blocks_wanted <= k_blocks_per_sm) return static_cast<unsigned>(blocks_wanted);
+  return static_cast<unsigned>(std::min(blocks_wanted, k_blocks_per_sm * simt::device_properties(stream).sm_count));
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T, row_access Access, int Lanes, int Vectors>
+void launch_lanes(const softmax_arguments<T>& a, simt::stream_t stream) {
+  // Enough elements in flight per lane to cover the latency of memory, without giving up occupancy.
+  constexpr int k_count = Vectors * access_width<T, Access>;
+  constexpr int k_rows = k_count >= 8 ? 1 : k_count == 1 ? 4 : 2;
+  constexpr int64_t k_rows_per_block = k_lanes_block / Lanes * k_rows;
+  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_lanes_block, 0, stream},
+               softmax_lanes<T, Access, Lanes, Vectors, k_rows>, a);
+}
+
+// Calls launch_lanes with the smallest `Vectors` in [Vectors, Limit] that is >= needed.
+template <class T, row_access Access, int Vectors, int Limit>
+void launch_warp(int needed, const softmax_arguments<T>& a, simt::stream_t stream) {
+  if constexpr (Vectors >= Limit) {
+    launch_lanes<T, Access, k_warp_size, Limit>(a, stream);
+  } else {
+    if (needed <= Vectors) return launch_lanes<T, Access, k_warp_size, Vectors>(a, stream);
+    launch_warp<T, Access, Vectors + 1, Limit>(needed, a, stream);
+  }
+}
+
+template <class T>
+bool is_aligned(const softmax_arguments<T>& a) {
+  constexpr int64_t k_width = row_vector<T>::k_width;
+  return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
+}
+
+template <class T>
+void launch_subwarp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  if (is_aligned(a)) {
+    constexpr auto k_aligned = row_access::aligned;
+    const int64_t vectors = a.cols / row_vector<T>::k_width;
+    if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
+    if (vectors <= 2) return launch_lanes<T, k_aligned, 2, 1>(a, stream);
+    if (vectors <= 4) return launch_lanes<T, k_aligned, 4, 1>(a, stream);
+    if (vectors <= 8) return launch_lanes<T, k_aligned, 8, 1>(a, stream);
+    return launch_lanes<T, k_aligned, 16, 1>(a, stream);
+  }
+  constexpr auto k_scalar = row_access::scalar;
+  if (a.cols <= 1) return launch_lanes<T, k_scalar, 1, 1>(a, stream);
+  if (a.cols <= 2) return launch_lanes<T, k_scalar, 2, 1>(a, stream);
+  if (a.cols <= 4) return launch_lanes<T, k_scalar, 4, 1>(a, stream);
+  if (a.cols <= 8) return launch_lanes<T, k_scalar, 8, 1>(a, stream);
+  if (a.cols <= 16) return launch_lanes<T, k_scalar, 16, 1>(a, stream);
+  if (a.cols <= 32) return launch_lanes<T, k_scalar, 16, 2>(a, stream);
+  return launch_lanes<T, k_scalar, 16, 4>(a, stream);
+}
+
+// Vectors that cover a row wherever it starts.
+template <class T>
+int64_t vectors_of_row(const softmax_arguments<T>& a) {
+  constexpr int64_t k_width = row_vector<T>::k_width;
+  return is_aligned(a) ? a.cols / k_width : ceil_div(a.cols + k_width - 1, k_width);
+}
+
+template <class T>
+void launch_warp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int k_most = static_cast<int>(k_warp_cols) / row_vector<T>::k_width / k_warp_size;
+  const int needed = static_cast<int>(ceil_div(vectors_of_row(a), k_warp_size));
+  if (is_aligned(a)) return launch_warp<T, row_access::aligned, 1, k_most>(needed, a, stream);
+  launch_warp<T, row_access::peeled, 1, k_most + 1>(needed, a, stream);
+}
+
+template <class T, row_access Access, int Vectors>
+void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
+  const int64_t warps = ceil_div(vectors_of_row(a), Vectors * k_warp_size);
+  simt::launch({grid_size(a.rows, stream), static_cast<unsigned>(warps * k_warp_size), 0, stream},
+               softmax_block<T, Access, Vectors>, a);
+}
+
+template <class T>
+void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int k_vectors = block_vectors<T, row_access::aligned>;
+  if (is_aligned(a)) return launch_block<T, row_access::aligned, k_vectors>(a, stream);
+  if (vectors_of_row(a) <= k_vectors * k_block_threads)
+    return launch_block<T, row_access::peeled, k_vectors>(a, stream);
+  launch_block<T, row_access::peeled, k_vectors + 1>(a, stream);
+}
+
+template <class T>
+void launch_loop_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  simt::launch({grid_size(a.rows, stream), k_loop_threads, 0, stream}, softmax_loop<T>, a);
+}
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+
+// In the order of softmax_variant, without `automatic`.
+constexpr warpcheck_variant k_variants[] = {
+    {"softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
+    {"softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
+    {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_cols, k_dtypes},
+    {"softmax_loop", 1, -1, k_block_cols + 1, -1, k_dtypes},
+};
+constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+const warpcheck_variant& entry_of(softmax_variant variant) { return k_variants[static_cast<int>(variant) - 1]; }
+
+softmax_variant pick(int64_t cols) {
+  if (cols <= k_subwarp_cols) return softmax_variant::subwarp;
+  if (cols <= k_warp_cols) return softmax_variant::warp;
+  if (cols <= k_block_cols) return softmax_variant::block;
+  return softmax_variant::loop;
+}
+
+}  // namespace
+
+template <class T>
+softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows,
+                             int64_t cols, int64_t* argmax, simt::stream_t stream) {
+  const row_block x_rows{"x", x, sizeof(T), rows, cols, ldx, "ldx"};
+  const row_block y_rows{"y", y, sizeof(T), rows, cols, ldy, "ldy"};
+  const row_block argmax_rows{"argmax", argmax, sizeof(int64_t), 1, argmax == nullptr ? 0 : rows, rows, nullptr};
+  check_rows(x_rows);
+  check_rows(y_rows);
+  check_rows(argmax_rows);
+  if (static_cast<const void*>(x) != y || ldx != ldy) check_disjoint(x_rows, y_rows);
+  check_disjoint(x_rows, argmax_rows);
+  check_disjoint(y_rows, argmax_rows);
+
+  if (cols > 0 && variant == softmax_variant::automatic) variant = pick(cols);
+  if (cols > 0 && !accepts(entry_of(variant), cols))
+    throw std::invalid_argument(std::string("variant: ") + entry_of(variant).name + " takes rows of " +
+                                std::to_string(entry_of(variant).min_extent) + " to " +
+                                std::to_string(entry_of(variant).max_extent) +
+                                " elements, got cols = " + std::to_string(cols));
+  if (rows == 0) return variant;
+  if (cols == 0) {
+    if (argmax != nullptr)
+      simt::launch({grid_size(ceil_div(rows, 256), stream), 256, 0, stream}, fill_index, argmax, rows, int64_t{-1});
+    return variant;
+  }
+  const softmax_arguments<T> a{x, ldx, y, ldy, rows, cols, argmax};
+  switch (variant) {
+    case softmax_variant::subwarp: launch_subwarp_variant(a, stream); break;
+    case softmax_variant::warp: launch_warp_variant(a, stream); break;
+    case softmax_variant::block: launch_block_variant(a, stream); break;
+    default: launch_loop_variant(a, stream); break;
+  }
+  return variant;
+}
+
+template <class T>
+void softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, int64_t* argmax,
+             simt::stream_t stream) {
+  softmax_with(softmax_variant::automatic, x, ldx, y, ldy, rows, cols, argmax, stream);
+}
+
+#define WARPCHECK_INSTANTIATE_SOFTMAX(T)                                                                      \
+  template void softmax<T>(const T*, int64_t, T*, int64_t, int64_t, int64_t, int64_t*, simt::stream_t);       \
+  template softmax_variant softmax_with<T>(softmax_variant, const T*, int64_t, T*, int64_t, int64_t, int64_t, \
+                                           int64_t*, simt::stream_t);
+WARPCHECK_INSTANTIATE_SOFTMAX(float)
+WARPCHECK_INSTANTIATE_SOFTMAX(simt::f16)
+WARPCHECK_INSTANTIATE_SOFTMAX(simt::bf16)
+#undef WARPCHECK_INSTANTIATE_SOFTMAX
+
+namespace {
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols], argmax[rows] i64 or NULL}.
+warpcheck_status run_softmax(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 2);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const matrix_view y = tensors.output_matrix(0, "y");
+    int64_t* argmax = tensors.optional_output_vector<int64_t>(1, "argmax", x.rows);
+    check_same_shape(x, "x", y, "y");
+    const int forced = find_variant(call, k_variants, k_num_variants, x.cols);
+    const auto variant = static_cast<softmax_variant>(forced + 1);
+    const auto stream = static_cast<simt::stream_t>(call->stream);
+    softmax_variant used = variant;
+    with_float_type(x.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      used = softmax_with(variant, x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols, argmax, stream);
+    });
+    if (used != softmax_variant::automatic) call->used_variant = entry_of(used).name;
+  });
+}
+
+// Row lengths at which lanes, vectors per lane or warps per block change.
+constexpr int64_t k_boundaries[] = {1,   2,    4,    8,    16,   32,   64,   128,  256,  384,   512,   640,   768,
+                                    896, 1024, 1280, 1536, 1792, 2048, 3072, 4096, 8192, 16384, 32768, 49152, 65536};
+
+constexpr warpcheck_operator k_operator = {"softmax",
+                                           k_candidate_device,
+                                           k_dtypes,
+                                           k_variants,
+                                           k_num_variants,
+                                           k_boundaries,
+                                           static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]),
+                                           run_softmax};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(softmax) { return &warpcheck::k_operator; }
