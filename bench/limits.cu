@@ -1,0 +1,243 @@
+#include "bench/limits.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace warpcheck::bench {
+namespace {
+
+// Four independent 16-byte loads a thread, one wave of blocks after another.
+__global__ void copy_tiles(const uint4* x, uint4* y, size_t count) {
+  const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * 4 + threadIdx.x;
+  uint4 value[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    if (base + k * blockDim.x < count) value[k] = __ldcs(x + base + k * blockDim.x);
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    if (base + k * blockDim.x < count) __stcs(y + base + k * blockDim.x, value[k]);
+}
+
+// One load a thread and step, a grid that stays.
+__global__ void copy_strided(const uint4* x, uint4* y, size_t count) {
+  const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
+  for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    __stcs(y + i, __ldcs(x + i));
+}
+
+__global__ void read_strided(const uint4* x, size_t count, unsigned* sink) {
+  const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
+  size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  unsigned mix = 0;
+  for (; i + 3 * stride < count; i += 4 * stride) {
+    uint4 value[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) value[k] = __ldcs(x + i + k * stride);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) mix ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
+  }
+  for (; i < count; i += stride) {
+    const uint4 value = __ldcs(x + i);
+    mix ^= value.x ^ value.y ^ value.z ^ value.w;
+  }
+  if (mix == 0x9e3779b9u) *sink = mix;
+}
+
+__global__ void empty() {}
+
+__device__ unsigned hashed(uint64_t i) {
+  i = (i ^ (i >> 33)) * 0xff51afd7ed558ccdull;
+  i = (i ^ (i >> 33)) * 0xc4ceb9fe1a85ec53ull;
+  return static_cast<unsigned>(i >> 32);
+}
+
+template <class T>
+__global__ void fill(T* x, size_t count, uint64_t seed, float scale) {
+  const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
+  for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    x[i] = static_cast<T>((static_cast<float>(hashed(seed + i)) * 0x1p-31f - 1.0f) * scale);
+}
+
+template <class T>
+__global__ void count_ones(const T* x, size_t count, unsigned long long* total) {
+  const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    mine += x[i] == static_cast<T>(~T{0});
+  if (mine != 0) atomicAdd(total, mine);
+}
+
+void offer(limit* best, double us, const std::string& by) {
+  if (best->us == 0 || us < best->us) *best = {us, by};
+}
+
+int sm_count() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  return count;
+}
+
+constexpr size_t k_slot_alignment = 1024;
+
+}  // namespace
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+std::string describe_gpu() {
+  int device = 0;
+  check(cudaGetDevice(&device), "no GPU");
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  int driver = 0;
+  int runtime = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  const auto version = [](int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); };
+  return std::string(properties.name) + ", driver " + version(driver) + ", runtime " + version(runtime);
+}
+
+std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run) {
+  constexpr int k_warmup = 3;
+  for (int i = 0; i < k_warmup; ++i) run(i);
+  check(cudaStreamSynchronize(stream), "warm-up");
+  std::vector<cudaEvent_t> events(static_cast<size_t>(repeats) + 1);
+  for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
+  // A first execution outside the measurement lets the host run ahead of the device.
+  run(k_warmup);
+  check(cudaEventRecord(events[0], stream), "cudaEventRecord");
+  for (int i = 0; i < repeats; ++i) {
+    run(k_warmup + 1 + i);
+    check(cudaEventRecord(events[static_cast<size_t>(i) + 1], stream), "cudaEventRecord");
+  }
+  check(cudaStreamSynchronize(stream), "timed executions");
+  std::vector<double> us;
+  for (int i = 0; i < repeats; ++i) {
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, events[static_cast<size_t>(i)], events[static_cast<size_t>(i) + 1]),
+          "cudaEventElapsedTime");
+    us.push_back(ms * 1e3);
+  }
+  for (cudaEvent_t event : events) check(cudaEventDestroy(event), "cudaEventDestroy");
+  return us;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+buffer_ring::buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes)
+    : input_bytes_(input_bytes), output_bytes_(output_bytes) {
+  input_stride_ = (input_bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
+  output_stride_ = (output_bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
+  const size_t set = std::max<size_t>(1, input_stride_ + output_stride_);
+  slots_ = static_cast<int>(std::max<size_t>(2, flush_bytes / set + 1));
+  check(cudaMalloc(&input_, input_stride_ * static_cast<size_t>(slots_) + k_slot_alignment), "input buffers");
+  check(cudaMalloc(&output_, output_stride_ * static_cast<size_t>(slots_) + k_slot_alignment), "output buffers");
+}
+
+buffer_ring::~buffer_ring() {
+  cudaFree(input_);
+  cudaFree(output_);
+}
+
+void buffer_ring::fill_inputs(element type, float scale, cudaStream_t stream) {
+  const size_t bytes = input_stride_ * static_cast<size_t>(slots_) + k_slot_alignment;
+  const int blocks = sm_count() * 8;
+  if (type == element::f32)
+    fill<<<blocks, 512, 0, stream>>>(reinterpret_cast<float*>(input_), bytes / 4, 1, scale);
+  else if (type == element::f16)
+    fill<<<blocks, 512, 0, stream>>>(reinterpret_cast<__half*>(input_), bytes / 2, 1, scale);
+  else
+    fill<<<blocks, 512, 0, stream>>>(reinterpret_cast<__nv_bfloat16*>(input_), bytes / 2, 1, scale);
+  check(cudaGetLastError(), "fill");
+}
+
+void buffer_ring::poison_outputs(cudaStream_t stream) {
+  const size_t bytes = output_stride_ * static_cast<size_t>(slots_) + k_slot_alignment;
+  check(cudaMemsetAsync(output_, 0xff, bytes, stream), "cudaMemsetAsync");
+}
+
+int64_t count_poison(const void* data, size_t bytes, int element_bytes, cudaStream_t stream) {
+  unsigned long long* total = nullptr;
+  check(cudaMallocAsync(&total, sizeof *total, stream), "cudaMallocAsync");
+  check(cudaMemsetAsync(total, 0, sizeof *total, stream), "cudaMemsetAsync");
+  const int blocks = sm_count() * 8;
+  if (element_bytes == 2)
+    count_ones<<<blocks, 512, 0, stream>>>(static_cast<const uint16_t*>(data), bytes / 2, total);
+  else
+    count_ones<<<blocks, 512, 0, stream>>>(static_cast<const uint32_t*>(data), bytes / 4, total);
+  check(cudaGetLastError(), "count_poison");
+  unsigned long long result = 0;
+  check(cudaMemcpyAsync(&result, total, sizeof result, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  check(cudaFreeAsync(total, stream), "cudaFreeAsync");
+  check(cudaStreamSynchronize(stream), "count_poison");
+  return static_cast<int64_t>(result);
+}
+
+limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
+  limit best;
+  const size_t count = bytes / sizeof(uint4);
+  offer(&best,
+        median(time_each(
+            stream, repeats,
+            [&](int i) {
+              check(cudaMemcpyAsync(ring.output(i), ring.input(i), bytes, cudaMemcpyDeviceToDevice, stream), "copy");
+            })),
+        "cudaMemcpyAsync");
+  for (const unsigned threads : {128u, 256u, 512u, 1024u}) {
+    const auto blocks = static_cast<unsigned>((count + threads * 4 - 1) / (threads * 4));
+    offer(&best,
+          median(time_each(stream, repeats,
+                           [&](int i) {
+                             copy_tiles<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(ring.input(i)),
+                                                                        static_cast<uint4*>(ring.output(i)), count);
+                           })),
+          "copy_tiles<" + std::to_string(threads) + ">");
+  }
+  for (const int per_sm : {8, 32}) {
+    offer(&best,
+          median(time_each(stream, repeats,
+                           [&](int i) {
+                             copy_strided<<<sm_count() * per_sm, 512, 0, stream>>>(
+                                 static_cast<const uint4*>(ring.input(i)), static_cast<uint4*>(ring.output(i)), count);
+                           })),
+          "copy_strided<" + std::to_string(per_sm) + ">");
+  }
+  check(cudaGetLastError(), "copy kernels");
+  return best;
+}
+
+limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
+  limit best;
+  for (const int per_sm : {4, 8, 16}) {
+    offer(&best,
+          median(time_each(stream, repeats,
+                           [&](int i) {
+                             read_strided<<<sm_count() * per_sm, 512, 0, stream>>>(
+                                 static_cast<const uint4*>(ring.input(i)), bytes / sizeof(uint4),
+                                 static_cast<unsigned*>(ring.output(i)));
+                           })),
+          "read_strided<" + std::to_string(per_sm) + ">");
+  }
+  check(cudaGetLastError(), "read kernels");
+  return best;
+}
+
+double launch_us(int repeats, cudaStream_t stream) {
+  constexpr int k_batch = 100;
+  return median(time_each(stream, repeats,
+                          [&](int) {
+                            for (int k = 0; k < k_batch; ++k) empty<<<1, 32, 0, stream>>>();
+                          })) /
+         k_batch;
+}
+
+}  // namespace warpcheck::bench

@@ -1,0 +1,76 @@
+// What the GPU can do at best, measured in the same run as the operators: copies, reads and launches.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace warpcheck::bench {
+
+// Throws std::runtime_error with CUDA's text and `what` unless the call succeeded.
+void check(cudaError_t status, const char* what);
+
+// "NVIDIA H200, driver 13.0, runtime 13.0"; throws if there is no GPU.
+std::string describe_gpu();
+
+// Microseconds of each of `repeats` executions of run(i), which enqueues work on the stream. They run back to back
+// between events, so that the launch latency of the host stays outside.
+std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run);
+
+double median(std::vector<double> values);
+
+// Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.
+class buffer_ring {
+ public:
+  // Slots for `input_bytes` and `output_bytes`, as many as together exceed `flush_bytes` (at least two). Inputs hold
+  // uniform random bits scaled into [-scale, scale) as f32, f16 (element_bytes = 2) or bf16 (`bfloat`).
+  buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes);
+  ~buffer_ring();
+  buffer_ring(const buffer_ring&) = delete;
+  buffer_ring& operator=(const buffer_ring&) = delete;
+
+  int slots() const { return slots_; }
+  void* input(int i) const { return input_ + static_cast<size_t>(i % slots_) * input_stride_; }
+  void* output(int i) const { return output_ + static_cast<size_t>(i % slots_) * output_stride_; }
+  size_t input_bytes() const { return input_bytes_; }
+  size_t output_bytes() const { return output_bytes_; }
+
+  enum class element { f32, f16, bf16 };
+  // Fills every input slot with pseudo-random values in [-scale, scale), different in each slot.
+  void fill_inputs(element type, float scale, cudaStream_t stream);
+  // Fills every output slot with 0xff bytes, a NaN in each float type.
+  void poison_outputs(cudaStream_t stream);
+
+ private:
+  size_t input_bytes_;
+  size_t output_bytes_;
+  size_t input_stride_;
+  size_t output_stride_;
+  int slots_;
+  char* input_ = nullptr;
+  char* output_ = nullptr;
+};
+
+// Elements of `element_bytes` (2 or 4) in the range that still hold only 0xff bytes.
+int64_t count_poison(const void* data, size_t bytes, int element_bytes, cudaStream_t stream);
+
+// The fastest way found to do something, and its name.
+struct limit {
+  double us = 0;
+  std::string by;
+};
+
+// Copying `bytes` from each input slot to the output slot: cudaMemcpyAsync against copy kernels of several shapes.
+limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream);
+
+// Reading `bytes` of each input slot.
+limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream);
+
+// An empty kernel, back to back in one stream.
+double launch_us(int repeats, cudaStream_t stream);
+
+}  // namespace warpcheck::bench
