@@ -14,9 +14,11 @@
 
 namespace warpcheck::reference {
 
-// The correctly rounded exponential, moved by `ulps` steps (not below 0). Exact at 0, as every expf is.
+// The correctly rounded exponential, moved by `ulps` steps (not below 0). Exact at 0 and -Inf, as the contract
+// demands.
 inline float shifted_exp(float x, int ulps) {
   if (x == 0) return 1;
+  if (std::isinf(x)) return 0;
   auto y = static_cast<float>(std::exp(static_cast<double>(x)));
   const float target = ulps > 0 ? std::numeric_limits<float>::infinity() : 0.0f;
   for (int k = std::abs(ulps); k > 0; --k) y = std::nextafter(y, target);
