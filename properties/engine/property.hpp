@@ -2,8 +2,6 @@
 // case.
 #pragma once
 
-#include <rapidcheck.h>
-
 #include <functional>
 #include <span>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "properties/engine/case.hpp"
+#include "properties/engine/draw.hpp"
 
 namespace warpcheck::engine {
 
@@ -38,13 +37,16 @@ struct property {
   std::string sentence;  // what it claims, for `warpcheck list`
   std::vector<dtype> types;
   std::vector<knob_info> knobs;  // names beyond the standard ones
-  // Cases for the target. The generator shrinks nothing itself: shrinking works on the case (shrink.hpp).
-  std::function<rc::Gen<trial_case>(const target&)> generate;
+  // Draws one case for the target. It shrinks nothing itself: shrinking works on the case (shrink.hpp).
+  std::function<trial_case(const target&, draw&)> generate;
   std::function<void(trial&)> check;
-  // Makes a case whose shape or fill was changed consistent again (outputs follow inputs); false: no case of this property.
+  // Makes a case whose shape or fill was changed consistent again (outputs follow inputs); false: no case of this
+  // property.
   std::function<bool(trial_case&)> repair;
-  // True if the property needs no generator of its own, so that it can judge a user's array (`--input`).
-  bool judges_any_input = false;
+  // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
+  int share_percent = 100;
+  // The case that judges a user's own input tensor (`--input`); null where the property needs inputs of its own making.
+  std::function<trial_case(const target&, const tensor_spec& input)> for_input;
 };
 
 // Every operator's file registers its properties once, before main.

@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "properties/engine/error.hpp"
+#include "reference/numerics/float_value.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -35,6 +36,8 @@ constexpr distribution_info k_distributions[] = {
     {"alternating", "a,b", "neighbours always differ"},
     {"sawtooth", "period,lo,hi", "ascending runs of one tile's length"},
     {"spike", "column,peak,rest", "one element carries the row: a dropped element shows"},
+    {"diagonal", "first,step,peak,rest",
+     "a spike that moves by `step` columns from row to row: every position in one case"},
     {"masked", "begin,end,seed", "columns [begin, end) are -Inf, the others normal"},
     {"unmasked", "begin,end,seed", "all but columns [begin, end) are -Inf"},
     {"duplicates", "seed,values", "few distinct values: ties"},
@@ -61,6 +64,7 @@ enum kind : size_t {
   k_alternating,
   k_sawtooth,
   k_spike,
+  k_diagonal,
   k_masked,
   k_unmasked,
   k_duplicates,
@@ -108,54 +112,10 @@ double normal(uint64_t seed, uint64_t a, uint64_t b) {
 
 uint64_t bit_mask(dtype type) { return size_of(type) == 8 ? ~0ull : (1ull << (8 * size_of(type))) - 1; }
 
-double largest(dtype type) {
-  if (!is_float(type)) return 100.0;
-  const float_format f = format_of(type);
-  return std::ldexp(2.0 - std::ldexp(1.0, 1 - f.precision), f.max_exponent);
-}
-
-double smallest_normal(dtype type) { return is_float(type) ? std::ldexp(1.0, format_of(type).min_exponent) : 1.0; }
-
-double smallest_subnormal(dtype type) {
-  return is_float(type) ? std::ldexp(1.0, format_of(type).min_exponent - format_of(type).precision + 1) : 1.0;
-}
-
-uint64_t encode_small_float(dtype type, double value) {
-  // f16 and bf16: RN-even from double in one step (no double rounding through f32).
-  const float_format f = format_of(type);
-  const int significand_bits = f.precision - 1;
-  const int exponent_bits = 15 - significand_bits;
-  const uint64_t sign = std::signbit(value) ? 1ull << 15 : 0;
-  const uint64_t infinity = ((1ull << exponent_bits) - 1) << significand_bits;
-  if (std::isnan(value)) return sign | infinity | 1ull << (significand_bits - 1);
-  const double magnitude = std::fabs(value);
-  if (magnitude == 0) return sign;
-  if (std::isinf(magnitude)) return sign | infinity;
-  const int exponent = std::max(std::ilogb(magnitude), f.min_exponent);
-  // An integer number of the last place's units; nearbyint rounds to even in the default mode. A carry into the next
-  // binade gives the right bits by itself because exponent and significand are adjacent.
-  const double units = std::nearbyint(std::ldexp(magnitude, significand_bits - exponent));
-  const uint64_t hidden = 1ull << significand_bits;
-  const uint64_t whole = static_cast<uint64_t>(units);
-  const uint64_t bits =
-      exponent == f.min_exponent ? whole : (static_cast<uint64_t>(exponent - f.min_exponent) * hidden) + whole;
-  return sign | std::min(bits, infinity);
-}
-
-double decode_small_float(dtype type, uint64_t bits) {
-  const float_format f = format_of(type);
-  const int significand_bits = f.precision - 1;
-  const uint64_t hidden = 1ull << significand_bits;
-  const uint64_t magnitude = bits & 0x7fff;
-  const double sign = bits & 0x8000 ? -1.0 : 1.0;
-  const uint64_t exponent_field = magnitude >> significand_bits;
-  const uint64_t fraction = magnitude & (hidden - 1);
-  if (exponent_field == (0x7fffull >> significand_bits))
-    return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * k_infinity;
-  if (exponent_field == 0) return sign * std::ldexp(static_cast<double>(fraction), f.min_exponent - significand_bits);
-  return sign * std::ldexp(static_cast<double>(hidden + fraction),
-                           f.min_exponent + static_cast<int>(exponent_field) - 1 - significand_bits);
-}
+// For integer types the distributions that speak of a float format's limits use small integers.
+double largest(dtype type) { return is_float(type) ? reference::max_finite(type) : 100.0; }
+double smallest_normal(dtype type) { return is_float(type) ? reference::min_normal(type) : 1.0; }
+double smallest_subnormal(dtype type) { return is_float(type) ? reference::min_subnormal(type) : 1.0; }
 
 template <class T>
 uint64_t saturate(double value) {
@@ -183,29 +143,28 @@ uint64_t hash64(uint64_t seed, uint64_t a, uint64_t b) {
 
 double decode(dtype type, uint64_t bits) {
   switch (type) {
-    case dtype::f16:
-    case dtype::bf16: return decode_small_float(type, bits);
-    case dtype::f32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case dtype::f64: return std::bit_cast<double>(bits);
     case dtype::i32: return static_cast<int32_t>(bits);
     case dtype::i64: return static_cast<double>(static_cast<int64_t>(bits));
-    default: return static_cast<double>(bits & bit_mask(type));
+    case dtype::u8:
+    case dtype::u16:
+    case dtype::u32: return static_cast<double>(bits & bit_mask(type));
+    case dtype::f32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case dtype::f64: return std::bit_cast<double>(bits);
+    default: return reference::decode(type, bits);
   }
 }
 
 uint64_t encode(dtype type, double value) {
   switch (type) {
-    case dtype::f16:
-    case dtype::bf16: return encode_small_float(type, value);
-    case dtype::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case dtype::f64: return std::bit_cast<uint64_t>(value);
     case dtype::i32: return saturate<int32_t>(value) & bit_mask(type);
     case dtype::i64: return saturate<int64_t>(value);
     case dtype::u8: return saturate<uint8_t>(value);
     case dtype::u16: return saturate<uint16_t>(value);
     case dtype::u32: return saturate<uint32_t>(value);
+    case dtype::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case dtype::f64: return std::bit_cast<uint64_t>(value);
+    default: return reference::encode(type, value);
   }
-  return 0;
 }
 
 uint64_t load_bits(dtype type, const void* element) {
@@ -252,6 +211,13 @@ std::optional<double> parse_number(std::string_view text) {
                                            hex ? std::chars_format::hex : std::chars_format::general);
   if (code != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) return std::nullopt;
   return negative ? -value : value;
+}
+
+recipe make_recipe(std::string distribution, std::vector<double> arguments) {
+  recipe r;
+  r.distribution = std::move(distribution);
+  r.arguments = std::move(arguments);
+  return r;
 }
 
 std::string format(const recipe& r) {
@@ -355,6 +321,10 @@ double value_source::value(int64_t row, int64_t col) const {
     return a[1] + (a[2] - a[1]) * std::fmod(static_cast<double>(col), period) / period;
   }
   if (kind_ == k_spike) return static_cast<double>(col) == a[0] ? a[1] : a[2];
+  if (kind_ == k_diagonal) {
+    const auto peak = static_cast<int64_t>(a[0]) + row * static_cast<int64_t>(a[1]);
+    return col == peak % std::max<int64_t>(1, cols_) ? a[2] : a[3];
+  }
   if (kind_ == k_masked || kind_ == k_unmasked) {
     const bool inside = static_cast<double>(col) >= a[0] && static_cast<double>(col) < a[1];
     return inside == (kind_ == k_masked) ? -k_infinity : normal(seed(2), r, c);

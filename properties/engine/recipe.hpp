@@ -48,6 +48,8 @@ struct recipe {
   bool operator==(const recipe&) const;
 };
 
+recipe make_recipe(std::string distribution, std::vector<double> arguments);
+
 // `randn(7,0,1)`; exact round trip with parse_recipe. Edits are not part of this text (they are keys of their own).
 std::string format(const recipe& r);
 // Throws usage_error with one sentence when the text is not a recipe.

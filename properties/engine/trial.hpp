@@ -3,6 +3,7 @@
 // property.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -53,14 +54,15 @@ class trial {
   // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
   // recipe's.
   run_result run(const trial_case& c, const std::map<std::string, host_tensor, std::less<>>& replace = {});
-  // A call that breaks the contract: the candidate must answer WARPCHECK_INVALID_ARGUMENT (or UNSUPPORTED) and write
-  // nothing.
-  void expect_refusal(const trial_case& c, const std::string& what);
+  // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
+  // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing.
+  void expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil);
 
   // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
   // worst.
+  // `expected_text` is asked for only then: more digits of the exact value.
   void judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
-             const reference::judgement& j, const std::string& expected_text = "");
+             const reference::judgement& j, const std::function<std::string()>& expected_text = nullptr);
   // A broken invariant that is no single element's error.
   void require(bool holds, const std::string& message);
   void skip(const std::string& reason);
@@ -69,13 +71,17 @@ class trial {
 
  private:
   struct attempt;
-  void decide(verdict v, std::string message);
+  std::vector<attempt> attempts(const trial_case& c) const;
+  run_result execute(const trial_case& c, const attempt& a,
+                     const std::map<std::string, host_tensor, std::less<>>& replace);
+  // Notes the verdict, narrows the report's case line to the attempt that showed it, and ends the trial.
+  [[noreturn]] void decide(verdict v, std::string message, const trial_case& c, const attempt* a);
 
   trial_case case_;
   candidate candidate_;
   case_report report_;
   std::map<std::string, host_tensor, std::less<>> inputs_;
-  bool over_ = false;
+  int64_t rejected_ = 0;
 };
 
 }  // namespace warpcheck::engine

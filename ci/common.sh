@@ -1,0 +1,47 @@
+# Shared by the commands of ci/: packages, devices, build. Sourced, not run.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+die() {  # die CODE SENTENCE
+  echo "${0##*/}: $2" >&2
+  exit "$1"
+}
+
+# install_packages build|test: installs the missing ones among ci/packages; needs root or sudo only if any is missing.
+install_packages() {
+  local wanted missing=() name
+  wanted=$(sed -e '/^#/d' "$root/ci/packages")
+  [ "$1" = test ] || wanted=$(sed '/^test:/,$d' <<<"$wanted")
+  for name in $(grep -v '^test:' <<<"$wanted"); do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  command -v apt-get >/dev/null || die 3 "these packages are missing and there is no apt-get to install them: ${missing[*]}"
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || die 3 "these packages are missing, and installing them needs root or sudo: ${missing[*]}"
+    sudo=(sudo)
+  fi
+  echo "installing ${missing[*]}"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null || echo "apt-get update failed; trying with the lists at hand" >&2
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null ||
+    die 3 "installing packages failed: ${missing[*]}"
+}
+
+has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
+
+# Prints the path of nvcc, if there is one.
+find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
+
+# build PRESET TARGET...: configures where needed and builds.
+build() {
+  local preset=$1 nvcc
+  shift
+  nvcc=$(find_nvcc || true)
+  [ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
+  cd "$root"
+  if [ ! -f "build/$preset/build.ninja" ]; then
+    cmake --preset "$preset" >"/tmp/warpcheck-configure.$$" || { cat "/tmp/warpcheck-configure.$$"; rm -f "/tmp/warpcheck-configure.$$"; die 3 "configuring the preset $preset failed"; }
+    rm -f "/tmp/warpcheck-configure.$$"
+  fi
+  cmake --build "build/$preset" --parallel "$(nproc)" --target "$@"
+}

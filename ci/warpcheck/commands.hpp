@@ -1,0 +1,60 @@
+// The commands of `warpcheck`, one function each; main.cpp parses their options.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpcheck::cli {
+
+// Exit codes of every command.
+enum exit_code : int { k_pass = 0, k_violation = 1, k_usage = 2, k_environment = 3, k_interrupted = 130 };
+
+struct verify_options {
+  std::vector<std::string> operators;   // empty: all
+  std::vector<std::string> properties;  // empty: all
+  std::vector<std::string> dtypes;      // empty: all that the candidate offers
+  std::string device = "auto";
+  std::string candidate = "builtin";
+  std::string input;  // a .npy file instead of generated cases
+  std::string json;   // where the machine-readable result goes; empty: nowhere
+  std::string journal;
+  std::string shard = "0/1";
+  std::string size = "ci";
+  std::string seed = "1";
+  int64_t cases = 100;
+  int workers = 0;
+  double timeout = 60;
+  bool resume = false;
+};
+int verify(const verify_options& options);
+
+struct replay_options {
+  std::string line;
+  std::string device;     // empty: as the line says
+  std::string candidate;  // empty: as the line says
+  std::string json;
+  double timeout = 60;
+};
+int replay(const replay_options& options);
+
+struct list_options {
+  std::string op;  // empty: the operators
+  bool distributions = false;
+  bool verdicts = false;
+};
+int list(const list_options& options);
+
+int doctor();
+
+struct golden_options {
+  std::string folder = "golden";
+  std::vector<std::string> operators;  // empty: all
+  std::string device = "auto";
+  std::string candidate = "builtin";
+  double timeout = 60;
+};
+int golden_check(const golden_options& options);
+int golden_regenerate(const golden_options& options);
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/support.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/library.hpp"
+#include "properties/engine/recipe.hpp"
+#include "properties/engine/verdict.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+std::string range_text(int64_t least, int64_t most) {
+  if (most >= 0 && least > most) return "never";
+  return most < 0 ? fmt::format("{}...", least) : fmt::format("{}..{}", least, most);
+}
+
+void describe_operator(const std::string& op) {
+  const auto properties = engine::all_properties();
+  const auto known = engine::operators_with_properties();
+  if (std::find(known.begin(), known.end(), op) == known.end()) throw engine::usage_error(unknown_operator(op));
+  for (const char* device : {"emulated", "cuda"}) {
+    try {
+      for (const engine::target& t : ask_targets("builtin", op, device)) {
+        fmt::print("{} on {}, {}\n", op, device, name_of(t.type));
+        for (const auto& v : t.variants)
+          fmt::print("  variant {:<18} rows of {}, picked for {}\n", v.name, range_text(v.min_extent, v.max_extent),
+                     range_text(v.dispatch_min, v.dispatch_max));
+      }
+    } catch (const std::exception& e) {
+      fmt::print("{} on {}: {}\n", op, device, e.what());
+    }
+  }
+  fmt::print("properties\n");
+  for (const engine::property& p : properties)
+    if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);
+}
+
+}  // namespace
+
+int list(const list_options& options) {
+  if (options.distributions) {
+    for (const auto& d : engine::distributions())
+      fmt::print("{:<34} {}\n", fmt::format("{}({})", d.name, d.parameters), d.purpose);
+    return k_pass;
+  }
+  if (options.verdicts) {
+    for (int v = 0; v <= static_cast<int>(engine::verdict::crash); ++v)
+      fmt::print("{}\n", name_of(static_cast<engine::verdict>(v)));
+    return k_pass;
+  }
+  if (!options.op.empty()) {
+    describe_operator(options.op);
+    return k_pass;
+  }
+  for (const std::string& op : engine::operators_with_properties()) {
+    int properties = 0;
+    for (const auto& p : engine::all_properties()) properties += p.op == op;
+    fmt::print("{:<14} {} properties\n", op, properties);
+  }
+  return k_pass;
+}
+
+int doctor() {
+  fmt::print("warpcheck {}\n", WARPCHECK_VERSION);
+  for (const char* device : {"emulated", "cuda", "cpu"})
+    fmt::print("device {:<9} {}\n", device, ask_child([&] { return engine::describe_device(device); }, device));
+  for (const char* stem : {"emulated", "race", "cuda"}) {
+    const std::string path = engine::builtin_library(stem);
+    fmt::print("library {:<8} {}\n", stem, path.empty() ? "not part of this build" : path);
+  }
+  return k_pass;
+}
+
+}  // namespace warpcheck::cli

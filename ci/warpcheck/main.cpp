@@ -1,0 +1,105 @@
+// The command `warpcheck`.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "ci/warpcheck/commands.hpp"
+#include "properties/engine/error.hpp"
+
+namespace {
+
+using namespace warpcheck;
+
+constexpr const char* k_footer =
+    "Exit codes: 0 all pass, 1 a verdict other than pass or an unmet quota, 2 usage or malformed input,\n"
+    "3 a device, toolkit or library that was asked for is missing, 130 interrupted (finished cases are kept).";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
+               "warpcheck"};
+  app.footer(k_footer);
+  app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  int code = cli::k_pass;
+
+  cli::verify_options v;
+  CLI::App* verify =
+      app.add_subcommand("verify", "Run the properties of operators on generated cases, or on your own array");
+  verify->add_option("operators", v.operators, "Operators to verify (default: all; see 'warpcheck list')");
+  verify->add_option("--device", v.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
+      ->capture_default_str();
+  verify->add_option("--cases", v.cases, "Generated cases per (property, dtype, device)")->capture_default_str();
+  verify->add_option("--seed", v.seed, "Seed of the generated cases: an integer, or 'random' (printed)")
+      ->capture_default_str();
+  verify->add_option("--property", v.properties, "Only this property (may be repeated)");
+  verify->add_option("--dtype", v.dtypes, "Only this element type (may be repeated)");
+  verify->add_option("--candidate", v.candidate, "builtin, or a candidate library (kernels/candidate.h)")
+      ->capture_default_str();
+  verify->add_option("--input", v.input,
+                     "A NumPy .npy file: judge the operator on this array instead of generated cases");
+  verify->add_option("--json", v.json, "Write the result as JSON to this file");
+  verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
+  verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
+  verify->add_option("--shard", v.shard, "i/n: run the i-th of n disjoint parts of the cases")->capture_default_str();
+  verify->add_option("--size", v.size, "How large shapes grow: quick, ci or full")->capture_default_str();
+  verify->add_option("--workers", v.workers, "Worker processes (0: one per core; on cuda one)")->capture_default_str();
+  verify->add_option("--timeout", v.timeout, "Seconds after which a case is stopped")->capture_default_str();
+  verify->callback([&] { code = cli::verify(v); });
+
+  cli::replay_options r;
+  CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
+  replay->add_option("line", r.line, "The case line, quoted")->required();
+  replay->add_option("--device", r.device, "Another device than the line's");
+  replay->add_option("--candidate", r.candidate, "Another candidate than the line's");
+  replay->add_option("--json", r.json, "Write the report as JSON to this file");
+  replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  replay->callback([&] { code = cli::replay(r); });
+
+  cli::list_options l;
+  CLI::App* list = app.add_subcommand("list", "List operators; of an operator its variants and properties");
+  list->add_option("operator", l.op, "The operator to describe");
+  list->add_flag("--distributions", l.distributions, "The distributions that a recipe can name");
+  list->add_flag("--verdicts", l.verdicts, "The verdicts that a case can get, by severity");
+  list->callback([&] { code = cli::list(l); });
+
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Say which devices and libraries are usable here, and why others are not");
+  doctor->callback([&] { code = cli::doctor(); });
+
+  cli::golden_options g;
+  CLI::App* golden = app.add_subcommand("golden", "Check or regenerate the golden data");
+  golden->require_subcommand(1);
+  CLI::App* check =
+      golden->add_subcommand("check", "Hashes, format, and agreement of the reference and a candidate with every file");
+  check->add_option("operators", g.operators, "Only these operators (default: all)");
+  check->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
+  check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
+  check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
+  check->callback([&] { code = cli::golden_check(g); });
+  CLI::App* regenerate =
+      golden->add_subcommand("regenerate", "Write the known answers of an operator and the checksums anew");
+  regenerate->add_option("operator", g.operators, "The operator")->required();
+  regenerate->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
+  regenerate->callback([&] { code = cli::golden_regenerate(g); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int status = app.exit(e);  // prints the help or the error
+    return status == 0 ? cli::k_pass : cli::k_usage;
+  } catch (const engine::usage_error& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_usage;
+  } catch (const engine::environment_error& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_environment;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "warpcheck: internal error: {}\n", e.what());
+    return cli::k_environment;
+  }
+  return code;
+}

@@ -1,0 +1,164 @@
+#include "ci/warpcheck/support.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/library.hpp"
+
+namespace warpcheck::cli {
+
+using engine::environment_error;
+using engine::usage_error;
+
+std::string ask_child(const std::function<std::string()>& question, std::string_view what) {
+  int ends[2];
+  if (pipe(ends) != 0) throw environment_error(fmt::format("{}: no pipe: {}", what, std::strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) throw environment_error(fmt::format("{}: no process: {}", what, std::strerror(errno)));
+  if (child == 0) {
+    close(ends[0]);
+    std::string answer;
+    try {
+      answer = "+" + question();
+    } catch (const usage_error& e) {
+      answer = std::string("u") + e.what();
+    } catch (const std::exception& e) {
+      answer = std::string("e") + e.what();
+    }
+    for (size_t sent = 0; sent < answer.size();) {
+      const ssize_t n = write(ends[1], answer.data() + sent, answer.size() - sent);
+      if (n <= 0) break;
+      sent += static_cast<size_t>(n);
+    }
+    _exit(0);  // no destructors of a process image that is the parent's copy
+  }
+  close(ends[1]);
+  std::string answer;
+  char chunk[4096];
+  for (ssize_t n = 0; (n = read(ends[0], chunk, sizeof chunk)) != 0;) {
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    answer.append(chunk, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (answer.empty()) {
+    const std::string how =
+        WIFSIGNALED(status) ? fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
+                            : fmt::format("ended with status {}", WEXITSTATUS(status));
+    throw environment_error(fmt::format("{}: the process that loaded the candidate {}", what, how));
+  }
+  const std::string text = answer.substr(1);
+  if (answer[0] == 'u') throw usage_error(text);
+  if (answer[0] == 'e') throw environment_error(text);
+  return text;
+}
+
+std::string resolve_device(const std::string& asked, std::string& note) {
+  std::string device = asked;
+  if (device.starts_with("cuda:")) {
+    const std::string number = device.substr(5);
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
+      throw usage_error(fmt::format("device: '{}' does not name a GPU; write cuda:0, cuda:1, ...", asked));
+    // The children see one GPU, and it is number 0 for them.
+    setenv("CUDA_VISIBLE_DEVICES", number.c_str(), 1);
+    device = "cuda";
+  }
+  if (device != "auto" && device != "emulated" && device != "cuda" && device != "cpu")
+    throw usage_error(fmt::format("device: '{}' is not one of auto, emulated, cuda, cuda:N, cpu", asked));
+  const auto describe = [&](const std::string& d) {
+    return ask_child([&] { return engine::describe_device(d); }, "device " + d);
+  };
+  if (device == "auto" || device == "cuda") {
+    const std::string problem = ask_child([] { return engine::cuda_problem(); }, "device cuda");
+    if (problem.empty()) {
+      note = fmt::format("device cuda: {}", describe("cuda"));
+      return "cuda";
+    }
+    if (device == "cuda") throw environment_error("device cuda: " + problem);
+    note = fmt::format("device emulated (no GPU is used: {})", problem);
+    return "emulated";
+  }
+  note = fmt::format("device {}", device);
+  return device;
+}
+
+std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op,
+                                        const std::string& device) {
+  const std::string answer = ask_child(
+      [&] {
+        nlohmann::json list = nlohmann::json::array();
+        for (const engine::target& t : engine::find_targets(candidate, op, device)) {
+          nlohmann::json variants = nlohmann::json::array();
+          for (const auto& v : t.variants)
+            variants.push_back({v.name, v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max});
+          list.push_back({{"type", engine::name_of(t.type)}, {"variants", variants}, {"boundaries", t.boundaries}});
+        }
+        return list.dump();
+      },
+      "candidate " + candidate);
+  std::vector<engine::target> targets;
+  for (const nlohmann::json& j : nlohmann::json::parse(answer)) {
+    engine::target t;
+    t.op = op;
+    t.device = device;
+    t.candidate = candidate;
+    t.type = *dtype_from_name(j.at("type").get<std::string>());
+    for (const auto& v : j.at("variants")) t.variants.push_back({v[0], v[1], v[2], v[3], v[4]});
+    t.boundaries = j.at("boundaries").get<std::vector<int64_t>>();
+    targets.push_back(std::move(t));
+  }
+  return targets;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".partial";
+  const auto fail = [&](const char* step) {
+    const int error = errno;
+    std::remove(temporary.c_str());
+    throw environment_error(fmt::format("file '{}': {} failed: {}", path, step, std::strerror(error)));
+  };
+  FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (!file) fail("creating it");
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) fail("writing it");
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("renaming it into place");
+}
+
+std::string unknown_operator(const std::string& op) {
+  return fmt::format("operator: '{}' is unknown; known are {}", op,
+                     fmt::join(engine::operators_with_properties(), ", "));
+}
+
+uint64_t parse_seed(const std::string& text) {
+  if (text == "random") return (static_cast<uint64_t>(std::random_device{}()) << 20) ^ std::random_device{}();
+  uint64_t seed = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (code != std::errc() || end != text.data() + text.size())
+    throw usage_error(fmt::format("seed: '{}' is not an integer in [0, 2^64) and not 'random'", text));
+  return seed;
+}
+
+std::pair<int, int> parse_shard(const std::string& text) {
+  int i = 0, n = 0, used = 0;
+  if (std::sscanf(text.c_str(), "%d/%d%n", &i, &n, &used) != 2 || static_cast<size_t>(used) != text.size() || n < 1 ||
+      i < 0 || i >= n)
+    throw usage_error(fmt::format("shard: '{}' is not of the form i/n with 0 <= i < n", text));
+  return {i, n};
+}
+
+}  // namespace warpcheck::cli

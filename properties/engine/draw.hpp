@@ -1,0 +1,48 @@
+// Random choices of a generator, from RapidCheck's splittable generator: the same seed draws the same case everywhere.
+#pragma once
+
+#include <rapidcheck/Random.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace warpcheck::engine {
+
+struct target;
+
+class draw {
+ public:
+  // `index` is the case's number within its job: generators stratify by it, so that few cases already cover every
+  // variant.
+  draw(const rc::Random& random, int64_t index) : random_(random), index_(index) {}
+
+  int64_t index() const { return index_; }
+  uint64_t bits() { return random_.next(); }
+  int64_t between(int64_t least, int64_t most);  // inclusive
+  bool chance(int percent) { return between(1, 100) <= percent; }
+  double seed() { return static_cast<double>(between(0, 999999)); }
+  template <class T>
+  const T& one_of(std::span<const T> choices) {
+    return choices[static_cast<size_t>(between(0, static_cast<int64_t>(choices.size()) - 1))];
+  }
+  template <class T>
+  T one_of(std::initializer_list<T> choices) {
+    return choices.begin()[between(0, static_cast<int64_t>(choices.size()) - 1)];
+  }
+
+ private:
+  rc::Random random_;
+  int64_t index_;
+};
+
+// Extents that break kernels, at most `most`: the target's dispatch boundaries and tiles and their neighbours, warp and
+// block sizes and theirs, powers of two and theirs, primes, 1, and small numbers.
+std::vector<int64_t> critical_extents(const target& t, int64_t most);
+// One of them, or any number up to `usual` (small numbers often).
+int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most);
+// An extent within the range that the target's dispatch gives to variant `i % variants` (its edges often), at most
+// `most`; falls back to draw_extent where that range starts beyond `most`.
+int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most);
+
+}  // namespace warpcheck::engine

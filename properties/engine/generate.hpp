@@ -1,0 +1,21 @@
+// From (property, target, seed, index) to a case: the same four give the same case on every machine.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <string_view>
+#include <vector>
+
+#include "properties/engine/property.hpp"
+
+namespace warpcheck::engine {
+
+// The cases of a property as a RapidCheck generator; `index` is the case's number within its job.
+rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index);
+
+trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index);
+
+// What a candidate offers for an operator on a device, per dtype of `p.types` that it supports. Loads the candidate.
+std::vector<target> find_targets(std::string_view candidate, std::string_view op, std::string_view device);
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,178 @@
+#include "properties/engine/library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "properties/engine/cpu_device.hpp"
+#include "properties/engine/error.hpp"
+
+// Defined in a process that was linked with AddressSanitizer: only there can the sanitized build of the kernels be
+// loaded.
+extern "C" void __asan_init() __attribute__((weak));
+
+namespace warpcheck::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view k_device_names[] = {"cpu", "cuda", "emulated"};
+
+std::string last_dl_error() {
+  const char* text = dlerror();
+  return text ? text : "unknown reason";
+}
+
+// The device interface that runs candidates of `device` which bring none of their own.
+const warpcheck_device_api* own_api(warpcheck_device device) {
+  if (device == WARPCHECK_DEVICE_CPU) return &cpu_device_api();
+  const std::string path = builtin_library(device == WARPCHECK_DEVICE_CUDA ? "cuda" : "emulated");
+  return path.empty() ? nullptr : candidate_library::load(path).table().device_api;
+}
+
+// `libx.so` -> `libx.race.so`, the instrumented twin's conventional name.
+std::string twin_path(const std::string& path) {
+  const fs::path p(path);
+  return (p.parent_path() / (p.stem().string() + ".race" + p.extension().string())).string();
+}
+
+}  // namespace
+
+const candidate_library& candidate_library::load(const std::string& path) {
+  static std::map<std::string, std::unique_ptr<candidate_library>> loaded;
+  if (const auto found = loaded.find(path); found != loaded.end()) return *found->second;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw environment_error(fmt::format("candidate: there is no file '{}'", path));
+  // An absolute path, so that dlopen does not search the system's folders; all symbols now, so that a missing one is an
+  // error here and not a crash in the middle of a run; local, so that two candidates never share a symbol.
+  void* handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) throw environment_error(fmt::format("candidate: '{}' does not load: {}", path, last_dl_error()));
+  const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(handle, "warpcheck_candidate_get"));
+  if (!get) throw environment_error(fmt::format("candidate: '{}' does not export warpcheck_candidate_get", path));
+  const warpcheck_candidate* table = get(WARPCHECK_CANDIDATE_ABI);
+  if (!table)
+    throw environment_error(
+        fmt::format("candidate: '{}' does not speak ABI version {}", path, WARPCHECK_CANDIDATE_ABI));
+  if (table->abi_version != WARPCHECK_CANDIDATE_ABI)
+    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck speaks {}", path,
+                                        table->abi_version, WARPCHECK_CANDIDATE_ABI));
+  if (table->struct_size < sizeof(warpcheck_candidate) || table->num_operators < 0 ||
+      (table->num_operators > 0 && !table->operators))
+    throw environment_error(fmt::format("candidate: the table of '{}' is malformed (struct_size {}, num_operators {})",
+                                        path, table->struct_size, table->num_operators));
+  for (int i = 0; i < table->num_operators; ++i) {
+    const warpcheck_operator* op = table->operators[i];
+    if (!op || !op->name || !op->run || op->num_variants < 0 || (op->num_variants > 0 && !op->variants) ||
+        op->num_boundaries < 0 || (op->num_boundaries > 0 && !op->boundaries))
+      throw environment_error(fmt::format(
+          "candidate: operator {} of '{}' is malformed (name, run, variants and boundaries are required)", i, path));
+    if (op->device < WARPCHECK_DEVICE_CPU || op->device > WARPCHECK_DEVICE_EMULATED)
+      throw environment_error(
+          fmt::format("candidate: operator {} of '{}' names device {}; cpu 0, cuda 1 and emulated 2 exist", op->name,
+                      path, static_cast<int>(op->device)));
+  }
+  return *loaded.emplace(path, std::unique_ptr<candidate_library>(new candidate_library(path, table))).first->second;
+}
+
+const warpcheck_operator* candidate_library::find(std::string_view op, warpcheck_device device) const {
+  for (int i = 0; i < table_->num_operators; ++i)
+    if (table_->operators[i]->name == op && table_->operators[i]->device == device) return table_->operators[i];
+  return nullptr;
+}
+
+candidate open_candidate(std::string_view name, std::string_view op, std::string_view device_name) {
+  const warpcheck_device device = device_from_name(device_name);
+  if (device == WARPCHECK_DEVICE_CUDA)
+    if (const std::string problem = cuda_problem(); !problem.empty())
+      throw environment_error("device cuda: " + problem);
+  std::string path(name), twin;
+  if (name == "builtin") {
+    if (device == WARPCHECK_DEVICE_CPU)
+      throw environment_error("device cpu: there is no built-in candidate; name a library with --candidate");
+    path = builtin_library(device_name);
+    if (path.empty())
+      throw environment_error(fmt::format("device {}: its candidate library is not part of this build", device_name));
+    if (device == WARPCHECK_DEVICE_EMULATED && !__asan_init) twin = builtin_library("race");
+  } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
+    twin = twin_path(path);
+  }
+  const candidate_library& library = candidate_library::load(path);
+  candidate c;
+  c.op = library.find(op, device);
+  if (!c.op) throw environment_error(fmt::format("candidate: '{}' offers no {} for device {}", path, op, device_name));
+  c.api = library.table().device_api && library.table().device_api->device == device ? library.table().device_api
+                                                                                     : own_api(device);
+  if (device == WARPCHECK_DEVICE_EMULATED && c.api != library.table().device_api)
+    throw environment_error(fmt::format("candidate: '{}' runs on the emulated device but brings no device_api", path));
+  if (!c.api) throw environment_error(fmt::format("device {}: this build has no memory interface for it", device_name));
+  if (!twin.empty()) {
+    const candidate_library& instrumented = candidate_library::load(twin);
+    c.instrumented_op = instrumented.find(op, device);
+    c.instrumented_api = instrumented.table().device_api;
+    if (!c.instrumented_op || !c.instrumented_api)
+      throw environment_error(fmt::format("candidate: '{}' does not offer {} as its plain twin does", twin, op));
+  }
+  return c;
+}
+
+std::string builtin_library(std::string_view stem) {
+  if (stem == "emulated" && __asan_init) stem = "asan";
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  // The build tree and the bundle keep the libraries beside the executable, an installation below lib.
+  for (const fs::path& folder : {here, here / ".." / "lib" / "warpcheck"}) {
+    const fs::path path = folder / fmt::format("libwarpcheck_{}.so", stem);
+    if (fs::exists(path, error)) return path.lexically_normal().string();
+  }
+  return "";
+}
+
+std::string cuda_problem() {
+  const std::string path = builtin_library("cuda");
+  if (path.empty()) return "this build has no CUDA kernels (install the CUDA Toolkit and configure the preset cuda)";
+  const warpcheck_device_api* api = candidate_library::load(path).table().device_api;
+  return api->describe() ? "" : api->last_error();
+}
+
+std::string describe_device(std::string_view device) {
+  if (device == "cpu") return cpu_device_api().describe();
+  const std::string path = builtin_library(device);
+  if (path.empty()) return "not part of this build";
+  const warpcheck_device_api* api = candidate_library::load(path).table().device_api;
+  const char* text = api->describe();
+  return text ? text : api->last_error();
+}
+
+warpcheck_device device_from_name(std::string_view name) {
+  for (size_t i = 0; i < std::size(k_device_names); ++i)
+    if (k_device_names[i] == name) return static_cast<warpcheck_device>(i);
+  throw usage_error(fmt::format("device: '{}' is not one of cpu, cuda, emulated", name));
+}
+
+std::string_view name_of(warpcheck_device device) { return k_device_names[device]; }
+
+uint32_t dtype_bit(dtype type) {
+  switch (type) {
+    case dtype::f16: return WARPCHECK_F16;
+    case dtype::bf16: return WARPCHECK_BF16;
+    case dtype::f32: return WARPCHECK_F32;
+    case dtype::f64: return WARPCHECK_F64;
+    case dtype::i32: return WARPCHECK_I32;
+    case dtype::i64: return WARPCHECK_I64;
+    case dtype::u8: return WARPCHECK_U8;
+    case dtype::u16: return WARPCHECK_U16;
+    case dtype::u32: return WARPCHECK_U32;
+  }
+  return 0;
+}
+
+std::vector<std::string> variant_names(const warpcheck_operator& op) {
+  std::vector<std::string> names;
+  for (int i = 0; i < op.num_variants; ++i) names.emplace_back(op.variants[i].name);
+  return names;
+}
+
+}  // namespace warpcheck::engine

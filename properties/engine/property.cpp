@@ -1,0 +1,53 @@
+#include "properties/engine/property.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "properties/engine/error.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+std::vector<property>& registry() {
+  static std::vector<property> properties;  // constructed on first use: registrations run before main in any order
+  return properties;
+}
+
+}  // namespace
+
+property_registration::property_registration(std::vector<property> properties) {
+  for (property& p : properties) registry().push_back(std::move(p));
+  // Link order must not change the order of a report.
+  std::stable_sort(registry().begin(), registry().end(),
+                   [](const property& a, const property& b) { return a.op < b.op; });
+}
+
+std::span<const property> all_properties() { return registry(); }
+
+std::vector<std::string> operators_with_properties() {
+  std::vector<std::string> names;
+  for (const property& p : registry())
+    if (names.empty() || names.back() != p.op) names.push_back(p.op);
+  return names;
+}
+
+const property& find_property(std::string_view op, std::string_view name) {
+  std::string known;
+  for (const property& p : registry()) {
+    if (p.op != op) continue;
+    if (p.name == name) return p;
+    known += (known.empty() ? "" : ", ") + p.name;
+  }
+  if (!known.empty()) throw usage_error(fmt::format("property: {} has no '{}'; it has {}", op, name, known));
+  std::string ops;
+  for (const std::string& o : operators_with_properties()) ops += (ops.empty() ? "" : ", ") + o;
+  throw usage_error(fmt::format("operator: '{}' is unknown; known are {}", op, ops));
+}
+
+trial_case parse_case_line(std::string_view line) {
+  const auto [op, name] = parse_case_name(line);
+  return parse_case(line, find_property(op, name).knobs);
+}
+
+}  // namespace warpcheck::engine

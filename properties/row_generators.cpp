@@ -1,0 +1,77 @@
+#include "properties/row_generators.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace warpcheck {
+
+using namespace engine;
+
+int64_t element_budget(const target& t) {
+  if (t.device == "cuda") return int64_t{1} << 20;
+  return t.size == 0 ? 1 << 12 : t.size == 1 ? 1 << 13 : 1 << 16;
+}
+
+int64_t most_cols(const target& t) {
+  if (t.device == "cuda") return t.size == 2 ? (int64_t{1} << 22) + 3 : 131072;
+  return t.size == 0 ? 4200 : 33000;
+}
+
+trial_case row_case(const target& t, std::vector<tensor_spec> tensors) {
+  trial_case c;
+  c.op = t.op;
+  c.tensors = std::move(tensors);
+  c.knobs["device"] = t.device;
+  if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
+  return c;
+}
+
+int64_t draw_rows(draw& d, const target& t, int64_t cols) {
+  const int64_t most = std::max<int64_t>(1, element_budget(t) / std::max<int64_t>(1, cols));
+  if (d.chance(50)) return std::min<int64_t>(most, d.between(1, 4));
+  return std::min<int64_t>(most, d.one_of({7, 8, 9, 31, 32, 33, 63, 64, 65, 131, 133, 257}));
+}
+
+recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto at = [&] { return static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)})); };
+  // 16-bit types reach 65504 and, in bf16, steps of 2^-7: the offsets below stay inside their range.
+  const double offset = t.type == dtype::f16 ? 6e4 : 3e38;
+  switch (d.between(0, 17)) {
+    case 0: return make_recipe("randn", {d.seed()});                        // the usual test
+    case 1: return make_recipe("uniform", {d.seed(), -60, 60});             // most terms vanish
+    case 2: return make_recipe("uniform", {d.seed(), -104, 0});             // results down to subnormal
+    case 3: return make_recipe("uniform", {d.seed(), 100, 130});            // exp overflows without the shift
+    case 4: return make_recipe("uniform", {d.seed(), -230, -200});          // the sum is 0 without the shift
+    case 5: return make_recipe("uniform", {d.seed(), -52, -48});            // padding by 0 would be the maximum
+    case 6: return make_recipe("uniform", {d.seed(), offset / 2, offset});  // differences of huge logits
+    case 7: return make_recipe("near_overflow", {d.seed()});                // the difference overflows
+    case 8: return make_recipe("near_underflow", {d.seed()});               // all terms are 1
+    case 9: return make_recipe("ascending", {-20, 20});                     // a rescale at every step
+    case 10: return make_recipe("descending", {-20, 20});                   // never a rescale
+    case 11: return make_recipe("sawtooth", {static_cast<double>(d.one_of({4, 32, 128, 256, 1024})), -10, 10});
+    case 12: return make_recipe("constant", {d.one_of({0.0, -50.0, 88.0})});  // the longest sum of equal terms
+    case 13: return make_recipe("stagnation", {at(), -16.64});                // serial sums lose every term
+    case 14: return make_recipe("spike", {at(), 0, d.one_of({-30.0, -17.0, -16.0, -100.0})});  // 1 + e^-d is 1
+    case 15: return make_recipe("alternating", {3, -infinity});                                // masked neighbours
+    case 16: return make_recipe("duplicates", {d.seed(), 3});                                  // ties
+    default: {
+      // One 0 above results in the subnormal range.
+      recipe r = make_recipe("uniform", {d.seed(), -104, -86});
+      r.edits.push_back({0, d.between(0, cols - 1), 0});
+      return r;
+    }
+  }
+}
+
+void draw_layout(draw& d, trial_case& c) {
+  for (const char* name : {"x", "y"}) {
+    tensor_spec* t = c.find(name);
+    if (!t) continue;
+    if (d.chance(50)) t->ld = t->cols() + d.one_of({1, 2, 3, 4, 32});
+    if (d.chance(50)) t->offset = d.between(0, 7);
+  }
+}
+
+}  // namespace warpcheck

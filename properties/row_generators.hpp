@@ -1,0 +1,30 @@
+// Generators shared by the row operators: shapes, layouts and the adversarial rows of docs/numerics.md.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "properties/engine/property.hpp"
+
+namespace warpcheck {
+
+// Elements that one generated case may hold: the emulated device executes ~10^7 thread steps a second.
+int64_t element_budget(const engine::target& t);
+// The longest generated row.
+int64_t most_cols(const engine::target& t);
+
+// A case of the target with these tensors; operator, device and candidate are set, the property's name by the runner.
+engine::trial_case row_case(const engine::target& t, std::vector<engine::tensor_spec> tensors);
+
+// Few rows where rows are long; sometimes around the number of rows that a warp or block takes at once.
+int64_t draw_rows(engine::draw& d, const engine::target& t, int64_t cols);
+
+// A recipe for rows of `cols` logits: ranges from subnormal results to overflow, orders that rescale at every step,
+// ties, spikes at boundaries, stagnation, tails where 1 + e^-d rounds to 1, masks; each with its reason in
+// draw_row_fill.
+engine::recipe draw_row_fill(engine::draw& d, const engine::target& t, int64_t cols);
+
+// Leading dimensions beyond the row length and bases off by 0-7 elements, on x and y independently, half of the time.
+void draw_layout(engine::draw& d, engine::trial_case& c);
+
+}  // namespace warpcheck
