@@ -1,0 +1,634 @@
+#include "properties/engine/supervisor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "properties/engine/contain.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/journal.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using steady = std::chrono::steady_clock;
+
+constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
+constexpr int k_exit_journal = 113;  // a worker could not write its journal; it has printed why
+constexpr std::string_view k_journal_prefix = "worker-", k_journal_suffix = ".journal";
+
+double seconds_since(steady::time_point t) { return std::chrono::duration<double>(steady::now() - t).count(); }
+
+bool is_failure(verdict v) { return v != verdict::pass && v != verdict::skipped; }
+
+// All items of all jobs in one order, and the part of them that this shard runs: position p of the shard is item
+// shard_index + p * shard_count.
+class plan {
+ public:
+  struct item {
+    int64_t job, index;
+  };
+
+  plan(const std::vector<job>& jobs, const supervise_options& options)
+      : shard_index_(options.shard_index), shard_count_(options.shard_count), first_(options.first) {
+    if (!first_.empty()) {
+      const auto count = static_cast<int64_t>(first_.size());
+      jobs_.push_back({k_first_job, [this](int64_t i) { return first_[static_cast<size_t>(i)]; }, count});
+    }
+    jobs_.insert(jobs_.end(), jobs.begin(), jobs.end());
+    for (const job& j : jobs_) {
+      begins_.push_back(items_);
+      items_ += j.count;
+    }
+  }
+  plan(const plan&) = delete;
+  plan& operator=(const plan&) = delete;
+
+  const std::vector<job>& jobs() const { return jobs_; }
+  int64_t positions() const { return positions_before(items_); }
+  item at(int64_t position) const {
+    const int64_t g = shard_index_ + position * shard_count_;
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), g);
+    const int64_t j = after - begins_.begin() - 1;
+    return {j, g - begins_[static_cast<size_t>(j)]};
+  }
+  // -1 if the item does not exist or belongs to another shard.
+  int64_t position(int64_t job, int64_t index) const {
+    if (job >= static_cast<int64_t>(jobs_.size()) || index >= jobs_[static_cast<size_t>(job)].count) return -1;
+    const int64_t g = begins_[static_cast<size_t>(job)] + index - shard_index_;
+    return g >= 0 && g % shard_count_ == 0 ? g / shard_count_ : -1;
+  }
+  // How many cases of the job this shard runs when indices beyond `last` are left out.
+  int64_t cases(size_t job, int64_t last) const {
+    const int64_t n = std::min(jobs_[job].count, last == k_no_limit ? k_no_limit : last + 1);
+    return positions_before(begins_[job] + n) - positions_before(begins_[job]);
+  }
+
+  std::string fingerprint(const supervise_options& options) const {
+    uint64_t h = 0xcbf29ce484222325ull;  // FNV-1a
+    const auto add = [&](std::string_view text) {
+      for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
+      h = (h ^ 0xff) * 0x100000001b3ull;  // no text holds this byte: {"a","b"} is not {"ab"}
+    };
+    add(options.fingerprint);
+    add(fmt::format("{}/{} {}", shard_index_, shard_count_, options.max_failures_per_job));
+    for (const job& j : jobs_) add(fmt::format("{} {}", j.count, j.id));
+    for (const trial_case& c : first_) add(format(c));
+    return fmt::format("{:016x}", h);
+  }
+
+ private:
+  int64_t positions_before(int64_t item) const {
+    return item <= shard_index_ ? 0 : (item - shard_index_ - 1) / shard_count_ + 1;
+  }
+
+  std::vector<job> jobs_;
+  std::vector<int64_t> begins_;
+  int64_t items_ = 0;
+  int64_t shard_index_, shard_count_;
+  std::vector<trial_case> first_;
+};
+
+// The index of the last case that each job still runs: written here, read by the workers, who cannot write it.
+class job_limits {
+ public:
+  explicit job_limits(size_t jobs) : bytes_(std::max<size_t>(1, jobs) * sizeof(limit)) {
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw environment_error(fmt::format("cannot map memory: {}", std::strerror(errno)));
+    limits_ = static_cast<limit*>(memory);
+    for (size_t i = 0; i < jobs; ++i) new (&limits_[i]) limit(k_no_limit);
+  }
+  job_limits(const job_limits&) = delete;
+  job_limits& operator=(const job_limits&) = delete;
+  ~job_limits() { munmap(limits_, bytes_); }
+
+  void make_read_only() { mprotect(limits_, bytes_, PROT_READ); }
+  int64_t get(int64_t job) const { return limits_[job].load(std::memory_order_relaxed); }
+  void set(int64_t job, int64_t last) { limits_[job].store(last, std::memory_order_relaxed); }
+
+ private:
+  using limit = std::atomic<int64_t>;
+  static_assert(limit::is_always_lock_free);
+  size_t bytes_;
+  limit* limits_;
+};
+
+// Sums up a job. Independent of the order of the reports.
+struct tally {
+  job_result result;
+  std::map<int64_t, case_report> failures;  // at most `most` of the lowest indices
+  int64_t worst_index = 0, skipped_index = 0;
+
+  void add(int64_t index, const case_report& r, double seconds, int most) {
+    ++result.cases;
+    result.launches += r.launches;
+    result.compared += r.compared;
+    result.escalated += r.escalated;
+    result.seconds += seconds;
+    result.worst = std::max(result.worst, r.result);
+    for (const std::string& v : r.variants) ++result.variants[v];
+    // NaN counts as worse than any number.
+    const double budget = std::isnan(r.max_budget) ? HUGE_VAL : r.max_budget;
+    result.max_ulp = std::max(result.max_ulp, std::isnan(r.max_ulp) ? HUGE_VAL : r.max_ulp);
+    const bool earlier = index < worst_index;
+    if (r.compared > 0 &&
+        (!result.worst_budget_case || budget > result.max_budget || (budget == result.max_budget && earlier))) {
+      result.worst_budget_case = r;
+      result.max_budget = budget;
+      worst_index = index;
+    }
+    if (r.result == verdict::skipped) {
+      ++result.skipped;
+      if (!result.first_skipped || index < skipped_index) {
+        result.first_skipped = r;
+        skipped_index = index;
+      }
+    }
+    if (!is_failure(r.result)) return;
+    failures.emplace(index, r);
+    if (most > 0 && failures.size() > static_cast<size_t>(most)) failures.erase(std::prev(failures.end()));
+  }
+
+  // The last index that counts: that of the failure that ends the job.
+  int64_t last(int most) const {
+    return most > 0 && failures.size() == static_cast<size_t>(most) ? failures.rbegin()->first : k_no_limit;
+  }
+};
+
+// The lock of a journal folder. Workers inherit it: a resumed run waits until the last worker of a killed one is dead.
+class folder_lock {
+ public:
+  folder_lock() = default;
+  folder_lock(const folder_lock&) = delete;
+  folder_lock& operator=(const folder_lock&) = delete;
+  ~folder_lock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  void take(const fs::path& folder) {
+    fd_ = open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd_ < 0)
+      throw environment_error(fmt::format("journal: cannot write to {}: {}", folder.string(), std::strerror(errno)));
+    const auto begin = steady::now();
+    while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (seconds_since(begin) > 5)
+        throw usage_error(fmt::format("journal folder: {} is in use by another run", folder.string()));
+      poll(nullptr, 0, 5);
+    }
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// A folder of journals that only this run uses.
+class journal_folder {
+ public:
+  explicit journal_folder(const supervise_options& options) : temporary_(options.journal_folder.empty()) {
+    if (temporary_) {
+      std::string name = (fs::temp_directory_path() / "warpcheck-XXXXXX").string();
+      if (!mkdtemp(name.data()))
+        throw environment_error(fmt::format("journal: cannot make a folder {}: {}", name, std::strerror(errno)));
+      path_ = name;
+    } else {
+      std::error_code error;
+      path_ = fs::absolute(options.journal_folder, error);
+      if (!error) fs::create_directories(path_, error);
+      if (error)
+        throw environment_error(
+            fmt::format("journal: cannot make the folder {}: {}", options.journal_folder, error.message()));
+    }
+    lock_.take(path_);
+    if (!options.resume && !journals().empty())
+      throw usage_error(fmt::format("journal folder: {} already holds a run; resume it, or choose an empty folder",
+                                    options.journal_folder));
+  }
+  journal_folder(const journal_folder&) = delete;
+  journal_folder& operator=(const journal_folder&) = delete;
+  ~journal_folder() {
+    std::error_code ignored;
+    if (temporary_) fs::remove_all(path_, ignored);
+  }
+
+  std::string journal(int worker) const {
+    return (path_ / fmt::format("{}{}{}", k_journal_prefix, worker, k_journal_suffix)).string();
+  }
+  // The journals that exist: worker -> path.
+  std::map<int, std::string> journals() const {
+    std::map<int, std::string> found;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(k_journal_prefix) || !name.ends_with(k_journal_suffix)) continue;
+      const char* begin = name.data() + k_journal_prefix.size();
+      const char* end = name.data() + name.size() - k_journal_suffix.size();
+      int worker = 0;
+      const auto [stop, code] = std::from_chars(begin, end, worker);
+      if (code == std::errc() && stop == end) found[worker] = entry.path().string();
+    }
+    return found;
+  }
+
+ private:
+  bool temporary_;
+  fs::path path_;
+  folder_lock lock_;
+};
+
+volatile sig_atomic_t g_signalled = 0;
+
+// Notes SIGINT and SIGTERM while it lives.
+class signal_watch {
+ public:
+  signal_watch() {
+    g_signalled = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { g_signalled = 1; };
+    sigaction(SIGINT, &action, &interrupt_);
+    sigaction(SIGTERM, &action, &terminate_);
+  }
+  signal_watch(const signal_watch&) = delete;
+  signal_watch& operator=(const signal_watch&) = delete;
+  ~signal_watch() {
+    sigaction(SIGINT, &interrupt_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
+  }
+
+ private:
+  struct sigaction interrupt_ = {}, terminate_ = {};
+};
+
+int usable_cores() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// A worker could not try a case: ends the run. No exception of std, since it is no error of the journal that tells it.
+struct refusal {
+  int code;
+  std::string text;
+};
+
+class supervisor {
+ public:
+  supervisor(const std::vector<job>& jobs, const supervise_options& options)
+      : options_(options),
+        plan_(jobs, options),
+        limits_(plan_.jobs().size()),
+        folder_(options),
+        fingerprint_(plan_.fingerprint(options)),
+        tallies_(plan_.jobs().size()),
+        done_(static_cast<size_t>(plan_.positions())) {
+    const int64_t most = std::max<int64_t>(1, plan_.positions());
+    const int workers = options.workers > 0 ? options.workers : usable_cores();
+    workers_.resize(static_cast<size_t>(std::min<int64_t>(workers, most)));
+    total_ = plan_.positions();
+  }
+
+  run_result_set run() {
+    recall();
+    const int64_t recalled = finished_;
+    for (size_t w = 0; w < workers_.size(); ++w) start(w);
+    run_result_set results;
+    auto last_progress = begin_;
+    for (int tick = 1; alive_ > 0; tick = std::min(2 * tick, 20)) {
+      wait(tick);
+      for (size_t w = 0; w < workers_.size(); ++w) attend(w);
+      if (options_.on_progress && seconds_since(last_progress) > 0.2) {
+        last_progress = steady::now();
+        options_.on_progress(how_far(recalled));
+      }
+      results.interrupted = g_signalled != 0;
+      results.out_of_time = options_.time_budget_seconds > 0 && seconds_since(begin_) > options_.time_budget_seconds;
+      if (alive_ > 0 && (results.interrupted || results.out_of_time)) {
+        stop();
+        break;
+      }
+    }
+    if (results.interrupted) results.out_of_time = false;
+    if (options_.on_progress) options_.on_progress(how_far(recalled));
+    results.jobs = sum_up();
+    results.seconds = seconds_since(begin_);
+    return results;
+  }
+
+ private:
+  struct worker {
+    child_process process;
+    journal_writer writer;  // used by the worker while it lives, by the parent for the case that ended it
+    journal_reader reader;
+    int64_t next = 0;         // position after the last one that the journal tells of
+    int64_t in_flight = -1;   // position whose start is in the journal and whose end is not
+    std::string line;         // of that case
+    bool leaving = false;     // its last report spoils the process, so that it exits by itself
+    bool overdue = false;     // killed by the watchdog
+    steady::time_point last;  // when the journal last grew
+  };
+
+  // Reads what earlier processes of this run have finished.
+  void recall() {
+    for (const auto& [number, path] : folder_.journals()) {
+      journal_reader reader(path, fingerprint_);
+      reader.read([&](journal_record&& r) {
+        const int64_t position = plan_.position(r.job, r.index);
+        if (position < 0)
+          throw usage_error(fmt::format("journal {}: case {} of job {} is not of this run", path, r.index, r.job));
+        if (r.kind != journal_record::finished) return;
+        if (done_[static_cast<size_t>(position)])
+          throw usage_error(fmt::format("journal {}: case {} of job {} is there twice", path, r.index, r.job));
+        take(position, r);
+      });
+      if (number < static_cast<int>(workers_.size())) workers_[static_cast<size_t>(number)].reader = std::move(reader);
+    }
+    for (size_t w = 0; w < workers_.size(); ++w) {
+      workers_[w].next = static_cast<int64_t>(w);
+      if (workers_[w].reader.offset() == 0)
+        workers_[w].reader = journal_reader(folder_.journal(static_cast<int>(w)), fingerprint_);
+    }
+  }
+
+  bool wanted(int64_t position) const {
+    const plan::item i = plan_.at(position);
+    return !done_[static_cast<size_t>(position)] && i.index <= limits_.get(i.job);
+  }
+
+  // Moves to the worker's next position that is to be run; false if there is none.
+  bool advance(worker& w) const {
+    const auto stride = static_cast<int64_t>(workers_.size());
+    while (w.next < plan_.positions() && !wanted(w.next)) w.next += stride;
+    return w.next < plan_.positions();
+  }
+
+  void start(size_t number) {
+    worker& w = workers_[number];
+    if (!advance(w)) return;
+    w.writer = journal_writer(folder_.journal(static_cast<int>(number)), fingerprint_);
+    w.in_flight = -1;
+    w.leaving = w.overdue = false;
+    w.last = steady::now();
+    w.process = child_process([&] { work(number); });
+    ++alive_;
+  }
+
+  // The life of a worker process.
+  void work(size_t number) {
+    limits_.make_read_only();
+    for (size_t other = 0; other < workers_.size(); ++other)
+      if (other != number) workers_[other].writer.close();
+    const pid_t self = getpid();
+    worker& w = workers_[number];
+    try {
+      for (; advance(w); w.next += static_cast<int64_t>(workers_.size())) {
+        const plan::item i = plan_.at(w.next);
+        const auto begin = steady::now();
+        std::string line;
+        case_report report;
+        try {
+          child_process::mark_output();
+          const auto make = [&](const trial_case&) {
+            const trial_case c = plan_.jobs()[static_cast<size_t>(i.job)].make(i.index);
+            line = format(c);
+            w.writer.start(i.job, i.index, line);
+            return run_guarded(options_.run, c, line);
+          };
+          report = run_guarded(make, {}, line);
+        } catch (const journal_error&) {
+          throw;
+        } catch (const usage_error& e) {
+          refuse(w, i, line, 2, e.what());
+        } catch (const environment_error& e) {
+          refuse(w, i, line, 3, e.what());
+        }
+        if (getpid() != self) _exit(0);  // the code on trial has forked, and this is its child
+        if (line.empty()) {
+          report.message = "while the case was made: " + report.message;
+          w.writer.start(i.job, i.index, line);
+        }
+        if (!w.writer.intact()) {
+          report.result = verdict::crash;
+          report.message = "it closed or replaced file descriptors that it did not open";
+          w.writer.reopen();
+        }
+        w.writer.finish(i.job, i.index, seconds_since(begin), report, line);
+        if (spoils_process(report)) _exit(0);
+      }
+    } catch (const journal_error& e) {
+      child_process::mark_output();
+      std::fputs(e.what(), stderr);
+      _exit(k_exit_journal);
+    }
+  }
+
+  [[noreturn]] void refuse(worker& w, const plan::item& i, const std::string& line, int code, const char* sentence) {
+    if (line.empty()) w.writer.start(i.job, i.index, line);
+    w.writer.refuse(i.job, i.index, code, sentence);
+    _exit(0);
+  }
+
+  // Until a worker ends, a signal comes or the time is over.
+  void wait(int milliseconds) {
+    std::vector<pollfd> ends;
+    for (const worker& w : workers_)
+      if (w.process.running()) ends.push_back({w.process.output(), 0, 0});
+    // A worker that closed its output and lives on must not turn this into a busy loop.
+    const auto begin = steady::now();
+    const int ready = poll(ends.data(), ends.size(), milliseconds);
+    if (ready > 0 && seconds_since(begin) < 0.0005) poll(nullptr, 0, 1);
+  }
+
+  void attend(size_t number) {
+    worker& w = workers_[number];
+    if (!w.process.running()) return;
+    w.process.drain();
+    const bool dead = w.process.reap();
+    bool spoilt = false;
+    try {
+      read(w);
+    } catch (const usage_error&) {
+      // Only the code on trial can have written this.
+      spoilt = true;
+      w.process.kill_and_reap();
+      truncate_journal(w.writer.path(), w.reader.offset());
+    }
+    if (!dead && !spoilt) {
+      if (seconds_since(w.last) <= options_.timeout_seconds) return;
+      w.overdue = true;
+      w.process.kill_and_reap();
+      read(w);
+    }
+    --alive_;
+    bury(w, spoilt);
+    start(number);
+  }
+
+  // Decides what the end of a worker says about its case.
+  void bury(worker& w, bool spoilt) {
+    const std::string& output = w.process.last_output();
+    if (!spoilt && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == k_exit_journal &&
+        output.starts_with("journal: "))
+      throw journal_error(output);
+    const bool making = w.in_flight < 0;
+    if (making && (w.leaving || !advance(w))) return;
+    const int64_t position = making ? w.next : w.in_flight;
+    const plan::item i = plan_.at(position);
+    case_report r;
+    r.line = w.line;
+    r.result = verdict::crash;
+    if (spoilt) {
+      r.message = "it wrote into a file descriptor that it did not open";
+    } else if (w.overdue) {
+      r.result = verdict::timeout;
+      r.message = fmt::format("no result after {:g} s; the process was killed", options_.timeout_seconds);
+    } else {
+      r.message = "the process died: " + w.process.death();
+    }
+    w.writer = journal_writer(w.writer.path(), fingerprint_);  // cuts off a torn record
+    if (making) {
+      r.line.clear();
+      r.message = fmt::format("while case {} of {} was made: {}", i.index, plan_.jobs()[static_cast<size_t>(i.job)].id,
+                              r.message);
+      w.writer.start(i.job, i.index, r.line);
+    }
+    w.writer.finish(i.job, i.index, seconds_since(w.last), r, r.line);
+    read(w);
+  }
+
+  void read(worker& w) {
+    w.reader.read([&](journal_record&& r) {
+      w.last = steady::now();
+      const int64_t position = plan_.position(r.job, r.index);
+      if (position < 0) throw usage_error("a record of a case that is not of this run");
+      if (r.kind == journal_record::started) {
+        w.in_flight = position;
+        w.line = std::move(r.text);
+        return;
+      }
+      w.in_flight = -1;
+      w.next = position + static_cast<int64_t>(workers_.size());
+      if (r.kind == journal_record::refused) throw refusal{r.code, std::move(r.text)};
+      w.leaving = spoils_process(r.report);
+      if (!done_[static_cast<size_t>(position)]) take(position, r);
+    });
+  }
+
+  void take(int64_t position, const journal_record& r) {
+    done_[static_cast<size_t>(position)] = true;
+    ++finished_;
+    tally& t = tallies_[static_cast<size_t>(r.job)];
+    t.add(r.index, r.report, r.seconds, options_.max_failures_per_job);
+    if (r.report.compared > 0) worst_budget_ = std::max(worst_budget_, t.result.max_budget);
+    if (!is_failure(r.report.result)) return;
+    ++failures_;
+    const int64_t last = t.last(options_.max_failures_per_job);
+    if (last >= limits_.get(r.job)) return;
+    const auto job = static_cast<size_t>(r.job);
+    total_ += plan_.cases(job, last) - plan_.cases(job, limits_.get(r.job));
+    limits_.set(r.job, last);
+  }
+
+  void stop() {
+    for (worker& w : workers_) {
+      if (!w.process.running()) continue;
+      w.process.kill_and_reap();
+      try {
+        read(w);
+      } catch (const usage_error&) {
+        truncate_journal(w.writer.path(), w.reader.offset());
+      }
+    }
+  }
+
+  progress how_far(int64_t recalled) const {
+    progress p;
+    p.total = total_;
+    p.done = std::min(finished_, total_);  // cases beyond a job's end may have finished before it was known
+    p.failures = failures_;
+    p.worst_budget = worst_budget_;
+    p.cases_per_second = static_cast<double>(finished_ - recalled) / std::max(1e-9, seconds_since(begin_));
+    p.eta_seconds = p.cases_per_second > 0 ? static_cast<double>(p.total - p.done) / p.cases_per_second : HUGE_VAL;
+    if (p.done == p.total) p.eta_seconds = 0;
+    return p;
+  }
+
+  std::vector<job_result> sum_up() {
+    bool any_stopped = false;
+    for (size_t j = 0; j < tallies_.size(); ++j) any_stopped |= limits_.get(static_cast<int64_t>(j)) != k_no_limit;
+    if (any_stopped) {
+      // Workers may have gone beyond the case that ended a job: sum up again without those cases.
+      tallies_.assign(tallies_.size(), {});
+      for (const auto& [number, path] : folder_.journals()) {
+        journal_reader(path, fingerprint_).read([&](journal_record&& r) {
+          if (r.kind == journal_record::finished && r.index <= limits_.get(r.job))
+            tallies_[static_cast<size_t>(r.job)].add(r.index, r.report, r.seconds, options_.max_failures_per_job);
+        });
+      }
+    }
+    std::vector<job_result> results;
+    for (size_t j = 0; j < tallies_.size(); ++j) {
+      job_result r = std::move(tallies_[j].result);
+      r.id = plan_.jobs()[j].id;
+      r.stopped = limits_.get(static_cast<int64_t>(j)) != k_no_limit;
+      for (auto& [index, report] : tallies_[j].failures) r.failures.push_back(std::move(report));
+      results.push_back(std::move(r));
+    }
+    return results;
+  }
+
+  const supervise_options& options_;
+  const steady::time_point begin_ = steady::now();
+  const stray_collector strays_;
+  plan plan_;
+  job_limits limits_;
+  journal_folder folder_;
+  std::string fingerprint_;
+  std::vector<tally> tallies_;
+  std::vector<bool> done_;  // by position
+  std::vector<worker> workers_;
+  int alive_ = 0;
+  int64_t finished_ = 0, failures_ = 0, total_ = 0;
+  double worst_budget_ = 0;
+  const signal_watch signals_;
+};
+
+void check(const std::vector<job>& jobs, const supervise_options& options) {
+  if (options.shard_count < 1 || options.shard_index < 0 || options.shard_index >= options.shard_count)
+    throw usage_error(
+        fmt::format("shard: {}/{} is not of the form i/n with 0 <= i < n", options.shard_index, options.shard_count));
+  if (!(options.timeout_seconds > 0))
+    throw usage_error(fmt::format("timeout: {} s is not more than 0", options.timeout_seconds));
+  if (options.workers < 0) throw usage_error(fmt::format("workers: {} is less than 0", options.workers));
+  for (const job& j : jobs)
+    if (j.count < 0) throw usage_error(fmt::format("job {}: the count {} is less than 0", j.id, j.count));
+}
+
+}  // namespace
+
+run_result_set supervise(const std::vector<job>& jobs, const supervise_options& options) {
+  check(jobs, options);
+  try {
+    return supervisor(jobs, options).run();
+  } catch (const refusal& r) {
+    if (r.code == 2) throw usage_error(r.text);
+    throw environment_error(r.text);
+  }
+}
+
+}  // namespace warpcheck::engine

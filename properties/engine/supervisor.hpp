@@ -1,0 +1,86 @@
+// Runs many cases in worker processes, so that no case can harm another, the run, or its results.
+//
+// The parent never loads a candidate and never touches a device: it forks workers, reads their journals (journal.hpp),
+// which are all that a worker says, and watches the clock. A worker that dies or hangs gives the case it was running
+// the verdict `crash` or `timeout`, and a new worker goes on after that case. Results do not depend on the number of
+// workers, on their deaths, or on how often the run was interrupted and resumed; only times do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/verdict.hpp"
+
+namespace warpcheck::engine {
+
+// A numbered sequence of cases.
+struct job {
+  std::string id;                                 // unique in its run: "softmax/component-bound f32 emulated"
+  std::function<trial_case(int64_t index)> make;  // called in a worker, in any order; depends on nothing but the index
+  int64_t count = 0;
+};
+
+struct progress {
+  int64_t done = 0;
+  int64_t total = 0;
+  double cases_per_second = 0;  // of this process, without what a resumed run had already
+  double worst_budget = 0;
+  double eta_seconds = 0;
+  int64_t failures = 0;
+};
+
+struct supervise_options {
+  int workers = 0;                 // 0: one for each core that this process may use
+  double timeout_seconds = 60;     // for one case, the making of it included
+  double time_budget_seconds = 0;  // 0: none; else the run ends then, and what was not started is not in the results
+  std::string journal_folder;      // empty: a temporary one, removed at the end
+  bool resume = false;             // go on with the run whose journals are in the folder; an empty folder starts one
+  std::string fingerprint;  // what else makes the cases or their results: seed, candidate, size; compared by resume
+  int shard_index = 0;      // item g of all jobs' cases, in order, belongs to shard g % shard_count
+  int shard_count = 1;
+  // A job ends with its case of this many failures, in the order of the index; later cases are not part of the result.
+  // 0: never.
+  int max_failures_per_job = 5;
+  std::function<case_report(const trial_case&)> run;
+  std::function<void(const progress&)> on_progress;  // a few times per second, and once at the end
+  std::vector<trial_case> first;                     // regressions: a job of their own, before all others
+};
+
+inline constexpr const char* k_first_job = "regressions";  // the id of the job that replays supervise_options::first
+
+struct job_result {
+  std::string id;
+  int64_t cases = 0;    // that finished
+  int64_t skipped = 0;  // of these
+  int64_t launches = 0;
+  int64_t compared = 0;
+  int64_t escalated = 0;
+  double max_budget = 0;
+  double max_ulp = 0;
+  double seconds = 0;  // spent in its cases, summed over workers
+  verdict worst = verdict::pass;
+  bool stopped = false;  // by max_failures_per_job
+  std::optional<case_report> worst_budget_case;
+  std::optional<case_report> first_skipped;
+  std::vector<case_report> failures;        // neither pass nor skipped; in the order of the index
+  std::map<std::string, int64_t> variants;  // variant -> cases in which it ran
+};
+
+struct run_result_set {
+  std::vector<job_result> jobs;  // as given, after the job of regressions where there are any
+  bool interrupted = false;      // by SIGINT or SIGTERM: everything finished is in the results
+  bool out_of_time = false;      // time_budget_seconds ended the run
+  double seconds = 0;
+};
+
+// Runs every case of the shard. Throws usage_error (an option or journal that is not valid, or `run` threw one) or
+// environment_error (the journal cannot be written, no process can be started, or `run` threw one); finished cases stay
+// in a journal_folder that was given.
+run_result_set supervise(const std::vector<job>& jobs, const supervise_options& options);
+
+}  // namespace warpcheck::engine

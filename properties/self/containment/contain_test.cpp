@@ -1,0 +1,114 @@
+// One case in a process of its own, whatever the code on trial does.
+#include "properties/engine/contain.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "properties/engine/error.hpp"
+#include "properties/self/containment/hostile.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr double k_patience = 60;  // seconds; for what must end by itself
+constexpr double k_hang = 1;       // seconds given to what never ends
+
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) >= 0 || errno != ECHILD; }
+
+class contained_behaviour : public testing::TestWithParam<size_t> {};
+
+TEST_P(contained_behaviour, becomes_its_verdict) {
+  const hostile_behaviour& h = hostile_behaviours()[GetParam()];
+  forget_left_behind();
+  const trial_case c = numbered_case(3);
+  const auto run = [&](const trial_case& given) {
+    h.act();
+    return passing(given);
+  };
+  const case_report r = run_contained(run, c, h.expected == verdict::timeout ? k_hang : k_patience);
+  EXPECT_EQ(name_of(r.result), name_of(h.expected)) << r.message;
+  EXPECT_NE(r.message.find(h.message), std::string::npos) << r.message;
+  EXPECT_EQ(r.line, format(c));
+  EXPECT_LT(r.message.size(), 4096u);
+  if (h.expected == verdict::pass) {
+    EXPECT_EQ(r.compared, passing(c).compared);
+  }
+  for (int pid : left_behind()) EXPECT_NE(kill(pid, 0), 0) << h.name << ": process " << pid << " outlived the case";
+  EXPECT_FALSE(has_children());
+}
+
+INSTANTIATE_TEST_SUITE_P(all, contained_behaviour, testing::Range<size_t>(0, hostile_behaviours().size()),
+                         [](const auto& test) {
+                           std::string name = hostile_behaviours()[test.param].name;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return name;
+                         });
+
+TEST(containment, there_are_many_behaviours) { EXPECT_GE(hostile_behaviours().size(), 25u); }
+
+TEST(containment, a_report_comes_back_whole) {
+  case_report sent = passing(numbered_case(5));
+  sent.result = verdict::violation;
+  sent.message = std::string(300000, 'm');  // more than a pipe holds
+  sent.worst = worst_element{"y", 1, 2, 3.5, 4.5, 5.5, "5.5", 1, 0.5, 2};
+  const case_report got = run_contained([&](const trial_case&) { return sent; }, numbered_case(5), k_patience);
+  sent.line = format(numbered_case(5));
+  EXPECT_EQ(to_json(got), to_json(sent));
+}
+
+TEST(containment, an_error_of_the_suite_is_no_verdict) {
+  const auto misused = [](const trial_case&) -> case_report { throw usage_error("knob: 'x' is not a number"); };
+  try {
+    run_contained(misused, numbered_case(1), k_patience);
+    FAIL() << "no exception";
+  } catch (const usage_error& e) {
+    EXPECT_STREQ(e.what(), "knob: 'x' is not a number");
+  }
+  const auto missing = [](const trial_case&) -> case_report { throw environment_error("device cuda: none"); };
+  EXPECT_THROW(run_contained(missing, numbered_case(1), k_patience), environment_error);
+}
+
+TEST(containment, children_of_the_caller_are_left_alone) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t mine = fork();
+  if (mine == 0) {
+    char c = 0;
+    _exit(read(ready[0], &c, 1) == 1 ? 42 : 1);
+  }
+  const auto stray = [](const trial_case& c) {
+    if (fork() == 0)
+      for (;;) pause();
+    return passing(c);
+  };
+  run_contained(stray, numbered_case(1), k_patience);
+  ASSERT_EQ(write(ready[1], "x", 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(mine, &status, 0), mine);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST(containment, what_spoils_a_process) {
+  case_report r;
+  for (verdict v : {verdict::pass, verdict::skipped, verdict::violation, verdict::race, verdict::error_return}) {
+    r.result = v;
+    EXPECT_FALSE(spoils_process(r)) << name_of(v);
+  }
+  for (verdict v : {verdict::crash, verdict::timeout, verdict::out_of_bounds}) {
+    r.result = v;
+    EXPECT_TRUE(spoils_process(r)) << name_of(v);
+  }
+  r.result = verdict::error_return;
+  r.findings = {"cudaErrorIllegalAddress: the process is unusable"};
+  EXPECT_TRUE(spoils_process(r));
+}
+
+}  // namespace
+}  // namespace warpcheck::engine

@@ -1,0 +1,129 @@
+// kill -9 of a supervising process at random moments, and what a resumed run makes of it.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "properties/engine/contain.hpp"
+#include "properties/engine/supervisor.hpp"
+#include "properties/self/containment/hostile.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr int64_t k_cases = 600;
+constexpr int k_workers = 3;
+
+int64_t bytes_in(const std::string& folder) {
+  int64_t bytes = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
+    const auto size = entry.file_size(gone);
+    if (!gone) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+// How often each case has finished, by the journals.
+std::vector<int> finished(const std::string& folder) {
+  std::vector<int> times(k_cases);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line) && !file.eof();)
+      if (line.starts_with("F 0 ")) ++times.at(std::strtoul(line.c_str() + 4, nullptr, 10));
+  }
+  return times;
+}
+
+struct killed_run {
+  shared_numbers runs{k_cases};
+  scratch_folder folder;
+  job cases = {"killed", numbered_case, k_cases};
+
+  supervise_options options() {
+    supervise_options o;
+    o.workers = k_workers;
+    o.journal_folder = folder.path();
+    o.resume = true;
+    o.max_failures_per_job = 0;
+    o.run = [this](const trial_case& c) {
+      ++runs[number_of(c)];
+      case_report r = passing(c);
+      if (number_of(c) % 97 == 3) std::abort();
+      if (number_of(c) % 50 == 7) r.result = verdict::violation;
+      return r;
+    };
+    return o;
+  }
+
+  // Supervises in another process and kills it when the journals have grown to `bytes`. False if it was done before.
+  bool run_and_kill(int64_t bytes) {
+    const pid_t supervising = fork();
+    if (supervising == 0) {
+      supervise({cases}, options());
+      _exit(0);
+    }
+    int status = 0;
+    while (bytes_in(folder.path()) < bytes) {
+      if (waitpid(supervising, &status, WNOHANG) == supervising) return false;
+      sched_yield();
+    }
+    kill(supervising, SIGKILL);
+    waitpid(supervising, &status, 0);
+    return WIFSIGNALED(status);
+  }
+};
+
+void kill_at_random_moments(int moments) {
+  // Orphaned workers come to this process, which can so wait for their end.
+  const stray_collector orphans;
+  std::string expected;
+  int64_t total_bytes = 0;
+  {
+    killed_run whole;
+    expected = summary(supervise({whole.cases}, whole.options()));
+    total_bytes = bytes_in(whole.folder.path());
+    for (int64_t i = 0; i < k_cases; ++i) ASSERT_EQ(whole.runs[i], 1);
+  }
+  for (int moment = 0, kills = 0; kills < moments; ++moment) {
+    ASSERT_LT(moment, 3 * moments) << "too few runs could be killed";
+    killed_run r;
+    // Two kills of the same run, at any two moments of it.
+    int64_t first =
+        static_cast<int64_t>(hash64(11, static_cast<uint64_t>(moment)) % static_cast<uint64_t>(total_bytes));
+    int64_t second =
+        static_cast<int64_t>(hash64(12, static_cast<uint64_t>(moment)) % static_cast<uint64_t>(total_bytes));
+    for (int64_t bytes : {std::min(first, second), std::max(first, second)}) {
+      kills += r.run_and_kill(bytes);
+      // Workers die with their parent; this returns when the last one is gone.
+      while (waitpid(-1, nullptr, 0) > 0) continue;
+    }
+    const std::vector<int> before = finished(r.folder.path());
+    std::vector<int> runs_before(k_cases);
+    for (int64_t i = 0; i < k_cases; ++i) runs_before[static_cast<size_t>(i)] = r.runs[i];
+    const run_result_set results = supervise({r.cases}, r.options());
+    EXPECT_EQ(summary(results), expected) << "killed at " << first << " and " << second << " bytes";
+    const std::vector<int> after = finished(r.folder.path());
+    for (size_t i = 0; i < before.size(); ++i) {
+      const int now = r.runs[static_cast<int64_t>(i)] - runs_before[i];
+      ASSERT_LE(before[i], 1) << "case " << i;
+      ASSERT_EQ(after[i], 1) << "case " << i;
+      ASSERT_EQ(now, 1 - before[i]) << "case " << i << (before[i] ? " had finished and ran again" : " was lost");
+      // Each kill may have cut off one case per worker.
+      ASSERT_LE(r.runs[static_cast<int64_t>(i)], 3) << "case " << i;
+    }
+  }
+}
+
+TEST(resume, after_20_kills_nothing_is_lost_or_repeated) { kill_at_random_moments(20); }
+
+TEST(resume, nightly_after_200_kills_nothing_is_lost_or_repeated) { kill_at_random_moments(200); }
+
+}  // namespace
+}  // namespace warpcheck::engine
