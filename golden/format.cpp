@@ -96,7 +96,8 @@ bool is_canonical_decimal(std::string_view text, int digits) {
   std::string_view exponent = text.substr(e + 1);
   if (exponent == "0") return true;
   if (exponent.starts_with('-')) exponent.remove_prefix(1);
-  return all_digits(exponent) && exponent[0] != '0' && exponent.size() <= 5;
+  static_assert(k_max_exponent == 9999);
+  return all_digits(exponent) && exponent[0] != '0' && exponent.size() <= 4;
 }
 
 bool is_canonical_integer(dtype type, std::string_view text) { return parse_element(type, text).has_value(); }

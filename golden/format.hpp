@@ -13,16 +13,17 @@
 //   0x0p+0
 //   -0x1.ep+4
 //   expect y
-//   9.999999999999064237703475960464213379553e-1
-//   9.357622968839299154155020065438163203164e-14
+//   9.999999999999064237703116070104616043735e-1
+//   9.357622968839298953839562653284984111576e-14
 //   end
 //
 // The text is canonical: the reader accepts exactly what the writer writes, so a file and its value are the same thing
 // and regeneration is bit-identical. Lines end with one line feed; only printable ASCII occurs. `input` lists the
 // elements of an input in row order as exact hexadecimal floats (nan, +inf, -inf; integers in decimal) in place of what
 // its recipe makes, which is then constant(0); inputs without a list are made by the recipe. `expect` lists an output's
-// exact values: decimals rounded to `digits` significant digits; a value with fewer digits is exact, so trailing zeros
-// are cut only where nothing was rounded. Bounds are not stored: the reference computes them from the data.
+// exact values: decimals true to `digits` significant digits (within one unit of the last); a value with fewer digits
+// is exact, so trailing zeros are cut only where nothing was rounded. What is below 1e-9999 in magnitude is written as
+// 0. Bounds are not stored: the reference computes them from the data.
 //
 // A known answer or an oracle expects every output of its case and leaves variant, device and candidate to the check.
 // A regression is a counterexample that fuzzing found: its case line with the property that failed, and nothing else
@@ -42,7 +43,9 @@ namespace warpcheck::golden {
 constexpr int k_format_version = 1;
 constexpr size_t k_max_file_bytes = 1 << 20;
 constexpr int64_t k_max_elements = 1 << 16;  // of a tensor of a known answer or an oracle, leading dimension included
-constexpr int k_max_digits = 100;
+constexpr int k_min_digits = 10;
+constexpr int k_max_digits = 80;
+constexpr int k_max_exponent = 9999;  // of a decimal
 
 enum class kind : uint8_t { known_answer, oracle, regression };
 

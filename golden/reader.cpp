@@ -205,7 +205,7 @@ golden_file parse_golden(std::string_view text, const std::string& name, const c
         fmt::format("name is {}; up to 64 lower-case letters, digits, _ and - are allowed", in_quotes(file.name)));
   file.generator = text_value(lines, 3);
   file.source = text_value(lines, 4);
-  file.digits = integer_value<int>(lines, 5, 17, k_max_digits);
+  file.digits = integer_value<int>(lines, 5, k_min_digits, k_max_digits);
   file.seed = integer_value<uint64_t>(lines, 6, 0, uint64_t{1} << 53);
   const std::string_view case_line = header_value(lines, 7);
   try {

@@ -111,11 +111,11 @@ TEST(golden_reader, elements_round_trip_and_have_one_spelling) {
 }
 
 TEST(golden_reader, decimals_have_one_spelling) {
-  for (const char* text : {"0", "-0", "1e0", "-1.5e-3", "1.234e99999", "nan", "+inf", "-inf", "1.0000e7"})
+  for (const char* text : {"0", "-0", "1e0", "-1.5e-3", "1.234e9999", "nan", "+inf", "-inf", "1.0000e7"})
     EXPECT_TRUE(is_canonical_decimal(text, 5)) << text;
-  for (const char* text : {"",          "-",         "1",   "0e0",  "0.5e0", "10e0", "1.e0",  "1.50e0",
-                           "1.00000e0", "1.23456e0", "1e",  "1e+5", "1e05",  "1e-0", "1E5",   "1e999999",
-                           "e5",        "1,5e0",     "inf", "-nan", "1e0 ",  " 1e0", "--1e0", "1.5"})
+  for (const char* text :
+       {"",     "-",    "1",   "0e0",     "0.5e0", "10e0",  "1.e0", "1.50e0", "1.00000e0", "1.23456e0", "1e",    "1e+5",
+        "1e05", "1e-0", "1E5", "1e10000", "e5",    "1,5e0", "inf",  "-nan",   "1e0 ",      " 1e0",      "--1e0", "1.5"})
     EXPECT_FALSE(is_canonical_decimal(text, 5)) << text;
 }
 
@@ -123,8 +123,8 @@ TEST(golden_reader, decimals_become_the_nearest_double) {
   EXPECT_EQ(nearest_double("-1.5e-3"), -1.5e-3);
   EXPECT_EQ(nearest_double("3.333333333333333333333333333333333333333e-1"), 1.0 / 3);
   EXPECT_EQ(nearest_double("4.9e-324"), 0x1p-1074);
-  EXPECT_EQ(nearest_double("1e-99999"), 0.0);
-  EXPECT_TRUE(std::signbit(nearest_double("-1e-99999")));
+  EXPECT_EQ(nearest_double("1e-9999"), 0.0);
+  EXPECT_TRUE(std::signbit(nearest_double("-1e-9999")));
   EXPECT_TRUE(std::signbit(nearest_double("-0")));
   EXPECT_EQ(nearest_double("1e400"), std::numeric_limits<double>::infinity());
   EXPECT_EQ(nearest_double("-inf"), -std::numeric_limits<double>::infinity());
@@ -176,7 +176,7 @@ std::vector<hostile> hostile_files() {
       {"long value", with("a test", std::string(2000, 'a')), 5, "has 2000 characters; at most 1024 are allowed"},
       {"name leaves the folder", with("name: small", "name: ../../etc/passwd"), 4,
        "letters, digits, _ and - are allowed"},
-      {"digits zero", with("digits: 40", "digits: 0"), 7, "digits is '0'; an integer in [17, 100]"},
+      {"digits zero", with("digits: 40", "digits: 0"), 7, "digits is '0'; an integer in [10, 80]"},
       {"digits in words", with("digits: 40", "digits: forty"), 7, "digits is 'forty'"},
       {"digits with a sign", with("digits: 40", "digits: +40"), 7, "digits is '+40'"},
       {"seed 2^64", with("seed: 0", "seed: 18446744073709551616"), 8, "seed is '18446744073709551616'"},

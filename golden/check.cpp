@@ -1,0 +1,156 @@
+#include "golden/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "golden/reader.hpp"
+#include "golden/writer.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/sha256.hpp"
+
+namespace warpcheck::golden {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<operator_golden>& registry() {
+  static std::vector<operator_golden>
+      operators;  // constructed on first use: registrations run before main in any order
+  return operators;
+}
+
+std::string join(const std::string& folder, const std::string& path) { return (fs::path(folder) / path).string(); }
+
+// The operator of a file by its path, <op>/x.golden; regressions/ holds those of every operator.
+bool may_belong(const std::string& path, const std::vector<std::string>& ops) {
+  const std::string first = fs::path(path).begin()->string();
+  return ops.empty() || first == "regressions" || std::find(ops.begin(), ops.end(), first) != ops.end();
+}
+
+void check_place(const std::string& path, const golden_file& file) {
+  const std::string folder = file.what == kind::regression ? "regressions" : file.op;
+  if (fs::path(path).parent_path() != folder)
+    throw engine::usage_error(fmt::format("{}:2: a {} of {} lies in the folder '{}'; '{}' is allowed", path,
+                                          name_of(file.what), file.op, fs::path(path).parent_path().string(), folder));
+}
+
+golden_file read_placed(const std::string& folder, const std::string& path) {
+  golden_file file = read_golden(join(folder, path), engine::parse_case_line);
+  check_place(path, file);
+  return file;
+}
+
+}  // namespace
+
+golden_registration::golden_registration(operator_golden o) { registry().push_back(std::move(o)); }
+
+const operator_golden& find_operator(std::string_view op) {
+  std::string known;
+  for (const operator_golden& o : registry()) {
+    if (o.op == op) return o;
+    known += (known.empty() ? "" : ", ") + o.op;
+  }
+  throw engine::usage_error(fmt::format("operator: '{}' has no golden data; known are {}", op, known));
+}
+
+std::vector<loaded_file> load(const std::string& folder, const std::vector<std::string>& ops) {
+  const std::string sums_path = join(folder, "SHA256SUMS");
+  const std::vector<checksum> sums = parse_checksums(read_text(sums_path, k_max_file_bytes), sums_path);
+  const std::vector<std::string> present = golden_paths(folder);
+  for (const std::string& path : present)
+    if (std::none_of(sums.begin(), sums.end(), [&](const checksum& s) { return s.path == path; }))
+      throw engine::usage_error(fmt::format("{}: it is not listed in SHA256SUMS", join(folder, path)));
+  std::vector<loaded_file> files;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const std::string path = join(folder, sums[i].path);
+    const std::string hash = engine::sha256_hex(read_text(path, k_max_file_bytes));
+    if (hash != sums[i].sha256)
+      throw engine::usage_error(
+          fmt::format("{}:{}: {} has SHA-256 {}; {} is allowed", sums_path, i + 1, sums[i].path, hash, sums[i].sha256));
+    if (!may_belong(sums[i].path, ops)) continue;
+    golden_file file = read_placed(folder, sums[i].path);
+    if (ops.empty() || std::find(ops.begin(), ops.end(), file.op) != ops.end())
+      files.push_back({sums[i].path, std::move(file)});
+  }
+  for (const std::string& op : ops)
+    if (std::none_of(files.begin(), files.end(), [&](const loaded_file& f) { return f.file.op == op; }))
+      throw engine::usage_error(fmt::format("{}: there is no golden file of {}", folder, op));
+  return files;
+}
+
+engine::trial_case candidate_case(const golden_file& file, std::string_view device, std::string_view candidate) {
+  engine::trial_case c = replay_case(file);
+  if (c.knob("device") != device)
+    for (const char* knob : {"schedule", "detect", "sm"}) c.knobs.erase(knob);
+  const auto set = [&](const std::string& name, std::string_view value) {
+    c.knobs.erase(name);
+    if (c.knob(name) != value) c.knobs[name] = value;
+  };
+  set("device", device);
+  set("candidate", candidate);
+  return c;
+}
+
+bool file_result::passed() const {
+  return disagreements.empty() && (!report || report->result == engine::verdict::pass);
+}
+
+std::vector<file_result> check(const check_options& options) {
+  std::vector<file_result> results;
+  for (const loaded_file& f : load(options.folder, options.ops)) {
+    file_result r{f.path, {}, {}, false};
+    if (f.file.what != kind::regression) r.disagreements = find_operator(f.file.op).disagreements(f.file);
+    const dtype type = f.file.the_case.tensors.front().type;
+    r.skipped =
+        !options.types.empty() && std::find(options.types.begin(), options.types.end(), type) == options.types.end();
+    if (options.run && !r.skipped) r.report = options.run(candidate_case(f.file, options.device, options.candidate));
+    results.push_back(std::move(r));
+  }
+  return results;
+}
+
+regenerated regenerate(const std::string& folder, const std::string& op) {
+  const operator_golden& o = find_operator(op);
+  std::vector<golden_file> answers = o.known_answers();
+  std::vector<std::string> made;
+  for (const golden_file& answer : answers) {
+    const std::string path = op + "/" + answer.name + ".golden";
+    if (std::find(made.begin(), made.end(), path) != made.end())
+      throw engine::usage_error(fmt::format("{}: two known answers have this name", path));
+    made.push_back(path);
+  }
+  regenerated result;
+  std::error_code code;
+  fs::create_directories(folder, code);
+  std::vector<std::string> outdated;
+  for (const std::string& path : golden_paths(folder)) {
+    if (std::find(made.begin(), made.end(), path) != made.end()) continue;
+    const golden_file file = read_placed(folder, path);
+    if (file.op == op && file.what == kind::known_answer) {
+      outdated.push_back(path);
+      continue;
+    }
+    if (file.what != kind::regression)
+      if (const auto differences = find_operator(file.op).disagreements(file); !differences.empty())
+        throw engine::usage_error(fmt::format("{}: {}", join(folder, path), differences.front()));
+    ++result.kept;
+  }
+  // Nothing was written so far: a refusal leaves the folder as it was.
+  for (const golden_file& answer : answers) {
+    const std::string path = join(folder, op + "/" + answer.name + ".golden");
+    if (fs::is_regular_file(path, code) && read_text(path, k_max_file_bytes) == format(answer)) {
+      ++result.unchanged;
+      continue;
+    }
+    write_golden(join(folder, op), answer, engine::parse_case_line);
+    ++result.written;
+  }
+  for (const std::string& path : outdated) result.removed += fs::remove(join(folder, path), code);
+  write_checksums(folder);
+  return result;
+}
+
+}  // namespace warpcheck::golden
