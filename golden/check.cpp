@@ -16,12 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<operator_golden>& registry() {
-  static std::vector<operator_golden>
-      operators;  // constructed on first use: registrations run before main in any order
-  return operators;
-}
-
 std::string join(const std::string& folder, const std::string& path) { return (fs::path(folder) / path).string(); }
 
 // The operator of a file by its path, <op>/x.golden; regressions/ holds those of every operator.
@@ -45,11 +39,10 @@ golden_file read_placed(const std::string& folder, const std::string& path) {
 
 }  // namespace
 
-golden_registration::golden_registration(operator_golden o) { registry().push_back(std::move(o)); }
-
 const operator_golden& find_operator(std::string_view op) {
+  static const std::vector<operator_golden> operators = all_operators();
   std::string known;
-  for (const operator_golden& o : registry()) {
+  for (const operator_golden& o : operators) {
     if (o.op == op) return o;
     known += (known.empty() ? "" : ", ") + o.op;
   }

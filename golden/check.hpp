@@ -22,10 +22,8 @@ struct operator_golden {
   std::vector<std::string> (*disagreements)(const golden_file&);
 };
 
-// Every operator's file registers once, before main.
-struct golden_registration {
-  explicit golden_registration(operator_golden o);
-};
+// One `operator_golden <op>_golden()` per operator of the list in CMake, which generates this function.
+std::vector<operator_golden> all_operators();
 const operator_golden& find_operator(std::string_view op);  // usage_error naming what exists
 
 struct loaded_file {

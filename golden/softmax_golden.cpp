@@ -337,8 +337,6 @@ std::vector<std::string> disagreements(const golden_file& f) {
   return found;
 }
 
-const golden_registration golden_data({"softmax", known_answers, disagreements});
-
 // ---- the property ----
 
 // A known answer as a case of the target.
@@ -397,4 +395,7 @@ const engine::property_registration registration([] {
 }());
 
 }  // namespace
+
+operator_golden softmax_golden() { return {"softmax", known_answers, disagreements}; }
+
 }  // namespace warpcheck::golden
