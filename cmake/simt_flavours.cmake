@@ -8,9 +8,10 @@ function(simt_common_options target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   target_include_directories(${target} PUBLIC ${root})
   set_target_properties(${target} PROPERTIES
-    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF)
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    CXX_STANDARD 17 CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Werror -ffp-contract=off -ffile-prefix-map=${root}/=)
+    -Wall -Wextra -Werror -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=. -ffile-prefix-map=${root}/=)
 endfunction()
 
 # The flavour's definition for an executor or kernel target, and what its users link.
@@ -70,11 +71,12 @@ function(simt_kernel_library target)
     target_compile_options(${target} PRIVATE
       -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-      target_compile_options(${target} PRIVATE
+      # binutils 2.40 takes the wrong file from clang 14's DWARF 5 line tables.
+      target_compile_options(${target} PRIVATE -gdwarf-4
         "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
     else()
       target_compile_options(${target} PRIVATE
-        "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1")
+        -fno-partial-inlining "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1")
     endif()
     add_custom_command(TARGET ${target} POST_BUILD VERBATIM
       COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset

@@ -20,7 +20,7 @@ T atomically(T* p, memory_scope scope, const void* pc, Operation operation) {
   const T before = *p;
   const T after = operation(before);
   *p = after;
-  atomic_done(std::memcmp(&before, &after, sizeof(T)) != 0);
+  atomic_done(std::memcmp(&before, &after, sizeof(T)) != 0, p);
   return before;
 }
 

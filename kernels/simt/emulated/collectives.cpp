@@ -19,8 +19,8 @@ void release_barrier(block_state& b) {
   b.any = b.count = 0;
   b.all = 1;
   hb_block_barrier(b);
-  for (thread& t : b.threads)
-    if (t.state == thread_state::at_block_barrier) make_runnable(t);
+  for (uint32_t i = 0; i < device.threads; ++i)
+    if (b.threads[i].state == thread_state::at_block_barrier) make_runnable(b.threads[i]);
 }
 
 // The lane whose value a shuffle by t reads (CUDA C++ Programming Guide, "Warp Shuffle Functions").

@@ -163,6 +163,8 @@ void end_launch() {
     b.arena = nullptr;
   }
   device.declarations.clear();
+  device.stream->accesses += device.accesses;
+  device.accesses = 0;
   hb_launch_ends();
 }
 
@@ -230,6 +232,7 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
     ~cleanup() { end_launch(); }
   } at_end;
   run_blocks();
+  report_unwritten(stream);
   if (!stream.ok()) throw device_error(first_of(stream));
 }
 

@@ -13,6 +13,7 @@
 
 #include "kernels/simt/emulated/collectives.hpp"
 #include "kernels/simt/emulated/fiber.hpp"
+#include "kernels/simt/emulated/knowledge.hpp"
 #include "kernels/simt/emulated/launch.hpp"
 #include "kernels/simt/emulation.hpp"
 
@@ -50,12 +51,14 @@ struct thread {
   uint8_t warp = 0;
   thread_state state = thread_state::finished;
   warp_op op{};
-  uint32_t idle = 0;  // consecutive atomics that changed nothing: a spin
+  uint32_t idle = 0;  // consecutive atomics at idle_at that changed nothing: a spin
+  const void* idle_at = nullptr;
   // The collective that the thread waits in, or last was in.
   unsigned mask = 0, argument = 0;
   int width = 0;
   uint64_t value = 0, result = 0;
   call_site site;
+  std::unique_ptr<thread_knowledge> knows;  // race flavour
 };
 
 struct warp_state {
@@ -73,9 +76,12 @@ struct block_state {
   call_site barrier_site;
   int any = 0, all = 1, count = 0;
   int last_any = 0, last_all = 0, last_count = 0;
-  uint32_t instance = 0;  // race flavour: distinguishes blocks that used the same slot
-  uint32_t base = 0;      // race flavour: every thread knows its block's epochs below this
-  char* arena = nullptr;  // shared memory
+  uint32_t instance = 0;             // race flavour: distinguishes blocks that used the same slot
+  uint32_t cluster_instance = 0;     // race flavour: instance of the cluster's first block
+  uint32_t base = 0;                 // race flavour: every thread knows its block's epochs below this
+  uint32_t stamp = 0;                // race flavour: of the arena's shadow cells
+  std::unique_ptr<knowledge> known;  // race flavour: what every thread of the block knows of others
+  char* arena = nullptr;             // shared memory
   std::vector<thread> threads;
   std::vector<warp_state> warps;
 };
@@ -186,6 +192,7 @@ struct executor {
   bool step_at_access = false;    // accesses are scheduler steps
   thread_set runnable;
   uint64_t step_limit = 0, idle_yields = 0;
+  uint64_t accesses = 0;  // of this launch, checked
   random_stream random;
   std::vector<uint32_t> rank_of, thread_at;  // pct: smaller rank runs first
   thread_set runnable_ranks;
@@ -216,7 +223,7 @@ void after_sync();
 // A switch may happen before the calling thread's next memory access.
 void access_point();
 // The calling thread performed an atomic; without effect on memory, it may be part of a spin.
-void atomic_done(bool changed);
+void atomic_done(bool changed, const void* p);
 // The running thread ended; never returns.
 [[noreturn]] void leave_thread();
 enum class turn : uint8_t { may_continue, blocks, spins };

@@ -15,6 +15,7 @@ void hb_block_barrier(block_state& b);
 void hb_warp_sync(block_state& b, unsigned warp, uint32_t lanes);
 void hb_fence(thread& t, memory_scope scope);
 void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc);
+void report_unwritten(emulation& stream);
 #else
 inline void hb_launch_begins() {}
 inline void hb_launch_ends() {}
@@ -24,6 +25,7 @@ inline void hb_block_barrier(block_state&) {}
 inline void hb_warp_sync(block_state&, unsigned, uint32_t) {}
 inline void hb_fence(thread&, memory_scope) {}
 inline void hb_atomic(thread&, const void*, size_t, memory_scope, const void*) {}
+inline void report_unwritten(emulation&) {}
 #endif
 
 }  // namespace emu

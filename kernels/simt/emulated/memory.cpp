@@ -163,6 +163,7 @@ void region_close([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 }
 
 void* device_alloc(size_t bytes, size_t misalign, size_t elem) {
+  if (elem == 0) throw device_error("device_alloc: elem is 0, allowed are sizes of at least 1 byte");
   if (misalign >= 256)
     throw device_error("device_alloc: misalign is " + std::to_string(misalign) + ", allowed are 0 to 255");
   if (bytes > k_device_memory_bytes)
@@ -180,7 +181,7 @@ void* device_alloc(size_t bytes, size_t misalign, size_t elem) {
   fill_canary(p + bytes, p + bytes + k_page);
   poison(p - k_page, p);
   poison(p + bytes, p + bytes + k_page);
-  shadow_allocated(p, bytes, unit, units, elem);
+  shadow_allocated(p, bytes, unit, units);
   return p;
 }
 

@@ -216,12 +216,14 @@ void access_point() {
   if (device.step_at_access) run_unless_self(pick(current->resident, turn::may_continue));
 }
 
-void atomic_done(bool changed) {
-  if (changed) {
-    current->idle = 0;
-    device.idle_yields = 0;
-  } else if (++current->idle > k_spin) {
-    spin_yield(current->site);
+void atomic_done(bool changed, const void* p) {
+  thread& self = *current;
+  if (changed) device.idle_yields = 0;
+  if (changed || p != self.idle_at) {
+    self.idle = 0;
+    self.idle_at = p;
+  } else if (++self.idle > k_spin) {
+    spin_yield(self.site);
   }
 }
 

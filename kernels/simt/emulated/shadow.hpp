@@ -1,4 +1,5 @@
-// What the race flavour knows about each byte of the region. The other flavours keep nothing.
+// What the race flavour knows about each byte of the region: whether it may be accessed, whether it was written, and
+// its latest accesses. The other flavours keep nothing.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,50 @@ inline namespace emu {
 inline constexpr size_t k_unit_bytes = 64 * 1024;  // device memory is dealt out in units
 
 #ifdef SIMT_FLAVOUR_RACE
-void shadow_allocated(char* p, size_t bytes, size_t unit, size_t units, size_t elem);
+
+// An access: by whom (0: nobody), in which of its epochs, and where in the code (offset from the module's start).
+struct access_record {
+  uint32_t thread, clock, pc;
+};
+// Offsets are below 2 GiB; the top bit marks an atomic of block scope.
+inline constexpr uint32_t k_block_scope = 1u << 31;
+
+// The accesses to one 4-byte word, or to one byte of a word that was accessed in parts, that a later one may race with:
+// the last write and, since then, up to two atomics and two reads of different threads (of different warps where
+// possible). Stale unless `stamp` is the present one.
+struct shadow_cell {
+  access_record write, atomics[2], reads[2];
+  uint32_t stamp;
+};
+static_assert(sizeof(shadow_cell) == 64, "one cache line");
+inline constexpr uint32_t k_split = 1u << 31;  // in a word's stamp: its bytes have cells of their own
+
+// The live allocation of a unit of device memory: offsets in the region.
+struct unit_range {
+  uint64_t begin;
+  uint64_t bytes : 63;
+  uint64_t tracks_writes : 1;  // reads of bytes whose flag is not set are findings
+};
+
+enum : uint8_t { k_accessible = 1, k_written = 2 };
+
+struct shadow_tables {
+  uintptr_t base = ~uintptr_t{0};  // of the region
+  shadow_cell* words = nullptr;
+  shadow_cell* bytes = nullptr;
+  uint8_t* flags = nullptr;  // per byte; arenas: k_accessible and k_written; device memory: k_written where tracked
+  unit_range* units = nullptr;
+};
+extern shadow_tables shadow;
+
+void shadow_allocated(char* p, size_t bytes, size_t unit, size_t units);
 void shadow_freed(char* p, size_t bytes, size_t unit, size_t units);
 void shadow_open_shared(char* p, size_t bytes);
 void shadow_close_shared(char* p, size_t bytes);
+void shadow_forget();  // every cell is empty again
+
 #else
-inline void shadow_allocated(char*, size_t, size_t, size_t, size_t) {}
+inline void shadow_allocated(char*, size_t, size_t, size_t) {}
 inline void shadow_freed(char*, size_t, size_t, size_t) {}
 #endif
 

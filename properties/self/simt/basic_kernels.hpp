@@ -5,7 +5,8 @@
 namespace simt {
 struct emulation;
 }
-namespace warpcheck::self::inline emulated {
+namespace warpcheck::self {
+inline namespace emulated {
 void run_block_sums(const float* in, float* out, int n, unsigned blocks, simt::emulation* stream);
 void run_reverse(const float* in, float* out, int n, simt::emulation* stream);
 void run_histogram(const unsigned char* in, unsigned* bins, int n, simt::emulation* stream);
@@ -13,5 +14,6 @@ void run_vote(unsigned* out, simt::emulation* stream);
 void run_round_trip_f16(const float* in, float* out, int n, simt::emulation* stream);
 void run_round_trip_bf16(const float* in, float* out, int n, simt::emulation* stream);
 void run_copy_vectors(const float* in, float* out, int n, simt::emulation* stream);
-}  // namespace warpcheck::self::inline emulated
+}  // namespace emulated
+}  // namespace warpcheck::self
 #endif

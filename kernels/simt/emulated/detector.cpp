@@ -1,0 +1,327 @@
+// The checks behind every instrumented access.
+#include "kernels/simt/emulated/detector.hpp"
+
+#include <cstring>
+
+#include "kernels/simt/emulated/happens_before.hpp"
+#include "kernels/simt/emulated/region.hpp"
+#include "kernels/simt/emulated/symbols.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+const char* name_of(access_kind kind) {
+  return kind == access_kind::read ? "read" : kind == access_kind::write ? "write" : "atomic access";
+}
+
+std::string describe_place(size_t offset) {
+  if (offset < k_arenas_bytes) {
+    const size_t within = offset % k_arena_bytes;
+    for (const shared_declaration& d : device.declarations)
+      if (within >= d.offset && within < d.offset + d.bytes)
+        return "byte " + std::to_string(within - d.offset) + " of " +
+               (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
+    return "shared memory";
+  }
+  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
+         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
+}
+
+[[noreturn]] void report_race(const access_record& earlier, access_kind earlier_kind, const thread& t, access_kind kind,
+                              uint32_t pc, size_t offset) {
+  fail("race", [=, &t] {
+    return std::string(name_of(kind)) + " by " + describe_thread_id(t.id) + " at " + source_line(pc) + " and " +
+           name_of(earlier_kind) + " by " + describe_thread_id(earlier.thread) + " at " +
+           source_line(earlier.pc & ~k_block_scope) + " are not ordered: " + describe_place(offset);
+  });
+}
+
+[[noreturn]] void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_t pc) {
+  fail("out_of_bounds", [=] {
+    std::string text = std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+                       describe_thread_id(current->id) + " at " + source_line(pc) + " ";
+    if (offset < k_arenas_bytes) {
+      const size_t slot = offset / k_arena_bytes, within = offset % k_arena_bytes;
+      const shared_declaration* nearest = nullptr;
+      for (const shared_declaration& d : device.declarations)
+        if (d.offset <= within && (nearest == nullptr || d.offset > nearest->offset)) nearest = &d;
+      if (slot < device.slots && device.blocks[slot]->active && device.blocks[slot]->alive == 0)
+        return text + "in the shared memory of a block that has exited";
+      if (nearest == nullptr) return text + "before the first shared array";
+      return text + "at byte " + std::to_string(within - nearest->offset) + " of " +
+             (nearest->id == nullptr ? "dynamic shared memory" : "a shared array") + " of " +
+             std::to_string(nearest->bytes) + " bytes";
+    }
+    const unit_range& r = shadow.units[offset / k_unit_bytes];
+    if (r.bytes == 0) return text + "in device memory that is not allocated";
+    return text + "at byte " + std::to_string(static_cast<int64_t>(offset - r.begin)) + " of a buffer of " +
+           std::to_string(r.bytes) + " bytes";
+  });
+}
+
+// Keeps two readers (or atomics) of a word, of different warps where there are such.
+inline void keep(access_record (&slots)[2], const access_record& now, const thread& t) {
+  for (access_record& slot : slots) {
+    if (slot.thread == 0 || ordered(slot, t)) {
+      slot = now;
+      return;
+    }
+  }
+  if ((slots[0].thread ^ slots[1].thread) < k_lanes && (now.thread ^ slots[0].thread) >= k_lanes) slots[1] = now;
+}
+
+bool atomics_conflict(const access_record& earlier, const access_record& now) {
+  return ((earlier.pc | now.pc) & k_block_scope) != 0 && instance_of(earlier.thread) != instance_of(now.thread);
+}
+
+template <access_kind Kind>
+inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset) {
+  if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
+  if (c.write.thread != 0 && !ordered(c.write, t))
+    report_race(c.write, access_kind::write, t, Kind, now.pc & ~k_block_scope, offset);
+  for (const access_record& a : c.atomics)
+    if (a.thread != 0 && (Kind != access_kind::atomic || atomics_conflict(a, now)) && !ordered(a, t))
+      report_race(a, access_kind::atomic, t, Kind, now.pc & ~k_block_scope, offset);
+  if (Kind != access_kind::read)
+    for (const access_record& r : c.reads)
+      if (r.thread != 0 && !ordered(r, t)) report_race(r, access_kind::read, t, Kind, now.pc & ~k_block_scope, offset);
+  if (Kind == access_kind::read) {
+    keep(c.reads, now, t);
+  } else if (Kind == access_kind::atomic) {
+    keep(c.atomics, now, t);
+  } else {
+    // All earlier accesses happened before this write: who is ordered after it is ordered after them.
+    c.write = now;
+    c.atomics[0] = c.atomics[1] = c.reads[0] = c.reads[1] = {};
+  }
+}
+
+inline void refresh(shadow_cell& c, uint32_t stamp) {
+  if (c.stamp == stamp) return;
+  c = {};
+  c.stamp = stamp;
+}
+
+template <access_kind Kind>
+void check_bytes(shadow_cell& word, uint32_t stamp, size_t first, size_t end, const access_record& now,
+                 const thread& t) {
+  shadow_cell* bytes = shadow.bytes + first / 4 * 4;
+  if (word.stamp != (stamp | k_split)) {
+    // From now on each byte of the word keeps its own accesses, beginning with those to the whole word.
+    refresh(word, stamp);
+    for (int i = 0; i < 4; ++i) bytes[i] = word;
+    word.stamp = stamp | k_split;
+  }
+  for (size_t i = first; i < end; ++i) check_cell<Kind>(bytes[i % 4], now, t, i);
+}
+
+template <access_kind Kind>
+inline void check_races(size_t offset, size_t bytes, uint32_t stamp, const access_record& now, const thread& t) {
+  const size_t end = offset + bytes;
+  for (size_t at = offset; at < end;) {
+    shadow_cell& word = shadow.words[at / 4];
+    const size_t next = at / 4 * 4 + 4 < end ? at / 4 * 4 + 4 : end;
+    if (next - at == 4 && word.stamp != (stamp | k_split)) {
+      refresh(word, stamp);
+      check_cell<Kind>(word, now, t, at);
+    } else {
+      check_bytes<Kind>(word, stamp, at, next, now, t);
+    }
+    at = next;
+  }
+}
+
+void note_unwritten(size_t offset, uint32_t pc) {
+  if (detector.unwritten.found) return;
+  detector.unwritten = {true, current->id, pc, offset};
+}
+
+// Flags of `bytes` bytes at once, where that is a power of two up to 8.
+template <class Flags>
+inline bool all_set(const uint8_t* flags, uint8_t wanted) {
+  Flags present, pattern;
+  std::memcpy(&present, flags, sizeof present);
+  std::memset(&pattern, wanted, sizeof pattern);
+  return (present & pattern) == pattern;
+}
+inline bool all_set(const uint8_t* flags, size_t bytes, uint8_t wanted) {
+  if (bytes == 4) return all_set<uint32_t>(flags, wanted);
+  for (size_t i = 0; i < bytes; ++i)
+    if ((flags[i] & wanted) != wanted) return false;
+  return true;
+}
+inline void set_all(uint8_t* flags, size_t bytes, uint8_t value) { std::memset(flags, value, bytes); }
+
+// Bounds and initialisation of a shared access.
+template <access_kind Kind>
+inline void check_shared(size_t offset, size_t bytes, uint32_t pc) {
+  uint8_t* flags = shadow.flags + offset;
+  constexpr uint8_t k_both = k_accessible | k_written;
+  if (all_set(flags, bytes, k_both)) return;
+  if (!all_set(flags, bytes, k_accessible)) report_out_of_bounds(offset, bytes, Kind, pc);
+  if (Kind != access_kind::write) note_unwritten(offset, pc);
+  set_all(flags, bytes, k_both);
+}
+
+template <access_kind Kind>
+inline void check_global(size_t offset, size_t bytes, uint32_t pc) {
+  const unit_range& r = shadow.units[offset / k_unit_bytes];
+  if (bytes > r.bytes || offset - r.begin > r.bytes - bytes) report_out_of_bounds(offset, bytes, Kind, pc);
+  if (r.tracks_writes && !all_set(shadow.flags + offset, bytes, k_written)) {
+    if (Kind != access_kind::write) note_unwritten(offset, pc);
+    set_all(shadow.flags + offset, bytes, k_written);
+  }
+}
+
+template <access_kind Kind>
+inline void check(size_t offset, size_t bytes, uint32_t pc) {
+  const thread& t = *current;
+  ++device.accesses;
+  uint32_t stamp = detector.generation;
+  if (offset < k_arenas_bytes) {
+    check_shared<Kind>(offset, bytes, pc & ~k_block_scope);
+    stamp = device.blocks[offset / k_arena_bytes]->stamp;
+  } else {
+    check_global<Kind>(offset, bytes, pc & ~k_block_scope);
+  }
+  if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, {t.id, t.clock, pc}, t);
+}
+
+// Entry of the hooks: filters what is not the device's memory, and lets the scheduler step in.
+template <access_kind Kind>
+inline void hook(const void* p, size_t bytes, const void* pc) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (offset >= k_region_bytes || current == nullptr) return;
+  if (device.step_at_access) access_point();
+  check<Kind>(offset, bytes, code_offset(pc));
+}
+
+template <access_kind Kind>
+inline void natural_hook(const void* p, size_t bytes, const void* pc) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (offset >= k_region_bytes || current == nullptr) return;
+  if (offset % bytes != 0) {
+    fail("misaligned", [&] {
+      return std::string(name_of(Kind)) + " of " + std::to_string(bytes) + " bytes by " +
+             describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) + " at an address that is " +
+             std::to_string(offset % bytes) + " modulo " + std::to_string(bytes);
+    });
+  }
+  if (device.step_at_access) access_point();
+  check<Kind>(offset, bytes, code_offset(pc));
+}
+
+// A volatile access to device memory is a relaxed atomic (PTX ISA, ld.volatile); to shared memory it is a plain one:
+// there volatile is the idiom of warps that were thought to run in lockstep. A read may be a spin either way.
+inline void volatile_hook(const void* p, size_t bytes, bool write, const void* pc) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (offset >= k_region_bytes || current == nullptr) return;
+  if (offset < k_arenas_bytes) {
+    if (write)
+      hook<access_kind::write>(p, bytes, pc);
+    else
+      hook<access_kind::read>(p, bytes, pc);
+  } else {
+    access_point();
+    hb_atomic(*current, p, bytes, memory_scope::device, pc);
+  }
+  atomic_done(write, p);
+}
+
+}  // namespace
+
+void check_access(uintptr_t p, size_t bytes, access_kind kind, uint32_t pc) {
+  const uintptr_t offset = p - shadow.base;
+  if (offset >= k_region_bytes) return;
+  switch (kind) {
+    case access_kind::read: return check<access_kind::read>(offset, bytes, pc);
+    case access_kind::write: return check<access_kind::write>(offset, bytes, pc);
+    case access_kind::atomic: return check<access_kind::atomic>(offset, bytes, pc);
+  }
+}
+
+void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc) {
+  const uint32_t narrow = scope == memory_scope::block ? k_block_scope : 0;
+  check_access(reinterpret_cast<uintptr_t>(p), bytes, access_kind::atomic, code_offset(pc) | narrow);
+  hb_publish(t, reinterpret_cast<uintptr_t>(p), scope);
+}
+
+std::string describe_thread_id(uint32_t id) {
+  const uint64_t linear = detector.block_of_instance[instance_of(id)];
+  const uint64_t x = device.grid.x, y = device.grid.y;
+  return std::string(id & k_agent ? "an asynchronous copy of " : "") + "block (" + std::to_string(linear % x) + "," +
+         std::to_string(linear / x % y) + "," + std::to_string(linear / x / y) + ") thread " +
+         std::to_string(linear_of(id));
+}
+
+void report_unwritten(emulation& stream) {
+  if (!detector.unwritten.found) return;
+  for (const finding& f : stream.findings)
+    if (f.kind == "race") return;
+  device.failed = true;
+  stream.findings.push_back({"uninitialized", "read by " + describe_thread_id(detector.unwritten.thread) + " at " +
+                                                  source_line(detector.unwritten.pc) + " of " +
+                                                  describe_place(detector.unwritten.offset) + ", which nobody wrote"});
+}
+
+}  // namespace emu
+}  // namespace simt
+
+#define SIMT_PC __builtin_extract_return_addr(__builtin_return_address(0))
+#define SIMT_HOOKS(n)                                                                              \
+  void __tsan_read##n(void* p) { simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC); }     \
+  void __tsan_write##n(void* p) { simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC); }   \
+  void __tsan_unaligned_read##n(void* p) { simt::hook<simt::access_kind::read>(p, n, SIMT_PC); }   \
+  void __tsan_unaligned_write##n(void* p) { simt::hook<simt::access_kind::write>(p, n, SIMT_PC); } \
+  void __tsan_volatile_read##n(void* p) { simt::volatile_hook(p, n, false, SIMT_PC); }             \
+  void __tsan_volatile_write##n(void* p) { simt::volatile_hook(p, n, true, SIMT_PC); }             \
+  void __tsan_unaligned_volatile_read##n(void* p) { simt::volatile_hook(p, n, false, SIMT_PC); }   \
+  void __tsan_unaligned_volatile_write##n(void* p) { simt::volatile_hook(p, n, true, SIMT_PC); }   \
+  void __tsan_read_write##n(void* p) {                                                             \
+    simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC);                                    \
+    simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC);                                   \
+  }                                                                                                \
+  void __tsan_unaligned_read_write##n(void* p) {                                                   \
+    simt::hook<simt::access_kind::read>(p, n, SIMT_PC);                                            \
+    simt::hook<simt::access_kind::write>(p, n, SIMT_PC);                                           \
+  }
+
+// What `-fsanitize=thread` makes the compiler call; libtsan is not linked. The unaligned variants say that the compiler
+// knows of no alignment, so none is demanded.
+extern "C" {
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+SIMT_HOOKS(1)
+SIMT_HOOKS(2)
+SIMT_HOOKS(4)
+SIMT_HOOKS(8)
+SIMT_HOOKS(16)
+void __tsan_read_range(void* p, size_t n) {
+  if (n != 0) simt::hook<simt::access_kind::read>(p, n, SIMT_PC);
+}
+void __tsan_write_range(void* p, size_t n) {
+  if (n != 0) simt::hook<simt::access_kind::write>(p, n, SIMT_PC);
+}
+void* __tsan_memcpy(void* to, const void* from, size_t n) {
+  if (n != 0) {
+    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
+    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  }
+  return std::memcpy(to, from, n);
+}
+void* __tsan_memmove(void* to, const void* from, size_t n) {
+  if (n != 0) {
+    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
+    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  }
+  return std::memmove(to, from, n);
+}
+void* __tsan_memset(void* to, int byte, size_t n) {
+  if (n != 0) simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  return std::memset(to, byte, n);
+}
+}

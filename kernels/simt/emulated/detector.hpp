@@ -1,0 +1,65 @@
+// The detector's own state and its checks of memory accesses (race flavour only).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/simt/emulated/executor.hpp"
+#include "kernels/simt/emulated/knowledge.hpp"
+#include "kernels/simt/emulated/shadow.hpp"
+
+namespace simt {
+inline namespace emu {
+
+struct detector_state {
+  uint32_t generation = 0;                  // of device memory's cells: one per launch
+  uint32_t arena_generation = 0;            // of shared memory's cells: one per block
+  uint32_t instances = 0;                   // blocks (and bulk copies) named so far in this launch
+  bool wrapped = false;                     // names were used up and are dealt out again
+  std::vector<uint64_t> block_of_instance;  // linear block index
+  // The first read of a byte that nobody had written. Reported at the end of the launch, unless a race explains it.
+  struct {
+    bool found = false;
+    uint32_t thread, pc;
+    uint64_t offset;
+  } unwritten;
+};
+extern detector_state detector;
+
+void new_generation();
+knowledge snapshot(const thread& t);
+void learn(thread& t, const knowledge& what);
+void learn(thread& t, uint64_t key, uint32_t below);
+void hb_publish(thread& t, uintptr_t p, memory_scope scope);
+
+// Whether the recorded access happened before the present point of t.
+inline bool ordered(const access_record& r, const thread& t) {
+  if (r.thread == t.id) return true;
+  const block_state& b = *t.home;
+  if (instance_of(r.thread) == b.instance && (r.thread & k_agent) == 0) {
+    const uint32_t linear = linear_of(r.thread);
+    const thread& other = b.threads[linear];
+    // A barrier orders those who take part: an exited thread's last epoch is behind no later barrier.
+    const bool behind = other.state != thread_state::finished || r.clock < other.clock;
+    if (r.clock < b.base && behind) return true;
+    if (linear / k_lanes == t.warp && behind) {
+      if (r.clock < b.warps[t.warp].base) return true;
+      if (t.knows != nullptr && t.knows->has_lanes && r.clock < t.knows->lane_below[linear % k_lanes]) return true;
+    }
+  }
+  return (t.knows != nullptr && t.knows->known.covers(r.thread, r.clock)) ||
+         (b.known != nullptr && b.known->covers(r.thread, r.clock));
+}
+
+enum class access_kind : uint8_t { read, write, atomic };
+
+// Checks [p, p + bytes) for bounds, initialisation and races and records the access. Addresses outside the region
+// (stack, host memory) are nobody's business.
+void check_access(uintptr_t p, size_t bytes, access_kind kind, uint32_t pc);
+// Who did it: "thread 3 of block (1,0,0)".
+std::string describe_thread_id(uint32_t id);
+// At the end of a launch: the unwritten read, unless a race was found.
+void report_unwritten(emulation& stream);
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,223 @@
+// Happens-before. Barriers of the own block and warp are scalars (every epoch below `base` is known); partial warp
+// barriers keep 32 lane epochs; fences, atomics and wider barriers carry explicit knowledge. Shuffles and votes order
+// nothing, as in CUDA's memory model.
+#include "kernels/simt/emulated/happens_before.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "kernels/simt/emulated/detector.hpp"
+#include "kernels/simt/emulated/region.hpp"
+
+namespace simt {
+inline namespace emu {
+
+detector_state detector;
+
+namespace {
+
+// What releases have published through one atomic variable, by scope and the block or cluster within it (device: 0).
+struct publication {
+  memory_scope scope;
+  uint32_t domain;
+  std::shared_ptr<knowledge> what;
+};
+std::unordered_map<uintptr_t, std::vector<publication>> variables;
+
+thread_knowledge& details(thread& t) {
+  if (t.knows == nullptr) t.knows = std::make_unique<thread_knowledge>();
+  return *t.knows;
+}
+
+uint32_t domain_of(const thread& t, memory_scope scope) {
+  switch (scope) {
+    case memory_scope::block: return t.home->instance;
+    case memory_scope::cluster: return t.home->cluster_instance;
+    default: return 0;
+  }
+}
+
+uint32_t next_instance() {
+  if (++detector.instances > k_max_instance) {
+    // A launch of more than two million blocks: the history so far is given up, and only the live blocks' names are
+    // kept.
+    new_generation();
+    variables.clear();
+    detector.instances = 1;
+    detector.block_of_instance.assign(1, 0);
+  }
+  for (bool taken = true; taken;) {
+    taken = false;
+    for (uint32_t slot = 0; detector.wrapped && slot < device.slots; ++slot)
+      taken |= device.blocks[slot]->active && device.blocks[slot]->instance == detector.instances;
+    if (taken) ++detector.instances;
+  }
+  return detector.instances;
+}
+
+// Lets the block's threads share what any of them learnt.
+void pool_knowledge(block_state& b) {
+  for (uint32_t i = 0; i < device.threads; ++i) {
+    thread& t = b.threads[i];
+    if (t.state == thread_state::finished || t.knows == nullptr || t.knows->known.empty()) continue;
+    if (b.known == nullptr) b.known = std::make_unique<knowledge>();
+    b.known->join(t.knows->known);
+    t.knows->known.clear();
+  }
+}
+
+}  // namespace
+
+void new_generation() {
+  if (++detector.generation >= k_split) {
+    shadow_forget();
+    detector.generation = 1;
+  }
+}
+
+knowledge snapshot(const thread& t) {
+  const block_state& b = *t.home;
+  const warp_state& w = b.warps[t.warp];
+  knowledge k;
+  if (t.knows != nullptr) k.join(t.knows->known);
+  if (b.known != nullptr) k.join(*b.known);
+  k.learn(knowledge::block_key(b.instance), b.base);
+  if (w.base > b.base) k.learn(knowledge::warp_key(b.instance, t.warp), w.base);
+  if (t.knows != nullptr && t.knows->has_lanes)
+    for (uint32_t lane = 0; lane < k_lanes; ++lane)
+      if (t.knows->lane_below[lane] > w.base)
+        k.learn(knowledge::thread_key((t.id & ~uint32_t{31}) | lane), t.knows->lane_below[lane]);
+  k.learn(knowledge::thread_key(t.id), t.clock + 1);
+  return k;
+}
+
+void learn(thread& t, const knowledge& what) { details(t).known.join(what); }
+void learn(thread& t, uint64_t key, uint32_t below) { details(t).known.learn(key, below); }
+
+void hb_launch_begins() {
+  new_generation();
+  detector.instances = 0;
+  detector.wrapped = false;
+  detector.block_of_instance.assign(1, 0);
+  detector.unwritten.found = false;
+  variables.clear();
+}
+
+void hb_launch_ends() {
+  for (uint32_t slot = 0; slot < device.slots; ++slot) device.blocks[slot]->known.reset();
+  variables.clear();
+}
+
+void hb_block_starts(block_state& b) {
+  b.instance = next_instance();
+  detector.block_of_instance.resize(b.instance + 1);
+  detector.block_of_instance[b.instance] =
+      b.index.x + uint64_t{device.grid.x} * (b.index.y + uint64_t{device.grid.y} * b.index.z);
+  b.base = 1;
+  b.known.reset();
+  if (++detector.arena_generation >= k_split) {
+    shadow_forget();
+    detector.arena_generation = 1;
+  }
+  b.stamp = detector.arena_generation;
+  for (warp_state& w : b.warps) w.base = 1;
+}
+
+void hb_thread_starts(thread& t) {
+  t.clock = 1;
+  t.id = t.home->instance << k_instance_shift | t.linear;
+  t.knows.reset();
+}
+
+void hb_block_barrier(block_state& b) {
+  uint32_t latest = 0;
+  for (uint32_t i = 0; i < device.threads; ++i) latest = std::max(latest, b.threads[i].clock);
+  b.base = latest + 1;
+  for (uint32_t i = 0; i < device.threads; ++i)
+    if (b.threads[i].state != thread_state::finished) b.threads[i].clock = b.base;
+  for (warp_state& w : b.warps) w.base = b.base;
+  pool_knowledge(b);
+}
+
+void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
+  warp_state& w = b.warps[warp_number];
+  thread* warp = &b.threads[warp_number * k_lanes];
+  uint32_t latest = 0;
+  knowledge all;
+  for (uint32_t m = lanes; m; m &= m - 1) {
+    const thread& t = warp[__builtin_ctz(m)];
+    latest = std::max(latest, t.clock);
+    if (t.knows != nullptr) all.join(t.knows->known);
+  }
+  if (lanes == w.live) {
+    w.base = latest + 1;
+    for (uint32_t m = lanes; m; m &= m - 1) warp[__builtin_ctz(m)].clock = w.base;
+  } else {
+    uint32_t below[k_lanes] = {};
+    for (uint32_t m = lanes; m; m &= m - 1) {
+      const auto lane = static_cast<uint32_t>(__builtin_ctz(m));
+      if (const thread_knowledge* k = warp[lane].knows.get(); k != nullptr && k->has_lanes)
+        for (uint32_t i = 0; i < k_lanes; ++i) below[i] = std::max(below[i], k->lane_below[i]);
+      below[lane] = std::max(below[lane], warp[lane].clock + 1);
+    }
+    for (uint32_t m = lanes; m; m &= m - 1) {
+      thread& t = warp[__builtin_ctz(m)];
+      thread_knowledge& k = details(t);
+      std::copy(std::begin(below), std::end(below), std::begin(k.lane_below));
+      k.has_lanes = true;
+      ++t.clock;
+    }
+  }
+  if (!all.empty())
+    for (uint32_t m = lanes; m; m &= m - 1) learn(warp[__builtin_ctz(m)], all);
+}
+
+void hb_fence(thread& t, memory_scope scope) {
+  thread_knowledge& k = details(t);
+  for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
+    for (const auto& pending : k.acquirable[s]) k.known.join(*pending.what);
+    k.acquirable[s].clear();
+  }
+  const auto released = std::make_shared<const knowledge>(snapshot(t));
+  for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) k.released[s] = released;
+  ++t.clock;
+}
+
+// The synchronising side of an atomic: it may acquire what was published at p and publish what its fences released.
+void hb_publish(thread& t, uintptr_t p, memory_scope scope) {
+  if (variables.empty() && t.knows == nullptr) return;
+  if (const auto at = variables.find(p); at != variables.end()) {
+    thread_knowledge& k = details(t);
+    for (const publication& published : at->second) {
+      if (published.scope > scope || published.domain != domain_of(t, published.scope)) continue;
+      auto& list = k.acquirable[static_cast<unsigned>(published.scope)];
+      const auto same = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.variable == p; });
+      if (same == list.end())
+        list.push_back({p, published.what});
+      else
+        same->what = published.what;
+    }
+  }
+  if (t.knows == nullptr) return;
+  for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
+    const shared_knowledge& released = t.knows->released[s];
+    if (released == nullptr) continue;
+    const auto level = static_cast<memory_scope>(s);
+    std::vector<publication>& list = variables[p];
+    const auto same = std::find_if(list.begin(), list.end(), [&](const publication& e) {
+      return e.scope == level && e.domain == domain_of(t, level);
+    });
+    if (same == list.end()) {
+      list.push_back({level, domain_of(t, level), std::make_shared<knowledge>(*released)});
+    } else {
+      // Readers that may still acquire the present state keep it: it is replaced, not changed.
+      if (same->what.use_count() > 1) same->what = std::make_shared<knowledge>(*same->what);
+      same->what->join(*released);
+    }
+  }
+}
+
+}  // namespace emu
+}  // namespace simt

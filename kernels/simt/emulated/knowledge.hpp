@@ -1,0 +1,100 @@
+// What a thread knows to have happened before its present point, beyond what the barriers of its own block and warp
+// say.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace simt {
+inline namespace emu {
+
+// A thread id is `instance << 11 | agent << 10 | linear`: instance counts the blocks of a launch, agent marks the
+// copies that the thread started and that run beside it.
+inline constexpr unsigned k_instance_shift = 11;
+inline constexpr uint32_t k_agent = 1u << 10;
+inline constexpr uint32_t k_max_instance = (1u << (32 - k_instance_shift)) - 1;
+
+inline uint32_t instance_of(uint32_t thread_id) { return thread_id >> k_instance_shift; }
+inline uint32_t linear_of(uint32_t thread_id) { return thread_id & (k_agent - 1); }
+
+// For threads, warps and blocks: all their epochs below a bound. Sorted by key; bounds only grow.
+class knowledge {
+ public:
+  struct entry {
+    uint64_t key;
+    uint32_t below;
+  };
+  static uint64_t block_key(uint32_t instance) { return uint64_t{instance} << 16; }
+  static uint64_t warp_key(uint32_t instance, uint32_t warp) { return block_key(instance) | 1u << 12 | warp; }
+  static uint64_t thread_key(uint32_t id) { return block_key(instance_of(id)) | 2u << 12 | (id & (2 * k_agent - 1)); }
+
+  void learn(uint64_t key, uint32_t below) {
+    const auto at = find(key);
+    if (at != entries_.end() && at->key == key)
+      at->below = std::max(at->below, below);
+    else
+      entries_.insert(at, {key, below});
+  }
+  void join(const knowledge& other) {
+    if (other.entries_.empty()) return;
+    if (entries_.empty()) {
+      entries_ = other.entries_;
+      return;
+    }
+    std::vector<entry> merged;
+    merged.reserve(entries_.size() + other.entries_.size());
+    auto a = entries_.cbegin(), b = other.entries_.cbegin();
+    while (a != entries_.cend() || b != other.entries_.cend()) {
+      if (b == other.entries_.cend() || (a != entries_.cend() && a->key < b->key)) {
+        merged.push_back(*a++);
+      } else if (a == entries_.cend() || b->key < a->key) {
+        merged.push_back(*b++);
+      } else {
+        merged.push_back({a->key, std::max(a->below, b->below)});
+        ++a, ++b;
+      }
+    }
+    entries_.swap(merged);
+  }
+  bool covers(uint32_t id, uint32_t clock) const {
+    const uint32_t instance = instance_of(id);
+    return clock < below(thread_key(id)) ||
+           (!(id & k_agent) &&
+            (clock < below(block_key(instance)) || clock < below(warp_key(instance, linear_of(id) / 32))));
+  }
+  bool empty() const { return entries_.empty(); }
+  void clear() { entries_.clear(); }
+
+ private:
+  uint32_t below(uint64_t key) const {
+    const auto at =
+        std::lower_bound(entries_.begin(), entries_.end(), key, [](const entry& e, uint64_t k) { return e.key < k; });
+    return at != entries_.end() && at->key == key ? at->below : 0;
+  }
+  std::vector<entry>::iterator find(uint64_t key) {
+    return std::lower_bound(entries_.begin(), entries_.end(), key,
+                            [](const entry& e, uint64_t k) { return e.key < k; });
+  }
+  std::vector<entry> entries_;
+};
+
+using shared_knowledge = std::shared_ptr<const knowledge>;
+
+// The detector's side of a thread; allocated when it first does more than block and full-warp barriers.
+struct thread_knowledge {
+  knowledge known;
+  uint32_t lane_below[32] = {};  // partial-mask __syncwarp: epochs of the warp's lanes
+  bool has_lanes = false;
+  // By scope: what the last fence released, and what atomics read since and a fence may acquire.
+  shared_knowledge released[3];
+  struct pending {
+    uintptr_t variable;
+    shared_knowledge what;
+  };
+  std::vector<pending> acquirable[3];
+};
+
+}  // namespace emu
+}  // namespace simt

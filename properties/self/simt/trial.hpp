@@ -1,0 +1,22 @@
+// A kernel on trial on the emulated device: what it must be found guilty of, and on which lines.
+#pragma once
+
+#include <vector>
+
+#include "kernels/simt/emulation.hpp"
+
+namespace warpcheck::self {
+
+struct trial {
+  const char* name;
+  const char* verdict;  // the finding's kind, or "" for a correct kernel
+  // Launches the kernel; true if its output is right (of no interest where a finding ended the launch). Lines that the
+  // finding must name are tagged `// @NAME` in the kernel's source.
+  bool (*run)(simt::emulation* stream);
+};
+
+std::vector<trial> race_trials();    // the seeded races and their correct counterparts
+std::vector<trial> defect_trials();  // collectives, bounds, initialisation, scopes
+std::vector<trial> async_trials();   // clusters, grid barrier, asynchronous copies, mbarriers
+
+}  // namespace warpcheck::self

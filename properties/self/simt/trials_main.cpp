@@ -1,0 +1,130 @@
+// Runs the trials: simt_trials_main [--seeds N] [--source FILE]... [--only NAME]
+//
+// A guilty kernel must be found in one run under each fixed order, with the stated verdict and (for races) on two of
+// the lines tagged with its name; a correct one must stay clean, and compute the right values, under the fixed orders
+// and N seeds of each seeded strategy. Exit code 0, or 1 after one line per wrong outcome.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "properties/self/simt/trial.hpp"
+
+namespace {
+
+using warpcheck::self::trial;
+
+struct tagged_line {
+  std::string tag, place;
+};
+
+std::vector<tagged_line> read_tags(const std::string& path) {
+  std::vector<tagged_line> tags;
+  std::ifstream file(path);
+  if (!file) {
+    std::fprintf(stderr, "cannot read %s\n", path.c_str());
+    std::exit(2);
+  }
+  const std::string name = path.substr(path.rfind('/') + 1);
+  std::string line;
+  for (unsigned number = 1; std::getline(file, line); ++number)
+    if (const size_t at = line.find("// @"); at != std::string::npos)
+      tags.push_back({line.substr(at + 4), name + ":" + std::to_string(number)});
+  return tags;
+}
+
+bool has_tag(const std::string& tags, const std::string& tag) {
+  return (" " + tags + " ").find(" " + tag + " ") != std::string::npos;
+}
+
+// How often the text names a line with this tag.
+int tagged_places(const std::string& text, const std::string& tag, const std::vector<tagged_line>& tags) {
+  int found = 0;
+  for (const tagged_line& t : tags) {
+    if (!has_tag(t.tag, tag)) continue;
+    for (size_t at = text.find(t.place); at != std::string::npos; at = text.find(t.place, at + 1)) {
+      const char after = text[at + t.place.size()];
+      if (after < '0' || after > '9') ++found;
+    }
+  }
+  return found;
+}
+
+struct court {
+  std::vector<tagged_line> tags;
+  int runs = 0, wrong = 0;
+
+  void complain(const trial& t, const std::string& schedule, const std::string& what) {
+    ++wrong;
+    std::printf("WRONG %s under %s: %s\n", t.name, schedule.c_str(), what.c_str());
+  }
+
+  void judge(const trial& t, const std::string& schedule) {
+    simt::emulation stream;
+    stream.schedule = simt::schedule::parse(schedule);
+    bool right = false;
+    try {
+      right = t.run(&stream);
+    } catch (const simt::device_error&) {
+    }
+    ++runs;
+    const std::string found = stream.ok() ? "" : stream.findings.front().kind;
+    if (found != t.verdict)
+      return complain(t, schedule,
+                      "expected '" + std::string(t.verdict) + "', found '" + found + "' " +
+                          (stream.ok() ? "" : stream.findings.front().text));
+    if (found.empty() && !right) return complain(t, schedule, "the output is wrong");
+    int wanted = 0;
+    for (const tagged_line& line : tags) wanted += has_tag(line.tag, t.name);
+    wanted = found == "race" ? 2 : wanted > 0;
+    if (!found.empty() && tagged_places(stream.findings.front().text, t.name, tags) < wanted)
+      complain(t, schedule, "the finding names other lines: " + stream.findings.front().text);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int seeds = 3;
+  const char* only = nullptr;
+  bool show = false;
+  court c;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--show") == 0)
+      show = true;
+    else if (std::strcmp(argv[i], "--seeds") == 0 && i + 1 < argc)
+      seeds = std::atoi(argv[++i]);
+    else if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+      only = argv[++i];
+    else if (std::strcmp(argv[i], "--source") == 0 && i + 1 < argc) {
+      for (const tagged_line& line : read_tags(argv[++i])) c.tags.push_back(line);
+    } else {
+      std::fprintf(stderr, "unknown argument '%s'\n", argv[i]);
+      return 2;
+    }
+  }
+  int trials = 0;
+  for (const auto& list : {warpcheck::self::race_trials()}) {
+    for (const trial& t : list) {
+      if (only != nullptr && std::strcmp(only, t.name) != 0) continue;
+      ++trials;
+      if (show) {
+        simt::emulation stream;
+        try {
+          t.run(&stream);
+        } catch (const simt::device_error& e) {
+          std::printf("%s: %s\n", t.name, e.what());
+        }
+      }
+      for (const char* fixed : {"fair", "greedy", "reverse"}) c.judge(t, fixed);
+      const bool guilty = *t.verdict != '\0';
+      for (int seed = 1; seed <= seeds; ++seed)
+        for (const char* seeded : {"random:", "preempt:", "pct:", "pct_warp:"})
+          if (!guilty) c.judge(t, seeded + std::to_string(seed));
+    }
+  }
+  std::printf("%d trials, %d runs, %d wrong\n", trials, c.runs, c.wrong);
+  return c.wrong == 0 && trials > 0 ? 0 : 1;
+}
