@@ -6,7 +6,7 @@ include_guard(GLOBAL)
 function(simt_common_options target)
   get_filename_component(root "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  target_include_directories(${target} PUBLIC ${root})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:include>)
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     CXX_STANDARD 17 CXX_EXTENSIONS OFF)
