@@ -1,0 +1,60 @@
+// From a failing case to the smallest one that fails alike, and everything else that is done about a failure.
+//
+// Shrinking works on the case, not on data: fewer rows, fewer columns, simpler values, fewer edits, the default layout,
+// the default launch. What is simpler is a total order (`simpler_than`), so every chain of steps ends.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/verdict.hpp"
+
+namespace rc {
+template <typename T>
+class Gen;
+}
+
+namespace warpcheck::engine {
+
+// Compares elements, then extents, distributions, number of edits, arguments of distributions, edits, layout, knobs.
+bool simpler_than(const trial_case& a, const trial_case& b);
+
+// Cases that are one step simpler, the most promising first; not repaired, so some may be no case of the property. When
+// an extent of an input changes, every dimension equal to it changes with it; edits beyond move to the last row or
+// column, where there is room.
+std::vector<trial_case> simpler(const trial_case& c);
+
+// `cases` whose values shrink by simpler(); those that `repair` rejects are left out. For RapidCheck's own driver.
+rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool(trial_case&)> repair);
+
+struct shrunk {
+  case_report report;  // of the smallest case; `report.neighbour` as below
+  trial_case smallest;
+  int runs = 0;           // calls of `run`
+  std::string neighbour;  // "fails at cols=33, passes at 32"; empty if no nearest case passes
+};
+
+// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `repair` makes a changed
+// case consistent or rejects it (property.repair). Calls `run` at most `budget` times, and not again once `enough` is
+// true.
+shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
+              const std::function<bool(trial_case&)>& repair, int budget = 200,
+              const std::function<bool()>& enough = {});
+
+struct escalate_options {
+  std::function<case_report(const trial_case&)> run;
+  std::function<bool(trial_case&)> repair;
+  double timeout_seconds = 60;  // of one case
+  int budget = 200;             // runs for shrinking
+  double shrink_seconds = 300;  // time for shrinking: what ends cases that hang
+};
+
+// What is done about a failure, all of it in processes of its own: three fresh ones (one for a timeout) tell whether it
+// is flaky; if it is not, it is shrunk, and the smallest case runs once more with the emulated device's detector
+// (detect=only), whose findings join the report. The message says what came of it; `line` is the case to replay.
+case_report escalate(const case_report& failing, const trial_case& c, const escalate_options& options);
+
+}  // namespace warpcheck::engine
