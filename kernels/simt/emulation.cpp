@@ -108,6 +108,7 @@ void emulation::clear() {
 }
 
 simt::schedule emulation::recorded_schedule() const {
+  if (is_fixed(schedule.strategy) || schedule.strategy == strategy::replay) return schedule;
   simt::schedule s;
   s.strategy = strategy::replay;
   s.deviations = recorded;

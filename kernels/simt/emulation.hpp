@@ -67,7 +67,7 @@ struct emulation {
   uint64_t step_budget = 200'000'000;  // scheduler steps of one launch, past which it is a livelock
   uint32_t shared_pattern = 0xffffffff;  // what shared memory holds when a block starts (dirty shared memory)
   bool detect = true;                    // race flavour: look for races (bounds and initialisation are always checked)
-  bool record = false;  // keep the schedule's deviations from `fair` in recorded, and a story of a replay in story
+  bool record = false;  // keep a seeded schedule's deviations from `fair` in recorded, and a replay's story in story
 
   // The report, filled by launches.
   std::vector<finding> findings;
@@ -83,7 +83,7 @@ struct emulation {
   bool ok() const { return findings.empty(); }
   // Forgets the report and starts the schedule from its first step; the configuration stays.
   void clear();
-  // The recorded run as a schedule that replays it.
+  // The recorded run as a schedule that replays it (a fixed order or a replay is its own).
   simt::schedule recorded_schedule() const;
 };
 

@@ -81,12 +81,15 @@ void start_block(block_state& b, uint64_t linear) {
   for (uint32_t i = 0; i < device.threads; ++i) start_thread(b, i);
 }
 
+bool runs_backwards() {
+  return device.order == strategy::reverse ||
+         (device.order == strategy::replay && device.stream->schedule.base == strategy::reverse);
+}
+
 // The next block to start, in the schedule's order; total_blocks when all have.
 uint64_t next_block() {
   while (device.window.size() < k_start_window && device.next_block < device.total_blocks) {
-    const bool backwards = device.order == strategy::reverse ||
-                           (device.order == strategy::replay && device.stream->schedule.base == strategy::reverse);
-    device.window.push_back(backwards ? device.total_blocks - 1 - device.next_block : device.next_block);
+    device.window.push_back(runs_backwards() ? device.total_blocks - 1 - device.next_block : device.next_block);
     ++device.next_block;
   }
   if (device.window.empty()) return device.total_blocks;
@@ -97,8 +100,8 @@ uint64_t next_block() {
 }
 
 void fill_slots() {
-  for (uint32_t slot = 0; slot < device.slots; ++slot) {
-    block_state& b = *device.blocks[slot];
+  for (uint32_t i = 0; i < device.slots; ++i) {
+    block_state& b = *device.blocks[runs_backwards() ? device.slots - 1 - i : i];
     if (b.active && b.alive == 0) {
       if (!k_race_flavour) check_shared_canaries(b);
       b.active = false;

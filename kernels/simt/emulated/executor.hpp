@@ -187,9 +187,7 @@ struct executor {
 
   // Scheduler.
   strategy order{};
-  bool switch_at_sync = false;    // a switch may follow a completed barrier or collective
-  bool switch_at_access = false;  // a switch may happen at any atomic or access
-  bool step_at_access = false;    // accesses are scheduler steps
+  bool step_at_access = false;  // atomics and checked accesses are scheduler steps, at which a switch may happen
   thread_set runnable;
   uint64_t step_limit = 0, idle_yields = 0;
   uint64_t accesses = 0;  // of this launch, checked

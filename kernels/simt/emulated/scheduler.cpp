@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/simt/emulated/executor.hpp"
+#include "kernels/simt/emulated/symbols.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -120,11 +121,14 @@ void run_unless_self(uint32_t next) {
 
 void begin_schedule() {
   const schedule& s = device.stream->schedule;
+  if (s.strategy == strategy::replay && s.counts_accesses && s.build != 0 && s.build != build_id())
+    throw device_error("schedule " + s.to_string() + " counts the memory accesses of another build: replay its seed");
+  if (s.strategy == strategy::preempt && device.stream->record) {
+    device.stream->recorded_accesses = true;
+    device.stream->recorded_build = build_id();
+  }
   device.order = s.strategy;
-  device.switch_at_access = device.order == strategy::preempt;
-  device.step_at_access = device.switch_at_access || (device.order == strategy::replay && s.counts_accesses);
-  device.switch_at_sync =
-      device.order == strategy::random || device.switch_at_access || is_pct() || device.order == strategy::replay;
+  device.step_at_access = device.order == strategy::preempt || (device.order == strategy::replay && s.counts_accesses);
   device.step_limit = device.stream->steps + device.stream->step_budget;
   device.idle_yields = 0;
   device.next_deviation = 0;
@@ -151,12 +155,7 @@ uint32_t pick(uint32_t last, turn t) {
   switch (device.order) {
     case strategy::fair:
     case strategy::greedy:
-    case strategy::reverse: {
-      const uint32_t choice = base_choice(device.order, last, t);
-      if (device.stream->record && device.order != strategy::fair && choice != base_choice(strategy::fair, last, t))
-        record(step, choice);
-      return choice;
-    }
+    case strategy::reverse: return base_choice(device.order, last, t);
     case strategy::replay: {
       const uint32_t usual = base_choice(device.stream->schedule.base, last, t);
       const uint32_t choice = replayed_choice(step);
@@ -183,8 +182,8 @@ uint32_t pick(uint32_t last, turn t) {
 }
 
 uint32_t pick_block(uint32_t candidates) {
-  if (device.order <= strategy::reverse) return 0;
   const uint64_t step = ++device.stream->steps;
+  if (device.order <= strategy::reverse) return 0;
   if (device.order == strategy::replay) {
     const uint32_t choice = replayed_choice(step);
     return choice < candidates ? choice : 0;
@@ -209,7 +208,7 @@ void wait_here() {
 
 void after_sync() {
   device.idle_yields = 0;
-  if (device.switch_at_sync) run_unless_self(pick(current->resident, turn::may_continue));
+  run_unless_self(pick(current->resident, turn::may_continue));
 }
 
 void access_point() {

@@ -1,0 +1,86 @@
+// Speed of the emulated device, one executable per flavour. Times are of one launch; docs/emulated_device.md has a
+// table.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+
+#include "bench/simt_bench_kernels.hpp"
+#include "kernels/simt/emulation.hpp"
+#include "properties/self/simt/device_array.hpp"
+
+namespace warpcheck::bench {
+namespace {
+
+using self::device_array;
+
+simt::emulation stream_with(const char* schedule, unsigned resident) {
+  simt::emulation stream;
+  stream.schedule = simt::schedule::parse(schedule);
+  stream.resident_blocks = resident;
+  return stream;
+}
+
+void softmax_1024x1024(benchmark::State& state, const char* schedule, unsigned resident) {
+  device_array<float> in(1024 * 1024), out(1024 * 1024);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(std::sin(static_cast<double>(i) * 0.37) * 5);
+  simt::emulation stream = stream_with(schedule, resident);
+  for (auto _ : state) run_softmax(in.data(), out.data(), 1024, 1024, &stream);
+  double sum = 0;
+  for (size_t c = 0; c < 1024; ++c) sum += static_cast<double>(out[c]);
+  // The row's terms are probabilities with relative errors below 2^-18 each.
+  if (!(std::fabs(sum - 1) < 0x1p-18)) state.SkipWithError("the row does not sum to 1");
+}
+BENCHMARK_CAPTURE(softmax_1024x1024, fair, "fair", 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(softmax_1024x1024, fair_8_resident, "fair", 8)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(softmax_1024x1024, greedy, "greedy", 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(softmax_1024x1024, random, "random:42", 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(softmax_1024x1024, preempt, "preempt:42", 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(softmax_1024x1024, pct_warp, "pct_warp:42", 1)->Unit(benchmark::kMillisecond);
+
+// One block of 128 threads with three barriers, its allocations included: a small case.
+void small_case(benchmark::State& state) {
+  simt::emulation stream = stream_with("fair", 8);
+  for (auto _ : state) {
+    auto* in = static_cast<int*>(simt::device_alloc(512, 0, 4));
+    auto* out = static_cast<int*>(simt::device_alloc(512, 0, 4));
+    for (int i = 0; i < 128; ++i) in[i] = i;
+    run_rotate(in, out, &stream);
+    if (out[5] != 7) state.SkipWithError("wrong output");
+    simt::device_free(in);
+    simt::device_free(out);
+  }
+}
+BENCHMARK(small_case)->Unit(benchmark::kMicrosecond);
+
+void per_thread_barrier(benchmark::State& state) {
+  const auto threads = static_cast<unsigned>(state.range(0)), blocks = static_cast<unsigned>(state.range(1));
+  simt::emulation stream = stream_with("fair", blocks);
+  constexpr int k_barriers = 200;
+  for (auto _ : state) run_barriers(blocks, threads, k_barriers, &stream);
+  state.counters["per_thread_barrier"] =
+      benchmark::Counter(static_cast<double>(threads) * blocks * k_barriers,
+                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(per_thread_barrier)->Args({256, 1})->Args({1024, 1})->Args({1024, 64})->Unit(benchmark::kMillisecond);
+
+void per_lane_syncwarp(benchmark::State& state) {
+  simt::emulation stream = stream_with("fair", 1);
+  constexpr int k_barriers = 200;
+  for (auto _ : state) run_warp_barriers(1, 256, k_barriers, &stream);
+  state.counters["per_lane_syncwarp"] = benchmark::Counter(
+      256.0 * k_barriers, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(per_lane_syncwarp)->Unit(benchmark::kMillisecond);
+
+void per_empty_thread(benchmark::State& state) {
+  simt::emulation stream = stream_with("fair", 1);
+  for (auto _ : state) run_nothing(1000, 256, &stream);
+  state.counters["per_thread"] =
+      benchmark::Counter(256000.0, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(per_empty_thread)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace warpcheck::bench
+
+BENCHMARK_MAIN();

@@ -1,0 +1,87 @@
+// Kernels whose running time on the emulated device is measured.
+#include "bench/simt_bench_kernels.hpp"
+
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck::bench {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+template <bool Max>
+__device__ __forceinline__ float block_reduce(float v, float* slots) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = static_cast<int>(blockDim.x + 31) >> 5;
+  for (int d = 16; d > 0; d >>= 1) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, d);
+    v = Max ? fmaxf(v, other) : v + other;
+  }
+  if (lane == 0) slots[warp] = v;
+  __syncthreads();
+  v = lane < warps ? slots[lane] : (Max ? -INFINITY : 0.0f);
+  for (int d = 16; d > 0; d >>= 1) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, d);
+    v = Max ? fmaxf(v, other) : v + other;
+  }
+  __syncthreads();  // the slots are used again
+  return v;
+}
+
+__global__ void softmax_rows(const float* __restrict__ in, float* __restrict__ out, int cols) {
+  SIMT_SHARED(slots, float[32]);
+  const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
+  float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
+  const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
+  float m = -INFINITY;
+  for (int c = first; c < cols; c += step) m = fmaxf(m, x[c]);
+  m = block_reduce<true>(m, slots);
+  float s = 0.0f;
+  for (int c = first; c < cols; c += step) s += expf(x[c] - m);
+  s = block_reduce<false>(s, slots);
+  const float scale = 1.0f / s;
+  for (int c = first; c < cols; c += step) y[c] = expf(x[c] - m) * scale;
+}
+
+__global__ void barriers(int count) {
+  for (int i = 0; i < count; ++i) __syncthreads();
+}
+
+__global__ void warp_barriers(int count) {
+  for (int i = 0; i < count; ++i) __syncwarp();
+}
+
+__global__ void nothing(int* p) {
+  if (threadIdx.x == 9999) *p = 1;
+}
+
+// Three barriers and a few shared accesses: what a small case of a property costs.
+__global__ void rotate(const int* in, int* out) {
+  SIMT_SHARED(s, int[128]);
+  const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
+  s[t] = in[t];
+  __syncthreads();
+  const int v = s[(t + 1) % n];
+  __syncthreads();
+  s[t] = v;
+  __syncthreads();
+  out[t] = s[(t + 1) % n];
+}
+
+}  // namespace
+
+void run_softmax(const float* in, float* out, unsigned rows, int cols, simt::stream_t stream) {
+  simt::launch({dim3(rows), dim3(256), 0, stream}, softmax_rows, in, out, cols);
+}
+void run_barriers(unsigned blocks, unsigned threads, int count, simt::stream_t stream) {
+  simt::launch({dim3(blocks), dim3(threads), 0, stream}, barriers, count);
+}
+void run_warp_barriers(unsigned blocks, unsigned threads, int count, simt::stream_t stream) {
+  simt::launch({dim3(blocks), dim3(threads), 0, stream}, warp_barriers, count);
+}
+void run_nothing(unsigned blocks, unsigned threads, simt::stream_t stream) {
+  simt::launch({dim3(blocks), dim3(threads), 0, stream}, nothing, static_cast<int*>(nullptr));
+}
+void run_rotate(const int* in, int* out, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(128), 0, stream}, rotate, in, out);
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck::bench
