@@ -1,0 +1,18 @@
+// Fuzzes the case line's parser: any text is a usage_error or a case whose own text reads back as the same case.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/error.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace warpcheck::engine;
+  try {
+    const trial_case c = parse_case({reinterpret_cast<const char*>(data), size});
+    const std::string canonical = format(c);
+    if (parse_case(canonical) != c || format(parse_case(canonical)) != canonical) std::abort();
+  } catch (const usage_error&) {
+  }
+  return 0;
+}
