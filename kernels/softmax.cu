@@ -13,172 +13,85 @@
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/winner.hpp"
+#include "kernels/softmax/arguments.hpp"
+#ifdef __CUDACC__
+#include "kernels/softmax/cluster.hpp"
+#endif
+#include "kernels/softmax/stream.hpp"
+#include "kernels/softmax/team.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-template <class T>
-struct softmax_arguments {
-  const T* x;
-  int64_t ldx;
-  T* y;
-  int64_t ldy;
-  int64_t rows;
-  int64_t cols;
-  int64_t* argmax;  // or nullptr
-};
-
-// One row as a kernel sees it. A row past the last is empty: its threads stay alive for the shuffles and touch nothing.
-template <class T, row_access Access>
-struct row_view {
-  __device__ row_view(const softmax_arguments<T>& a, int64_t row) {
-    const bool exists = row < a.rows;
-    x = a.x + (exists ? row * a.ldx : 0);
-    y = a.y + (exists ? row * a.ldy : 0);
-    cols = exists ? static_cast<int>(a.cols) : 0;
-    phase = Access == row_access::peeled ? phase_of(x) : 0;
-    by_vector = phase_of(y) == phase;
-  }
-  const T* x;
-  T* y;
-  int cols;
-  int phase;
-  bool by_vector;
-};
-
-// The lowest index whose element wins, among a lane's part of a row of which `maximum` is known: the first NaN, or else
-// the first equal to the maximum (maximum ignores NaN). Places beyond the row never win over an element of it.
-struct first_winner {
-  int64_t nan = INT64_MAX;
-  int64_t maximum = INT64_MAX;
-
-  __device__ void offer(float value, int64_t index, float row_maximum) {
-    if (index < 0) return;
-    if (value != value && index < nan) nan = index;
-    if (value == row_maximum && index < maximum) maximum = index;
-  }
-  __device__ int64_t index() const { return nan != INT64_MAX ? nan : maximum; }
-};
-
-template <class T, row_access Access, int Count>
-__device__ inline first_winner winner_in_slice(const float (&value)[Count], float row_maximum, int phase, int lane,
-                                               int lanes) {
-  constexpr int k_width = access_width<T, Access>;
-  first_winner winner;
-#pragma unroll
-  for (int i = 0; i < Count; ++i)
-    winner.offer(value[i], slice_start<T, Access>(i / k_width, lane, lanes, phase) + i % k_width, row_maximum);
-  return winner;
-}
-
-// --- softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers ------------------------------------------
-// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
+// --- softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers
+// ------------------------------------------ A warp takes 32/Lanes * Rows
+// neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
 
 constexpr int k_lanes_block = 128;
 
-// Blocks that should fit a multiprocessor: 64 Ki registers over a thread's `elements` and some 36 for everything else.
+// Blocks that should fit a multiprocessor: 64 Ki registers over a thread's `elements` and some 32 for everything else.
 constexpr int lanes_resident_blocks(int elements) {
-  const int fit = 65536 / (k_lanes_block * ((elements + 36 + 7) / 8 * 8));
+  const int fit = 65536 / (k_lanes_block * ((elements + 32 + 7) / 8 * 8));
   return fit < 16 ? fit : 16;
 }
 
 template <class T, row_access Access, int Lanes, int Vectors, int Rows>
-__global__ void __launch_bounds__(k_lanes_block, lanes_resident_blocks(Rows* Vectors* access_width<T, Access>))
+__global__ void __launch_bounds__(k_lanes_block, lanes_resident_blocks(Rows* slice_values<T, Access, Vectors>))
     softmax_lanes(softmax_arguments<T> a) {
-  constexpr int k_count = Vectors * access_width<T, Access>;
+  using slice_type = row_slice<T, Access, Vectors>;
   constexpr int k_groups = k_warp_size / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
+  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  const auto slice_of = [&](int64_t r) {
+    const bool exists = r < a.rows;
+    return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? static_cast<int>(a.cols) : 0, lane, Lanes);
+  };
   for (int64_t base = warp * k_groups * Rows; base < a.rows; base += warps * k_groups * Rows) {
-    float value[Rows][k_count];
+    float value[Rows][slice_type::k_values];
     float maximum[Rows];
     float sum[Rows];
 #pragma unroll
-    for (int j = 0; j < Rows; ++j) {
-      const row_view<T, Access> row(a, base + j * k_groups + group);
-      load_slice<T, Access>(value[j], row.x, row.cols, row.phase, lane, Lanes);
-    }
+    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
       maximum[j] = value[j][0];
 #pragma unroll
-      for (int i = 1; i < k_count; ++i) maximum[j] = fmaxf(maximum[j], value[j][i]);
+      for (int i = 1; i < slice_type::k_values; ++i) maximum[j] = fmaxf(maximum[j], value[j][i]);
       maximum[j] = lane_reduce<Lanes>(maximum[j], max_of());
     }
     if (a.argmax != nullptr) {
 #pragma unroll
       for (int j = 0; j < Rows; ++j) {
         const int64_t r = base + j * k_groups + group;
-        const row_view<T, Access> row(a, r);
-        first_winner winner = winner_in_slice<T, Access>(value[j], maximum[j], row.phase, lane, Lanes);
-        winner.nan = lane_reduce<Lanes>(winner.nan, min_index());
-        winner.maximum = lane_reduce<Lanes>(winner.maximum, min_index());
-        if (lane == 0 && r < a.rows) a.argmax[r] = winner.index();
+        const int claim = lane_reduce<Lanes>(claim_of_slice(slice_of(r), value[j], maximum[j]), min_of<int>());
+        if (lane == 0 && r < a.rows) a.argmax[r] = claimed_index(claim);
       }
     }
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      sum[j] = chained_sum<k_count>([&](int i) { return value[j][i] = expf(value[j][i] - maximum[j]); });
+      sum[j] = chained_sum<slice_type::k_values>([&](int i) { return value[j][i] = expf(value[j][i] - maximum[j]); });
       sum[j] = lane_reduce<Lanes>(sum[j], sum_of());
     }
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      const row_view<T, Access> row(a, base + j * k_groups + group);
+      const int64_t r = base + j * k_groups + group;
       const row_quotient over_sum(sum[j]);
 #pragma unroll
-      for (int i = 0; i < k_count; ++i) value[j][i] = over_sum(value[j][i]);
-      store_slice<T, Access>(value[j], row.y, row.cols, row.phase, row.by_vector, lane, Lanes);
+      for (int i = 0; i < slice_type::k_values; ++i) value[j][i] = over_sum(value[j][i]);
+      slice_of(r).store(value[j], a.y + (r < a.rows ? r * a.ldy : 0));
     }
   }
 }
 
-// --- softmax_block: a block holds a row in registers, 32 elements a thread -------------------------------------------
-// Two barriers a row (three with argmax), each reduction with scratch of its own.
-
-constexpr int k_block_elements = 32;  // per thread
-constexpr int k_block_threads = 1024;
-
-template <class T, row_access Access>
-constexpr int block_vectors = k_block_elements / access_width<T, Access>;
-
-template <class T, row_access Access, int Vectors>
-__global__ void __launch_bounds__(k_block_threads) softmax_block(softmax_arguments<T> a) {
-  constexpr int k_count = Vectors * access_width<T, Access>;
-  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
-  SIMT_SHARED(sum_scratch, float[k_max_warps]);
-  SIMT_SHARED(nan_scratch, int64_t[k_max_warps]);
-  SIMT_SHARED(winner_scratch, int64_t[k_max_warps]);
-  const int lane = static_cast<int>(threadIdx.x);
-  const int lanes = static_cast<int>(blockDim.x);
-  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
-    const row_view<T, Access> row(a, r);
-    float value[k_count];
-    load_slice<T, Access>(value, row.x, row.cols, row.phase, lane, lanes);
-    float maximum = value[0];
-#pragma unroll
-    for (int i = 1; i < k_count; ++i) maximum = fmaxf(maximum, value[i]);
-    maximum = block_reduce(maximum, max_of(), maximum_scratch);
-    if (a.argmax != nullptr) {
-      first_winner winner = winner_in_slice<T, Access>(value, maximum, row.phase, lane, lanes);
-      winner.nan = block_reduce(winner.nan, min_index(), nan_scratch);
-      winner.maximum = block_reduce(winner.maximum, min_index(), winner_scratch);
-      if (lane == 0) a.argmax[r] = winner.index();
-    }
-    float sum = chained_sum<k_count>([&](int i) { return value[i] = expf(value[i] - maximum); });
-    sum = block_reduce(sum, sum_of(), sum_scratch);
-    const row_quotient over_sum(sum);
-#pragma unroll
-    for (int i = 0; i < k_count; ++i) value[i] = over_sum(value[i]);
-    store_slice<T, Access>(value, row.y, row.cols, row.phase, row.by_vector, lane, lanes);
-  }
-}
-
-// --- softmax_loop: a block sweeps a row of any length three times ----------------------------------------------------
-// Maximum, sum, result: three reads and one write of the row. A thread's terms are added sixteen at a time in a tree,
-// so that the longest chain is cols/2^14 + 14.
+// --- softmax_loop: a block sweeps a row of any length three times
+// ---------------------------------------------------- Maximum, sum, result:
+// three reads and one write of the row. A thread's terms are added sixteen at a time in a tree, so that the longest
+// chain is cols/2^14 + 14.
 
 constexpr int k_loop_threads = 1024;
 constexpr int k_loop_elements = 16;  // per thread and step
@@ -228,8 +141,7 @@ __global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments
   constexpr int k_vectors = k_loop_elements / k_width;
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
-  SIMT_SHARED(nan_scratch, int64_t[k_max_warps]);
-  SIMT_SHARED(winner_scratch, int64_t[k_max_warps]);
+  SIMT_SHARED(claim_scratch, int64_t[k_max_warps]);
   for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
     const T* x = a.x + r * a.ldx;
     T* y = a.y + r * a.ldy;
@@ -242,14 +154,14 @@ __global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments
     maximum = block_reduce(maximum, max_of(), maximum_scratch);
 
     if (a.argmax != nullptr) {
-      first_winner winner;
+      int64_t claim = k_no_claim<int64_t>;
       sweep_row(x, a.cols, [&](const int64_t(&start)[k_vectors], const float(&value)[k_loop_elements]) {
 #pragma unroll
-        for (int i = 0; i < k_loop_elements; ++i) winner.offer(value[i], start[i / k_width] + i % k_width, maximum);
+        for (int i = 0; i < k_loop_elements; ++i)
+          claim = min_of<int64_t>()(claim, claim_of(value[i], start[i / k_width] + i % k_width, maximum));
       });
-      winner.nan = block_reduce(winner.nan, min_index(), nan_scratch);
-      winner.maximum = block_reduce(winner.maximum, min_index(), winner_scratch);
-      if (threadIdx.x == 0) a.argmax[r] = winner.index();
+      claim = block_reduce(claim, min_of<int64_t>(), claim_scratch);
+      if (threadIdx.x == 0) a.argmax[r] = claimed_index(claim);
     }
 
     float sum = 0.0f;
@@ -288,11 +200,20 @@ __global__ void __launch_bounds__(256) fill_index(int64_t* index, int64_t count,
     index[i] = value;
 }
 
-// --- Dispatch ------------------------------------------------------------------------------------------------------
+// --- Dispatch
+// ------------------------------------------------------------------------------------------------------
 
 constexpr int64_t k_subwarp_cols = 64;
 constexpr int64_t k_warp_cols = 2048;
 constexpr int64_t k_block_cols = 32768;
+constexpr int64_t k_cluster_cols = 262144;
+#ifdef __CUDACC__
+constexpr int64_t k_block_dispatch_cols = 8192;
+constexpr int64_t k_stream_cols = k_cluster_cols + 1;
+#else
+constexpr int64_t k_block_dispatch_cols = k_block_cols;
+constexpr int64_t k_stream_cols = k_block_cols + 1;
+#endif
 
 // The grid grows with the rows up to this many blocks per multiprocessor; further rows loop.
 constexpr int64_t k_blocks_per_sm = 2048;
@@ -352,11 +273,9 @@ void launch_subwarp_variant(const softmax_arguments<T>& a, simt::stream_t stream
   return launch_lanes<T, k_scalar, 16, 4>(a, stream);
 }
 
-// Vectors that cover a row wherever it starts.
 template <class T>
 int64_t vectors_of_row(const softmax_arguments<T>& a) {
-  constexpr int64_t k_width = row_vector<T>::k_width;
-  return is_aligned(a) ? a.cols / k_width : ceil_div(a.cols + k_width - 1, k_width);
+  return a.cols / row_vector<T>::k_width;
 }
 
 template <class T>
@@ -364,23 +283,82 @@ void launch_warp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   constexpr int k_most = static_cast<int>(k_warp_cols) / row_vector<T>::k_width / k_warp_size;
   const int needed = static_cast<int>(ceil_div(vectors_of_row(a), k_warp_size));
   if (is_aligned(a)) return launch_warp<T, row_access::aligned, 1, k_most>(needed, a, stream);
-  launch_warp<T, row_access::peeled, 1, k_most + 1>(needed, a, stream);
+  launch_warp<T, row_access::peeled, 1, k_most>(needed, a, stream);
 }
 
-template <class T, row_access Access, int Vectors>
-void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t warps = ceil_div(vectors_of_row(a), Vectors * k_warp_size);
-  simt::launch({grid_size(a.rows, stream), static_cast<unsigned>(warps * k_warp_size), 0, stream},
-               softmax_block<T, Access, Vectors>, a);
+// Threads of each of `blocks` blocks that hold a row, `vectors` a thread; at least a warp, for the ends of a row.
+template <class T>
+unsigned team_threads(const softmax_arguments<T>& a, int vectors, int blocks) {
+  const int64_t warps = ceil_div(ceil_div(vectors_of_row(a), blocks), vectors * k_warp_size);
+  return static_cast<unsigned>(std::max<int64_t>(1, warps) * k_warp_size);
 }
+
+// Elements a thread holds: sixteen keep enough blocks resident; thirty-two reach further.
+template <class T, int Elements>
+constexpr int team_vectors = Elements / row_vector<T>::k_width;
+
+template <class T, int Elements, int MaxThreads, int MinBlocks>
+void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int k_vectors = team_vectors<T, Elements>;
+  const simt::launch_config config{grid_size(a.rows, stream), team_threads(a, k_vectors, 1), 0, stream};
+  if (is_aligned(a))
+    simt::launch(config, softmax_team<T, row_access::aligned, k_vectors, solo_team, MaxThreads, MinBlocks>, a,
+                 solo_team());
+  else
+    simt::launch(config, softmax_team<T, row_access::peeled, k_vectors, solo_team, MaxThreads, MinBlocks>, a,
+                 solo_team());
+}
+
+// Rows up to this long go in small blocks, which overlap better.
+constexpr int64_t k_small_block_cols = 8192;
 
 template <class T>
 void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_vectors = block_vectors<T, row_access::aligned>;
-  if (is_aligned(a)) return launch_block<T, row_access::aligned, k_vectors>(a, stream);
-  if (vectors_of_row(a) <= k_vectors * k_block_threads)
-    return launch_block<T, row_access::peeled, k_vectors>(a, stream);
-  launch_block<T, row_access::peeled, k_vectors + 1>(a, stream);
+  if (a.cols <= k_small_block_cols) return launch_block<T, 16, 512, 2>(a, stream);
+  launch_block<T, 32, 1024, 1>(a, stream);
+}
+
+#ifdef __CUDACC__
+template <class T, int Elements, int MaxThreads, int MinBlocks>
+void launch_cluster(int blocks, const softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int k_vectors = team_vectors<T, Elements>;
+  const auto clusters = grid_size(a.rows, stream);
+  const simt::launch_config config{clusters * static_cast<unsigned>(blocks), team_threads(a, k_vectors, blocks), 0,
+                                   stream, static_cast<unsigned>(blocks)};
+  if (is_aligned(a))
+    simt::launch(config, softmax_team<T, row_access::aligned, k_vectors, cluster_team, MaxThreads, MinBlocks>, a,
+                 cluster_team());
+  else
+    simt::launch(config, softmax_team<T, row_access::peeled, k_vectors, cluster_team, MaxThreads, MinBlocks>, a,
+                 cluster_team());
+}
+
+template <class T>
+void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  // As many blocks as keep a block at 4096 elements, then larger blocks.
+  int blocks = 2;
+  while (blocks < k_max_cluster && blocks * 4096 < a.cols) blocks *= 2;
+  if (a.cols <= 8192 * k_max_cluster) return launch_cluster<T, 16, 512, 2>(blocks, a, stream);
+  launch_cluster<T, 32, 512, 2>(blocks, a, stream);
+}
+
+#endif
+
+template <class T, row_access Access>
+void launch_stream(const softmax_arguments<T>& a, simt::stream_t stream) {
+  const int64_t tiles = tiles_of_row(a);
+  const simt::buffer<tile_partial> partials(static_cast<size_t>(a.rows * tiles), stream);
+  const simt::launch_config config{grid_size(a.rows * tiles, stream), k_stream_threads, 0, stream};
+  simt::launch(config, softmax_stream_partial<T, Access>, a, tiles, partials.data());
+  simt::launch({grid_size(a.rows, stream), k_merge_threads, 0, stream}, softmax_stream_merge, a.rows, tiles,
+               partials.data(), a.argmax);
+  simt::launch(config, softmax_stream_apply<T, Access>, a, tiles, partials.data());
+}
+
+template <class T>
+void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  if (is_aligned(a)) return launch_stream<T, row_access::aligned>(a, stream);
+  launch_stream<T, row_access::peeled>(a, stream);
 }
 
 template <class T>
@@ -392,20 +370,28 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of softmax_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
+    {"softmax_loop", 1, -1, 1, 0, k_dtypes},
     {"softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
     {"softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
-    {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_cols, k_dtypes},
-    {"softmax_loop", 1, -1, k_block_cols + 1, -1, k_dtypes},
+    {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes},
+    {"softmax_stream", 1, -1, k_stream_cols, -1, k_dtypes},
+#ifdef __CUDACC__
+    {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
+#endif
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 const warpcheck_variant& entry_of(softmax_variant variant) { return k_variants[static_cast<int>(variant) - 1]; }
 
-softmax_variant pick(int64_t cols) {
+softmax_variant pick(int64_t cols, [[maybe_unused]] simt::stream_t stream) {
   if (cols <= k_subwarp_cols) return softmax_variant::subwarp;
   if (cols <= k_warp_cols) return softmax_variant::warp;
-  if (cols <= k_block_cols) return softmax_variant::block;
-  return softmax_variant::loop;
+  if (cols <= k_block_dispatch_cols) return softmax_variant::block;
+#ifdef __CUDACC__
+  if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
+    return softmax_variant::cluster;
+#endif
+  return cols <= k_block_cols ? softmax_variant::block : softmax_variant::stream;
 }
 
 }  // namespace
@@ -423,7 +409,7 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
   check_disjoint(x_rows, argmax_rows);
   check_disjoint(y_rows, argmax_rows);
 
-  if (cols > 0 && variant == softmax_variant::automatic) variant = pick(cols);
+  if (cols > 0 && variant == softmax_variant::automatic) variant = pick(cols, stream);
   if (cols > 0 && !accepts(entry_of(variant), cols))
     throw std::invalid_argument(std::string("variant: ") + entry_of(variant).name + " takes rows of " +
                                 std::to_string(entry_of(variant).min_extent) + " to " +
@@ -440,6 +426,10 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
     case softmax_variant::subwarp: launch_subwarp_variant(a, stream); break;
     case softmax_variant::warp: launch_warp_variant(a, stream); break;
     case softmax_variant::block: launch_block_variant(a, stream); break;
+#ifdef __CUDACC__
+    case softmax_variant::cluster: launch_cluster_variant(a, stream); break;
+#endif
+    case softmax_variant::stream: launch_stream_variant(a, stream); break;
     default: launch_loop_variant(a, stream); break;
   }
   return variant;

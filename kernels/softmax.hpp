@@ -42,8 +42,9 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// The techniques, by growing row length; `automatic` picks by `cols`.
-enum class softmax_variant { automatic, subwarp, warp, block, loop };
+// The techniques; `automatic` picks by `cols`, from subwarp for the shortest rows to stream for the longest. loop is
+// the plain one, for rows of any length.
+enum class softmax_variant { automatic, loop, subwarp, warp, block, stream, cluster };
 
 template <class T>
 void softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, int64_t* argmax,

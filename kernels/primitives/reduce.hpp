@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/simt/simt.hpp"
 
@@ -26,9 +27,10 @@ struct max_of {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-struct min_index {
-  static constexpr int64_t k_neutral = INT64_MAX;
-  __device__ int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
+template <class Index>
+struct min_of {
+  static constexpr Index k_neutral = std::numeric_limits<Index>::max();
+  __device__ Index operator()(Index a, Index b) const { return a < b ? a : b; }
 };
 
 // Reduction over groups of `Lanes` neighbouring lanes; the whole warp must take part.
@@ -39,21 +41,30 @@ __device__ inline V lane_reduce(V value, Op op) {
   return value;
 }
 
-// Reduction over the block, one barrier. `scratch` holds k_max_warps values and may be used again only after another
-// barrier of the block has passed: alternate between two of them.
+// Reduction over the block in two halves with a barrier of the block between them, so that several may share one.
+// `scratch` holds k_max_warps values and may be posted to again only after another barrier: alternate between two.
 template <class Op, class V>
-__device__ inline V block_reduce(V value, Op op, V* scratch) {
-  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+__device__ inline void block_post(V value, Op op, V* scratch) {
   const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
-  const int warps = static_cast<int>(blockDim.x) / k_warp_size;
   value = lane_reduce<k_warp_size>(value, op);
-  if (lane == 0) scratch[warp] = value;
-  __syncthreads();
+  if (threadIdx.x % k_warp_size == 0) scratch[warp] = value;
+}
+
+template <class Op, class V>
+__device__ inline V block_fetch(Op op, const V* scratch) {
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const int warps = static_cast<int>(blockDim.x) / k_warp_size;
   return lane_reduce<k_warp_size>(lane < warps ? scratch[lane] : Op::k_neutral, op);
 }
 
-// Sum over a lane's registers in `Chains` independent accumulators, then a tree: a chain of Count/Chains + log2(Chains)
-// additions, and that many in flight.
+template <class Op, class V>
+__device__ inline V block_reduce(V value, Op op, V* scratch) {
+  block_post(value, op, scratch);
+  __syncthreads();
+  return block_fetch(op, scratch);
+}
+
+// Sum over a lane's registers in four independent accumulators, then a tree: a chain of Count/4 + 1 additions.
 template <int Count, class F>
 __device__ inline float chained_sum(F&& term) {
   constexpr int k_chains = Count < 4 ? 1 : 4;

@@ -1,5 +1,5 @@
-// How the lanes of a warp or a block share one row: 16-byte vectors with a scalar peel at both ends, or single
-// elements.
+// How the lanes of a warp, a block or several blocks share one row: 16-byte vectors, lane by lane, and up to one single
+// element a lane for what is left at both ends.
 //
 // The split of a row depends on the address of its *input* alone. The output follows it, with vector stores where its
 // own phase allows, so a result has the same bits wherever it is written, in place included.
@@ -15,14 +15,20 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 enum class row_access {
-  aligned,  // every row starts on a 16-byte boundary and is a whole number of vectors
-  peeled,   // any start and length: partial vectors at both ends go by single elements
-  scalar,   // single elements: for rows so short that the peel would be most of the row
+  aligned,  // every row starts on a 16-byte boundary and is a whole number of
+            // vectors
+  peeled,   // any start and length: what lies outside whole vectors goes by
+            // single elements
+  scalar,   // single elements: for rows so short that they are mostly ends
 };
 
 // Elements that one access moves.
 template <class T, row_access Access>
 constexpr int access_width = Access == row_access::scalar ? 1 : 16 / static_cast<int>(sizeof(T));
+
+// Values that a lane with `Vectors` vectors holds.
+template <class T, row_access Access, int Vectors>
+constexpr int slice_values = Vectors* access_width<T, Access> + (Access == row_access::peeled ? 1 : 0);
 
 // Elements between the preceding 16-byte boundary and p.
 template <class T>
@@ -53,55 +59,87 @@ __device__ inline void store_vector(T* p, const row_vector<T>& vector) {
   __stcs(reinterpret_cast<uint4*>(p), bits);
 }
 
-// Index in the row of the first element of vector `k` of `lane` among `lanes`; negative in the head of a peeled row.
-template <class T, row_access Access>
-__device__ inline int slice_start(int k, int lane, int lanes, int phase) {
-  return (k * lanes + lane) * access_width<T, Access> - phase;
-}
+// One lane's part of a row of `cols` elements (< 2^31), or of nothing if cols = 0. The lanes of `part` together take
+// vectors [part, part + 1) * lanes * Vectors of the row; part 0 also takes the ends. Values are in the order: vector by
+// vector, then the lane's single element.
+template <class T, row_access Access, int Vectors>
+class row_slice {
+ public:
+  static constexpr int k_width = access_width<T, Access>;
+  static constexpr int k_values = slice_values<T, Access, Vectors>;
 
-// Reads a lane's part of a row of `cols` elements into registers, as f32; places beyond the row hold -Inf. `Count`:
-// vectors of the lane times their width.
-template <class T, row_access Access, int Count>
-__device__ inline void load_slice(float (&value)[Count], const T* row, int cols, int phase, int lane, int lanes) {
-  constexpr int k_width = access_width<T, Access>;
-#pragma unroll
-  for (int k = 0; k < Count / k_width; ++k) {
-    const int start = slice_start<T, Access>(k, lane, lanes, phase);
-    const bool whole = Access == row_access::peeled ? start >= 0 && start + k_width <= cols : start < cols;
-    if (k_width > 1 && whole) {
-      const row_vector<T> vector = load_vector(row + start);
-#pragma unroll
-      for (int c = 0; c < k_width; ++c) value[k * k_width + c] = simt::to_float(vector.element[c]);
-    } else {
-#pragma unroll
-      for (int c = 0; c < k_width; ++c) {
-        const bool inside = Access != row_access::aligned && start + c >= 0 && start + c < cols;
-        value[k * k_width + c] = inside ? simt::to_float(row[start + c]) : -INFINITY;
-      }
+  __device__ row_slice(const T* row, int cols, int lane, int lanes, int part = 0) : row_(row), lanes_(lanes) {
+    int head = 0;
+    if (Access == row_access::peeled) {
+      head = (k_width - phase_of(row)) % k_width;
+      if (head > cols) head = cols;
+    }
+    const int vectors = (cols - head) / k_width;
+    const int tail = cols - head - vectors * k_width;
+    const int before = part * lanes * Vectors + lane;
+    first_ = head + before * k_width;
+    vectors_ = vectors - before;
+    if (Access == row_access::peeled && part == 0) {
+      if (lane < head) single_ = lane;
+      if (lane >= k_width && lane < k_width + tail) single_ = cols - tail + lane - k_width;
     }
   }
-}
 
-// Writes what load_slice read, rounded to T. `by_vector`: the output row has the phase of the input row.
-template <class T, row_access Access, int Count>
-__device__ inline void store_slice(const float (&value)[Count], T* row, int cols, int phase, bool by_vector, int lane,
-                                   int lanes) {
-  constexpr int k_width = access_width<T, Access>;
+  // Index in the row of value i; negative where there is none, at or past the end of the row's vectors for padding.
+  __device__ int index(int i) const {
+    return i < Vectors * k_width ? first_ + i / k_width * lanes_ * k_width + i % k_width : single_;
+  }
+
+  // Reads the values as f32; places that the row does not have hold -Inf.
+  __device__ void load(float (&value)[k_values]) const {
 #pragma unroll
-  for (int k = 0; k < Count / k_width; ++k) {
-    const int start = slice_start<T, Access>(k, lane, lanes, phase);
-    if (k_width > 1 && by_vector && start >= 0 && start + k_width <= cols) {
+    for (int k = 0; k < Vectors; ++k) {
+      if (!has(k)) {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = -INFINITY;
+      } else if constexpr (k_width == 1) {
+        value[k] = simt::to_float(row_[index(k)]);
+      } else {
+        const row_vector<T> vector = load_vector(row_ + index(k * k_width));
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = simt::to_float(vector.element[c]);
+      }
+    }
+    if constexpr (Access == row_access::peeled)
+      value[k_values - 1] = single_ >= 0 ? simt::to_float(row_[single_]) : -INFINITY;
+  }
+
+  // Writes the values, rounded to T, to the same places of `row`.
+  __device__ void store(const float (&value)[k_values], T* row) const {
+    const bool by_vector = k_width > 1 && phase_of(row + first_) == 0;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      if (!has(k)) continue;
       row_vector<T> vector;
 #pragma unroll
       for (int c = 0; c < k_width; ++c) vector.element[c] = simt::from_float<T>(value[k * k_width + c]);
-      store_vector(row + start, vector);
-    } else {
+      if (by_vector) {
+        store_vector(row + index(k * k_width), vector);
+      } else {
 #pragma unroll
-      for (int c = 0; c < k_width; ++c)
-        if (start + c >= 0 && start + c < cols) row[start + c] = simt::from_float<T>(value[k * k_width + c]);
+        for (int c = 0; c < k_width; ++c) row[index(k * k_width) + c] = vector.element[c];
+      }
     }
+    if constexpr (Access == row_access::peeled)
+      if (single_ >= 0) row[single_] = simt::from_float<T>(value[k_values - 1]);
   }
-}
+
+ private:
+  // Whether the row has this lane's vector k.
+  __device__ bool has(int k) const { return k * lanes_ < vectors_; }
+
+  const T* row_;
+  int lanes_;
+  int first_;        // index of the first element of vector 0
+  int vectors_;      // vectors of the row from vector 0 on, those of other lanes
+                     // included
+  int single_ = -1;  // index of the single element, or -1
+};
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
