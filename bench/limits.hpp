@@ -26,8 +26,7 @@ double median(std::vector<double> values);
 // Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.
 class buffer_ring {
  public:
-  // Slots for `input_bytes` and `output_bytes`, as many as together exceed `flush_bytes` (at least two). Inputs hold
-  // uniform random bits scaled into [-scale, scale) as f32, f16 (element_bytes = 2) or bf16 (`bfloat`).
+  // Slots for `input_bytes` and `output_bytes`, as many as together exceed `flush_bytes`, at least two.
   buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes);
   ~buffer_ring();
   buffer_ring(const buffer_ring&) = delete;

@@ -223,6 +223,7 @@ std::vector<softmax_row> all_rows() {
 }
 
 std::vector<measurement> g_results;
+bool g_failed = false;
 
 void run_benchmark(benchmark::State& state, const softmax_row& row, size_t flush_bytes, cudaStream_t stream) {
   static std::map<size_t, limit> copies;  // the limit depends on the byte count alone
@@ -237,6 +238,7 @@ void run_benchmark(benchmark::State& state, const softmax_row& row, size_t flush
     result = {row.name(), run.used_variant(), median(times), 0, 0, row.target, copy};
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
+    g_failed = true;
     return;
   }
   result.gbps = 2.0 * static_cast<double>(row.bytes_one_way()) / result.us * 1e-3;
@@ -286,7 +288,7 @@ int main(int argc, char** argv) try {
   std::printf("\n%s, commit %s, empty launch %.2f us\n", gpu.c_str(), WARPCHECK_COMMIT, launch);
   print_table();
   check(cudaStreamDestroy(stream), "cudaStreamDestroy");
-  return 0;
+  return g_failed ? 1 : 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "softmax_bench: %s\n", e.what());
   return 3;
