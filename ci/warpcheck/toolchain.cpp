@@ -1,0 +1,237 @@
+#include "ci/warpcheck/toolchain.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "ci/warpcheck/support.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/sha256.hpp"
+
+extern char** environ;
+
+namespace warpcheck::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::environment_error;
+
+constexpr const char* k_file = "warpcheck_toolchain.json";
+
+fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+// CMake keeps an option with its argument together as "SHELL:--param name=value".
+void append_option(std::vector<std::string>& options, const std::string& text) {
+  if (text.empty()) return;
+  if (!text.starts_with("SHELL:")) {
+    options.push_back(text);
+    return;
+  }
+  std::istringstream words(text.substr(6));
+  for (std::string word; words >> word;) options.push_back(word);
+}
+
+void require_file(const std::string& path, const char* what) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    throw environment_error(fmt::format("toolchain: {} '{}' that this build was made with is missing", what, path));
+}
+
+// A folder for intermediate files that goes away with the object.
+class scratch_folder {
+ public:
+  explicit scratch_folder(fs::path path) : path_(std::move(path)) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~scratch_folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string replaced(std::string text, const std::string& old_text, const std::string& new_text) {
+  for (size_t at = 0; (at = text.find(old_text, at)) != std::string::npos; at += new_text.size())
+    text.replace(at, old_text.size(), new_text);
+  return text;
+}
+
+}  // namespace
+
+command_result run_command(const std::vector<std::string>& arguments) {
+  std::vector<char*> words;
+  for (const std::string& a : arguments) words.push_back(const_cast<char*>(a.c_str()));
+  words.push_back(nullptr);
+  int ends[2];
+  if (pipe(ends) != 0) throw environment_error(fmt::format("{}: no pipe: {}", arguments[0], std::strerror(errno)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    throw environment_error(fmt::format("'{}' cannot be started: {}", arguments[0], std::strerror(error)));
+  }
+  command_result result;
+  char chunk[4096];
+  for (ssize_t n = 0; (n = read(ends[0], chunk, sizeof chunk)) != 0;) {
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    result.output.append(chunk, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()).good())
+    throw environment_error(fmt::format("file '{}' cannot be read: {}", path, std::strerror(errno)));
+  return text.str();
+}
+
+std::string file_sha256(const std::string& path) { return engine::sha256_hex(read_text(path)); }
+
+toolchain toolchain::load() {
+  const fs::path folder = executable_folder();
+  const fs::path path = folder / k_file;
+  if (!fs::exists(path))
+    throw environment_error(
+        fmt::format("toolchain: there is no {} in {}; only a warpcheck in its own build folder can compile kernels",
+                    k_file, folder.string()));
+  const std::string text = read_text(path.string());
+  toolchain t;
+  t.build_folder_ = folder.string();
+  std::string parts = text;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    t.compiler_ = json.at("compiler");
+    t.launcher_ = json.at("launcher");
+    t.objcopy_ = json.at("objcopy");
+    t.root_ = json.at("root");
+    t.version_ = json.at("version");
+    for (const auto& [name, j] : json.at("flavours").items()) {
+      flavour& f = t.flavours_[name];
+      f.options.push_back("-std=c++17");
+      f.options.push_back("-fPIC");
+      f.options.push_back("-fvisibility=hidden");
+      f.options.push_back("-fvisibility-inlines-hidden");
+      for (const std::string option : j.at("options")) append_option(f.options, option);
+      for (const std::string definition : j.at("definitions"))
+        if (!definition.empty()) f.options.push_back("-D" + definition);
+      for (const std::string include : j.at("includes"))
+        if (!include.empty()) f.options.push_back("-I" + include);
+      for (const std::string library : j.at("libraries")) {
+        require_file(library, "the library");
+        parts += file_sha256(library);
+        f.libraries.push_back(library);
+      }
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw environment_error(fmt::format("toolchain: {} is malformed: {}", path.string(), e.what()));
+  }
+  require_file(t.compiler_, "the compiler");
+  require_file(t.objcopy_, "objcopy");
+  parts += run_command({t.compiler_, "--version"}).output;
+  t.fingerprint_ = engine::sha256_hex(parts);
+  return t;
+}
+
+std::vector<std::string> toolchain::compiler_command(const compilation& c) const {
+  const auto found = flavours_.find(c.flavour);
+  if (found == flavours_.end())
+    throw environment_error(fmt::format("toolchain: this build has no flavour '{}'", c.flavour));
+  std::vector<std::string> command;
+  if (!launcher_.empty()) command.push_back(launcher_);
+  command.push_back(compiler_);
+  for (const std::string& overlay : c.overlays) command.push_back("-I" + overlay);
+  command.insert(command.end(), found->second.options.begin(), found->second.options.end());
+  // Reports name files as the source tree does.
+  for (const std::string& overlay : c.overlays) command.push_back("-ffile-prefix-map=" + overlay + "/=");
+  command.push_back("-Wno-error");
+  command.insert(command.end(), c.options.begin(), c.options.end());
+  command.insert(command.end(), {"-x", "c++"});
+  return command;
+}
+
+std::string toolchain::preprocess(const compilation& c) const {
+  std::vector<std::string> command = compiler_command(c);
+  command.insert(command.end(), {"-E", c.sources.at(0), "-o", c.output});
+  const command_result r = run_command(command);
+  return r.status == 0 ? "" : r.output;
+}
+
+std::string toolchain::compile(const compilation& c) const {
+  const auto found = flavours_.find(c.flavour);
+  if (found == flavours_.end())
+    throw environment_error(fmt::format("toolchain: this build has no flavour '{}'", c.flavour));
+  const flavour& f = found->second;
+  const scratch_folder scratch(c.output + ".parts");
+
+  std::vector<std::string> objects;
+  for (const std::string& source : c.sources) {
+    std::vector<std::string> command = compiler_command(c);
+    objects.push_back(scratch.file(fmt::format("{}.o", objects.size())));
+    command.insert(command.end(), {"-c", source, "-o", objects.back()});
+    if (command_result r = run_command(command); r.status != 0) return r.output;
+    if (c.flavour == "race") {
+      const command_result r =
+          run_command({objcopy_, "--redefine-sym", "memcpy=__tsan_memcpy", "--redefine-sym", "memset=__tsan_memset",
+                       "--redefine-sym", "memmove=__tsan_memmove", objects.back()});
+      if (r.status != 0) return r.output;
+    }
+  }
+
+  const std::string library = scratch.file("library.so");
+  std::vector<std::string> link = {compiler_, "-shared", "-o", library};
+  link.insert(link.end(), objects.begin(), objects.end());
+  link.insert(link.end(), f.libraries.begin(), f.libraries.end());
+  // As for the built-in candidates: each library carries its own executor, and a missing symbol is an error here.
+  for (const char* word :
+       {"-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-static-libstdc++", "-static-libgcc", "-pthread"})
+    link.push_back(word);
+  if (command_result r = run_command(link); r.status != 0) return r.output;
+  fs::rename(library, c.output);
+  return "";
+}
+
+std::string toolchain::module_source(const std::vector<std::string>& operators, std::string_view flavour) const {
+  std::string declarations, entries;
+  for (const std::string& op : operators) {
+    declarations += fmt::format("const warpcheck_operator* warpcheck_operator_{}_emulated(void);\n", op);
+    entries += fmt::format("warpcheck_operator_{}_emulated(), ", op);
+  }
+  std::string text = read_text(root_ + "/kernels/candidate_module.cpp.in");
+  text = replaced(text, "@declarations@", declarations);
+  text = replaced(text, "@entries@", entries);
+  text = replaced(text, "@device@", "emulated");
+  text = replaced(text, "@flavour@", std::string(flavour));
+  return replaced(text, "@PROJECT_VERSION@", version_);
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,65 @@
+// Compiles kernels for the emulated device at run time, with the compiler, options and libraries of this build: mutants
+// of our kernels and kernels that users bring as source.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpcheck::cli {
+
+struct compilation {
+  std::vector<std::string> sources;   // .cu or .cpp files
+  std::vector<std::string> overlays;  // folders searched for headers before the source tree, the first one first
+  std::vector<std::string> options;   // beyond the build's own; later ones win
+  std::string flavour = "plain";      // plain or race
+  std::string output;                 // the shared library, written whole or not at all
+};
+
+class toolchain {
+ public:
+  // Reads warpcheck_toolchain.json beside the executable. environment_error when there is none (an installation or a
+  // bundle), or the compiler, objcopy or a library that it names is gone.
+  static toolchain load();
+
+  // Returns what the compiler or linker said if it failed, nothing if the library was made. environment_error when a
+  // program cannot be started or the flavour is not part of this build.
+  std::string compile(const compilation& c) const;
+  // Only preprocesses the one source of `c`, under the same options, into the file c.output.
+  std::string preprocess(const compilation& c) const;
+
+  bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
+  const std::string& root() const { return root_; }                  // of the source tree
+  const std::string& build_folder() const { return build_folder_; }  // that of the executable
+
+  // The source of a library's entry point (candidate.h) that offers these operators of the emulated device; each must
+  // be defined by WARPCHECK_OPERATOR in another source of the same library.
+  std::string module_source(const std::vector<std::string>& operators, std::string_view flavour) const;
+
+  // Changes with the compiler, the options and the libraries, but not with the source tree.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+ private:
+  struct flavour {
+    std::vector<std::string> options;  // definitions and include folders among them
+    std::vector<std::string> libraries;
+  };
+
+  std::vector<std::string> compiler_command(const compilation& c) const;  // up to the source's name
+
+  std::string compiler_, launcher_, objcopy_, root_, version_, build_folder_, fingerprint_;
+  std::map<std::string, flavour> flavours_;
+};
+
+struct command_result {
+  int status = 0;      // exit status, 128 + signal for a killed process
+  std::string output;  // stdout and stderr together
+};
+// Runs a program and waits for it. environment_error when it cannot be started.
+command_result run_command(const std::vector<std::string>& arguments);
+
+std::string read_text(const std::string& path);    // environment_error when it cannot be read
+std::string file_sha256(const std::string& path);  // likewise
+
+}  // namespace warpcheck::cli
