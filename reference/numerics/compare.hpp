@@ -14,7 +14,7 @@
 // - The verdict is that of the exact real numbers: y and B come as enclosures, and if the enclosures cannot decide,
 // they
 //   are computed again with 50, then 100 digits. At 100 digits the midpoints decide: the enclosures are then narrower
-//   than 1e-80 of B, and the operators' bounds are transcendental numbers that no error equals.
+//   than 1e-80 of B, and a tie within that width is an acceptance.
 #pragma once
 
 #include <algorithm>

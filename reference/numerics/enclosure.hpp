@@ -48,8 +48,10 @@ struct basic_enclosure {
   double radius = 0;
 
   basic_enclosure() = default;
-  // Implicit on purpose: a double is an exact number, and formulas mix both.
-  basic_enclosure(double exact) : value(exact) {}  // NOLINT(google-explicit-constructor)
+  // Implicit on purpose: formulas mix enclosures and doubles. A decimal type rounds most doubles.
+  basic_enclosure(double exact)  // NOLINT(google-explicit-constructor)
+      : value(exact),
+        radius(std::is_same_v<Real, double> ? 0 : std::fabs(exact) * arithmetic<Real>::unit * k_inflate) {}
   basic_enclosure(Real v, double r) : value(std::move(v)), radius(r) {}
 
   // The enclosed number is <= upper() and >= lower().

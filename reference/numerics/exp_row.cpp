@@ -5,24 +5,11 @@
 #include <cmath>
 #include <optional>
 
+#include "reference/numerics/exact_difference.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-// Beyond this gap e^-d is enclosed as 0 +- e^-700: a double near 1e-304 keeps its relative accuracy, below it would
-// not.
-constexpr double k_far = 700;
-constexpr double k_far_value = 1e-303;  // > e^-700 (1 + 4 ulp)
-
-// m - x without error, as the unevaluated sum of two doubles (Knuth's TwoSum; no overflow for f32 values).
-struct exact_difference {
-  double high, low;
-  exact_difference(double m, double x) : high(m - x) {
-    const double shadow = high - m;
-    low = (m - (high - shadow)) - (x + shadow);
-  }
-};
 
 // (1 + eps_e)^(q+1) (1 + u)^q e^(2 T u) - 1, without cancellation.
 template <class Real>
@@ -146,7 +133,7 @@ template <class Real>
 exp_row::moments<Real> exp_row::moments_in_digits(double cut, int taylor_terms) const {
   const auto n = static_cast<double>(x_.size());
   const auto count = static_cast<int64_t>(x_.size());
-  if (second_gap_ > k_far) {
+  if (second_gap_ > k_far_gap) {
     return {basic_enclosure<Real>(Real(0), n * k_far_value), basic_enclosure<Real>(Real(0), n * k_far_value)};
   }
   Real tail = 0, tilt = 0;
@@ -192,7 +179,7 @@ basic_enclosure<Real> exp_row::gap(int64_t i) const {
 template <class Real>
 basic_enclosure<Real> exp_row::exponential(int64_t i) const {
   const basic_enclosure<Real> d = gap<Real>(i);
-  if (d.value > k_far) return {Real(0), k_far_value};
+  if (d.value > k_far_gap) return {Real(0), k_far_value};
   return exp(-d);
 }
 
@@ -206,7 +193,10 @@ exp_sum<Real> exp_row::with_errors(const moments<Real>& row) const {
   // gamma_h = h u / (1 - h u); numerator and denominator are exact doubles.
   const double hu = static_cast<double>(budget_.chain) * k_unit;
   const basic_enclosure<Real> gamma = basic_enclosure<Real>(hu) / basic_enclosure<Real>(1 - hu);
-  return {row.tail, (gamma * (sum + rho_sum) + rho_sum) / sum, (gamma * (row.tail + rho_tail) + rho_tail) / sum};
+  const basic_enclosure<Real> tail_error = (gamma * (row.tail + rho_tail) + rho_tail) / sum;  // Delta_r / (1 + r)
+  const basic_enclosure<Real> log_sum = log1p(row.tail);
+  return {row.tail, (gamma * (sum + rho_sum) + rho_sum) / sum, log_sum,
+          -(1 + k_log_error) * log1p(-tail_error) + k_log_error * log_sum + k_eta};
 }
 
 template <class Real>
@@ -216,16 +206,10 @@ basic_enclosure<Real> exponential_error(const basic_enclosure<Real>& gap) {
   return fixed + (1.0 + fixed) * expm1(k_unit * capped);
 }
 
-template <class Real>
-basic_enclosure<Real> log_sum_error(const basic_enclosure<Real>& log_sum, const basic_enclosure<Real>& tail_error) {
-  return -(1 + k_log_error) * log1p(-tail_error) + k_log_error * log_sum + k_eta;
-}
-
-#define WARPCHECK_INSTANTIATE(Real)                                                     \
-  template basic_enclosure<Real> exp_row::gap<Real>(int64_t) const;                     \
-  template basic_enclosure<Real> exp_row::exponential<Real>(int64_t) const;             \
-  template basic_enclosure<Real> exponential_error<Real>(const basic_enclosure<Real>&); \
-  template basic_enclosure<Real> log_sum_error<Real>(const basic_enclosure<Real>&, const basic_enclosure<Real>&);
+#define WARPCHECK_INSTANTIATE(Real)                                         \
+  template basic_enclosure<Real> exp_row::gap<Real>(int64_t) const;         \
+  template basic_enclosure<Real> exp_row::exponential<Real>(int64_t) const; \
+  template basic_enclosure<Real> exponential_error<Real>(const basic_enclosure<Real>&);
 WARPCHECK_INSTANTIATE(double)
 WARPCHECK_INSTANTIATE(mp50)
 WARPCHECK_INSTANTIATE(mp100)

@@ -25,6 +25,10 @@ inline constexpr double k_exp_error = 5 * k_unit;
 inline constexpr double k_log_error = 3 * k_unit;
 // e^-104 < eta / 2: what lies below is an absolute error, paid for by the eta terms.
 inline constexpr double k_exp_range = 104;
+// Beyond this d the reference encloses e^-d as 0 +- k_far_value: a double near 1e-304 keeps its relative accuracy, one
+// far below would not. k_far_value > e^-700 (1 + 4 ulp).
+inline constexpr double k_far_gap = 700;
+inline constexpr double k_far_value = 1e-303;
 
 // What a kernel may spend on a row of n elements: the longest chain of additions h, the number q of times that one term
 // is rescaled, and the slack T by which a lazily raised reference may lag behind the running maximum.
@@ -50,9 +54,10 @@ enum class row_kind : uint8_t {
 // The sum of a row, and the relative errors that a kernel's f32 sums may have within the row's budget.
 template <class Real>
 struct exp_sum {
-  basic_enclosure<Real> tail;        // r
-  basic_enclosure<Real> sum_error;   // Delta_s / s
-  basic_enclosure<Real> tail_error;  // Delta_r / (1 + r)
+  basic_enclosure<Real> tail;       // r
+  basic_enclosure<Real> sum_error;  // Delta_s / s
+  basic_enclosure<Real> log_sum;    // ln s
+  basic_enclosure<Real> log_error;  // E_L, the error of log1pf(r^) against ln s
 };
 
 // The model of one row. Keeps a reference to x. The sums with 50 and 100 digits are computed at their first use, over
@@ -105,9 +110,5 @@ class exp_row {
 // tau_i(2, 0) for the gap d_i: the relative error of one exponential, argument rounding and two rescales included.
 template <class Real>
 basic_enclosure<Real> exponential_error(const basic_enclosure<Real>& gap);
-
-// E_L, the error of a kernel's log1pf(r^) against ln s.
-template <class Real>
-basic_enclosure<Real> log_sum_error(const basic_enclosure<Real>& log_sum, const basic_enclosure<Real>& tail_error);
 
 }  // namespace warpcheck::reference

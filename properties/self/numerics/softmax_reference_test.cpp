@@ -1,15 +1,13 @@
 // The model of softmax against closed forms, against a second algorithm, and against itself with more digits.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <vector>
 
+#include "properties/self/numerics/plain_row.hpp"
 #include "properties/self/numerics/rows.hpp"
-#include "reference/numerics/multiprecision.hpp"
 #include "reference/softmax.hpp"
 
 namespace warpcheck::reference {
@@ -18,74 +16,28 @@ namespace {
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
-// The formulas of docs/numerics.md as they stand there, in 100 digits: no rearrangement, no truncation, no series; the
-// exact value as exp(x_i - lse) with the sum taken from the smallest term up.
-struct plain_softmax {
-  std::vector<double> x;
-  mp100 m, lse, s, relative_error;  // Delta_s / s
-
-  explicit plain_softmax(const std::vector<double>& row) : x(row) {
-    m = *std::max_element(x.begin(), x.end());
-    std::vector<mp100> terms;
-    mp100 rho = 0;
-    int finite = 0;
-    const auto n = static_cast<double>(x.size());
-    const int q = x.size() <= 4194304 ? 2 : 16, slack = x.size() <= 4194304 ? 0 : 8;
-    for (const double v : x) {
-      if (std::isinf(v)) continue;
-      ++finite;
-      const mp100 e = exp(mp100(mp100(v) - m));
-      terms.push_back(e);
-      rho += e * tau(m - mp100(v), q, slack);
-    }
-    rho += 4 * mp100(finite) * k_eta;
-    std::sort(terms.begin(), terms.end());
-    s = std::accumulate(terms.begin(), terms.end(), mp100(0));
-    lse = m + log(s);
-    const mp100 h = std::min(n - 1, 32 + 2 * std::ceil(std::log2(n)) + std::ceil(n / 16384));
-    const mp100 gamma = h * k_unit / (1 - h * k_unit);
-    relative_error = (gamma * (s + rho) + rho) / s;
-  }
-  static mp100 tau(const mp100& d, int q, int slack) {
-    const mp100 u = k_unit;
-    return pow(mp100(1 + 5 * u), q + 1) * pow(mp100(1 + u), q) *
-               exp(mp100(u * (d < 104 ? d : mp100(104)) + 2 * u * slack)) -
-           1;
-  }
-  mp100 exact(size_t i) const { return exp(mp100(mp100(x[i]) - lse)); }
-  mp100 bound(size_t i) const {
-    const mp100 left = 1 - relative_error;
-    return exact(i) * ((1 + tau(m - mp100(x[i]), 2, 0)) * (1 + mp100(k_unit)) / left - 1) +
-           4 * mp100(k_eta) / (left * left);
-  }
-};
-
-template <class Real>
-void expect_contains(const basic_enclosure<Real>& e, const mp100& truth, const mp100& slack, const std::string& what) {
-  ASSERT_LE(abs(mp100(e.value) - truth), mp100(e.radius) + slack) << what << " value " << e.value << " truth " << truth;
-}
-
 // Each enclosure, of the value and of the bound, at each precision, holds the number that the plain formulas give, and
 // is narrow enough to be of use.
 TEST(softmax_reference, encloses_what_the_plain_formulas_give) {
   for (const int n : {2, 3, 7, 33, 100}) {
     for (const auto& [name, x] : adversarial_rows(n, 11)) {
-      const plain_softmax plain(x);
+      const plain_row plain(x, 2, 0);
       const softmax_row row(x, dtype::f32);
       for (int i = 0; i < n; ++i) {
         if (std::isinf(x[i])) continue;
         // exp(x - lse) loses the digits of |x|: up to 39 of 100.
-        const mp100 g = plain.exact(i), b = plain.bound(i), slack_g = g * mp100("1e-58"), slack_b = b * mp100("1e-58");
+        const mp100 g = plain.softmax(i), b = plain.softmax_bound(i), slack_g = g * mp100("1e-58"),
+                    slack_b = b * mp100("1e-58");
         const auto c0 = row.evaluate<double>(i);
         const auto c50 = row.evaluate<mp50>(i);
         const auto c100 = row.evaluate<mp100>(i);
         const std::string at = name + "[" + std::to_string(i) + "]";
-        expect_contains(c0.exact, g, slack_g, at + " exact, double");
-        expect_contains(c0.bound, b, slack_b, at + " bound, double");
-        expect_contains(c50.exact, g, slack_g, at + " exact, 50");
-        expect_contains(c50.bound, b, slack_b, at + " bound, 50");
-        expect_contains(c100.exact, g, slack_g, at + " exact, 100");
-        expect_contains(c100.bound, b, slack_b, at + " bound, 100");
+        ASSERT_TRUE(contains(c0.exact, g, slack_g)) << at + " exact, double";
+        ASSERT_TRUE(contains(c0.bound, b, slack_b)) << at + " bound, double";
+        ASSERT_TRUE(contains(c50.exact, g, slack_g)) << at + " exact, 50";
+        ASSERT_TRUE(contains(c50.bound, b, slack_b)) << at + " bound, 50";
+        ASSERT_TRUE(contains(c100.exact, g, slack_g)) << at + " exact, 100";
+        ASSERT_TRUE(contains(c100.bound, b, slack_b)) << at + " bound, 100";
         ASSERT_LE(c0.exact.radius, 1e-6 * c0.bound.value) << at;
         ASSERT_LE(c0.bound.radius, 1e-6 * c0.bound.value) << at;
         ASSERT_LE(c50.exact.radius, 1e-35 * c0.bound.value) << at;
@@ -104,9 +56,9 @@ TEST(softmax_reference, digits_50_and_100_agree) {
         if (std::isinf(x[i])) continue;
         const auto fine = row.evaluate<mp100>(i);
         const auto coarse = row.evaluate<mp50>(i);
-        expect_contains(coarse.exact, fine.exact.value, mp100(fine.exact.radius), name);
-        expect_contains(coarse.bound, fine.bound.value, mp100(fine.bound.radius), name);
-        expect_contains(row.evaluate<double>(i).bound, fine.bound.value, mp100(fine.bound.radius), name);
+        ASSERT_TRUE(contains(coarse.exact, fine.exact.value, mp100(fine.exact.radius))) << name;
+        ASSERT_TRUE(contains(coarse.bound, fine.bound.value, mp100(fine.bound.radius))) << name;
+        ASSERT_TRUE(contains(row.evaluate<double>(i).bound, fine.bound.value, mp100(fine.bound.radius))) << name;
       }
     }
   }
@@ -118,8 +70,8 @@ TEST(softmax_reference, two_elements) {
     const std::vector<double> x = {0.0, -t};
     const softmax_row row(x, dtype::f32);
     const mp100 e = exp(mp100(-t));
-    expect_contains(row.evaluate<mp50>(0).exact, mp100(1 / (1 + e)), mp100("1e-90"), "first");
-    expect_contains(row.evaluate<mp50>(1).exact, mp100(e / (1 + e)), mp100(e * mp100("1e-90")), "second");
+    ASSERT_TRUE(contains(row.evaluate<mp50>(0).exact, mp100(1 / (1 + e)), mp100("1e-90"))) << "first";
+    ASSERT_TRUE(contains(row.evaluate<mp50>(1).exact, mp100(e / (1 + e)), mp100(e * mp100("1e-90")))) << "second";
     EXPECT_NEAR(row.expected(1) / static_cast<double>(e / (1 + e)), 1, 1e-12) << t;
   }
 }
@@ -267,7 +219,7 @@ TEST(softmax_reference, long_rows_have_certified_sums) {
   for (int64_t k = 0; k < 50; ++k) tail += (n / 50) * exp(mp100(x[k]));
   tail -= 1;
   const exp_row row(x, softmax_budget(n));
-  expect_contains(row.sum<double>().tail, tail, tail * mp100("1e-90"), "tail");
+  ASSERT_TRUE(contains(row.sum<double>().tail, tail, tail * mp100("1e-90"))) << "tail";
   EXPECT_LE(row.sum<double>().tail.radius, 1e-13 * static_cast<double>(tail));
 }
 
@@ -287,15 +239,15 @@ TEST(softmax_reference, forcing_100_digits_changes_no_verdict) {
   tally adaptive_tally;
   int64_t accepted = 0, rejected = 0;
   std::mt19937_64 random(15);
-  for (const int n : {2, 3, 10, 40}) {
+  for (const int n : {2, 3, 10, 30}) {
     for (const auto& [name, x] : adversarial_rows(n, 16 + n)) {
-      const plain_softmax plain(x);
+      const plain_row plain(x, 2, 0);
       for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
         const softmax_row adaptive(x, t), fifty(x, t, precision::digits50), hundred(x, t, precision::digits100);
-        for (int i = 0; i < n; i += 1 + static_cast<int>(random() % 4)) {
+        for (int i = 0; i < n; i += 1 + static_cast<int>(random() % 7)) {
           const bool finite = std::isfinite(x[i]);
-          const mp100 g = plain.exact(i),
-                      b = finite ? output_bound(t, claim<mp100>{{g, 0}, {plain.bound(i), 0}}).value : 0;
+          const mp100 g = plain.softmax(i),
+                      b = finite ? output_bound(t, claim<mp100>{{g, 0}, {plain.softmax_bound(i), 0}}).value : 0;
           std::vector<double> actuals = {0.0, 1.0, k_nan, k_inf, static_cast<double>(g)};
           for (const int side : {-1, 1}) {
             for (const double delta : {0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-6, -1e-6, 0.3, -0.3}) {

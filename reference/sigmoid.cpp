@@ -1,0 +1,88 @@
+#include "reference/sigmoid.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "reference/numerics/exact_difference.hpp"
+#include "reference/numerics/exp_row.hpp"
+#include "reference/numerics/multiprecision.hpp"
+
+namespace warpcheck::reference {
+namespace {
+
+// RN_f32(x - mu), through the exact difference: rounding twice could cross the overflow threshold.
+double shifted_in_f32(double x, double mu) {
+  const exact_difference shift(x, mu);
+  const double threshold = overflow_threshold(dtype::f32);
+  if (std::fabs(shift.high) == threshold && shift.low != 0 && std::signbit(shift.low) != std::signbit(shift.high)) {
+    return std::copysign(max_finite(dtype::f32), shift.high);
+  }
+  return round_to(dtype::f32, shift.high);
+}
+
+// One element of the model, as decide() wants it.
+struct element {
+  const sigmoid_model& model;
+  double x;
+  template <class Real>
+  claim<Real> evaluate(int64_t) const {
+    return model.evaluate<Real>(x);
+  }
+};
+
+}  // namespace
+
+std::optional<double> sigmoid_model::contract_value(double x) const {
+  const double shift = std::isfinite(x) && std::isfinite(mu_) ? shifted_in_f32(x, mu_) : x - mu_;
+  // In double a product of two finite f32 values neither overflows nor vanishes.
+  const double z = shift * sigma_;
+  if (std::isnan(z)) return z;
+  if (std::isinf(z)) return z > 0 ? 1.0 : 0.0;
+  if (z == 0) return 0.5;
+  return std::nullopt;
+}
+
+template <class Real>
+claim<Real> sigmoid_model::evaluate(double x) const {
+  using number = basic_enclosure<Real>;
+  const exact_difference shift(x, mu_);
+  const number z = (number(shift.high) + shift.low) * sigma_;
+  const number size = abs(z);
+  const number e = size.value > k_far_gap ? number(Real(0), k_far_value) : exp(-size);
+  const number other = e / (1.0 + e), one = 1.0 / (1.0 + e);  // the smaller and the larger of y and 1 - y
+  const bool positive = z.value >= 0;
+  const number& y = positive ? one : other;
+  const number& rest = positive ? other : one;
+  const number gamma = number(2 * k_unit) / number(1 - 2 * k_unit);
+  const number capped = size.value < k_exp_range ? size : number(k_exp_range);
+  const number t = k_exp_error + (1 + k_exp_error) * expm1(gamma * capped);
+  const number quotient = number(2 * k_unit) / number(1 - k_unit);  // (1 + u)/(1 - u) - 1
+  const number spread = rest * t / (1.0 - t);
+  return {y, y * (quotient + spread + quotient * spread) + 4 * k_eta};
+}
+
+template claim<double> sigmoid_model::evaluate<double>(double) const;
+template claim<mp50> sigmoid_model::evaluate<mp50>(double) const;
+template claim<mp100> sigmoid_model::evaluate<mp100>(double) const;
+
+judgement sigmoid_model::judge(double x, double actual) const {
+  if (const auto value = contract_value(x)) return judge_fixed(output_, actual, *value);
+  return decide<mp50, mp100>(output_, actual, policy_, element{*this, x}, 0);
+}
+
+double sigmoid_model::expected(double x) const {
+  if (const auto value = contract_value(x)) return *value;
+  return evaluate<double>(x).exact.value;
+}
+
+double sigmoid_model::bound(double x) const {
+  if (contract_value(x)) return 0;
+  return output_bound(output_, evaluate<double>(x)).upper();
+}
+
+std::string sigmoid_model::expected_text(double x) const {
+  if (const auto value = contract_value(x)) return mp50(*value).str(20);
+  return evaluate<mp50>(x).exact.value.str(20);
+}
+
+}  // namespace warpcheck::reference
