@@ -18,4 +18,6 @@
 
 #include "kernels/simt/emulated/intrinsics.hpp"
 
+#include "kernels/simt/emulated/wide.hpp"
+
 #include "kernels/simt/emulated/launch.hpp"

@@ -188,6 +188,8 @@ void thread_exited(thread& t) {
   make_waiting(t);
   --b.alive;
   w.live &= ~(1u << t.lane);
+  t.copies.clear();
+  hb_thread_exits(t);
   if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
   // A collective may have waited for this lane only.
   for (uint32_t waiting = w.waiting; waiting != 0;) {
@@ -196,6 +198,8 @@ void thread_exited(thread& t) {
     if ((w.waiting & present) == present) complete(b, t.warp, present, leader.mask);
     waiting &= ~present;
   }
+  wide_thread_exits(t);
+  if (b.alive == 0) close_shared(b);
 }
 
 }  // namespace emu

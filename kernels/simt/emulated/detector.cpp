@@ -175,18 +175,21 @@ inline void check_global(size_t offset, size_t bytes, uint32_t pc) {
 }
 
 template <access_kind Kind>
-inline void check(size_t offset, size_t bytes, uint32_t pc) {
-  const thread& t = *current;
+inline void check(size_t offset, size_t bytes, const access_record& now) {
   ++device.accesses;
   uint32_t stamp = detector.generation;
   if (offset < k_arenas_bytes) {
-    check_shared<Kind>(offset, bytes, pc & ~k_block_scope);
-    stamp = device.blocks[offset / k_arena_bytes]->stamp;
+    check_shared<Kind>(offset, bytes, now.pc & ~k_block_scope);
+    block_state& owner = *device.blocks[offset / k_arena_bytes];
+    stamp = owner.stamp;
+    if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & ~k_block_scope};
   } else {
-    check_global<Kind>(offset, bytes, pc & ~k_block_scope);
+    check_global<Kind>(offset, bytes, now.pc & ~k_block_scope);
   }
-  if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, {t.id, t.clock, pc}, t);
+  if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, now, *current);
 }
+
+inline access_record access_from(const void* pc) { return {current->id, current->clock, code_offset(pc)}; }
 
 // Entry of the hooks: filters what is not the device's memory, and lets the scheduler step in.
 template <access_kind Kind>
@@ -194,7 +197,7 @@ inline void hook(const void* p, size_t bytes, const void* pc) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   if (offset >= k_region_bytes || current == nullptr) return;
   if (device.step_at_access) access_point();
-  check<Kind>(offset, bytes, code_offset(pc));
+  check<Kind>(offset, bytes, access_from(pc));
 }
 
 template <access_kind Kind>
@@ -209,7 +212,7 @@ inline void natural_hook(const void* p, size_t bytes, const void* pc) {
     });
   }
   if (device.step_at_access) access_point();
-  check<Kind>(offset, bytes, code_offset(pc));
+  check<Kind>(offset, bytes, access_from(pc));
 }
 
 // A volatile access to device memory is a relaxed atomic (PTX ISA, ld.volatile); to shared memory it is a plain one:
@@ -231,20 +234,53 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
 
 }  // namespace
 
-void check_access(uintptr_t p, size_t bytes, access_kind kind, uint32_t pc) {
-  const uintptr_t offset = p - shadow.base;
+void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   if (offset >= k_region_bytes) return;
   switch (kind) {
-    case access_kind::read: return check<access_kind::read>(offset, bytes, pc);
-    case access_kind::write: return check<access_kind::write>(offset, bytes, pc);
-    case access_kind::atomic: return check<access_kind::atomic>(offset, bytes, pc);
+    case access_kind::read: return check<access_kind::read>(offset, bytes, access);
+    case access_kind::write: return check<access_kind::write>(offset, bytes, access);
+    case access_kind::atomic: return check<access_kind::atomic>(offset, bytes, access);
   }
 }
 
+void hb_write(const void* p, size_t bytes, const void* pc) {
+  check_access(p, bytes, access_kind::write, access_from(pc));
+}
+
 void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc) {
-  const uint32_t narrow = scope == memory_scope::block ? k_block_scope : 0;
-  check_access(reinterpret_cast<uintptr_t>(p), bytes, access_kind::atomic, code_offset(pc) | narrow);
+  access_record access = access_from(pc);
+  if (scope == memory_scope::block) access.pc |= k_block_scope;
+  check_access(p, bytes, access_kind::atomic, access);
   hb_publish(t, reinterpret_cast<uintptr_t>(p), scope);
+}
+
+// A copy that runs beside its thread, under the thread's agent name and the group's number.
+void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
+  const access_record access = {t.id | k_agent, t.open_group, code_offset(pc)};
+  check_access(source, bytes, access_kind::read, access);
+  check_access(destination, bytes, access_kind::write, access);
+}
+
+// A copy whose end an mbarrier tells, under a name of its own.
+uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
+  const access_record access = {name_flight(t), 1, code_offset(pc)};
+  if (source != nullptr) check_access(source, bytes, access_kind::read, access);
+  check_access(destination, bytes, access_kind::write, access);
+  return access.thread;
+}
+
+void hb_thread_exits(thread& t) {
+  block_state& b = *t.home;
+  for (auto at = b.foreign.begin(); at != b.foreign.end();)
+    at = ordered({at->first, at->second.clock, 0}, t) ? b.foreign.erase(at) : std::next(at);
+  if (b.alive > 0 || b.foreign.empty() || !device.stream->detect) return;
+  const auto [id, access] = *b.foreign.begin();
+  fail("race", [&, id = id, access = access] {
+    return "the exit of block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
+           std::to_string(b.index.z) + ") and an access to its shared memory by " + describe_thread_id(id) + " at " +
+           source_line(access.pc) + " are not ordered: the block's shared memory may be gone";
+  });
 }
 
 std::string describe_thread_id(uint32_t id) {

@@ -31,6 +31,7 @@ knowledge snapshot(const thread& t);
 void learn(thread& t, const knowledge& what);
 void learn(thread& t, uint64_t key, uint32_t below);
 void hb_publish(thread& t, uintptr_t p, memory_scope scope);
+uint32_t name_flight(const thread& t);
 
 // Whether the recorded access happened before the present point of t.
 inline bool ordered(const access_record& r, const thread& t) {
@@ -47,15 +48,21 @@ inline bool ordered(const access_record& r, const thread& t) {
       if (t.knows != nullptr && t.knows->has_lanes && r.clock < t.knows->lane_below[linear % k_lanes]) return true;
     }
   }
-  return (t.knows != nullptr && t.knows->known.covers(r.thread, r.clock)) ||
-         (b.known != nullptr && b.known->covers(r.thread, r.clock));
+  for (const wide_knowledge& wide : b.wide)
+    if (wide.covers(r.thread, r.clock)) return true;
+  if (b.known != nullptr && b.known->covers(r.thread, r.clock)) return true;
+  if (t.knows == nullptr) return false;
+  for (const wide_knowledge& wide : t.knows->wide)
+    if (wide.covers(r.thread, r.clock)) return true;
+  return t.knows->known.covers(r.thread, r.clock);
 }
 
 enum class access_kind : uint8_t { read, write, atomic };
 
-// Checks [p, p + bytes) for bounds, initialisation and races and records the access. Addresses outside the region
+// Checks [p, p + bytes) for bounds, initialisation and races and records the access, made by the running thread or in
+// its name. Addresses outside the region
 // (stack, host memory) are nobody's business.
-void check_access(uintptr_t p, size_t bytes, access_kind kind, uint32_t pc);
+void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access);
 // Who did it: "thread 3 of block (1,0,0)".
 std::string describe_thread_id(uint32_t id);
 // At the end of a launch: the unwritten read, unless a race was found.

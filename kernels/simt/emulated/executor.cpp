@@ -54,6 +54,9 @@ void start_thread(block_state& b, uint32_t linear) {
   t.lane = static_cast<uint8_t>(linear % k_lanes);
   t.warp = static_cast<uint8_t>(linear / k_lanes);
   t.idle = 0;
+  t.cluster_phase = t.grid_phase = 0;
+  t.open_group = 1;
+  t.copies.clear();
   t.site = {};
   hb_thread_starts(t);
   prepare_fiber(t.flow, fiber_main, linear);
@@ -65,6 +68,7 @@ void start_block(block_state& b, uint64_t linear) {
   b.index = {static_cast<unsigned>(linear % x), static_cast<unsigned>(linear / x % y),
              static_cast<unsigned>(linear / x / y)};
   b.active = true;
+  b.serial = ++device.blocks_started;
   b.alive = device.threads;
   b.arrived = 0;
   b.any = b.count = 0;
@@ -72,6 +76,7 @@ void start_block(block_state& b, uint64_t linear) {
   if (b.threads.size() < device.padded) b.threads.resize(device.padded);
   b.warps.resize(device.warps);
   open_shared(b);
+  wide_block_starts(b);
   hb_block_starts(b);
   for (uint32_t w = 0; w < device.warps; ++w) {
     const uint32_t lanes = std::min(k_lanes, device.threads - w * k_lanes);
@@ -81,34 +86,49 @@ void start_block(block_state& b, uint64_t linear) {
   for (uint32_t i = 0; i < device.threads; ++i) start_thread(b, i);
 }
 
-bool runs_backwards() {
-  return device.order == strategy::reverse ||
-         (device.order == strategy::replay && device.stream->schedule.base == strategy::reverse);
-}
-
-// The next block to start, in the schedule's order; total_blocks when all have.
-uint64_t next_block() {
-  while (device.window.size() < k_start_window && device.next_block < device.total_blocks) {
-    device.window.push_back(runs_backwards() ? device.total_blocks - 1 - device.next_block : device.next_block);
-    ++device.next_block;
+// The next cluster to start (a block, where clusters are of one), in the schedule's order; total_clusters when all
+// have.
+uint64_t next_cluster() {
+  while (device.window.size() < k_start_window && device.next_cluster < device.total_clusters) {
+    const bool backwards = base_order() == strategy::reverse;
+    device.window.push_back(backwards ? device.total_clusters - 1 - device.next_cluster : device.next_cluster);
+    ++device.next_cluster;
   }
-  if (device.window.empty()) return device.total_blocks;
-  const uint32_t choice = pick_block(static_cast<uint32_t>(device.window.size()));
-  const uint64_t linear = device.window[choice];
+  if (device.window.empty()) return device.total_clusters;
+  const uint32_t choice = decide(static_cast<uint32_t>(device.window.size()), 0);
+  const uint64_t chosen = device.window[choice];
   device.window.erase(device.window.begin() + choice);
-  return linear;
+  return chosen;
 }
 
+// Starts clusters in slots whose cluster has ended.
 void fill_slots() {
-  for (uint32_t i = 0; i < device.slots; ++i) {
-    block_state& b = *device.blocks[runs_backwards() ? device.slots - 1 - i : i];
-    if (b.active && b.alive == 0) {
-      if (!k_race_flavour) check_shared_canaries(b);
+  const uint32_t groups = device.slots / device.cluster;
+  for (uint32_t i = 0; i < groups; ++i) {
+    const uint32_t first = (base_order() == strategy::reverse ? groups - 1 - i : i) * device.cluster;
+    uint32_t busy = 0;
+    for (uint32_t slot = first; slot < first + device.cluster; ++slot)
+      busy += device.blocks[slot]->active && device.blocks[slot]->alive > 0;
+    if (busy > 0) continue;
+    for (uint32_t slot = first; slot < first + device.cluster; ++slot) {
+      block_state& b = *device.blocks[slot];
+      if (b.active && k_plain_flavour) check_shared_canaries(b);
       b.active = false;
     }
-    if (b.active) continue;
-    const uint64_t linear = next_block();
-    if (linear < device.total_blocks) start_block(b, linear);
+    const uint64_t cluster = next_cluster();
+    if (cluster == device.total_clusters) continue;
+    for (uint32_t rank = 0; rank < device.cluster; ++rank)
+      start_block(*device.blocks[first + rank], cluster * device.cluster + rank);
+  }
+}
+
+const char* place_of(thread_state s) {
+  switch (s) {
+    case thread_state::at_block_barrier: return "the block barrier";
+    case thread_state::at_warp_collective: return "a warp operation";
+    case thread_state::at_cluster_barrier: return "the cluster barrier";
+    case thread_state::at_grid_barrier: return "the grid barrier";
+    default: return "an mbarrier";
   }
 }
 
@@ -120,9 +140,7 @@ void report_deadlock() {
     for (uint32_t i = 0; i < device.threads; ++i) {
       const thread& t = b.threads[i];
       if (t.state == thread_state::finished) continue;
-      const std::string place =
-          std::string(t.state == thread_state::at_block_barrier ? "the block barrier" : "a warp operation") + " at " +
-          describe(t.site);
+      const std::string place = std::string(place_of(t.state)) + " at " + describe(t.site);
       const auto same = std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.first == place; });
       if (same == places.end())
         places.emplace_back(place, 1);
@@ -144,7 +162,10 @@ void run_blocks() {
   for (;;) {
     fill_slots();
     const uint32_t next = pick(last, turn::blocks);
-    if (next == k_nobody) break;
+    if (next == k_nobody) {
+      if (land_one_flight()) continue;
+      break;
+    }
     last = next;
     ++device.stream->switches;
     current = &thread_of(next);
@@ -164,11 +185,26 @@ void end_launch() {
     b.active = false;
     if (b.arena != nullptr) close_shared(b);
     b.arena = nullptr;
+    b.alive = 0;
   }
   device.declarations.clear();
   device.stream->accesses += device.accesses;
   device.accesses = 0;
   hb_launch_ends();
+}
+
+uint64_t blocks_of(const launch_config& config) { return uint64_t{config.grid.x} * config.grid.y * config.grid.z; }
+
+// The limit of a cooperative launch: all of its blocks must be resident at once. An SM holds 2048 threads, 32 blocks
+// and 228 KiB of shared memory, of which each block takes 1 KiB for itself (compute capability 9.0).
+std::string broken_cooperative_limit(const launch_config& config, unsigned sm_count) {
+  const unsigned threads = (config.block.x * config.block.y * config.block.z + k_lanes - 1) / k_lanes * k_lanes;
+  const auto by_memory = static_cast<unsigned>(228 * 1024 / (config.smem_bytes + 1024));
+  const unsigned per_sm = std::min({32u, 2048 / threads, by_memory});
+  const uint64_t allowed = std::min<uint64_t>(uint64_t{per_sm} * sm_count, k_max_slots);
+  if (blocks_of(config) <= allowed) return {};
+  return "a cooperative launch has " + std::to_string(blocks_of(config)) + " blocks, allowed are at most " +
+         std::to_string(allowed) + " (" + std::to_string(per_sm) + " on each of " + std::to_string(sm_count) + " SMs)";
 }
 
 void begin_launch(const launch_config& config, emulation& stream, void (*run_thread)(void*), void* arguments) {
@@ -183,11 +219,13 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.threads = config.block.x * config.block.y * config.block.z;
   device.warps = (device.threads + k_lanes - 1) / k_lanes;
   device.padded = device.warps * k_lanes;
-  device.total_blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  device.next_block = 0;
+  const uint64_t blocks = blocks_of(config);
+  device.total_clusters = blocks / config.cluster;
+  device.next_cluster = 0;
   device.window.clear();
-  const uint64_t wanted = config.cooperative ? device.total_blocks : std::max(1u, stream.resident_blocks);
-  device.slots = static_cast<uint32_t>(std::min(wanted, device.total_blocks));
+  uint64_t wanted = config.cooperative ? blocks : std::max(stream.resident_blocks, config.cluster);
+  wanted = std::min<uint64_t>(wanted / config.cluster * config.cluster, k_max_slots / config.cluster * config.cluster);
+  device.slots = static_cast<uint32_t>(std::min(wanted, blocks));
   device.static_bytes = device.static_end = 0;
   device.declarations.clear();
   if (config.smem_bytes > 0) device.declarations.push_back({nullptr, k_arena_dynamic, config.smem_bytes});
@@ -199,6 +237,8 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
     device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);
   }
   ++stream.launches;
+  begin_wide_barriers();
+  begin_async();
   hb_launch_begins();
   begin_schedule();
 }
@@ -230,6 +270,10 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
                                                  {config.block.x, config.block.y, config.block.z}, config.smem_bytes,
                                                  config.cluster, machine_limits{});
   if (!broken.empty()) refuse(stream, broken);
+  if (config.cooperative) {
+    const std::string too_many = broken_cooperative_limit(config, stream.sm_count);
+    if (!too_many.empty()) refuse(stream, too_many);
+  }
   begin_launch(config, stream, run_thread, arguments);
   struct cleanup {
     ~cleanup() { end_launch(); }

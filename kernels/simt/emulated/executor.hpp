@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/simt/emulated/collectives.hpp"
@@ -26,18 +27,34 @@
 namespace simt {
 inline namespace emu {
 
-#ifdef SIMT_FLAVOUR_RACE
-inline constexpr bool k_race_flavour = true;
+#ifdef SIMT_FLAVOUR_PLAIN
+inline constexpr bool k_plain_flavour = true;
 #else
-inline constexpr bool k_race_flavour = false;
+inline constexpr bool k_plain_flavour = false;
 #endif
 
 inline constexpr unsigned k_lanes = 32;
 inline constexpr uint32_t k_nobody = ~0u;
 
-enum class thread_state : uint8_t { runnable, at_block_barrier, at_warp_collective, finished };
+enum class thread_state : uint8_t {
+  runnable,
+  at_block_barrier,
+  at_warp_collective,
+  at_cluster_barrier,
+  at_grid_barrier,
+  at_mbarrier,
+  finished
+};
 
 struct block_state;
+
+// A cp.async that has not been done yet, and the thread's group it belongs to.
+struct pending_copy {
+  char* destination;
+  const void* source;
+  unsigned bytes;
+  uint32_t group;
+};
 
 struct thread {
   fiber flow;
@@ -58,6 +75,10 @@ struct thread {
   int width = 0;
   uint64_t value = 0, result = 0;
   call_site site;
+  uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
+  const void* waits_for = nullptr;             // an mbarrier
+  uint32_t open_group = 1;
+  std::vector<pending_copy> copies;
   std::unique_ptr<thread_knowledge> knows;  // race flavour
 };
 
@@ -71,19 +92,36 @@ struct block_state {
   uint3 index{};
   bool active = false;
   uint32_t slot = 0;
+  uint64_t serial = 0;  // number of the block among all that ever started
   uint32_t alive = 0, arrived = 0;
   // The block barrier being gathered, and the results of the last one.
   call_site barrier_site;
   int any = 0, all = 1, count = 0;
   int last_any = 0, last_all = 0, last_count = 0;
-  uint32_t instance = 0;             // race flavour: distinguishes blocks that used the same slot
-  uint32_t cluster_instance = 0;     // race flavour: instance of the cluster's first block
-  uint32_t base = 0;                 // race flavour: every thread knows its block's epochs below this
-  uint32_t stamp = 0;                // race flavour: of the arena's shadow cells
-  std::unique_ptr<knowledge> known;  // race flavour: what every thread of the block knows of others
-  char* arena = nullptr;             // shared memory
+  uint32_t instance = 0;          // race flavour: distinguishes blocks that used the same slot
+  uint32_t cluster_instance = 0;  // race flavour: instance of the cluster's first block
+  uint32_t base = 0;              // race flavour: every thread knows its block's epochs below this
+  uint32_t stamp = 0;             // race flavour: of the arena's shadow cells
+  // Race flavour: what every thread of the block knows of others, and the accesses of others to its shared memory that
+  // none of its threads is known to come after.
+  std::unique_ptr<knowledge> known;
+  wide_knowledge wide[2];
+  std::unordered_map<uint32_t, foreign_access> foreign;
+  char* arena = nullptr;  // shared memory
   std::vector<thread> threads;
   std::vector<warp_state> warps;
+};
+
+// The barrier of a cluster or of a cooperative grid.
+struct wide_barrier {
+  bool grid = false;
+  bool deserted = false;            // grid: a block has finished, so that no further phase can complete
+  uint32_t first_slot = 0;          // cluster: its blocks are neighbours
+  uint32_t alive = 0, arrived = 0;  // threads
+  uint64_t phase = 1;
+  // Race flavour: what the arrived threads know, and what passing the last phase teaches.
+  knowledge gathered;
+  shared_knowledge last;
 };
 
 // One SIMT_SHARED declaration of the running kernel (or its dynamic memory): the same place in every block's arena.
@@ -182,8 +220,11 @@ struct executor {
   std::vector<std::unique_ptr<block_state>> blocks;
   std::vector<shared_declaration> declarations;
   size_t static_bytes = 0, static_end = 0;
-  uint64_t next_block = 0, total_blocks = 0;
-  std::vector<uint64_t> window;  // blocks that may start next, in base order
+  uint64_t next_cluster = 0, total_clusters = 0;
+  std::vector<uint64_t> window;  // clusters that may start next, in base order
+  uint64_t blocks_started = 0;
+  std::vector<wide_barrier> clusters;  // of the resident blocks
+  wide_barrier grid_barrier;
 
   // Scheduler.
   strategy order{};
@@ -227,16 +268,28 @@ void atomic_done(bool changed, const void* p);
 enum class turn : uint8_t { may_continue, blocks, spins };
 // Picks who runs after `last` (k_nobody at the start); k_nobody if no thread can.
 uint32_t pick(uint32_t last, turn t);
-// The index, in the window of startable blocks, of the block that starts next.
-uint32_t pick_block(uint32_t candidates);
+// A choice among `options` that is no thread's turn: the base order takes `usual`.
+uint32_t decide(uint32_t options, uint32_t usual);
+// fair, greedy or reverse: the order in force, or the one that a replay deviates from (fair for seeded ones).
+strategy base_order();
 
 // Shared memory (shared_memory.cpp).
 void open_shared(block_state& b);
-void close_shared(block_state& b);
+void close_shared(const block_state& b);
 void check_shared_canaries(const block_state& b);
 
 // Collectives (collectives.cpp).
 void thread_exited(thread& t);
+
+// Wide barriers (wide_barriers.cpp).
+void begin_wide_barriers();
+void wide_block_starts(block_state& b);
+void wide_thread_exits(const thread& t);
+
+// Asynchronous copies (async_copies.cpp).
+void begin_async();
+bool land_one_flight();  // completes the oldest copy in flight; false if there is none
+void may_land_flight();  // completes one if the schedule says so
 
 // Failures.
 [[noreturn]] void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame);

@@ -57,11 +57,19 @@ uint32_t next_instance() {
   return detector.instances;
 }
 
+void join_all(knowledge& to, const knowledge& known, const wide_knowledge (&wide)[2]) {
+  to.join(known);
+  for (const wide_knowledge& w : wide)
+    if (w.what != nullptr) to.join(*w.what);
+}
+
 // Lets the block's threads share what any of them learnt.
 void pool_knowledge(block_state& b) {
   for (uint32_t i = 0; i < device.threads; ++i) {
     thread& t = b.threads[i];
-    if (t.state == thread_state::finished || t.knows == nullptr || t.knows->known.empty()) continue;
+    if (t.state == thread_state::finished || t.knows == nullptr) continue;
+    for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(t.knows->wide[k]);
+    if (t.knows->known.empty()) continue;
     if (b.known == nullptr) b.known = std::make_unique<knowledge>();
     b.known->join(t.knows->known);
     t.knows->known.clear();
@@ -69,6 +77,13 @@ void pool_knowledge(block_state& b) {
 }
 
 }  // namespace
+
+uint32_t name_flight(const thread& t) {
+  const uint32_t instance = next_instance();
+  detector.block_of_instance.resize(instance + 1);
+  detector.block_of_instance[instance] = detector.block_of_instance[t.home->instance];
+  return instance << k_instance_shift | k_agent | t.linear;
+}
 
 void new_generation() {
   if (++detector.generation >= k_split) {
@@ -81,8 +96,10 @@ knowledge snapshot(const thread& t) {
   const block_state& b = *t.home;
   const warp_state& w = b.warps[t.warp];
   knowledge k;
-  if (t.knows != nullptr) k.join(t.knows->known);
+  if (t.knows != nullptr) join_all(k, t.knows->known, t.knows->wide);
   if (b.known != nullptr) k.join(*b.known);
+  for (const wide_knowledge& wide : b.wide)
+    if (wide.what != nullptr) k.join(*wide.what);
   k.learn(knowledge::block_key(b.instance), b.base);
   if (w.base > b.base) k.learn(knowledge::warp_key(b.instance, t.warp), w.base);
   if (t.knows != nullptr && t.knows->has_lanes)
@@ -106,7 +123,12 @@ void hb_launch_begins() {
 }
 
 void hb_launch_ends() {
-  for (uint32_t slot = 0; slot < device.slots; ++slot) device.blocks[slot]->known.reset();
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    block_state& b = *device.blocks[slot];
+    b.known.reset();
+    for (wide_knowledge& wide : b.wide) wide = {};
+    b.foreign.clear();
+  }
   variables.clear();
 }
 
@@ -117,6 +139,9 @@ void hb_block_starts(block_state& b) {
       b.index.x + uint64_t{device.grid.x} * (b.index.y + uint64_t{device.grid.y} * b.index.z);
   b.base = 1;
   b.known.reset();
+  for (wide_knowledge& wide : b.wide) wide = {};
+  b.foreign.clear();
+  b.cluster_instance = device.blocks[b.slot / device.cluster * device.cluster]->instance;
   if (++detector.arena_generation >= k_split) {
     shadow_forget();
     detector.arena_generation = 1;
@@ -149,7 +174,7 @@ void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
   for (uint32_t m = lanes; m; m &= m - 1) {
     const thread& t = warp[__builtin_ctz(m)];
     latest = std::max(latest, t.clock);
-    if (t.knows != nullptr) all.join(t.knows->known);
+    if (t.knows != nullptr) join_all(all, t.knows->known, t.knows->wide);
   }
   if (lanes == w.live) {
     w.base = latest + 1;
@@ -218,6 +243,55 @@ void hb_publish(thread& t, uintptr_t p, memory_scope scope) {
     }
   }
 }
+
+// Epochs before an arrival lie below the phase's bound, those after it do not: then one entry stands for a block.
+static uint32_t bound_of(const wide_barrier& w) { return static_cast<uint32_t>(w.phase << 12); }
+
+void hb_wide_arrives(wide_barrier& w, thread& t) {
+  if (t.clock < bound_of(w)) {
+    t.clock = bound_of(w);
+  } else {
+    w.gathered.learn(knowledge::thread_key(t.id), t.clock + 1);
+    ++t.clock;
+  }
+  if (t.knows != nullptr) join_all(w.gathered, t.knows->known, t.knows->wide);
+}
+
+void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
+  for (uint32_t slot = first_slot; slot < first_slot + slots; ++slot) {
+    const block_state& b = *device.blocks[slot];
+    if (!b.active) continue;
+    w.gathered.learn(knowledge::block_key(b.instance), bound_of(w));
+    if (b.known != nullptr) w.gathered.join(*b.known);
+    for (const wide_knowledge& wide : b.wide)
+      if (wide.what != nullptr) w.gathered.join(*wide.what);
+  }
+  if (w.last != nullptr) w.gathered.join(*w.last);
+  w.last = std::make_shared<const knowledge>(w.gathered);
+  w.gathered.clear();
+}
+
+void hb_wide_passes(const wide_barrier& w, thread& t) { details(t).wide[w.grid].advance({w.phase - 1, w.last}); }
+
+void hb_phase_arrives(phase_knowledge& k, thread& t) {
+  k.gathered.join(snapshot(t));
+  ++t.clock;
+}
+
+void hb_phase_completes(phase_knowledge& k) {
+  auto complete = std::make_shared<knowledge>(std::move(k.gathered));
+  if (k.complete != nullptr) complete->join(*k.complete);
+  k.complete = std::move(complete);
+  k.gathered.clear();
+}
+
+void hb_phase_passes(const phase_knowledge& k, thread& t) {
+  if (k.complete != nullptr) learn(t, *k.complete);
+}
+
+void hb_flight_lands(phase_knowledge& k, uint32_t id) { k.gathered.learn(knowledge::thread_key(id), 2); }
+
+void hb_groups_complete(thread& t, uint32_t below) { learn(t, knowledge::thread_key(t.id | k_agent), below); }
 
 }  // namespace emu
 }  // namespace simt

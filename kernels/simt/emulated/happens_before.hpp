@@ -1,4 +1,5 @@
-// Where the executor tells the race detector what orders what. Nothing happens in the flavours without it.
+// Where the executor tells the race detector what orders what; nothing happens in the other flavours. The accesses that
+// the executor makes for a kernel are checked in the asan flavour too.
 #pragma once
 
 #include "kernels/simt/emulated/executor.hpp"
@@ -11,21 +12,51 @@ void hb_launch_begins();
 void hb_launch_ends();
 void hb_block_starts(block_state& b);
 void hb_thread_starts(thread& t);
+void hb_thread_exits(thread& t);  // the block's last: its shared memory is gone
 void hb_block_barrier(block_state& b);
 void hb_warp_sync(block_state& b, unsigned warp, uint32_t lanes);
 void hb_fence(thread& t, memory_scope scope);
-void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc);
+void hb_wide_arrives(wide_barrier& w, thread& t);
+void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots);
+void hb_wide_passes(const wide_barrier& w, thread& t);
+void hb_phase_arrives(phase_knowledge& k, thread& t);
+void hb_phase_completes(phase_knowledge& k);
+void hb_phase_passes(const phase_knowledge& k, thread& t);
+void hb_flight_lands(phase_knowledge& k, uint32_t id);
+void hb_groups_complete(thread& t, uint32_t below);
+void hb_write(const void* p, size_t bytes, const void* pc);
 void report_unwritten(emulation& stream);
 #else
 inline void hb_launch_begins() {}
 inline void hb_launch_ends() {}
 inline void hb_block_starts(block_state&) {}
 inline void hb_thread_starts(thread&) {}
+inline void hb_thread_exits(thread&) {}
 inline void hb_block_barrier(block_state&) {}
 inline void hb_warp_sync(block_state&, unsigned, uint32_t) {}
 inline void hb_fence(thread&, memory_scope) {}
-inline void hb_atomic(thread&, const void*, size_t, memory_scope, const void*) {}
+inline void hb_wide_arrives(wide_barrier&, thread&) {}
+inline void hb_wide_completes(wide_barrier&, uint32_t, uint32_t) {}
+inline void hb_wide_passes(const wide_barrier&, thread&) {}
+inline void hb_phase_arrives(phase_knowledge&, thread&) {}
+inline void hb_phase_completes(phase_knowledge&) {}
+inline void hb_phase_passes(const phase_knowledge&, thread&) {}
+inline void hb_flight_lands(phase_knowledge&, uint32_t) {}
+inline void hb_groups_complete(thread&, uint32_t) {}
+inline void hb_write(const void*, size_t, const void*) {}
 inline void report_unwritten(emulation&) {}
+#endif
+
+// Accesses that the executor makes for a kernel. `source` may be nullptr.
+#ifdef SIMT_FLAVOUR_PLAIN
+inline void hb_atomic(thread&, const void*, size_t, memory_scope, const void*) {}
+inline void hb_group_copies(thread&, const void*, const void*, size_t, const void*) {}
+inline uint32_t hb_flight_starts(thread&, const void*, const void*, size_t, const void*) { return 0; }
+#else
+void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc);
+void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);
+// Returns the name under which the copy in flight is known.
+uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);
 #endif
 
 }  // namespace emu

@@ -82,9 +82,31 @@ class knowledge {
 
 using shared_knowledge = std::shared_ptr<const knowledge>;
 
+// Knowledge from a cluster's or grid's barrier: phases only add, so the latest stands for all.
+struct wide_knowledge {
+  uint64_t phase = 0;
+  shared_knowledge what;
+  void advance(const wide_knowledge& other) {
+    if (other.phase > phase) *this = other;
+  }
+  bool covers(uint32_t id, uint32_t clock) const { return what != nullptr && what->covers(id, clock); }
+};
+
+// What arrivals at an mbarrier bring, and what its complete phases teach.
+struct phase_knowledge {
+  knowledge gathered;
+  std::shared_ptr<knowledge> complete;
+};
+
+// An access to a block's shared memory from outside of the block.
+struct foreign_access {
+  uint32_t clock, pc;
+};
+
 // The detector's side of a thread; allocated when it first does more than block and full-warp barriers.
 struct thread_knowledge {
   knowledge known;
+  wide_knowledge wide[2];        // of its cluster, of the grid
   uint32_t lane_below[32] = {};  // partial-mask __syncwarp: epochs of the warp's lanes
   bool has_lanes = false;
   // By scope: what the last fence released, and what atomics read since and a fence may acquire.

@@ -156,7 +156,7 @@ void region_open([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 
 void region_close([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 #ifdef SIMT_FLAVOUR_ASAN
-  ASAN_UNPOISON_MEMORY_REGION(p - 64, bytes + 128 + 8);
+  ASAN_POISON_MEMORY_REGION(p, bytes);
 #elif defined(SIMT_FLAVOUR_RACE)
   shadow_close_shared(p, bytes);
 #endif

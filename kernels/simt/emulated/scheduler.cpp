@@ -181,21 +181,28 @@ uint32_t pick(uint32_t last, turn t) {
   return choice;
 }
 
-uint32_t pick_block(uint32_t candidates) {
+strategy base_order() {
+  if (device.order <= strategy::reverse) return device.order;
+  return device.order == strategy::replay ? device.stream->schedule.base : strategy::fair;
+}
+
+uint32_t decide(uint32_t options, uint32_t usual) {
   const uint64_t step = ++device.stream->steps;
-  if (device.order <= strategy::reverse) return 0;
+  if (device.order <= strategy::reverse) return usual;
   if (device.order == strategy::replay) {
     const uint32_t choice = replayed_choice(step);
-    return choice < candidates ? choice : 0;
+    return choice < options ? choice : usual;
   }
-  const uint32_t choice = device.random.below(candidates);
-  if (device.stream->record && choice != 0) record(step, choice);
+  const uint32_t choice = device.random.below(options);
+  if (device.stream->record && choice != usual) record(step, choice);
   return choice;
 }
 
 void wait_here() {
   make_waiting(*current);
-  const uint32_t next = pick(current->resident, turn::blocks);
+  may_land_flight();
+  uint32_t next = pick(current->resident, turn::blocks);
+  while (next == k_nobody && land_one_flight()) next = pick(current->resident, turn::blocks);
   if (next == k_nobody) {  // deadlock, which the main flow reports
     ++device.stream->switches;
     thread& self = *current;
@@ -208,6 +215,7 @@ void wait_here() {
 
 void after_sync() {
   device.idle_yields = 0;
+  may_land_flight();
   run_unless_self(pick(current->resident, turn::may_continue));
 }
 
@@ -232,6 +240,7 @@ void spin_yield(const call_site& site) {
   self.idle = 0;
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;
   if (++device.idle_yields > allowed) stop_livelock("every runnable thread spins and memory does not change");
+  land_one_flight();
   if (is_pct()) drop_to_last(self.resident);
   run_unless_self(pick(self.resident, turn::spins));
 }
