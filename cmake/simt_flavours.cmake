@@ -67,9 +67,10 @@ function(simt_kernel_library target)
       -fsanitize=address,undefined -fsanitize-recover=address,undefined -fno-omit-frame-pointer)
   elseif(arg_FLAVOUR STREQUAL race)
     # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
-    # compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so).
+    # compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so). A guard of a static variable
+    # would be one more call of the instrumentation, and the emulated device has one thread.
     target_compile_options(${target} PRIVATE
-      -fsanitize=thread -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
+      -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
       # binutils 2.40 takes the wrong file from clang 14's DWARF 5 line tables.
       target_compile_options(${target} PRIVATE -gdwarf-4
