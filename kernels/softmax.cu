@@ -15,9 +15,7 @@
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
-#ifdef __CUDACC__
 #include "kernels/softmax/cluster.hpp"
-#endif
 #include "kernels/softmax/stream.hpp"
 #include "kernels/softmax/team.hpp"
 
@@ -201,19 +199,12 @@ __global__ void __launch_bounds__(256) fill_index(int64_t* index, int64_t count,
 }
 
 // --- Dispatch
-// ------------------------------------------------------------------------------------------------------
 
 constexpr int64_t k_subwarp_cols = 64;
 constexpr int64_t k_warp_cols = 2048;
 constexpr int64_t k_block_cols = 32768;
 constexpr int64_t k_cluster_cols = 262144;
-#ifdef __CUDACC__
 constexpr int64_t k_block_dispatch_cols = 8192;
-constexpr int64_t k_stream_cols = k_cluster_cols + 1;
-#else
-constexpr int64_t k_block_dispatch_cols = k_block_cols;
-constexpr int64_t k_stream_cols = k_block_cols + 1;
-#endif
 
 // The grid grows with the rows up to this many blocks per multiprocessor; further rows loop.
 constexpr int64_t k_blocks_per_sm = 2048;
@@ -318,7 +309,6 @@ void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) 
   launch_block<T, 32, 1024, 1>(a, stream);
 }
 
-#ifdef __CUDACC__
 template <class T, int Elements, int MaxThreads, int MinBlocks>
 void launch_cluster(int blocks, const softmax_arguments<T>& a, simt::stream_t stream) {
   constexpr int k_vectors = team_vectors<T, Elements>;
@@ -341,8 +331,6 @@ void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream
   if (a.cols <= 8192 * k_max_cluster) return launch_cluster<T, 16, 512, 2>(blocks, a, stream);
   launch_cluster<T, 32, 512, 2>(blocks, a, stream);
 }
-
-#endif
 
 template <class T, row_access Access>
 void launch_stream(const softmax_arguments<T>& a, simt::stream_t stream) {
@@ -374,23 +362,19 @@ constexpr warpcheck_variant k_variants[] = {
     {"softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
     {"softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
     {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes},
-    {"softmax_stream", 1, -1, k_stream_cols, -1, k_dtypes},
-#ifdef __CUDACC__
+    {"softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
     {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
-#endif
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 const warpcheck_variant& entry_of(softmax_variant variant) { return k_variants[static_cast<int>(variant) - 1]; }
 
-softmax_variant pick(int64_t cols, [[maybe_unused]] simt::stream_t stream) {
+softmax_variant pick(int64_t cols, simt::stream_t stream) {
   if (cols <= k_subwarp_cols) return softmax_variant::subwarp;
   if (cols <= k_warp_cols) return softmax_variant::warp;
   if (cols <= k_block_dispatch_cols) return softmax_variant::block;
-#ifdef __CUDACC__
   if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
     return softmax_variant::cluster;
-#endif
   return cols <= k_block_cols ? softmax_variant::block : softmax_variant::stream;
 }
 
@@ -426,9 +410,7 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
     case softmax_variant::subwarp: launch_subwarp_variant(a, stream); break;
     case softmax_variant::warp: launch_warp_variant(a, stream); break;
     case softmax_variant::block: launch_block_variant(a, stream); break;
-#ifdef __CUDACC__
     case softmax_variant::cluster: launch_cluster_variant(a, stream); break;
-#endif
     case softmax_variant::stream: launch_stream_variant(a, stream); break;
     default: launch_loop_variant(a, stream); break;
   }
