@@ -24,8 +24,8 @@ inline namespace SIMT_DEVICE_NS {
 namespace {
 
 // --- softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers
-// ------------------------------------------ A warp takes 32/Lanes * Rows
-// neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
+//
+// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
 
 constexpr int k_lanes_block = 128;
 
@@ -87,9 +87,9 @@ __global__ void __launch_bounds__(k_lanes_block, lanes_resident_blocks(Rows* sli
 }
 
 // --- softmax_loop: a block sweeps a row of any length three times
-// ---------------------------------------------------- Maximum, sum, result:
-// three reads and one write of the row. A thread's terms are added sixteen at a time in a tree, so that the longest
-// chain is cols/2^14 + 14.
+//
+// Maximum, sum, result: three reads and one write of the row. A thread's terms are added sixteen at a time in a tree,
+// so that the longest chain is cols/2^14 + 14.
 
 constexpr int k_loop_threads = 1024;
 constexpr int k_loop_elements = 16;  // per thread and step
