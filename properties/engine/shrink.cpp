@@ -456,7 +456,7 @@ class search {
 
   // Whether the case fails alike: known, or found out by a run; nullopt if it is no case or there are no runs left.
   std::optional<bool> fails(trial_case& c, int reserve, case_report* report = nullptr) {
-    if (!repair_(c)) return std::nullopt;
+    if (repair_ && !repair_(c)) return std::nullopt;
     const std::string line = format(c);
     if (const auto known = failed_.find(line); known != failed_.end()) return known->second;
     if (spent(reserve)) return std::nullopt;
@@ -471,7 +471,7 @@ class search {
   }
 
   bool attempt(trial_case c) {
-    if (!repair_(c) || !simpler_than(c, now_)) return false;
+    if ((repair_ && !repair_(c)) || !simpler_than(c, now_)) return false;
     case_report r;
     if (failed_.count(format(c)) || !fails(c, k_reserve, &r).value_or(false)) return false;
     now_ = std::move(c);
@@ -653,7 +653,7 @@ rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool
   return rc::gen::shrink(std::move(cases), [repair = std::move(repair)](trial_case&& c) {
     steps kept;
     for (trial_case& s : simpler(c))
-      if (repair(s) && simpler_than(s, c)) kept.push_back(std::move(s));
+      if ((!repair || repair(s)) && simpler_than(s, c)) kept.push_back(std::move(s));
     return rc::seq::fromContainer(std::move(kept));
   });
 }

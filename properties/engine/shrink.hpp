@@ -38,8 +38,8 @@ struct shrunk {
 };
 
 // Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `repair` makes a changed
-// case consistent or rejects it (property.repair). Calls `run` at most `budget` times, and not again once `enough` is
-// true.
+// case consistent or rejects it (property.repair; empty: every case is one). Calls `run` at most `budget` times, and
+// not again once `enough` is true.
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
               const std::function<bool(trial_case&)>& repair, int budget = 200,
               const std::function<bool()>& enough = {});

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "properties/engine/error.hpp"
 #include "properties/self/containment/hostile.hpp"
@@ -59,6 +60,52 @@ TEST(containment, a_report_comes_back_whole) {
   const case_report got = run_contained([&](const trial_case&) { return sent; }, numbered_case(5), k_patience);
   sent.line = format(numbered_case(5));
   EXPECT_EQ(to_json(got), to_json(sent));
+}
+
+TEST(containment, a_process_takes_its_group_with_it) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  child_process child([&] {
+    close(ends[0]);
+    if (fork() == 0) signal(SIGTERM, SIG_IGN);
+    for (;;) pause();
+  });
+  close(ends[1]);
+  child.kill_and_reap();
+  // End of file: nobody holds the other end any more.
+  char c = 0;
+  EXPECT_EQ(read(ends[0], &c, 1), 0);
+  close(ends[0]);
+}
+
+TEST(containment, what_the_code_on_trial_prints_stays_out_of_the_output) {
+  const auto loud = [](const trial_case& c) {
+    std::puts("to stdout");
+    std::fputs("to stderr", stderr);
+    return passing(c);
+  };
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_contained(loud, numbered_case(1), k_patience).result, verdict::pass);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(containment, the_code_on_trial_cannot_read_what_is_typed) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "typed", 5), 5);
+  const int own = dup(STDIN_FILENO);
+  dup2(ends[0], STDIN_FILENO);
+  const auto curious = [](const trial_case& c) {
+    char byte = 0;
+    case_report r = passing(c);
+    if (read(STDIN_FILENO, &byte, 1) != 0) r.result = verdict::violation;
+    return r;
+  };
+  EXPECT_EQ(run_contained(curious, numbered_case(1), k_patience).result, verdict::pass);
+  dup2(own, STDIN_FILENO);
+  for (int fd : {own, ends[0], ends[1]}) close(fd);
 }
 
 TEST(containment, an_error_of_the_suite_is_no_verdict) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstdint>
 
 #include <cerrno>
 #include <cstdio>
@@ -67,7 +68,12 @@ struct throws_while_unwinding {
 std::vector<hostile_behaviour> all() {
   using v = verdict;
   return {
-      {"segfault", [] { *reinterpret_cast<volatile int*>(8) = 1; }, v::crash, "signal 11", ""},
+      {"segfault",
+       [] {
+         volatile uintptr_t nowhere = 8;
+         *reinterpret_cast<volatile int*>(nowhere) = 1;
+       },
+       v::crash, "signal 11", ""},
       {"abort",
        [] {
          std::fputs("assertion `n > 0' failed\n", stderr);
@@ -111,12 +117,6 @@ std::vector<hostile_behaviour> all() {
       {"interrupts itself", [] { raise(SIGINT); }, v::crash, "signal 2", ""},
       {"stops itself", [] { raise(SIGSTOP); }, v::timeout, "no result after", ""},
       {"writes to stdout", [] { std::puts("S 0 0 not a record"); }, v::pass, "", ""},
-      {"reads stdin",
-       [] {
-         char c = 0;
-         if (read(STDIN_FILENO, &c, 1) != 0) std::abort();
-       },
-       v::pass, "", ""},
       {"prints 4 MB and aborts",
        [] {
          for (int i = 0; i < 40000; ++i) std::fprintf(stderr, "%-99d\n", i);
@@ -141,8 +141,12 @@ std::vector<hostile_behaviour> all() {
        },
        v::crash, "exited with status 0", "wrote into a file descriptor"},
       {"changes the folder", [] { std::filesystem::current_path("/"); }, v::pass, "", ""},
-      {"a huge allocation", [] { ::operator delete(::operator new (size_t{1} << 62)); }, v::crash, "std::bad_alloc",
-       ""},
+      {"a huge allocation",
+       [] {
+         // More than the kernel promises to anybody. Not operator new: AddressSanitizer's does not throw.
+         if (std::malloc(size_t{1} << 46) == nullptr) throw std::bad_alloc();
+       },
+       v::crash, "std::bad_alloc", ""},
       {"leaves a child behind",
        [] {
          if (fork() == 0) {

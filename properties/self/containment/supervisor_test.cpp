@@ -1,8 +1,10 @@
 // Many cases in worker processes: what is reported, and that it does not depend on who ran it.
 #include "properties/engine/supervisor.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +49,7 @@ TEST(supervisor, reports_every_hostile_case_rightly_and_runs_all_others) {
   const auto count = static_cast<int64_t>(3 * behaviours.size());
   supervise_options options;
   options.run = run_hostile;
-  options.timeout_seconds = 2;
+  options.timeout_seconds = 4;  // also for the harmless ones, on a busy machine
   options.max_failures_per_job = 0;
   std::string one;
   for (int workers : {1, 3}) {
@@ -379,6 +381,19 @@ TEST(supervisor, resume_refuses_another_run_and_a_new_run_refuses_old_journals) 
   options.workers = 5;
   options.run = [](const trial_case&) -> case_report { throw usage_error("it ran"); };
   EXPECT_EQ(summary(supervise({numbered_job("a", 20)}, options)), first);
+}
+
+TEST(supervisor, a_folder_in_use_is_refused) {
+  const scratch_folder folder;
+  supervise_options options;
+  options.workers = 1;
+  options.run = passing;
+  options.journal_folder = folder.path();
+  const int lock = open((folder.path() + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  EXPECT_NE(error_of<usage_error>({numbered_job("a", 5)}, options).find("is in use by another run"), std::string::npos);
+  close(lock);
+  EXPECT_EQ(supervise({numbered_job("a", 5)}, options).jobs[0].cases, 5);
 }
 
 TEST(supervisor, a_damaged_journal_is_refused_and_left_as_it_is) {
