@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/run_emulated.hpp"
 #include "properties/engine/error.hpp"
 
 namespace {
@@ -85,6 +86,24 @@ int main(int argc, char** argv) {
   regenerate->add_option("operator", g.operators, "The operator")->required();
   regenerate->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
   regenerate->callback([&] { code = cli::golden_regenerate(g); });
+
+  cli::run_emulated_options e;
+  CLI::App* emulated = app.add_subcommand(
+      "run-emulated", "Run a CUDA program (one .cu file with main) on the emulated device and report its hazards");
+  emulated->add_option("file", e.file, "The program's source")->required();
+  emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
+  emulated->add_option("--schedule", e.schedules, "A schedule: fair, greedy, reverse, random:N, ... (may be repeated)")
+      ->allow_extra_args(false);
+  emulated->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, where no --schedule is given")
+      ->capture_default_str();
+  emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
+      ->allow_extra_args(false);
+  emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")
+      ->allow_extra_args(false);
+  emulated->add_option("--json", e.json, "Write the result as JSON to this file");
+  emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
+  emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
+  emulated->callback([&] { code = cli::run_emulated(e); });
 
   try {
     app.parse(argc, argv);

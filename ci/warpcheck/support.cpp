@@ -105,7 +105,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
           nlohmann::json variants = nlohmann::json::array();
           for (const auto& v : t.variants)
             variants.push_back({v.name, v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max});
-          list.push_back({{"type", engine::name_of(t.type)}, {"variants", variants}, {"boundaries", t.boundaries}});
+          list.push_back({{"type", name_of(t.type)}, {"variants", variants}, {"boundaries", t.boundaries}});
         }
         return list.dump();
       },

@@ -254,7 +254,11 @@ int verify(const verify_options& o) {
         continue;
       }
       reported = jobs[i].p;
-      failures.push_back(escalate(f, parse_case_line(f.line), run_case, jobs[i].p->repair, o.timeout));
+      escalate_options how;
+      how.run = run_case;
+      how.repair = jobs[i].p->repair;
+      how.timeout_seconds = o.timeout;
+      failures.push_back(escalate(f, parse_case_line(f.line), how));
       fmt::print("\n{}", describe(failures.back()));
     }
   }

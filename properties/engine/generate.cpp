@@ -1,16 +1,18 @@
 #include "properties/engine/generate.hpp"
 
 #include "properties/engine/library.hpp"
+#include "properties/engine/shrink.hpp"
 
 namespace warpcheck::engine {
 
 rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index) {
-  return rc::Gen<trial_case>([&p, t, index](const rc::Random& random, int) {
+  const rc::Gen<trial_case> plain([&p, t, index](const rc::Random& random, int) {
     draw d(random, index);
     trial_case c = p.generate(t, d);
     c.property = p.name;
     return rc::shrinkable::just(std::move(c));
   });
+  return with_shrinking(plain, p.repair);
 }
 
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index) {

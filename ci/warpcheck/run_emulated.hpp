@@ -1,0 +1,23 @@
+// `warpcheck run-emulated`: a whole foreign CUDA program on the emulated device, under many schedules, with the race
+// detector.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpcheck::cli {
+
+struct run_emulated_options {
+  std::string file;
+  std::vector<std::string> schedules;  // empty: fair, greedy, reverse and `seeds` seeds of each seeded strategy
+  int seeds = 3;
+  std::vector<std::string> defines, includes;  // for the compiler
+  std::vector<std::string> arguments;          // of the program
+  std::string json;
+  double timeout = 60;  // seconds per run
+  bool quiet = false;   // do not show what the program prints
+};
+int run_emulated(const run_emulated_options& options);
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,199 @@
+"""The command `warpcheck` from outside: exit codes, sentences, reports, files. Run by CTest with WARPCHECK set."""
+
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import tempfile
+import unittest
+
+WARPCHECK = os.environ["WARPCHECK"]
+SOURCE = os.environ["WARPCHECK_SOURCE"]
+CANDIDATE = os.environ["WARPCHECK_TEST_CANDIDATE"]
+LINE = "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
+
+
+def run(*arguments, **options):
+    return subprocess.run([WARPCHECK, *arguments], capture_output=True, text=True, timeout=600, **options)
+
+
+def npy(path, descr, shape, data):
+    header = ("{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)).encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+
+
+class Usage(unittest.TestCase):
+    """Bad input: one sentence that names it, and exit code 2 (usage) or 3 (something is missing)."""
+
+    def expect(self, code, text, *arguments):
+        r = run(*arguments)
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        self.assertIn(text, r.stdout + r.stderr)
+        return r
+
+    def test_every_command_has_help(self):
+        for command in ["verify", "replay", "list", "doctor", "golden"]:
+            r = run(command, "--help")
+            self.assertEqual(r.returncode, 0)
+            self.assertIn("--help", r.stdout)
+        self.assertIn("Exit codes", run("--help").stdout)
+
+    def test_version(self):
+        self.assertRegex(run("--version").stdout, r"warpcheck \d+\.\d+\.\d+")
+
+    def test_mistakes(self):
+        for code, text, arguments in [
+            (2, "subcommand", []),
+            (2, "nosuch", ["nosuch"]),
+            (2, "'nosuch' is unknown; known are softmax", ["verify", "nosuch"]),
+            (2, "cases: 0", ["verify", "softmax", "--cases", "0", "--device", "emulated"]),
+            (2, "cases", ["verify", "softmax", "--cases", "many"]),
+            (2, "'nosuch'", ["verify", "softmax", "--property", "nosuch", "--device", "emulated"]),
+            (2, "f33", ["verify", "softmax", "--dtype", "f33", "--device", "emulated"]),
+            (2, "nothing to run", ["verify", "softmax", "--dtype", "i32", "--device", "emulated"]),
+            (2, "'gpu' is not one of", ["verify", "softmax", "--device", "gpu"]),
+            (2, "cuda:x", ["verify", "softmax", "--device", "cuda:x"]),
+            (2, "seed: 'x'", ["verify", "softmax", "--seed", "x"]),
+            (2, "shard: '4/4'", ["verify", "softmax", "--shard", "4/4"]),
+            (2, "size: 'huge'", ["verify", "softmax", "--size", "huge", "--device", "emulated"]),
+            (2, "--journal", ["verify", "softmax", "--resume"]),
+            (2, "timeout", ["verify", "softmax", "--timeout", "0"]),
+            (3, "no file", ["verify", "softmax", "--device", "emulated", "--candidate", "/nonexistent.so"]),
+            (3, "device cpu", ["verify", "softmax", "--device", "cpu"]),
+            (2, "grammar version", ["replay", "nonsense"]),
+            (2, "speed", ["replay", LINE + " speed=fast"]),
+            (2, "unknown; known are softmax", ["replay", LINE.replace("softmax", "hardmax")]),
+            (2, "'nosuch' is unknown", ["list", "nosuch"]),
+            (2, "nosuch", ["golden", "check", "--folder", "/nosuch"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.expect(code, text, *arguments)
+
+    def test_missing_gpu_is_an_error_only_where_it_was_asked_for(self):
+        if "GPU" in run("doctor").stdout and "no GPU" not in run("doctor").stdout and run("verify", "softmax", "--device", "cuda", "--cases", "1",
+                                                                                           "--property", "empty").returncode == 0:
+            self.skipTest("there is a GPU")
+        self.expect(3, "device cuda", "verify", "softmax", "--device", "cuda")
+        r = run("verify", "softmax", "--device", "auto", "--cases", "1", "--property", "empty")
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertIn("device emulated (no GPU is used:", r.stdout.splitlines()[0])
+
+    def test_full_disk_is_an_error(self):
+        self.expect(3, "/dev/full", "verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty", "--json", "/dev/full/x.json")
+
+
+class Input(unittest.TestCase):
+    """A user's NumPy array."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def test_good_array_passes_and_reports_the_worst_element(self):
+        npy(self.path("x.npy"), "<f4", "(2, 3)", struct.pack("<6f", 1, 2, 3, -1, 0, 88))
+        r = run("verify", "softmax", "--device", "emulated", "--input", self.path("x.npy"), "--json", self.path("out.json"))
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        with open(self.path("out.json")) as f:
+            jobs = json.load(f)["jobs"]
+        self.assertTrue({"component-bound", "equal-logits-equal-bits", "row-isolation"} <= {j["property"] for j in jobs})
+        self.assertIn("worst", next(j for j in jobs if j["property"] == "component-bound"))
+
+    def test_bad_arrays(self):
+        npy(self.path("i.npy"), "<i4", "(2, 3)", bytes(24))
+        npy(self.path("r3.npy"), "<f4", "(1, 2, 3)", bytes(24))
+        npy(self.path("short.npy"), "<f4", "(2, 3)", bytes(20))
+        with open(self.path("text.npy"), "w") as f:
+            f.write("not an array")
+        for name, text in [("i.npy", "i4"), ("r3.npy", "dimensions"), ("short.npy", "short.npy"), ("text.npy", "text.npy"), ("none.npy", "none.npy")]:
+            with self.subTest(name=name):
+                r = run("verify", "softmax", "--device", "emulated", "--input", self.path(name))
+                self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+                self.assertIn(text, r.stderr)
+
+    def test_example_of_the_repository(self):
+        arrays = [f for f in os.listdir(os.path.join(SOURCE, "docs/examples")) if f.endswith(".npy")]
+        self.assertTrue(arrays)
+        for name in arrays:
+            r = run("verify", "softmax", "--device", "emulated", "--input", os.path.join(SOURCE, "docs/examples", name))
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def verify(self, *arguments):
+        return run("verify", "softmax", "--device", "emulated", "--cases", "4", "--property", "component-bound", "--property", "phase", *arguments)
+
+    def result(self, name):
+        with open(self.path(name)) as f:
+            j = json.load(f)
+        del j["timing"]
+        return j
+
+    def test_two_runs_agree_in_everything_but_time(self):
+        self.assertEqual(self.verify("--json", self.path("a.json"), "--workers", "1").returncode, 0)
+        self.assertEqual(self.verify("--json", self.path("b.json"), "--workers", "2").returncode, 0)
+        self.assertEqual(self.result("a.json"), self.result("b.json"))
+        self.assertEqual(self.result("a.json")["schema"], "warpcheck-verify-1")
+
+    def test_another_seed_gives_other_cases(self):
+        self.verify("--json", self.path("a.json"))
+        self.verify("--json", self.path("b.json"), "--seed", "2")
+        worst = [[job.get("worst", {}).get("case") for job in self.result(n)["jobs"]] for n in ("a.json", "b.json")]
+        self.assertNotEqual(*worst)
+
+    def test_replay_passes_and_fails_as_the_verify_did(self):
+        r = run("replay", LINE)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertIn("pass", r.stdout)
+        r = run("replay", LINE.replace("device=emulated", f"candidate={CANDIDATE} device=cpu variant=off_by_little"))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertIn("worst element  y[2,36]", r.stdout)
+        self.assertIn("warpcheck replay 'v1 softmax/component-bound", r.stdout)
+
+    def test_violations_are_reported_shrunk_with_a_line_that_reproduces(self):
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "4", "--property", "component-bound",
+                "--json", self.path("out.json"))
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)  # its own dispatch is the right variant
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "regime-seam",
+                "--json", self.path("out.json"))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        lines = re.findall(r"warpcheck replay '([^']+)'", r.stdout)
+        self.assertTrue(lines)
+        for line in lines:
+            self.assertEqual(run("replay", line).returncode, 1, line)
+        self.assertTrue(self.result("out.json")["failures"])
+
+    def test_interrupt_keeps_partial_results(self):
+        process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000", "--json", self.path("out.json")],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process.stdout.readline()  # the first line: the run has begun
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, output)
+        self.assertIn("interrupted", output)
+        self.assertTrue(self.result("out.json")["interrupted"])
+
+    def test_list_names_properties_and_variants(self):
+        self.assertIn("softmax", run("list").stdout)
+        text = run("list", "softmax").stdout
+        for part in ["component-bound", "variant softmax_", "emulated"]:
+            self.assertIn(part, text)
+        self.assertIn("randn(", run("list", "--distributions").stdout)
+        self.assertIn("deadlock", run("list", "--verdicts").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,94 @@
+// A softmax for device cpu in plain C++, right in variant "right" and wrong in one way in each of the others.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kernels/candidate.h"
+
+namespace {
+
+float& at(const DLTensor& t, int64_t row, int64_t col) { return static_cast<float*>(t.data)[row * t.strides[0] + col]; }
+
+int64_t largest(const DLTensor& x, int64_t row) {
+  int64_t best = 0;
+  for (int64_t i = 0; i < x.shape[1]; ++i) {
+    if (std::isnan(at(x, row, i))) return i;
+    if (at(x, row, i) > at(x, row, best)) best = i;
+  }
+  return x.shape[1] ? best : -1;
+}
+
+void softmax_row(const DLTensor& x, const DLTensor& y, int64_t row) {
+  const int64_t n = x.shape[1];
+  if (n == 0) return;
+  const float top = at(x, row, largest(x, row));
+  std::vector<double> e(static_cast<size_t>(n));
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += e[static_cast<size_t>(i)] = std::exp(static_cast<double>(at(x, row, i) - top));
+  for (int64_t i = 0; i < n; ++i) at(y, row, i) = static_cast<float>(e[static_cast<size_t>(i)] / sum);
+}
+
+warpcheck_status run(warpcheck_call* call) {
+  const DLTensor& x = *call->inputs[0];
+  const DLTensor& y = *call->outputs[0];
+  const auto is = [&](const char* name) { return call->variant && std::strcmp(call->variant, name) == 0; };
+  static int calls = 0;
+  ++calls;
+  call->used_variant = call->variant ? call->variant : "right";
+  if (is("refuses")) {
+    std::snprintf(call->message, call->message_size, "this candidate refuses everything");
+    return WARPCHECK_INTERNAL_ERROR;
+  }
+  for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
+  if (call->num_outputs > 1)
+    for (int64_t r = 0; r < x.shape[0]; ++r) static_cast<int64_t*>(call->outputs[1]->data)[r] = largest(x, r);
+  const int64_t rows = x.shape[0], cols = x.shape[1];
+  if (rows == 0 || cols == 0) return WARPCHECK_OK;
+  if (is("off_by_little")) at(y, rows - 1, cols - 1) = std::nextafter(at(y, rows - 1, cols - 1) + 1e-3f, 2.0f);
+  if (is("not_a_number")) at(y, 0, 0) = std::numeric_limits<float>::quiet_NaN();
+  if (is("writes_past_end")) at(y, rows - 1, cols) = 0;
+  if (is("writes_before_start")) at(y, 0, -1) = 0;
+  if (is("writes_gap") && y.strides[0] > cols && rows > 1) at(y, 0, cols) = 0;
+  if (is("changes_input")) at(x, 0, 0) = 1234;
+  if (is("different_each_time")) at(y, 0, 0) += static_cast<float>(calls % 2) * 1e-7f;
+  return WARPCHECK_OK;
+}
+
+// Leaves one element as it found it.
+warpcheck_status run_unwritten(warpcheck_call* call) {
+  float& first = at(*call->outputs[0], 0, 0);
+  const float before = first;
+  const warpcheck_status status = run(call);
+  if (call->variant && std::strcmp(call->variant, "leaves_one_unwritten") == 0) first = before;
+  return status;
+}
+
+constexpr uint32_t k_types = WARPCHECK_F32;
+const warpcheck_variant k_variants[] = {
+    {"right", 0, -1, 0, -1, k_types},
+    {"refuses", 0, -1, 1, 0, k_types},
+    {"off_by_little", 0, -1, 1, 0, k_types},
+    {"not_a_number", 0, -1, 1, 0, k_types},
+    {"writes_past_end", 0, -1, 1, 0, k_types},
+    {"writes_before_start", 0, -1, 1, 0, k_types},
+    {"writes_gap", 0, -1, 1, 0, k_types},
+    {"changes_input", 0, -1, 1, 0, k_types},
+    {"different_each_time", 0, -1, 1, 0, k_types},
+    {"leaves_one_unwritten", 0, -1, 1, 0, k_types},
+};
+const warpcheck_operator k_softmax = {
+    "softmax", WARPCHECK_DEVICE_CPU, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr,
+    0,         run_unwritten};
+const warpcheck_operator* const k_operators[] = {&k_softmax};
+const warpcheck_candidate k_candidate = {
+    WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "test", "test", k_operators, 1, nullptr};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
+    uint32_t abi_version) {
+  return abi_version == WARPCHECK_CANDIDATE_ABI ? &k_candidate : nullptr;
+}

@@ -1,0 +1,80 @@
+// What surrounds a run: each way to misbehave gets its own verdict.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+case_report run_variant(const std::string& variant, const std::string& layout = "") {
+  const std::string line = fmt::format(
+      "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | index=i64[3] | candidate={} device=cpu "
+      "variant={}",
+      layout, TEST_CANDIDATE, variant);
+  return run_case(parse_case_line(line));
+}
+
+struct misbehaviour {
+  const char* variant;
+  const char* layout;
+  verdict expected;
+};
+
+class trial_verdict : public testing::TestWithParam<misbehaviour> {};
+
+TEST_P(trial_verdict, is_the_one_of_the_misbehaviour) {
+  const case_report r = run_variant(GetParam().variant, GetParam().layout);
+  EXPECT_EQ(name_of(r.result), name_of(GetParam().expected)) << describe(r);
+  if (r.result != verdict::pass) EXPECT_FALSE(r.message.empty());
+  // The line in the report reproduces the verdict.
+  EXPECT_EQ(name_of(run_case(parse_case_line(r.line)).result), name_of(GetParam().expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(all, trial_verdict,
+                         testing::Values(misbehaviour{"right", "", verdict::pass},
+                                         misbehaviour{"right", "ld=40 offset=3", verdict::pass},
+                                         misbehaviour{"refuses", "", verdict::error_return},
+                                         misbehaviour{"off_by_little", "", verdict::violation},
+                                         misbehaviour{"not_a_number", "", verdict::violation},
+                                         misbehaviour{"writes_past_end", "", verdict::out_of_bounds},
+                                         misbehaviour{"writes_past_end", "ld=40 offset=1", verdict::out_of_bounds},
+                                         misbehaviour{"writes_before_start", "", verdict::out_of_bounds},
+                                         misbehaviour{"writes_before_start", "offset=3", verdict::out_of_bounds},
+                                         misbehaviour{"writes_gap", "ld=38", verdict::out_of_bounds},
+                                         misbehaviour{"changes_input", "", verdict::input_modified},
+                                         misbehaviour{"different_each_time", "", verdict::nondeterministic},
+                                         misbehaviour{"leaves_one_unwritten", "", verdict::violation}),
+                         [](const auto& info) { return fmt::format("{}_{}", info.param.variant, info.index); });
+
+TEST(trial, counts_every_compared_element) {
+  const case_report r = run_variant("right");
+  EXPECT_EQ(r.compared, 3 * 37);
+  EXPECT_GT(r.max_budget, 0);
+  EXPECT_LT(r.max_budget, 1);
+}
+
+TEST(trial, reports_the_worst_element_of_a_violation) {
+  const case_report r = run_variant("off_by_little");
+  ASSERT_TRUE(r.worst);
+  EXPECT_EQ(r.worst->row, 2);
+  EXPECT_EQ(r.worst->col, 36);
+  EXPECT_GT(r.worst->error, r.worst->bound);
+  EXPECT_FALSE(r.worst->expected_text.empty());
+}
+
+TEST(trial, says_which_candidate_device_and_variant_do_not_exist) {
+  const auto run = [](const char* knobs) {
+    return run_case(parse_case_line(
+        fmt::format("v1 softmax/component-bound x=f32[1x4] fill=constant(0) | y=f32[1x4] | {}", knobs)));
+  };
+  EXPECT_THROW(run("candidate=/nonexistent.so device=cpu"), environment_error);
+  EXPECT_THROW(run("device=cpu"), environment_error);
+  EXPECT_THROW(run("device=gpu"), usage_error);
+  EXPECT_THROW(run(TEST_CANDIDATE[0] ? "candidate=" TEST_CANDIDATE " device=emulated" : ""), environment_error);
+}
+
+}  // namespace
+}  // namespace warpcheck::engine
