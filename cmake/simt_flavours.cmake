@@ -60,8 +60,9 @@ function(simt_kernel_library target)
   simt_common_options(${target})
   simt_flavour_options(${target} ${arg_FLAVOUR})
   # Kernels reinterpret memory as vectors, as nvcc allows. A tail call would hide the line of the call from the reports.
+  # binutils 2.40 may take the wrong file from DWARF 5 line tables.
   target_compile_options(${target} PRIVATE
-    -O2 -g -fno-strict-aliasing -fno-optimize-sibling-calls -Wno-unknown-pragmas)
+    -O2 -gdwarf-4 -fno-strict-aliasing -fno-optimize-sibling-calls -Wno-unknown-pragmas)
   if(arg_FLAVOUR STREQUAL asan)
     target_compile_options(${target} PRIVATE
       -fsanitize=address,undefined -fsanitize-recover=address,undefined -fno-omit-frame-pointer)
@@ -72,8 +73,7 @@ function(simt_kernel_library target)
     target_compile_options(${target} PRIVATE
       -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-      # binutils 2.40 takes the wrong file from clang 14's DWARF 5 line tables.
-      target_compile_options(${target} PRIVATE -gdwarf-4
+      target_compile_options(${target} PRIVATE
         "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
     else()
       target_compile_options(${target} PRIVATE

@@ -46,7 +46,7 @@ phase_state& phase_of(const mbarrier* m) {
   const block_state* owner = owner_of(m);
   const auto at = phases.find(m);
   if (owner != nullptr && at != phases.end() && at->second.owner == owner->serial) return at->second;
-  fail("uninitialized", [m, owner] {
+  fail("uninitialized", [owner] {
     return describe(*current) + " uses an mbarrier " +
            (owner == nullptr ? std::string("that is not in shared memory") : std::string("that nobody initialised")) +
            ", at " + describe(current->site);

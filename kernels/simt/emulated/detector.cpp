@@ -28,12 +28,13 @@ std::string describe_place(size_t offset) {
          std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
 }
 
-[[noreturn]] void report_race(const access_record& earlier, access_kind earlier_kind, const thread& t, access_kind kind,
-                              uint32_t pc, size_t offset) {
-  fail("race", [=, &t] {
-    return std::string(name_of(kind)) + " by " + describe_thread_id(t.id) + " at " + source_line(pc) + " and " +
-           name_of(earlier_kind) + " by " + describe_thread_id(earlier.thread) + " at " +
-           source_line(earlier.pc & ~k_block_scope) + " are not ordered: " + describe_place(offset);
+[[noreturn]] void report_race(const access_record& earlier, access_kind earlier_kind, const access_record& now,
+                              access_kind kind, size_t offset) {
+  fail("race", [=] {
+    return std::string(name_of(kind)) + " by " + describe_thread_id(now.thread) + " at " +
+           source_line(now.pc & ~k_block_scope) + " and " + name_of(earlier_kind) + " by " +
+           describe_thread_id(earlier.thread) + " at " + source_line(earlier.pc & ~k_block_scope) +
+           " are not ordered: " + describe_place(offset);
   });
 }
 
@@ -78,14 +79,13 @@ bool atomics_conflict(const access_record& earlier, const access_record& now) {
 template <access_kind Kind>
 inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset) {
   if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
-  if (c.write.thread != 0 && !ordered(c.write, t))
-    report_race(c.write, access_kind::write, t, Kind, now.pc & ~k_block_scope, offset);
+  if (c.write.thread != 0 && !ordered(c.write, t)) report_race(c.write, access_kind::write, now, Kind, offset);
   for (const access_record& a : c.atomics)
     if (a.thread != 0 && (Kind != access_kind::atomic || atomics_conflict(a, now)) && !ordered(a, t))
-      report_race(a, access_kind::atomic, t, Kind, now.pc & ~k_block_scope, offset);
+      report_race(a, access_kind::atomic, now, Kind, offset);
   if (Kind != access_kind::read)
     for (const access_record& r : c.reads)
-      if (r.thread != 0 && !ordered(r, t)) report_race(r, access_kind::read, t, Kind, now.pc & ~k_block_scope, offset);
+      if (r.thread != 0 && !ordered(r, t)) report_race(r, access_kind::read, now, Kind, offset);
   if (Kind == access_kind::read) {
     keep(c.reads, now, t);
   } else if (Kind == access_kind::atomic) {

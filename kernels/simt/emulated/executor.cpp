@@ -27,8 +27,9 @@ std::string first_of(const emulation& stream) {
 // Turns the cause of a stop into a finding, on the main stack.
 void report_failure() {
   device.failed = true;
-  emulation& stream = *device.stream;
-  stream.findings.push_back({device.cause.kind, device.cause.describe(device.cause.frame)});
+  current = device.cause.by;  // for describe
+  device.stream->findings.push_back({device.cause.kind, device.cause.describe(device.cause.frame)});
+  current = nullptr;
 }
 
 [[noreturn]] void fiber_main() noexcept {
@@ -251,7 +252,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
 }  // namespace
 
 void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame) {
-  device.cause = {kind, describe, frame};
+  device.cause = {kind, describe, frame, current};
   if (current == nullptr) {  // on the main flow: run_grid cleans up
     report_failure();
     throw device_error(first_of(*device.stream));
@@ -316,8 +317,7 @@ std::string describe(const thread& t) {
 
 std::string describe(const call_site& site) {
   if (site.line == 0) return "its start";
-  const char* slash = std::strrchr(site.file, '/');
-  return std::string(slash == nullptr ? site.file : slash + 1) + ":" + std::to_string(site.line);
+  return std::string(site.file) + ":" + std::to_string(site.line);
 }
 
 }  // namespace emu

@@ -135,6 +135,7 @@ struct failure {
   const char* kind = nullptr;
   std::string (*describe)(const void*) = nullptr;
   const void* frame = nullptr;
+  thread* by = nullptr;  // nullptr: the main flow
 };
 
 // splitmix64 (Steele, Lea, Flood, OOPSLA 2014): the same stream on every host.

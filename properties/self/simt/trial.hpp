@@ -9,9 +9,9 @@ namespace warpcheck::self {
 
 struct trial {
   const char* name;
-  const char* verdict;  // the finding's kind, or "" for a correct kernel
+  const char* verdict;  // the finding's kind (or kinds that depend on the order: "a|b"), or "" for a correct kernel
   // Launches the kernel; true if its output is right (of no interest where a finding ended the launch). Lines that the
-  // finding must name are tagged `// @NAME` in the kernel's source.
+  // finding must name are tagged `@NAME` in the kernel's source.
   bool (*run)(simt::emulation* stream);
 };
 
