@@ -347,13 +347,13 @@ class supervisor {
   void recall() {
     for (const auto& [number, path] : folder_.journals()) {
       journal_reader reader(path, fingerprint_);
-      reader.read([&](journal_record&& r) {
+      reader.read([&, &file = path](journal_record&& r) {
         const int64_t position = plan_.position(r.job, r.index);
         if (position < 0)
-          throw usage_error(fmt::format("journal {}: case {} of job {} is not of this run", path, r.index, r.job));
+          throw usage_error(fmt::format("journal {}: case {} of job {} is not of this run", file, r.index, r.job));
         if (r.kind != journal_record::finished) return;
         if (done_[static_cast<size_t>(position)])
-          throw usage_error(fmt::format("journal {}: case {} of job {} is there twice", path, r.index, r.job));
+          throw usage_error(fmt::format("journal {}: case {} of job {} is there twice", file, r.index, r.job));
         take(position, r);
       });
       if (number < static_cast<int>(workers_.size())) workers_[static_cast<size_t>(number)].reader = std::move(reader);

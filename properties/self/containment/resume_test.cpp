@@ -121,6 +121,30 @@ void kill_at_random_moments(int moments) {
   }
 }
 
+TEST(resume, workers_die_with_their_supervisor) {
+  const stray_collector orphans;
+  const scratch_folder folder;
+  shared_numbers in_flight(1);
+  const pid_t supervising = fork();
+  if (supervising == 0) {
+    supervise_options options;
+    options.workers = 2;
+    options.journal_folder = folder.path();
+    options.run = [&](const trial_case&) -> case_report {
+      ++in_flight[0];
+      for (;;) pause();
+    };
+    supervise({{"endless", numbered_case, 2}}, options);
+    _exit(0);
+  }
+  while (in_flight[0] < 2) sched_yield();
+  kill(supervising, SIGKILL);
+  // The supervisor and both workers, which have become children of this process; waits for ever if they live on.
+  int ended = 0;
+  while (waitpid(-1, nullptr, 0) > 0) ++ended;
+  EXPECT_EQ(ended, 3);
+}
+
 TEST(resume, after_20_kills_nothing_is_lost_or_repeated) { kill_at_random_moments(20); }
 
 TEST(resume, nightly_after_200_kills_nothing_is_lost_or_repeated) { kill_at_random_moments(200); }

@@ -76,6 +76,8 @@ TEST(supervisor, reports_every_hostile_case_rightly_and_runs_all_others) {
       EXPECT_EQ(name_of(found->second->result), name_of(b.expected)) << b.name;
       const std::string& part = b.message_in_worker.empty() ? b.message : b.message_in_worker;
       EXPECT_NE(found->second->message.find(part), std::string::npos) << b.name << ": " << found->second->message;
+      EXPECT_EQ(found->second->message.find("not a record"), std::string::npos)
+          << b.name << " is told with the output of another case: " << found->second->message;
     }
     EXPECT_EQ(failures.size(), expected);
     for (int pid : left_behind()) EXPECT_NE(kill(pid, 0), 0) << "process " << pid << " outlived the run";
