@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/mutants.hpp"
 #include "ci/warpcheck/run_emulated.hpp"
 #include "properties/engine/error.hpp"
 
@@ -60,6 +61,19 @@ int main(int argc, char** argv) {
   replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->capture_default_str();
   replay->callback([&] { code = cli::replay(r); });
 
+  cli::mutants_options m;
+  CLI::App* mutants =
+      app.add_subcommand("mutants", "Plant the bugs of ci/mutate in our kernels: does the suite find them?");
+  mutants->add_option("operators", m.operators, "Only these operators (default: all that have a list)");
+  mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
+  mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
+  mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();
+  mutants->add_option("--jobs", m.jobs, "Mutants on trial at a time (0: one per core)")->capture_default_str();
+  mutants->add_option("--folder", m.folder, "The folder of the lists (default: ci/mutate of the source tree)");
+  mutants->add_option("--json", m.json, "Write the result as JSON to this file");
+  mutants->add_flag("--list", m.list, "Only list the mutants");
+  mutants->callback([&] { code = cli::mutants(m); });
+
   cli::list_options l;
   CLI::App* list = app.add_subcommand("list", "List operators; of an operator its variants and properties");
   list->add_option("operator", l.op, "The operator to describe");
@@ -94,7 +108,8 @@ int main(int argc, char** argv) {
   emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
   emulated->add_option("--schedule", e.schedules, "A schedule: fair, greedy, reverse, random:N, ... (may be repeated)")
       ->allow_extra_args(false);
-  emulated->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, where no --schedule is given")
+  emulated
+      ->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, where no --schedule is given")
       ->capture_default_str();
   emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
       ->allow_extra_args(false);

@@ -1,0 +1,39 @@
+// The mutants of an operator: ci/mutate/<op>.mutants, one planted bug a line, with the property or verdict that must
+// find it.
+//
+//   RO-05 <tab> kernels/primitives/reduce.hpp <tab> lane < warps ? <tab> lane < warps - 1 ? <tab> spike-coverage
+//
+// Columns: id, file below the source root, its exact old text (which must occur once), the new text, the property that
+// is expected to kill it, alone or with its verdict (no-hazard:race). `\n`, `\t` and `\\` stand for the characters; a
+// line that starts with `#` is a comment. One further line, `usual <tab> CASE`, is the case that the customary test of
+// the operator would try.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace warpcheck::cli {
+
+struct mutant {
+  std::string id;
+  std::string op;
+  std::string file;
+  std::string old_text;
+  std::string new_text;
+  std::string property;  // that is expected to kill it
+  std::string verdict;   // with which; empty: any
+  std::string place;     // "softmax.mutants:12", for messages
+};
+
+struct mutant_list {
+  std::vector<mutant> mutants;
+  std::string usual;  // a case line; empty where the file has none
+};
+
+// `op` is taken from the file's name. usage_error naming file and line: malformed line, repeated id, no mutant at all.
+mutant_list read_mutants(const std::string& path);
+
+// The mutated text of m.file below `root`. usage_error unless the old text occurs exactly once.
+std::string mutated_text(const mutant& m, const std::string& root);
+
+}  // namespace warpcheck::cli

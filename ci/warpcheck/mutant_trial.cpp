@@ -1,0 +1,231 @@
+#include "ci/warpcheck/mutant_trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "ci/warpcheck/support.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/sha256.hpp"
+#include "properties/engine/supervisor.hpp"
+#include "properties/engine/trial.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace engine;
+
+constexpr int k_usual_trials = 5;
+
+std::string library_key(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
+  return sha256_hex(t.fingerprint() + o.sources_key + m.op + '\t' + m.file + '\t' + m.old_text + '\t' + m.new_text)
+      .substr(0, 12);
+}
+
+std::string library_path(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
+  return fmt::format("{}/{}-{}.so", o.folder, m.id, library_key(m, t, o));
+}
+
+// What an earlier state of the sources left behind.
+void remove_older(const std::string& folder, const std::string& prefix, const std::string& keep) {
+  std::vector<fs::path> old;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && name.size() > prefix.size() + 12 && name[prefix.size() + 12] == '.' &&
+        !name.starts_with(keep))
+      old.push_back(entry.path());
+  }
+  std::error_code ignored;
+  for (const fs::path& path : old) fs::remove_all(path, ignored);
+}
+
+// Returns the compiler's words if it does not compile.
+std::string build(const mutant& m, const toolchain& t, const std::string& library, const std::string& flavour) {
+  const std::string output =
+      flavour == "plain" ? library : fs::path(library).replace_extension("." + flavour + ".so").string();
+  if (fs::exists(output)) return "";
+  const fs::path overlay = output + ".overlay";
+  fs::remove_all(overlay);
+  fs::create_directories((overlay / m.file).parent_path());
+  write_file((overlay / m.file).string(), mutated_text(m, t.root()));
+  const std::string kernel = "kernels/" + m.op + ".cu";
+  const std::string module = (overlay / "module.cpp").string();
+  write_file(module, t.module_source({m.op}, flavour));
+  compilation c;
+  c.sources = {m.file == kernel ? (overlay / kernel).string() : t.root() + "/" + kernel, module};
+  c.overlays = {overlay.string()};
+  // Less optimisation halves the time to build; warnings are the mutant's own business.
+  c.options = {"-O1", "-g1", "-w"};
+  c.flavour = flavour;
+  c.output = output;
+  std::string error = t.compile(c);
+  fs::remove_all(overlay);
+  return error;
+}
+
+// Cases [0, cases) of one property and element type, until `failures` of them fail.
+std::vector<case_report> failures_of(const property& p, const target& t, int64_t cases, int failures,
+                                     const mutant_trial_options& o, mutant_result& result) {
+  const int64_t count = std::max<int64_t>(1, cases * p.share_percent / 100);
+  const uint64_t seed = o.seed;
+  supervise_options s;
+  s.workers = 1;  // mutants run side by side
+  s.timeout_seconds = o.timeout_seconds;
+  s.max_failures_per_job = failures;
+  s.run = run_case;
+  const run_result_set results =
+      supervise({{p.name, [&p, &t, seed](int64_t i) { return generate_case(p, t, seed, i); }, count}}, s);
+  result.cases += results.jobs[0].cases;
+  return results.jobs[0].failures;
+}
+
+mutant_kill kill_of(const property& p, const case_report& r) {
+  return {p.name, std::string(name_of(r.result)), r.line,
+          r.message.empty() && !r.findings.empty() ? r.findings.front() : r.message};
+}
+
+// The expected property, type by type, until it kills as expected.
+void try_expected(const mutant& m, const std::vector<target>& targets, const mutant_trial_options& o,
+                  mutant_result& result) {
+  const property& p = find_property(m.op, m.property);
+  for (const target& t : targets) {
+    if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+    for (const case_report& r : failures_of(p, t, o.cases, m.verdict.empty() ? 1 : 5, o, result)) {
+      if (!m.verdict.empty() && name_of(r.result) != m.verdict) continue;
+      result.kill = kill_of(p, r);
+      result.as_expected = true;
+      return;
+    }
+  }
+}
+
+void try_others(const mutant& m, const std::vector<target>& targets, const mutant_trial_options& o,
+                mutant_result& result) {
+  for (const property& p : all_properties())
+    for (const target& t : targets) {
+      if (p.op != m.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+      const std::vector<case_report> failures = failures_of(p, t, o.cases, 1, o, result);
+      if (failures.empty()) continue;
+      result.kill = kill_of(p, failures.front());
+      return;
+    }
+}
+
+// Whether |actual - expected| <= tolerance + tolerance |expected| fails anywhere, as numpy.allclose tells it.
+bool differs(const host_tensor& actual, const host_tensor& expected, double tolerance) {
+  for (int64_t row = 0; row < expected.spec.rows(); ++row)
+    for (int64_t col = 0; col < expected.spec.cols(); ++col) {
+      const double a = actual.value(row, col), e = expected.value(row, col);
+      if (!(std::fabs(a - e) <= tolerance + tolerance * std::fabs(e))) return true;
+    }
+  return false;
+}
+
+// The usual practice: five arrays of normal numbers, one shape, one tolerance. The original kernel stands for the
+// reference; it lies within 1e-6 of it. Whatever else is wrong with a plain launch counts as seen, too.
+void judge_by_usual_practice(const std::string& usual, const std::string& library, mutant_result& result) {
+  if (usual.empty()) return;
+  std::string seen;
+  try {
+    seen = ask_child(
+        [&]() -> std::string {
+          trial_case c = parse_case_line(usual);
+          c.knobs["schedule"] = "fair";
+          c.knobs["detect"] = "off";
+          bool coarse = false, fine = false;
+          for (int i = 1; i <= k_usual_trials; ++i) {
+            for (tensor_spec& t : c.tensors)
+              if (t.is_input) t.fill = make_recipe("randn", {static_cast<double>(i)});
+            const run_result expected = trial(c).run();
+            trial_case of_mutant = c;
+            of_mutant.knobs["candidate"] = library;
+            try {
+              const run_result actual = trial(of_mutant).run();
+              for (const auto& [name, t] : expected.tensors) {
+                coarse |= differs(actual.at(name), t, 1e-2);
+                fine |= differs(actual.at(name), t, 1e-4);
+              }
+            } catch (const trial_over&) {
+              return "coarse fine";
+            }
+          }
+          return fmt::format("{}{}", coarse ? "coarse " : "", fine ? "fine" : "");
+        },
+        "the customary test");
+  } catch (const environment_error&) {
+    seen = "coarse fine";  // its process died, which no test misses
+  }
+  result.coarse_rejects = seen.find("coarse") != std::string::npos;
+  result.fine_rejects = seen.find("fine") != std::string::npos;
+}
+
+}  // namespace
+
+std::string to_json(const mutant_result& r) {
+  nlohmann::json j = {{"compile_error", r.compile_error},
+                      {"as_expected", r.as_expected},
+                      {"cases", r.cases},
+                      {"coarse", r.coarse_rejects},
+                      {"fine", r.fine_rejects}};
+  if (r.kill)
+    j["kill"] = {{"property", r.kill->property},
+                 {"verdict", r.kill->verdict},
+                 {"line", r.kill->line},
+                 {"message", r.kill->message}};
+  return j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+mutant_result mutant_result_from_json(const std::string& text) {
+  const nlohmann::json j = nlohmann::json::parse(text);
+  mutant_result r;
+  r.compile_error = j.at("compile_error");
+  r.as_expected = j.at("as_expected");
+  r.cases = j.at("cases");
+  r.coarse_rejects = j.at("coarse");
+  r.fine_rejects = j.at("fine");
+  if (j.contains("kill")) {
+    const nlohmann::json& k = j.at("kill");
+    r.kill = {k.at("property"), k.at("verdict"), k.at("line"), k.at("message")};
+  }
+  return r;
+}
+
+std::string result_path(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
+  const std::string options = fmt::format("{} {} {} {} {}", o.suite_key, o.cases, o.seed, m.property, m.verdict);
+  return fmt::format("{}/{}-{}.{}.json", o.folder, m.id, library_key(m, t, o), sha256_hex(options).substr(0, 12));
+}
+
+mutant_result try_mutant(const mutant& m, const std::string& usual, const toolchain& t, const mutant_trial_options& o) {
+  const std::string library = library_path(m, t, o);
+  remove_older(o.folder, m.id + "-", fs::path(library).stem().string());
+  mutant_result result;
+  std::vector<target> targets;
+  // The detectors cost as much to build as all the rest: only where they are expected to speak, or nothing else did.
+  const auto verdict_kind = engine::verdict_from_name(m.verdict);
+  const bool detector = verdict_kind && *verdict_kind >= verdict::uninitialized && *verdict_kind <= verdict::livelock;
+  const auto ready = [&](const char* flavour) {
+    if (result.compile_error.empty()) result.compile_error = build(m, t, library, flavour);
+    return result.compile_error.empty();
+  };
+  if (ready("plain") && (!detector || ready("race"))) {
+    targets = ask_targets(library, m.op, "emulated");
+    for (target& one : targets) one.size = 1;
+    try_expected(m, targets, o, result);
+    if (!result.kill && ready("race")) {
+      if (!detector) try_expected(m, targets, o, result);
+      if (!result.kill) try_others(m, targets, o, result);
+    }
+    judge_by_usual_practice(usual, library, result);
+  }
+  write_file(result_path(m, t, o), to_json(result));
+  return result;
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,24 @@
+// `warpcheck mutants`: does the suite find the bugs that ci/mutate plants in our own kernels?
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpcheck::cli {
+
+struct mutants_options {
+  std::vector<std::string> operators;  // empty: all that have a list
+  std::vector<std::string> only;       // ids; empty: all
+  std::string folder;                  // of the lists; empty: ci/mutate of the source tree
+  std::string json;
+  std::string seed = "1";
+  int64_t cases = 100;
+  int jobs = 0;  // mutants on trial at a time; 0: one per core
+  bool list = false;
+};
+// Exit code 0 when every mutant is killed by its expected killer. Results are kept in the build folder and used again
+// until the kernels, the suite, the compiler or the options change.
+int mutants(const mutants_options& options);
+
+}  // namespace warpcheck::cli
