@@ -28,7 +28,7 @@ class trial_verdict : public testing::TestWithParam<misbehaviour> {};
 TEST_P(trial_verdict, is_the_one_of_the_misbehaviour) {
   const case_report r = run_variant(GetParam().variant, GetParam().layout);
   EXPECT_EQ(name_of(r.result), name_of(GetParam().expected)) << describe(r);
-  if (r.result != verdict::pass) EXPECT_FALSE(r.message.empty());
+  EXPECT_EQ(r.message.empty(), r.result == verdict::pass);
   // The line in the report reproduces the verdict.
   EXPECT_EQ(name_of(run_case(parse_case_line(r.line)).result), name_of(GetParam().expected));
 }

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# bundle_test.sh SOURCE DEVICE: bundles the build that is there, moves the folder, reads what its programs link, and runs it.
+set -euo pipefail
+source=$1 device=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+"$source/ci/bundle" --no-build --device "$device" --output "$scratch/made"
+mv "$scratch/made" "$scratch/moved"
+for file in "$scratch"/moved/*; do
+  head -c 4 "$file" | grep -q ELF || continue
+  while read -r name _ path _; do
+    case $name in
+      linux-vdso.so* | libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | /lib64/ld-linux*) ;;  # glibc and the kernel
+      statically*) ;;
+      *)
+        [ "${path#"$scratch/moved/"}" != "$path" ] || { echo "$(basename "$file") needs $name, found at '$path': not in the bundle"; exit 1; }
+        ;;
+    esac
+  done < <(ldd "$file")
+  newest=$(objdump -T "$file" | grep -o 'GLIBC_2\.[0-9]*' | sort -t. -k2 -n | tail -n 1)
+  [ "${newest#GLIBC_2.}" -le 36 ] || { echo "$(basename "$file") needs $newest; glibc 2.36 is promised"; exit 1; }
+done
+cd "$scratch"
+env -i PATH=/usr/bin:/bin HOME="$scratch" moved/run --device emulated --cases 1 --output "$scratch/results"
+grep -q '"exit_code": 0' "$scratch/results/verify.json"
