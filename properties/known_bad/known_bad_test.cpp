@@ -1,0 +1,151 @@
+// Each published flaw must be rejected with its own report; a rejection for another reason does not count.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "properties/engine/contain.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+
+namespace warpcheck {
+namespace {
+
+using engine::case_report;
+using engine::verdict;
+
+case_report judge(const std::string& candidate, const std::string& property, const std::string& tensors,
+                  const std::string& knobs = "") {
+  const std::string line = fmt::format("v1 softmax/{} {} | candidate={}/{}.so device=emulated {}", property, tensors,
+                                       KNOWN_BAD_FOLDER, candidate, knobs);
+  return engine::run_contained(engine::run_case, engine::parse_case_line(line), 60);
+}
+
+// "softmax_slot_reuse.cu:28" for the line of the source that carries the mark.
+std::string place(const std::string& candidate, const std::string& mark) {
+  std::ifstream file(fmt::format("{}/{}.cu", KNOWN_BAD_SOURCES, candidate));
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find("// @" + mark) != std::string::npos) return fmt::format("{}.cu:{}", candidate, number);
+  }
+  ADD_FAILURE() << candidate << " has no line marked " << mark;
+  return "";
+}
+
+std::string findings(const case_report& r) {
+  std::string text;
+  for (const std::string& f : r.findings) text += f + "\n";
+  return text;
+}
+
+void expect_index(const std::string& candidate, const std::string& x, const std::string& message) {
+  const std::string shape = x.substr(x.find('['), x.find(']') - x.find('[') + 1);
+  const case_report r = judge(candidate, "first-index", fmt::format("x=f32{} | y=f32{} | index=i64[1]", x, shape));
+  EXPECT_EQ(r.result, verdict::violation) << describe(r);
+  EXPECT_EQ(r.message, message) << describe(r);
+}
+
+TEST(KnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
+  // Otherwise a test below could pass for the wrong reason.
+  for (const char* name : {"softmax_nan_blind", "softmax_one_row", "softmax_sentinel", "softmax_serial_merge",
+                           "softmax_thread_ties", "softmax_unguarded"}) {
+    const case_report r = judge(name, "component-bound", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1x300]");
+    EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
+  }
+  const case_report r = judge("softmax_slot_reuse", "component-bound", "x=f32[1x1] fill=constant(0) | y=f32[1x1]",
+                              "detect=off schedule=reverse");
+  EXPECT_EQ(r.result, verdict::pass) << describe(r);
+}
+
+void expect_slot_race(const std::string& schedule) {
+  const case_report r = judge("softmax_slot_reuse", "component-bound", "x=f32[1x300] fill=randn(1) | y=f32[1x300]",
+                              "detect=only schedule=" + schedule);
+  ASSERT_EQ(r.result, verdict::race) << schedule << "\n" << describe(r);
+  const std::string text = findings(r);
+  EXPECT_NE(text.find(place("softmax_slot_reuse", "read")), std::string::npos) << schedule << "\n" << text;
+  EXPECT_NE(text.find(place("softmax_slot_reuse", "write")), std::string::npos) << schedule << "\n" << text;
+}
+
+TEST(KnownBad, SlotReuseIsARaceOnEverySchedule) {
+  for (const char* schedule : {"fair", "greedy", "reverse"}) expect_slot_race(schedule);
+  for (const char* strategy : {"random", "pct", "pct_warp", "preempt"})
+    for (int seed = 0; seed < 12; ++seed) expect_slot_race(fmt::format("{}:{}", strategy, seed));
+}
+
+TEST(KnownBad, nightly_SlotReuseIsARaceOnAThousandSchedules) {
+  for (const char* strategy : {"random", "pct", "pct_warp", "preempt"})
+    for (int seed = 0; seed < 1000; ++seed) expect_slot_race(fmt::format("{}:{}", strategy, seed));
+}
+
+TEST(KnownBad, SlotReuseGivesAWrongRowWhenAWarpIsLate) {
+  const case_report r = judge("softmax_slot_reuse", "component-bound",
+                              "x=f32[1x300] fill=uniform(1,40,60) | y=f32[1x300]", "detect=off schedule=greedy");
+  EXPECT_EQ(r.result, verdict::violation) << describe(r);
+  EXPECT_NE(r.message.find("outside their bound"), std::string::npos) << describe(r);
+}
+
+TEST(KnownBad, SentinelLeavesTheIndexOfNoElement) {
+  for (const char* fill : {"constant(-inf)", "constant(nan)", "constant(-3.4028234663852886e+38)"})
+    expect_index("softmax_sentinel", fmt::format("[1x300] fill={}", fill), "index[0] is -1, expected 0");
+}
+
+TEST(KnownBad, ThreadTiesGiveTheIndexOfTheLowestThread) {
+  expect_index("softmax_thread_ties", "[1x300] fill=uniform(1,-9,1) edit=0,1:5 edit=0,256:5",
+               "index[0] is 256, expected 1");
+}
+
+TEST(KnownBad, NanBlindGivesTheIndexOfAFiniteLogit) {
+  for (const int at : {0, 150, 299})
+    expect_index("softmax_nan_blind", fmt::format("[1x300] fill=uniform(1,-9,1) edit=0,17:5 edit=0,{}:nan", at),
+                 fmt::format("index[0] is 17, expected {}", at));
+}
+
+TEST(KnownBad, OneRowIsARaceBetweenBlocks) {
+  const char* rows = "x=f32[2x300] fill=randn(1) | y=f32[2x300]";
+  const case_report race = judge("softmax_one_row", "component-bound", rows, "detect=only schedule=fair");
+  ASSERT_EQ(race.result, verdict::race) << describe(race);
+  EXPECT_NE(findings(race).find("block (1"), std::string::npos) << findings(race);
+  EXPECT_NE(findings(race).find("buffer"), std::string::npos) << findings(race);
+  // The first row is exponentiated twice, the second not at all.
+  const case_report value = judge("softmax_one_row", "component-bound", rows, "detect=off schedule=fair");
+  EXPECT_EQ(value.result, verdict::violation) << describe(value);
+}
+
+TEST(KnownBad, SerialMergeLosesTheSmallTerms) {
+  const case_report r =
+      judge("softmax_serial_merge", "depth", "x=f32[1x1024] fill=stagnation(0,-16.64) | y=f32[1x1024]");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_EQ(r.worst->col, 0);
+  EXPECT_EQ(r.worst->actual, 1.0);
+  EXPECT_NEAR(r.worst->expected, 0.9999393, 1e-7);
+  EXPECT_GT(r.max_budget, 8.0);
+}
+
+TEST(KnownBad, UnguardedScratchIsOverrun) {
+  const case_report r =
+      judge("softmax_unguarded", "component-bound", "x=f32[1x255] fill=randn(1) | y=f32[1x255]", "detect=only");
+  ASSERT_EQ(r.result, verdict::out_of_bounds) << describe(r);
+  EXPECT_NE(findings(r).find(place("softmax_unguarded", "scratch")), std::string::npos) << findings(r);
+}
+
+TEST(KnownBad, UnguardedAcceptsNegativeSizes) {
+  const case_report r =
+      judge("softmax_unguarded", "refusals", "x=f32[2x300] fill=constant(0) | y=f32[2x300] | index=i64[2]");
+  EXPECT_EQ(r.result, verdict::error_return) << describe(r);
+  EXPECT_NE(r.message.find("rows = -1: expected 'invalid argument'"), std::string::npos) << describe(r);
+}
+
+TEST(KnownBad, UnguardedDoesNotLookWhetherItWasLaunched) {
+  const case_report r =
+      judge("softmax_unguarded", "rows-beyond-grid", "x=f32[65536x1] fill=randn(1) | y=f32[65536x1]", "schedule=fair");
+  EXPECT_TRUE(r.result == verdict::launch_limit || r.message.find("was not written") != std::string::npos)
+      << describe(r);
+}
+
+}  // namespace
+}  // namespace warpcheck
