@@ -67,13 +67,14 @@ TEST(containment, a_process_takes_its_group_with_it) {
   ASSERT_EQ(pipe(ends), 0);
   child_process child([&] {
     close(ends[0]);
-    if (fork() == 0) signal(SIGTERM, SIG_IGN);
+    if (fork() == 0 && write(ends[1], "!", 1) != 1) _exit(1);
     for (;;) pause();
   });
   close(ends[1]);
-  child.kill_and_reap();
-  // End of file: nobody holds the other end any more.
   char c = 0;
+  EXPECT_EQ(read(ends[0], &c, 1), 1);  // the grandchild lives
+  child.kill_and_reap();
+  // End of file: nobody holds the other end any more. Waits for ever if somebody does.
   EXPECT_EQ(read(ends[0], &c, 1), 0);
   close(ends[0]);
 }

@@ -414,6 +414,37 @@ TEST(supervisor, a_damaged_journal_is_refused_and_left_as_it_is) {
   EXPECT_EQ(std::filesystem::file_size(path), size);
 }
 
+TEST(supervisor, a_case_of_another_shard_is_refused) {
+  const scratch_folder folder;
+  supervise_options options;
+  options.workers = 1;
+  options.run = passing;
+  options.journal_folder = folder.path();
+  options.shard_count = 2;
+  supervise({numbered_job("a", 6)}, options);
+  options.resume = true;
+  case_report r = passing(numbered_case(3));
+  r.line = "v1 self/containment |";
+  std::ofstream(folder.path() + "/worker-0.journal", std::ios::app) << "S 0 3 x\nF 0 3 5 " << to_json(r) << "\n";
+  EXPECT_NE(error_of<usage_error>({numbered_job("a", 6)}, options).find("case 3 of job 0 is not of this run"),
+            std::string::npos);
+}
+
+TEST(supervisor, a_job_that_has_failed_often_enough_is_not_run_to_its_end) {
+  shared_numbers runs(1);
+  constexpr int64_t count = 1000000;
+  supervise_options options;
+  options.workers = 2;
+  options.run = [&](const trial_case& c) {
+    ++runs[0];
+    case_report r = passing(c);
+    if (number_of(c) < 5) r.result = verdict::violation;
+    return r;
+  };
+  EXPECT_EQ(supervise({numbered_job("a", count)}, options).jobs[0].cases, 5);
+  EXPECT_LT(runs[0], count);
+}
+
 TEST(supervisor, a_case_that_is_in_two_journals_is_refused) {
   const scratch_folder folder;
   supervise_options options;
