@@ -81,8 +81,12 @@ void parse_type_and_shape(std::string_view text, tensor_spec& t) {
 tensor_spec parse_tensor(std::string_view group) {
   tensor_spec t;
   bool has_fill = false;
+  std::vector<std::string_view> seen;
   for (std::string_view word : split(group, ' ')) {
     const auto [key, value] = split_key(word);
+    if (key != "edit" && std::find(seen.begin(), seen.end(), key) != seen.end())
+      throw usage_error(fmt::format("tensor {}: key '{}' is given twice", t.name, key));
+    seen.push_back(key);
     if (t.name.empty()) {
       if (!is_name(key)) throw usage_error(fmt::format("case line: '{}' is not a tensor name", key));
       t.name = key;
@@ -224,9 +228,11 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
           fmt::format("tensor {}: in place of {} it needs the same dtype, shape, ld and offset", t.name, t.in_place));
   }
   for (std::string_view word : split(text.substr(last + 1), ' ')) {
-    const auto [key, value] = split_key(word);
-    const auto known = [&](const std::vector<knob_info>& list) {
-      return std::any_of(list.begin(), list.end(), [&, k = key](const knob_info& i) { return i.name == k; });
+    const auto parts =
+        split_key(word);  // not a structured binding: lambdas cannot capture those before C++20's clang 16
+    const std::string_view key = parts.first, value = parts.second;
+    const auto known = [key](const std::vector<knob_info>& list) {
+      return std::any_of(list.begin(), list.end(), [key](const knob_info& i) { return i.name == key; });
     };
     if (!known(standard_knobs()) && !known(extra)) {
       std::string names;

@@ -84,6 +84,17 @@ size_t kind_of(std::string_view name) {
   throw usage_error(fmt::format("fill: unknown distribution '{}'; known are {}", name, known));
 }
 
+// The parts between commas; none for an empty text.
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 struct arity {
   size_t least = 0;
   size_t most = 0;
@@ -91,11 +102,9 @@ struct arity {
 
 arity arity_of(const distribution_info& d) {
   arity a;
-  for (size_t begin = 0; begin <= d.parameters.size();) {
-    const size_t end = std::min(d.parameters.find(',', begin), d.parameters.size());
+  for (std::string_view name : split(d.parameters)) {
     ++a.most;
-    if (d.parameters[end - 1] != '?') ++a.least;
-    begin = end + 1;
+    if (!name.ends_with('?')) ++a.least;
   }
   return a;
 }
@@ -235,12 +244,7 @@ recipe parse_recipe(std::string_view text) {
   r.distribution = text.substr(0, open);
   const size_t kind = kind_of(r.distribution);
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= inside.size() && !inside.empty();) {
-    const size_t end = std::min(inside.find(',', begin), inside.size());
-    parts.push_back(inside.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  const std::vector<std::string_view> parts = split(inside);
   const auto [least, most] = arity_of(k_distributions[kind]);
   if (parts.size() < least || parts.size() > most)
     throw usage_error(fmt::format("fill: '{}' has {} arguments; {}({}) is allowed", text, parts.size(), r.distribution,
@@ -252,9 +256,17 @@ recipe parse_recipe(std::string_view text) {
       throw usage_error(fmt::format("fill: '{}' is not a SHA-256 (64 lower-case hexadecimal digits)", r.sha256));
     return r;
   }
-  for (std::string_view part : parts) {
-    const auto number = parse_number(part);
-    if (!number) throw usage_error(fmt::format("fill: argument '{}' of '{}' is not a number", part, text));
+  const std::vector<std::string_view> names = split(k_distributions[kind].parameters);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto number = parse_number(parts[i]);
+    if (!number) throw usage_error(fmt::format("fill: argument '{}' of '{}' is not a number", parts[i], text));
+    // These become integers; beyond their range the conversion would be undefined.
+    const double most = names[i] == "bits"                                                ? 1100
+                        : names[i] == "seed" || names[i] == "first" || names[i] == "step" ? 0x1p53
+                                                                                          : k_infinity;
+    if (std::isfinite(most) && !(*number >= 0 && *number <= most && *number == std::floor(*number)))
+      throw usage_error(
+          fmt::format("fill: {} = '{}' of '{}' is not an integer in [0, {}]", names[i], parts[i], text, most));
     r.arguments.push_back(*number);
   }
   return r;

@@ -179,7 +179,7 @@ std::vector<double> host_tensor::row(int64_t row) const {
 host_tensor materialize(const tensor_spec& spec) {
   host_tensor t(spec);
   if (spec.fill.distribution == "npy") {
-    npy_array array = read_npy(spec.fill.path);
+    npy_array array = read_npy(spec.fill.path, std::span(&spec.type, 1));
     if (array.sha256 != spec.fill.sha256)
       throw usage_error(fmt::format("fill: '{}' has SHA-256 {}, the case was made with {}", spec.fill.path,
                                     array.sha256, spec.fill.sha256));

@@ -86,6 +86,12 @@ TEST(golden_reader, replay_case_needs_no_file) {
             "edit=0,2:-inf | y=f32[1x3] | index=i64[1] |");
 }
 
+TEST(golden_reader, replay_case_keeps_rows) {
+  golden_file f = parse(k_good);
+  f.the_case = engine::parse_case("v1 softmax/golden x=f32[3x1] fill=constant(0) | y=f32[3x1] | index=i64[3] |");
+  EXPECT_THAT(engine::format(replay_case(f)), HasSubstr("edit=0,0:1.5 edit=1,0:-1.401298464324817e-45 edit=2,0:-inf "));
+}
+
 TEST(golden_reader, elements_round_trip_and_have_one_spelling) {
   for (const dtype type : {dtype::f16, dtype::bf16})
     for (uint64_t bits = 0; bits < 0x10000; ++bits) {
@@ -178,6 +184,7 @@ std::vector<hostile> hostile_files() {
        "letters, digits, _ and - are allowed"},
       {"digits zero", with("digits: 40", "digits: 0"), 7, "digits is '0'; an integer in [10, 80]"},
       {"digits in words", with("digits: 40", "digits: forty"), 7, "digits is 'forty'"},
+      {"digits with a leading zero", with("digits: 40", "digits: 040"), 7, "digits is '040'"},
       {"digits with a sign", with("digits: 40", "digits: +40"), 7, "digits is '+40'"},
       {"seed 2^64", with("seed: 0", "seed: 18446744073709551616"), 8, "seed is '18446744073709551616'"},
       {"negative seed", with("seed: 0", "seed: -1"), 8, "seed is '-1'"},
@@ -239,6 +246,12 @@ TEST(golden_reader, refuses_every_hostile_file_with_file_and_line) {
     EXPECT_THAT(message, HasSubstr(h.message));
     EXPECT_EQ(message.find('\n'), std::string::npos);
   }
+}
+
+// Text that comes from elsewhere than a file has the same limit.
+TEST(golden_reader, refuses_long_text) {
+  EXPECT_THAT(message_of<usage_error>([] { parse(k_good + std::string(k_max_file_bytes, 'x') + "\n"); }),
+              HasSubstr("a.golden:1: the file has"));
 }
 
 TEST(golden_reader, refuses_a_file_under_another_name) {

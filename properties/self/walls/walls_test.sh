@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# walls_test.sh SOURCE: arrows between layers run one way; each wall is one check, and each check is seen to fail first.
+set -uo pipefail
+cd "$1" || exit 1
+failures=0
+
+# wall NAME FOLDER FORBIDDEN-INCLUDE-REGEX SAMPLE: no file below FOLDER includes what matches; SAMPLE is a line that must match.
+wall() {
+  local name=$1 folder=$2 forbidden=$3 sample=$4 hits
+  grep -qE "$forbidden" <<<"$sample" || { echo "$name: the check does not catch '$sample'"; failures=1; }
+  hits=$(grep -rnE "$forbidden" "$folder" --include='*.hpp' --include='*.h' --include='*.cpp' --include='*.cu' 2>/dev/null)
+  if [ -n "$hits" ]; then
+    echo "$name:"
+    echo "$hits"
+    failures=1
+  fi
+}
+
+wall "reference includes nothing of the other layers" reference '#include "(kernels|properties|golden|bench|ci)/' '#include "kernels/softmax.hpp"'
+wall "kernels include nothing above them" kernels '#include [<"](reference|properties|golden|bench|ci|gtest|benchmark|rapidcheck)/' '#include "reference/softmax.hpp"'
+wall "kernels use no Boost outside simt" kernels/primitives '#include <boost/' '#include <boost/multiprecision/cpp_int.hpp>'
+wall "the engine knows no golden data, bench or command" properties/engine '#include "(golden|bench|ci)/' '#include "golden/reader.hpp"'
+for file in kernels/*.hpp; do
+  op=$(basename "$file" .hpp)
+  [ -f "kernels/$op.cu" ] || continue
+  wall "the engine knows no operator" properties/engine "#include \".*/${op}[._]" "#include \"reference/$op.hpp\""
+  listed=$(grep -cE "^  $op\)?$" cmake/operators.cmake)
+  [ "$listed" = 1 ] || { echo "operator $op: kernels/$op.cu exists and cmake/operators.cmake does not list it"; failures=1; }
+done
+exit $failures
