@@ -33,6 +33,31 @@ int64_t draw_rows(draw& d, const target& t, int64_t cols) {
   return std::min<int64_t>(most, d.one_of({7, 8, 9, 31, 32, 33, 63, 64, 65, 131, 133, 257}));
 }
 
+row_length draw_row_length(draw& d, const target& t, int64_t most) {
+  if (d.index() % 4 == 3) return draw_forced_length(d, t, d.index() / 4, most);
+  return {draw_extent_of_variant(d, t, d.index(), most)};
+}
+
+row_length draw_forced_length(draw& d, const target& t, int64_t i, int64_t most) {
+  if (t.variants.empty()) return {draw_extent(d, t, most, most)};
+  const target::variant& v = t.variants[static_cast<size_t>(i) % t.variants.size()];
+  const int64_t least = std::max<int64_t>(1, v.min_extent);
+  const int64_t greatest = std::max(least, v.max_extent < 0 ? most : std::min(v.max_extent, most));
+  std::vector<int64_t> ends;
+  for (const int64_t b : t.boundaries)
+    if (b >= least && b <= greatest) ends.push_back(b);
+  if (!ends.empty() && d.chance(60)) return {d.one_of(std::span<const int64_t>(ends)), v.name};
+  return {d.between(least, greatest), v.name};
+}
+
+int64_t draw_rows(draw& d, const target& t, const row_length& length) {
+  return length.variant == "auto" ? draw_rows(d, t, length.cols) : d.between(1, 3);
+}
+
+void force_variant(trial_case& c, const row_length& length) {
+  if (length.variant != "auto") c.knobs["variant"] = length.variant;
+}
+
 recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto at = [&] { return static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)})); };

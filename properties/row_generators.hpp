@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "properties/engine/property.hpp"
@@ -18,6 +19,19 @@ engine::trial_case row_case(const engine::target& t, std::vector<engine::tensor_
 
 // Few rows where rows are long; sometimes around the number of rows that a warp or block takes at once.
 int64_t draw_rows(engine::draw& d, const engine::target& t, int64_t cols);
+
+// The length of a case's rows, with the variant that the case forces or "auto". Three cases in four take the range in
+// which the candidate's dispatch picks a variant, another one each time; every fourth forces a variant, in its turn, on
+// any length that it accepts, often one at which its tiles end: some variants are reached in no other way.
+struct row_length {
+  int64_t cols;
+  std::string variant = "auto";
+};
+row_length draw_row_length(engine::draw& d, const engine::target& t, int64_t most);
+row_length draw_forced_length(engine::draw& d, const engine::target& t, int64_t i, int64_t most);
+// As draw_rows; few where a variant is forced, since one for long rows takes as many threads for a short one.
+int64_t draw_rows(engine::draw& d, const engine::target& t, const row_length& length);
+void force_variant(engine::trial_case& c, const row_length& length);
 
 // A recipe for rows of `cols` logits: ranges from subnormal results to overflow, orders that rescale at every step,
 // ties, spikes at boundaries, stagnation, tails where 1 + e^-d rounds to 1, masks; each with its reason in

@@ -79,6 +79,8 @@ void judge_all(trial& t, const run_result& r) {
 
 void check_component_bound(trial& t) { judge_all(t, t.run()); }
 
+// A relation between outputs holds for kernels that compute nothing, too: the checks below judge the outputs first.
+
 bool all_finite(const std::vector<double>& row) {
   return std::all_of(row.begin(), row.end(), [](double v) { return std::isfinite(v); });
 }
@@ -97,6 +99,7 @@ double precise_sum(const host_tensor& t, int64_t row) {
 
 void check_probability_row(trial& t) {
   const run_result r = t.run();
+  judge_all(t, r);
   const host_tensor &x = t.input("x"), &y = r.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const std::vector<double> values = x.row(row);
@@ -114,6 +117,7 @@ void check_probability_row(trial& t) {
 
 void check_equal_logits(trial& t) {
   const run_result r = t.run();
+  judge_all(t, r);
   const host_tensor &x = t.input("x"), &y = r.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     std::map<double, int64_t> seen;  // value -> first column; -0 and +0 are one value
@@ -154,6 +158,7 @@ void check_exact_shift(trial& t) {
       shifted.set_bits(row, i, bits);
     }
   const run_result before = t.run();
+  judge_all(t, before);
   const run_result after = t.run(t.the_case(), {{"x", shifted}});
   const host_tensor &y = before.at("y"), &z = after.at("y");
   for (int64_t row = 0; row < y.spec.rows(); ++row)
@@ -177,6 +182,7 @@ void check_permutation(trial& t) {
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t i = 0; i < n; ++i) permuted.set_bits(row, image(i), x.bits(row, i));
   const run_result before = t.run();
+  judge_all(t, before);
   const run_result after = t.run(t.the_case(), {{"x", permuted}});
   const host_tensor &y = before.at("y"), &z = after.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
@@ -194,8 +200,17 @@ void check_permutation(trial& t) {
 }
 
 void check_spike(trial& t) {
+  const host_tensor& x = t.input("x");
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    int64_t spikes = 0, rest = 0;
+    for (int64_t i = 0; i < x.spec.cols(); ++i) {
+      spikes += x.value(row, i) == 0.0;
+      rest += x.value(row, i) == -200.0;
+    }
+    if (spikes != 1 || rest != x.spec.cols() - 1) return t.skip(fmt::format("row {} is not one 0 among -200", row));
+  }
   const run_result r = t.run();
-  const host_tensor &x = t.input("x"), &y = r.at("y");
+  const host_tensor& y = r.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double expected = x.value(row, i) == 0.0 ? 1.0 : 0.0;
@@ -213,6 +228,7 @@ void check_spike(trial& t) {
 
 void check_row_isolation(trial& t) {
   const run_result before = t.run();
+  judge_all(t, before);
   const host_tensor& x = t.input("x");
   const int64_t rows = x.spec.rows();
   const double intruders[] = {std::numeric_limits<double>::quiet_NaN(), k_inf, 3e38, -k_inf};
@@ -260,7 +276,21 @@ void check_seam(trial& t) {
   }
 }
 
+// The index alone: y has its bound in other properties.
+void check_index(trial& t) {
+  const run_result r = t.run();
+  const host_tensor& x = t.input("x");
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    int64_t expected = 0;
+    for (int64_t i = 1; i < x.spec.cols(); ++i)
+      if (x.value(row, i) > x.value(row, expected)) expected = i;
+    const auto index = static_cast<int64_t>(r.at("index").bits(0, row));
+    t.require(index == expected, fmt::format("index[{}] is {}, expected {}", row, index, expected));
+  }
+}
+
 void check_empty(trial& t) {
+  if (t.the_case().at("x").elements() > 0) return t.skip("the input is not empty");
   const run_result r = t.run();
   if (!t.the_case().find("index")) return;
   const host_tensor& index = r.at("index");
@@ -272,9 +302,11 @@ void check_empty(trial& t) {
 
 void check_refusals(trial& t) {
   const tensor_spec& x = t.the_case().at("x");
+  if (x.rows() < 2 || x.cols() < 2 || !t.the_case().find("index"))
+    return t.skip("it takes two rows, two columns and an index to break the contract in every way");
   const auto element = static_cast<int64_t>(size_of(x.type));
-  // Tensors of the call: 0 is x, 1 is y.
-  t.expect_refusal("rows = -1", [](auto& v) { v[0].shape[0] = v[1].shape[0] = -1; });
+  // Tensors of the call: 0 is x, 1 is y, 2 is the index.
+  t.expect_refusal("rows = -1", [](auto& v) { v[0].shape[0] = v[1].shape[0] = v[2].shape[0] = -1; });
   t.expect_refusal("cols = -1", [](auto& v) { v[0].shape[1] = v[1].shape[1] = -1; });
   t.expect_refusal("ldx = cols - 1", [](auto& v) { v[0].strides[0] = v[0].shape[1] - 1; });
   t.expect_refusal("ldy = cols - 1", [](auto& v) { v[1].strides[0] = v[1].shape[1] - 1; });
@@ -286,15 +318,18 @@ void check_refusals(trial& t) {
     v[1].data = v[0].data;
     v[1].strides[0] = v[0].strides[0] + 1;
   });
+  t.expect_refusal("index lies in x", [](auto& v) { v[2].data = v[0].data; });
+  t.expect_refusal("index lies in y", [](auto& v) { v[2].data = v[1].data; });
 }
 
 // ---- generators ----
 
 trial_case any_rows(const target& t, draw& d) {
-  const int64_t cols = d.index() % 2 == 0 ? draw_extent_of_variant(d, t, d.index() / 2, most_cols(t))
-                                          : draw_extent(d, t, 300, most_cols(t));
-  const int64_t rows = draw_rows(d, t, cols);
-  trial_case c = softmax_case(t, rows, cols, draw_row_fill(d, t, cols), d.chance(50));
+  row_length length =
+      d.index() % 4 == 1 ? row_length{draw_extent(d, t, 300, most_cols(t))} : draw_row_length(d, t, most_cols(t));
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = softmax_case(t, rows, length.cols, draw_row_fill(d, t, length.cols), d.chance(50));
+  force_variant(c, length);
   draw_layout(d, c);
   return c;
 }
@@ -305,7 +340,8 @@ trial_case small_rows(const target& t, draw& d) {
 }
 
 trial_case tied_rows(const target& t, draw& d) {
-  const int64_t cols = draw_extent_of_variant(d, t, d.index(), most_cols(t));
+  const row_length length = draw_row_length(d, t, most_cols(t));
+  const int64_t cols = length.cols;
   recipe fill;
   switch (d.between(0, 3)) {
     case 0: fill = make_recipe("constant", {d.one_of({0.0, -1.0, 80.0, -3e4})}); break;
@@ -318,7 +354,9 @@ trial_case tied_rows(const target& t, draw& d) {
       for (int64_t k = 0; k < more; ++k) fill.edits.push_back({0, d.between(0, cols - 1), 7.0});
     }
   }
-  return softmax_case(t, draw_rows(d, t, cols), cols, fill);
+  trial_case c = softmax_case(t, draw_rows(d, t, length), cols, fill);
+  force_variant(c, length);
+  return c;
 }
 
 trial_case dyadic_rows(const target& t, draw& d) {
@@ -337,28 +375,37 @@ trial_case dyadic_rows(const target& t, draw& d) {
 }
 
 trial_case spike_rows(const target& t, draw& d) {
-  const int64_t cols =
-      d.index() % 2 ? draw_extent_of_variant(d, t, d.index() / 2, most_cols(t)) : draw_extent(d, t, 1100, 1100);
+  const row_length length =
+      d.index() % 2 ? draw_row_length(d, t, most_cols(t)) : row_length{draw_extent(d, t, 1100, 1100)};
+  const int64_t cols = length.cols;
   // Every position where the matrix stays small; else a step that is coprime to powers of two, so that rows visit
   // lanes, warps and tiles evenly, and always the two ends.
-  const int64_t rows = std::min(cols, std::max<int64_t>(2, element_budget(t) / cols));
+  const int64_t most_rows = length.variant == "auto" ? std::max<int64_t>(2, element_budget(t) / cols) : 4;
+  const int64_t rows = std::min(cols, most_rows);
   const double step = rows == cols ? 1 : static_cast<double>(d.between(1, cols) | 1);
   const double first = rows == cols ? 0 : static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)}));
-  return softmax_case(t, rows, cols, make_recipe("diagonal", {first, step, 0, -200}), d.chance(30));
+  trial_case c = softmax_case(t, rows, cols, make_recipe("diagonal", {first, step, 0, -200}), d.chance(30));
+  force_variant(c, length);
+  return c;
 }
 
 trial_case masked_rows(const target& t, draw& d) {
-  const int64_t cols = draw_extent_of_variant(d, t, d.index(), most_cols(t));
+  const row_length length = draw_row_length(d, t, most_cols(t));
+  const int64_t cols = length.cols;
   const int64_t unit = d.one_of({int64_t{1}, int64_t{4}, int64_t{32}, int64_t{128}, int64_t{256}, int64_t{1024}});
   const int64_t begin = d.between(0, (cols - 1) / unit) * unit;
   const int64_t end = std::min(cols, begin + unit * d.between(1, 4));
   const char* kind = d.chance(50) ? "masked" : "unmasked";
-  return softmax_case(t, draw_rows(d, t, cols), cols,
-                      make_recipe(kind, {static_cast<double>(begin), static_cast<double>(end), d.seed()}), true);
+  trial_case c =
+      softmax_case(t, draw_rows(d, t, length), cols,
+                   make_recipe(kind, {static_cast<double>(begin), static_cast<double>(end), d.seed()}), true);
+  force_variant(c, length);
+  return c;
 }
 
 trial_case special_rows(const target& t, draw& d) {
-  const int64_t cols = draw_extent_of_variant(d, t, d.index(), most_cols(t));
+  const row_length length = draw_row_length(d, t, most_cols(t));
+  const int64_t cols = length.cols;
   recipe fill = make_recipe("randn", {d.seed()});
   const double top = reference::max_finite(t.type);
   switch (d.between(0, 5)) {
@@ -368,20 +415,24 @@ trial_case special_rows(const target& t, draw& d) {
     case 3: fill = make_recipe("bits", {d.seed()}); break;
     default: break;
   }
-  const int64_t rows = draw_rows(d, t, cols);
+  const int64_t rows = draw_rows(d, t, length);
   const int64_t edits = d.between(0, 2);
   for (int64_t k = 0; k < edits; ++k) {
     const int64_t at = d.one_of({int64_t{0}, cols / 2, cols - 1, std::min<int64_t>(cols - 1, 31),
                                  std::min<int64_t>(cols - 1, 32), d.between(0, cols - 1)});
     fill.edits.push_back({d.between(0, rows - 1), at, d.one_of({std::nan(""), k_inf, -k_inf, top, -top, 0.0, -0.0})});
   }
-  return softmax_case(t, rows, cols, fill, true);
+  trial_case c = softmax_case(t, rows, cols, fill, true);
+  force_variant(c, length);
+  return c;
 }
 
 trial_case tied_maxima(const target& t, draw& d) {
   // Equal largest logits at (i, j) with i < j where j may belong to a lower thread, e.g. (1, 256) for 256 threads.
-  const int64_t cols = std::max<int64_t>(2, draw_extent_of_variant(d, t, d.index(), most_cols(t)));
+  const row_length length = draw_row_length(d, t, most_cols(t));
+  const int64_t cols = std::max<int64_t>(2, length.cols);
   trial_case c = softmax_case(t, d.between(1, 3), cols, make_recipe("uniform", {d.seed(), -9, 1}), true);
+  force_variant(c, length);
   const double peak = d.chance(20) ? std::nan("") : 5.0;
   const int64_t ties = d.between(2, 4);
   const int64_t first = d.one_of({int64_t{1}, d.between(0, cols - 1), d.between(0, cols - 1)});
@@ -403,8 +454,12 @@ trial_case two_or_more_rows(const target& t, draw& d) {
 }
 
 trial_case phase_rows(const target& t, draw& d) {
-  const int64_t cols = draw_extent_of_variant(d, t, d.index() / 16, std::min<int64_t>(most_cols(t), 40000));
+  const int64_t most = std::min<int64_t>(most_cols(t), 40000);
+  const row_length length = d.index() / 16 % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
+                                               : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)};
+  const int64_t cols = length.cols;
   trial_case c = softmax_case(t, d.between(1, 3), cols, make_recipe("uniform", {d.seed(), -20, 20}));
+  force_variant(c, length);
   c.find("x")->offset = d.index() % 4;
   c.find("y")->offset = d.index() / 4 % 4;
   c.find("x")->ld = cols + d.one_of({0, 1, 3, 32});
@@ -424,9 +479,22 @@ trial_case seam_rows(const target& t, draw& d) {
 }
 
 trial_case many_rows(const target& t, draw& d) {
+  if (d.index() % 2 && !t.variants.empty()) {
+    // Every variant on one multiprocessor, whose grid is full soon. Those for short rows take several rows a block.
+    const target::variant& v = t.variants[static_cast<size_t>(d.index() / 2) % t.variants.size()];
+    const bool short_rows = v.max_extent >= 0 && v.max_extent <= 4096;
+    trial_case c = softmax_case(t, short_rows ? 16500 : 2100, std::max<int64_t>(v.min_extent, d.between(2, 3)),
+                                make_recipe("uniform", {d.seed(), -8, 8}), d.chance(50));
+    c.knobs["variant"] = v.name;
+    c.knobs["sm"] = "1";
+    // Millions of threads: one schedule, whatever it is, visits every row.
+    c.knobs["schedule"] = "fair";
+    c.knobs["detect"] = "off";
+    return c;
+  }
   const int64_t rows = d.one_of({int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{70000}, int64_t{270337}});
   const int64_t most = t.device == "cuda" ? 40 : 3;
-  return softmax_case(t, t.device == "cuda" ? rows : std::min<int64_t>(rows, 70000), d.between(1, most),
+  return softmax_case(t, t.device == "cuda" ? rows : std::min<int64_t>(rows, 70000), d.between(2, most),
                       make_recipe("uniform", {d.seed(), -8, 8}), d.chance(50));
 }
 
@@ -437,6 +505,16 @@ trial_case far_rows(const target& t, draw& d) {
   trial_case c = softmax_case(t, 2, cols, make_recipe("uniform", {d.seed(), -20, 20}), true);
   (d.chance(50) ? c.find("x") : c.find("y"))->ld = ld;
   c.knobs["schedule"] = "fair";
+  return c;
+}
+
+trial_case wide_row(const target& t, draw& d) {
+  // Odd, and beyond 2^24: no f32 holds it. Of the variants, those for any length.
+  const int64_t at = (int64_t{1} << 24) + 1 + 2 * d.between(0, 3);
+  trial_case c = softmax_case(t, 1, at + d.between(1, 5),
+                              make_recipe("spike", {static_cast<double>(at), 7, d.one_of({0.0, -1.0})}), true);
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
   return c;
 }
 
@@ -458,6 +536,12 @@ trial_case stagnation_rows(const target& t, draw& d) {
 
 trial_case hazard_rows(const target& t, draw& d) {
   trial_case c = small_rows(t, d);
+  if (d.index() % 2) {
+    const row_length length = draw_forced_length(d, t, d.index() / 2, std::min<int64_t>(most_cols(t), 12300));
+    c = softmax_case(t, d.between(1, 3), length.cols, draw_row_fill(d, t, length.cols), d.chance(50));
+    force_variant(c, length);
+    draw_layout(d, c);
+  }
   c.knobs["detect"] = "only";
   c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt", "pct"}), d.between(0, 999999));
   return c;
@@ -470,7 +554,8 @@ trial_case empty_rows(const target& t, draw& d) {
 }
 
 trial_case refused_rows(const target& t, draw& d) {
-  return softmax_case(t, d.between(2, 4), d.between(2, 70), make_recipe("constant", {0}));
+  // Columns such that a row of any element type is no shorter than an index.
+  return softmax_case(t, d.between(2, 4), d.between(4, 70), make_recipe("constant", {0}), true);
 }
 
 // A user's rows, as they are.
@@ -532,7 +617,7 @@ const property_registration registration([] {
            check_seam));
   add(make("rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows,
            check_component_bound))
-      .share_percent = 3;
+      .share_percent = 12;
   add(make("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_component_bound))
       .share_percent = 5;
   add(make("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
@@ -540,6 +625,9 @@ const property_registration registration([] {
       .share_percent = 50;
   add(make("first-index", "the index is the lowest of the largest logit's, and the first NaN's if there is one",
            tied_maxima, check_component_bound));
+  property& wide = add(make("wide-index", "an index that no f32 holds is exact", wide_row, check_index));
+  wide.types = {dtype::f32};
+  wide.share_percent = 1;
   add(make("depth", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
            check_component_bound));
   property& hazard = add(

@@ -261,7 +261,7 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   if (detect != "off" && candidate_.instrumented_op)
     list.push_back({candidate_.instrumented_op, candidate_.instrumented_api, schedules[0], true, poison(list.size())});
   if (detect == "only") {
-    if (list.empty()) throw environment_error("detect=only: the candidate has no instrumented build");
+    if (list.empty()) return list;
     list.push_back(list[0]);
     list.back().poison = poison(1);
   }
@@ -272,7 +272,9 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
   run_result first;
   std::string first_schedule;
   bool have_first = false;
-  for (const attempt& a : attempts(c)) {
+  const std::vector<attempt> list = attempts(c);
+  if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
+  for (const attempt& a : list) {
     run_result r = execute(c, a, replace);
     if (!have_first) {
       first = std::move(r);
