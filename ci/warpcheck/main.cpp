@@ -6,6 +6,7 @@
 
 #include "ci/warpcheck/commands.hpp"
 #include "ci/warpcheck/mutants.hpp"
+#include "ci/warpcheck/null_kernels.hpp"
 #include "ci/warpcheck/run_emulated.hpp"
 #include "properties/engine/error.hpp"
 
@@ -50,7 +51,10 @@ int main(int argc, char** argv) {
   verify->add_option("--size", v.size, "How large shapes grow: quick, ci or full")->capture_default_str();
   verify->add_option("--workers", v.workers, "Worker processes (0: one per core; on cuda one)")->capture_default_str();
   verify->add_option("--timeout", v.timeout, "Seconds after which a case is stopped")->capture_default_str();
-  verify->callback([&] { code = cli::verify(v); });
+  bool null_kernels = false;
+  verify->add_flag("--null-kernels", null_kernels,
+                   "Instead: count the cases that kernels which compute nothing would pass");
+  verify->callback([&] { code = null_kernels ? cli::null_kernels(v) : cli::verify(v); });
 
   cli::replay_options r;
   CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");

@@ -37,7 +37,7 @@ struct mutant_trial_options {
   std::string suite_key;    // changes with this executable
   int64_t cases = 100;
   uint64_t seed = 1;
-  double timeout_seconds = 30;
+  double timeout_seconds = 60;
 };
 
 // Where the result of an earlier trial of the same mutant, sources, suite and options is kept, if there was one.

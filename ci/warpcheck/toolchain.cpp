@@ -117,8 +117,8 @@ std::string read_text(const std::string& path) {
 
 std::string file_sha256(const std::string& path) { return engine::sha256_hex(read_text(path)); }
 
-toolchain toolchain::load() {
-  const fs::path folder = executable_folder();
+toolchain toolchain::load(const std::string& asked) {
+  const fs::path folder = asked.empty() ? executable_folder() : fs::path(asked);
   const fs::path path = folder / k_file;
   if (!fs::exists(path))
     throw environment_error(

@@ -19,9 +19,9 @@ struct compilation {
 
 class toolchain {
  public:
-  // Reads warpcheck_toolchain.json beside the executable. environment_error when there is none (an installation or a
-  // bundle), or the compiler, objcopy or a library that it names is gone.
-  static toolchain load();
+  // Reads warpcheck_toolchain.json in the folder, by default the executable's. environment_error when there is none (an
+  // installation or a bundle), or the compiler, objcopy or a library that it names is gone.
+  static toolchain load(const std::string& folder = "");
 
   // Returns what the compiler or linker said if it failed, nothing if the library was made. environment_error when a
   // program cannot be started or the flavour is not part of this build.

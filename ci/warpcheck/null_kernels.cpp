@@ -1,0 +1,146 @@
+#include "ci/warpcheck/null_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "ci/warpcheck/support.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/library.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/supervisor.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using namespace engine;
+
+constexpr std::string_view k_null_kernels[] = {"zeros",           "constant", "copy_input",
+                                               "previous_output", "row_mean", "nothing_written"};
+
+// How many cases of a property, in percent, a null kernel may pass.
+struct quota {
+  std::string_view property;
+  int percent;
+  std::string_view reason;
+};
+constexpr quota k_quotas[] = {
+    {"empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
+    {"equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
+    {"no-hazard", 40, "it looks at the way to the values, not at the values"},
+    {"regime-seam", 40, "rows of one and two elements are among the seams"},
+    {"large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
+};
+constexpr int k_usual_quota = 15;  // rows of one element, of equal logits or with a NaN have an answer one can guess
+
+quota quota_of(std::string_view property) {
+  for (const quota& q : k_quotas)
+    if (q.property == property) return q;
+  return {property, k_usual_quota, "rows of one element, of equal logits or with a NaN can be guessed"};
+}
+
+// `pass` if any null kernel passes the case; its name is then the variant that ran.
+case_report try_null_kernels(const trial_case& c, const std::vector<std::string>& libraries) {
+  case_report report;
+  for (size_t i = 0; i < libraries.size(); ++i) {
+    trial_case tried = c;
+    tried.knobs["candidate"] = libraries[i];
+    tried.knobs["device"] = "cpu";
+    report = run_case(tried);
+    report.variants.clear();
+    if (report.result != verdict::pass) continue;
+    report.variants = {std::string(k_null_kernels[i])};
+    return report;
+  }
+  return report;
+}
+
+}  // namespace
+
+int null_kernels(const verify_options& o) {
+  if (o.cases < 1) throw usage_error(fmt::format("cases: {} is not at least 1", o.cases));
+  const uint64_t seed = parse_seed(o.seed);
+  std::vector<std::string> libraries;
+  for (const std::string_view name : k_null_kernels) {
+    libraries.push_back(builtin_library(fmt::format("null_{}", name)));
+    if (libraries.back().empty())
+      throw environment_error(fmt::format("null kernels: the library of {} is not part of this build", name));
+  }
+  const std::vector<std::string> ops = o.operators.empty() ? operators_with_properties() : o.operators;
+  std::vector<const property*> owners;
+  std::vector<job> jobs;
+  std::vector<target> targets;
+  for (const std::string& op : ops) {
+    const std::vector<std::string> known = operators_with_properties();
+    if (std::find(known.begin(), known.end(), op) == known.end()) throw usage_error(unknown_operator(op));
+    for (target& t : ask_targets("builtin", op, "emulated")) {
+      t.size = 1;
+      targets.push_back(std::move(t));
+    }
+  }
+  for (const property& p : all_properties()) {
+    if (p.name == "large-offset") continue;
+    if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
+      continue;
+    for (const target& t : targets) {
+      if (t.op != p.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+      jobs.push_back({fmt::format("{}/{} {}", p.op, p.name, warpcheck::name_of(t.type)),
+                      [&p, &t, seed](int64_t i) { return generate_case(p, t, seed, i); },
+                      std::max<int64_t>(1, o.cases * p.share_percent / 100)});
+      owners.push_back(&p);
+    }
+  }
+  supervise_options s;
+  s.workers = o.workers;
+  s.timeout_seconds = o.timeout;
+  s.max_failures_per_job = 0;
+  s.run = [libraries](const trial_case& c) { return try_null_kernels(c, libraries); };
+  const run_result_set results = supervise(jobs, s);
+
+  fmt::print("{:<12} {:<30} {:>6} {:>8} {:>6}  {}\n", "operator", "property", "cases", "guessed", "quota", "by");
+  bool met = true;
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < jobs.size();) {
+    const property& p = *owners[i];
+    int64_t cases = 0, guessed = 0;
+    std::map<std::string, int64_t> by;
+    for (; i < jobs.size() && owners[i] == &p; ++i) {
+      cases += results.jobs[i].cases;
+      for (const auto& [name, count] : results.jobs[i].variants) {
+        by[name] += count;
+        guessed += count;
+      }
+    }
+    const quota q = quota_of(p.name);
+    const bool ok = guessed * 100 <= cases * q.percent;
+    met &= ok;
+    std::string names;
+    for (const auto& [name, count] : by) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", name, count);
+    fmt::print("{:<12} {:<30} {:>6} {:>8} {:>5}%  {}{}\n", p.op, p.name, cases, guessed, q.percent, names,
+               ok ? "" : "  TOO MANY");
+    list.push_back({{"operator", p.op},
+                    {"property", p.name},
+                    {"cases", cases},
+                    {"guessed", by},
+                    {"quota_percent", q.percent},
+                    {"reason", q.reason}});
+  }
+  if (results.interrupted) return k_interrupted;
+  const int code = met ? k_pass : k_violation;
+  if (!o.json.empty())
+    write_file(o.json, nlohmann::json{{"schema", "warpcheck-null-kernels-1"},
+                                      {"version", WARPCHECK_VERSION},
+                                      {"seed", seed},
+                                      {"cases", o.cases},
+                                      {"exit_code", code},
+                                      {"properties", list}}
+                               .dump(1) +
+                           "\n");
+  return code;
+}
+
+}  // namespace warpcheck::cli
