@@ -1,0 +1,177 @@
+// The mutation machinery on trial: lists that do not fit are refused, and a kill can be seen again.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ci/warpcheck/mutant_list.hpp"
+#include "ci/warpcheck/toolchain.hpp"
+#include "properties/engine/error.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::environment_error;
+using engine::usage_error;
+
+class Mutants : public testing::Test {
+ protected:
+  Mutants() : folder_(fs::temp_directory_path() / fmt::format("warpcheck-mutants-test.{}", getpid())) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ / "kernels");
+  }
+  ~Mutants() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  // The sentence that refuses a list of this text.
+  std::string refusal(const std::string& text) {
+    try {
+      for (const mutant& m : read_mutants(write("softmax.mutants", text)).mutants) mutated_text(m, folder_.string());
+    } catch (const usage_error& e) {
+      return e.what();
+    }
+    return "accepted";
+  }
+
+  const fs::path folder_;
+};
+
+TEST_F(Mutants, ListIsReadWithItsEscapes) {
+  write("kernels/a.cu", "one\n\ttwo \\ three");
+  const mutant_list list = read_mutants(write("softmax.mutants",
+                                              "# comment\nusual\tv1 case\nA-1\tkernels/a.cu\tone\\n\\ttwo "
+                                              "\\\\\t\tdepth\nA-2\tkernels/a.cu\ttwo\t2\tphase:race\n"));
+  ASSERT_EQ(list.mutants.size(), 2u);
+  EXPECT_EQ(list.usual, "v1 case");
+  EXPECT_EQ(list.mutants[0].op, "softmax");
+  EXPECT_EQ(list.mutants[0].property, "depth");
+  EXPECT_EQ(list.mutants[0].verdict, "");
+  EXPECT_EQ(list.mutants[1].property, "phase");
+  EXPECT_EQ(list.mutants[1].verdict, "race");
+  EXPECT_EQ(list.mutants[1].place, "softmax.mutants:4");
+  EXPECT_EQ(mutated_text(list.mutants[0], folder_.string()), " three");
+  EXPECT_EQ(mutated_text(list.mutants[1], folder_.string()), "one\n\t2 \\ three");
+}
+
+TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
+  write("kernels/a.cu", "one two two");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth\n"), "accepted");
+  EXPECT_EQ(refusal("# only a comment\n"),
+            fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\n"),
+            "softmax.mutants:1: the line has 4 columns; id, file, old text, new text and expected killer are required, "
+            "tab separated");
+  EXPECT_EQ(refusal("\nA\tkernels/a.cu\t\t1\tdepth\n"),
+            "softmax.mutants:2: only the new text may be empty, not the other columns");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\ton\\e\t1\tdepth\n"),
+            "softmax.mutants:1: a backslash is followed by 'e'; only \\n, \\t and \\\\ are known");
+  EXPECT_EQ(refusal("A/B\tkernels/a.cu\tone\t1\tdepth\n"),
+            "softmax.mutants:1: id 'A/B' may hold letters, digits, '-', '_' and '.' only");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth\nA\tkernels/a.cu\tone\t1\tdepth\n"),
+            "softmax.mutants:2: id 'A' is there twice");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tno-such\n"),
+            "softmax.mutants:1: A: 'no-such' is not a property of softmax");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth:sad\n"), "softmax.mutants:1: A: 'sad' is not a verdict");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\ttwo\t2\tdepth\n"),
+            "softmax.mutants:1: A: the old text occurs 2 times in kernels/a.cu, it must occur exactly once");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tthree\t3\tdepth\n"),
+            "softmax.mutants:1: A: the old text occurs 0 times in kernels/a.cu, it must occur exactly once");
+}
+
+TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
+  for (const fs::directory_entry& e : fs::directory_iterator(fs::path(WARPCHECK_ROOT) / "ci/mutate")) {
+    if (e.path().extension() != ".mutants") continue;
+    const mutant_list list = read_mutants(e.path().string());
+    for (const mutant& m : list.mutants) EXPECT_NO_THROW(mutated_text(m, WARPCHECK_ROOT)) << m.place;
+    EXPECT_NE(list.usual, "") << e.path();
+  }
+}
+
+TEST_F(Mutants, ToolchainReportsWhatTheCompilerSays) {
+  const toolchain t = toolchain::load(WARPCHECK_BUILD);
+  compilation c;
+  c.sources = {write("broken.cpp", "int f( { return 0; }\n")};
+  c.output = (folder_ / "broken.so").string();
+  EXPECT_NE(t.compile(c).find("broken.cpp:1:"), std::string::npos);
+  EXPECT_FALSE(fs::exists(c.output));
+  c.sources = {write("missing.cpp", "int g(); int f() { return g(); }\n")};
+  EXPECT_NE(t.compile(c).find("undefined reference"), std::string::npos);
+  EXPECT_FALSE(fs::exists(c.output));
+  c.sources = {write("right.cpp", "int f() { return 0; }\n")};
+  EXPECT_EQ(t.compile(c), "");
+  EXPECT_TRUE(fs::exists(c.output));
+  EXPECT_FALSE(fs::exists(c.output + ".parts"));
+  c.flavour = "sour";
+  EXPECT_THROW(t.compile(c), environment_error);
+}
+
+TEST_F(Mutants, ToolchainThatIsGoneIsAnEnvironmentError) {
+  const auto sentence = [&](const char* key, const std::string& value) -> std::string {
+    nlohmann::json json = nlohmann::json::parse(read_text(WARPCHECK_BUILD "/warpcheck_toolchain.json"));
+    if (std::string(key) == "libraries")
+      json["flavours"]["plain"]["libraries"][0] = value;
+    else
+      json[key] = value;
+    write("warpcheck_toolchain.json", json.dump());
+    try {
+      toolchain::load(folder_.string());
+    } catch (const environment_error& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(sentence("compiler", "/no/c++"),
+            "toolchain: the compiler '/no/c++' that this build was made with is missing");
+  EXPECT_EQ(sentence("objcopy", "/no/objcopy"),
+            "toolchain: objcopy '/no/objcopy' that this build was made with is missing");
+  EXPECT_EQ(sentence("libraries", "/no/lib.a"),
+            "toolchain: the library '/no/lib.a' that this build was made with is missing");
+  write("warpcheck_toolchain.json", "{");
+  EXPECT_THROW(toolchain::load(folder_.string()), environment_error);
+  EXPECT_THROW(toolchain::load((folder_ / "kernels").string()), environment_error);
+}
+
+TEST_F(Mutants, KilledMutantsAreKilledAgainByTheirReplayLine) {
+  const std::string json = (folder_ / "out.json").string();
+  std::vector<std::string> command = {WARPCHECK_COMMAND, "mutants", "softmax", "--json", json};
+  for (const char* id : {"RO-01", "RO-02", "RO-05", "RO-06", "RO-08"}) {
+    command.emplace_back("--only");
+    command.emplace_back(id);
+  }
+  const command_result trial = run_command(command);
+  ASSERT_EQ(trial.status, 0) << trial.output;
+  const nlohmann::json result = nlohmann::json::parse(read_text(json));
+  ASSERT_EQ(result.at("mutants").size(), 5u);
+  for (const nlohmann::json& m : result.at("mutants")) {
+    const nlohmann::json& kill = m.at("kill");
+    const command_result replay = run_command({WARPCHECK_COMMAND, "replay", kill.at("line")});
+    EXPECT_EQ(replay.status, 1) << m.at("id") << "\n" << replay.output;
+    EXPECT_NE(replay.output.find(kill.at("message").get<std::string>()), std::string::npos) << replay.output;
+  }
+}
+
+TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
+  fs::create_directories(folder_ / "lists");
+  write("lists/softmax.mutants",
+        "HARMLESS\tkernels/softmax.cu\tSoftmax: see the contract\tSoftmax: the contract\tempty\n"
+        "BROKEN\tkernels/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\tempty\n");
+  const command_result tried =
+      run_command({WARPCHECK_COMMAND, "mutants", "softmax", "--cases", "1", "--folder", (folder_ / "lists").string()});
+  EXPECT_EQ(tried.status, 1) << tried.output;
+  EXPECT_NE(tried.output.find("HARMLESS survived"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("BROKEN does not compile"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("mutation score 0.0 % (0 of 2"), std::string::npos) << tried.output;
+}
+
+}  // namespace
+}  // namespace warpcheck::cli
