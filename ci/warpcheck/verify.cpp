@@ -6,8 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/source_candidate.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
@@ -228,8 +230,11 @@ int verify(const verify_options& o) {
 
   const std::vector<planned_job> jobs = plan(o, device, seed);
   supervise_options options;
-  // CUDA contexts of several processes take turns on one GPU, so more workers would only wait.
-  options.workers = o.workers == 0 && device == "cuda" ? 1 : o.workers;
+  // On a GPU most of a case's time is the reference's on the host, so several workers pay; each holds a CUDA context of
+  // about half a gigabyte, so not one per core.
+  constexpr int k_cuda_workers = 8;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  options.workers = o.workers == 0 && device == "cuda" ? std::clamp(cores, 1, k_cuda_workers) : o.workers;
   options.timeout_seconds = o.timeout;
   options.journal_folder = o.journal;
   options.resume = o.resume;
@@ -249,7 +254,8 @@ int verify(const verify_options& o) {
   const property* reported = nullptr;
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const case_report& f : results.jobs[i].failures) {
-      if (jobs[i].p == reported || results.interrupted) {
+      // A case that died while it was made has no line to try again.
+      if (jobs[i].p == reported || results.interrupted || f.line.empty()) {
         failures.push_back(f);
         continue;
       }
@@ -301,6 +307,7 @@ int replay(const replay_options& o) {
   std::string device = o.device.empty() ? c.knob("device") : o.device, note;
   device = resolve_device(device, note);
   c.knobs["device"] = device;
+  prepare_named_source(c.knob("candidate"), c.op, device);
   fmt::print("{}\n", note);
   std::fflush(stdout);
   const case_report r = run_contained(run_case, c, o.timeout);

@@ -381,12 +381,15 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   if (!found.list.empty()) {
     verdict worst = verdict::pass;
     for (const auto& [kind, text] : found.list) {
-      const verdict v = verdict_from_name(kind).value_or(verdict::crash);
+      // A misaligned vector access touches bytes beyond the element it was made for.
+      const verdict v = kind == "misaligned" ? verdict::out_of_bounds : verdict_from_name(kind).value_or(verdict::crash);
       if (v > worst) worst = v;
       report_.findings.push_back(kind + ": " + text);
     }
     decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
   }
+  // A candidate need not offer everything (argmax, say); only a variant that it lists itself must run.
+  if (status == WARPCHECK_UNSUPPORTED && !call.variant) decide(verdict::skipped, message, c, nullptr);
   if (status != WARPCHECK_OK) decide(verdict::error_return, fmt::format("{}: {}", status_text(status), message), c, &a);
   if (sync)
     decide(verdict::error_return, fmt::format("the device reports an error after the call: {}", api.last_error()), c,
