@@ -114,11 +114,11 @@ exp_row::moments<double> exp_row::moments_in_double() const {
   constexpr double v = k_double_unit;
   // One exponential, d <= 700: e^-d (1 + theta), |theta| <= v d + 8 v (the rounding of d, then exp) to first order;
   // d <= 7 min(d, 104). Sum2: v r + (n v)^2 r. Further terms: k_far_value each.
-  const double gamma = n * v / (1 - n * v);
-  const double spread = v * (7 * moment1 + 9 * r) + gamma * gamma * r;
-  const enclosure tail(r, spread * (1 + 1e-9) + n * k_far_value);
   // The moments: n additions and products of relative error v, on terms whose relative error is at most 708 v.
   const double loose = (n + 720) * v;
+  const double gamma = n * v / (1 - n * v);
+  const double spread = v * (7 * moment1 + 9 * r) + gamma * gamma * r;
+  const enclosure tail(r, spread * (1 + 1e-9 + 2 * loose) + n * k_far_value);
   const double linear = k_unit * moment1, quadratic = k_unit * k_unit / 2 * moment2;
   // e^w - 1 - w - w^2/2 <= 1.00001 w^3/6 for 0 <= w <= 104 u.
   const double cubic = k_unit * k_unit * k_unit / 6 * k_exp_range * moment2;
@@ -148,8 +148,8 @@ exp_row::moments<Real> exp_row::moments_in_digits(double cut, int taylor_terms) 
     for (int k = taylor_terms; k >= 2; --k) series = 1 + series * w / k;
     tilt += e * w * series;
   }
-  // Every gap is below 1000; the rest is one exp, one series and n additions per term.
-  const double relative = arithmetic<Real>::elementary + (n + 1100) * arithmetic<Real>::unit + 2 * n * std::exp(-cut);
+  // Every gap is below 1000 and carries two roundings; then one exp, one series and n additions per term.
+  const double relative = arithmetic<Real>::elementary + (n + 2100) * arithmetic<Real>::unit + 2 * n * std::exp(-cut);
   return {basic_enclosure<Real>(tail, magnitude(tail) * relative + k_tiny),
           basic_enclosure<Real>(tilt, (magnitude(tilt) + magnitude(tail) * 1e-5) * relative + k_tiny)};
 }

@@ -108,6 +108,8 @@ TEST(compare, infinity_passes_only_at_the_overflow_threshold) {
   // Beyond the threshold the correctly rounded value is the infinity.
   EXPECT_TRUE(judge(dtype::f32, known{threshold, 0}, k_inf).accepted);
   EXPECT_TRUE(judge(dtype::f32, known{6e38, 1}, k_inf).accepted);
+  EXPECT_EQ(judge(dtype::f32, known{6e38, 1}, k_inf).error, 0);
+  EXPECT_EQ(judge(dtype::f32, known{1.0, 1.0}, k_inf).error, threshold - 1);
   EXPECT_TRUE(judge(dtype::f32, known{-6e38, 1}, -k_inf).accepted);
   EXPECT_FALSE(judge(dtype::f32, known{6e38, 1}, -k_inf).accepted);
   EXPECT_FALSE(judge(dtype::f32, known{6e38, 1}, top).accepted);

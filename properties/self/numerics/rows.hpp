@@ -49,6 +49,7 @@ inline std::vector<named_row> adversarial_rows(int n, uint64_t seed) {
       {"dominant", make([&](int i) { return i == n - 1 ? 30.0 : 0.0; })},
       {"far_tail", make([&](int i) { return i == 0 ? 0.0 : -100.0; })},
       {"masked", make([&](int i) { return i % 2 ? -infinity : uniform(-5, 5); })},
+      {"inexact_gaps", make([&](int i) { return i == 0 ? 1.0 : uniform(-1e-12, 1e-12); })},  // d needs 63 bits
       {"subnormal_inputs", make([&](int) { return uniform(-1e-39, 1e-39); })},
   };
 }

@@ -27,7 +27,7 @@ constexpr setting k_settings[] = {{0, 1},         {3, 0.5}, {-1e4, -2}, {0x1p-14
 std::vector<double> arguments() {
   std::vector<double> z = {-103.5, -95, -89, -88.8, -60, -20, -16.74, -1e-8, 1e-8, 16.74, 88.8, 1e4, -1e4, 3e38, -3e38};
   std::mt19937_64 random(41);
-  for (int k = 0; k < 400; ++k) {
+  for (int k = 0; k < 200; ++k) {
     const double size = std::exp2(std::uniform_real_distribution<double>(-30, 8)(random));
     z.push_back(random() & 1 ? size : -size);
   }
@@ -91,16 +91,13 @@ TEST(sigmoid_reference, contract_table) {
 }
 
 // x - mu at the threshold of overflow: a tie goes up, a hair below it does not.
-TEST(sigmoid_reference, overflow_of_the_shift_is_decided_exactly) {
+TEST(sigmoid_reference, the_shift_overflows_at_the_threshold) {
   const double top = max_finite(dtype::f32), half_step = 0x1p103;
   const double sigma = 0x1p-149;  // z stays small unless the shift counts as infinite
   EXPECT_EQ(sigmoid_model(-half_step, sigma, dtype::f32).contract_value(top), 1.0);
+  EXPECT_EQ(sigmoid_model(half_step, sigma, dtype::f32).contract_value(-top), 0.0);
   const double below = -static_cast<double>(std::nextafterf(0x1p103f, 0));
   EXPECT_FALSE(sigmoid_model(below, sigma, dtype::f32).contract_value(top).has_value());
-  // The exact difference lies 2^-40 below the threshold; in double it rounds onto it.
-  const double a = -half_step, b = top;
-  EXPECT_EQ(sigmoid_model(a, sigma, dtype::f32).contract_value(b), 1.0);
-  EXPECT_EQ(sigmoid_model(half_step, sigma, dtype::f32).contract_value(-top), 0.0);
 }
 
 TEST(sigmoid_reference, known_values) {
@@ -135,7 +132,7 @@ TEST(sigmoid_reference, forcing_100_digits_changes_no_verdict) {
     for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16}) {
       const sigmoid_model model(s.mu, s.sigma, t), model100(s.mu, s.sigma, t, precision::digits100);
       const std::vector<double> wanted = arguments();
-      for (size_t k = 0; k < wanted.size(); k += 4) {
+      for (size_t k = 0; k < wanted.size(); k += 8) {
         const double x = input_for(wanted[k], s);
         if (std::isinf(x) || model.contract_value(x)) continue;
         const mp100 z = plain_argument(x, s), y = plain_sigmoid(z);
