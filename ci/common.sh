@@ -27,6 +27,20 @@ install_packages() {
     die 3 "installing packages failed: ${missing[*]}"
 }
 
+# python_environment: makes build/python with the packages of ci/requirements.txt; without network the tests that need
+# them are shown as skipped.
+python_environment() {
+  local stamp="$root/build/python/installed"
+  cmp -s "$root/ci/requirements.txt" "$stamp" && return
+  mkdir -p "$root/build"
+  if /usr/bin/python3 -m venv "$root/build/python" &&
+    "$root/build/python/bin/pip" install --quiet --disable-pip-version-check -r "$root/ci/requirements.txt"; then
+    cp "$root/ci/requirements.txt" "$stamp"
+  else
+    echo "the packages of ci/requirements.txt cannot be installed; the tests that need them will be skipped" >&2
+  fi
+}
+
 has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
 
 # Prints the path of nvcc, if there is one.
@@ -34,13 +48,14 @@ find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/
 
 # build PRESET TARGET...: configures where needed and builds.
 build() {
-  local preset=$1 nvcc
+  local preset=$1 nvcc options=()
   shift
+  [ -x "$root/build/python/bin/python" ] && options=(-DPython3_EXECUTABLE="$root/build/python/bin/python")
   nvcc=$(find_nvcc || true)
   [ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
   cd "$root"
-  if [ ! -f "build/$preset/build.ninja" ]; then
-    cmake --preset "$preset" >"/tmp/warpcheck-configure.$$" || { cat "/tmp/warpcheck-configure.$$"; rm -f "/tmp/warpcheck-configure.$$"; die 3 "configuring the preset $preset failed"; }
+  if [ ! -f "build/$preset/build.ninja" ] || { [ ${#options[@]} -gt 0 ] && ! grep -q "^_*Python3_EXECUTABLE:.*build/python" "build/$preset/CMakeCache.txt"; }; then
+    cmake --preset "$preset" "${options[@]}" >"/tmp/warpcheck-configure.$$" || { cat "/tmp/warpcheck-configure.$$"; rm -f "/tmp/warpcheck-configure.$$"; die 3 "configuring the preset $preset failed"; }
     rm -f "/tmp/warpcheck-configure.$$"
   fi
   cmake --build "build/$preset" --parallel "$(nproc)" --target "$@"

@@ -48,7 +48,7 @@ class Usage(unittest.TestCase):
     def test_mistakes(self):
         for code, text, arguments in [
             (2, "subcommand", []),
-            (2, "nosuch", ["nosuch"]),
+            (2, "'nosuch' is no command; verify", ["nosuch"]),
             (2, "'nosuch' is unknown; known are softmax", ["verify", "nosuch"]),
             (2, "cases: 0", ["verify", "softmax", "--cases", "0", "--device", "emulated"]),
             (2, "cases", ["verify", "softmax", "--cases", "many"]),
@@ -177,14 +177,24 @@ class Runs(unittest.TestCase):
         self.assertTrue(self.result("out.json")["failures"])
 
     def test_interrupt_keeps_partial_results(self):
-        process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000", "--json", self.path("out.json")],
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        process.stdout.readline()  # the first line: the run has begun
+        process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000", "--json", self.path("out.json"),
+                                    "--journal", self.path("journal")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        while not self.journalled_cases():  # until the run has finished its first case
+            self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, output)
         self.assertIn("interrupted", output)
         self.assertTrue(self.result("out.json")["interrupted"])
+        self.assertGreater(sum(j["cases"] for j in self.result("out.json")["jobs"]), 0)
+
+    def journalled_cases(self):
+        folder = self.path("journal")
+        texts = []
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            with open(os.path.join(folder, name), errors="replace") as f:
+                texts.append(f.read())
+        return sum(text.count("\nF ") for text in texts)
 
     def test_list_names_properties_and_variants(self):
         self.assertIn("softmax", run("list").stdout)
