@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -68,6 +70,10 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   const imported_source source = rewrite_cuda(read_text(preprocessed.path), r.file);
   if (!source.errors.empty()) throw usage_error(describe(source.errors.front()));
   if (r.needs_main && !source.has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
+  const auto& defined = source.functions;
+  if (!r.entry.empty() && std::find(defined.begin(), defined.end(), r.entry) == defined.end())
+    throw usage_error(fmt::format("entry: {} defines no function '{}'; it defines {}", r.file, r.entry,
+                                  defined.empty() ? "none" : fmt::format("{}", fmt::join(defined, ", "))));
   const std::string text = source.text + "\n# 1 \"warpcheck\"\n" + r.epilogue;
 
   const std::string stem = engine::sha256_hex(tools.fingerprint() + r.flavour + text).substr(0, 32);
@@ -77,10 +83,8 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   const removed_file rewritten{private_path(folder, stem) + ".cpp"};
   write_file(rewritten.path, text);
   c.sources = {rewritten.path};
-  c.options = r.options;
   // Reports name the user's file as the user did, from whichever folder.
-  c.options.push_back(fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()));
-  c.options.push_back("-w");
+  c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
   c.output = private_path(folder, stem);
   if (const std::string said = tools.compile(c); !said.empty()) refuse(r, said);
   fs::rename(c.output, library);

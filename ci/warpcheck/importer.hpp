@@ -31,7 +31,8 @@ std::string describe(const import_error& e);
 struct imported_source {
   std::string text;
   bool has_main = false;
-  std::vector<std::string> kernels;  // names of the __global__ functions, in order of appearance
+  std::vector<std::string> kernels;    // names of the __global__ functions, in order of appearance
+  std::vector<std::string> functions;  // names of all functions defined outside classes
   std::vector<import_error> errors;  // not empty: text is of no use
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
@@ -43,6 +44,7 @@ struct import_request {
   std::vector<std::string> options;  // -I, -D and the like, for the user's source
   std::string flavour = "race";
   bool needs_main = false;
+  std::string entry;  // a function that the epilogue needs; empty: none
 };
 // usage_error: outside the subset, or what the compiler said about the user's lines. environment_error: no toolchain, or
 // no such file.

@@ -8,6 +8,7 @@
 #include "ci/warpcheck/mutants.hpp"
 #include "ci/warpcheck/null_kernels.hpp"
 #include "ci/warpcheck/run_emulated.hpp"
+#include "ci/warpcheck/source_candidate.hpp"
 #include "properties/engine/error.hpp"
 
 namespace {
@@ -49,12 +50,20 @@ int main(int argc, char** argv) {
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   verify->add_option("--shard", v.shard, "i/n: run the i-th of n disjoint parts of the cases")->capture_default_str();
   verify->add_option("--size", v.size, "How large shapes grow: quick, ci or full")->capture_default_str();
-  verify->add_option("--workers", v.workers, "Worker processes (0: one per core; on cuda one)")->capture_default_str();
+  verify->add_option("--workers", v.workers, "Worker processes (0: one per core; on cuda at most 8)")->capture_default_str();
   verify->add_option("--timeout", v.timeout, "Seconds after which a case is stopped")->capture_default_str();
+  std::string source, entry;
+  CLI::Option* of_source = verify->add_option("--source", source, "A CUDA source (.cu) whose function is the candidate");
+  CLI::Option* of_entry = verify->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
+  of_source->needs(of_entry);
+  of_entry->needs(of_source);
   bool null_kernels = false;
   verify->add_flag("--null-kernels", null_kernels,
                    "Instead: count the cases that kernels which compute nothing would pass");
-  verify->callback([&] { code = null_kernels ? cli::null_kernels(v) : cli::verify(v); });
+  verify->callback([&] {
+    if (!source.empty()) v.candidate = cli::prepare_verify_source(v, source, entry);
+    code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
+  });
 
   cli::replay_options r;
   CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
@@ -123,6 +132,20 @@ int main(int argc, char** argv) {
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
   emulated->callback([&] { code = cli::run_emulated(e); });
+
+  // CLI11 would only say that a command is missing.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::string names;
+    bool known = false;
+    for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+      names += (names.empty() ? "" : ", ") + command->get_name();
+      known = known || command->get_name() == argv[1];
+    }
+    if (!known) {
+      fmt::print(stderr, "warpcheck: '{}' is no command; {} are\n", argv[1], names);
+      return cli::k_usage;
+    }
+  }
 
   try {
     app.parse(argc, argv);
