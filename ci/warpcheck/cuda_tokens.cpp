@@ -93,7 +93,8 @@ class tokenizer {
   }
 
   void skip_to(size_t end) {
-    line_ += static_cast<int>(std::count(source().begin() + static_cast<long>(at_), source().begin() + static_cast<long>(end), '\n'));
+    line_ += static_cast<int>(
+        std::count(source().begin() + static_cast<long>(at_), source().begin() + static_cast<long>(end), '\n'));
     at_ = end;
   }
 
@@ -105,8 +106,10 @@ class tokenizer {
   // The end of a string or character literal whose opening quote is at `open`.
   size_t quoted_end(size_t open) const {
     for (size_t i = open + 1; i < source().size(); ++i) {
-      if (source()[i] == '\\') ++i;
-      else if (source()[i] == source()[open] || source()[i] == '\n') return i + 1;
+      if (source()[i] == '\\')
+        ++i;
+      else if (source()[i] == source()[open] || source()[i] == '\n')
+        return i + 1;
     }
     return source().size();
   }

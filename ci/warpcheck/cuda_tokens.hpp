@@ -30,8 +30,8 @@ struct token_list {
   bool is_identifier(size_t i) const { return i < tokens.size() && tokens[i].kind == token_kind::identifier; }
 };
 
-// Comments, directives and the text of system headers (flag 3 of a line marker) give no tokens. "::" is one token, every
-// other punctuation character is one of its own. Lines before the first marker belong to `file`.
+// Comments, directives and the text of system headers (flag 3 of a line marker) give no tokens. "::" is one token,
+// every other punctuation character is one of its own. Lines before the first marker belong to `file`.
 token_list tokenize_cuda(std::string_view preprocessed, std::string_view file);
 
 }  // namespace warpcheck::cli

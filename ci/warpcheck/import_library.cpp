@@ -28,8 +28,7 @@ fs::path cache_folder(const toolchain& tools) {
   fs::create_directories(own, error);
   fs::permissions(own, fs::perms::owner_all, error);
   if (access(own.c_str(), W_OK) != 0)
-    throw environment_error(
-        fmt::format("import: neither '{}' nor '{}' can be written", beside.string(), own.string()));
+    throw environment_error(fmt::format("import: neither '{}' nor '{}' can be written", beside.string(), own.string()));
   return own;
 }
 
@@ -47,8 +46,8 @@ struct removed_file {
 };
 
 [[noreturn]] void refuse(const import_request& r, const std::string& said) {
-  throw usage_error(fmt::format("{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}",
-                                r.file, said));
+  throw usage_error(fmt::format(
+      "{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}", r.file, said));
 }
 
 }  // namespace

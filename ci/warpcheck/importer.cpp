@@ -87,7 +87,8 @@ class rewriter {
       match_[open.back()] = i;
       open.pop_back();
     }
-    if (!open.empty()) fail(open.back(), fmt::format("'{}' that nothing closes", t_.text(open.back())), "balanced brackets");
+    if (!open.empty())
+      fail(open.back(), fmt::format("'{}' that nothing closes", t_.text(open.back())), "balanced brackets");
   }
 
   // The first token of the statement or declaration that token i belongs to.
@@ -105,9 +106,12 @@ class rewriter {
     while (is(i, "template") && is(i + 1, "<")) {
       int depth = 0;
       for (++i; i < t_.size(); ++i) {
-        if (opens(i)) i = match_[i];
-        else if (is(i, "<")) ++depth;
-        else if (is(i, ">") && --depth == 0) break;
+        if (opens(i))
+          i = match_[i];
+        else if (is(i, "<"))
+          ++depth;
+        else if (is(i, ">") && --depth == 0)
+          break;
       }
       ++i;
     }
@@ -134,7 +138,7 @@ class rewriter {
   // True for the ")" of alignas(...), __attribute__((...)) and the like.
   bool is_attribute_group(size_t close) const {
     const size_t open = match_[close];
-    constexpr std::string_view names[] = {"alignas",  "__attribute__", "__align__",    "decltype",
+    constexpr std::string_view names[] = {"alignas",  "__attribute__", "__align__",        "decltype",
                                           "declspec", "__declspec",    "__launch_bounds__"};
     return open > 0 && std::find(std::begin(names), std::end(names), t_.text(open - 1)) != std::end(names);
   }
@@ -241,10 +245,14 @@ class rewriter {
     if (is(i, ">")) {
       int depth = 0;
       for (;; --i) {
-        if (closes(i)) i = match_[i];
-        else if (is(i, ">") && !is(i - 1, "-")) ++depth;
-        else if (is(i, "<") && --depth == 0) break;
-        else if (is(i, ";") || i == 0) return k_none;
+        if (closes(i))
+          i = match_[i];
+        else if (is(i, ">") && !is(i - 1, "-"))
+          ++depth;
+        else if (is(i, "<") && --depth == 0)
+          break;
+        else if (is(i, ";") || i == 0)
+          return k_none;
       }
       --i;
     }
@@ -268,9 +276,12 @@ class rewriter {
       return fail(i, fmt::format("launch of {} from device code", name), "launches from host code only");
     size_t close = i + 3, commas = 0;
     for (; close < t_.size() && !is(close, ";"); ++close) {
-      if (opens(close)) close = match_[close];
-      else if (is(close, ",")) ++commas;
-      else if (is(close, ">") && is(close + 1, ">") && is(close + 2, ">")) break;
+      if (opens(close))
+        close = match_[close];
+      else if (is(close, ","))
+        ++commas;
+      else if (is(close, ">") && is(close + 1, ">") && is(close + 2, ">"))
+        break;
     }
     if (!is(close, ">") || !is(close + 3, "("))
       return fail(i, "<<< without >>>(", "the whole launch in one statement: kernel<<<grid, block>>>(arguments)");
@@ -278,8 +289,8 @@ class rewriter {
       return fail(i, fmt::format("a launch configuration of {} values", commas + 1),
                   "2 to 4 values: grid, block, bytes of dynamic shared memory, stream");
     const auto known = kernels_.find(name);
-    const bool simple = !is(i - 1, ">") && (known == kernels_.end() ||
-                                            (!known->second.is_template && !known->second.overloaded));
+    const bool simple =
+        !is(i - 1, ">") && (known == kernels_.end() || (!known->second.is_template && !known->second.overloaded));
     edits_.push_back({t_.tokens[begin].begin, t_.tokens[begin].begin,
                       simple ? "::simt::import::kernel(" : "::simt::import::callable([&](auto... simt_a) { "});
     edits_.push_back({t_.tokens[i].begin, t_.tokens[i + 2].end, simple ? ").at(" : "(simt_a...); }).at("});
@@ -294,7 +305,7 @@ class rewriter {
   // ---- variables
 
   struct declarator {
-    std::string type;    // without the declarator's own brackets
+    std::string type;  // without the declarator's own brackets
     std::string name;
     std::string extents;  // "[32][33]" or empty
     size_t name_token = 0;
@@ -352,7 +363,8 @@ class rewriter {
         if (is(i, "{") || (angle == 0 && is(i, "("))) {
           if (words.empty() || !t_.is_identifier(words.back()) || is(i, "(")) return refuse(i);
           const size_t first = words.front();
-          if (is(first, "struct") || is(first, "union") || is(first, "class") || is(first, "enum")) return refuse(first);
+          if (is(first, "struct") || is(first, "union") || is(first, "class") || is(first, "enum"))
+            return refuse(first);
           after = i;
           break;
         }
@@ -363,7 +375,8 @@ class rewriter {
         }
         words.push_back(i);
       }
-      if (after == k_none || words.empty() || !t_.is_identifier(words.back())) return refuse(std::min(i, t_.size() - 1));
+      if (after == k_none || words.empty() || !t_.is_identifier(words.back()))
+        return refuse(std::min(i, t_.size() - 1));
       declarator one;
       one.name_token = words.back();
       one.name = t_.text(words.back());
@@ -400,7 +413,8 @@ class rewriter {
   void rewrite_shared(size_t i) {
     const size_t start = statement_start(i);
     if (start < done_until_) return;
-    const std::string allowed = "__shared__ variables inside functions, as 'T name;' or 'T name[N]', without initialiser";
+    const std::string allowed =
+        "__shared__ variables inside functions, as 'T name;' or 'T name[N]', without initialiser";
     const bool is_extern_somewhere = [&] {
       for (size_t k = start; k < i + 4; ++k)
         if (is(k, "extern")) return true;
@@ -469,7 +483,8 @@ class rewriter {
     for (const declarator& v : d->declarators) {
       const cuda_token& name = t_.tokens[v.name_token];
       edits_.push_back({name.begin, name.end, "simt_initial_" + v.name});
-      references += fmt::format(" static auto& {} = ::simt::import::{}_variable(simt_initial_{});", v.name, kind, v.name);
+      references +=
+          fmt::format(" static auto& {} = ::simt::import::{}_variable(simt_initial_{});", v.name, kind, v.name);
     }
     edits_.push_back({t_.tokens[d->end].end, t_.tokens[d->end].end, references});
     return true;

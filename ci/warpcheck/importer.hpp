@@ -1,5 +1,5 @@
-// Foreign CUDA sources on the emulated device: what plain C++ cannot express is rewritten, line by line in place, so that
-// every line of the result is the line of the user's own file.
+// Foreign CUDA sources on the emulated device: what plain C++ cannot express is rewritten, line by line in place, so
+// that every line of the result is the line of the user's own file.
 //
 //   k<T, 3><<<grid, block, bytes, stream>>>(args)  ->  a call through kernels/simt/import/launch.hpp
 //   __shared__ T a[N], b;                          ->  SIMT_IMPORT_SHARED for each declarator
@@ -33,7 +33,7 @@ struct imported_source {
   bool has_main = false;
   std::vector<std::string> kernels;    // names of the __global__ functions, in order of appearance
   std::vector<std::string> functions;  // names of all functions defined outside classes
-  std::vector<import_error> errors;  // not empty: text is of no use
+  std::vector<import_error> errors;    // not empty: text is of no use
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
 
@@ -46,8 +46,8 @@ struct import_request {
   bool needs_main = false;
   std::string entry;  // a function that the epilogue needs; empty: none
 };
-// usage_error: outside the subset, or what the compiler said about the user's lines. environment_error: no toolchain, or
-// no such file.
+// usage_error: outside the subset, or what the compiler said about the user's lines. environment_error: no toolchain,
+// or no such file.
 std::string import_library(const toolchain& tools, const import_request& request);
 
 }  // namespace warpcheck::cli

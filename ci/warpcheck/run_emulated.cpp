@@ -83,16 +83,15 @@ struct program_run {
 };
 
 // Severity of a hazard's kind; kinds that are no verdict of their own lie with out_of_bounds.
-verdict severity(const std::string& kind) {
-  return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds);
-}
+verdict severity(const std::string& kind) { return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds); }
 
 std::vector<std::string> schedules_of(const run_emulated_options& o) {
   std::vector<std::string> list = o.schedules;
   if (list.empty()) {
     list = {"fair", "greedy", "reverse"};
     for (int seed = 1; seed <= o.seeds; ++seed)
-      for (const char* strategy : {"random", "pct_warp", "preempt"}) list.push_back(fmt::format("{}:{}", strategy, seed));
+      for (const char* strategy : {"random", "pct_warp", "preempt"})
+        list.push_back(fmt::format("{}:{}", strategy, seed));
   }
   for (const std::string& token : list) {
     try {

@@ -31,7 +31,8 @@ std::string epilogue(const std::string& op, const std::string& entry, std::strin
       "extern \"C\" const warpcheck_device_api* warpcheck_device_emulated(void);\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) const warpcheck_candidate* warpcheck_candidate_get(\n"
       "    uint32_t version) {{\n"
-      "  return ::simt::import::source_candidate<decltype(&::{0}), &::{0}>(version, \"{1}\", \"{0}\", \"{2}\", {3}, {4});\n"
+      "  return ::simt::import::source_candidate<decltype(&::{0}), &::{0}>(version, \"{1}\", \"{0}\", \"{2}\", {3}, "
+      "{4});\n"
       "}}\n",
       entry, op, build, device, api);
 }
@@ -41,11 +42,12 @@ void check_names(const std::string& file, const std::string& entry, const std::s
     throw usage_error(fmt::format("source: operator {} has no entry signature; those that have: {}", op,
                                   fmt::join(k_operators, ", ")));
   const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  if (entry.empty() || !std::all_of(entry.begin(), entry.end(), plain) || std::isdigit(static_cast<unsigned char>(entry[0])))
+  if (entry.empty() || !std::all_of(entry.begin(), entry.end(), plain) ||
+      std::isdigit(static_cast<unsigned char>(entry[0])))
     throw usage_error(fmt::format("entry: '{}' is not the name of an extern \"C\" function", entry));
   if (file.find_first_of(" \t,()|\"'\\:") != std::string::npos)
-    throw usage_error(
-        fmt::format("source: '{}' holds a blank, comma, colon, quote, parenthesis or bar, which a case line cannot carry", file));
+    throw usage_error(fmt::format(
+        "source: '{}' holds a blank, comma, colon, quote, parenthesis or bar, which a case line cannot carry", file));
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) throw usage_error(fmt::format("source: there is no file '{}'", file));
 }
@@ -67,9 +69,9 @@ std::string compile_cuda(const toolchain& tools, const std::string& file, const 
   const fs::path folder = fs::path(tools.build_folder()) / "imported";
   fs::create_directories(folder);
   const std::string nvcc = fs::exists("/usr/local/cuda/bin/nvcc") ? "/usr/local/cuda/bin/nvcc" : "nvcc";
-  const std::string text = fmt::format("#include \"kernels/simt/import/entry.hpp\"\n#include \"{}\"\n{}",
-                                       fs::absolute(file).string(),
-                                       epilogue(op, entry, "nvcc", "WARPCHECK_DEVICE_CUDA", "nullptr"));
+  const std::string text =
+      fmt::format("#include \"kernels/simt/import/entry.hpp\"\n#include \"{}\"\n{}", fs::absolute(file).string(),
+                  epilogue(op, entry, "nvcc", "WARPCHECK_DEVICE_CUDA", "nullptr"));
   const std::string stem = engine::sha256_hex(tools.fingerprint() + text + read_text(file)).substr(0, 32);
   const fs::path library = folder / (stem + ".cuda.so");
   if (fs::exists(library)) return library.string();

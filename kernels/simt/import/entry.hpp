@@ -217,8 +217,8 @@ warpcheck_status run_row_entry(warpcheck_call* call) {
   if (x.rows == 0) return WARPCHECK_OK;
   if (x.cols == 0) {
     if (argmax == nullptr) return WARPCHECK_OK;
-    const cudaError_t e = cudaMemsetAsync(argmax, 0xff, static_cast<size_t>(x.rows) * 8,
-                                          static_cast<cudaStream_t>(call->stream));
+    const cudaError_t e =
+        cudaMemsetAsync(argmax, 0xff, static_cast<size_t>(x.rows) * 8, static_cast<cudaStream_t>(call->stream));
     return e == cudaSuccess ? WARPCHECK_OK : refuse_call(call, WARPCHECK_DEVICE_ERROR, cudaGetErrorString(e));
   }
   return run_launch(call, [&] { return form::run(Function, x, y, argmax, static_cast<cudaStream_t>(call->stream)); });
@@ -233,8 +233,8 @@ const warpcheck_candidate* source_candidate(uint32_t abi_version, const char* op
   static const warpcheck_variant variants[] = {{k_source_variant, 0, -1, 0, -1, dtypes}};
   static const warpcheck_operator table = {op, device, dtypes, variants, 1, nullptr, 0, run_row_entry<Entry, Function>};
   static const warpcheck_operator* const operators[] = {&table};
-  static const warpcheck_candidate candidate = {WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), name, build,
-                                                operators, 1, device_api};
+  static const warpcheck_candidate candidate = {
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), name, build, operators, 1, device_api};
   return &candidate;
 }
 

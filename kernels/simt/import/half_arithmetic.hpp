@@ -43,20 +43,20 @@ struct alignas(4) half_pair {
 }  // namespace simt::import
 
 // The functions that both headers define, for one type and its pair.
-#define SIMT_IMPORT_HALF_FUNCTIONS(H, H2)                                                     \
-  inline H __hadd(H a, H b) { return a + b; }                                                 \
-  inline H __hsub(H a, H b) { return a - b; }                                                 \
-  inline H __hmul(H a, H b) { return a * b; }                                                 \
-  inline H __hdiv(H a, H b) { return a / b; }                                                 \
-  inline H __hneg(H a) { return -a; }                                                         \
-  inline H __hfma(H a, H b, H c) { return float(a) * float(b) + float(c); }                   \
-  inline H __hmax(H a, H b) { return float(b) > float(a) || float(a) != float(a) ? b : a; }   \
-  inline H __hmin(H a, H b) { return float(b) < float(a) || float(a) != float(a) ? b : a; }   \
-  inline bool __hgt(H a, H b) { return a > b; }                                               \
-  inline bool __hlt(H a, H b) { return a < b; }                                               \
-  inline bool __heq(H a, H b) { return a == b; }                                              \
-  inline bool __hisnan(H a) { return float(a) != float(a); }                                  \
-  inline H2 __hadd2(H2 a, H2 b) { return {a.x + b.x, a.y + b.y}; }                            \
-  inline H2 __hsub2(H2 a, H2 b) { return {a.x - b.x, a.y - b.y}; }                            \
-  inline H2 __hmul2(H2 a, H2 b) { return {a.x * b.x, a.y * b.y}; }                            \
+#define SIMT_IMPORT_HALF_FUNCTIONS(H, H2)                                                   \
+  inline H __hadd(H a, H b) { return a + b; }                                               \
+  inline H __hsub(H a, H b) { return a - b; }                                               \
+  inline H __hmul(H a, H b) { return a * b; }                                               \
+  inline H __hdiv(H a, H b) { return a / b; }                                               \
+  inline H __hneg(H a) { return -a; }                                                       \
+  inline H __hfma(H a, H b, H c) { return float(a) * float(b) + float(c); }                 \
+  inline H __hmax(H a, H b) { return float(b) > float(a) || float(a) != float(a) ? b : a; } \
+  inline H __hmin(H a, H b) { return float(b) < float(a) || float(a) != float(a) ? b : a; } \
+  inline bool __hgt(H a, H b) { return a > b; }                                             \
+  inline bool __hlt(H a, H b) { return a < b; }                                             \
+  inline bool __heq(H a, H b) { return a == b; }                                            \
+  inline bool __hisnan(H a) { return float(a) != float(a); }                                \
+  inline H2 __hadd2(H2 a, H2 b) { return {a.x + b.x, a.y + b.y}; }                          \
+  inline H2 __hsub2(H2 a, H2 b) { return {a.x - b.x, a.y - b.y}; }                          \
+  inline H2 __hmul2(H2 a, H2 b) { return {a.x * b.x, a.y * b.y}; }                          \
   inline H2 __hfma2(H2 a, H2 b, H2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }

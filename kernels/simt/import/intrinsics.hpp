@@ -1,5 +1,5 @@
-// CUDA names that our own kernels do without and foreign ones use. Fast approximations are the host's accurate functions:
-// their error on a GPU is larger.
+// CUDA names that our own kernels do without and foreign ones use. Fast approximations are the host's accurate
+// functions: their error on a GPU is larger.
 #pragma once
 
 #include <cmath>

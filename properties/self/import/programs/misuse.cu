@@ -1,0 +1,69 @@
+// One mistake per mode, named by the first argument.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+__global__ void fill(int* p, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] = i;  // kernel-write
+}
+
+__global__ void read_one(const int* p, int* out) {
+  *out = p[3];  // uninitialized
+}
+
+__global__ void half_a_barrier(int* p) {
+  if (threadIdx.x < 16) {
+    __syncthreads();  // barrier
+    p[threadIdx.x] = 1;
+  } else {
+    __syncwarp();  // other
+    p[threadIdx.x] = 2;
+    __syncthreads();
+    __syncthreads();
+  }
+}
+
+__device__ int global_counter;
+__global__ void count() {
+  global_counter++;  // global-race
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "none";
+  const auto is = [&](const char* name) { return std::strcmp(mode, name) == 0; };
+  int *p = nullptr, *q = nullptr, host[64] = {};
+  cudaMalloc(&p, 64 * sizeof(int));
+  cudaMalloc(&q, sizeof(int));
+  if (is("copy-past-the-end")) cudaMemcpy(p, host, 65 * sizeof(int), cudaMemcpyHostToDevice);  // copy-past-the-end
+  if (is("wrong-direction")) cudaMemcpy(p, host, sizeof host, cudaMemcpyDeviceToHost);  // wrong-direction
+  if (is("double-free")) {
+    cudaFree(p);
+    cudaFree(p);  // double-free
+  }
+  if (is("too-many-threads")) fill<<<1, 2048>>>(p, 64);
+  if (is("too-much-shared-memory")) fill<<<1, 64, 64 * 1024>>>(p, 64);  // too-much-shared-memory
+  if (is("opted-in-shared-memory")) {
+    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
+    fill<<<1, 64, 64 * 1024>>>(p, 64);
+  }
+  if (is("write-past-the-end")) fill<<<2, 64>>>(p, 65);
+  if (is("never-written")) read_one<<<1, 1>>>(p, q);
+  if (is("diverged-barrier")) half_a_barrier<<<1, 32>>>(p);
+  if (is("race-on-a-variable")) count<<<2, 32>>>();
+  if (is("segfault")) *static_cast<volatile int*>(nullptr) = 1;
+  if (is("abort")) std::abort();
+  if (is("hang"))
+    for (volatile int spin = 0;; spin = spin + 1) {
+    }
+  if (is("throw")) throw 3;
+  if (is("exit-7")) std::exit(7);
+  if (is("return-5")) return 5;
+  if (is("exit-0")) std::exit(0);
+  if (is("leak")) return 0;
+  cudaFree(q);
+  cudaFree(p);
+  printf("reached the end\n");
+}

@@ -1,0 +1,216 @@
+// `warpcheck run-emulated` on whole programs: correct ones are clean, each typical bug gets its verdict and its line,
+// and what lies outside the subset is refused by name.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct result {
+  int status = -1;
+  std::string output;
+  bool has(const std::string& part) const { return output.find(part) != std::string::npos; }
+};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+std::string programs() { return environment("WARPCHECK_TEST_PROGRAMS"); }
+
+result run(const std::string& arguments, const std::string& command = environment("WARPCHECK_TEST_COMMAND")) {
+  result r;
+  FILE* pipe = popen(("cd " + programs() + " && '" + command + "' run-emulated " + arguments + " 2>&1").c_str(), "r");
+  std::array<char, 4096> chunk;
+  for (size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) r.output.append(chunk.data(), n);
+  const int status = pclose(pipe);
+  r.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return r;
+}
+
+// The place of the comment `// marker` in one of the programs, as reports write it.
+std::string place_of(const std::string& file, const std::string& marker) {
+  std::ifstream source(programs() + "/" + file);
+  int number = 0;
+  for (std::string line; std::getline(source, line);) {
+    ++number;
+    const size_t at = line.find("// " + marker);
+    if (at != std::string::npos && at + 3 + marker.size() == line.size()) return file + ":" + std::to_string(number);
+  }
+  return "no such marker";
+}
+
+// A source of its own, in a folder that goes away.
+class source_file {
+ public:
+  explicit source_file(const std::string& text) {
+    std::string name = (fs::temp_directory_path() / "warpcheck-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    std::ofstream(path()) << text;
+  }
+  ~source_file() { fs::remove_all(folder_); }
+  std::string path() const { return folder_ + "/mine.cu"; }
+
+ private:
+  std::string folder_;
+};
+
+std::string seeds() {
+  const std::string n = environment("WARPCHECK_TEST_SEEDS");
+  return " --seeds " + (n.empty() ? std::string("1") : n) + " ";
+}
+
+struct program {
+  const char* file;
+  const char* bug;
+  const char* verdict;
+};
+void PrintTo(const program& p, std::ostream* out) { *out << p.file << " " << p.bug; }
+
+class Program : public testing::TestWithParam<program> {};
+
+TEST_P(Program, IsClean) {
+  const result r = run(GetParam().file + seeds());
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has(std::string(GetParam().file) + ": clean under")) << r.output;
+}
+
+TEST_P(Program, WithItsBugIsCaughtAtItsLine) {
+  const program& p = GetParam();
+  const result r = run(std::string(p.file) + " -D " + p.bug + seeds());
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has(std::string(p.verdict) + ": ")) << r.output;
+  EXPECT_TRUE(r.has(place_of(p.file, p.verdict))) << place_of(p.file, p.verdict) << "\n" << r.output;
+  EXPECT_TRUE(r.has(std::string(p.file) + ": " + p.verdict + " under")) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Public, Program,
+                         testing::Values(program{"reduction.cu", "MISSING_BARRIER", "race"},
+                                         program{"transpose.cu", "NO_EDGE_CHECK", "out_of_bounds"},
+                                         program{"histogram.cu", "PLAIN_INCREMENT", "race"},
+                                         program{"scan.cu", "SINGLE_BUFFER", "race"},
+                                         program{"stencil.cu", "NO_RIGHT_HALO", "uninitialized"},
+                                         program{"softmax.cu", "REUSED_SLOT", "race"},
+                                         program{"matmul.cu", "NO_SECOND_BARRIER", "race"}));
+
+struct mistake {
+  const char* mode;
+  int status;
+  const char* verdict;  // "clean" where it is no mistake
+  const char* marker;   // in misuse.cu, or nullptr
+  const char* text;
+};
+void PrintTo(const mistake& m, std::ostream* out) { *out << m.mode; }
+
+class Misuse : public testing::TestWithParam<mistake> {};
+
+TEST_P(Misuse, GetsItsVerdict) {
+  const mistake& m = GetParam();
+  const result r = run(std::string("misuse.cu --schedule fair --timeout 20 -- ") + m.mode);
+  EXPECT_EQ(r.status, m.status) << r.output;
+  EXPECT_TRUE(r.has(std::string("misuse.cu: ") + m.verdict + " under 1 schedules")) << r.output;
+  EXPECT_TRUE(r.has(m.text)) << r.output;
+  if (m.marker) {
+    EXPECT_TRUE(r.has(place_of("misuse.cu", m.marker))) << r.output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Misuse,
+    testing::Values(mistake{"none", 0, "clean", nullptr, "reached the end"}, mistake{"exit-0", 0, "clean", nullptr, ""},
+                    mistake{"opted-in-shared-memory", 0, "clean", nullptr, "reached the end"},
+                    mistake{"leak", 0, "clean", nullptr, "2 device allocations of 260 bytes together were never freed"},
+                    mistake{"copy-past-the-end", 1, "out_of_bounds", "copy-past-the-end", "260 bytes from byte 0"},
+                    mistake{"wrong-direction", 1, "error_return", "wrong-direction", "kind of the copy"},
+                    mistake{"double-free", 1, "error_return", "double-free", "not the start of a live allocation"},
+                    mistake{"too-many-threads", 1, "launch_limit", nullptr, "block.x is 2048, allowed are 1 to 1024"},
+                    mistake{"too-much-shared-memory", 1, "launch_limit", "too-much-shared-memory", "65536 bytes"},
+                    mistake{"write-past-the-end", 1, "out_of_bounds", "kernel-write", "buffer of 256 bytes"},
+                    mistake{"never-written", 1, "uninitialized", "uninitialized", "nobody wrote"},
+                    mistake{"diverged-barrier", 1, "divergence", nullptr, "misuse.cu:"},
+                    mistake{"race-on-a-variable", 1, "race", "global-race", "buffer of 4 bytes"},
+                    mistake{"segfault", 1, "crash", nullptr, "signal 11"},
+                    mistake{"abort", 1, "crash", nullptr, "signal 6"},
+                    mistake{"throw", 1, "crash", nullptr, "the program died"},
+                    mistake{"exit-7", 1, "error_return", nullptr, "the program returned 7"},
+                    mistake{"return-5", 1, "error_return", nullptr, "the program returned 5"}));
+
+TEST(RunEmulated, StopsAProgramThatHangs) {
+  const result r = run("misuse.cu --schedule fair --timeout 2 -- hang");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("timeout: main() did not return within 2 s")) << r.output;
+}
+
+TEST(RunEmulated, WritesItsResultAsJson) {
+  const source_file json("");
+  const result r = run("misuse.cu --schedule fair --schedule greedy --quiet --json " + json.path() + " -- return-5");
+  EXPECT_EQ(r.status, 1);
+  std::ifstream file(json.path());
+  const nlohmann::json j = nlohmann::json::parse(file);
+  EXPECT_EQ(j["schema"], "warpcheck-run-emulated-1");
+  EXPECT_EQ(j["verdict"], "error_return");
+  EXPECT_EQ(j["exit_code"], 1);
+  ASSERT_EQ(j["runs"].size(), 2u);
+  EXPECT_EQ(j["runs"][1]["schedule"], "greedy");
+  EXPECT_EQ(j["runs"][1]["exit_status"], 5);
+}
+
+struct outside {
+  const char* source;
+  const char* text;
+};
+
+TEST(Subset, IsRefusedByNameAndLineOutside) {
+  const outside table[] = {
+      {"__global__ void k() {\n  asm volatile(\"nop;\");\n}\nint main() {}\n", "mine.cu:2: asm is outside the subset"},
+      {"int main() {}\ncudaTextureObject_t t;\n", "mine.cu:2: cudaTextureObject_t is outside the subset"},
+      {"__global__ void k(int n) {\n\n  if (n) k<<<1, 1>>>(n - 1);\n}\nint main() {}\n",
+       "mine.cu:3: launch of k from device code is outside the subset"},
+      {"__shared__ int s;\nint main() {}\n", "mine.cu:1: __shared__ outside a function is outside the subset"},
+      {"__global__ void __cluster_dims__(2, 1, 1) k() {}\nint main() {}\n", "mine.cu:1: __cluster_dims__ is outside"},
+      {"#include <thrust/sort.h>\nint main() {}\n", "mine.cu:1:10: fatal error: thrust/sort.h"},
+      {"int main() {\n  return undeclared;\n}\n", "mine.cu:2:10: error: "},
+      {"#define LAUNCH k<<<1, 32>>>(1)\n__global__ void k(float*) {}\n\nint main() { LAUNCH; }\n", "mine.cu:4:"},
+      {"int not_main() {}\n", "mine.cu has no function main() to run"},
+  };
+  for (const outside& o : table) {
+    const source_file source(o.source);
+    const result r = run(source.path());
+    EXPECT_EQ(r.status, 2) << o.source << r.output;
+    EXPECT_TRUE(r.has(o.text)) << o.text << "\n" << r.output;
+  }
+}
+
+TEST(Arguments, AreCheckedByOneSentence) {
+  EXPECT_TRUE(run("none.cu").has("file: there is no file 'none.cu'"));
+  EXPECT_EQ(run("none.cu").status, 2);
+  EXPECT_EQ(run("misuse.cu --schedule sometimes").status, 2);
+  EXPECT_TRUE(run("misuse.cu --schedule sometimes").has("schedule: "));
+  EXPECT_EQ(run("misuse.cu --seeds -1").status, 2);
+  EXPECT_EQ(run("misuse.cu --timeout 0").status, 2);
+  EXPECT_EQ(run("").status, 2);
+}
+
+TEST(Toolchain, ThatIsMissingIsSaid) {
+  const std::string command = environment("WARPCHECK_TEST_COMMAND");
+  const fs::path folder = fs::path(command).parent_path() / "no-toolchain";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::create_hard_link(command, folder / "warpcheck");
+  const result r = run("misuse.cu", (folder / "warpcheck").string());
+  fs::remove_all(folder);
+  EXPECT_EQ(r.status, 3) << r.output;
+  EXPECT_TRUE(r.has("warpcheck_toolchain.json")) << r.output;
+}
+
+}  // namespace

@@ -1,0 +1,187 @@
+// The importer's rewriting: what changes, what must not, and that no line moves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ci/warpcheck/cuda_tokens.hpp"
+#include "ci/warpcheck/importer.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+std::string rewritten(std::string_view text) {
+  const imported_source s = rewrite_cuda(text, "a.cu");
+  EXPECT_TRUE(s.errors.empty()) << describe(s.errors.front());
+  return s.text;
+}
+
+std::string refused(std::string_view text) {
+  const imported_source s = rewrite_cuda(text, "a.cu");
+  return s.errors.empty() ? "" : describe(s.errors.front());
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// A kernel k and a template kernel t to launch, on one line.
+const std::string k_kernels = "__global__ void k(int* p) {} template <class T, int N> __global__ void t(T* p) {} ";
+
+TEST(Launch, OfAFunctionKeepsItsArgumentsAndOrder) {
+  EXPECT_EQ(rewritten(k_kernels + "void f() { k<<<dim3(2, n >> 5), 64>>>(p); }"),
+            " void k(int* p) {} template <class T, int N>  void t(T* p) {} "
+            "void f() { ::simt::import::kernel(k).at(dim3(2, n >> 5), 64)(p); }");
+}
+
+TEST(Launch, OfATemplateIsResolvedByItsCall) {
+  const std::string s =
+      rewritten(k_kernels + "void f() { ns::t<float, (3 > 2)><<<1, 2, 0, s>>>(p, q); t<<<1, 2>>>(p); }");
+  EXPECT_TRUE(has(s,
+                  "::simt::import::callable([&](auto... simt_a) { ns::t<float, (3 > 2)>(simt_a...); })"
+                  ".at(1, 2, 0, s)(p, q);"));
+  EXPECT_TRUE(has(s, "callable([&](auto... simt_a) { t(simt_a...); }).at(1, 2)(p);"));
+}
+
+TEST(Launch, OfOverloadsIsResolvedByItsCall) {
+  EXPECT_TRUE(has(rewritten("__global__ void k(int* p) {} __global__ void k(float* p) {} void f() { k<<<1, 1>>>(p); }"),
+                  "{ k(simt_a...); })"));
+}
+
+TEST(Launch, OfAForwardDeclaredKernelIsAFunction) {
+  EXPECT_TRUE(has(rewritten("__global__ void k(int*); __global__ void k(int* p) {} void f() { k<<<1, 1>>>(p); }"),
+                  "kernel(k).at"));
+}
+
+TEST(Launch, OfNestedTemplateArgumentsClosesInTheRightPlace) {
+  EXPECT_TRUE(has(rewritten(k_kernels + "void f() { t<std::vector<std::pair<int, 3>>, 4><<<g, b>>>(p); }"),
+                  "{ t<std::vector<std::pair<int, 3>>, 4>(simt_a...); }).at(g, b)(p)"));
+}
+
+TEST(Launch, OverSeveralLinesKeepsEveryLine) {
+  const std::string text = k_kernels + "void f() {\n  k<<<\n    dim3(1,\n 2),\n  32\n  >>>(\n p);\n}\nint last;\n";
+  const std::string s = rewritten(text);
+  EXPECT_EQ(std::count(s.begin(), s.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
+  EXPECT_TRUE(has(s, "kernel(k).at("));
+}
+
+TEST(Launch, ShiftsAndStreamsAreNone) {
+  const std::string text = "int f() { std::cout << x << y; return 1 << 2 >> 1; }";
+  EXPECT_EQ(rewritten(text), text);
+}
+
+TEST(Launch, InCommentsStringsAndDirectivesIsNone) {
+  const std::string text =
+      "// k<<<1, 2>>>(p)\n/* k<<<1,\n 2>>>(p) __shared__ */ const char* a = \"k<<<1, 2>>>(p)\\\" __shared__\";\n"
+      "const char* b = R\"x(\" k<<<1, 2>>>(p) )\" )x\"; char c = '<';\n#pragma k<<<1, 2>>>(p)\n";
+  EXPECT_EQ(rewritten(text), text);
+}
+
+TEST(Launch, NullBecomesAKeyword) {
+  EXPECT_TRUE(has(rewritten(k_kernels + "void f() { t<int, 1><<<1, 1>>>(__null, f(__null), __null); }"),
+                  "(nullptr, f(__null), nullptr)"));
+}
+
+TEST(Launch, WithoutACloseOrANameIsRefusedWithItsLine) {
+  EXPECT_EQ(
+      refused("\n\nvoid f() { k<<<1, 2; }"),
+      "a.cu:3: <<< without >>>( is outside the subset that runs on the emulated device; allowed: the whole launch "
+      "in one statement: kernel<<<grid, block>>>(arguments)");
+  EXPECT_TRUE(has(refused("void f() { 3 <<<1, 2>>>(p); }"), "a.cu:1: <<<"));
+  EXPECT_TRUE(has(refused("void f() { k<<<1>>>(p); }"), "a launch configuration of 1 values"));
+}
+
+TEST(Launch, FromAKernelIsRefused) {
+  EXPECT_TRUE(
+      has(refused("__global__ void k(int* p) {\n  k<<<1, 2>>>(p);\n}"), "a.cu:2: launch of k from device code"));
+}
+
+TEST(Shared, ArraysAndScalarsGetASlotEach) {
+  const std::string s = rewritten("__global__ void k() { __shared__ float a[32][33], *p, b; }");
+  EXPECT_TRUE(has(s, "auto& a = *static_cast<::simt::identity_t<float [ 32 ][ 33 ]>*>"));
+  EXPECT_TRUE(has(s, "auto& p = *static_cast<::simt::identity_t<float * >*>"));
+  EXPECT_TRUE(has(s, "auto& b = *static_cast<::simt::identity_t<float  >*>"));
+}
+
+TEST(Shared, QualifiersAndAlignmentAreKept) {
+  const std::string s = rewritten(
+      "__global__ void k() { static volatile __shared__ __attribute__((aligned(16))) unsigned char a[N * 2]; }");
+  EXPECT_TRUE(has(s, "::simt::identity_t<volatile unsigned char [ N * 2 ]>"));
+  EXPECT_TRUE(has(s, "( 16 )")) << s;
+  EXPECT_TRUE(has(rewritten("void f() { __shared__ typename A<int, 3>::B storage; }"),
+                  "auto& storage = *static_cast<::simt::identity_t<typename A < int , 3 > :: B "));
+}
+
+TEST(Shared, DynamicMemoryInAndOutsideFunctions) {
+  EXPECT_TRUE(has(rewritten("void f() { extern __shared__ float s[]; }"),
+                  "auto* const s = static_cast<::simt::identity_t<float >*>(::simt::emu::dynamic_shared());"));
+  EXPECT_TRUE(has(rewritten("void f() { extern __shared__ int s[][4]; }"), "::simt::identity_t<int [ 4 ]>*"));
+  EXPECT_TRUE(has(rewritten("namespace n { extern __shared__ double s[]; }"),
+                  "static constexpr ::simt::import::dynamic_array<::simt::identity_t<double >> s{};"));
+}
+
+TEST(Shared, ADeclarationOverTwoLinesKeepsTheLinesAfterIt) {
+  const std::string s = rewritten("void f() {\n__shared__ float a[3]\n[4];\nuse();\n}");
+  EXPECT_TRUE(has(s, "\n# 3 \"a.cu\"\n\nuse();")) << s;
+}
+
+TEST(Shared, OutsideTheSubsetIsRefusedWithItsLine) {
+  EXPECT_TRUE(has(refused("\n__shared__ float s[3];"), "a.cu:2: __shared__ outside a function"));
+  EXPECT_TRUE(has(refused("void f() {\n\n__shared__ int s = 3;\n}"), "a.cu:3: __shared__ s with an initialiser"));
+  EXPECT_TRUE(has(refused("void f() {\n__shared__ struct { int a; } s;\n}"), "a.cu:2: this __shared__ declaration"));
+  EXPECT_TRUE(has(refused("void f() { extern __shared__ int s[3]; }"), "extern __shared__ s"));
+}
+
+TEST(Variable, OfTheDeviceIsACopyInDeviceMemory) {
+  EXPECT_EQ(rewritten("static __device__ int a[2] = {1, 2}, b;\nint host = 3;"),
+            "static  int simt_initial_a[2] = {1, 2}, simt_initial_b; static auto& a = "
+            "::simt::import::device_variable(simt_initial_a); static auto& b = "
+            "::simt::import::device_variable(simt_initial_b);\nint host = 3;");
+  EXPECT_TRUE(has(rewritten("__constant__ float c[] = {1};"), "constant_variable(simt_initial_c)"));
+  EXPECT_TRUE(has(rewritten("namespace n { __device__ __managed__ int m; }"), "managed_variable(simt_initial_m)"));
+}
+
+TEST(Variable, ThatIsConstantStays) {
+  EXPECT_EQ(rewritten("__device__ const int n = 3;"), " const int n = 3;");
+  EXPECT_EQ(rewritten("__device__ constexpr float c[2] = {1, 2};"), " constexpr float c[2] = {1, 2};");
+}
+
+TEST(Variable, FunctionsAndLambdasAreNone) {
+  EXPECT_EQ(rewritten("__host__ __device__ inline int f(int a = 3) { return a; }"),
+            "  inline int f(int a = 3) { return a; }");
+  EXPECT_EQ(rewritten("struct s { __device__ int operator()(int a) const; __device__ s() : x(1) {} int x; };"),
+            "struct s {  int operator()(int a) const;  s() : x(1) {} int x; };");
+  EXPECT_EQ(rewritten("void f() { auto l = [=] __device__ (int i) { return i; }; }"),
+            "void f() { auto l = [=]  (int i) { return i; }; }");
+}
+
+TEST(Refused, ConstructsAreNamed) {
+  EXPECT_TRUE(has(refused("__device__ void f() {\n  asm volatile(\"nop;\");\n}"), "a.cu:2: asm"));
+  EXPECT_TRUE(has(refused("cudaTextureObject_t t;"), "a.cu:1: cudaTextureObject_t"));
+  EXPECT_TRUE(has(refused("void f() { int x[3; }"), "balanced brackets"));
+}
+
+TEST(Refused, NotInSystemHeadersNorAsMembers) {
+  EXPECT_EQ(refused("# 1 \"/usr/include/x.h\" 1 3\nvoid g() { asm(\"nop\"); }\n# 2 \"a.cu\" 2\nint x = a.texture;\n"),
+            "");
+}
+
+TEST(Lines, ComeFromTheMarkers) {
+  EXPECT_TRUE(has(refused("# 40 \"dir/b.cuh\" 1\n\n__shared__ int s;\n"), "dir/b.cuh:41:"));
+  const token_list t = tokenize_cuda("a\n# 7 \"b.cu\"\nb /* \n */ c 1'000 u8\"x\" .5e-3f", "a.cu");
+  ASSERT_EQ(t.size(), 6u);
+  EXPECT_EQ(t.tokens[0].line, 1);
+  EXPECT_EQ(t.tokens[1].line, 7);
+  EXPECT_EQ(t.tokens[2].line, 8);
+  EXPECT_EQ(t.files[static_cast<size_t>(t.tokens[2].file)], "b.cu");
+  EXPECT_EQ(t.text(3), "1'000");
+  EXPECT_EQ(t.text(4), "u8\"x\"");
+  EXPECT_EQ(t.text(5), ".5e-3f");
+}
+
+TEST(Program, MainAndKernelsAreFound) {
+  const imported_source s = rewrite_cuda(k_kernels + "int main(int argc, char** argv) { return 0; }", "a.cu");
+  EXPECT_TRUE(s.has_main);
+  EXPECT_EQ(s.kernels, (std::vector<std::string>{"k", "t"}));
+  EXPECT_FALSE(rewrite_cuda("namespace n { struct s { int main(); }; } void f() { main(); }", "a.cu").has_main);
+}
+
+}  // namespace
+}  // namespace warpcheck::cli
