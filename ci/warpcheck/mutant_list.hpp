@@ -20,7 +20,7 @@ struct mutant {
   std::string file;
   std::string old_text;
   std::string new_text;
-  std::string property;  // that is expected to kill it
+  std::string property;  // that is expected to kill it; empty: any
   std::string verdict;   // with which; empty: any
   std::string place;     // "softmax.mutants:12", for messages
 };

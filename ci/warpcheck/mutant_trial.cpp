@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 using namespace engine;
 
 constexpr int k_usual_trials = 5;
+// Of each property, before a mutant that any may kill meets all cases and the detectors.
+constexpr int64_t k_first_cases = 6;
 
 std::string library_key(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
   return sha256_hex(t.fingerprint() + o.sources_key + m.op + '\t' + m.file + '\t' + m.old_text + '\t' + m.new_text)
@@ -107,15 +109,21 @@ void try_expected(const mutant& m, const std::vector<target>& targets, const mut
   }
 }
 
-void try_others(const mutant& m, const std::vector<target>& targets, const mutant_trial_options& o,
-                mutant_result& result) {
+// Every property, until one kills. Where there is no detector, those that ask for it are passed over.
+void try_all(const mutant& m, const std::vector<target>& targets, int64_t cases, bool detector,
+             const mutant_trial_options& o, mutant_result& result) {
   for (const property& p : all_properties())
     for (const target& t : targets) {
       if (p.op != m.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-      for (const case_report& r : failures_of(p, t, o.cases, 1, o, result)) {
-        if (r.result == verdict::timeout) continue;
-        result.kill = kill_of(p, r);
-        return;
+      try {
+        for (const case_report& r : failures_of(p, t, cases, 1, o, result)) {
+          if (r.result == verdict::timeout) continue;
+          result.kill = kill_of(p, r);
+          result.as_expected = m.property.empty();
+          return;
+        }
+      } catch (const environment_error&) {
+        if (detector) throw;
       }
     }
 }
@@ -220,14 +228,17 @@ mutant_result try_mutant(const mutant& m, const std::string& usual, const toolch
     targets = ask_targets(library, m.op, "emulated");
     for (target& one : targets) one.size = 1;
     try {
-      try_expected(m, targets, o, result);
+      if (m.property.empty())
+        try_all(m, targets, std::min(o.cases, k_first_cases), detector, o, result);
+      else
+        try_expected(m, targets, o, result);
     } catch (const environment_error&) {
       // Cases that ask for the detectors, which are not there yet.
       if (detector) throw;
     }
     if (!result.kill && ready("race")) {
-      if (!detector) try_expected(m, targets, o, result);
-      if (!result.kill) try_others(m, targets, o, result);
+      if (!detector && !m.property.empty()) try_expected(m, targets, o, result);
+      if (!result.kill) try_all(m, targets, o.cases, true, o, result);
     }
     judge_by_usual_practice(usual, library, result);
   }

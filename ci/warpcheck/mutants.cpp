@@ -135,7 +135,9 @@ std::string first_line_with(const std::string& text, const char* word) {
   return text.substr(begin, text.find('\n', std::max(at, begin)) - begin);
 }
 
-std::string expectation(const mutant& m) { return m.property + (m.verdict.empty() ? "" : ":" + m.verdict); }
+std::string expectation(const mutant& m) {
+  return m.property.empty() ? "*" : m.property + (m.verdict.empty() ? "" : ":" + m.verdict);
+}
 
 void print_report(const std::vector<entry>& entries) {
   fmt::print("{:<14} {:<44} {:>6}  {:<5} {:<5} {}\n", "mutant", "killed by", "cases", "1e-2", "1e-4", "expected");
@@ -174,7 +176,8 @@ int mutants(const mutants_options& o) {
   run_all(entries, tools, trial, o.jobs > 0 ? o.jobs : usable_cores());
   print_report(entries);
 
-  int64_t killed = 0, as_expected = 0, coarse = 0, fine = 0;
+  // A generated mutant that does not compile is none; a listed one is a broken line of the list.
+  int64_t killed = 0, as_expected = 0, coarse = 0, fine = 0, stillborn = 0;
   nlohmann::json list = nlohmann::json::array();
   for (const entry& e : entries) {
     const mutant_result& r = *e.result;
@@ -189,9 +192,16 @@ int mutants(const mutants_options& o) {
     j["expected"] = expectation(e.m);
     j["outcome"] = !r.compile_error.empty() ? "not compiled" : r.kill ? "killed" : "survived";
     list.push_back(std::move(j));
-    if (!r.kill) fmt::print("{}: {} {}\n", e.m.place, e.m.id, outcome(r));
+    const bool unborn = e.m.property.empty() && !r.compile_error.empty();
+    stillborn += unborn;
+    if (!r.kill && !unborn) fmt::print("{}: {} {}\n", e.m.place, e.m.id, outcome(r));
   }
-  const auto all = static_cast<int64_t>(entries.size());
+  const auto all = static_cast<int64_t>(entries.size()) - stillborn;
+  if (stillborn > 0) fmt::print("{} generated mutants do not compile and are left out\n", stillborn);
+  if (all == 0) {
+    fmt::print("no mutant was judged, so nothing is proven\n");
+    return k_violation;
+  }
   const auto percent = [&](int64_t n) { return 100.0 * static_cast<double>(n) / static_cast<double>(all); };
   fmt::print(
       "mutation score {:.1f} % ({} of {}, {} by the expected killer); allclose(randn) sees {:.1f} % at 1e-2 and {:.1f} "
@@ -205,6 +215,7 @@ int mutants(const mutants_options& o) {
                                       {"cases", o.cases},
                                       {"killed", killed},
                                       {"killed_as_expected", as_expected},
+                                      {"not_compiled", stillborn},
                                       {"usual_practice", {{"rtol=atol=1e-2", coarse}, {"rtol=atol=1e-4", fine}}},
                                       {"exit_code", code},
                                       {"mutants", list}}

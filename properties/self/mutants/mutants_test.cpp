@@ -50,14 +50,16 @@ TEST_F(Mutants, ListIsReadWithItsEscapes) {
   write("kernels/a.cu", "one\n\ttwo \\ three");
   const mutant_list list = read_mutants(write("softmax.mutants",
                                               "# comment\nusual\tv1 case\nA-1\tkernels/a.cu\tone\\n\\ttwo "
-                                              "\\\\\t\tdepth\nA-2\tkernels/a.cu\ttwo\t2\tphase:race\n"));
-  ASSERT_EQ(list.mutants.size(), 2u);
+                                              "\\\\\t\tdepth\nA-2\tkernels/a.cu\ttwo\t2\tphase:race\n"
+                                              "A-3\tkernels/a.cu\tthree\t3\t*\n"));
+  ASSERT_EQ(list.mutants.size(), 3u);
   EXPECT_EQ(list.usual, "v1 case");
   EXPECT_EQ(list.mutants[0].op, "softmax");
   EXPECT_EQ(list.mutants[0].property, "depth");
   EXPECT_EQ(list.mutants[0].verdict, "");
   EXPECT_EQ(list.mutants[1].property, "phase");
   EXPECT_EQ(list.mutants[1].verdict, "race");
+  EXPECT_EQ(list.mutants[2].property, "");
   EXPECT_EQ(list.mutants[1].place, "softmax.mutants:4");
   EXPECT_EQ(mutated_text(list.mutants[0], folder_.string()), " three");
   EXPECT_EQ(mutated_text(list.mutants[1], folder_.string()), "one\n\t2 \\ three");
@@ -171,6 +173,16 @@ TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
   EXPECT_NE(tried.output.find("HARMLESS survived"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("BROKEN does not compile"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("mutation score 0.0 % (0 of 2"), std::string::npos) << tried.output;
+}
+
+TEST_F(Mutants, GeneratedMutantThatDoesNotCompileIsLeftOut) {
+  write("softmax.mutants",
+        "G-1\tkernels/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\t*\n"
+        "G-2\tkernels/primitives/reduce.hpp\tlane < warps ?\tlane < warps - 1 ?\t*\n");
+  const command_result tried = run_command({WARPCHECK_COMMAND, "mutants", "softmax", "--folder", folder_.string()});
+  EXPECT_EQ(tried.status, 0) << tried.output;
+  EXPECT_NE(tried.output.find("1 generated mutants do not compile"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("mutation score 100.0 % (1 of 1"), std::string::npos) << tried.output;
 }
 
 }  // namespace
