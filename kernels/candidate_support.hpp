@@ -112,6 +112,17 @@ class tensor_arguments {
   matrix_view input_matrix(int i, const char* name) const { return matrix(call_->inputs[i], name); }
   matrix_view output_matrix(int i, const char* name) const { return matrix(call_->outputs[i], name); }
 
+  template <class T>
+  T* output_vector(int i, const char* name, int64_t length) const {
+    T* const data = optional_output_vector<T>(i, name, length);
+    if (call_->outputs[i] == nullptr) throw std::invalid_argument(std::string(name) + " is missing");
+    return data;
+  }
+
+  // A one-dimensional contiguous tensor as a matrix of one row.
+  matrix_view input_vector(int i, const char* name) const { return vector(call_->inputs[i], name); }
+  matrix_view output_vector(int i, const char* name) const { return vector(call_->outputs[i], name); }
+
   // nullptr where the call has no such output.
   template <class T>
   T* optional_output_vector(int i, const char* name, int64_t length) const {
@@ -141,8 +152,26 @@ class tensor_arguments {
             tensor->strides != nullptr ? tensor->strides[0] : cols, dtype_bit(tensor->dtype)};
   }
 
+  static matrix_view vector(const DLTensor* tensor, const char* name) {
+    if (tensor == nullptr) throw std::invalid_argument(std::string(name) + " is missing");
+    if (tensor->ndim != 1)
+      throw std::invalid_argument(std::string(name) + " has " + std::to_string(tensor->ndim) +
+                                  " dimensions, must have 1");
+    const int64_t length = tensor->shape[0];
+    if (length > 1 && tensor->strides != nullptr && tensor->strides[0] != 1)
+      throw unsupported_call(std::string(name) + " has stride " + std::to_string(tensor->strides[0]) + ", must be 1");
+    return {const_cast<void*>(data_of(*tensor)), 1, length, length, dtype_bit(tensor->dtype)};
+  }
+
   const warpcheck_call* call_;
 };
+
+// The scalar argument of this name.
+inline double scalar_argument(const warpcheck_call* call, const char* name) {
+  for (int32_t i = 0; i < call->num_scalars; ++i)
+    if (std::strcmp(call->scalars[i].name, name) == 0) return call->scalars[i].value;
+  throw std::invalid_argument(std::string(name) + " is missing");
+}
 
 inline void check_same_shape(const matrix_view& a, const char* a_name, const matrix_view& b, const char* b_name) {
   if (a.rows != b.rows || a.cols != b.cols)
@@ -154,6 +183,14 @@ inline void check_same_shape(const matrix_view& a, const char* a_name, const mat
 
 constexpr bool accepts(const warpcheck_variant& variant, int64_t extent) {
   return extent >= variant.min_extent && (variant.max_extent < 0 || extent <= variant.max_extent);
+}
+
+// For the C++ API: a technique was asked for that does not take rows of this length.
+inline void check_extent(const warpcheck_variant& variant, int64_t cols) {
+  if (!accepts(variant, cols))
+    throw std::invalid_argument("variant: " + std::string(variant.name) + " takes rows of " +
+                                std::to_string(variant.min_extent) + " to " + std::to_string(variant.max_extent) +
+                                " elements, got cols = " + std::to_string(cols));
 }
 
 // Index of the variant that the call forces, -1 if it forces none. An extent of 0 needs no kernel, so any variant does.

@@ -10,6 +10,8 @@
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
@@ -27,16 +29,24 @@ namespace {
 //
 // A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
 
-constexpr int k_lanes_block = 128;
+// Threads of a block of lanes that hold `values` each: the more they hold, the smaller the block, for as the last warp
+// of a block ends, all its places become free at once.
+constexpr int lanes_threads(int values) { return values <= 9 ? 128 : values <= 17 ? 64 : 32; }
 
-// Blocks that should fit a multiprocessor: 64 Ki registers over a thread's `elements` and some 32 for everything else.
-constexpr int lanes_resident_blocks(int elements) {
-  const int fit = 65536 / (k_lanes_block * ((elements + 32 + 7) / 8 * 8));
-  return fit < 16 ? fit : 16;
+// Blocks that should fit a multiprocessor, in whole rounds of its four schedulers: 64 Ki registers over a thread's
+// values and some 32 for everything else, but no more than 96 KB of values, beyond which reads and writes hinder each
+// other.
+constexpr int lanes_resident_blocks(int values) {
+  const int by_registers = 65536 / (k_warp_size * ((values + 32 + 7) / 8 * 8));
+  const int by_values = 768 / values;
+  const int warps = (by_registers < by_values ? by_registers : by_values) / 4 * 4;
+  const int fit = warps * k_warp_size / lanes_threads(values);
+  return fit < 32 ? fit : 32;
 }
 
 template <class T, row_access Access, int Lanes, int Vectors, int Rows>
-__global__ void __launch_bounds__(k_lanes_block, lanes_resident_blocks(Rows* slice_values<T, Access, Vectors>))
+__global__ void __launch_bounds__(lanes_threads(Rows* slice_values<T, Access, Vectors>),
+                                  lanes_resident_blocks(Rows* slice_values<T, Access, Vectors>))
     softmax_lanes(softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, Vectors>;
   constexpr int k_groups = k_warp_size / Lanes;
@@ -192,37 +202,22 @@ __global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments
   }
 }
 
-__global__ void __launch_bounds__(256) fill_index(int64_t* index, int64_t count, int64_t value) {
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += static_cast<int64_t>(gridDim.x) * blockDim.x)
-    index[i] = value;
-}
-
 // --- Dispatch
 
 constexpr int64_t k_subwarp_cols = 64;
 constexpr int64_t k_warp_cols = 2048;
 constexpr int64_t k_block_cols = 32768;
 constexpr int64_t k_cluster_cols = 262144;
-constexpr int64_t k_block_dispatch_cols = 8192;
-
-// The grid grows with the rows up to this many blocks per multiprocessor; further rows loop.
-constexpr int64_t k_blocks_per_sm = 2048;
-
-unsigned grid_size(int64_t blocks_wanted, simt::stream_t stream) {
-  if (blocks_wanted <= k_blocks_per_sm) return static_cast<unsigned>(blocks_wanted);
-  return static_cast<unsigned>(std::min(blocks_wanted, k_blocks_per_sm * simt::device_properties(stream).sm_count));
-}
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t k_block_dispatch_cols = 16384;
 
 template <class T, row_access Access, int Lanes, int Vectors>
 void launch_lanes(const softmax_arguments<T>& a, simt::stream_t stream) {
   // Enough elements in flight per lane to cover the latency of memory, without giving up occupancy.
   constexpr int k_count = Vectors * access_width<T, Access>;
   constexpr int k_rows = k_count >= 8 ? 1 : k_count == 1 ? 4 : 2;
-  constexpr int64_t k_rows_per_block = k_lanes_block / Lanes * k_rows;
-  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_lanes_block, 0, stream},
+  constexpr unsigned k_threads = lanes_threads(k_rows * slice_values<T, Access, Vectors>);
+  constexpr int64_t k_rows_per_block = k_threads / Lanes * k_rows;
+  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_threads, 0, stream},
                softmax_lanes<T, Access, Lanes, Vectors, k_rows>, a);
 }
 
@@ -284,57 +279,47 @@ unsigned team_threads(const softmax_arguments<T>& a, int vectors, int blocks) {
   return static_cast<unsigned>(std::max<int64_t>(1, warps) * k_warp_size);
 }
 
-// Elements a thread holds: sixteen keep enough blocks resident; thirty-two reach further.
-template <class T, int Elements>
-constexpr int team_vectors = Elements / row_vector<T>::k_width;
-
-template <class T, int Elements, int MaxThreads, int MinBlocks>
-void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_vectors = team_vectors<T, Elements>;
-  const simt::launch_config config{grid_size(a.rows, stream), team_threads(a, k_vectors, 1), 0, stream};
+template <class T, int Vectors, class Team, int MaxThreads, int MinBlocks>
+void launch_team(Team team, unsigned blocks_per_row, const softmax_arguments<T>& a, simt::stream_t stream) {
+  const unsigned threads = team_threads(a, Vectors, static_cast<int>(blocks_per_row));
+  const simt::launch_config config{grid_size(a.rows, stream) * blocks_per_row, threads, 0, stream, blocks_per_row};
   if (is_aligned(a))
-    simt::launch(config, softmax_team<T, row_access::aligned, k_vectors, solo_team, MaxThreads, MinBlocks>, a,
-                 solo_team());
+    simt::launch(config, softmax_team<T, row_access::aligned, Vectors, Team, MaxThreads, MinBlocks>, a, team);
   else
-    simt::launch(config, softmax_team<T, row_access::peeled, k_vectors, solo_team, MaxThreads, MinBlocks>, a,
-                 solo_team());
+    simt::launch(config, softmax_team<T, row_access::peeled, Vectors, Team, MaxThreads, MinBlocks>, a, team);
 }
 
-// Rows up to this long go in small blocks, which overlap better.
-constexpr int64_t k_small_block_cols = 8192;
+// Vectors that hold the 32 elements that a thread takes at most.
+template <class T>
+constexpr int most_vectors = 32 / row_vector<T>::k_width;
 
+// As few elements a thread as 512 threads allow: small blocks in great number overlap best.
 template <class T>
 void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  if (a.cols <= k_small_block_cols) return launch_block<T, 16, 512, 2>(a, stream);
-  launch_block<T, 32, 1024, 1>(a, stream);
+  constexpr int k_most = most_vectors<T>;
+  const int64_t vectors = vectors_of_row(a);
+  if (vectors <= 2 * 512) return launch_team<T, 2, solo_team, 512, 3>({}, 1, a, stream);
+  if constexpr (k_most > 4)
+    if (vectors <= 4 * 512) return launch_team<T, 4, solo_team, 512, 3>({}, 1, a, stream);
+  if (vectors <= k_most * 512) return launch_team<T, k_most, solo_team, 512, 2>({}, 1, a, stream);
+  launch_team<T, k_most, solo_team, 1024, 1>({}, 1, a, stream);
 }
 
-template <class T, int Elements, int MaxThreads, int MinBlocks>
-void launch_cluster(int blocks, const softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_vectors = team_vectors<T, Elements>;
-  const auto clusters = grid_size(a.rows, stream);
-  const simt::launch_config config{clusters * static_cast<unsigned>(blocks), team_threads(a, k_vectors, blocks), 0,
-                                   stream, static_cast<unsigned>(blocks)};
-  if (is_aligned(a))
-    simt::launch(config, softmax_team<T, row_access::aligned, k_vectors, cluster_team, MaxThreads, MinBlocks>, a,
-                 cluster_team());
-  else
-    simt::launch(config, softmax_team<T, row_access::peeled, k_vectors, cluster_team, MaxThreads, MinBlocks>, a,
-                 cluster_team());
-}
-
+// Blocks of 256 full threads while the cluster is large enough, else of 512.
 template <class T>
 void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  // As many blocks as keep a block at 4096 elements, then larger blocks.
-  int blocks = 2;
-  while (blocks < k_max_cluster && blocks * 4096 < a.cols) blocks *= 2;
-  if (a.cols <= 8192 * k_max_cluster) return launch_cluster<T, 16, 512, 2>(blocks, a, stream);
-  launch_cluster<T, 32, 512, 2>(blocks, a, stream);
+  const int64_t vectors = vectors_of_row(a);
+  constexpr int k_vectors = most_vectors<T>;
+  unsigned blocks = 2;
+  while (blocks < static_cast<unsigned>(k_max_cluster) && vectors > int64_t{256} * k_vectors * blocks) blocks *= 2;
+  if (vectors <= int64_t{256} * k_vectors * blocks)
+    return launch_team<T, k_vectors, cluster_team, 256, 4>({}, blocks, a, stream);
+  launch_team<T, k_vectors, cluster_team, 512, 2>({}, blocks, a, stream);
 }
 
 template <class T, row_access Access>
 void launch_stream(const softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t tiles = tiles_of_row(a);
+  const int64_t tiles = tiles_of_row(a.cols, k_tile);
   const simt::buffer<tile_partial> partials(static_cast<size_t>(a.rows * tiles), stream);
   const simt::launch_config config{grid_size(a.rows * tiles, stream), k_stream_threads, 0, stream};
   simt::launch(config, softmax_stream_partial<T, Access>, a, tiles, partials.data());
@@ -394,15 +379,10 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
   check_disjoint(y_rows, argmax_rows);
 
   if (cols > 0 && variant == softmax_variant::automatic) variant = pick(cols, stream);
-  if (cols > 0 && !accepts(entry_of(variant), cols))
-    throw std::invalid_argument(std::string("variant: ") + entry_of(variant).name + " takes rows of " +
-                                std::to_string(entry_of(variant).min_extent) + " to " +
-                                std::to_string(entry_of(variant).max_extent) +
-                                " elements, got cols = " + std::to_string(cols));
+  if (cols > 0) check_extent(entry_of(variant), cols);
   if (rows == 0) return variant;
   if (cols == 0) {
-    if (argmax != nullptr)
-      simt::launch({grid_size(ceil_div(rows, 256), stream), 256, 0, stream}, fill_index, argmax, rows, int64_t{-1});
+    if (argmax != nullptr) fill(argmax, rows, int64_t{-1}, stream);
     return variant;
   }
   const softmax_arguments<T> a{x, ldx, y, ldy, rows, cols, argmax};

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/simt/simt.hpp"
 
@@ -36,6 +37,15 @@ __device__ __host__ inline int phase_of(const T* p) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(p) % 16 / sizeof(T));
 }
 
+// The type in which an element is computed with, and the element in it.
+template <class T>
+using wide_type = std::conditional_t<std::is_same_v<T, double>, double, float>;
+__device__ inline double widen(double x) { return x; }
+template <class T>
+__device__ inline float widen(T x) {
+  return simt::to_float(x);
+}
+
 // Sixteen bytes of a row. Loads and stores bypass the read-only cache (the row may be overwritten in place) and are
 // marked as streaming: no row is needed twice.
 template <class T>
@@ -59,6 +69,16 @@ __device__ inline void store_vector(T* p, const row_vector<T>& vector) {
   __stcs(reinterpret_cast<uint4*>(p), bits);
 }
 
+// Whole vectors begin and end on boundaries of this many elements, at least a sector of memory: no access of the lanes
+// together then covers a part of one. Both ends fit the 32 lanes of a warp.
+constexpr int k_edge = 16;
+
+// Elements between the preceding such boundary and p.
+template <class T>
+__device__ __host__ inline int edge_phase(const T* p) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) / sizeof(T) % k_edge);
+}
+
 // One lane's part of a row of `cols` elements (< 2^31), or of nothing if cols = 0. The lanes of `part` together take
 // vectors [part, part + 1) * lanes * Vectors of the row; part 0 also takes the ends. Values are in the order: vector by
 // vector, then the lane's single element.
@@ -71,17 +91,17 @@ class row_slice {
   __device__ row_slice(const T* row, int cols, int lane, int lanes, int part = 0) : row_(row), lanes_(lanes) {
     int head = 0;
     if (Access == row_access::peeled) {
-      head = (k_width - phase_of(row)) % k_width;
+      head = (k_edge - edge_phase(row)) % k_edge;
       if (head > cols) head = cols;
     }
-    const int vectors = (cols - head) / k_width;
-    const int tail = cols - head - vectors * k_width;
+    const int tail = Access == row_access::peeled ? (cols - head) % k_edge : 0;
+    const int vectors = (cols - head - tail) / k_width;
     const int before = part * lanes * Vectors + lane;
     first_ = head + before * k_width;
     vectors_ = vectors - before;
     if (Access == row_access::peeled && part == 0) {
       if (lane < head) single_ = lane;
-      if (lane >= k_width && lane < k_width + tail) single_ = cols - tail + lane - k_width;
+      if (lane >= k_edge && lane < k_edge + tail) single_ = cols - tail + lane - k_edge;
     }
   }
 
@@ -90,23 +110,25 @@ class row_slice {
     return i < Vectors * k_width ? first_ + i / k_width * lanes_ * k_width + i % k_width : single_;
   }
 
-  // Reads the values as f32; places that the row does not have hold -Inf.
-  __device__ void load(float (&value)[k_values]) const {
+  // Whether the row has an element for value i.
+  __device__ bool exists(int i) const { return i < Vectors * k_width ? has(i / k_width) : single_ >= 0; }
+
+  // Reads the values; places that the row does not have hold -Inf.
+  __device__ void load(wide_type<T> (&value)[k_values]) const {
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
       if (!has(k)) {
 #pragma unroll
         for (int c = 0; c < k_width; ++c) value[k * k_width + c] = -INFINITY;
       } else if constexpr (k_width == 1) {
-        value[k] = simt::to_float(row_[index(k)]);
+        value[k] = widen(row_[index(k)]);
       } else {
         const row_vector<T> vector = load_vector(row_ + index(k * k_width));
 #pragma unroll
-        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = simt::to_float(vector.element[c]);
+        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = widen(vector.element[c]);
       }
     }
-    if constexpr (Access == row_access::peeled)
-      value[k_values - 1] = single_ >= 0 ? simt::to_float(row_[single_]) : -INFINITY;
+    if constexpr (Access == row_access::peeled) value[k_values - 1] = single_ >= 0 ? widen(row_[single_]) : -INFINITY;
   }
 
   // Writes the values, rounded to T, to the same places of `row`.

@@ -11,6 +11,7 @@
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_tile.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
 #include "kernels/softmax/team.hpp"
@@ -31,26 +32,6 @@ struct tile_partial {
   int64_t claim;  // of an index in the row
 };
 
-// Tiles meet on 16-byte boundaries, so that only the first and the last of a row have ends to peel: tile t takes
-// elements [t, t + 1) * k_tile counted from the boundary at or before the row.
-template <class T>
-struct row_tile {
-  __device__ row_tile(const T* row, int64_t row_cols, int64_t t) {
-    const int phase = phase_of(row);
-    begin = t == 0 ? 0 : t * k_tile - phase;
-    const int64_t end = (t + 1) * k_tile - phase;
-    cols = static_cast<int>((end < row_cols ? end : row_cols) - begin);
-  }
-  int64_t begin;
-  int cols;
-};
-
-// Tiles of a row, wherever it starts.
-template <class T>
-int64_t tiles_of_row(const softmax_arguments<T>& a) {
-  return (a.cols + row_vector<T>::k_width - 1 + k_tile - 1) / k_tile;
-}
-
 template <class T, row_access Access>
 __global__ void __launch_bounds__(k_stream_threads, 5)
     softmax_stream_partial(softmax_arguments<T> a, int64_t tiles, tile_partial* partials) {
@@ -60,7 +41,7 @@ __global__ void __launch_bounds__(k_stream_threads, 5)
   SIMT_SHARED(claim_scratch, int[k_max_warps]);
   for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x) {
     const T* const row = a.x + i / tiles * a.ldx;
-    const row_tile<T> tile(row, a.cols, i % tiles);
+    const row_tile<T> tile(row, a.cols, i % tiles, k_tile);
     tile_partial partial{-INFINITY, 0.0f, k_no_claim<int64_t>};
     if (tile.cols > 0) {
       const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
@@ -120,7 +101,7 @@ __global__ void __launch_bounds__(k_stream_threads, 5)
   for (int64_t i = a.rows * tiles - 1 - blockIdx.x; i >= 0; i -= gridDim.x) {
     const int64_t r = i / tiles;
     const T* const row = a.x + r * a.ldx;
-    const row_tile<T> tile(row, a.cols, i % tiles);
+    const row_tile<T> tile(row, a.cols, i % tiles, k_tile);
     if (tile.cols <= 0) continue;
     const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
     float value[slice_type::k_values];

@@ -1,0 +1,23 @@
+// Sizes of grids.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The grid grows with the work up to this many blocks per multiprocessor; what is left is done by looping.
+constexpr int64_t k_blocks_per_sm = 2048;
+
+inline unsigned grid_size(int64_t blocks_wanted, simt::stream_t stream) {
+  if (blocks_wanted <= k_blocks_per_sm) return static_cast<unsigned>(blocks_wanted);
+  return static_cast<unsigned>(std::min(blocks_wanted, k_blocks_per_sm * simt::device_properties(stream).sm_count));
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

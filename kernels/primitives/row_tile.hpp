@@ -1,0 +1,30 @@
+// A row of any length (64-bit) cut into tiles that each fit a row_slice.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/primitives/row_access.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// Tiles meet on boundaries of k_edge elements, so that only the first and the last of a row have ends to peel: tile t
+// takes elements [t, t + 1) * tile_size counted from the boundary at or before the row. `tile_size` is a multiple of
+// k_edge. `cols` <= 0: the row ends before.
+template <class T>
+struct row_tile {
+  __device__ row_tile(const T* row, int64_t row_cols, int64_t t, int tile_size) {
+    const int phase = edge_phase(row);
+    begin = t == 0 ? 0 : t * tile_size - phase;
+    const int64_t end = (t + 1) * tile_size - phase;
+    cols = static_cast<int>((end < row_cols ? end : row_cols) - begin);
+  }
+  int64_t begin;  // index in the row
+  int cols;
+};
+
+// Tiles of a row, wherever it starts.
+constexpr int64_t tiles_of_row(int64_t cols, int tile_size) { return (cols + k_edge - 1 + tile_size - 1) / tile_size; }
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
