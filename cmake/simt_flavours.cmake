@@ -14,14 +14,18 @@ function(simt_common_options target)
     -Wall -Wextra -Werror -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=. -ffile-prefix-map=${root}/=)
 endfunction()
 
-# The flavour's definition for an executor or kernel target, and what its users link.
+# The flavour's definitions for an executor or kernel target, and what its users link. Flavour `portable` is plain with the
+# portable context switch, whatever SIMT_PORTABLE_SWITCH says.
 function(simt_flavour_options target flavour)
-  if(NOT flavour MATCHES "^(plain|asan|race)$")
-    message(FATAL_ERROR "flavour is '${flavour}', allowed are plain, asan and race")
+  if(NOT flavour MATCHES "^(plain|asan|race|portable)$")
+    message(FATAL_ERROR "flavour is '${flavour}', allowed are plain, asan, race and portable")
   endif()
   string(TOUPPER ${flavour} upper)
+  if(flavour STREQUAL portable)
+    set(upper PLAIN)
+  endif()
   target_compile_definitions(${target} PRIVATE SIMT_FLAVOUR_${upper})
-  if(SIMT_PORTABLE_SWITCH)
+  if(SIMT_PORTABLE_SWITCH OR flavour STREQUAL portable)
     find_library(SIMT_BOOST_CONTEXT boost_context REQUIRED)
     target_compile_definitions(${target} PRIVATE SIMT_PORTABLE_SWITCH)
     target_link_libraries(${target} PUBLIC ${SIMT_BOOST_CONTEXT})
@@ -31,7 +35,7 @@ function(simt_flavour_options target flavour)
   endif()
 endfunction()
 
-# simt_kernel_library(<target> FLAVOUR plain|asan|race SOURCES file... [OPTIONS option...])
+# simt_kernel_library(<target> FLAVOUR plain|asan|race|portable SOURCES file... [OPTIONS option...])
 #
 # A static library of kernel sources compiled for the emulated device. A .cu file is compiled as C++, through a generated
 # file that includes it, so that another target of the same folder may give the same file to nvcc. OPTIONS follow the
@@ -64,8 +68,11 @@ function(simt_kernel_library target)
   target_compile_options(${target} PRIVATE
     -O2 -gdwarf-4 -fno-strict-aliasing -fno-optimize-sibling-calls -Wno-unknown-pragmas)
   if(arg_FLAVOUR STREQUAL asan)
+    # With ASAN_OPTIONS=halt_on_error=0:suppress_equal_pcs=0 ASan's reports become findings of the launch; else they end the process. UBSan's
+    # always end it (its object-size check is ASan's affair).
     target_compile_options(${target} PRIVATE
-      -fsanitize=address,undefined -fsanitize-recover=address,undefined -fno-omit-frame-pointer)
+      -fsanitize=address,undefined -fsanitize-recover=address -fno-sanitize-recover=undefined
+      -fno-sanitize=object-size -fno-omit-frame-pointer)
   elseif(arg_FLAVOUR STREQUAL race)
     # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
     # compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so). A guard of a static variable

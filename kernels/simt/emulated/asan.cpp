@@ -17,7 +17,36 @@ void check(const void* p, size_t bytes, const char* what, const void* pc) {
   });
 }
 
+// What ASan found while a launch ran, in its own words: the headline and the kernel's frame.
+std::string reported;
+
+void remember(const char* report) {
+  if (current == nullptr || !reported.empty()) return;
+  const std::string text = report;
+  const size_t headline = text.find("AddressSanitizer: ");
+  const size_t begin = headline == std::string::npos ? 0 : headline + 18;
+  reported = text.substr(begin, text.find(" on ", begin) - begin) + " by " + describe(*current);
+  const size_t frame = text.find("#0 ");
+  const size_t in = text.find(" in ", frame);
+  if (frame != std::string::npos && in != std::string::npos) {
+    const std::string function = text.substr(in + 4, text.find('\n', in) - in - 4);
+    reported += " at " + function.substr(function.rfind(' ') + 1);
+  }
+}
+
 }  // namespace
+
+void asan_launch_begins() {
+  reported.clear();
+  __asan_set_error_report_callback(remember);
+}
+
+// Only reached where ASan does not end the process (halt_on_error=0).
+void asan_launch_ends(emulation& stream) {
+  if (reported.empty()) return;
+  device.failed = true;
+  stream.findings.push_back({"out_of_bounds", reported});
+}
 
 void hb_atomic(thread&, const void* p, size_t bytes, memory_scope, const void* pc) {
   check(p, bytes, "atomic access", pc);

@@ -135,8 +135,6 @@ void copy(const pending_copy& c) { std::memcpy(c.destination, c.source, c.bytes)
 
 }  // namespace
 
-#define SIMT_PC __builtin_extract_return_addr(__builtin_return_address(0))
-
 void begin_async() {
   flights.clear();
   phases.clear();

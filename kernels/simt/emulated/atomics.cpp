@@ -51,7 +51,6 @@ void check_alignment(const void* p, size_t align) {
 
 }  // namespace detail
 
-#define SIMT_PC __builtin_extract_return_addr(__builtin_return_address(0))
 #define SIMT_RELAXED(T)                                                                             \
   T load_relaxed(const T* p) {                                                                      \
     return atomically(const_cast<T*>(p), memory_scope::device, SIMT_PC, [](T old) { return old; }); \

@@ -127,6 +127,7 @@ void complete(block_state& b, unsigned warp_number, uint32_t present, unsigned m
 int block_barrier(int predicate, reduction r, const call_site& site) {
   thread& self = *current;
   block_state& b = *self.home;
+  check_stack(self);
   if (b.arrived == 0) {
     b.barrier_site = site;
   } else if (!same_line(b.barrier_site, site)) {
@@ -154,6 +155,7 @@ uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned arg
   thread& self = *current;
   block_state& b = *self.home;
   warp_state& w = b.warps[self.warp];
+  check_stack(self);
   self.site = site;
   if ((mask >> self.lane & 1) == 0) {
     fail("divergence", [&] {

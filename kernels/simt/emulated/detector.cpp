@@ -304,7 +304,6 @@ void report_unwritten(emulation& stream) {
 }  // namespace emu
 }  // namespace simt
 
-#define SIMT_PC __builtin_extract_return_addr(__builtin_return_address(0))
 #define SIMT_HOOKS(n)                                                                              \
   void __tsan_read##n(void* p) { simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC); }     \
   void __tsan_write##n(void* p) { simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC); }   \

@@ -36,10 +36,6 @@ void report_failure() {
   fiber_entered(current->flow, device.main);
   device.run_thread(device.arguments);
   thread& self = *current;
-  if (stack_overflowed(self.flow)) {
-    fail("out_of_bounds",
-         [&] { return describe(self) + " overflowed its stack of " + std::to_string(k_stack_bytes) + " bytes"; });
-  }
   thread_exited(self);
   leave_thread();
 }
@@ -241,6 +237,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   begin_wide_barriers();
   begin_async();
   hb_launch_begins();
+  asan_launch_begins();
   begin_schedule();
 }
 
@@ -250,6 +247,11 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
 }
 
 }  // namespace
+
+void stop_overflow(const thread& self) {
+  fail("out_of_bounds",
+       [&] { return describe(self) + " overflowed its stack of " + std::to_string(k_stack_bytes) + " bytes"; });
+}
 
 void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame) {
   device.cause = {kind, describe, frame, current};
@@ -281,6 +283,7 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
   } at_end;
   run_blocks();
   report_unwritten(stream);
+  asan_launch_ends(stream);
   if (!stream.ok()) throw device_error(first_of(stream));
 }
 

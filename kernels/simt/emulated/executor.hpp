@@ -24,6 +24,9 @@
 #undef blockDim
 #undef gridDim
 
+// Where the function that the kernel called was called from.
+#define SIMT_PC __builtin_extract_return_addr(__builtin_return_address(0))
+
 namespace simt {
 inline namespace emu {
 
@@ -293,6 +296,11 @@ bool land_one_flight();  // completes the oldest copy in flight; false if there 
 void may_land_flight();  // completes one if the schedule says so
 
 // Failures.
+[[noreturn]] void stop_overflow(const thread& self);
+// At synchronisation: a kernel that goes too deep would write into its neighbour's stack.
+inline void check_stack(const thread& self) {
+  if (__builtin_expect(stack_used_up(self.flow), 0)) stop_overflow(self);
+}
 [[noreturn]] void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame);
 
 // Ends the launch with a finding; describe() runs later, on the main stack, and may refer to the caller's frame.

@@ -14,11 +14,7 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-// Far above what any kernel leaves there: written once, checked when a fiber ends.
-constexpr uint64_t k_stack_guard = 0x5afe57ac5afe57acull;
 constexpr size_t k_stacks_per_chunk = 1024;
-
-uint64_t* guard_of(char* stack) { return reinterpret_cast<uint64_t*>(stack); }
 
 #ifdef SIMT_PORTABLE_SWITCH
 
@@ -88,30 +84,27 @@ void* raw_make(char* top, size_t, void (*entry)()) {
 }  // namespace
 
 char* new_stack() {
-  // One mapping per chunk and no guard pages: a guard page each would meet the limit on mappings below 64 x 1024
-  // threads.
+  // One mapping per chunk, with a guard page below: one for each stack would meet the system's limit on mappings before
+  // 64 x 1024 threads.
   static char* chunk = nullptr;
   static size_t left = 0;
   if (left == 0) {
-    void* p = mmap(nullptr, k_stacks_per_chunk * k_stack_bytes, PROT_READ | PROT_WRITE,
+    void* p = mmap(nullptr, k_page_bytes + k_stacks_per_chunk * k_stack_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) throw device_error("the address space for the stacks of emulated threads is used up");
-    chunk = static_cast<char*>(p);
+    if (p == MAP_FAILED || mprotect(p, k_page_bytes, PROT_NONE) != 0)
+      throw device_error("the address space for the stacks of emulated threads is used up");
+    chunk = static_cast<char*>(p) + k_page_bytes;
     left = k_stacks_per_chunk;
   }
   char* stack = chunk;
   chunk += k_stack_bytes;
   --left;
-  *guard_of(stack) = k_stack_guard;
   return stack;
 }
 
-bool stack_overflowed(const fiber& f) { return *guard_of(f.stack) != k_stack_guard; }
-
-void reset_stack(fiber& f) {
-  *guard_of(f.stack) = k_stack_guard;
+void reset_stack([[maybe_unused]] fiber& f) {
 #ifdef SIMT_FLAVOUR_ASAN
-  ASAN_UNPOISON_MEMORY_REGION(f.stack, k_stack_bytes);
+  __asan_unpoison_memory_region(f.stack, k_stack_bytes);
 #endif
 }
 

@@ -17,6 +17,7 @@ inline constexpr size_t k_stack_bytes = 256 * 1024;
 #else
 inline constexpr size_t k_stack_bytes = 128 * 1024;
 #endif
+inline constexpr size_t k_page_bytes = 4096;
 
 // A suspended flow of control and the stack it lives on (the main flow keeps the process's own stack).
 struct fiber {
@@ -38,8 +39,11 @@ void switch_fiber(fiber& from, fiber& to, bool finished);
 void fiber_entered(fiber& self, fiber& main);
 // A stack of k_stack_bytes, never returned: the number of stacks is the largest number of threads ever resident.
 char* new_stack();
-// Whether a fiber's stack overflowed into its lowest bytes.
-bool stack_overflowed(const fiber& f);
+// Whether the calling fiber, whose stack this is, has used it up but for what the executor itself may need.
+inline bool stack_used_up(const fiber& f) {
+  constexpr std::ptrdiff_t k_reserve = 8192;
+  return static_cast<const char*>(__builtin_frame_address(0)) - f.stack < k_reserve;
+}
 // Marks a stack whose fiber was abandoned half-way as clean again.
 void reset_stack(fiber& f);
 

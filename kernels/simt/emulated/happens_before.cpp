@@ -46,7 +46,7 @@ uint32_t next_instance() {
     new_generation();
     variables.clear();
     detector.instances = 1;
-    detector.block_of_instance.assign(1, 0);
+    detector.wrapped = true;
   }
   for (bool taken = true; taken;) {
     taken = false;
@@ -80,7 +80,7 @@ void pool_knowledge(block_state& b) {
 
 uint32_t name_flight(const thread& t) {
   const uint32_t instance = next_instance();
-  detector.block_of_instance.resize(instance + 1);
+  if (detector.block_of_instance.size() <= instance) detector.block_of_instance.resize(instance + 1);
   detector.block_of_instance[instance] = detector.block_of_instance[t.home->instance];
   return instance << k_instance_shift | k_agent | t.linear;
 }
@@ -134,7 +134,7 @@ void hb_launch_ends() {
 
 void hb_block_starts(block_state& b) {
   b.instance = next_instance();
-  detector.block_of_instance.resize(b.instance + 1);
+  if (detector.block_of_instance.size() <= b.instance) detector.block_of_instance.resize(b.instance + 1);
   detector.block_of_instance[b.instance] =
       b.index.x + uint64_t{device.grid.x} * (b.index.y + uint64_t{device.grid.y} * b.index.z);
   b.base = 1;

@@ -47,6 +47,14 @@ inline void hb_write(const void*, size_t, const void*) {}
 inline void report_unwritten(emulation&) {}
 #endif
 
+#ifdef SIMT_FLAVOUR_ASAN
+void asan_launch_begins();
+void asan_launch_ends(emulation& stream);
+#else
+inline void asan_launch_begins() {}
+inline void asan_launch_ends(emulation&) {}
+#endif
+
 // Accesses that the executor makes for a kernel. `source` may be nullptr.
 #ifdef SIMT_FLAVOUR_PLAIN
 inline void hb_atomic(thread&, const void*, size_t, memory_scope, const void*) {}

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/simt/emulated/fiber.hpp"
 #include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/emulated/shadow.hpp"
 #include "kernels/simt/error.hpp"
@@ -22,7 +23,6 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-constexpr size_t k_page = 4096;
 constexpr size_t k_give_back = 1 << 20;  // freed ranges from this size on return their pages to the system
 // NaN as f16, bf16, f32 and f64 (there signalling): what is read beyond a buffer spreads.
 constexpr uint64_t k_canary = 0x7ff47ff47ff47ff4ull;
@@ -113,8 +113,10 @@ const char* damaged_canary(const char* begin, const char* end) {
 }
 
 #ifdef SIMT_FLAVOUR_ASAN
-void poison(const char* begin, const char* end) { ASAN_POISON_MEMORY_REGION(begin, static_cast<size_t>(end - begin)); }
-void unpoison(const char* p, size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(p, bytes); }
+void poison(const char* begin, const char* end) {
+  __asan_poison_memory_region(begin, static_cast<size_t>(end - begin));
+}
+void unpoison(const char* p, size_t bytes) { __asan_unpoison_memory_region(p, bytes); }
 #else
 void poison(const char*, const char*) {}
 void unpoison(const char*, size_t) {}
@@ -146,9 +148,9 @@ char* region_base() {
 void region_open([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 #ifdef SIMT_FLAVOUR_ASAN
   // Everything around the declarations stays poisoned: a red zone lies between any two.
-  ASAN_POISON_MEMORY_REGION(p - 64, 64);
-  ASAN_POISON_MEMORY_REGION(p + bytes / 8 * 8, 64 + 8);
-  ASAN_UNPOISON_MEMORY_REGION(p, bytes);
+  __asan_poison_memory_region(p - 64, 64);
+  __asan_poison_memory_region(p + bytes / 8 * 8, 64 + 8);
+  __asan_unpoison_memory_region(p, bytes);
 #elif defined(SIMT_FLAVOUR_RACE)
   shadow_open_shared(p, bytes);
 #endif
@@ -156,7 +158,7 @@ void region_open([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 
 void region_close([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 #ifdef SIMT_FLAVOUR_ASAN
-  ASAN_POISON_MEMORY_REGION(p, bytes);
+  __asan_poison_memory_region(p, bytes);
 #elif defined(SIMT_FLAVOUR_RACE)
   shadow_close_shared(p, bytes);
 #endif
@@ -172,15 +174,15 @@ void* device_alloc(size_t bytes, size_t misalign, size_t elem) {
   allocator& m = memory();
   const std::lock_guard<std::mutex> guard(m.lock);
   // Starts at different page offsets, lest all buffers compete for the same cache sets.
-  const size_t front = k_page + (m.colour++ * 7 % 16) * 256 + misalign;
-  const size_t units = (front + bytes + k_page + k_unit_bytes - 1) / k_unit_bytes;
+  const size_t front = k_page_bytes + (m.colour++ * 7 % 16) * 256 + misalign;
+  const size_t units = (front + bytes + k_page_bytes + k_unit_bytes - 1) / k_unit_bytes;
   const size_t unit = m.take(units);
   char* p = unit_address(unit) + front;
   m.live[p] = {bytes, unit, units};
-  fill_canary(p - k_page, p);
-  fill_canary(p + bytes, p + bytes + k_page);
-  poison(p - k_page, p);
-  poison(p + bytes, p + bytes + k_page);
+  fill_canary(p - k_page_bytes, p);
+  fill_canary(p + bytes, p + bytes + k_page_bytes);
+  poison(p - k_page_bytes, p);
+  poison(p + bytes, p + bytes + k_page_bytes);
   shadow_allocated(p, bytes, unit, units);
   return p;
 }
@@ -193,12 +195,9 @@ void device_free(void* p) {
   auto* begin = static_cast<char*>(p);
   m.live.erase(begin);
   shadow_freed(begin, a.bytes, a.unit, a.units);
-  if (a.units * k_unit_bytes >= k_give_back) {
-    unpoison(begin - k_page, a.bytes + 2 * k_page);
-    madvise(unit_address(a.unit), a.units * k_unit_bytes, MADV_DONTNEED);
-  } else {
-    unpoison(begin - k_page, a.bytes + 2 * k_page);
-  }
+  unpoison(begin - k_page_bytes, k_page_bytes);
+  unpoison(begin + a.bytes, k_page_bytes);
+  if (a.units * k_unit_bytes >= k_give_back) madvise(unit_address(a.unit), a.units * k_unit_bytes, MADV_DONTNEED);
   m.release(a.unit, a.units);
 }
 
@@ -212,8 +211,8 @@ int64_t device_check(const void* p) {
   const std::lock_guard<std::mutex> guard(m.lock);
   const allocation& a = find_live(p, "device_check");
   const auto* begin = static_cast<const char*>(p);
-  const char* damaged = damaged_canary(begin - k_page, begin);
-  if (damaged == nullptr) damaged = damaged_canary(begin + a.bytes, begin + a.bytes + k_page);
+  const char* damaged = damaged_canary(begin - k_page_bytes, begin);
+  if (damaged == nullptr) damaged = damaged_canary(begin + a.bytes, begin + a.bytes + k_page_bytes);
   return damaged == nullptr ? INT64_MIN : damaged - begin;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "kernels/simt/emulated/fiber.hpp"
 #include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/error.hpp"
 
@@ -31,9 +32,9 @@ size_t offset_of(const void* p) { return reinterpret_cast<uintptr_t>(p) - shadow
 
 // Zeroes [p, p + bytes); whole pages of a big range go back to the system instead of being touched.
 void zero(void* p, size_t bytes) {
-  constexpr uintptr_t k_page = 4096;
   const auto begin = reinterpret_cast<uintptr_t>(p), end = begin + bytes;
-  const uintptr_t first = (begin + k_page - 1) / k_page * k_page, last = end / k_page * k_page;
+  const uintptr_t first = (begin + k_page_bytes - 1) / k_page_bytes * k_page_bytes,
+                  last = end / k_page_bytes * k_page_bytes;
   if (bytes < k_big) {
     std::memset(p, 0, bytes);
     return;

@@ -1,0 +1,62 @@
+// simt_modules_test MODULE...: shared modules of different flavours live in one process, each with its own executor.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "kernels/simt/emulation.hpp"
+
+namespace {
+
+struct module {
+  std::string path;
+  int (*run)(bool barrier, simt::emulation* stream);
+  void (*throw_error)();
+};
+
+int complain(const module& m, const std::string& what) {
+  std::printf("%s: %s\n", m.path.c_str(), what.c_str());
+  return 1;
+}
+
+int judge(const module& m) {
+  const bool race_flavour = m.path.find("_race") != std::string::npos;
+  simt::emulation stream;
+  if (m.run(true, &stream) != 64 * 63 / 2 || !stream.ok()) return complain(m, "the correct kernel is not clean");
+  const int sum = m.run(false, &stream);
+  if (stream.ok() == race_flavour) return complain(m, "the race is seen by the wrong flavour");
+  if (race_flavour) {
+    const std::string text = stream.findings.front().text;
+    for (const char* place : {"module_kernels.cu:12", "module_kernels.cu:14"})
+      if (text.find(place) == std::string::npos)
+        return complain(m, "the report does not name " + std::string(place) + ": " + text);
+  } else if (sum < 0) {
+    return complain(m, "a launch without findings failed");
+  }
+  try {
+    m.throw_error();
+    return complain(m, "no exception");
+  } catch (const simt::device_error&) {
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<module> modules;
+  for (int i = 1; i < argc; ++i) {
+    void* handle = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      std::printf("%s\n", dlerror());
+      return 1;
+    }
+    modules.push_back({argv[i], reinterpret_cast<int (*)(bool, simt::emulation*)>(dlsym(handle, "run_in_module")),
+                       reinterpret_cast<void (*)()>(dlsym(handle, "throw_in_module"))});
+  }
+  int wrong = 0;
+  for (int round = 0; round < 3; ++round)
+    for (const module& m : modules) wrong += judge(m);
+  return wrong == 0 && !modules.empty() ? 0 : 1;
+}
