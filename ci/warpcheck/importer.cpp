@@ -173,7 +173,8 @@ class rewriter {
   void find_functions() {
     device_code_.assign(t_.size(), false);
     for (size_t i = 0; i < t_.size(); ++i) {
-      if (scope_[i] == scope::file && t_.is_identifier(i) && is(i + 1, "(") && is(match_[i + 1] + 1, "{"))
+      if (scope_[i] == scope::file && t_.tokens[i].file == 0 && t_.is_identifier(i) && is(i + 1, "(") &&
+          is(match_[i + 1] + 1, "{"))
         result_.functions.emplace_back(t_.text(i));
       if (is(i, "main") && is(i + 1, "(") && scope_[i] == scope::file && is(match_[i + 1] + 1, "{"))
         result_.has_main = true;

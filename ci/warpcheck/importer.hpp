@@ -32,7 +32,7 @@ struct imported_source {
   std::string text;
   bool has_main = false;
   std::vector<std::string> kernels;    // names of the __global__ functions, in order of appearance
-  std::vector<std::string> functions;  // names of all functions defined outside classes
+  std::vector<std::string> functions;  // names of the functions that the file itself defines outside classes
   std::vector<import_error> errors;    // not empty: text is of no use
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);

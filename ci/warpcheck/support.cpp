@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
 #include "properties/engine/library.hpp"
@@ -22,48 +23,27 @@ using engine::environment_error;
 using engine::usage_error;
 
 std::string ask_child(const std::function<std::string()>& question, std::string_view what) {
-  int ends[2];
-  if (pipe(ends) != 0) throw environment_error(fmt::format("{}: no pipe: {}", what, std::strerror(errno)));
-  const pid_t child = fork();
-  if (child < 0) throw environment_error(fmt::format("{}: no process: {}", what, std::strerror(errno)));
-  if (child == 0) {
-    close(ends[0]);
-    std::string answer;
-    try {
-      answer = "+" + question();
-    } catch (const usage_error& e) {
-      answer = std::string("u") + e.what();
-    } catch (const std::exception& e) {
-      answer = std::string("e") + e.what();
-    }
-    for (size_t sent = 0; sent < answer.size();) {
-      const ssize_t n = write(ends[1], answer.data() + sent, answer.size() - sent);
-      if (n <= 0) break;
-      sent += static_cast<size_t>(n);
-    }
-    _exit(0);  // no destructors of a process image that is the parent's copy
-  }
-  close(ends[1]);
-  std::string answer;
-  char chunk[4096];
-  for (ssize_t n = 0; (n = read(ends[0], chunk, sizeof chunk)) != 0;) {
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;
-    answer.append(chunk, static_cast<size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (answer.empty()) {
-    const std::string how =
-        WIFSIGNALED(status) ? fmt::format("was killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
-                            : fmt::format("ended with status {}", WEXITSTATUS(status));
-    throw environment_error(fmt::format("{}: the process that loaded the candidate {}", what, how));
-  }
-  const std::string text = answer.substr(1);
-  if (answer[0] == 'u') throw usage_error(text);
-  if (answer[0] == 'e') throw environment_error(text);
+  // Loading creates a CUDA context at most; what takes longer than this hangs.
+  constexpr double k_patience_seconds = 60;
+  const engine::child_outcome outcome = engine::run_in_child(
+      [&]() -> std::string {
+        try {
+          return "+" + question();
+        } catch (const usage_error& e) {
+          return std::string("u") + e.what();
+        } catch (const std::exception& e) {
+          return std::string("e") + e.what();
+        }
+      },
+      k_patience_seconds);
+  if (outcome.timed_out)
+    throw environment_error(
+        fmt::format("{}: no answer from the process that loads the candidate after {:g} s", what, k_patience_seconds));
+  if (!outcome.finished || outcome.text.empty())
+    throw environment_error(fmt::format("{}: the process that loaded the candidate died: {}", what, outcome.death));
+  const std::string text = outcome.text.substr(1);
+  if (outcome.text[0] == 'u') throw usage_error(text);
+  if (outcome.text[0] == 'e') throw environment_error(text);
   return text;
 }
 

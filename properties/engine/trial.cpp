@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -155,6 +160,16 @@ std::string status_text(warpcheck_status status) {
   const auto i = static_cast<size_t>(status);
   return i < std::size(names) ? std::string(names[i]) : fmt::format("status {}, which does not exist", i);
 }
+
+// Rounding, flush-to-zero, denormals-are-zero and exception masks of this thread: a call that leaves them changed
+// spoils every later computation in its process, the reference's too.
+#ifdef __SSE__
+unsigned floating_point_controls() { return _mm_getcsr() & 0xffc0u; }
+void restore_floating_point_controls(unsigned controls) { _mm_setcsr((_mm_getcsr() & ~0xffc0u) | controls); }
+#else
+unsigned floating_point_controls() { return static_cast<unsigned>(std::fegetround()); }
+void restore_floating_point_controls(unsigned controls) { std::fesetround(static_cast<int>(controls)); }
+#endif
 
 DLDevice dl_device(const warpcheck_operator& op) {
   return op.device == WARPCHECK_DEVICE_CUDA ? DLDevice{kDLCUDA, 0} : DLDevice{kDLCPU, 0};
@@ -365,9 +380,17 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   call.stream = raw_stream;
   call.message = message;
   call.message_size = sizeof message;
+  const unsigned before = floating_point_controls();
   const warpcheck_status status = a.op->run(&call);
+  const unsigned after = floating_point_controls();
+  restore_floating_point_controls(before);
   ++report_.launches;
   message[sizeof message - 1] = '\0';
+  if (before != after)
+    decide(verdict::error_return,
+           fmt::format("the call changed the floating-point environment (MXCSR controls {:#x} became {:#x})", before,
+                       after),
+           c, &a);
 
   struct collected {
     std::vector<std::pair<std::string, std::string>> list;
@@ -394,6 +417,13 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   if (sync)
     decide(verdict::error_return, fmt::format("the device reports an error after the call: {}", api.last_error()), c,
            &a);
+  if (call.used_variant) {
+    const std::vector<std::string> listed = variant_names(*a.op);
+    if (std::find(listed.begin(), listed.end(), call.used_variant) == listed.end())
+      decide(verdict::error_return,
+             fmt::format("the candidate says that it ran variant '{}', which it does not list", call.used_variant), c,
+             &a);
+  }
   if (call.used_variant &&
       std::find(report_.variants.begin(), report_.variants.end(), call.used_variant) == report_.variants.end())
     report_.variants.emplace_back(call.used_variant);

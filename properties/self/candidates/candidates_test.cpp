@@ -1,0 +1,154 @@
+// Candidates that users bring, through the command: the correct ones pass, and each hostile one is reported as what it
+// is, while the command itself goes on.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct result {
+  int status = -1;
+  std::string output;
+  bool has(const std::string& part) const { return output.find(part) != std::string::npos; }
+};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+result run(const std::string& arguments) {
+  result r;
+  FILE* pipe = popen(("'" + environment("WARPCHECK_TEST_COMMAND") + "' " + arguments + " 2>&1").c_str(), "r");
+  std::array<char, 4096> chunk;
+  for (size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) r.output.append(chunk.data(), n);
+  const int status = pclose(pipe);
+  r.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return r;
+}
+
+result judge(const std::string& library, const std::string& property = "component-bound", int cases = 20) {
+  return run("verify softmax --device cpu --size quick --dtype f32 --timeout 3 --cases " + std::to_string(cases) +
+             " --property " + property + " --candidate '" + library + "'");
+}
+
+std::string hostile(const std::string& name) {
+  return environment("WARPCHECK_TEST_CANDIDATES") + "/libhostile_" + name + ".so";
+}
+
+struct expectation {
+  const char* behaviour;
+  int status;
+  const char* text;  // part of the output
+};
+void PrintTo(const expectation& e, std::ostream* out) { *out << e.behaviour; }
+
+class Hostile : public testing::TestWithParam<expectation> {};
+
+TEST_P(Hostile, IsReportedAsWhatItIs) {
+  const expectation& e = GetParam();
+  const bool hangs = std::string(e.text) == "timeout: ";  // each such case takes the whole time it is given
+  const result r =
+      judge(hostile(e.behaviour), std::string(e.behaviour) == "accepts-everything" ? "refusals" : "component-bound",
+            hangs ? 2 : 20);
+  EXPECT_EQ(r.status, e.status) << r.output;
+  EXPECT_TRUE(r.has(e.text)) << "expected '" << e.text << "' in\n" << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AtLoad, Hostile,
+    testing::Values(expectation{"missing-symbol", 3, "does not export warpcheck_candidate_get"},
+                    expectation{"undefined-symbol", 3, "undefined symbol: warpcheck_no_such_function"},
+                    expectation{"speaks-no-version", 3, "does not speak ABI version 1"},
+                    expectation{"another-version", 3, "has ABI version 2; this warpcheck speaks 1"},
+                    expectation{"small-table", 3, "is malformed (struct_size 8"},
+                    expectation{"null-operators", 3, "is malformed"},
+                    expectation{"negative-count", 3, "num_operators -1"}, expectation{"null-run", 3, "operator 0"},
+                    expectation{"null-name", 3, "operator 0"}, expectation{"null-variants", 3, "operator 0"},
+                    expectation{"impossible-device", 3, "names device 7"},
+                    expectation{"another-device", 3, "offers no softmax for device cpu"},
+                    expectation{"another-operator", 3, "offers no softmax for device cpu"},
+                    expectation{"no-dtypes", 2, "nothing to run"}, expectation{"crash-at-load", 3, "signal 11"},
+                    expectation{"abort-at-load", 3, "signal 6"}, expectation{"exit-at-load", 3, "status 0"},
+                    expectation{"hang-at-load", 3, "no answer"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    AtRun, Hostile,
+    testing::Values(
+        expectation{"segfault", 1, "crash: "}, expectation{"abort", 1, "signal 6"},
+        expectation{"exit-0", 1, "exited with status 0"}, expectation{"exit-3", 1, "exited with status 3"},
+        expectation{"quick-exit", 1, "exited with status 0"}, expectation{"kill-itself", 1, "signal 9"},
+        expectation{"stop-itself", 1, "timeout: "}, expectation{"loop", 1, "timeout: "},
+        expectation{"sleep", 1, "timeout: "}, expectation{"throw", 1, "thrown on purpose"},
+        expectation{"throw-int", 1, "not a std::exception"}, expectation{"overflow-stack", 1, "signal 11"},
+        expectation{"huge-allocation", 1, "crash: "}, expectation{"modify-input", 1, "input x changed during the call"},
+        expectation{"write-past", 1, "out_of_bounds: "}, expectation{"write-before", 1, "at byte -4 of a buffer"},
+        expectation{"write-gap", 1, "the gap between rows of tensor y was written"},
+        expectation{"write-zeros", 1, "violation: "}, expectation{"write-nan", 1, "violation: "},
+        expectation{"slightly-wrong", 1, "violation: "}, expectation{"skip-last-row", 1, "violation: "},
+        expectation{"nondeterministic", 1, "nondeterministic: "}, expectation{"stale", 1, "softmax/component-bound"},
+        expectation{"device-error", 1, "the device is on fire"},
+        expectation{"unknown-status", 1, "status 99, which does not exist"},
+        expectation{"unsupported", 1, "no case was judged"},
+        expectation{"accepts-everything", 1, "expected 'invalid argument'"},
+        expectation{"lie-about-variant", 1, "which it does not list"}, expectation{"wild-variant", 1, "signal 11"},
+        expectation{"close-descriptors", 1, "crash: "}, expectation{"round-upward", 1, "floating-point environment"},
+        expectation{"flush-subnormals", 1, "floating-point environment"},
+        expectation{"trap-inexact", 1, "floating-point environment"},
+        // Rude, but every number is right.
+        expectation{"fork", 0, "pass"}, expectation{"print", 0, "pass"}, expectation{"unending-message", 0, "pass"}));
+
+TEST(Files, ThatAreNoLibraryAreSaidSo) {
+  const fs::path folder = fs::temp_directory_path() / "warpcheck-candidates-test";
+  fs::create_directories(folder);
+  std::ofstream(folder / "text.so") << "this is not a library\n";
+  std::ofstream(folder / "empty.so") << "";
+  EXPECT_EQ(judge((folder / "none.so").string()).status, 3);
+  EXPECT_TRUE(judge((folder / "none.so").string()).has("there is no file"));
+  EXPECT_EQ(judge((folder / "text.so").string()).status, 3);
+  EXPECT_TRUE(judge((folder / "text.so").string()).has("does not load"));
+  EXPECT_EQ(judge((folder / "empty.so").string()).status, 3);
+  EXPECT_EQ(judge(folder.string()).status, 3);
+  fs::remove_all(folder);
+}
+
+TEST(Template, InPlainCppPassesEveryProperty) {
+  const result r = run("verify softmax --device cpu --cases 20 --size quick --candidate '" +
+                       environment("WARPCHECK_TEST_CANDIDATES") + "/libtemplate_softmax.so'");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST(Template, AsSourcePassesAndReplays) {
+  const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
+  const result r =
+      run("verify softmax --device emulated --cases 4 --size quick --property component-bound --property "
+          "refusals --property no-hazard --source " +
+          source + " --entry my_softmax");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result again =
+      run("replay 'v1 softmax/component-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | "
+          "candidate=source:" +
+          source + ":my_softmax device=emulated'");
+  EXPECT_EQ(again.status, 0) << again.output;
+}
+
+TEST(Source, MistakesAreOneSentence) {
+  const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
+  const std::string verify = "verify softmax --device emulated ";
+  EXPECT_EQ(run(verify + "--source " + source).status, 2);
+  EXPECT_EQ(run(verify + "--source none.cu --entry f").status, 2);
+  EXPECT_TRUE(run(verify + "--source none.cu --entry f").has("there is no file 'none.cu'"));
+  EXPECT_TRUE(
+      run(verify + "--source " + source + " --entry nope").has("defines no function 'nope'; it defines larger"));
+  EXPECT_EQ(run("verify softmax --device cpu --source " + source + " --entry my_softmax").status, 2);
+}
+
+}  // namespace
