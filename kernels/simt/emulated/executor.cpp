@@ -40,14 +40,14 @@ void report_failure() {
   leave_thread();
 }
 
-void start_thread(block_state& b, uint32_t linear) {
+void start_thread(block_state& b, uint32_t linear, uint3 index) {
   thread& t = b.threads[linear];
   if (t.flow.stack == nullptr) t.flow.stack = new_stack();
   t.home = &b;
-  t.index = {linear % device.block.x, linear / device.block.x % device.block.y,
-             linear / device.block.x / device.block.y};
+  t.index = index;
   t.linear = linear;
   t.resident = b.slot * device.padded + linear;
+  device.by_resident[t.resident] = &t;
   t.lane = static_cast<uint8_t>(linear % k_lanes);
   t.warp = static_cast<uint8_t>(linear / k_lanes);
   t.idle = 0;
@@ -80,7 +80,10 @@ void start_block(block_state& b, uint64_t linear) {
     b.warps[w].live = lanes == k_lanes ? ~0u : (1u << lanes) - 1;
     b.warps[w].waiting = 0;
   }
-  for (uint32_t i = 0; i < device.threads; ++i) start_thread(b, i);
+  uint32_t linear_thread = 0;
+  for (unsigned k = 0; k < device.block.z; ++k)
+    for (unsigned j = 0; j < device.block.y; ++j)
+      for (unsigned i = 0; i < device.block.x; ++i) start_thread(b, linear_thread++, {i, j, k});
 }
 
 // The next cluster to start (a block, where clusters are of one), in the schedule's order; total_clusters when all
@@ -229,6 +232,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.failed = false;
   device.cause = {};
   device.main = {};
+  device.by_resident.resize(device.slots * device.padded);
   while (device.blocks.size() < device.slots) {
     device.blocks.push_back(std::make_unique<block_state>());
     device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);

@@ -222,6 +222,7 @@ struct executor {
   uint32_t threads = 0, padded = 0, warps = 0;  // per block; padded to whole warps
   uint32_t slots = 0;                           // resident blocks
   std::vector<std::unique_ptr<block_state>> blocks;
+  std::vector<thread*> by_resident;
   std::vector<shared_declaration> declarations;
   size_t static_bytes = 0, static_end = 0;
   uint64_t next_cluster = 0, total_clusters = 0;
@@ -251,9 +252,7 @@ struct executor {
 extern executor device;
 extern thread* current;  // the running thread; nullptr on the host's own flow
 
-inline thread& thread_of(uint32_t resident) {
-  return device.blocks[resident / device.padded]->threads[resident % device.padded];
-}
+inline thread& thread_of(uint32_t resident) { return *device.by_resident[resident]; }
 
 // Scheduler (scheduler.cpp).
 void begin_schedule();
