@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mistake{"too-much-shared-memory", 1, "launch_limit", "too-much-shared-memory", "65536 bytes"},
                     mistake{"write-past-the-end", 1, "out_of_bounds", "kernel-write", "buffer of 256 bytes"},
                     mistake{"never-written", 1, "uninitialized", "uninitialized", "nobody wrote"},
-                    mistake{"diverged-barrier", 1, "divergence", nullptr, "misuse.cu:"},
+                    mistake{"diverged-barrier", 1, "deadlock", "barrier", "waits for ever"},
                     mistake{"race-on-a-variable", 1, "race", "global-race", "buffer of 4 bytes"},
                     mistake{"segfault", 1, "crash", nullptr, "signal 11"},
                     mistake{"abort", 1, "crash", nullptr, "signal 6"},
