@@ -67,6 +67,8 @@ std::string build(const mutant& m, const toolchain& t, const std::string& librar
   c.options = {"-O1", "-g1", "-w"};
   c.flavour = flavour;
   c.output = output;
+  // Ten times what the original takes: a mutant may make the compiler instantiate without end.
+  c.cpu_seconds = 120;
   std::string error = t.compile(c);
   fs::remove_all(overlay);
   return error;

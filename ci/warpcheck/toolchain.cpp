@@ -196,9 +196,11 @@ std::string toolchain::compile(const compilation& c) const {
   std::vector<std::string> objects;
   for (const std::string& source : c.sources) {
     std::vector<std::string> command = compiler_command(c);
+    if (c.cpu_seconds > 0) command.insert(command.begin(), {"prlimit", fmt::format("--cpu={}", c.cpu_seconds)});
     objects.push_back(scratch.file(fmt::format("{}.o", objects.size())));
     command.insert(command.end(), {"-c", source, "-o", objects.back()});
-    if (command_result r = run_command(command); r.status != 0) return r.output;
+    if (command_result r = run_command(command); r.status != 0)
+      return r.output.empty() ? fmt::format("the compiler ended with status {}", r.status) : r.output;
     if (c.flavour == "race") {
       const command_result r =
           run_command({objcopy_, "--redefine-sym", "memcpy=__tsan_memcpy", "--redefine-sym", "memset=__tsan_memset",

@@ -15,6 +15,7 @@ struct compilation {
   std::vector<std::string> options;   // beyond the build's own; later ones win
   std::string flavour = "plain";      // plain or race
   std::string output;                 // the shared library, written whole or not at all
+  int cpu_seconds = 0;                // after which the compiler is stopped, which counts as an error; 0: never
 };
 
 class toolchain {

@@ -113,6 +113,15 @@ TEST_F(Mutants, ToolchainReportsWhatTheCompilerSays) {
   EXPECT_EQ(t.compile(c), "");
   EXPECT_TRUE(fs::exists(c.output));
   EXPECT_FALSE(fs::exists(c.output + ".parts"));
+  // A billion calls at compile time, none of them twice.
+  c.sources = {write("endless.cpp",
+                     "constexpr long f(int n, long s) { return n == 0 ? s : f(n - 1, 2 * s) + f(n - 1, 2 * s + 1); }\n"
+                     "constexpr long v = f(30, 1);\nlong g() { return v; }\n")};
+  c.options = {"-fconstexpr-ops-limit=1000000000000"};
+  c.cpu_seconds = 1;
+  EXPECT_NE(t.compile(c).find("Killed"), std::string::npos);
+  c.cpu_seconds = 0;
+  c.options.clear();
   c.flavour = "sour";
   EXPECT_THROW(t.compile(c), environment_error);
 }
