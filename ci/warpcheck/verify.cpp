@@ -287,6 +287,10 @@ int verify(const verify_options& o) {
              skipped ? fmt::format(", {} skipped", skipped) : "");
   int code = k_pass;
   if (worst > verdict::skipped || !unreached.empty()) code = k_violation;
+  // Whoever names a device is owed every case on it.
+  if (skipped > 0 && o.device != "auto") code = k_violation;
+  for (const job_result& r : results.jobs)
+    if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);
   if (cases == 0 || (cases == skipped && o.device != "auto")) {
     fmt::print("no case was judged, so nothing is proven\n");
     code = k_violation;

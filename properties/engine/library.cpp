@@ -103,7 +103,8 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
     path = builtin_library(device_name);
     if (path.empty())
       throw environment_error(fmt::format("device {}: its candidate library is not part of this build", device_name));
-    if (device == WARPCHECK_DEVICE_EMULATED && !__asan_init) twin = builtin_library("race");
+    // Where the process is sanitized, the sanitizers are the detector.
+    if (device == WARPCHECK_DEVICE_EMULATED) twin = __asan_init ? path : builtin_library("race");
   } else if (const auto named = named_libraries().find(name); named != named_libraries().end()) {
     path = named->second.path;
     twin = named->second.twin;

@@ -7,7 +7,9 @@ trap 'rm -rf "$scratch"' EXIT
 "$source/ci/bundle" --no-build --device "$device" --output "$scratch/made"
 mv "$scratch/made" "$scratch/moved"
 for file in "$scratch"/moved/*; do
-  head -c 4 "$file" | grep -q ELF || continue
+  [ -f "$file" ] && head -c 4 "$file" | grep -q ELF || continue
+  # Libraries that are not ours are found, with what they need, through the programs that load them.
+  case $(basename "$file") in *.so*) [[ $(basename "$file") == libwarpcheck_* ]] || continue ;; esac
   while read -r name _ path _; do
     case $name in
       linux-vdso.so* | libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | /lib64/ld-linux*) ;;  # glibc and the kernel
