@@ -134,7 +134,11 @@ std::vector<std::string> unreached_variants(const std::vector<planned_job>& jobs
   return unreached;
 }
 
+// A terminal sees one line that changes; a file gets the last one only.
 void print_progress(const progress& p, bool terminal) {
+  static int64_t last = -1;
+  if (p.done == p.total && last == p.total) return;
+  last = p.done;
   const std::string text =
       fmt::format("{}/{} cases, {:.0f} cases/s, worst error/bound {:.3f}, {} failures, {:.0f} s left", p.done, p.total,
                   p.cases_per_second, p.worst_budget, p.failures, p.eta_seconds);
