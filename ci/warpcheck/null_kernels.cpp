@@ -32,6 +32,7 @@ constexpr quota k_quotas[] = {
     {"empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
     {"equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
     {"no-hazard", 40, "it looks at the way to the values, not at the values"},
+    {"golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
     {"regime-seam", 40, "rows of one and two elements are among the seams"},
     {"large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
 };
