@@ -265,6 +265,13 @@ tensor_spec output_matrix(std::string name, dtype type, int64_t rows, int64_t co
   return t;
 }
 
+tensor_spec input_vector(std::string name, dtype type, int64_t elements, recipe fill) {
+  tensor_spec t = output_vector(std::move(name), type, elements);
+  t.is_input = true;
+  t.fill = std::move(fill);
+  return t;
+}
+
 tensor_spec output_vector(std::string name, dtype type, int64_t elements) {
   tensor_spec t;
   t.name = std::move(name);

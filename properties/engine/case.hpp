@@ -69,6 +69,7 @@ std::pair<std::string, std::string> parse_case_name(std::string_view text);
 // A row operator's usual tensors: input x[rows, cols] and output y of the same shape.
 tensor_spec input_matrix(std::string name, dtype type, int64_t rows, int64_t cols, recipe fill);
 tensor_spec output_matrix(std::string name, dtype type, int64_t rows, int64_t cols);
+tensor_spec input_vector(std::string name, dtype type, int64_t elements, recipe fill);
 tensor_spec output_vector(std::string name, dtype type, int64_t elements);
 
 }  // namespace warpcheck::engine

@@ -171,6 +171,16 @@ unsigned floating_point_controls() { return static_cast<unsigned>(std::fegetroun
 void restore_floating_point_controls(unsigned controls) { std::fesetround(static_cast<int>(controls)); }
 #endif
 
+// The plain arguments of a case's call.
+std::vector<warpcheck_scalar> scalars_of(const trial_case& c) {
+  std::vector<warpcheck_scalar> scalars;
+  for (const knob_info& k : find_property(c.op, c.property).knobs)
+    if (k.is_scalar)
+      scalars.push_back(
+          {k.name.c_str(), parse_number(c.knobs.count(k.name) ? c.knobs.at(k.name) : k.fallback).value_or(NAN)});
+  return scalars;
+}
+
 DLDevice dl_device(const warpcheck_operator& op) {
   return op.device == WARPCHECK_DEVICE_CUDA ? DLDevice{kDLCUDA, 0} : DLDevice{kDLCPU, 0};
 }
@@ -353,11 +363,7 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
     else
       outputs.push_back(&tensors.back());
   }
-  std::vector<warpcheck_scalar> scalars;
-  for (const knob_info& k : find_property(c.op, c.property).knobs)
-    if (k.is_scalar)
-      scalars.push_back(
-          {k.name.c_str(), parse_number(c.knobs.count(k.name) ? c.knobs.at(k.name) : k.fallback).value_or(NAN)});
+  const std::vector<warpcheck_scalar> scalars = scalars_of(c);
 
   warpcheck_stream_options options = {};
   options.schedule = a.schedule.c_str();
@@ -476,10 +482,13 @@ void trial::expect_refusal(const std::string& what, const std::function<void(std
   }
   const warpcheck_stream_options options = {};
   const stream_handle stream{api, api.stream_create(&options)};
+  const std::vector<warpcheck_scalar> scalars = scalars_of(case_);
   char message[512] = "";
   warpcheck_call call = {};
   call.inputs = inputs.data();
   call.outputs = outputs.data();
+  call.scalars = scalars.data();
+  call.num_scalars = static_cast<int32_t>(scalars.size());
   call.num_inputs = static_cast<int32_t>(inputs.size());
   call.num_outputs = static_cast<int32_t>(outputs.size());
   call.stream = stream.stream;
