@@ -104,25 +104,31 @@ std::string describe_gpu() {
 }
 
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run) {
+  return time_in_turn(stream, repeats, {run})[0];
+}
+
+std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
+                                              const std::vector<std::function<void(int)>>& runs) {
   constexpr int k_warmup = 3;
-  for (int i = 0; i < k_warmup; ++i) run(i);
+  for (int i = 0; i < k_warmup; ++i)
+    for (const auto& run : runs) run(i);
   check(cudaStreamSynchronize(stream), "warm-up");
-  std::vector<cudaEvent_t> events(static_cast<size_t>(repeats) + 1);
+  const size_t executions = static_cast<size_t>(repeats) * runs.size();
+  std::vector<cudaEvent_t> events(executions + 1);
   for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
   // A first execution outside the measurement lets the host run ahead of the device.
-  run(k_warmup);
+  runs.back()(k_warmup);
   check(cudaEventRecord(events[0], stream), "cudaEventRecord");
-  for (int i = 0; i < repeats; ++i) {
-    run(k_warmup + 1 + i);
-    check(cudaEventRecord(events[static_cast<size_t>(i) + 1], stream), "cudaEventRecord");
+  for (size_t e = 0; e < executions; ++e) {
+    runs[e % runs.size()](k_warmup + 1 + static_cast<int>(e));
+    check(cudaEventRecord(events[e + 1], stream), "cudaEventRecord");
   }
   check(cudaStreamSynchronize(stream), "timed executions");
-  std::vector<double> us;
-  for (int i = 0; i < repeats; ++i) {
+  std::vector<std::vector<double>> us(runs.size());
+  for (size_t e = 0; e < executions; ++e) {
     float ms = 0;
-    check(cudaEventElapsedTime(&ms, events[static_cast<size_t>(i)], events[static_cast<size_t>(i) + 1]),
-          "cudaEventElapsedTime");
-    us.push_back(ms * 1e3);
+    check(cudaEventElapsedTime(&ms, events[e], events[e + 1]), "cudaEventElapsedTime");
+    us[e % runs.size()].push_back(ms * 1e3);
   }
   for (cudaEvent_t event : events) check(cudaEventDestroy(event), "cudaEventDestroy");
   return us;

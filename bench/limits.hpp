@@ -21,6 +21,10 @@ std::string describe_gpu();
 // between events, so that the launch latency of the host stays outside.
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run);
 
+// The same of several, each repetition executing every one in turn, so that what disturbs the device disturbs all.
+std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
+                                              const std::vector<std::function<void(int)>>& runs);
+
 double median(std::vector<double> values);
 
 // Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.

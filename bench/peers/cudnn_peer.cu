@@ -1,0 +1,112 @@
+// cuDNN's softmax and log-softmax as candidates (kernels/candidate.h): `verify softmax --candidate
+// libwarpcheck_peer_cudnn.so --device cuda` puts them on trial, `softmax_bench --peer` measures them.
+//
+// cudnnSoftmaxForward, algorithms ACCURATE and LOG, mode CHANNEL on rows x cols x 1 x 1; sizes and strides are 32-bit
+// there, and there is no argmax. The library is found when this one is loaded.
+#include <cudnn.h>
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate.h"
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+void check(cudnnStatus_t status, const char* what) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const std::string text = std::string(what) + ": " + cudnnGetErrorString(status);
+  if (status == CUDNN_STATUS_NOT_SUPPORTED) throw unsupported_call(text);
+  throw simt::device_error(text);
+}
+
+// One handle per process, made at the first call: a candidate may be loaded where no call follows.
+cudnnHandle_t handle() {
+  static const cudnnHandle_t made = [] {
+    cudnnHandle_t fresh = nullptr;
+    check(cudnnCreate(&fresh), "cudnnCreate");
+    return fresh;
+  }();
+  return made;
+}
+
+class row_descriptor {
+ public:
+  row_descriptor(const matrix_view& m, cudnnDataType_t type) {
+    check(cudnnCreateTensorDescriptor(&descriptor_), "cudnnCreateTensorDescriptor");
+    const auto narrow = [](int64_t extent) { return static_cast<int>(extent); };
+    check(cudnnSetTensor4dDescriptorEx(descriptor_, type, narrow(m.rows), narrow(m.cols), 1, 1, narrow(m.ld), 1, 1, 1),
+          "cudnnSetTensor4dDescriptorEx");
+  }
+  ~row_descriptor() { cudnnDestroyTensorDescriptor(descriptor_); }
+  row_descriptor(const row_descriptor&) = delete;
+  row_descriptor& operator=(const row_descriptor&) = delete;
+
+  cudnnTensorDescriptor_t get() const { return descriptor_; }
+
+ private:
+  cudnnTensorDescriptor_t descriptor_ = nullptr;
+};
+
+warpcheck_status run(warpcheck_call* call, cudnnSoftmaxAlgorithm_t algorithm) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 2);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const matrix_view y = tensors.output_matrix(0, "y");
+    if (call->num_outputs == 2 && call->outputs[1] != nullptr) throw unsupported_call("cuDNN returns no argmax");
+    if (call->variant != nullptr) throw unsupported_call("cuDNN has no variants");
+    check_same_shape(x, "x", y, "y");
+    with_float_type(x.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
+      const row_block y_rows{"y", y.base, sizeof(T), y.rows, y.cols, y.ld, "ldy"};
+      check_rows(x_rows);
+      check_rows(y_rows);
+      if (x.base != y.base || x.ld != y.ld) check_disjoint(x_rows, y_rows);
+    });
+    if (x.rows == 0 || x.cols == 0) return;
+    constexpr int64_t k_most = std::numeric_limits<int>::max();
+    if (x.rows > k_most || x.ld > k_most || y.ld > k_most || x.rows * x.ld > k_most || y.rows * y.ld > k_most)
+      throw unsupported_call("cuDNN's sizes and strides are 32-bit");
+    const cudnnDataType_t type = x.dtype == WARPCHECK_F32   ? CUDNN_DATA_FLOAT
+                                 : x.dtype == WARPCHECK_F16 ? CUDNN_DATA_HALF
+                                                            : CUDNN_DATA_BFLOAT16;
+    const row_descriptor x_descriptor(x, type);
+    const row_descriptor y_descriptor(y, type);
+    const float one = 1.0f;
+    const float zero = 0.0f;
+    check(cudnnSetStream(handle(), static_cast<cudaStream_t>(call->stream)), "cudnnSetStream");
+    check(cudnnSoftmaxForward(handle(), algorithm, CUDNN_SOFTMAX_MODE_CHANNEL, &one, x_descriptor.get(), x.base, &zero,
+                              y_descriptor.get(), y.base),
+          "cudnnSoftmaxForward");
+  });
+}
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+
+warpcheck_status run_softmax(warpcheck_call* call) { return run(call, CUDNN_SOFTMAX_ACCURATE); }
+warpcheck_status run_log_softmax(warpcheck_call* call) { return run(call, CUDNN_SOFTMAX_LOG); }
+
+constexpr warpcheck_operator k_softmax = {"softmax",  WARPCHECK_DEVICE_CUDA, k_dtypes, nullptr, 0, nullptr, 0,
+                                          run_softmax};
+constexpr warpcheck_operator k_log_softmax = {"log_softmax",  WARPCHECK_DEVICE_CUDA, k_dtypes, nullptr, 0, nullptr, 0,
+                                              run_log_softmax};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
+    uint32_t abi_version) {
+  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
+  static const warpcheck_operator* const operators[] = {&warpcheck::k_softmax, &warpcheck::k_log_softmax};
+  static const std::string build = "cuDNN " + std::to_string(cudnnGetVersion());
+  static const warpcheck_candidate table = {
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cudnn", build.c_str(), operators, 2, nullptr};
+  return &table;
+}

@@ -1,0 +1,428 @@
+#include "bench/row_bench.hpp"
+
+#include <benchmark/benchmark.h>
+#include <cuda_fp16.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#ifndef WARPCHECK_COMMIT
+#error "define WARPCHECK_COMMIT: a number without its commit is not printed"
+#endif
+
+namespace warpcheck::bench {
+namespace {
+
+constexpr int k_repeats = 101;
+
+size_t bytes_of(element type) { return type == element::f32 ? 4 : 2; }
+int64_t stride_of(const row_case& row) { return row.ld == 0 ? row.cols : row.ld; }
+size_t bytes_in(const row_case& row) { return static_cast<size_t>(row.rows * row.cols) * bytes_of(row.type); }
+
+size_t bytes_out(const row_operator& op, const row_case& row) {
+  switch (op.result) {
+    case row_operator::output::matrix: return bytes_in(row);
+    case row_operator::output::values: return static_cast<size_t>(row.rows) * bytes_of(row.type);
+    default: return static_cast<size_t>(row.rows) * sizeof(int64_t);
+  }
+}
+
+std::string name_of(const row_operator& op, const row_case& row) {
+  static constexpr const char* k_types[] = {"f32", "f16", "bf16"};
+  std::string text = std::string(op.builtin->name) + "/" + k_types[static_cast<int>(row.type)] + "/" +
+                     std::to_string(row.rows) + "x" + std::to_string(row.cols);
+  if (row.ld != 0) text += "/ld:" + std::to_string(row.ld);
+  if (row.offset != 0) text += "/offset:" + std::to_string(row.offset);
+  if (row.argmax) text += "/argmax";
+  if (row.variant != nullptr) text += std::string("/") + row.variant;
+  return text;
+}
+
+// A candidate library that is timed in turn with the builtin.
+struct peer {
+  std::string name;
+  const warpcheck_candidate* table;
+
+  const warpcheck_operator* find(const char* name_of_operator) const {
+    for (int32_t i = 0; i < table->num_operators; ++i)
+      if (std::strcmp(table->operators[i]->name, name_of_operator) == 0 &&
+          table->operators[i]->device == WARPCHECK_DEVICE_CUDA)
+        return table->operators[i];
+    return nullptr;
+  }
+};
+
+peer load_peer(const std::string& file) {
+  void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(std::string("peer: ") + dlerror());
+  const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(library, "warpcheck_candidate_get"));
+  const warpcheck_candidate* const table = get == nullptr ? nullptr : get(WARPCHECK_CANDIDATE_ABI);
+  if (table == nullptr) throw std::runtime_error("peer: '" + file + "' is not a candidate of this ABI version");
+  return {table->name, table};
+}
+
+// Times of peers that were measured by another program: file -> row -> name -> microseconds.
+using foreign_times = std::map<std::string, std::map<std::string, std::vector<double>>>;
+
+void read_foreign(const std::string& file, foreign_times* times) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error("peer-times: there is no file '" + file + "'");
+  const auto document = nlohmann::json::parse(in, nullptr, false);
+  if (!document.is_object() || !document.contains("rows") || !document["rows"].is_array())
+    throw std::runtime_error("peer-times: '" + file + "' is not what bench/peers writes (an object with \"rows\")");
+  for (const auto& row : document["rows"])
+    (*times)[row.at("row").get<std::string>()][row.at("peer").get<std::string>()] =
+        row.at("us").get<std::vector<double>>();
+}
+
+// Median of a / median of b with the 95 % interval of a seeded bootstrap.
+struct ratio {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr int k_resamples = 1000;
+  std::mt19937 random(1);
+  std::vector<double> ratios;
+  const auto resample = [&](const std::vector<double>& from) {
+    std::uniform_int_distribution<size_t> pick(0, from.size() - 1);
+    std::vector<double> sample(from.size());
+    for (double& value : sample) value = from[pick(random)];
+    return median(sample);
+  };
+  for (int i = 0; i < k_resamples; ++i) ratios.push_back(resample(a) / resample(b));
+  std::sort(ratios.begin(), ratios.end());
+  return {median(a) / median(b), ratios[k_resamples / 40], ratios[k_resamples - 1 - k_resamples / 40]};
+}
+
+// The device memory of one row of the table and the calls on it.
+class row_run {
+ public:
+  row_run(const row_operator& op, const row_case& row, size_t flush_bytes, cudaStream_t stream)
+      : op_(op), row_(row), ring_(input_allocation(), output_allocation(), flush_bytes), stream_(stream) {
+    ring_.fill_inputs(row.type, 8.0f, stream);
+    ring_.poison_outputs(stream);
+    if (row.argmax) check(cudaMalloc(&argmax_, static_cast<size_t>(row.rows) * sizeof(int64_t)), "argmax buffer");
+    check(cudaStreamSynchronize(stream), "inputs");
+  }
+  ~row_run() { cudaFree(argmax_); }
+  row_run(const row_run&) = delete;
+  row_run& operator=(const row_run&) = delete;
+
+  const buffer_ring& ring() const { return ring_; }
+
+  // Enqueues execution i; returns what ran, "" if the callee does not say. Throws if the call fails.
+  std::string run(const warpcheck_operator* callee, int i) {
+    last_ = i;
+    const size_t element_bytes = bytes_of(row_.type);
+    const auto start = static_cast<uint64_t>(row_.offset) * element_bytes;
+    const DLDataType type{static_cast<uint8_t>(row_.type == element::bf16 ? kDLBfloat : kDLFloat),
+                          static_cast<uint8_t>(element_bytes * 8), 1};
+    const DLDataType index_type{kDLInt, 64, 1};
+    const bool indices = op_.result == row_operator::output::indices;
+    const bool matrix = op_.result == row_operator::output::matrix;
+    const int dimensions = op_.one_dimensional ? 1 : 2;
+    int64_t shape[] = {op_.one_dimensional ? row_.rows * row_.cols : row_.rows, row_.cols};
+    int64_t strides[] = {op_.one_dimensional ? 1 : stride_of(row_), 1};
+    int64_t unit = 1;
+    const DLDevice device{kDLCUDA, 0};
+    DLTensor x{ring_.input(i), device, dimensions, type, shape, strides, start};
+    DLTensor y{ring_.output(i),
+               device,
+               matrix ? dimensions : 1,
+               indices ? index_type : type,
+               shape,
+               matrix ? strides : &unit,
+               matrix ? start : 0};
+    DLTensor index{argmax_, device, 1, index_type, shape, &unit, 0};
+    const DLTensor* inputs[] = {&x};
+    DLTensor* outputs[] = {&y, row_.argmax ? &index : nullptr};
+    char message[256] = "";
+    warpcheck_call call{};
+    call.inputs = inputs;
+    call.outputs = outputs;
+    call.scalars = op_.scalars.data();
+    call.num_inputs = 1;
+    call.num_outputs = row_.argmax ? 2 : 1;
+    call.num_scalars = static_cast<int32_t>(op_.scalars.size());
+    call.variant = row_.variant;
+    call.stream = stream_;
+    call.message = message;
+    call.message_size = sizeof message;
+    if (callee->run(&call) != WARPCHECK_OK) throw std::runtime_error(name_of(op_, row_) + ": " + message);
+    return call.used_variant == nullptr ? "" : call.used_variant;
+  }
+
+  // Checks the last execution: every output written, and about a million elements of whole rows against f64.
+  void verify() const {
+    const size_t element_bytes = bytes_of(row_.type);
+    const size_t start = static_cast<size_t>(row_.offset) * element_bytes;
+    const bool matrix = op_.result == row_operator::output::matrix;
+    const size_t result_bytes = op_.result == row_operator::output::indices ? sizeof(int64_t) : element_bytes;
+    const char* const x = static_cast<const char*>(ring_.input(last_)) + start;
+    const char* const y = static_cast<const char*>(ring_.output(last_)) + (matrix ? start : 0);
+    if (!matrix || (stride_of(row_) == row_.cols && row_.offset == 0)) {
+      const int64_t left = count_poison(y, bytes_out(op_, row_), element_bytes == 2 ? 2 : 4, stream_);
+      if (left != 0)
+        throw std::runtime_error(name_of(op_, row_) + ": " + std::to_string(left) + " outputs not written");
+    }
+    const int64_t samples = std::min(row_.rows, std::max<int64_t>(2, (int64_t{1} << 20) / row_.cols));
+    std::vector<char> host_x(static_cast<size_t>(row_.cols) * element_bytes);
+    std::vector<char> host_y(matrix ? host_x.size() : result_bytes);
+    for (int64_t s = 0; s < samples; ++s) {
+      const int64_t r = samples == 1 ? 0 : s * (row_.rows - 1) / (samples - 1);
+      const size_t from = static_cast<size_t>(r * stride_of(row_)) * element_bytes;
+      const size_t to = matrix ? from : static_cast<size_t>(r) * result_bytes;
+      check(cudaMemcpy(host_x.data(), x + from, host_x.size(), cudaMemcpyDeviceToHost), "verification");
+      check(cudaMemcpy(host_y.data(), y + to, host_y.size(), cudaMemcpyDeviceToHost), "verification");
+      op_.verify(row_, host_x.data(), host_y.data());
+      if (!row_.argmax) continue;
+      int64_t index = -1;
+      check(cudaMemcpy(&index, argmax_ + r, sizeof index, cudaMemcpyDeviceToHost), "verification");
+      const int64_t expected = index_of_maximum(row_, host_x.data());
+      if (index != expected)
+        throw std::runtime_error(name_of(op_, row_) + ": argmax[" + std::to_string(r) + "] is " +
+                                 std::to_string(index) + ", expected " + std::to_string(expected));
+    }
+  }
+
+  void poison_outputs() { ring_.poison_outputs(stream_); }
+
+ private:
+  size_t input_allocation() const {
+    return static_cast<size_t>(row_.rows * stride_of(row_) + row_.offset) * bytes_of(row_.type);
+  }
+  size_t output_allocation() const {
+    return op_.result == row_operator::output::matrix ? input_allocation() : bytes_out(op_, row_);
+  }
+
+  const row_operator& op_;
+  row_case row_;
+  buffer_ring ring_;
+  cudaStream_t stream_;
+  int64_t* argmax_ = nullptr;
+  int last_ = 0;
+};
+
+struct measurement {
+  std::string name;
+  std::string variant;
+  double us = 0;
+  double gbps = 0;
+  double fraction = 0;  // of the limit
+  double target = 0;
+  limit best;
+  std::string peer;  // the fastest, or empty
+  double peer_us = 0;
+  ratio to_peer;
+};
+
+struct program {
+  const row_operator& op;
+  std::vector<peer> peers;
+  foreign_times foreign;
+  size_t flush_bytes = 0;
+  cudaStream_t stream = nullptr;
+  std::map<size_t, limit> limits;  // by bytes
+  std::vector<measurement> results;
+  bool failed = false;
+};
+
+// What the device needs for the bytes of the row at best. Operators of one result per row are bounded by reading.
+limit limit_of(program& p, const row_case& row, const buffer_ring& ring) {
+  const size_t in = bytes_in(row);
+  limit& known = p.limits[in];
+  const bool copies = p.op.result == row_operator::output::matrix;
+  if (known.us == 0)
+    known = copies ? fastest_copy(ring, in, k_repeats / 2, p.stream) : fastest_read(ring, in, k_repeats / 2, p.stream);
+  limit best = known;
+  if (!copies) best.us *= static_cast<double>(in + bytes_out(p.op, row)) / static_cast<double>(in);
+  return best;
+}
+
+measurement measure(program& p, const row_case& row, std::vector<double>* times) {
+  row_run run(p.op, row, p.flush_bytes, p.stream);
+  measurement result;
+  result.name = name_of(p.op, row);
+  result.target = row.target;
+  result.best = limit_of(p, row, run.ring());
+  run.poison_outputs();
+
+  std::vector<std::string> names{"builtin"};
+  std::vector<std::function<void(int)>> runs{[&](int i) { result.variant = run.run(p.op.builtin, i); }};
+  for (const peer& other : p.peers) {
+    const warpcheck_operator* const callee = other.find(p.op.builtin->name);
+    if (callee == nullptr) continue;
+    try {
+      run.run(callee, 0);
+      check(cudaStreamSynchronize(p.stream), "peer");
+      run.verify();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "peer %s has no part in this row: %s\n", other.name.c_str(), e.what());
+      continue;
+    }
+    names.push_back(other.name);
+    runs.push_back([&run, callee](int i) { run.run(callee, i); });
+  }
+  run.poison_outputs();
+  const std::vector<std::vector<double>> all = time_in_turn(p.stream, k_repeats, runs);
+  run.run(p.op.builtin, k_repeats);
+  check(cudaStreamSynchronize(p.stream), "last execution");
+  run.verify();
+  *times = all[0];
+  result.us = median(*times);
+  result.gbps = static_cast<double>(bytes_in(row) + bytes_out(p.op, row)) / result.us * 1e-3;
+  result.fraction = result.best.us / result.us;
+
+  const auto offer = [&](const std::string& name, const std::vector<double>& us) {
+    if (us.empty() || (result.peer_us != 0 && median(us) >= result.peer_us)) return;
+    result.peer = name;
+    result.peer_us = median(us);
+    result.to_peer = ratio_of_medians(*times, us);
+  };
+  for (size_t i = 1; i < all.size(); ++i) offer(names[i], all[i]);
+  if (const auto known = p.foreign.find(result.name); known != p.foreign.end())
+    for (const auto& [name, us] : known->second) offer(name, us);
+  return result;
+}
+
+void run_benchmark(benchmark::State& state, program& p, const row_case& row) {
+  std::vector<double> times;
+  measurement result;
+  try {
+    result = measure(p, row, &times);
+  } catch (const std::exception& e) {
+    state.SkipWithError(e.what());
+    p.failed = true;
+    return;
+  }
+  size_t i = 0;
+  for ([[maybe_unused]] auto _ : state) state.SetIterationTime(times[i++] * 1e-6);
+  state.SetBytesProcessed(static_cast<int64_t>(times.size() * (bytes_in(row) + bytes_out(p.op, row))));
+  state.counters["median_us"] = result.us;
+  state.counters["GBps"] = result.gbps;
+  state.counters["fraction_of_limit"] = result.fraction;
+  state.counters["limit_us"] = result.best.us;
+  if (!result.peer.empty()) {
+    state.counters["peer_us"] = result.peer_us;
+    state.counters["ratio_to_peer"] = result.to_peer.value;
+    state.counters["ratio_low"] = result.to_peer.low;
+    state.counters["ratio_high"] = result.to_peer.high;
+  }
+  state.SetLabel(result.variant + (result.peer.empty() ? "" : " peer:" + result.peer));
+  p.results.push_back(result);
+}
+
+void print_table(const std::vector<measurement>& results) {
+  std::printf("%-42s %-18s %9s %8s %9s %9s %7s  %-20s %-16s %9s  %s\n", "row", "variant", "us", "GB/s", "limit us",
+              "fraction", "target", "limit by", "best peer", "peer us", "us / peer us (95 %)");
+  for (const measurement& m : results) {
+    std::printf("%-42s %-18s %9.2f %8.1f %9.2f %9.3f %7.2f  %-20s", m.name.c_str(), m.variant.c_str(), m.us, m.gbps,
+                m.best.us, m.fraction, m.target, m.best.by.c_str());
+    if (m.peer.empty())
+      std::printf(" -\n");
+    else
+      std::printf(" %-16s %9.2f  %.3f (%.3f-%.3f)\n", m.peer.c_str(), m.peer_us, m.to_peer.value, m.to_peer.low,
+                  m.to_peer.high);
+  }
+}
+
+// Takes `--name VALUE` and `--name=VALUE`, which Google Benchmark does not know, out of the arguments.
+std::vector<std::string> take_option(int* argc, char** argv, const std::string& name) {
+  std::vector<std::string> values;
+  int kept = 1;
+  for (int i = 1; i < *argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind(name + "=", 0) == 0) {
+      values.push_back(argument.substr(name.size() + 1));
+    } else if (argument == name) {
+      if (i + 1 == *argc) throw std::invalid_argument(name + " needs a file");
+      values.push_back(argv[++i]);
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  *argc = kept;
+  return values;
+}
+
+}  // namespace
+
+double value_of(const void* data, element type, int64_t i) {
+  if (type == element::f32) return static_cast<const float*>(data)[i];
+  const uint16_t bits = static_cast<const uint16_t*>(data)[i];
+  if (type == element::bf16) {
+    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
+  }
+  return __half2float(__half(__half_raw{bits}));
+}
+
+int64_t index_of_maximum(const row_case& row, const void* x) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < row.cols; ++i)
+    if (value_of(x, row.type, i) > value_of(x, row.type, best)) best = i;
+  return best;
+}
+
+void expect_close(const row_case& row, double actual, double exact, double relative, int64_t at) {
+  const double rounding = row.type == element::f32 ? 0 : row.type == element::f16 ? 0x1p-11 : 0x1p-8;
+  const double smallest = row.type == element::f32 ? 0x1p-147 : row.type == element::f16 ? 0x1p-25 : 0x1p-134;
+  if (!(std::abs(actual - exact) <= std::abs(exact) * (relative + rounding) + smallest))
+    throw std::runtime_error("output " + std::to_string(at) + " is " + std::to_string(actual) + ", expected " +
+                             std::to_string(exact));
+}
+
+double longest_chain(int64_t cols) {
+  const auto n = static_cast<double>(cols);
+  return std::min(n - 1, 32 + 2 * std::ceil(std::log2(n)) + std::ceil(n / 16384));
+}
+
+int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases) try {
+  program p{op, {}, {}, 0, nullptr, {}, {}, false};
+  for (const std::string& file : take_option(&argc, argv, "--peer")) p.peers.push_back(load_peer(file));
+  for (const std::string& file : take_option(&argc, argv, "--peer-times")) read_foreign(file, &p.foreign);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  const std::string gpu = describe_gpu();
+  benchmark::AddCustomContext("gpu", gpu);
+  benchmark::AddCustomContext("commit", WARPCHECK_COMMIT);
+  check(cudaStreamCreate(&p.stream), "cudaStreamCreate");
+  int l2_bytes = 0;
+  check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
+  p.flush_bytes = 4 * static_cast<size_t>(l2_bytes);
+  for (const row_case& row : cases)
+    benchmark::RegisterBenchmark(name_of(op, row).c_str(),
+                                 [&p, row](benchmark::State& state) { run_benchmark(state, p, row); })
+        ->UseManualTime()
+        ->Iterations(k_repeats)
+        ->Unit(benchmark::kMicrosecond);
+  const double launch = launch_us(11, p.stream);
+  benchmark::AddCustomContext("launch_us", std::to_string(launch));
+  benchmark::RunSpecifiedBenchmarks();
+  std::printf("\n%s, commit %s, empty launch %.2f us\n", gpu.c_str(), WARPCHECK_COMMIT, launch);
+  print_table(p.results);
+  check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
+  return p.failed ? 1 : 0;
+} catch (const std::invalid_argument& e) {
+  std::fprintf(stderr, "%s_bench: %s\n", op.builtin->name, e.what());
+  return 2;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s_bench: %s\n", op.builtin->name, e.what());
+  return 3;
+}
+
+}  // namespace warpcheck::bench
