@@ -1,0 +1,150 @@
+// What the references say today, number by number. A bound that grows without anybody noticing is how a tolerance comes
+// to accept everything; here every change of a value, of a bound or of the error of the reference itself is seen, and
+// whoever means it brings recorded_bounds.txt up to date in the same commit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "properties/self/numerics/rows.hpp"
+#include "reference/log_softmax.hpp"
+#include "reference/logsumexp.hpp"
+#include "reference/numerics/multiprecision.hpp"
+#include "reference/reduce.hpp"
+#include "reference/sigmoid.hpp"
+#include "reference/softmax.hpp"
+
+namespace warpcheck::reference {
+namespace {
+
+struct record {
+  std::string name;  // no blanks
+  std::vector<double> numbers;
+};
+
+template <class Real>
+void add_claim(std::vector<double>& numbers, const claim<Real>& c) {
+  for (const basic_enclosure<Real>& e : {c.exact, c.bound}) {
+    numbers.push_back(static_cast<double>(e.value));
+    numbers.push_back(e.radius);
+  }
+}
+
+template <class Row>
+void add_row(std::vector<record>& records, const std::string& op, const named_row& row, dtype output) {
+  const Row r(row.x, output);
+  record one{op + "/" + row.name + "/" + std::to_string(row.x.size()) + "/" + std::string(name_of(output)), {}};
+  const auto n = static_cast<int64_t>(row.x.size());
+  for (const int64_t i : {int64_t{0}, n / 2, n - 1}) {
+    one.numbers.push_back(r.expected(i));
+    one.numbers.push_back(r.bound(i));
+    one.numbers.push_back(r.contract_value(i).value_or(-1));
+    if (r.bound(i) == 0) continue;
+    add_claim(one.numbers, r.template evaluate<double>(i));
+    add_claim(one.numbers, r.template evaluate<mp50>(i));
+  }
+  records.push_back(one);
+}
+
+std::vector<record> all_records() {
+  std::vector<record> records;
+  for (const int n : {2, 9, 300, 1025})
+    for (const named_row& row : adversarial_rows(n, 7)) {
+      const dtype output = n == 9 ? dtype::bf16 : n == 300 ? dtype::f16 : dtype::f32;
+      add_row<softmax_row>(records, "softmax", row, output);
+      add_row<log_softmax_row>(records, "log_softmax", row, output);
+      const logsumexp_row lse(row.x, output);
+      record one{"logsumexp/" + row.name + "/" + std::to_string(n), {lse.expected(), lse.bound()}};
+      if (lse.bound() > 0) {
+        add_claim(one.numbers, lse.evaluate<double>());
+        add_claim(one.numbers, lse.evaluate<mp50>());
+        if (n == 300) add_claim(one.numbers, lse.evaluate<mp100>());
+      }
+      records.push_back(one);
+      for (const auto& [op, name] :
+           {std::pair{reduction::sum, "sum"}, {reduction::min, "min"}, {reduction::max, "max"}}) {
+        const reduce_row reduced(op, row.x, dtype::f32);
+        records.push_back({std::string(name) + "/" + row.name + "/" + std::to_string(n),
+                           {reduced.expected(), reduced.bound(), reduced.contract_value().value_or(-1)}});
+      }
+    }
+  // Budgets change where rows become long.
+  for (const int64_t n : {0, 1, 2, 3, 33, 1024, 1025, 16384, 16385, 4194304, 4194305}) {
+    const row_budget s = softmax_budget(n), l = logsumexp_budget(n);
+    record one{"budget/" + std::to_string(n), {}};
+    for (const row_budget& b : {s, l}) {
+      one.numbers.push_back(static_cast<double>(b.chain));
+      one.numbers.push_back(b.rescales);
+      one.numbers.push_back(b.slack);
+    }
+    records.push_back(one);
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const auto& [mu, sigma] : {std::pair{0.0, 1.0}, {1.5, -2.0}, {-3e38, 1e-3}, {2.0, 0.0}, {0.25, 1e30}})
+    for (const dtype output : {dtype::f32, dtype::f16, dtype::bf16}) {
+      const sigmoid_model model(mu, static_cast<float>(sigma), output);
+      record one{"sigmoid/" + std::to_string(mu) + "/" + std::to_string(sigma) + "/" + std::string(name_of(output)),
+                 {}};
+      for (const double x : {0.0, 1.5, -1.5, 2.0, 17.25, -17.25, 88.0, -88.0, 104.0, -104.0, 3e4, -3e4,
+                             static_cast<double>(infinity), -static_cast<double>(infinity)}) {
+        one.numbers.push_back(model.expected(x));
+        one.numbers.push_back(model.bound(x));
+        one.numbers.push_back(model.contract_value(x).value_or(-1));
+        if (!(model.bound(x) > 0)) continue;
+        add_claim(one.numbers, model.evaluate<double>(x));
+        add_claim(one.numbers, model.evaluate<mp50>(x));
+      }
+      records.push_back(one);
+    }
+  return records;
+}
+
+std::string text_of(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+// The C library's exponentials may differ in their last bit from one machine to the next; sums of them hardly do.
+bool same(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || a == b || std::fabs(a - b) <= 1e-12 * std::fabs(b);
+}
+
+TEST(recorded_bounds, are_what_the_references_say) {
+  std::ifstream file(WARPCHECK_RECORDED_BOUNDS);
+  ASSERT_TRUE(file) << WARPCHECK_RECORDED_BOUNDS;
+  const std::string fresh = testing::TempDir() + "recorded_bounds.txt";
+  std::ofstream now(fresh);
+  int64_t differ = 0, compared = 0;
+  for (const record& r : all_records()) {
+    now << r.name;
+    for (const double number : r.numbers) now << " " << text_of(number);
+    now << "\n";
+    std::string line, name, word;
+    std::getline(file, line);
+    std::istringstream words(line);
+    words >> name;
+    EXPECT_EQ(name, r.name);
+    size_t i = 0;
+    for (; i < r.numbers.size() && words >> word; ++i) {
+      ++compared;
+      if (same(r.numbers[i], std::strtod(word.c_str(), nullptr))) continue;
+      if (++differ <= 5)
+        ADD_FAILURE() << r.name << ", number " << i << ": " << text_of(r.numbers[i]) << ", recorded is " << word;
+    }
+    EXPECT_EQ(i, r.numbers.size()) << r.name;
+    EXPECT_FALSE(words >> word) << r.name;
+  }
+  std::string line;
+  EXPECT_FALSE(std::getline(file, line)) << line;
+  EXPECT_EQ(differ, 0) << "of " << compared << " numbers; if that is meant, copy " << fresh << " to "
+                       << WARPCHECK_RECORDED_BOUNDS;
+}
+
+}  // namespace
+}  // namespace warpcheck::reference
