@@ -154,13 +154,30 @@ struct random_stream {
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(((next() >> 32) * n) >> 32); }
 };
 
-// A set of resident threads as a bit set.
+// A set of resident threads as a bit set, with the number of members by word and by group of words.
 class thread_set {
  public:
-  void reset(uint32_t size) { words_.assign((size + 63) / 64, 0); }
-  void insert(uint32_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
-  void erase(uint32_t i) { words_[i >> 6] &= ~(uint64_t{1} << (i & 63)); }
-  bool contains(uint32_t i) const { return i < words_.size() * 64 && ((words_[i >> 6] >> (i & 63)) & 1); }
+  void reset(uint32_t size) {
+    words_.assign((size + 63) / 64, 0);
+    in_word_.assign(words_.size(), 0);
+    in_group_.assign(words_.size() / k_group_words + 1, 0);
+    members_ = 0;
+  }
+  void insert(uint32_t i) {
+    if (contains_known(i)) return;
+    words_[i >> 6] ^= uint64_t{1} << (i & 63);
+    ++in_word_[i >> 6];
+    ++in_group_[i / k_group_members];
+    ++members_;
+  }
+  void erase(uint32_t i) {
+    if (!contains_known(i)) return;
+    words_[i >> 6] ^= uint64_t{1} << (i & 63);
+    --in_word_[i >> 6];
+    --in_group_[i / k_group_members];
+    --members_;
+  }
+  bool contains(uint32_t i) const { return i < words_.size() * 64 && contains_known(i); }
   // The first member at or after `from`, cyclically; k_nobody when empty.
   uint32_t next(uint32_t from) const {
     const auto n = static_cast<uint32_t>(words_.size());
@@ -188,26 +205,25 @@ class thread_set {
   // The 32 members from `from`, a multiple of 32.
   uint32_t warp(uint32_t from) const { return static_cast<uint32_t>(words_[from >> 6] >> (from & 63)); }
   uint32_t random(random_stream& stream) const {
-    uint32_t members = 0;
-    for (const uint64_t w : words_) members += static_cast<uint32_t>(__builtin_popcountll(w));
-    if (members == 0) return k_nobody;
-    uint32_t k = stream.below(members);
-    for (uint32_t w = 0;; ++w) {
-      const auto here = static_cast<uint32_t>(__builtin_popcountll(words_[w]));
-      if (k >= here) {
-        k -= here;
-        continue;
-      }
-      uint64_t bits = words_[w];
-      while (k--) bits &= bits - 1;
-      return w * 64 + first(bits);
-    }
+    if (members_ == 0) return k_nobody;
+    uint32_t k = stream.below(members_), group = 0;
+    while (k >= in_group_[group]) k -= in_group_[group++];
+    uint32_t w = group * k_group_words;
+    while (k >= in_word_[w]) k -= in_word_[w++];
+    uint64_t bits = words_[w];
+    while (k--) bits &= bits - 1;
+    return w * 64 + first(bits);
   }
 
  private:
+  static constexpr uint32_t k_group_words = 16, k_group_members = 64 * k_group_words;
+  bool contains_known(uint32_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
   static uint32_t first(uint64_t bits) { return static_cast<uint32_t>(__builtin_ctzll(bits)); }
   static uint32_t last(uint64_t bits) { return static_cast<uint32_t>(63 - __builtin_clzll(bits)); }
   std::vector<uint64_t> words_;
+  std::vector<uint8_t> in_word_;
+  std::vector<uint32_t> in_group_;
+  uint32_t members_ = 0;
 };
 
 struct executor {
