@@ -68,8 +68,8 @@ function(simt_kernel_library target)
   target_compile_options(${target} PRIVATE
     -O2 -gdwarf-4 -fno-strict-aliasing -fno-optimize-sibling-calls -Wno-unknown-pragmas)
   if(arg_FLAVOUR STREQUAL asan)
-    # With ASAN_OPTIONS=halt_on_error=0:suppress_equal_pcs=0 ASan's reports become findings of the launch; else they end the process. UBSan's
-    # always end it (its object-size check is ASan's affair).
+    # ASan's reports become findings of the launch (kernels/simt/emulated/asan_options.hpp). UBSan's end the process (its
+    # object-size check is ASan's affair).
     target_compile_options(${target} PRIVATE
       -fsanitize=address,undefined -fsanitize-recover=address -fno-sanitize-recover=undefined
       -fno-sanitize=object-size -fno-omit-frame-pointer)

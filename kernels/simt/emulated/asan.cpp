@@ -2,6 +2,9 @@
 // them.
 #include <sanitizer/asan_interface.h>
 
+#include <cstdlib>
+
+#include "kernels/simt/emulated/asan_options.hpp"
 #include "kernels/simt/emulated/happens_before.hpp"
 #include "kernels/simt/emulated/symbols.hpp"
 
@@ -21,7 +24,8 @@ void check(const void* p, size_t bytes, const char* what, const void* pc) {
 std::string reported;
 
 void remember(const char* report) {
-  if (current == nullptr || !reported.empty()) return;
+  if (current == nullptr) std::abort();  // the host's own mistake: ASan has printed it
+  if (!reported.empty()) return;
   const std::string text = report;
   const size_t headline = text.find("AddressSanitizer: ");
   const size_t begin = headline == std::string::npos ? 0 : headline + 18;
@@ -41,7 +45,7 @@ void asan_launch_begins() {
   __asan_set_error_report_callback(remember);
 }
 
-// Only reached where ASan does not end the process (halt_on_error=0).
+// With halt_on_error=1 ASan has ended the process before.
 void asan_launch_ends(emulation& stream) {
   if (reported.empty()) return;
   device.failed = true;

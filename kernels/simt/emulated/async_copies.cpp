@@ -140,6 +140,11 @@ void begin_async() {
   phases.clear();
 }
 
+void forget_async() {
+  for (flight& f : flights) f.id = 0;  // nobody's
+  for (auto& [barrier, state] : phases) state.known = {};
+}
+
 bool land_one_flight() {
   if (flights.empty()) return false;
   const flight f = flights.front();

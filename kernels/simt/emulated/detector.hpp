@@ -6,16 +6,19 @@
 
 #include "kernels/simt/emulated/executor.hpp"
 #include "kernels/simt/emulated/knowledge.hpp"
+#include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/emulated/shadow.hpp"
 
 namespace simt {
 inline namespace emu {
 
 struct detector_state {
-  uint32_t generation = 0;                  // of device memory's cells: one per launch
-  uint32_t arena_generation = 0;            // of shared memory's cells: one per block
-  uint32_t instances = 0;                   // blocks (and bulk copies) named so far in this launch
-  bool wrapped = false;                     // names were used up and are dealt out again
+  uint32_t generation = 0;        // of device memory's cells: one per launch
+  uint32_t arena_generation = 0;  // of shared memory's cells: one per block
+  uint32_t instances = 0;         // blocks (and bulk copies) named so far in this launch
+  bool wrapped = false;           // names were used up and are dealt out again
+  // Names beyond those of the resident blocks; tests lower it.
+  uint32_t spare_names = k_max_instance - static_cast<uint32_t>(k_max_slots);
   std::vector<uint64_t> block_of_instance;  // linear block index
   // The first read of a byte that nobody had written. Reported at the end of the launch, unless a race explains it.
   struct {

@@ -307,6 +307,7 @@ void wide_thread_exits(const thread& t);
 
 // Asynchronous copies (async_copies.cpp).
 void begin_async();
+void forget_async();     // race flavour: what waiting for a copy or a phase would teach
 bool land_one_flight();  // completes the oldest copy in flight; false if there is none
 void may_land_flight();  // completes one if the schedule says so
 

@@ -39,21 +39,49 @@ uint32_t domain_of(const thread& t, memory_scope scope) {
   }
 }
 
+uint32_t new_arena_stamp() {
+  if (++detector.arena_generation >= k_split) {
+    shadow_forget();
+    detector.arena_generation = 1;
+  }
+  return detector.arena_generation;
+}
+
+// The names are used up: accesses and knowledge so far are forgotten together. Accesses alone would leave the knowledge
+// of a former bearer to cover what the next bearer of its name does; knowledge alone would make races of what was
+// ordered. Whoever orders two accesses does so after the first of them, so that none to come needs what is forgotten.
+void forget_history() {
+  new_generation();
+  variables.clear();
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    block_state& b = *device.blocks[slot];
+    if (!b.active) continue;
+    b.stamp = new_arena_stamp();
+    b.known.reset();
+    for (wide_knowledge& wide : b.wide) wide = {};
+    b.foreign.clear();
+    for (thread& t : b.threads) t.knows.reset();
+  }
+  for (wide_barrier& w : device.clusters) w.gathered.clear(), w.last.reset();
+  device.grid_barrier.gathered.clear();
+  device.grid_barrier.last.reset();
+  forget_async();
+}
+
+bool is_taken(uint32_t instance) {
+  for (uint32_t slot = 0; slot < device.slots; ++slot)
+    if (device.blocks[slot]->active && device.blocks[slot]->instance == instance) return true;
+  return false;
+}
+
 uint32_t next_instance() {
-  if (++detector.instances > k_max_instance) {
-    // A launch of more than two million blocks: the history so far is given up, and only the live blocks' names are
-    // kept.
-    new_generation();
-    variables.clear();
-    detector.instances = 1;
-    detector.wrapped = true;
-  }
-  for (bool taken = true; taken;) {
-    taken = false;
-    for (uint32_t slot = 0; detector.wrapped && slot < device.slots; ++slot)
-      taken |= device.blocks[slot]->active && device.blocks[slot]->instance == detector.instances;
-    if (taken) ++detector.instances;
-  }
+  do {
+    if (++detector.instances > device.slots + detector.spare_names) {
+      forget_history();
+      detector.instances = 1;
+      detector.wrapped = true;
+    }
+  } while (detector.wrapped && is_taken(detector.instances));
   return detector.instances;
 }
 
@@ -84,6 +112,8 @@ uint32_t name_flight(const thread& t) {
   detector.block_of_instance[instance] = detector.block_of_instance[t.home->instance];
   return instance << k_instance_shift | k_agent | t.linear;
 }
+
+void limit_names(uint32_t spare) { detector.spare_names = spare; }
 
 void new_generation() {
   if (++detector.generation >= k_split) {
@@ -142,11 +172,7 @@ void hb_block_starts(block_state& b) {
   for (wide_knowledge& wide : b.wide) wide = {};
   b.foreign.clear();
   b.cluster_instance = device.blocks[b.slot / device.cluster * device.cluster]->instance;
-  if (++detector.arena_generation >= k_split) {
-    shadow_forget();
-    detector.arena_generation = 1;
-  }
-  b.stamp = detector.arena_generation;
+  b.stamp = new_arena_stamp();
   for (warp_state& w : b.warps) w.base = 1;
 }
 

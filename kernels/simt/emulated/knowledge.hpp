@@ -16,6 +16,10 @@ inline constexpr unsigned k_instance_shift = 11;
 inline constexpr uint32_t k_agent = 1u << 10;
 inline constexpr uint32_t k_max_instance = (1u << (32 - k_instance_shift)) - 1;
 
+// How many more blocks and bulk copies than are resident the detector tells apart before it forgets the launch's
+// history (at least 1). For tests: a launch of two million blocks takes long.
+void limit_names(uint32_t spare);
+
 inline uint32_t instance_of(uint32_t thread_id) { return thread_id >> k_instance_shift; }
 inline uint32_t linear_of(uint32_t thread_id) { return thread_id & (k_agent - 1); }
 

@@ -68,8 +68,31 @@ __global__ void sum_and_share(const int* in, int* out) {
   atomicAdd(out, total);
 }
 
+// Block 0 learns what block 1 did, then reads what the last block wrote, whose coming it sees in a counter: in order
+// with that block's write only if the counter is read with acquire.
+__global__ void meet_first_and_last(int* data, int* flag, int* counter, int* out, bool acquires) {
+  const int last = static_cast<int>(gridDim.x) - 1;
+  if (blockIdx.x == 0) {
+    while (simt::load_acquire(flag) == 0) continue;
+    out[0] = data[0];
+    while ((acquires ? simt::load_acquire(counter) : atomicAdd(counter, 0)) < last - 1) continue;
+    out[1] = data[1];
+  } else if (blockIdx.x == 1) {
+    data[0] = 1;
+    simt::store_release(flag, 1);
+  } else {
+    if (static_cast<int>(blockIdx.x) == last) data[1] = 2;
+    __threadfence();
+    atomicAdd(counter, 1);
+  }
+}
+
 }  // namespace
 
+void run_meet_first_and_last(int* data, int* flag, int* counter, int* out, unsigned blocks, bool acquires,
+                             simt::stream_t stream) {
+  simt::launch({dim3(blocks), dim3(1), 0, stream}, meet_first_and_last, data, flag, counter, out, acquires);
+}
 void run_count(int* counter, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                unsigned block_z, simt::stream_t stream) {
   simt::launch({dim3(grid_x, grid_y, grid_z), dim3(block_x, block_y, block_z), 0, stream}, count, counter);

@@ -13,6 +13,8 @@ struct emulation;
 namespace warpcheck::self {
 inline namespace emulated {
 
+void run_meet_first_and_last(int* data, int* flag, int* counter, int* out, unsigned blocks, bool acquires,
+                             simt::emulation* stream);
 void run_count(int* counter, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
                unsigned block_z, simt::emulation* stream);
 void run_set(unsigned char* p, int64_t at, unsigned char value, simt::emulation* stream);

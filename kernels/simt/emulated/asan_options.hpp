@@ -1,0 +1,9 @@
+// Defines what a process that runs the asan flavour asks of AddressSanitizer, where ASAN_OPTIONS does not say
+// otherwise. Included by one source of an executable: the runtime reads it before main.
+#pragma once
+
+// A report in a kernel becomes a finding of the launch, every time that it is made; one outside of launches ends the
+// process (asan.cpp, and whoever includes this, see to that). Weak: an executable may define its own.
+extern "C" __attribute__((visibility("default"), weak)) const char* __asan_default_options() {
+  return "halt_on_error=0:suppress_equal_pcs=0";
+}
