@@ -96,9 +96,9 @@ typedef struct warpcheck_operator {
   warpcheck_status (*run)(warpcheck_call* call);
 } warpcheck_operator;
 
-/* How to make a stream. Zero-initialise, then set what matters. Only the emulated device reads the fields. */
+/* How to make a stream. Zero-initialise, then set what matters. cuda reads shared_fill and two schedules. */
 typedef struct warpcheck_stream_options {
-  const char* schedule;    /* token of kernels/simt/emulation.hpp, "fair", "pct_warp:42", ...; NULL: "fair" */
+  const char* schedule; /* emulated: token of emulation.hpp, "fair", "pct:4"; cuda: "nonblocking", "noise", or NULL */
   int32_t resident_blocks; /* co-resident blocks; 0: the device's default */
   int32_t sm_count;        /* multiprocessors the kernel sees; 0: the device's default */
   uint32_t shared_fill;    /* pattern that shared memory holds when a block starts */

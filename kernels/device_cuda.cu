@@ -142,17 +142,98 @@ int copy_out(void* destination, const void* source, size_t bytes) {
   return copy(destination, source, bytes, cudaMemcpyDeviceToHost);
 }
 
-void* stream_create(const warpcheck_stream_options*) {
-  return guarded(static_cast<void*>(nullptr), []() -> void* {
+int attribute(cudaDeviceAttr which) {
+  int device = 0;
+  int value = 0;
+  require(cudaGetDevice(&device), "cudaGetDevice");
+  require(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+// Leaves `pattern` in `words` words of a multiprocessor's shared memory, for the next kernel to find.
+__global__ void fill_shared(uint32_t pattern, unsigned words) {
+  extern __shared__ uint32_t memory[];
+  volatile uint32_t* const kept = memory;  // nobody reads it here
+  for (unsigned i = threadIdx.x; i < words; i += blockDim.x) kept[i] = pattern;
+}
+
+void dirty_shared_memory(cudaStream_t stream, uint32_t pattern) {
+  static const int processors = attribute(cudaDevAttrMultiProcessorCount);
+  static const int bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  static const cudaError_t allowed = cudaFuncSetAttribute(reinterpret_cast<const void*>(fill_shared),
+                                                          cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  require(allowed, "cudaFuncSetAttribute");
+  // A block takes all of a multiprocessor's shared memory, so that several blocks per processor reach every one.
+  fill_shared<<<static_cast<unsigned>(2 * processors), 256, static_cast<size_t>(bytes), stream>>>(
+      pattern, static_cast<unsigned>(bytes) / 4);
+  require(cudaGetLastError(), "the kernel that fills shared memory");
+}
+
+// Keeps memory, caches, barriers and shared memory busy for `cycles` clock cycles.
+__global__ void make_noise(uint32_t* buffer, size_t words, long long cycles) {
+  __shared__ uint32_t exchange[256];
+  const long long begin = clock64();
+  size_t at = blockIdx.x * size_t{256} + threadIdx.x;
+  while (clock64() - begin < cycles) {
+    exchange[threadIdx.x] = buffer[at];
+    __syncwarp();
+    const uint32_t neighbour = exchange[threadIdx.x ^ 1u];
+    __syncwarp();
+    buffer[at] = neighbour + 1;
+    at = (at + size_t{256} * gridDim.x * 17) % words;
+  }
+}
+
+// A stream of its own in which work goes on beside the candidate's, half of the multiprocessors' worth of blocks for
+// about a millisecond: it ends by itself, so a candidate that needs the whole device waits and does not hang.
+cudaStream_t start_noise() {
+  constexpr size_t k_words = size_t{8} << 20;
+  static const cudaStream_t stream = [] {
+    cudaStream_t s = nullptr;
+    require(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return s;
+  }();
+  static uint32_t* const buffer = [] {
+    void* p = nullptr;
+    require(cudaMalloc(&p, k_words * sizeof(uint32_t)), "cudaMalloc of the noise kernel's buffer");
+    require(cudaMemset(p, 0, k_words * sizeof(uint32_t)), "cudaMemset");
+    return static_cast<uint32_t*>(p);
+  }();
+  static const int processors = attribute(cudaDevAttrMultiProcessorCount);
+  make_noise<<<static_cast<unsigned>(processors / 2 + 1), 256, 0, stream>>>(buffer, k_words, 2000000);
+  require(cudaGetLastError(), "the noise kernel");
+  return stream;
+}
+
+// The noise beside each stream that has some.
+std::map<void*, cudaStream_t>& noises() {
+  static std::map<void*, cudaStream_t> table;
+  return table;
+}
+
+void* stream_create(const warpcheck_stream_options* options) {
+  return guarded(static_cast<void*>(nullptr), [&]() -> void* {
+    const std::string schedule = options->schedule == nullptr ? "" : options->schedule;
     cudaStream_t stream = nullptr;
-    // A blocking stream: fills and copies of the default stream, which may still be under way, come first.
-    require(cudaStreamCreate(&stream), "cudaStreamCreate");
+    if (schedule == "nonblocking") {
+      // It does not wait for fills and copies of the default stream, which may still be under way.
+      require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+      require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    } else {
+      require(cudaStreamCreate(&stream), "cudaStreamCreate");
+    }
+    if (options->shared_fill != 0) dirty_shared_memory(stream, options->shared_fill);
+    if (schedule == "noise") noises()[stream] = start_noise();
     return stream;
   });
 }
 
 void stream_destroy(void* stream) {
   guarded(0, [&] {
+    if (const auto noise = noises().find(stream); noise != noises().end()) {
+      require(cudaStreamSynchronize(noise->second), "the noise kernel");
+      noises().erase(noise);
+    }
     require(cudaStreamDestroy(static_cast<cudaStream_t>(stream)), "cudaStreamDestroy");
     return 0;
   });

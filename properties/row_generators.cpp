@@ -14,8 +14,10 @@ int64_t element_budget(const target& t) {
 }
 
 int64_t most_cols(const target& t) {
-  if (t.device == "cuda") return t.size == 2 ? (int64_t{1} << 22) + 3 : 131072;
-  return t.size == 0 ? 4200 : 33000;
+  const int64_t most = t.device == "cuda" ? (t.size == 2 ? (int64_t{1} << 22) + 3 : 131072)
+                       : t.size == 0      ? 4200
+                                          : 33000;
+  return std::min(most, t.max_cols);
 }
 
 trial_case row_case(const target& t, std::vector<tensor_spec> tensors) {
@@ -28,7 +30,8 @@ trial_case row_case(const target& t, std::vector<tensor_spec> tensors) {
 }
 
 int64_t draw_rows(draw& d, const target& t, int64_t cols) {
-  const int64_t most = std::max<int64_t>(1, element_budget(t) / std::max<int64_t>(1, cols));
+  const int64_t most =
+      std::clamp<int64_t>(element_budget(t) / std::max<int64_t>(1, cols), 1, std::max<int64_t>(1, t.max_rows));
   if (d.chance(50)) return std::min<int64_t>(most, d.between(1, 4));
   return std::min<int64_t>(most, d.one_of({7, 8, 9, 31, 32, 33, 63, 64, 65, 131, 133, 257}));
 }
@@ -63,7 +66,7 @@ recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
   const auto at = [&] { return static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)})); };
   // 16-bit types reach 65504 and, in bf16, steps of 2^-7: the offsets below stay inside their range.
   const double offset = t.type == dtype::f16 ? 6e4 : 3e38;
-  switch (d.between(0, 17)) {
+  switch (d.between(0, 20)) {
     case 0: return make_recipe("randn", {d.seed()});                        // the usual test
     case 1: return make_recipe("uniform", {d.seed(), -60, 60});             // most terms vanish
     case 2: return make_recipe("uniform", {d.seed(), -104, 0});             // results down to subnormal
@@ -81,6 +84,9 @@ recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
     case 14: return make_recipe("spike", {at(), 0, d.one_of({-30.0, -17.0, -16.0, -100.0})});  // 1 + e^-d is 1
     case 15: return make_recipe("alternating", {3, -infinity});                                // masked neighbours
     case 16: return make_recipe("duplicates", {d.seed(), 3});                                  // ties
+    case 17: return make_recipe("finite_bits", {d.seed()});          // every exponent of the type
+    case 18: return make_recipe("log_uniform", {d.seed(), -30, 6});  // tiny and large logits side by side
+    case 19: return make_recipe("cancellation", {d.seed(), 40});     // a sum of logits would lose its digits
     default: {
       // One 0 above results in the subnormal range.
       recipe r = make_recipe("uniform", {d.seed(), -104, -86});

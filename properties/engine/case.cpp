@@ -157,13 +157,20 @@ const std::vector<knob_info>& standard_knobs() {
       {"variant", "auto", "implementation technique to force; auto is the candidate's own dispatch"},
       {"device", "emulated", "emulated, cuda or cpu"},
       {"schedule", "default",
-       "emulated: one schedule token (fair, greedy, reverse, random:N, preempt:N, pct:N, pct_warp:N, replay:...) or "
+       "cuda: default, nonblocking (a stream that does not wait for the default stream) or noise (beside a kernel that "
+       "keeps the device busy); emulated: one schedule token (fair, greedy, reverse, random:N, preempt:N, pct:N, "
+       "pct_warp:N, replay:...) or "
        "default: "
        "all of the case's default set, which must agree bit for bit"},
       {"detect", "on", "emulated: also run once under the race, bounds and initialisation detector (off, on, only)"},
       {"candidate", "builtin", "builtin, or the path of a candidate library"},
       {"sm", "4", "emulated: number of multiprocessors that the kernel sees"},
       {"repeat", "1", "launches that must give identical bits"},
+      {"launch", "stream",
+       "how every launch but the first is made, which must not change a bit: stream (one of its own), legacy (cuda: "
+       "the "
+       "default stream), again:N (N calls into the same buffers), graph:N (cuda: captured once, replayed N times; "
+       "elsewhere as again:N); N in 1..100; in place N counts as 1"},
   };
   return knobs;
 }

@@ -1,15 +1,51 @@
 #include "properties/engine/generate.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "properties/engine/library.hpp"
 #include "properties/engine/shrink.hpp"
 
 namespace warpcheck::engine {
+namespace {
+
+constexpr int64_t k_most_draws = 1000;
+
+bool fits(const trial_case& c, const target& t) {
+  return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) {
+    return !s.is_input || (s.rows() <= t.max_rows && s.cols() <= t.max_cols);
+  });
+}
+
+// Some cases are launched in another way than usual; what surrounds a run must not change a bit.
+void draw_launch(draw& d, trial_case& c) {
+  // Who chose a schedule or repetitions has a reason, often that the case is large.
+  if (c.knobs.count("schedule") || c.knobs.count("repeat")) return;
+  const int64_t way = d.between(0, 19);
+  if (c.knob("device") != "cuda") {
+    if (way == 0) c.knobs["launch"] = "again:2";
+    return;
+  }
+  switch (way) {
+    case 0: c.knobs["launch"] = "legacy"; break;
+    case 1: c.knobs["launch"] = "again:3"; break;
+    case 2:
+    case 3: c.knobs["launch"] = "graph:2"; break;
+    case 4: c.knobs["schedule"] = "nonblocking"; break;
+    case 5: c.knobs["schedule"] = "noise"; break;
+    default: break;
+  }
+}
+
+}  // namespace
 
 rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index) {
   const rc::Gen<trial_case> plain([&p, t, index](const rc::Random& random, int) {
     draw d(random, index);
     trial_case c = p.generate(t, d);
     c.property = p.name;
+    draw_launch(d, c);
     return rc::shrinkable::just(std::move(c));
   });
   return with_shrinking(plain, p.repair);
@@ -19,7 +55,13 @@ trial_case generate_case(const property& p, const target& t, uint64_t seed, int6
   // The device is left out on purpose: the same seed tries the same data on every device.
   uint64_t key = hash64(seed, static_cast<uint64_t>(index), static_cast<uint64_t>(t.type));
   for (const char ch : p.op + "/" + p.name) key = hash64(key, static_cast<unsigned char>(ch));
-  return cases(p, t, index)(rc::Random(key), 100).value();
+  for (int64_t k = 0; k < k_most_draws; ++k) {
+    trial_case c =
+        cases(p, t, index + k)(rc::Random(k == 0 ? key : hash64(key, static_cast<uint64_t>(k))), 100).value();
+    if (fits(c, t)) return c;
+  }
+  throw no_case_fits(
+      fmt::format("{}/{}: no case was found with inputs of at most {} x {}", p.op, p.name, t.max_rows, t.max_cols));
 }
 
 std::vector<target> find_targets(std::string_view name, std::string_view op, std::string_view device) {

@@ -6,13 +6,20 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/engine/error.hpp"
 #include "properties/engine/property.hpp"
 
 namespace warpcheck::engine {
 
+struct no_case_fits : usage_error {
+  using usage_error::usage_error;
+};
+
 // The cases of a property as a RapidCheck generator; `index` is the case's number within its job.
 rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index);
 
+// Within the target's max_rows and max_cols: a case that goes beyond is drawn again, the index counting on, so that
+// generators that stratify by it come to what fits; no_case_fits where nothing does: the property is about larger ones.
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index);
 
 // What a candidate offers for an operator on a device, per dtype of `p.types` that it supports. Loads the candidate.

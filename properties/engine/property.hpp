@@ -2,7 +2,9 @@
 // case.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +31,8 @@ struct target {
   std::vector<variant> variants;
   std::vector<int64_t> boundaries;
   int size = 0;  // 0 quick, 1 ci, 2 full: how large generated shapes may grow
+  // What the user allows an input to have; generators aim below it, and generate_case returns nothing larger.
+  int64_t max_rows = std::numeric_limits<int64_t>::max(), max_cols = std::numeric_limits<int64_t>::max();
 };
 
 struct property {

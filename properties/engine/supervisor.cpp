@@ -1,40 +1,35 @@
 #include "properties/engine/supervisor.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <memory>
-#include <string_view>
 
+#include "properties/engine/classes.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/journal.hpp"
+#include "properties/engine/run_folder.hpp"
 
 namespace warpcheck::engine {
 namespace {
 
-namespace fs = std::filesystem;
 using steady = std::chrono::steady_clock;
 
 constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
 constexpr int k_exit_journal = 113;  // a worker could not write its journal; it has printed why
-constexpr std::string_view k_journal_prefix = "worker-", k_journal_suffix = ".journal";
 
 double seconds_since(steady::time_point t) { return std::chrono::duration<double>(steady::now() - t).count(); }
 
@@ -146,6 +141,10 @@ struct tally {
     result.seconds += seconds;
     result.worst = std::max(result.worst, r.result);
     for (const std::string& v : r.variants) ++result.variants[v];
+    for (const std::string& name : r.classes) ++result.classes[name];
+    if (!r.classes.empty())
+      for (const std::string& v : r.variants) ++result.combinations[combination_of(r.classes, v)];
+    if (r.variants.size() == 1 && !r.budgets.thousandths.empty()) result.budgets[r.variants[0]].add(r.budgets);
     // NaN counts as worse than any number.
     const double budget = std::isnan(r.max_budget) ? HUGE_VAL : r.max_budget;
     result.max_ulp = std::max(result.max_ulp, std::isnan(r.max_ulp) ? HUGE_VAL : r.max_ulp);
@@ -172,85 +171,6 @@ struct tally {
   int64_t last(int most) const {
     return most > 0 && failures.size() == static_cast<size_t>(most) ? failures.rbegin()->first : k_no_limit;
   }
-};
-
-// The lock of a journal folder. Workers inherit it: a resumed run waits until the last worker of a killed one is dead.
-class folder_lock {
- public:
-  folder_lock() = default;
-  folder_lock(const folder_lock&) = delete;
-  folder_lock& operator=(const folder_lock&) = delete;
-  ~folder_lock() {
-    if (fd_ >= 0) close(fd_);
-  }
-
-  void take(const fs::path& folder) {
-    fd_ = open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0)
-      throw environment_error(fmt::format("journal: cannot write to {}: {}", folder.string(), std::strerror(errno)));
-    const auto begin = steady::now();
-    while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-      if (seconds_since(begin) > 5)
-        throw usage_error(fmt::format("journal folder: {} is in use by another run", folder.string()));
-      poll(nullptr, 0, 5);
-    }
-  }
-
- private:
-  int fd_ = -1;
-};
-
-// A folder of journals that only this run uses.
-class journal_folder {
- public:
-  explicit journal_folder(const supervise_options& options) : temporary_(options.journal_folder.empty()) {
-    if (temporary_) {
-      std::string name = (fs::temp_directory_path() / "warpcheck-XXXXXX").string();
-      if (!mkdtemp(name.data()))
-        throw environment_error(fmt::format("journal: cannot make a folder {}: {}", name, std::strerror(errno)));
-      path_ = name;
-    } else {
-      std::error_code error;
-      path_ = fs::absolute(options.journal_folder, error);
-      if (!error) fs::create_directories(path_, error);
-      if (error)
-        throw environment_error(
-            fmt::format("journal: cannot make the folder {}: {}", options.journal_folder, error.message()));
-    }
-    lock_.take(path_);
-    if (!options.resume && !journals().empty())
-      throw usage_error(fmt::format("journal folder: {} already holds a run; resume it, or choose an empty folder",
-                                    options.journal_folder));
-  }
-  journal_folder(const journal_folder&) = delete;
-  journal_folder& operator=(const journal_folder&) = delete;
-  ~journal_folder() {
-    std::error_code ignored;
-    if (temporary_) fs::remove_all(path_, ignored);
-  }
-
-  std::string journal(int worker) const {
-    return (path_ / fmt::format("{}{}{}", k_journal_prefix, worker, k_journal_suffix)).string();
-  }
-  // The journals that exist: worker -> path.
-  std::map<int, std::string> journals() const {
-    std::map<int, std::string> found;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with(k_journal_prefix) || !name.ends_with(k_journal_suffix)) continue;
-      const char* begin = name.data() + k_journal_prefix.size();
-      const char* end = name.data() + name.size() - k_journal_suffix.size();
-      int worker = 0;
-      const auto [stop, code] = std::from_chars(begin, end, worker);
-      if (code == std::errc() && stop == end) found[worker] = entry.path().string();
-    }
-    return found;
-  }
-
- private:
-  bool temporary_;
-  fs::path path_;
-  folder_lock lock_;
 };
 
 volatile sig_atomic_t g_signalled = 0;
@@ -293,7 +213,7 @@ class supervisor {
       : options_(options),
         plan_(jobs, options),
         limits_(plan_.jobs().size()),
-        folder_(options),
+        folder_(options.journal_folder, options.resume),
         fingerprint_(plan_.fingerprint(options)),
         tallies_(plan_.jobs().size()),
         done_(static_cast<size_t>(plan_.positions())) {
@@ -597,7 +517,7 @@ class supervisor {
   const stray_collector strays_;
   plan plan_;
   job_limits limits_;
-  journal_folder folder_;
+  run_folder folder_;
   std::string fingerprint_;
   std::vector<tally> tallies_;
   std::vector<bool> done_;  // by position

@@ -67,8 +67,11 @@ struct job_result {
   bool stopped = false;  // by max_failures_per_job
   std::optional<case_report> worst_budget_case;
   std::optional<case_report> first_skipped;
-  std::vector<case_report> failures;        // neither pass nor skipped; in the order of the index
-  std::map<std::string, int64_t> variants;  // variant -> cases in which it ran
+  std::vector<case_report> failures;                // neither pass nor skipped; in the order of the index
+  std::map<std::string, int64_t> variants;          // variant -> cases in which it ran
+  std::map<std::string, int64_t> classes;           // class (classes.hpp) -> cases of it
+  std::map<std::string, int64_t> combinations;      // classes and variant in one word -> cases
+  std::map<std::string, budget_histogram> budgets;  // variant -> of cases that ran this one only, where reports have it
 };
 
 struct run_result_set {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 
+#include "properties/engine/classes.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/npy.hpp"
 #include "properties/engine/property.hpp"
@@ -181,6 +182,67 @@ std::vector<warpcheck_scalar> scalars_of(const trial_case& c) {
   return scalars;
 }
 
+// The knob `launch`.
+struct launch_way {
+  enum kind_type { stream, legacy, again, graph };
+  kind_type kind = stream;
+  int times = 1;
+};
+
+launch_way launch_of(const trial_case& c) {
+  const std::string text = c.knob("launch");
+  if (text == "stream") return {};
+  if (text == "legacy") return {launch_way::legacy, 1};
+  for (const auto& [word, kind] : {std::pair{"again:", launch_way::again}, std::pair{"graph:", launch_way::graph}}) {
+    if (!text.starts_with(word)) continue;
+    const double times = parse_number(text.substr(6)).value_or(0);
+    // In place the second call would get the first one's output.
+    const bool in_place =
+        std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place.empty(); });
+    if (times >= 1 && times <= 100 && times == std::trunc(times)) return {kind, in_place ? 1 : static_cast<int>(times)};
+  }
+  throw usage_error(fmt::format("launch: '{}' is not one of stream, legacy, again:N, graph:N with N in 1..100", text));
+}
+
+// A call over tensors of a device, and what it points to.
+struct prepared_call {
+  std::vector<const DLTensor*> inputs;
+  std::vector<DLTensor*> outputs;
+  std::vector<warpcheck_scalar> scalars;
+  std::string variant;
+  char message[512] = "";
+  warpcheck_call call = {};
+
+  // `tensors`: one per tensor of the case, in its order; they outlive the call.
+  prepared_call(const trial_case& c, std::vector<DLTensor>& tensors, void* stream)
+      : scalars(scalars_of(c)), variant(c.knob("variant")) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (c.tensors[i].is_input)
+        inputs.push_back(&tensors[i]);
+      else
+        outputs.push_back(&tensors[i]);
+    }
+    call.inputs = inputs.data();
+    call.outputs = outputs.data();
+    call.scalars = scalars.data();
+    call.num_inputs = static_cast<int32_t>(inputs.size());
+    call.num_outputs = static_cast<int32_t>(outputs.size());
+    call.num_scalars = static_cast<int32_t>(scalars.size());
+    call.variant = variant == "auto" ? nullptr : variant.c_str();
+    call.stream = stream;
+    call.message = message;
+    call.message_size = sizeof message;
+  }
+  prepared_call(const prepared_call&) = delete;
+  prepared_call& operator=(const prepared_call&) = delete;
+
+  warpcheck_status run(const warpcheck_operator& op) {
+    const warpcheck_status status = op.run(&call);
+    message[sizeof message - 1] = '\0';
+    return status;
+  }
+};
+
 DLDevice dl_device(const warpcheck_operator& op) {
   return op.device == WARPCHECK_DEVICE_CUDA ? DLDevice{kDLCUDA, 0} : DLDevice{kDLCPU, 0};
 }
@@ -238,11 +300,15 @@ struct trial::attempt {
   std::string schedule;  // emulated only
   bool instrumented;
   unsigned char poison;  // outputs start as bytes of this value
+  launch_way launch = {};
 };
 
-trial::trial(trial_case c)
-    : case_(std::move(c)), candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))) {
+trial::trial(trial_case c, bool budgets)
+    : case_(std::move(c)),
+      candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
+      keeps_budgets_(budgets) {
   report_.line = format(case_);
+  report_.classes = classes_of(case_);
 }
 
 const host_tensor& trial::input(std::string_view name) {
@@ -262,34 +328,39 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   if (detect != "on" && detect != "off" && detect != "only")
     throw usage_error(fmt::format("detect: '{}' is not one of on, off, only", detect));
   if (candidate_.op->device != WARPCHECK_DEVICE_EMULATED) {
+    // A schedule of the emulated device says nothing here.
+    const bool is_known = schedule == "nonblocking" || schedule == "noise";
     for (size_t i = 0; i < static_cast<size_t>(std::max(2, repeat)); ++i)
-      list.push_back({candidate_.op, candidate_.api, "", false, poison(i)});
-    return list;
+      list.push_back({candidate_.op, candidate_.api, is_known && i > 0 ? schedule : "", false, poison(i)});
+  } else {
+    std::vector<std::string> schedules = {schedule, schedule};
+    if (schedule == "default") {
+      // Seeds follow from the case, so that the same line means the same schedules everywhere.
+      uint64_t seed = 0;
+      for (unsigned char ch : format(c)) seed = hash64(seed, ch);
+      seed %= 1000000;
+      schedules = {"fair",
+                   "greedy",
+                   "reverse",
+                   fmt::format("random:{}", seed),
+                   fmt::format("pct_warp:{}", seed),
+                   fmt::format("preempt:{}", seed)};
+    }
+    if (detect != "only")
+      for (int k = 0; k < repeat; ++k)
+        for (const std::string& s : schedules)
+          list.push_back({candidate_.op, candidate_.api, s, false, poison(list.size())});
+    if (detect != "off" && candidate_.instrumented_op)
+      list.push_back(
+          {candidate_.instrumented_op, candidate_.instrumented_api, schedules[0], true, poison(list.size())});
+    if (detect == "only" && !list.empty()) {
+      list.push_back(list[0]);
+      list.back().poison = poison(1);
+    }
   }
-  std::vector<std::string> schedules = {schedule, schedule};
-  if (schedule == "default") {
-    // Seeds follow from the case, so that the same line means the same schedules everywhere.
-    uint64_t seed = 0;
-    for (unsigned char ch : format(c)) seed = hash64(seed, ch);
-    seed %= 1000000;
-    schedules = {"fair",
-                 "greedy",
-                 "reverse",
-                 fmt::format("random:{}", seed),
-                 fmt::format("pct_warp:{}", seed),
-                 fmt::format("preempt:{}", seed)};
-  }
-  if (detect != "only")
-    for (int k = 0; k < repeat; ++k)
-      for (const std::string& s : schedules)
-        list.push_back({candidate_.op, candidate_.api, s, false, poison(list.size())});
-  if (detect != "off" && candidate_.instrumented_op)
-    list.push_back({candidate_.instrumented_op, candidate_.instrumented_api, schedules[0], true, poison(list.size())});
-  if (detect == "only") {
-    if (list.empty()) return list;
-    list.push_back(list[0]);
-    list.back().poison = poison(1);
-  }
+  // The first launch is plain: what the others get must be what it got.
+  const launch_way launch = launch_of(c);
+  for (size_t i = 1; i < list.size(); ++i) list[i].launch = launch;
   return list;
 }
 
@@ -313,8 +384,9 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
       const auto differ = std::mismatch(t.bytes.begin(), t.bytes.end(), expected.bytes.begin()).first - t.bytes.begin();
       const int64_t element = static_cast<int64_t>(differ) / static_cast<int64_t>(size_of(t.spec.type));
       const int64_t row = element / t.spec.cols(), col = element % t.spec.cols();
-      const std::string under =
+      std::string under =
           a.schedule.empty() ? "two launches" : fmt::format("schedules {} and {}", first_schedule, a.schedule);
+      if (a.launch.kind != launch_way::stream) under += fmt::format(", the second with launch={}", c.knob("launch"));
       const bool unwritten = std::all_of(t.bytes.begin() + differ / static_cast<int64_t>(size_of(t.spec.type)) *
                                                                static_cast<int64_t>(size_of(t.spec.type)),
                                          t.bytes.begin() + (element + 1) * static_cast<int64_t>(size_of(t.spec.type)),
@@ -353,17 +425,7 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   }
 
   std::vector<DLTensor> tensors;
-  std::vector<const DLTensor*> inputs;
-  std::vector<DLTensor*> outputs;
-  tensors.reserve(c.tensors.size());
-  for (const tensor_spec& spec : c.tensors) {
-    tensors.push_back(by_name.at(spec.name)->view(dl_device(*a.op)));
-    if (spec.is_input)
-      inputs.push_back(&tensors.back());
-    else
-      outputs.push_back(&tensors.back());
-  }
-  const std::vector<warpcheck_scalar> scalars = scalars_of(c);
+  for (const tensor_spec& spec : c.tensors) tensors.push_back(by_name.at(spec.name)->view(dl_device(*a.op)));
 
   warpcheck_stream_options options = {};
   options.schedule = a.schedule.c_str();
@@ -373,25 +435,21 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   if (!raw_stream) throw usage_error(fmt::format("stream: {}", api.last_error()));
   const stream_handle stream{api, raw_stream};
 
-  const std::string variant = c.knob("variant");
-  char message[512] = "";
-  warpcheck_call call = {};
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.scalars = scalars.data();
-  call.num_inputs = static_cast<int32_t>(inputs.size());
-  call.num_outputs = static_cast<int32_t>(outputs.size());
-  call.num_scalars = static_cast<int32_t>(scalars.size());
-  call.variant = variant == "auto" ? nullptr : variant.c_str();
-  call.stream = raw_stream;
-  call.message = message;
-  call.message_size = sizeof message;
+  const bool on_default_stream = a.launch.kind == launch_way::legacy && a.op->device == WARPCHECK_DEVICE_CUDA;
+  prepared_call prepared(c, tensors, on_default_stream ? nullptr : raw_stream);
+  const warpcheck_call& call = prepared.call;
+  const char* message = prepared.message;
+  const bool captured = a.launch.kind == launch_way::graph && api.capture_begin;
   const unsigned before = floating_point_controls();
-  const warpcheck_status status = a.op->run(&call);
+  if (captured && api.capture_begin(raw_stream)) throw environment_error(fmt::format("stream: {}", api.last_error()));
+  warpcheck_status status = WARPCHECK_OK;
+  for (int i = 0; i < (captured ? 1 : a.launch.times) && status == WARPCHECK_OK; ++i) status = prepared.run(*a.op);
+  // A capture is ended, whatever the call said.
+  const int replayed = captured ? api.capture_replay(raw_stream, status == WARPCHECK_OK ? a.launch.times : 0) : 0;
+  const std::string replay_error = replayed ? api.last_error() : "";
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);
-  ++report_.launches;
-  message[sizeof message - 1] = '\0';
+  report_.launches += a.launch.times;
   if (before != after)
     decide(verdict::error_return,
            fmt::format("the call changed the floating-point environment (MXCSR controls {:#x} became {:#x})", before,
@@ -402,7 +460,7 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
     std::vector<std::pair<std::string, std::string>> list;
   } found;
   const int sync = api.stream_synchronize(
-      raw_stream,
+      call.stream,
       [](void* user, const char* kind, const char* text) {
         static_cast<collected*>(user)->list.emplace_back(kind, text);
       },
@@ -411,7 +469,8 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
     verdict worst = verdict::pass;
     for (const auto& [kind, text] : found.list) {
       // A misaligned vector access touches bytes beyond the element it was made for.
-      const verdict v = kind == "misaligned" ? verdict::out_of_bounds : verdict_from_name(kind).value_or(verdict::crash);
+      const verdict v =
+          kind == "misaligned" ? verdict::out_of_bounds : verdict_from_name(kind).value_or(verdict::crash);
       if (v > worst) worst = v;
       report_.findings.push_back(kind + ": " + text);
     }
@@ -420,6 +479,7 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
   if (status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
   if (status != WARPCHECK_OK) decide(verdict::error_return, fmt::format("{}: {}", status_text(status), message), c, &a);
+  if (replayed) decide(verdict::error_return, fmt::format("as a graph: {}", replay_error), c, &a);
   if (sync)
     decide(verdict::error_return, fmt::format("the device reports an error after the call: {}", api.last_error()), c,
            &a);
@@ -472,31 +532,12 @@ void trial::expect_refusal(const std::string& what, const std::function<void(std
     tensors.push_back(memory.back()->view(dl_device(*candidate_.op)));
   }
   spoil(tensors);
-  std::vector<const DLTensor*> inputs;
-  std::vector<DLTensor*> outputs;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (case_.tensors[i].is_input)
-      inputs.push_back(&tensors[i]);
-    else
-      outputs.push_back(&tensors[i]);
-  }
   const warpcheck_stream_options options = {};
   const stream_handle stream{api, api.stream_create(&options)};
-  const std::vector<warpcheck_scalar> scalars = scalars_of(case_);
-  char message[512] = "";
-  warpcheck_call call = {};
-  call.inputs = inputs.data();
-  call.outputs = outputs.data();
-  call.scalars = scalars.data();
-  call.num_scalars = static_cast<int32_t>(scalars.size());
-  call.num_inputs = static_cast<int32_t>(inputs.size());
-  call.num_outputs = static_cast<int32_t>(outputs.size());
-  call.stream = stream.stream;
-  call.message = message;
-  call.message_size = sizeof message;
-  const warpcheck_status status = candidate_.op->run(&call);
+  prepared_call prepared(case_, tensors, stream.stream);
+  const warpcheck_status status = prepared.run(*candidate_.op);
+  const char* message = prepared.message;
   ++report_.launches;
-  message[sizeof message - 1] = '\0';
   api.stream_synchronize(
       stream.stream, [](void*, const char*, const char*) {}, nullptr);
   if (status != WARPCHECK_INVALID_ARGUMENT)
@@ -520,6 +561,7 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
   ++report_.compared;
   if (j.digits > 0) ++report_.escalated;
   const double budget = j.budget();
+  if (keeps_budgets_) report_.budgets.add(budget);
   if (std::isfinite(j.error_ulp)) {
     report_.max_ulp = std::max(report_.max_ulp, j.error_ulp);
     report_.sum_squared_ulp += j.error_ulp * j.error_ulp;
@@ -548,7 +590,7 @@ void trial::decide(verdict v, std::string message, const trial_case& c, const at
   report_.message = std::move(message);
   // A related call (another variant or layout) has its own line only in the message: the case is what replays.
   if (!(c == case_)) report_.message += fmt::format(" (in the related call '{}')", format(c));
-  if (a && !a->schedule.empty()) {
+  if (a && a->op->device == WARPCHECK_DEVICE_EMULATED) {
     trial_case narrowed = case_;
     narrowed.knobs["schedule"] = a->schedule;
     narrowed.knobs["detect"] = a->instrumented ? "only" : "off";

@@ -41,7 +41,8 @@ struct trial_over {};
 
 class trial {
  public:
-  explicit trial(trial_case c);
+  // `budgets`: whether the report keeps the histogram of budgets.
+  explicit trial(trial_case c, bool budgets = false);
 
   const trial_case& the_case() const { return case_; }
   const warpcheck_operator& op() const { return *candidate_.op; }
@@ -82,6 +83,7 @@ class trial {
   case_report report_;
   std::map<std::string, host_tensor, std::less<>> inputs_;
   int64_t rejected_ = 0;
+  const bool keeps_budgets_;
 };
 
 }  // namespace warpcheck::engine

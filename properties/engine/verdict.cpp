@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,32 @@ std::string decimal_and_hex(double value) { return fmt::format("{:.9g} ({:a})", 
 
 }  // namespace
 
+void budget_histogram::add(double budget) {
+  // NaN is beyond every bound.
+  const bool inside = budget <= 1;
+  ++thousandths[inside ? static_cast<int>(std::ceil(budget * 1000)) : 1001];
+  max = std::isnan(budget) ? HUGE_VAL : std::max(max, budget);
+}
+
+void budget_histogram::add(const budget_histogram& other) {
+  for (const auto& [bin, count] : other.thousandths) thousandths[bin] += count;
+  max = std::max(max, other.max);
+}
+
+int64_t budget_histogram::elements() const {
+  int64_t sum = 0;
+  for (const auto& [bin, count] : thousandths) sum += count;
+  return sum;
+}
+
+double budget_histogram::quantile(double part) const {
+  const double wanted = part * static_cast<double>(elements());
+  double seen = 0;
+  for (const auto& [bin, count] : thousandths)
+    if ((seen += static_cast<double>(count)) >= wanted) return bin / 1000.0;
+  return 0;
+}
+
 std::string_view name_of(verdict v) { return k_names[static_cast<size_t>(v)]; }
 
 std::optional<verdict> verdict_from_name(std::string_view name) {
@@ -53,6 +80,12 @@ std::string to_json(const case_report& r) {
   if (!r.neighbour.empty()) j["neighbour"] = r.neighbour;
   if (!r.findings.empty()) j["findings"] = r.findings;
   if (!r.variants.empty()) j["variants"] = r.variants;
+  if (!r.classes.empty()) j["classes"] = r.classes;
+  if (!r.budgets.thousandths.empty()) {
+    nlohmann::json bins = nlohmann::json::array();
+    for (const auto& [bin, count] : r.budgets.thousandths) bins.push_back({bin, count});
+    j["budgets"] = {{"max", number(r.budgets.max)}, {"thousandths", std::move(bins)}};
+  }
   if (r.worst) {
     const worst_element& w = *r.worst;
     j["worst"] = {{"tensor", w.tensor},
@@ -91,6 +124,11 @@ case_report report_from_json(std::string_view text) {
     r.neighbour = j.value("neighbour", "");
     r.findings = j.value("findings", std::vector<std::string>());
     r.variants = j.value("variants", std::vector<std::string>());
+    r.classes = j.value("classes", std::vector<std::string>());
+    if (j.contains("budgets")) {
+      r.budgets.max = number(j.at("budgets").at("max"));
+      for (const nlohmann::json& bin : j.at("budgets").at("thousandths")) r.budgets.thousandths[bin.at(0)] = bin.at(1);
+    }
     if (j.contains("worst")) {
       const nlohmann::json& o = j.at("worst");
       worst_element w;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,18 @@ struct worst_element {
   double error_ulp = 0;
 };
 
+// How much of their bounds compared elements used.
+struct budget_histogram {
+  std::map<int, int64_t> thousandths;  // error / bound rounded up to thousandths -> elements; 1001: beyond the bound
+  double max = 0;
+
+  void add(double budget);
+  void add(const budget_histogram& other);
+  int64_t elements() const;
+  // The least multiple of 1/1000 that `part` of the elements do not exceed; 0 where there are none.
+  double quantile(double part) const;
+};
+
 // The result of one case: everything a report needs, and nothing that depends on the machine's speed.
 struct case_report {
   std::string line;  // the case; after a violation under one schedule, narrowed to that schedule
@@ -58,6 +71,8 @@ struct case_report {
   std::optional<worst_element> worst;
   std::vector<std::string> findings;  // texts of hazards
   std::vector<std::string> variants;  // dispatch variants that ran
+  std::vector<std::string> classes;   // of the case (classes.hpp)
+  budget_histogram budgets;           // only of run_case_with_budgets
 };
 
 std::string to_json(const case_report& r);  // one line

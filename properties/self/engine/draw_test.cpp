@@ -52,6 +52,23 @@ TEST(component_bound, reaches_every_variant_within_as_many_cases_as_twice_their_
   EXPECT_EQ(reached.size(), t.variants.size());
 }
 
+TEST(generate_case, keeps_inputs_within_the_limits_and_refuses_where_none_fits) {
+  target t = three_variants();
+  t.max_rows = 4;
+  t.max_cols = 257;
+  std::set<int64_t> rows, cols;
+  for (int64_t i = 0; i < 60; ++i) {
+    const tensor_spec x = generate_case(find_property("softmax", "component-bound"), t, 1, i).at("x");
+    rows.insert(x.rows());
+    cols.insert(x.cols());
+  }
+  EXPECT_EQ(rows, (std::set<int64_t>{1, 2, 3, 4}));
+  EXPECT_TRUE(*cols.rbegin() <= 257 && *cols.rbegin() > 200 && *cols.begin() < 8);
+  EXPECT_THROW(generate_case(find_property("softmax", "wide-index"), t, 1, 0), no_case_fits);
+  t.max_rows = t.max_cols = 1;
+  EXPECT_EQ(generate_case(find_property("softmax", "phase"), t, 1, 0).at("x").elements(), 1);
+}
+
 TEST(phase, combines_every_pair_of_offsets) {
   std::set<std::pair<int64_t, int64_t>> pairs;
   for (int64_t i = 0; i < 16; ++i) {

@@ -1,4 +1,5 @@
-// A softmax for device cpu in plain C++, right in variant "right" and wrong in one way in each of the others.
+// A softmax for device cpu in plain C++, right in variant "right" and wrong in one way in each of the others; or, with
+// TEST_VARIANT, a library that has this variant only.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +10,12 @@
 #include "kernels/candidate.h"
 
 namespace {
+
+#ifdef TEST_VARIANT
+constexpr const char* k_default = TEST_VARIANT;
+#else
+constexpr const char* k_default = "right";
+#endif
 
 float& at(const DLTensor& t, int64_t row, int64_t col) { return static_cast<float*>(t.data)[row * t.strides[0] + col]; }
 
@@ -34,25 +41,34 @@ void softmax_row(const DLTensor& x, const DLTensor& y, int64_t row) {
 warpcheck_status run(warpcheck_call* call) {
   const DLTensor& x = *call->inputs[0];
   const DLTensor& y = *call->outputs[0];
-  const auto is = [&](const char* name) { return call->variant && std::strcmp(call->variant, name) == 0; };
+  const char* variant = call->variant ? call->variant : k_default;
+  const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
   static int calls = 0;
   ++calls;
-  call->used_variant = call->variant ? call->variant : "right";
+  call->used_variant = variant;
   if (is("refuses")) {
     std::snprintf(call->message, call->message_size, "this candidate refuses everything");
     return WARPCHECK_INTERNAL_ERROR;
   }
+  const bool was_there = x.shape[0] > 0 && x.shape[1] > 0 && at(y, 0, 0) >= 0 && at(y, 0, 0) <= 1;
   for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
   if (call->num_outputs > 1)
     for (int64_t r = 0; r < x.shape[0]; ++r) static_cast<int64_t*>(call->outputs[1]->data)[r] = largest(x, r);
   const int64_t rows = x.shape[0], cols = x.shape[1];
   if (rows == 0 || cols == 0) return WARPCHECK_OK;
   if (is("off_by_little")) at(y, rows - 1, cols - 1) = std::nextafter(at(y, rows - 1, cols - 1) + 1e-3f, 2.0f);
+  if (is("drops_tail") && cols > 32)
+    for (int64_t r = 0; r < rows; ++r) at(y, r, cols - 1) = 0;
+  if (is("less_accurate"))
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < cols; ++c)
+        if (at(y, r, c) > 1e-30f && at(y, r, c) < 0.5f) at(y, r, c) *= 1 + 0x1p-23f;
   if (is("not_a_number")) at(y, 0, 0) = std::numeric_limits<float>::quiet_NaN();
   if (is("writes_past_end")) at(y, rows - 1, cols) = 0;
   if (is("writes_before_start")) at(y, 0, -1) = 0;
   if (is("writes_gap") && y.strides[0] > cols && rows > 1) at(y, 0, cols) = 0;
   if (is("changes_input")) at(x, 0, 0) = 1234;
+  if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
   if (is("different_each_time")) at(y, 0, 0) += static_cast<float>(calls % 2) * 1e-7f;
   return WARPCHECK_OK;
 }
@@ -68,9 +84,12 @@ warpcheck_status run_unwritten(warpcheck_call* call) {
 
 constexpr uint32_t k_types = WARPCHECK_F32;
 const warpcheck_variant k_variants[] = {
-    {"right", 0, -1, 0, -1, k_types},
+    {k_default, 0, -1, 0, -1, k_types},
+#ifndef TEST_VARIANT
     {"refuses", 0, -1, 1, 0, k_types},
     {"off_by_little", 0, -1, 1, 0, k_types},
+    {"drops_tail", 0, -1, 1, 0, k_types},
+    {"less_accurate", 0, -1, 1, 0, k_types},
     {"not_a_number", 0, -1, 1, 0, k_types},
     {"writes_past_end", 0, -1, 1, 0, k_types},
     {"writes_before_start", 0, -1, 1, 0, k_types},
@@ -78,6 +97,8 @@ const warpcheck_variant k_variants[] = {
     {"changes_input", 0, -1, 1, 0, k_types},
     {"different_each_time", 0, -1, 1, 0, k_types},
     {"leaves_one_unwritten", 0, -1, 1, 0, k_types},
+    {"trusts_old_output", 0, -1, 1, 0, k_types},
+#endif
 };
 const warpcheck_operator k_softmax = {
     "softmax", WARPCHECK_DEVICE_CPU, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr,

@@ -49,6 +49,51 @@ INSTANTIATE_TEST_SUITE_P(all, trial_verdict,
                                          misbehaviour{"leaves_one_unwritten", "", verdict::violation}),
                          [](const auto& info) { return fmt::format("{}_{}", info.param.variant, info.index); });
 
+case_report run_launched(const std::string& variant, const std::string& knobs, const std::string& y = "") {
+  return run_case(parse_case_line(
+      fmt::format("v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
+                  "variant={} {}",
+                  y, TEST_CANDIDATE, variant, knobs)));
+}
+
+TEST(trial, a_second_launch_into_the_same_buffers_gives_the_same_bits) {
+  EXPECT_EQ(run_launched("right", "launch=again:3").result, verdict::pass);
+  EXPECT_EQ(run_launched("right", "launch=again:3").launches, 1 + 3);
+  EXPECT_EQ(run_launched("right", "launch=graph:2").launches, 1 + 2) << "without graphs as again:2";
+  EXPECT_EQ(run_launched("trusts_old_output", "").result, verdict::pass) << "one launch does not show it";
+  for (const char* launch : {"again:2", "graph:2"}) {
+    const case_report r = run_launched("trusts_old_output", fmt::format("launch={}", launch));
+    EXPECT_EQ(name_of(r.result), name_of(verdict::nondeterministic));
+    EXPECT_NE(r.message.find(fmt::format("the second with launch={}", launch)), std::string::npos) << r.message;
+    EXPECT_EQ(run_case(parse_case_line(r.line)).result, verdict::nondeterministic) << r.line;
+  }
+  // In place the second launch would get another input, so there is none.
+  EXPECT_EQ(run_launched("right", "launch=again:3", "in_place=x").launches, 2);
+}
+
+TEST(trial, refuses_ways_to_launch_that_do_not_exist) {
+  for (const char* launch : {"twice", "again:0", "again:101", "again:1.5", "again:", "graph:x"})
+    EXPECT_THROW(run_launched("right", fmt::format("launch={}", launch)), usage_error) << launch;
+  EXPECT_EQ(run_launched("right", "launch=legacy").result, verdict::pass);
+}
+
+TEST(trial, keeps_a_histogram_of_budgets_where_it_is_asked_for) {
+  const trial_case c = parse_case_line(fmt::format(
+      "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | candidate={} device=cpu variant=right",
+      TEST_CANDIDATE));
+  EXPECT_TRUE(run_case(c).budgets.thousandths.empty());
+  const case_report r = run_case_with_budgets(c);
+  EXPECT_EQ(r.budgets.elements(), r.compared);
+  EXPECT_EQ(r.budgets.max, r.max_budget);
+  EXPECT_GE(r.budgets.quantile(1), r.budgets.max);
+  EXPECT_LE(r.budgets.quantile(1), r.budgets.max + 0.001);
+  EXPECT_LT(r.budgets.quantile(0.1), r.budgets.quantile(0.9));
+  const case_report again = report_from_json(to_json(r));
+  EXPECT_EQ(again.budgets.thousandths, r.budgets.thousandths);
+  EXPECT_EQ(again.budgets.max, r.budgets.max);
+  EXPECT_EQ(again.classes, r.classes);
+}
+
 TEST(trial, counts_every_compared_element) {
   const case_report r = run_variant("right");
   EXPECT_EQ(r.compared, 3 * 37);
