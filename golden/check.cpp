@@ -74,6 +74,18 @@ std::vector<loaded_file> load(const std::string& folder, const std::vector<std::
   return files;
 }
 
+std::vector<golden_file> load_regressions(const std::string& folder) {
+  std::vector<golden_file> files;
+  for (const std::string& path : golden_paths(folder)) {
+    golden_file file = read_golden(join(folder, path), engine::parse_case_line);
+    if (file.what != kind::regression)
+      throw engine::usage_error(
+          fmt::format("{}:2: a {} lies among the regressions", join(folder, path), name_of(file.what)));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
 engine::trial_case candidate_case(const golden_file& file, std::string_view device, std::string_view candidate) {
   engine::trial_case c = replay_case(file);
   if (c.knob("device") != device)

@@ -36,6 +36,10 @@ struct loaded_file {
 // file at all of an operator that was asked for.
 std::vector<loaded_file> load(const std::string& folder, const std::vector<std::string>& ops = {});
 
+// The regressions of a folder, sorted by name: what `warpcheck fuzz` found and wrote there. Throws engine::usage_error: no
+// such folder, a malformed file, a file of another kind.
+std::vector<golden_file> load_regressions(const std::string& folder);
+
 // The case of a file as a candidate gets it: listed values in the line, device and candidate set. A regression that was
 // found on another device loses the knobs that only that device has.
 engine::trial_case candidate_case(const golden_file& file, std::string_view device, std::string_view candidate);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,16 +19,28 @@ struct verify_options {
   std::string candidate = "builtin";
   std::string input;  // a .npy file instead of generated cases
   std::string json;   // where the machine-readable result goes; empty: nowhere
+  std::string junit;  // the same as JUnit XML
   std::string journal;
+  std::string regressions;  // folder of counterexamples to replay first; empty: golden/regressions, if there is one
   std::string shard = "0/1";
   std::string size = "ci";
   std::string seed = "1";
   int64_t cases = 100;
+  int64_t max_rows = std::numeric_limits<int64_t>::max();  // of a generated input
+  int64_t max_cols = std::numeric_limits<int64_t>::max();
   int workers = 0;
   double timeout = 60;
   bool resume = false;
 };
 int verify(const verify_options& options);
+
+struct fuzz_options {
+  verify_options what;  // operators, properties, dtypes, device, candidate, sizes, seed, shard, workers, results
+  std::string out;
+  std::string time;   // "90", "90s", "10m", "8h"; empty: no limit
+  int64_t cases = 0;  // per (property, dtype); 0: no limit
+};
+int fuzz(const fuzz_options& options);
 
 struct replay_options {
   std::string line;
@@ -52,6 +65,7 @@ struct golden_options {
   std::vector<std::string> operators;  // empty: all
   std::string device = "auto";
   std::string candidate = "builtin";
+  bool ratchet = false;  // whether a candidate that is not built in has to be as accurate as the error profiles, too
   double timeout = 60;
 };
 int golden_check(const golden_options& options);

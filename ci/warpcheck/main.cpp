@@ -30,28 +30,42 @@ int main(int argc, char** argv) {
   app.fallthrough(false);
   int code = cli::k_pass;
 
+  // What verify and fuzz have in common.
+  const auto add_selection = [](CLI::App* command, cli::verify_options& o) {
+    command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
+    command
+        ->add_option("--device", o.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
+        ->capture_default_str();
+    command->add_option("--property", o.properties, "Only this property (may be repeated)");
+    command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
+    command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/candidate.h)")
+        ->capture_default_str();
+    command->add_option("--regressions", o.regressions,
+                        "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
+    command->add_option("--json", o.json, "Write the result as JSON to this file");
+    command->add_option("--junit", o.junit, "Write the result as JUnit XML to this file");
+    command->add_option("--shard", o.shard, "i/n: run the i-th of n disjoint parts of the cases")
+        ->capture_default_str();
+    command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
+    command->add_option("--max-rows", o.max_rows,
+                        "Generate no input with more rows; properties about more are left out");
+    command->add_option("--max-cols", o.max_cols, "Generate no input with more columns, likewise");
+    command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
+        ->capture_default_str();
+    command->add_option("--timeout", o.timeout, "Seconds after which a case is stopped")->capture_default_str();
+  };
+
   cli::verify_options v;
   CLI::App* verify =
       app.add_subcommand("verify", "Run the properties of operators on generated cases, or on your own array");
-  verify->add_option("operators", v.operators, "Operators to verify (default: all; see 'warpcheck list')");
-  verify->add_option("--device", v.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
-      ->capture_default_str();
+  add_selection(verify, v);
   verify->add_option("--cases", v.cases, "Generated cases per (property, dtype, device)")->capture_default_str();
   verify->add_option("--seed", v.seed, "Seed of the generated cases: an integer, or 'random' (printed)")
       ->capture_default_str();
-  verify->add_option("--property", v.properties, "Only this property (may be repeated)");
-  verify->add_option("--dtype", v.dtypes, "Only this element type (may be repeated)");
-  verify->add_option("--candidate", v.candidate, "builtin, or a candidate library (kernels/candidate.h)")
-      ->capture_default_str();
   verify->add_option("--input", v.input,
                      "A NumPy .npy file: judge the operator on this array instead of generated cases");
-  verify->add_option("--json", v.json, "Write the result as JSON to this file");
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
-  verify->add_option("--shard", v.shard, "i/n: run the i-th of n disjoint parts of the cases")->capture_default_str();
-  verify->add_option("--size", v.size, "How large shapes grow: quick, ci or full")->capture_default_str();
-  verify->add_option("--workers", v.workers, "Worker processes (0: one per core; on cuda at most 8)")->capture_default_str();
-  verify->add_option("--timeout", v.timeout, "Seconds after which a case is stopped")->capture_default_str();
   std::string source, entry;
   CLI::Option* of_source = verify->add_option("--source", source, "A CUDA source (.cu) whose function is the candidate");
   CLI::Option* of_entry = verify->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
@@ -64,6 +78,21 @@ int main(int argc, char** argv) {
     if (!source.empty()) v.candidate = cli::prepare_verify_source(v, source, entry);
     code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
   });
+
+  cli::fuzz_options f;
+  CLI::App* fuzz = app.add_subcommand(
+      "fuzz", "Search for failures with new seeds for as long as you like; keep what is found, minimised");
+  add_selection(fuzz, f.what);
+  f.what.seed = "random";
+  fuzz->add_option("--out", f.out,
+                   "Folder of findings and state; the same folder again goes on where the last run ended")
+      ->required();
+  fuzz->add_option("--time", f.time, "How long: 90s, 10m, 8h (default: until --cases, or Ctrl-C)");
+  fuzz->add_option("--cases", f.cases, "At most so many cases per (property, dtype); 0: no limit")
+      ->capture_default_str();
+  fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
+      ->capture_default_str();
+  fuzz->callback([&] { code = cli::fuzz(f); });
 
   cli::replay_options r;
   CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
@@ -108,10 +137,14 @@ int main(int argc, char** argv) {
   check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
   check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
   check->callback([&] { code = cli::golden_check(g); });
-  CLI::App* regenerate =
-      golden->add_subcommand("regenerate", "Write the known answers of an operator and the checksums anew");
+  check->add_flag("--ratchet", g.ratchet,
+                  "Hold another candidate, too, to the accuracy of the committed error profiles");
+  CLI::App* regenerate = golden->add_subcommand(
+      "regenerate", "Write the known answers of an operator, the checksums and the error profile anew");
   regenerate->add_option("operator", g.operators, "The operator")->required();
   regenerate->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
+  regenerate->add_option("--device", g.device, "Of the error profile: auto, emulated, cuda or cuda:N")
+      ->capture_default_str();
   regenerate->callback([&] { code = cli::golden_regenerate(g); });
 
   cli::run_emulated_options e;

@@ -1,20 +1,14 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <thread>
 
-#include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/junit.hpp"
+#include "ci/warpcheck/plan.hpp"
 #include "ci/warpcheck/source_candidate.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/generate.hpp"
-#include "properties/engine/npy.hpp"
 #include "properties/engine/run_case.hpp"
 #include "properties/engine/shrink.hpp"
 #include "properties/engine/supervisor.hpp"
@@ -23,133 +17,6 @@ namespace warpcheck::cli {
 namespace {
 
 using namespace engine;
-
-// One line of the final table.
-struct planned_job {
-  const property* p;
-  target t;
-  job j;
-};
-
-int size_class(const std::string& text) {
-  constexpr std::string_view names[] = {"quick", "ci", "full"};
-  for (int i = 0; i < 3; ++i)
-    if (names[i] == text) return i;
-  throw usage_error(fmt::format("size: '{}' is not one of quick, ci, full", text));
-}
-
-void check_names(const verify_options& o, const std::vector<std::string>& ops) {
-  for (const std::string& name : o.properties) {
-    const auto has = [&](const property& p) {
-      return p.name == name && std::find(ops.begin(), ops.end(), p.op) != ops.end();
-    };
-    if (std::none_of(all_properties().begin(), all_properties().end(), has))
-      find_property(ops.front(), name);  // throws, naming what exists
-  }
-  for (const std::string& name : o.dtypes)
-    if (!dtype_from_name(name))
-      throw usage_error(
-          fmt::format("dtype: '{}' is unknown; known are f16, bf16, f32, f64, i32, i64, u8, u16, u32", name));
-}
-
-std::vector<std::string> chosen_operators(const verify_options& o) {
-  const std::vector<std::string> known = operators_with_properties();
-  for (const std::string& op : o.operators)
-    if (std::find(known.begin(), known.end(), op) == known.end()) throw usage_error(unknown_operator(op));
-  return o.operators.empty() ? known : o.operators;
-}
-
-std::optional<tensor_spec> input_tensor(const verify_options& o) {
-  if (o.input.empty()) return std::nullopt;
-  const npy_array array = read_npy(o.input);
-  tensor_spec x = input_matrix("x", array.type, array.rows, array.cols, {});
-  x.fill.distribution = "npy";
-  x.fill.path = o.input;
-  x.fill.sha256 = array.sha256;
-  if (o.input.find_first_of(" ,()|") != std::string::npos)
-    throw usage_error(
-        fmt::format("input: '{}' holds a blank, comma, parenthesis or bar, which a case line cannot carry", o.input));
-  return x;
-}
-
-std::vector<planned_job> plan(const verify_options& o, const std::string& device, uint64_t seed) {
-  const std::vector<std::string> ops = chosen_operators(o);
-  check_names(o, ops);
-  const int size = size_class(o.size);
-  const std::optional<tensor_spec> input = input_tensor(o);
-  std::vector<planned_job> jobs;
-  for (const std::string& op : ops) {
-    const std::vector<target> targets = ask_targets(o.candidate, op, device);
-    for (const property& p : all_properties()) {
-      if (p.op != op) continue;
-      if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
-        continue;
-      for (target t : targets) {
-        if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-        if (!o.dtypes.empty() && std::find(o.dtypes.begin(), o.dtypes.end(), name_of(t.type)) == o.dtypes.end())
-          continue;
-        t.size = size;
-        planned_job planned{&p, t, {}};
-        planned.j.id = fmt::format("{}/{} {} {}", op, p.name, name_of(t.type), device);
-        if (input) {
-          if (!p.for_input || t.type != input->type) continue;
-          trial_case c = p.for_input(t, *input);
-          c.property = p.name;
-          planned.j.count = 1;
-          planned.j.make = [c](int64_t) { return c; };
-        } else {
-          planned.j.count = std::max<int64_t>(1, o.cases * p.share_percent / 100);
-          planned.j.make = [&p, t, seed](int64_t index) { return generate_case(p, t, seed, index); };
-        }
-        jobs.push_back(std::move(planned));
-      }
-    }
-  }
-  if (jobs.empty())
-    throw usage_error(
-        input
-            ? fmt::format("input: no property of {} judges an array of {}", fmt::join(ops, ", "), name_of(input->type))
-            : "verify: no property fits these operators, dtypes and properties, so there is nothing to run");
-  return jobs;
-}
-
-// Variants that the candidate's own dispatch can pick and that no case reached: the generators have a hole.
-std::vector<std::string> unreached_variants(const std::vector<planned_job>& jobs, const run_result_set& results,
-                                            const verify_options& o) {
-  std::vector<std::string> unreached;
-  // A quota is a promise of a whole run; a run that was narrowed or cut short makes none.
-  if (!o.input.empty() || !o.properties.empty() || o.shard != "0/1" || o.cases < 20 || results.interrupted)
-    return unreached;
-  std::map<std::string, std::set<std::string>> ran, offered;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const target& t = jobs[i].t;
-    const std::string key = fmt::format("{} {}", t.op, name_of(t.type));
-    for (const auto& [variant, cases] : results.jobs[i].variants) ran[key].insert(variant);
-    for (const target::variant& v : t.variants)
-      if (v.dispatch_max < 0 || v.dispatch_min <= v.dispatch_max) offered[key].insert(v.name);
-  }
-  for (const auto& [key, names] : offered)
-    for (const std::string& name : names)
-      if (!ran[key].empty() && !ran[key].count(name)) unreached.push_back(key + " " + name);
-  return unreached;
-}
-
-// A terminal sees one line that changes; a file gets the last one only.
-void print_progress(const progress& p, bool terminal) {
-  static int64_t last = -1;
-  if (p.done == p.total && last == p.total) return;
-  last = p.done;
-  const std::string text =
-      fmt::format("{}/{} cases, {:.0f} cases/s, worst error/bound {:.3f}, {} failures, {:.0f} s left", p.done, p.total,
-                  p.cases_per_second, p.worst_budget, p.failures, p.eta_seconds);
-  if (terminal) {
-    fmt::print(stderr, "\r\033[K{}", text);
-    if (p.done == p.total) fmt::print(stderr, "\r\033[K");
-  } else if (p.done == p.total) {
-    fmt::print(stderr, "{}\n", text);
-  }
-  std::fflush(stderr);
-}
 
 std::string budget_text(const job_result& r) { return r.compared > 0 ? fmt::format("{:.3f}", r.max_budget) : "-"; }
 
@@ -177,8 +44,8 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
 
 nlohmann::json result_json(const verify_options& o, const std::string& device, uint64_t seed,
                            const std::vector<planned_job>& jobs, const run_result_set& results,
-                           const std::vector<case_report>& failures, const std::vector<std::string>& unreached,
-                           int code) {
+                           const std::vector<case_report>& failures, const coverage_result& coverage,
+                           int64_t regressions, int code) {
   nlohmann::json list = nlohmann::json::array(), found = nlohmann::json::array(), seconds = nlohmann::json::object();
   for (size_t i = 0; i < jobs.size(); ++i) {
     const job_result& r = results.jobs[i];
@@ -194,12 +61,16 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
                         {"max_budget", r.max_budget},
                         {"max_ulp", r.max_ulp},
                         {"verdict", name_of(r.worst)},
-                        {"variants", r.variants}};
+                        {"variants", r.variants},
+                        {"classes", r.classes}};
     if (r.worst_budget_case) j["worst"] = nlohmann::json::parse(to_json(*r.worst_budget_case));
     list.push_back(std::move(j));
     seconds[r.id] = r.seconds;
   }
   for (const case_report& r : failures) found.push_back(nlohmann::json::parse(to_json(r)));
+  nlohmann::json groups = nlohmann::json::array();
+  for (const coverage_result::group& g : coverage.groups)
+    groups.push_back({{"name", g.name}, {"classes", g.classes}, {"reached", g.reached}, {"possible", g.possible}});
   return {{"schema", "warpcheck-verify-1"},
           {"version", WARPCHECK_VERSION},
           {"candidate", o.candidate},
@@ -210,9 +81,41 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
           {"interrupted", results.interrupted},
           {"jobs", list},
           {"failures", found},
-          {"unreached_variants", unreached},
+          {"regressions", regressions},
+          {"coverage", groups},
+          {"unreached_variants", coverage.unreached_variants},
+          {"unmet_classes", coverage.unmet_classes},
           // Everything above is the same on every run of the same options; times are not.
           {"timing", {{"seconds", results.seconds}, {"job_seconds", seconds}}}};
+}
+
+std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const run_result_set& results,
+                                    const std::vector<case_report>& failures, const job_result& regressions,
+                                    const coverage_result& coverage) {
+  std::vector<junit_case> list;
+  const auto add = [&](const std::string& suite, const std::string& name, const job_result& r) {
+    junit_case c{suite, name, r.seconds, "", "", "", r.cases > 0 && r.cases == r.skipped};
+    if (c.skipped) c.message = r.first_skipped->message;
+    if (r.worst > verdict::skipped) {
+      c.failure = name_of(r.worst);
+      c.message = fmt::format("{} of {} cases fail; the first: {}", r.failures.size(), r.cases,
+                              r.failures.empty() ? "" : r.failures[0].message);
+      for (const case_report& f : r.failures) c.details += describe(f);
+    }
+    list.push_back(std::move(c));
+  };
+  if (regressions.cases > 0) add("regressions", "regressions", regressions);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    add(jobs[i].p->op, results.jobs[i].id.substr(jobs[i].p->op.size() + 1), results.jobs[i]);
+    // What became of the first failure: shrunk, with its neighbour.
+    for (const case_report& f : failures)
+      if (!list.back().failure.empty() && !f.line.empty() &&
+          parse_case_name(f.line) == std::pair{jobs[i].p->op, jobs[i].p->name})
+        list.back().details += describe(f);
+  }
+  for (const auto* unmet : {&coverage.unreached_variants, &coverage.unmet_classes})
+    for (const std::string& text : *unmet) list.push_back({"quotas", text, 0, "quota", text, "", false});
+  return list;
 }
 
 }  // namespace
@@ -223,6 +126,8 @@ int verify(const verify_options& o) {
   if (o.resume && o.journal.empty())
     throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
   if (!(o.timeout > 0)) throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", o.timeout));
+  if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
+  if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
   if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
   const uint64_t seed = parse_seed(o.seed);
   const auto [shard, shards] = parse_shard(o.shard);
@@ -232,26 +137,30 @@ int verify(const verify_options& o) {
   fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
   std::fflush(stdout);
 
-  const std::vector<planned_job> jobs = plan(o, device, seed);
+  std::set<std::string> left_out;
+  const std::vector<planned_job> jobs = plan_jobs(o, device, seed, left_out);
   supervise_options options;
-  // On a GPU most of a case's time is the reference's on the host, so several workers pay; each holds a CUDA context of
-  // about half a gigabyte, so not one per core.
-  constexpr int k_cuda_workers = 8;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  options.workers = o.workers == 0 && device == "cuda" ? std::clamp(cores, 1, k_cuda_workers) : o.workers;
+  options.workers = workers_for(o, device);
   options.timeout_seconds = o.timeout;
   options.journal_folder = o.journal;
   options.resume = o.resume;
-  options.fingerprint =
-      fmt::format("{} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases, o.size, o.input);
+  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases,
+                                    o.size, o.input, o.max_rows, o.max_cols);
   options.shard_index = shard;
   options.shard_count = shards;
   options.run = run_case;
-  const bool terminal = isatty(STDERR_FILENO);
-  options.on_progress = [terminal](const progress& p) { print_progress(p, terminal); };
+  options.on_progress = print_progress;
+  options.first = regressions_for(o.regressions, jobs, device, o.candidate);
   std::vector<job> list;
   for (const planned_job& j : jobs) list.push_back(j.j);
-  const run_result_set results = supervise(list, options);
+  run_result_set results = supervise(list, options);
+  job_result regressions;
+  if (!options.first.empty()) {
+    regressions = std::move(results.jobs.front());
+    results.jobs.erase(results.jobs.begin());
+    fmt::print("{} regressions replayed first: {}\n", regressions.cases, name_of(regressions.worst));
+    for (const case_report& f : regressions.failures) fmt::print("{}", describe(f));
+  }
 
   // The first failure of every property, shrunk; one report per property is what a person can act on.
   std::vector<case_report> failures;
@@ -275,8 +184,9 @@ int verify(const verify_options& o) {
   fmt::print("\n");
   print_table(jobs, results);
 
-  int64_t cases = 0, skipped = 0, launches = 0, compared = 0;
-  verdict worst = verdict::pass;
+  int64_t cases = regressions.cases, skipped = regressions.skipped, launches = regressions.launches,
+          compared = regressions.compared;
+  verdict worst = regressions.worst;
   for (const job_result& r : results.jobs) {
     cases += r.cases;
     skipped += r.skipped;
@@ -284,13 +194,14 @@ int verify(const verify_options& o) {
     compared += r.compared;
     worst = std::max(worst, r.worst);
   }
-  const std::vector<std::string> unreached = unreached_variants(jobs, results, o);
-  for (const std::string& v : unreached) fmt::print("quota: no case reached the variant {}\n", v);
+  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted);
+  for (const std::string& v : coverage.unreached_variants) fmt::print("quota: no case reached the variant {}\n", v);
+  for (const std::string& sentence : coverage.unmet_classes) fmt::print("quota: {}\n", sentence);
   fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}\n", cases, launches, compared,
              results.seconds, results.seconds > 0 ? static_cast<double>(cases) / results.seconds : 0.0,
              skipped ? fmt::format(", {} skipped", skipped) : "");
   int code = k_pass;
-  if (worst > verdict::skipped || !unreached.empty()) code = k_violation;
+  if (worst > verdict::skipped || !coverage.met()) code = k_violation;
   // Whoever names a device is owed every case on it, by us; another candidate may offer less, and the table says so.
   if (skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
   for (const job_result& r : results.jobs)
@@ -299,13 +210,18 @@ int verify(const verify_options& o) {
     fmt::print("no case was judged, so nothing is proven\n");
     code = k_violation;
   }
+  for (const std::string& name : left_out)
+    fmt::print("left out: {}: no case of at most {} rows and {} columns\n", name, o.max_rows, o.max_cols);
   if (results.interrupted) {
     fmt::print("interrupted: the finished cases are in this table{}\n",
                o.journal.empty() ? "" : "; --resume continues");
     code = k_interrupted;
   }
+  failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty())
-    write_file(o.json, result_json(o, device, seed, jobs, results, failures, unreached, code).dump(1) + "\n");
+    write_file(o.json,
+               result_json(o, device, seed, jobs, results, failures, coverage, regressions.cases, code).dump(1) + "\n");
+  if (!o.junit.empty()) write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage)));
   return code;
 }
 

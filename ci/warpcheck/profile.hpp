@@ -1,0 +1,39 @@
+// Golden error profiles: how much of its bound every variant of an operator uses on fixed cases, so that a change that
+// makes a kernel less accurate is seen although it stays inside the bound (the accuracy ratchet). There is no noise to
+// allow for: the cases are fixed, and every kernel gives the same bits on every run (property bit-repeatability). A new
+// toolkit or C library that rounds otherwise is a change like any other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace warpcheck::cli {
+
+// `golden/<op>/profile_<device>.json`.
+struct error_profile {
+  struct entry {
+    double max = 0;   // error / bound, the largest of all elements
+    double p999 = 0;  // what 99.9 % of them do not exceed, rounded up to 1/1000
+    int64_t elements = 0;
+  };
+  std::string op, device;
+  std::string cases;                     // SHA-256 of the lines of the cases: profiles of other cases do not compare
+  std::map<std::string, entry> entries;  // "f32 softmax_warp" and, over all variants, "f32 *"
+};
+
+std::string profile_path(const std::string& folder, const std::string& op, const std::string& device);
+std::string to_json(const error_profile& p);
+// Throws usage_error on anything that to_json does not write.
+error_profile read_profile(const std::string& path);
+
+// Runs the fixed cases on a candidate: those of the operator's first property, which compares with the reference.
+error_profile measure_profile(const std::string& op, const std::string& device, const std::string& candidate,
+                              double timeout);
+
+// One sentence for every entry of `golden` in which `measured` is worse, or that it does not have. `variants`: false
+// compares only what is over all variants, for candidates with variants of their own.
+std::vector<std::string> worsened(const error_profile& golden, const error_profile& measured, bool variants);
+
+}  // namespace warpcheck::cli

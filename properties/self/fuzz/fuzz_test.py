@@ -1,0 +1,195 @@
+"""The command `warpcheck fuzz`: what it finds, keeps, resumes and reports. Run by CTest with WARPCHECK set."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+WARPCHECK = os.environ["WARPCHECK"]
+RIGHT = os.environ["WARPCHECK_RIGHT"]
+WRONG = os.environ["WARPCHECK_WRONG"]  # the last element of rows longer than 32 is 0
+PROPERTIES = ["--property", "component-bound", "--property", "depth", "--property", "phase"]
+
+
+def run(*arguments):
+    return subprocess.run([WARPCHECK, *arguments], capture_output=True, text=True, timeout=600)
+
+
+class Fuzz(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, *names):
+        return os.path.join(self.folder.name, *names)
+
+    def command(self, out, *arguments, candidate=RIGHT):
+        return ["fuzz", "softmax", "--device", "cpu", "--candidate", candidate, "--size", "quick", "--dtype", "f32",
+                "--out", self.path(out), "--json", self.path(out + ".json"), *PROPERTIES, *arguments]
+
+    def fuzz(self, out, *arguments, candidate=RIGHT, code=0):
+        r = run(*self.command(out, *arguments, candidate=candidate))
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        return r
+
+    def result(self, out):
+        with open(self.path(out + ".json")) as f:
+            j = json.load(f)
+        del j["timing"]
+        return j
+
+    def state(self, out):
+        with open(self.path(out, "shard-0-of-1", "state.json")) as f:
+            return json.load(f)
+
+    def journalled(self, out):
+        """Cases that the journals of the round under way tell to have ended."""
+        folder = self.path(out, "shard-0-of-1")
+        texts = []
+        for root, _, names in os.walk(folder):
+            for name in names:
+                if name.endswith(".journal"):
+                    with open(os.path.join(root, name), errors="replace") as f:
+                        texts.append(f.read())
+        return sum(text.count("\nF ") for text in texts)
+
+    def test_a_planted_bug_is_found_minimised_and_kept_once(self):
+        r = self.fuzz("a", "--seed", "5", "--cases", "60", "--junit", self.path("a.xml"), candidate=WRONG, code=1)
+        findings = self.result("a")["findings"]
+        of = {}
+        for f in findings:
+            of.setdefault(f["case"].split("/")[1].split(" ")[0], []).append(f)
+        for property in ("component-bound", "depth"):
+            tails = [f for f in of[property] if f["shape_class"] == "x[1x2^5+1]"]
+            self.assertEqual(len(tails), 1, findings)
+            self.assertIn("x=f32[1x33] fill=constant(0)", tails[0]["case"])
+            self.assertGreater(tails[0]["failures"], 1)
+        # Each in a regression and an issue, named in the output.
+        for f in findings:
+            self.assertIn(f"finding {f['name']}: ", r.stdout)
+            with open(self.path("a", "findings", f["name"] + ".md")) as file:
+                self.assertIn(f"warpcheck replay '{f['case']}'", file.read())
+            with open(self.path("a", "findings", f["name"] + ".golden")) as file:
+                self.assertIn("kind: regression", file.read())
+        self.assertEqual(len(os.listdir(self.path("a", "findings"))), 2 * len(findings))
+        suites = xml.parse(self.path("a.xml")).getroot()
+        self.assertGreaterEqual(int(suites.get("failures")), 2)
+        self.assertIn("1x33", suites.find(".//failure").text)
+
+        # Going on in the folder replays them first; nothing new is found by the same cases.
+        r = self.fuzz("a", "--cases", "60", candidate=WRONG, code=1)
+        self.assertIn(f"{len(findings)} findings of this folder replayed first: {len(findings)} still fail", r.stdout)
+        self.assertEqual(self.result("a")["findings"], findings)
+
+        # As regressions they come before every run of every candidate.
+        folder = self.path("a", "findings")
+        verify = ["verify", "softmax", "--device", "cpu", "--cases", "1", "--property", "component-bound", "--property", "depth",
+                  "--regressions", folder, "--junit", self.path("v.xml")]
+        r = run(*verify, "--candidate", WRONG)
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, r"regressions replayed first: violation")
+        self.assertEqual(xml.parse(self.path("v.xml")).getroot().find(".//testsuite[@name='regressions']").get("failures"), "1")
+        # The repair is seen, too.
+        r = run(*verify, "--candidate", RIGHT)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, r"[1-9]\d* regressions replayed first: pass")
+        self.assertEqual(xml.parse(self.path("v.xml")).getroot().find(".//testsuite[@name='regressions']").get("failures"), "0")
+
+    def test_a_resumed_run_is_the_run_that_was_never_interrupted(self):
+        self.fuzz("a", "--seed", "7", "--cases", "20", candidate=WRONG, code=1)
+        self.assertEqual(self.state("a")["rounds"], 1)
+        self.fuzz("a", "--cases", "60", candidate=WRONG, code=1)
+        self.fuzz("b", "--seed", "7", "--cases", "60", candidate=WRONG, code=1)
+        self.assertEqual(self.result("a"), self.result("b"))
+        self.assertEqual(sorted(os.listdir(self.path("a", "findings"))), sorted(os.listdir(self.path("b", "findings"))))
+
+    def start(self, out):
+        process = subprocess.Popen([WARPCHECK, *self.command(out, "--seed", "9", "--cases", "1000000", candidate=WRONG)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # Into the second round.
+        while not (os.path.exists(self.path(out, "shard-0-of-1", "state.json")) and
+                   self.state(out)["rounds"] >= 1 and self.journalled(out) > 0):
+            self.assertIsNone(process.poll())
+        return process
+
+    def goes_on(self, out):
+        rounds = self.state(out)["rounds"]
+        cases = str(20 * (rounds + 2))
+        self.fuzz(out, "--cases", cases, candidate=WRONG, code=1)
+        self.fuzz("whole", "--seed", "9", "--cases", cases, candidate=WRONG, code=1)
+        self.assertEqual(self.result(out), self.result("whole"))
+
+    def test_kill_9_loses_nothing(self):
+        process = self.start("a")
+        process.kill()
+        process.communicate(timeout=120)
+        self.goes_on("a")
+
+    def test_ctrl_c_loses_nothing(self):
+        process = self.start("a")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, output)
+        self.assertIn("interrupted", output)
+        self.goes_on("a")
+
+    def test_shards_share_the_cases_out(self):
+        totals = []
+        for shard in ("0/1", "0/3", "1/3", "2/3"):
+            out = shard.replace("/", "of")
+            self.fuzz(out, "--seed", "5", "--cases", "40", "--shard", shard, "--property", "empty")
+            totals.append({p["property"]: p["cases"] for p in self.result(out)["properties"]})
+        for name, cases in totals[0].items():
+            self.assertEqual(cases, sum(t[name] for t in totals[1:]), name)
+
+    def test_the_end_of_the_time_is_no_interruption(self):
+        self.fuzz("a", "--time", "1s", "--property", "empty")
+        j = self.result("a")
+        self.assertFalse(j["interrupted"])
+        self.assertGreater(j["cases"], 0)
+
+    def test_a_run_without_failures_says_how_sure_that_makes(self):
+        r = self.fuzz("a", "--seed", "5", "--cases", "40", "--property", "empty")
+        self.assertRegex(r.stdout, r"coverage softmax f32: \d+ of \d+ combinations")
+        empty = next(p for p in self.result("a")["properties"] if p["property"] == "softmax/empty")
+        self.assertAlmostEqual(empty["failure_probability_below"], 3 / empty["cases"])
+        self.assertEqual(empty["failures"], 0)
+        self.assertIn("rows:none", self.result("a")["coverage"][0]["classes"])
+
+    def test_a_new_run_has_a_new_seed(self):
+        for out in ("a", "b"):
+            self.fuzz(out, "--cases", "1", "--property", "empty")
+        self.assertNotEqual(self.result("a")["seed"], self.result("b")["seed"])
+
+    def expect(self, code, text, *arguments):
+        r = run("fuzz", "softmax", "--device", "cpu", "--candidate", RIGHT, *arguments)
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        self.assertIn(text, r.stdout + r.stderr)
+
+    def test_mistakes_are_one_sentence(self):
+        out = self.path("a")
+        self.expect(2, "--out")
+        self.expect(2, "time: 'soon'", "--out", out, "--time", "soon")
+        self.expect(2, "time: '0'", "--out", out, "--time", "0")
+        self.expect(2, "cases: -1", "--out", out, "--cases", "-1")
+        self.expect(2, "shard: the parts of '0/2'", "--out", out, "--shard", "0/2")
+        self.expect(2, "/nowhere: it is not a folder that can be read", "--out", out, "--cases", "1", "--regressions", "/nowhere")
+        self.expect(3, "cannot make the folder '/proc/a/", "--out", "/proc/a")
+        self.expect(3, "cannot make the folder '/dev/null/a/", "--out", "/dev/null/a")
+        self.fuzz("b", "--cases", "1", "--seed", "5")
+        self.expect(2, "holds a run of 'operators softmax properties component-bound", "--out", self.path("b"))
+        r = run(*self.command("b", "--seed", "6"))
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("holds a run of seed 5, 6 was given", r.stderr)
+        with open(self.path("b", "shard-0-of-1", "state.json"), "w") as f:
+            f.write("{}")
+        r = run(*self.command("b"))
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("state.json: it is not the state of a fuzzing run", r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
