@@ -232,7 +232,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.failed = false;
   device.cause = {};
   device.main = {};
-  device.by_resident.resize(device.slots * device.padded);
+  device.by_resident.assign(device.slots * device.padded, nullptr);
   while (device.blocks.size() < device.slots) {
     device.blocks.push_back(std::make_unique<block_state>());
     device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);

@@ -154,28 +154,24 @@ struct random_stream {
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(((next() >> 32) * n) >> 32); }
 };
 
-// A set of resident threads as a bit set, with the number of members by word and by group of words.
+// A set of resident threads as a bit set; for random() it keeps the number of members by word and by group of words.
 class thread_set {
  public:
-  void reset(uint32_t size) {
+  void reset(uint32_t size, bool counts = false) {
     words_.assign((size + 63) / 64, 0);
+    counts_ = counts;
+    members_ = 0;
+    if (!counts) return;
     in_word_.assign(words_.size(), 0);
     in_group_.assign(words_.size() / k_group_words + 1, 0);
-    members_ = 0;
   }
   void insert(uint32_t i) {
-    if (contains_known(i)) return;
-    words_[i >> 6] ^= uint64_t{1} << (i & 63);
-    ++in_word_[i >> 6];
-    ++in_group_[i / k_group_members];
-    ++members_;
+    if (counts_ && !contains_known(i)) count(i, 1);
+    words_[i >> 6] |= uint64_t{1} << (i & 63);
   }
   void erase(uint32_t i) {
-    if (!contains_known(i)) return;
-    words_[i >> 6] ^= uint64_t{1} << (i & 63);
-    --in_word_[i >> 6];
-    --in_group_[i / k_group_members];
-    --members_;
+    if (counts_ && contains_known(i)) count(i, -1);
+    words_[i >> 6] &= ~(uint64_t{1} << (i & 63));
   }
   bool contains(uint32_t i) const { return i < words_.size() * 64 && contains_known(i); }
   // The first member at or after `from`, cyclically; k_nobody when empty.
@@ -204,6 +200,7 @@ class thread_set {
   }
   // The 32 members from `from`, a multiple of 32.
   uint32_t warp(uint32_t from) const { return static_cast<uint32_t>(words_[from >> 6] >> (from & 63)); }
+  // Of a set that counts.
   uint32_t random(random_stream& stream) const {
     if (members_ == 0) return k_nobody;
     uint32_t k = stream.below(members_), group = 0;
@@ -217,6 +214,11 @@ class thread_set {
 
  private:
   static constexpr uint32_t k_group_words = 16, k_group_members = 64 * k_group_words;
+  void count(uint32_t i, int change) {
+    in_word_[i >> 6] = static_cast<uint8_t>(in_word_[i >> 6] + change);
+    in_group_[i / k_group_members] += static_cast<uint32_t>(change);
+    members_ += static_cast<uint32_t>(change);
+  }
   bool contains_known(uint32_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
   static uint32_t first(uint64_t bits) { return static_cast<uint32_t>(__builtin_ctzll(bits)); }
   static uint32_t last(uint64_t bits) { return static_cast<uint32_t>(63 - __builtin_clzll(bits)); }
@@ -224,6 +226,7 @@ class thread_set {
   std::vector<uint8_t> in_word_;
   std::vector<uint32_t> in_group_;
   uint32_t members_ = 0;
+  bool counts_ = false;
 };
 
 struct executor {

@@ -11,6 +11,8 @@ namespace {
 
 // Consecutive atomics without effect after which a thread gives way: a spin loop must not starve whom it waits for.
 constexpr uint32_t k_spin = 64;
+constexpr uint32_t k_turns_ahead = 2;
+constexpr int k_prefetched_lines = 4;  // of a stack, from its top
 
 // The base orders' choice after thread `last`.
 uint32_t base_choice(strategy base, uint32_t last, turn t) {
@@ -106,7 +108,17 @@ uint32_t replayed_choice(uint64_t step) {
   });
 }
 
+// Loads ahead of its turn what the thread after next needs, where the order tells: since its last turn its stack has
+// left the nearest cache. (Inline by force: g++ 12 takes a function that only prefetches for one without effect.)
+__attribute__((always_inline)) inline void prefetch_after(uint32_t next) {
+  const uint32_t soon = device.order == strategy::reverse ? next - k_turns_ahead : next + k_turns_ahead;
+  if (soon >= device.by_resident.size() || device.by_resident[soon] == nullptr) return;
+  const char* context = static_cast<const char*>(device.by_resident[soon]->flow.context);
+  for (int line = 0; line < k_prefetched_lines; ++line) __builtin_prefetch(context + line * 64);
+}
+
 void run(thread& next) {
+  prefetch_after(next.resident);
   thread& self = *current;
   ++device.stream->switches;
   current = &next;
@@ -134,7 +146,8 @@ void begin_schedule() {
   device.next_deviation = 0;
   device.random.state = s.seed;
   device.random.state = device.random.next() + device.stream->launches;
-  device.runnable.reset(device.slots * device.padded);
+  device.runnable.reset(device.slots * device.padded,
+                        device.order == strategy::random || device.order == strategy::preempt);
   if (is_pct()) begin_priorities();
 }
 
