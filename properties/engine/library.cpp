@@ -136,12 +136,15 @@ void name_candidate(const std::string& name, const std::string& path, const std:
 
 std::string builtin_library(std::string_view stem) {
   if (stem == "emulated" && __asan_init) stem = "asan";
+  // Every case opens its candidate: what was found once is not looked for again.
+  static std::map<std::string, std::string, std::less<>> known;
+  if (const auto at = known.find(stem); at != known.end()) return at->second;
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   // The build tree and the bundle keep the libraries beside the executable, an installation below lib.
   for (const fs::path& folder : {here, here / ".." / "lib" / "warpcheck"}) {
     const fs::path path = folder / fmt::format("libwarpcheck_{}.so", stem);
-    if (fs::exists(path, error)) return path.lexically_normal().string();
+    if (fs::exists(path, error)) return known.emplace(stem, path.lexically_normal().string()).first->second;
   }
   return "";
 }
