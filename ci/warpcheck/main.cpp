@@ -105,13 +105,15 @@ int main(int argc, char** argv) {
 
   cli::mutants_options m;
   CLI::App* mutants =
-      app.add_subcommand("mutants", "Plant the bugs of ci/mutate in our kernels: does the suite find them?");
-  mutants->add_option("operators", m.operators, "Only these operators (default: all that have a list)");
+      app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
+  mutants->add_option("subjects", m.operators, "Only these operators, or parts of the suite (default: all that have a list)");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
   mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();
   mutants->add_option("--jobs", m.jobs, "Mutants on trial at a time (0: one per core)")->capture_default_str();
   mutants->add_option("--folder", m.folder, "The folder of the lists (default: ci/mutate of the source tree)");
+  mutants->add_flag("--generated", m.generated,
+                    "Judge a fresh sample of ci/mutate/generate instead, over kernels and suite; no score may go down");
   mutants->add_option("--json", m.json, "Write the result as JSON to this file");
   mutants->add_flag("--list", m.list, "Only list the mutants");
   mutants->callback([&] { code = cli::mutants(m); });

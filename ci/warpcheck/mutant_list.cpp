@@ -43,9 +43,13 @@ std::string unescaped(std::string_view text, const std::string& place) {
   return result;
 }
 
-// Takes "property" or "property:verdict" apart; "*" is any property.
+// Takes "property" or "property:verdict" apart; "*" is any, "=" none.
 void set_expected(mutant& m, std::string_view text) {
   if (text == "*") return;
+  if (text == "=") {
+    m.equivalent = true;
+    return;
+  }
   const size_t colon = text.find(':');
   m.property = text.substr(0, colon);
   if (colon != std::string_view::npos) m.verdict = text.substr(colon + 1);
@@ -62,6 +66,8 @@ void set_expected(mutant& m, std::string_view text) {
 mutant_list read_mutants(const std::string& path) {
   const std::filesystem::path file(path);
   const std::string op = file.stem().string();
+  const std::vector<std::string> operators = engine::operators_with_properties();
+  const bool kernel = std::find(operators.begin(), operators.end(), op) != operators.end();
   const std::string text = read_text(path);
   mutant_list list;
   std::set<std::string> ids;
@@ -81,6 +87,7 @@ mutant_list read_mutants(const std::string& path) {
     mutant m;
     m.id = columns[0];
     m.op = op;
+    m.kernel = kernel;
     m.file = columns[1];
     m.old_text = unescaped(columns[2], place);
     m.new_text = unescaped(columns[3], place);

@@ -1,12 +1,12 @@
-// The mutants of an operator: ci/mutate/<op>.mutants, one planted bug a line, with the property or verdict that must
-// find it.
+// The mutants of a subject: ci/mutate/<op>.mutants, one planted bug a line, with the property or verdict that must find
+// it. Lists of generated mutants look the same; their subject may also be a part of the suite itself.
 //
 //   RO-05 <tab> kernels/primitives/reduce.hpp <tab> lane < warps ? <tab> lane < warps - 1 ? <tab> spike-coverage
 //
 // Columns: id, file below the source root, its exact old text (which must occur once), the new text, the property that
 // is expected to kill it, alone or with its verdict (no-hazard:race). `\n`, `\t` and `\\` stand for the characters; a
-// line that starts with `#` is a comment. One further line, `usual <tab> CASE`, is the case that the customary test of
-// the operator would try.
+// line that starts with `#` is a comment. Killer `*` is any, `=` says that the mutant is proven equivalent and need not
+// be tried. One further line, `usual <tab> CASE`, is the case that the customary test of the operator would try.
 #pragma once
 
 #include <string>
@@ -16,13 +16,15 @@ namespace warpcheck::cli {
 
 struct mutant {
   std::string id;
-  std::string op;
+  std::string op;  // or the part of the suite
   std::string file;
   std::string old_text;
   std::string new_text;
   std::string property;  // that is expected to kill it; empty: any
   std::string verdict;   // with which; empty: any
-  std::string place;     // "softmax.mutants:12", for messages
+  bool kernel = false;   // of an operator with properties
+  bool equivalent = false;
+  std::string place;  // "softmax.mutants:12", for messages
 };
 
 struct mutant_list {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ci/warpcheck/mutant_build.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
@@ -181,11 +182,9 @@ void judge_by_usual_practice(const std::string& usual, const std::string& librar
 }  // namespace
 
 std::string to_json(const mutant_result& r) {
-  nlohmann::json j = {{"compile_error", r.compile_error},
-                      {"as_expected", r.as_expected},
-                      {"cases", r.cases},
-                      {"coarse", r.coarse_rejects},
-                      {"fine", r.fine_rejects}};
+  nlohmann::json j = {{"compile_error", r.compile_error}, {"as_expected", r.as_expected},
+                      {"same_code", r.same_code},         {"cases", r.cases},
+                      {"coarse", r.coarse_rejects},       {"fine", r.fine_rejects}};
   if (r.kill)
     j["kill"] = {{"property", r.kill->property},
                  {"verdict", r.kill->verdict},
@@ -199,6 +198,7 @@ mutant_result mutant_result_from_json(const std::string& text) {
   mutant_result r;
   r.compile_error = j.at("compile_error");
   r.as_expected = j.at("as_expected");
+  r.same_code = j.at("same_code");
   r.cases = j.at("cases");
   r.coarse_rejects = j.at("coarse");
   r.fine_rejects = j.at("fine");
@@ -243,6 +243,7 @@ mutant_result try_mutant(const mutant& m, const std::string& usual, const toolch
       if (!result.kill) try_all(m, targets, o.cases, true, o, result);
     }
     judge_by_usual_practice(usual, library, result);
+    if (!result.kill && m.property.empty()) result.same_code = mutant_build(t, m, library + ".build").same_code();
   }
   write_file(result_path(m, t, o), to_json(result));
   return result;

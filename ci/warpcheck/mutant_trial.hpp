@@ -13,9 +13,9 @@
 namespace warpcheck::cli {
 
 struct mutant_kill {
-  std::string property;
-  std::string verdict;
-  std::string line;  // replays the failure while the mutant's library exists
+  std::string property;  // or the test
+  std::string verdict;   // a test fails, crashes or meets a timeout
+  std::string line;      // replays the failure while the mutant's library exists; empty for a test
   std::string message;
 };
 
@@ -23,7 +23,8 @@ struct mutant_result {
   std::string compile_error;  // of the compiler; then nothing was tried
   std::optional<mutant_kill> kill;
   bool as_expected = false;     // it was the expected property and verdict
-  int64_t cases = 0;            // tried
+  bool same_code = false;       // nothing killed it, and the compiler makes the same code of it as of the original
+  int64_t cases = 0;            // tried; of a mutant of the suite: tests
   bool coarse_rejects = false;  // allclose(randn, 1e-2) sees it
   bool fine_rejects = false;    // allclose(randn, 1e-4) sees it
 };

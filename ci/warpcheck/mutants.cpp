@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +15,8 @@
 
 #include "ci/warpcheck/commands.hpp"
 #include "ci/warpcheck/mutant_list.hpp"
+#include "ci/warpcheck/mutant_report.hpp"
+#include "ci/warpcheck/mutant_tests.hpp"
 #include "ci/warpcheck/mutant_trial.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
@@ -27,15 +30,7 @@ namespace fs = std::filesystem;
 using engine::environment_error;
 using engine::usage_error;
 
-struct entry {
-  mutant m;
-  std::string usual;
-  std::string path;  // of the result
-  std::optional<mutant_result> result;
-  bool recalled = false;
-};
-
-std::vector<entry> chosen_mutants(const mutants_options& o, const std::string& folder) {
+std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::string& folder) {
   std::vector<std::string> lists;
   if (o.operators.empty()) {
     for (const fs::directory_entry& e : fs::directory_iterator(folder))
@@ -48,7 +43,7 @@ std::vector<entry> chosen_mutants(const mutants_options& o, const std::string& f
     if (!fs::exists(path)) throw usage_error(fmt::format("mutants: operator '{}' has no list {}", op, path));
     lists.push_back(path);
   }
-  std::vector<entry> entries;
+  std::vector<tried_mutant> entries;
   for (const std::string& path : lists) {
     mutant_list list = read_mutants(path);
     for (mutant& m : list.mutants)
@@ -56,7 +51,7 @@ std::vector<entry> chosen_mutants(const mutants_options& o, const std::string& f
         entries.push_back({std::move(m), list.usual, "", std::nullopt, false});
   }
   for (const std::string& id : o.only)
-    if (std::none_of(entries.begin(), entries.end(), [&](const entry& e) { return e.m.id == id; }))
+    if (std::none_of(entries.begin(), entries.end(), [&](const tried_mutant& e) { return e.m.id == id; }))
       throw usage_error(fmt::format("only: no mutant is called '{}'; --list shows them", id));
   return entries;
 }
@@ -77,36 +72,34 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-std::string outcome(const mutant_result& r) {
-  if (!r.compile_error.empty()) return "does not compile";
-  return r.kill ? fmt::format("{} ({})", r.kill->property, r.kill->verdict) : "survived";
-}
+using trial_of = std::function<void(const tried_mutant&)>;  // writes the result to its path
 
-void run_all(std::vector<entry>& entries, const toolchain& t, const mutant_trial_options& trial, int jobs) {
+void run_all(std::vector<tried_mutant>& entries, const trial_of& try_one, int jobs) {
   struct running {
-    entry* e;
+    tried_mutant* e;
     engine::child_process process;
   };
   const engine::stray_collector strays;
   std::vector<running> pool;
   size_t next = 0;
-  const auto is_done = [](const entry& e) { return e.result.has_value(); };
-  const auto announce = [&](const entry& e) {
-    fmt::print(stderr, "{}/{} {}: {}{}\n", std::count_if(entries.begin(), entries.end(), is_done), entries.size(),
-               e.m.id, outcome(*e.result), e.recalled ? ", as before" : "");
+  const auto is_done = [](const tried_mutant& e) { return e.m.equivalent || e.result; };
+  const auto announce = [&](const tried_mutant& e) {
+    fmt::print(stderr, "{}/{} {} {}: {}{}\n", std::count_if(entries.begin(), entries.end(), is_done), entries.size(),
+               e.m.op, e.m.id, outcome(e), e.recalled ? ", as before" : "");
   };
   while (next < entries.size() || !pool.empty()) {
     while (next < entries.size() && pool.size() < static_cast<size_t>(jobs)) {
-      entry& e = entries[next++];
+      tried_mutant& e = entries[next++];
+      if (e.m.equivalent) continue;
       if (fs::exists(e.path)) {
         e.result = mutant_result_from_json(read_text(e.path));
         e.recalled = true;
         announce(e);
         continue;
       }
-      pool.push_back({&e, engine::child_process([&e, &t, &trial] {
+      pool.push_back({&e, engine::child_process([&e, &try_one] {
                         try {
-                          try_mutant(e.m, e.usual, t, trial);
+                          try_one(e);
                         } catch (const std::exception& error) {
                           fmt::print(stderr, "{}\n", error.what());
                         }
@@ -118,7 +111,7 @@ void run_all(std::vector<entry>& entries, const toolchain& t, const mutant_trial
         ++i;
         continue;
       }
-      entry& e = *pool[i].e;
+      tried_mutant& e = *pool[i].e;
       if (!fs::exists(e.path))
         throw environment_error(fmt::format("mutant {}: it could not be tried: {}", e.m.id, pool[i].process.death()));
       e.result = mutant_result_from_json(read_text(e.path));
@@ -129,25 +122,18 @@ void run_all(std::vector<entry>& entries, const toolchain& t, const mutant_trial
   }
 }
 
-std::string first_line_with(const std::string& text, const char* word) {
-  const size_t at = text.find(word);
-  const size_t begin = at == std::string::npos ? 0 : text.rfind('\n', at) + 1;
-  return text.substr(begin, text.find('\n', std::max(at, begin)) - begin);
-}
-
-std::string expectation(const mutant& m) {
-  return m.property.empty() ? "*" : m.property + (m.verdict.empty() ? "" : ":" + m.verdict);
-}
-
-void print_report(const std::vector<entry>& entries) {
-  fmt::print("{:<14} {:<44} {:>6}  {:<5} {:<5} {}\n", "mutant", "killed by", "cases", "1e-2", "1e-4", "expected");
-  for (const entry& e : entries) {
-    const mutant_result& r = *e.result;
-    fmt::print("{:<14} {:<44} {:>6}  {:<5} {:<5} {}\n", e.m.id, outcome(r), r.cases, r.coarse_rejects ? "sees" : "-",
-               r.fine_rejects ? "sees" : "-", r.as_expected ? "as expected" : expectation(e.m) + " MISSED IT");
-    if (!r.compile_error.empty()) fmt::print("  {}\n", first_line_with(r.compile_error, "error"));
-    if (r.kill) fmt::print("  warpcheck replay '{}'\n", r.kill->line);
+// Lists of generated mutants, made anew: the sources may have changed.
+void generate(const mutants_options& o, const toolchain& t, const std::string& folder) {
+  std::vector<std::string> command = {t.root() + "/ci/mutate/generate", "--out", folder};
+  const std::string installed = t.root() + "/build/python/bin/mutate";
+  if (fs::exists(installed)) command.insert(command.end(), {"--mutate", installed});
+  command.insert(command.end(), o.operators.begin(), o.operators.end());
+  const command_result r = run_command(command);
+  if (r.status != 0) {
+    if (r.status == 2) throw usage_error(r.output);
+    throw environment_error(r.output);
   }
+  fmt::print(stderr, "{}", r.output);
 }
 
 }  // namespace
@@ -157,11 +143,13 @@ int mutants(const mutants_options& o) {
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
   const uint64_t seed = parse_seed(o.seed);
   const toolchain tools = toolchain::load();
-  const std::string folder = o.folder.empty() ? tools.root() + "/ci/mutate" : o.folder;
-  std::vector<entry> entries = chosen_mutants(o, folder);
-  for (const entry& e : entries) mutated_text(e.m, tools.root());  // every line of the list must still fit the sources
+  std::string folder = o.folder;
+  if (folder.empty() && o.generated) generate(o, tools, folder = tools.build_folder() + "/generated");
+  if (folder.empty()) folder = tools.root() + "/ci/mutate";
+  std::vector<tried_mutant> entries = chosen_mutants(o, folder);
+  for (const tried_mutant& e : entries) mutated_text(e.m, tools.root());  // every line must still fit the sources
   if (o.list) {
-    for (const entry& e : entries) fmt::print("{:<16} {:<36} {}\n", e.m.id, e.m.file, expectation(e.m));
+    for (const tried_mutant& e : entries) fmt::print("{:<16} {:<36} {}\n", e.m.id, e.m.file, expectation(e.m));
     return k_pass;
   }
 
@@ -172,55 +160,65 @@ int mutants(const mutants_options& o) {
   trial.suite_key = file_sha256("/proc/self/exe");
   trial.cases = o.cases;
   trial.seed = seed;
-  for (entry& e : entries) e.path = result_path(e.m, tools, trial);
-  run_all(entries, tools, trial, o.jobs > 0 ? o.jobs : usable_cores());
-  print_report(entries);
+  std::vector<const mutant*> of_suite;
+  for (const tried_mutant& e : entries)
+    if (!e.m.kernel && !e.m.equivalent) of_suite.push_back(&e.m);
+  std::optional<test_judges> judges;
+  if (!of_suite.empty()) {
+    judges.emplace(tools.root() + "/ci/mutate/judges", tools);
+    judges->measure(of_suite, trial.folder);
+  }
+  for (tried_mutant& e : entries)
+    e.path = e.m.kernel ? result_path(e.m, tools, trial)
+             : e.m.equivalent
+                 ? ""
+                 : fmt::format("{}/{}-{}.json", trial.folder, e.m.id, tests_key(e.m, judges->of(e.m), tools));
+  const auto try_one = [&](const tried_mutant& e) {
+    if (e.m.kernel)
+      try_mutant(e.m, e.usual, tools, trial);
+    else
+      write_file(e.path, to_json(try_by_tests(e.m, judges->of(e.m), tools, e.path + ".build")));
+  };
+  run_all(entries, try_one, o.jobs > 0 ? o.jobs : usable_cores());
 
-  // A generated mutant that does not compile is none; a listed one is a broken line of the list.
-  int64_t killed = 0, as_expected = 0, coarse = 0, fine = 0, stillborn = 0;
-  nlohmann::json list = nlohmann::json::array();
-  for (const entry& e : entries) {
-    const mutant_result& r = *e.result;
-    killed += r.kill.has_value();
-    as_expected += r.as_expected;
-    coarse += r.coarse_rejects;
-    fine += r.fine_rejects;
-    nlohmann::json j = nlohmann::json::parse(to_json(r));
-    j["id"] = e.m.id;
-    j["operator"] = e.m.op;
-    j["file"] = e.m.file;
-    j["expected"] = expectation(e.m);
-    j["outcome"] = !r.compile_error.empty() ? "not compiled" : r.kill ? "killed" : "survived";
-    list.push_back(std::move(j));
-    const bool unborn = e.m.property.empty() && !r.compile_error.empty();
-    stillborn += unborn;
-    if (!r.kill && !unborn) fmt::print("{}: {} {}\n", e.m.place, e.m.id, outcome(r));
+  print_mutants(entries);
+  print_survivors(entries);
+  const std::map<std::string, mutant_score> scores = print_scores(entries);
+  mutant_score all;
+  for (const tried_mutant& e : entries) all.add(e);
+  bool pass = all.judged() > 0 && all.as_expected == all.judged();
+  if (o.generated)
+    pass = all.judged() > 0 && (!o.only.empty() || holds_scores(scores, tools.root() + "/ci/mutate/generated.score"));
+  const int code = pass ? k_pass : k_violation;
+  if (!o.json.empty()) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const tried_mutant& e : entries) {
+      nlohmann::json j = e.result ? nlohmann::json::parse(to_json(*e.result)) : nlohmann::json::object();
+      j["id"] = e.m.id;
+      j["operator"] = e.m.op;
+      j["file"] = e.m.file;
+      j["expected"] = expectation(e.m);
+      j["outcome"] = e.equivalent()                     ? "equivalent"
+                     : !e.result->compile_error.empty() ? "not compiled"
+                     : e.killed()                       ? "killed"
+                                                        : "survived";
+      list.push_back(std::move(j));
+    }
+    write_file(o.json,
+               nlohmann::json{{"schema", "warpcheck-mutants-1"},
+                              {"version", WARPCHECK_VERSION},
+                              {"seed", seed},
+                              {"cases", o.cases},
+                              {"killed", all.killed},
+                              {"killed_as_expected", all.as_expected},
+                              {"not_compiled", all.stillborn},
+                              {"equivalent", all.equivalent},
+                              {"usual_practice", {{"rtol=atol=1e-2", all.coarse}, {"rtol=atol=1e-4", all.fine}}},
+                              {"exit_code", code},
+                              {"mutants", list}}
+                       .dump(1) +
+                   "\n");
   }
-  const auto all = static_cast<int64_t>(entries.size()) - stillborn;
-  if (stillborn > 0) fmt::print("{} generated mutants do not compile and are left out\n", stillborn);
-  if (all == 0) {
-    fmt::print("no mutant was judged, so nothing is proven\n");
-    return k_violation;
-  }
-  const auto percent = [&](int64_t n) { return 100.0 * static_cast<double>(n) / static_cast<double>(all); };
-  fmt::print(
-      "mutation score {:.1f} % ({} of {}, {} by the expected killer); allclose(randn) sees {:.1f} % at 1e-2 and {:.1f} "
-      "% at 1e-4\n",
-      percent(killed), killed, all, as_expected, percent(coarse), percent(fine));
-  const int code = as_expected == all ? k_pass : k_violation;
-  if (!o.json.empty())
-    write_file(o.json, nlohmann::json{{"schema", "warpcheck-mutants-1"},
-                                      {"version", WARPCHECK_VERSION},
-                                      {"seed", seed},
-                                      {"cases", o.cases},
-                                      {"killed", killed},
-                                      {"killed_as_expected", as_expected},
-                                      {"not_compiled", stillborn},
-                                      {"usual_practice", {{"rtol=atol=1e-2", coarse}, {"rtol=atol=1e-4", fine}}},
-                                      {"exit_code", code},
-                                      {"mutants", list}}
-                               .dump(1) +
-                           "\n");
   return code;
 }
 

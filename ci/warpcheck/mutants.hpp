@@ -1,4 +1,5 @@
-// `warpcheck mutants`: does the suite find the bugs that ci/mutate plants in our own kernels?
+// `warpcheck mutants`: does the suite find the bugs that ci/mutate plants in our own kernels, and those that it can
+// make anywhere, the suite itself included?
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,11 @@ struct mutants_options {
   int64_t cases = 100;
   int jobs = 0;  // mutants on trial at a time; 0: one per core
   bool list = false;
+  bool generated = false;  // a sample drawn by ci/mutate/generate, unless `folder` is given
 };
-// Exit code 0 when every mutant is killed by its expected killer. Results are kept in the build folder and used again
-// until the kernels, the suite, the compiler or the options change.
+// Exit code 0 when every mutant is killed by its expected killer; of a generated sample, when no subject's score is
+// below that of ci/mutate/generated.score. Results are kept in the build folder and used again until the kernels, the
+// suite, the compiler or the options change.
 int mutants(const mutants_options& options);
 
 }  // namespace warpcheck::cli

@@ -25,11 +25,19 @@ foreach(flavour IN ITEMS plain race)
 endforeach()
 list(JOIN flavours ",\n" flavours)
 
+# Ninja knows what depends on a file that a mutant changes.
+set(ninja)
+if(CMAKE_GENERATOR STREQUAL "Ninja")
+  set(ninja ${CMAKE_MAKE_PROGRAM})
+endif()
+
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/warpcheck_toolchain.json CONTENT
 "{
   \"compiler\": \"${CMAKE_CXX_COMPILER}\",
   \"launcher\": \"${CMAKE_CXX_COMPILER_LAUNCHER}\",
   \"objcopy\": \"${CMAKE_OBJCOPY}\",
+  \"ninja\": \"${ninja}\",
+  \"ctest\": \"${CMAKE_CTEST_COMMAND}\",
   \"root\": \"${PROJECT_SOURCE_DIR}\",
   \"version\": \"${PROJECT_VERSION}\",
   \"flavours\": {

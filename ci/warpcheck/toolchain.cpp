@@ -64,13 +64,13 @@ class scratch_folder {
   fs::path path_;
 };
 
+}  // namespace
+
 std::string replaced(std::string text, const std::string& old_text, const std::string& new_text) {
   for (size_t at = 0; (at = text.find(old_text, at)) != std::string::npos; at += new_text.size())
     text.replace(at, old_text.size(), new_text);
   return text;
 }
-
-}  // namespace
 
 command_result run_command(const std::vector<std::string>& arguments) {
   std::vector<char*> words;
@@ -133,6 +133,8 @@ toolchain toolchain::load(const std::string& asked) {
     t.compiler_ = json.at("compiler");
     t.launcher_ = json.at("launcher");
     t.objcopy_ = json.at("objcopy");
+    t.ninja_ = json.at("ninja");
+    t.ctest_ = json.at("ctest");
     t.root_ = json.at("root");
     t.version_ = json.at("version");
     for (const auto& [name, j] : json.at("flavours").items()) {

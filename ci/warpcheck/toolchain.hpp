@@ -31,7 +31,10 @@ class toolchain {
   std::string preprocess(const compilation& c) const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
-  const std::string& root() const { return root_; }                  // of the source tree
+  const std::string& root() const { return root_; }    // of the source tree
+  const std::string& ninja() const { return ninja_; }  // empty where the build was made with something else
+  const std::string& ctest() const { return ctest_; }
+  const std::string& objcopy() const { return objcopy_; }
   const std::string& build_folder() const { return build_folder_; }  // that of the executable
 
   // The source of a library's entry point (candidate.h) that offers these operators of the emulated device; each must
@@ -49,7 +52,7 @@ class toolchain {
 
   std::vector<std::string> compiler_command(const compilation& c) const;  // up to the source's name
 
-  std::string compiler_, launcher_, objcopy_, root_, version_, build_folder_, fingerprint_;
+  std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
 };
 
@@ -60,6 +63,8 @@ struct command_result {
 // Runs a program and waits for it. environment_error when it cannot be started.
 command_result run_command(const std::vector<std::string>& arguments);
 
+// Every occurrence of the old text.
+std::string replaced(std::string text, const std::string& old_text, const std::string& new_text);
 std::string read_text(const std::string& path);    // environment_error when it cannot be read
 std::string file_sha256(const std::string& path);  // likewise
 

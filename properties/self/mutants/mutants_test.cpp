@@ -6,11 +6,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "ci/warpcheck/mutant_list.hpp"
+#include "ci/warpcheck/mutant_report.hpp"
+#include "ci/warpcheck/mutant_tests.hpp"
 #include "ci/warpcheck/toolchain.hpp"
 #include "properties/engine/error.hpp"
 
@@ -99,6 +103,92 @@ TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
   }
 }
 
+TEST_F(Mutants, ListOfAPartOfTheSuiteTakesNoProperty) {
+  const std::string line = "A\treference/numerics/compare.hpp\tone\t1\t";
+  EXPECT_TRUE(read_mutants(write("softmax.mutants", line + "=\n")).mutants[0].equivalent);
+  EXPECT_TRUE(read_mutants(write("softmax.mutants", line + "*\n")).mutants[0].kernel);
+  EXPECT_FALSE(read_mutants(write("comparator.mutants", line + "*\n")).mutants[0].kernel);
+  EXPECT_THROW(read_mutants(write("comparator.mutants", line + "depth\n")), usage_error);
+}
+
+TEST_F(Mutants, EveryListedEquivalentFitsTheSources) {
+  for (const fs::directory_entry& e : fs::directory_iterator(fs::path(WARPCHECK_ROOT) / "ci/mutate")) {
+    if (e.path().extension() != ".equivalent") continue;
+    // The columns of a list, but for the id, and the reason in place of the killer.
+    std::istringstream lines(read_text(e.path().string()));
+    std::string list;
+    int number = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.empty() || line[0] == '#') continue;
+      const size_t reason = line.rfind('\t');
+      ASSERT_GT(line.size(), reason + 20) << e.path() << ": a reason is missing: " << line;
+      list += fmt::format("{}\t{}\t=\n", ++number, line.substr(0, reason));
+    }
+    for (const mutant& m : read_mutants(write("softmax.mutants", list)).mutants)
+      EXPECT_NO_THROW(mutated_text(m, WARPCHECK_ROOT)) << e.path() << ", entry " << m.id;
+  }
+}
+
+TEST_F(Mutants, ScoreThatGoesDownFailsTheGate) {
+  const auto score = [](int64_t killed, int64_t judged) {
+    mutant_score s;
+    s.all = judged;
+    s.killed = killed;
+    return std::map<std::string, mutant_score>{{"bounds", s}};
+  };
+  const std::string path = write("scores", "# comment\nbounds\t9\t10\ndevice\t5\t5\n");
+  EXPECT_TRUE(holds_scores(score(9, 10), path));
+  EXPECT_TRUE(holds_scores(score(18, 20), path));
+  EXPECT_FALSE(holds_scores(score(8, 10), path));
+  EXPECT_FALSE(holds_scores(score(17, 20), path));
+  EXPECT_TRUE(holds_scores({{"new", score(0, 3).at("bounds")}}, path));
+  for (const char* line : {"bounds", "bounds 9", "bounds 9 8", "bounds 9 10 11", "bounds x 10"})
+    EXPECT_THROW(holds_scores(score(9, 10), write("scores", std::string(line) + "\n")), usage_error) << line;
+}
+
+TEST_F(Mutants, WhatDoesNotCompileOrIsEquivalentIsLeftOutOfTheScore) {
+  mutant_score s;
+  tried_mutant t;
+  t.m.kernel = true;
+  t.result.emplace();
+  s.add(t);  // survived
+  t.result->kill.emplace();
+  t.result->coarse_rejects = true;
+  s.add(t);
+  t.result->kill.reset();
+  t.result->same_code = true;
+  s.add(t);
+  t.result->same_code = false;
+  t.result->compile_error = "no";
+  s.add(t);
+  t.result.reset();
+  t.m.equivalent = true;
+  s.add(t);
+  EXPECT_EQ(s.all, 5);
+  EXPECT_EQ(s.stillborn, 1);
+  EXPECT_EQ(s.equivalent, 2);
+  EXPECT_EQ(s.judged(), 2);
+  EXPECT_EQ(s.killed, 1);
+  EXPECT_EQ(s.coarse, 1);
+  EXPECT_EQ(s.kernels, 2);
+}
+
+TEST_F(Mutants, EveryPartOfTheSuiteHasItsJudges) {
+  const toolchain t = toolchain::load(WARPCHECK_BUILD);
+  test_judges judges(WARPCHECK_ROOT "/ci/mutate/judges", t);
+  mutant m;
+  for (const char* file : {"reference/numerics/compare.hpp", "reference/softmax.cpp", "properties/engine/recipe.cpp",
+                           "properties/row_generators.cpp", "kernels/simt/emulated/memory.cpp"}) {
+    m.file = file;
+    EXPECT_FALSE(judges.of(m).empty()) << file;
+  }
+  m.file = "golden/reader.cpp";
+  EXPECT_THROW(judges.of(m), usage_error);
+  EXPECT_THROW(test_judges(write("judges", "reference/\tno.such.test\n"), t), usage_error);
+  EXPECT_THROW(test_judges(write("judges", "reference/\t\n"), t), usage_error);
+  EXPECT_THROW(test_judges(write("judges", "reference/\n"), t), usage_error);
+}
+
 TEST_F(Mutants, ToolchainReportsWhatTheCompilerSays) {
   const toolchain t = toolchain::load(WARPCHECK_BUILD);
   compilation c;
@@ -182,6 +272,21 @@ TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
   EXPECT_NE(tried.output.find("HARMLESS survived"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("BROKEN does not compile"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("mutation score 0.0 % (0 of 2"), std::string::npos) << tried.output;
+}
+
+TEST_F(Mutants, SuiteMutantIsKilledByATestUnlessItIsTheSameProgram) {
+  write("generators.mutants",
+        "G-1\tproperties/engine/draw.cpp\t{c - 1, c, c + 1}\t{c - 1, c, c}\t*\n"
+        "G-2\tproperties/engine/draw.cpp\tif (kind < 2) return\tif (2 > kind) return\t*\n"
+        "G-3\tproperties/engine/draw.cpp\tif (kind < 2) return\tif (kind < two) return\t*\n"
+        "G-4\tproperties/engine/draw.cpp\tif (kind < 2) return\tif (kind < 1) return\t=\n");
+  const command_result tried = run_command({WARPCHECK_COMMAND, "mutants", "generators", "--folder", folder_.string()});
+  EXPECT_EQ(tried.status, 0) << tried.output;
+  EXPECT_NE(tried.output.find("G-1: unit.engine (failed)"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("G-2: equivalent (same code)"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("1 generated mutants do not compile"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("2 are equivalent"), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("mutation score 100.0 % (1 of 1"), std::string::npos) << tried.output;
 }
 
 TEST_F(Mutants, GeneratedMutantThatDoesNotCompileIsLeftOut) {
