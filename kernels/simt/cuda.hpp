@@ -151,6 +151,13 @@ __host__ __device__ inline bf16 from_float<bf16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
+// The larger of two; NaN if either is.
+__device__ __forceinline__ float max_nan(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
 // Relaxed and acquire/release accesses at device scope, for flags.
 template <class T>
 __device__ __forceinline__ T load_relaxed(const T* address) {
@@ -176,14 +183,31 @@ __device__ __forceinline__ void store_relaxed(T* address, T value) {
 }
 template <class T>
 __device__ __forceinline__ T load_acquire(const T* address) {
-  const T value = load_relaxed(address);
-  __threadfence();
-  return value;
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+  if constexpr (sizeof(T) == 4) {
+    unsigned bits;
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(bits) : "l"(address) : "memory");
+    return static_cast<T>(bits);
+  } else {
+    unsigned long long bits;
+    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(bits) : "l"(address) : "memory");
+    return static_cast<T>(bits);
+  }
 }
 template <class T>
 __device__ __forceinline__ void store_release(T* address, T value) {
-  __threadfence();
-  store_relaxed(address, value);
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(address), "r"(static_cast<unsigned>(value)) : "memory");
+  } else {
+    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(address), "l"(static_cast<unsigned long long>(value)) : "memory");
+  }
+}
+// Adds; acquires and releases. Returns the value before.
+__device__ __forceinline__ unsigned fetch_add(unsigned* address, unsigned value) {
+  unsigned old;
+  asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(value) : "memory");
+  return old;
 }
 
 }  // namespace gpu

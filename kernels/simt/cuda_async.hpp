@@ -112,6 +112,10 @@ __device__ __forceinline__ void bulk_prefetch(const void* source, unsigned bytes
 __device__ __forceinline__ void cluster_arrive() {
   SIMT_SM_90(asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"));
 }
+// Arrives without ordering anything but mbarrier::init.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  SIMT_SM_90(asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"));
+}
 __device__ __forceinline__ void cluster_wait() {
   SIMT_SM_90(asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"));
 }

@@ -67,5 +67,9 @@ uint32_t hb_flight_starts(thread&, const void* destination, const void* source, 
   return 0;
 }
 
+void hb_flight_counts(uint32_t, const void* barrier, size_t bytes, const void* pc) {
+  check(barrier, bytes, "atomic access", pc);
+}
+
 }  // namespace emu
 }  // namespace simt

@@ -267,7 +267,9 @@ void bulk_prefetch(const void* source, unsigned bytes, call_site site) {
 }
 
 void async_store(mbarrier* barrier, void* p, uint64_t bits, unsigned bytes, const call_site& site) {
-  use(barrier, site, SIMT_PC);
+  current->site = site;
+  access_point();
+  phase_of(barrier);
   need_alignment(p, bytes, "destination");
   if (owner_of(p) == nullptr || owner_of(p) != owner_of(barrier)) {
     fail("out_of_bounds", [&] {
@@ -276,6 +278,7 @@ void async_store(mbarrier* barrier, void* p, uint64_t bits, unsigned bytes, cons
     });
   }
   const uint32_t id = hb_flight_starts(*current, p, nullptr, bytes, SIMT_PC);
+  hb_flight_counts(id, barrier, sizeof(mbarrier), SIMT_PC);
   start({static_cast<char*>(p), nullptr, bits, bytes, barrier, id});
 }
 

@@ -70,5 +70,13 @@ SIMT_INLINE void store_release(T* address, T value) {
   store_relaxed(address, value);
 }
 
+// PTX atom.acq_rel.gpu.add. Returns the value before.
+SIMT_INLINE unsigned fetch_add(unsigned* address, unsigned value) {
+  fence(memory_scope::device);
+  const unsigned old = atomicAdd(address, value);
+  fence(memory_scope::device);
+  return old;
+}
+
 }  // namespace emu
 }  // namespace simt

@@ -270,6 +270,11 @@ uint32_t hb_flight_starts(thread& t, const void* destination, const void* source
   return access.thread;
 }
 
+// The store and its count on the mbarrier land together.
+void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void* pc) {
+  check_access(barrier, bytes, access_kind::atomic, {id, 1, code_offset(pc)});
+}
+
 void hb_thread_exits(thread& t) {
   block_state& b = *t.home;
   for (auto at = b.foreign.begin(); at != b.foreign.end();)

@@ -60,11 +60,13 @@ inline void asan_launch_ends(emulation&) {}
 inline void hb_atomic(thread&, const void*, size_t, memory_scope, const void*) {}
 inline void hb_group_copies(thread&, const void*, const void*, size_t, const void*) {}
 inline uint32_t hb_flight_starts(thread&, const void*, const void*, size_t, const void*) { return 0; }
+inline void hb_flight_counts(uint32_t, const void*, size_t, const void*) {}
 #else
 void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc);
 void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);
 // Returns the name under which the copy in flight is known.
 uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);
+void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void* pc);
 #endif
 
 }  // namespace emu

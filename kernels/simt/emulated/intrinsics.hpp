@@ -70,6 +70,10 @@ SIMT_INLINE double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 
 namespace simt {
 inline namespace emu {
+
+// The larger of two; NaN if either is.
+SIMT_INLINE float max_nan(float a, float b) { return a != a || b != b ? a + b : std::fmax(a, b); }
+
 namespace detail {
 
 // CUDA's float-to-integer conversions saturate, and NaN gives 0.

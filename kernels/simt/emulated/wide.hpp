@@ -13,6 +13,8 @@ inline void cluster_sync(SIMT_SITE) {
   cluster_arrive(site);
   cluster_wait(site);
 }
+// Arrives without ordering anything but mbarrier::init. (Here it orders all; a kernel must not rely on it.)
+inline void cluster_arrive_relaxed(SIMT_SITE) { cluster_arrive(site); }
 unsigned cluster_rank() noexcept;
 unsigned cluster_size() noexcept;
 void* map_shared(void* p, unsigned rank, const call_site& site);

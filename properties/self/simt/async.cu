@@ -222,6 +222,25 @@ __global__ void remote_store(int* out) {
   simt::cluster_sync();
 }
 
+// Two blocks store into each other. What a block has waited for keeps its shared memory alive until it has landed.
+template <bool Bug>
+__global__ void remote_exchange(int* out) {
+  SIMT_SHARED(arrived, simt::mbarrier);
+  SIMT_SHARED(inbox, int[32]);
+  if (threadIdx.x == 0) {
+    arrived.init(1);
+    arrived.arrive_expect_tx(128);
+  }
+  simt::cluster_arrive_relaxed();
+  simt::cluster_wait();
+  const unsigned peer = 1 - simt::cluster_rank();
+  simt::store_remote(simt::map_shared_rank(&arrived, peer), simt::map_shared_rank(&inbox[threadIdx.x], peer),
+                     static_cast<int>(threadIdx.x));
+  if (Bug) return;
+  arrived.wait(0);
+  out[simt::cluster_rank() * 32 + threadIdx.x] = inbox[threadIdx.x];
+}
+
 // A counter of arrivals across the cluster.
 __global__ void remote_arrival(int* out) {
   SIMT_SHARED(gate, simt::mbarrier);
@@ -351,6 +370,13 @@ bool run_remote_store(stream s) {
   return out[31] == 31;
 }
 
+template <bool Bug>
+bool run_remote_exchange(stream s) {
+  device_array<int> out(64);
+  simt::launch(clustered(s, 2, 32, 2), remote_exchange<Bug>, out.data());
+  return out[31] == 31 && out[63] == 31;
+}
+
 bool run_remote_arrival(stream s) {
   device_array<int> out(1);
   simt::launch(clustered(s, 4, 32, 4), remote_arrival, out.data());
@@ -405,6 +431,8 @@ std::vector<trial> async_trials() {
       {"too_few_arrivals_ok", "", run_too_few_arrivals<false>},
       {"remote_store", "race", run_remote_store<true>},
       {"remote_store_ok", "", run_remote_store<false>},
+      {"remote_exchange", "race|out_of_bounds", run_remote_exchange<true>},
+      {"remote_exchange_ok", "", run_remote_exchange<false>},
       {"remote_arrival", "", run_remote_arrival},
   };
 }
