@@ -19,7 +19,7 @@ namespace {
 int worsened_entries(const golden_options& o, const std::string& device, const std::vector<std::string>& ops) {
   int worse = 0;
   for (const std::string& op : ops) {
-    const std::string path = profile_path(o.folder, op, device);
+    const std::string path = profile_path(o.folder, op, device == "cpu" ? "emulated" : device);
     if (!std::filesystem::exists(path)) {
       fmt::print("{}: no error profile for device {}, nothing to compare with\n", op, device);
       continue;
@@ -44,6 +44,9 @@ int golden_check(const golden_options& o) {
   options.ops = o.operators;
   options.device = device;
   options.candidate = o.candidate;
+  if (o.candidate != "builtin")
+    for (const std::string& op : o.operators.empty() ? engine::operators_with_properties() : o.operators)
+      for (const engine::target& t : ask_targets(o.candidate, op, device)) options.types.push_back(t.type);
   options.run = [&](const engine::trial_case& c) { return engine::run_contained(engine::run_case, c, o.timeout); };
   fmt::print("golden data in {}: {}, candidate {}\n", o.folder, note, o.candidate);
   int passed = 0, failed = 0, skipped = 0;

@@ -82,24 +82,29 @@ error_profile read_profile(const std::string& path) {
 error_profile measure_profile(const std::string& op, const std::string& device, const std::string& candidate,
                               double timeout) {
   const property& p = first_property(op);
-  // The cases are the built-in candidate's, whoever runs them: another one may have other boundaries.
-  std::vector<target> targets = ask_targets("builtin", op, device);
+  std::vector<target> targets = ask_targets("builtin", op, device == "cpu" ? "emulated" : device);
+  std::vector<dtype> offered;
+  for (const target& t : ask_targets(candidate, op, device)) offered.push_back(t.type);
   std::erase_if(targets,
                 [&](const target& t) { return std::find(p.types.begin(), p.types.end(), t.type) == p.types.end(); });
   std::vector<job> jobs;
+  std::vector<std::string> types;  // one per job
   std::string lines;
   for (target& t : targets) {
     t.size = 1;
     for (int64_t i = 0; i < k_cases; ++i) lines += format(fixed_case(p, t, i)) + "\n";
+    if (std::find(offered.begin(), offered.end(), t.type) == offered.end()) continue;
     jobs.push_back({fmt::format("{} {}", op, warpcheck::name_of(t.type)),
-                    [&p, &t, &candidate](int64_t i) {
+                    [&p, &t, &candidate, &device](int64_t i) {
                       trial_case c = fixed_case(p, t, i);
                       if (candidate == "builtin") return c;
                       c.knobs["candidate"] = candidate;
+                      c.knobs["device"] = device;
                       c.knobs.erase("variant");
                       return c;
                     },
                     k_cases});
+    types.emplace_back(warpcheck::name_of(t.type));
   }
   supervise_options s;
   s.timeout_seconds = timeout;
@@ -115,10 +120,9 @@ error_profile measure_profile(const std::string& op, const std::string& device, 
     const job_result& r = results.jobs[i];
     if (!r.failures.empty())
       throw usage_error(fmt::format("profile: a kernel that fails has none: {}", describe(r.failures[0])));
-    const std::string type(warpcheck::name_of(targets[i].type));
     budget_histogram all;
     const auto add = [&](const std::string& variant, const budget_histogram& h) {
-      profile.entries[type + " " + variant] = {h.max, h.quantile(0.999), h.elements()};
+      profile.entries[types[i] + " " + variant] = {h.max, h.quantile(0.999), h.elements()};
     };
     for (const auto& [variant, h] : r.budgets) {
       add(variant, h);
