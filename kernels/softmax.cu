@@ -17,84 +17,14 @@
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
+#include "kernels/softmax/block.hpp"
 #include "kernels/softmax/cluster.hpp"
+#include "kernels/softmax/lanes.hpp"
 #include "kernels/softmax/stream.hpp"
-#include "kernels/softmax/team.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
-
-// --- softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers
-//
-// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
-
-// Threads of a block of lanes that hold `values` each: the more they hold, the smaller the block, for as the last warp
-// of a block ends, all its places become free at once.
-constexpr int lanes_threads(int values) { return values <= 9 ? 128 : values <= 17 ? 64 : 32; }
-
-// Blocks that should fit a multiprocessor, in whole rounds of its four schedulers: 64 Ki registers over a thread's
-// values and some 32 for everything else, but no more than 96 KB of values, beyond which reads and writes hinder each
-// other.
-constexpr int lanes_resident_blocks(int values) {
-  const int by_registers = 65536 / (k_warp_size * ((values + 32 + 7) / 8 * 8));
-  const int by_values = 768 / values;
-  const int warps = (by_registers < by_values ? by_registers : by_values) / 4 * 4;
-  const int fit = warps * k_warp_size / lanes_threads(values);
-  return fit < 32 ? fit : 32;
-}
-
-template <class T, row_access Access, int Lanes, int Vectors, int Rows>
-__global__ void __launch_bounds__(lanes_threads(Rows* slice_values<T, Access, Vectors>),
-                                  lanes_resident_blocks(Rows* slice_values<T, Access, Vectors>))
-    softmax_lanes(softmax_arguments<T> a) {
-  using slice_type = row_slice<T, Access, Vectors>;
-  constexpr int k_groups = k_warp_size / Lanes;
-  const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
-  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
-  const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
-  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
-  const auto slice_of = [&](int64_t r) {
-    const bool exists = r < a.rows;
-    return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? static_cast<int>(a.cols) : 0, lane, Lanes);
-  };
-  for (int64_t base = warp * k_groups * Rows; base < a.rows; base += warps * k_groups * Rows) {
-    float value[Rows][slice_type::k_values];
-    float maximum[Rows];
-    float sum[Rows];
-#pragma unroll
-    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
-#pragma unroll
-    for (int j = 0; j < Rows; ++j) {
-      maximum[j] = value[j][0];
-#pragma unroll
-      for (int i = 1; i < slice_type::k_values; ++i) maximum[j] = fmaxf(maximum[j], value[j][i]);
-      maximum[j] = lane_reduce<Lanes>(maximum[j], max_of());
-    }
-    if (a.argmax != nullptr) {
-#pragma unroll
-      for (int j = 0; j < Rows; ++j) {
-        const int64_t r = base + j * k_groups + group;
-        const int claim = lane_reduce<Lanes>(claim_of_slice(slice_of(r), value[j], maximum[j]), min_of<int>());
-        if (lane == 0 && r < a.rows) a.argmax[r] = claimed_index(claim);
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < Rows; ++j) {
-      sum[j] = chained_sum<slice_type::k_values>([&](int i) { return value[j][i] = expf(value[j][i] - maximum[j]); });
-      sum[j] = lane_reduce<Lanes>(sum[j], sum_of());
-    }
-#pragma unroll
-    for (int j = 0; j < Rows; ++j) {
-      const int64_t r = base + j * k_groups + group;
-      const row_quotient over_sum(sum[j]);
-#pragma unroll
-      for (int i = 0; i < slice_type::k_values; ++i) value[j][i] = over_sum(value[j][i]);
-      slice_of(r).store(value[j], a.y + (r < a.rows ? r * a.ldy : 0));
-    }
-  }
-}
 
 // --- softmax_loop: a block sweeps a row of any length three times
 //
@@ -208,6 +138,7 @@ constexpr int64_t k_subwarp_cols = 64;
 constexpr int64_t k_warp_cols = 2048;
 constexpr int64_t k_block_cols = 32768;
 constexpr int64_t k_cluster_cols = 262144;
+constexpr int64_t k_cluster_dispatch_cols = 131072;
 constexpr int64_t k_block_dispatch_cols = 16384;
 
 template <class T, row_access Access, int Lanes, int Vectors>
@@ -215,7 +146,7 @@ void launch_lanes(const softmax_arguments<T>& a, simt::stream_t stream) {
   // Enough elements in flight per lane to cover the latency of memory, without giving up occupancy.
   constexpr int k_count = Vectors * access_width<T, Access>;
   constexpr int k_rows = k_count >= 8 ? 1 : k_count == 1 ? 4 : 2;
-  constexpr unsigned k_threads = lanes_threads(k_rows * slice_values<T, Access, Vectors>);
+  constexpr unsigned k_threads = lanes_threads(k_rows * k_count);
   constexpr int64_t k_rows_per_block = k_threads / Lanes * k_rows;
   simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_threads, 0, stream},
                softmax_lanes<T, Access, Lanes, Vectors, k_rows>, a);
@@ -274,64 +205,74 @@ void launch_warp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
 
 // Threads of each of `blocks` blocks that hold a row, `vectors` a thread; at least a warp, for the ends of a row.
 template <class T>
-unsigned team_threads(const softmax_arguments<T>& a, int vectors, int blocks) {
+unsigned row_threads(const softmax_arguments<T>& a, int vectors, int blocks) {
   const int64_t warps = ceil_div(ceil_div(vectors_of_row(a), blocks), vectors * k_warp_size);
   return static_cast<unsigned>(std::max<int64_t>(1, warps) * k_warp_size);
 }
 
-template <class T, int Vectors, class Team, int MaxThreads, int MinBlocks>
-void launch_team(Team team, unsigned blocks_per_row, const softmax_arguments<T>& a, simt::stream_t stream) {
-  const unsigned threads = team_threads(a, Vectors, static_cast<int>(blocks_per_row));
-  const simt::launch_config config{grid_size(a.rows, stream) * blocks_per_row, threads, 0, stream, blocks_per_row};
+template <class T, int Vectors, int MaxThreads, int MinBlocks>
+void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
+  const simt::launch_config config{grid_size(a.rows, stream), row_threads(a, Vectors, 1), 0, stream};
   if (is_aligned(a))
-    simt::launch(config, softmax_team<T, row_access::aligned, Vectors, Team, MaxThreads, MinBlocks>, a, team);
+    simt::launch(config, softmax_block<T, row_access::aligned, Vectors, MaxThreads, MinBlocks>, a);
   else
-    simt::launch(config, softmax_team<T, row_access::peeled, Vectors, Team, MaxThreads, MinBlocks>, a, team);
+    simt::launch(config, softmax_block<T, row_access::peeled, Vectors, MaxThreads, MinBlocks>, a);
 }
-
-// Vectors that hold the 32 elements that a thread takes at most.
-template <class T>
-constexpr int most_vectors = 32 / row_vector<T>::k_width;
 
 // As few elements a thread as 512 threads allow: small blocks in great number overlap best.
 template <class T>
 void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_most = most_vectors<T>;
+  constexpr int k_most = 32 / row_vector<T>::k_width;
   const int64_t vectors = vectors_of_row(a);
-  if (vectors <= 2 * 512) return launch_team<T, 2, solo_team, 512, 3>({}, 1, a, stream);
+  if (vectors <= 2 * 512) return launch_block<T, 2, 512, 4>(a, stream);
   if constexpr (k_most > 4)
-    if (vectors <= 4 * 512) return launch_team<T, 4, solo_team, 512, 3>({}, 1, a, stream);
-  if (vectors <= k_most * 512) return launch_team<T, k_most, solo_team, 512, 2>({}, 1, a, stream);
-  launch_team<T, k_most, solo_team, 1024, 1>({}, 1, a, stream);
+    if (vectors <= 4 * 512) return launch_block<T, 4, 512, 3>(a, stream);
+  if (vectors <= k_most * 512) return launch_block<T, k_most, 512, 2>(a, stream);
+  launch_block<T, k_most, 1024, 1>(a, stream);
 }
 
-// Blocks of 256 full threads while the cluster is large enough, else of 512.
 template <class T>
 void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t vectors = vectors_of_row(a);
-  constexpr int k_vectors = most_vectors<T>;
-  unsigned blocks = 2;
-  while (blocks < static_cast<unsigned>(k_max_cluster) && vectors > int64_t{256} * k_vectors * blocks) blocks *= 2;
-  if (vectors <= int64_t{256} * k_vectors * blocks)
-    return launch_team<T, k_vectors, cluster_team, 256, 4>({}, blocks, a, stream);
-  launch_team<T, k_vectors, cluster_team, 512, 2>({}, blocks, a, stream);
-}
-
-template <class T, row_access Access>
-void launch_stream(const softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t tiles = tiles_of_row(a.cols, k_tile);
-  const simt::buffer<tile_partial> partials(static_cast<size_t>(a.rows * tiles), stream);
-  const simt::launch_config config{grid_size(a.rows * tiles, stream), k_stream_threads, 0, stream};
-  simt::launch(config, softmax_stream_partial<T, Access>, a, tiles, partials.data());
-  simt::launch({grid_size(a.rows, stream), k_merge_threads, 0, stream}, softmax_stream_merge, a.rows, tiles,
-               partials.data(), a.argmax);
-  simt::launch(config, softmax_stream_apply<T, Access>, a, tiles, partials.data());
+  constexpr int64_t k_vectors = k_cluster_threads * k_cluster_values / row_vector<T>::k_width;
+  const auto blocks = static_cast<unsigned>(std::max<int64_t>(2, ceil_div(vectors_of_row(a), k_vectors)));
+  const simt::launch_config config{grid_size(a.rows, stream) * blocks, k_cluster_threads, 0, stream, blocks};
+  if (is_aligned(a))
+    simt::launch(config, softmax_cluster<T, row_access::aligned>, a);
+  else
+    simt::launch(config, softmax_cluster<T, row_access::peeled>, a);
 }
 
 template <class T>
 void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  if (is_aligned(a)) return launch_stream<T, row_access::aligned>(a, stream);
-  launch_stream<T, row_access::peeled>(a, stream);
+  const auto properties = simt::device_properties(stream);
+  const auto l2_bytes = static_cast<int64_t>(properties.l2_bytes);
+  const int64_t row_bytes = a.cols * static_cast<int64_t>(sizeof(T));
+  const int64_t tiles = tiles_of_row(a.cols, k_tile);
+  const int64_t total = a.rows * tiles;
+  const auto rows = static_cast<size_t>(a.rows);
+  const simt::buffer<softmax_partial> partials(static_cast<size_t>(total), stream);
+  const simt::buffer<int64_t> claims(a.argmax == nullptr ? 1 : static_cast<size_t>(total), stream);
+  const simt::buffer<unsigned long long> counters(1 + rows, stream);
+  simt::memset_async(counters.data(), 0, counters.size() * sizeof(unsigned long long), stream);
+  auto* const of_rows = reinterpret_cast<unsigned*>(counters.data() + 1);
+  stream_state state{counters.data(), of_rows, of_rows + rows, partials.data(), claims.data()};
+  const auto run = [&](const stream_plan& plan) {
+    const simt::launch_config config{grid_size(plan.count, stream), k_stream_threads, 0, stream};
+    if (is_aligned(a))
+      simt::launch(config, softmax_stream<T, row_access::aligned>, a, plan, state);
+    else
+      simt::launch(config, softmax_stream<T, row_access::peeled>, a, plan, state);
+  };
+  if (row_bytes <= l2_bytes / 2) {
+    // As far behind as the blocks that run at the same time are ahead of each other; from a quarter of the cache on it
+    // holds the end of a row alone.
+    const int64_t ahead = int64_t{k_stream_blocks} * properties.sm_count * 4 / 5;
+    run({a.rows, tiles, std::min(total, tiles + ahead), row_bytes > l2_bytes / 4, 2 * total, 0, 1});
+  } else {
+    state.taken = nullptr;
+    run({a.rows, tiles, total, false, total, 0, 1});
+    run({a.rows, tiles, total, false, total, 2 * total - 1, -1});
+  }
 }
 
 template <class T>
@@ -347,8 +288,8 @@ constexpr warpcheck_variant k_variants[] = {
     {"softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
     {"softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
     {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes},
-    {"softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
-    {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
+    {"softmax_stream", 1, -1, k_cluster_dispatch_cols + 1, -1, k_dtypes},
+    {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_dispatch_cols, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -358,7 +299,7 @@ softmax_variant pick(int64_t cols, simt::stream_t stream) {
   if (cols <= k_subwarp_cols) return softmax_variant::subwarp;
   if (cols <= k_warp_cols) return softmax_variant::warp;
   if (cols <= k_block_dispatch_cols) return softmax_variant::block;
-  if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
+  if (cols <= k_cluster_dispatch_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
     return softmax_variant::cluster;
   return cols <= k_block_cols ? softmax_variant::block : softmax_variant::stream;
 }

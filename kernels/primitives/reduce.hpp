@@ -21,10 +21,10 @@ struct sum_of {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-// Drops NaN, as IEEE maximumNumber does; a NaN reaches the result of a softmax through the sum.
+// Passes NaN on, as IEEE maximum does.
 struct max_of {
   static constexpr float k_neutral = -INFINITY;
-  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+  __device__ float operator()(float a, float b) const { return simt::max_nan(a, b); }
 };
 
 template <class Index>
@@ -62,6 +62,15 @@ __device__ inline V block_reduce(V value, Op op, V* scratch) {
   block_post(value, op, scratch);
   __syncthreads();
   return block_fetch(op, scratch);
+}
+
+// The largest of a lane's registers, NaN passed on.
+template <int Count>
+__device__ inline float max_of_values(const float (&value)[Count]) {
+  float maximum = value[0];
+#pragma unroll
+  for (int i = 1; i < Count; ++i) maximum = max_of()(maximum, value[i]);
+  return maximum;
 }
 
 // Sum over a lane's registers in four independent accumulators, then a tree: a chain of Count/4 + 1 additions.

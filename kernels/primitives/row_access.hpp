@@ -47,16 +47,20 @@ __device__ inline float widen(T x) {
 }
 
 // Sixteen bytes of a row. Loads and stores bypass the read-only cache (the row may be overwritten in place) and are
-// marked as streaming: no row is needed twice.
+// marked as streaming unless the row is needed twice.
 template <class T>
 struct alignas(16) row_vector {
   static constexpr int k_width = 16 / static_cast<int>(sizeof(T));
   T element[k_width];
 };
 
-template <class T>
+// Whether a row is read again soon, and is therefore to stay in the L2 cache.
+enum class row_reuse { never, again };
+
+template <row_reuse Reuse = row_reuse::never, class T>
 __device__ inline row_vector<T> load_vector(const T* p) {
-  const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(p));
+  const uint4* const address = reinterpret_cast<const uint4*>(p);
+  const uint4 bits = Reuse == row_reuse::again ? __ldcg(address) : __ldcs(address);
   row_vector<T> vector;
   memcpy(&vector, &bits, sizeof bits);
   return vector;
@@ -69,14 +73,22 @@ __device__ inline void store_vector(T* p, const row_vector<T>& vector) {
   __stcs(reinterpret_cast<uint4*>(p), bits);
 }
 
-// Whole vectors begin and end on boundaries of this many elements, at least a sector of memory: no access of the lanes
-// together then covers a part of one. Both ends fit the 32 lanes of a warp.
-constexpr int k_edge = 16;
-
-// Elements between the preceding such boundary and p.
+// Whole vectors begin and end on boundaries of this many elements: a line of 128 bytes, so that the lanes together
+// touch no more lines than they must, or as much of it as both ends leave to single elements of the lanes.
 template <class T>
-__device__ __host__ inline int edge_phase(const T* p) {
-  return static_cast<int>(reinterpret_cast<uintptr_t>(p) / sizeof(T) % k_edge);
+__device__ __host__ constexpr int edge_of(int lanes) {
+  const int line = 128 / static_cast<int>(sizeof(T));
+  const int fits = lanes >= 128 ? 64 : lanes >= 64 ? 32 : 16;
+  return line < fits ? line : fits;
+}
+
+// The widest of these boundaries.
+constexpr int k_edge = 64;
+
+// Elements between the boundary at or before p and p.
+template <class T>
+__device__ __host__ inline int edge_phase(const T* p, int edge) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) / sizeof(T) % static_cast<unsigned>(edge));
 }
 
 // One lane's part of a row of `cols` elements (< 2^31), or of nothing if cols = 0. The lanes of `part` together take
@@ -87,21 +99,23 @@ class row_slice {
  public:
   static constexpr int k_width = access_width<T, Access>;
   static constexpr int k_values = slice_values<T, Access, Vectors>;
+  static constexpr int k_ordered_values = Vectors * k_width;  // these come in the order of the row
 
   __device__ row_slice(const T* row, int cols, int lane, int lanes, int part = 0) : row_(row), lanes_(lanes) {
+    const int edge = edge_of<T>(lanes);
     int head = 0;
     if (Access == row_access::peeled) {
-      head = (k_edge - edge_phase(row)) % k_edge;
+      head = (edge - edge_phase(row, edge)) % edge;
       if (head > cols) head = cols;
     }
-    const int tail = Access == row_access::peeled ? (cols - head) % k_edge : 0;
+    const int tail = Access == row_access::peeled ? (cols - head) % edge : 0;
     const int vectors = (cols - head - tail) / k_width;
     const int before = part * lanes * Vectors + lane;
     first_ = head + before * k_width;
     vectors_ = vectors - before;
     if (Access == row_access::peeled && part == 0) {
       if (lane < head) single_ = lane;
-      if (lane >= k_edge && lane < k_edge + tail) single_ = cols - tail + lane - k_edge;
+      if (lane >= edge && lane < edge + tail) single_ = cols - tail + lane - edge;
     }
   }
 
@@ -114,44 +128,69 @@ class row_slice {
   __device__ bool exists(int i) const { return i < Vectors * k_width ? has(i / k_width) : single_ >= 0; }
 
   // Reads the values; places that the row does not have hold -Inf.
+  template <row_reuse Reuse = row_reuse::never>
   __device__ void load(wide_type<T> (&value)[k_values]) const {
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-      if (!has(k)) {
-#pragma unroll
-        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = -INFINITY;
-      } else if constexpr (k_width == 1) {
-        value[k] = widen(row_[index(k)]);
-      } else {
-        const row_vector<T> vector = load_vector(row_ + index(k * k_width));
-#pragma unroll
-        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = widen(vector.element[c]);
-      }
-    }
+    if (k_certain > 0 && has(k_certain - 1))
+      load_vectors<Reuse, k_certain>(value);
+    else
+      load_vectors<Reuse, 0>(value);
     if constexpr (Access == row_access::peeled) value[k_values - 1] = single_ >= 0 ? widen(row_[single_]) : -INFINITY;
   }
 
   // Writes the values, rounded to T, to the same places of `row`.
   __device__ void store(const float (&value)[k_values], T* row) const {
     const bool by_vector = k_width > 1 && phase_of(row + first_) == 0;
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-      if (!has(k)) continue;
-      row_vector<T> vector;
-#pragma unroll
-      for (int c = 0; c < k_width; ++c) vector.element[c] = simt::from_float<T>(value[k * k_width + c]);
-      if (by_vector) {
-        store_vector(row + index(k * k_width), vector);
-      } else {
-#pragma unroll
-        for (int c = 0; c < k_width; ++c) row[index(k * k_width) + c] = vector.element[c];
-      }
-    }
+    if (!by_vector)
+      store_vectors<false, 0>(value, row);
+    else if (k_certain > 0 && has(k_certain - 1))
+      store_vectors<true, k_certain>(value, row);
+    else
+      store_vectors<true, 0>(value, row);
     if constexpr (Access == row_access::peeled)
       if (single_ >= 0) row[single_] = simt::from_float<T>(value[k_values - 1]);
   }
 
  private:
+  // Lanes of one warp mostly agree on whether they have all vectors but the last: then one test does for all of these.
+  static constexpr int k_certain = k_width > 1 && Vectors >= 4 ? Vectors - 1 : 0;
+
+  // `Certain`: the row has this many of the lane's vectors.
+  template <row_reuse Reuse, int Certain>
+  __device__ void load_vectors(wide_type<T> (&value)[k_values]) const {
+    const T* const row = row_ + first_;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      if (k >= Certain && !has(k)) {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = -INFINITY;
+      } else if constexpr (k_width == 1) {
+        value[k] = widen(row[k * lanes_]);
+      } else {
+        const row_vector<T> vector = load_vector<Reuse>(row + k * lanes_ * k_width);
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) value[k * k_width + c] = widen(vector.element[c]);
+      }
+    }
+  }
+
+  template <bool ByVector, int Certain>
+  __device__ void store_vectors(const float (&value)[k_values], T* row) const {
+    row += first_;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      if (k >= Certain && !has(k)) continue;
+      row_vector<T> vector;
+#pragma unroll
+      for (int c = 0; c < k_width; ++c) vector.element[c] = simt::from_float<T>(value[k * k_width + c]);
+      if constexpr (ByVector) {
+        store_vector(row + k * lanes_ * k_width, vector);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) row[k * lanes_ * k_width + c] = vector.element[c];
+      }
+    }
+  }
+
   // Whether the row has this lane's vector k.
   __device__ bool has(int k) const { return k * lanes_ < vectors_; }
 

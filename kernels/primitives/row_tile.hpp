@@ -14,7 +14,7 @@ inline namespace SIMT_DEVICE_NS {
 template <class T>
 struct row_tile {
   __device__ row_tile(const T* row, int64_t row_cols, int64_t t, int tile_size) {
-    const int phase = edge_phase(row);
+    const int phase = edge_phase(row, edge_of<T>(2 * k_edge));
     begin = t == 0 ? 0 : t * tile_size - phase;
     const int64_t end = (t + 1) * tile_size - phase;
     cols = static_cast<int>((end < row_cols ? end : row_cols) - begin);

@@ -48,5 +48,28 @@ __device__ inline int claim_of_slice(const Slice& slice, const float (&value)[Sl
   return best;
 }
 
+// The same for a maximum that NaN is passed on in: without NaN there is less to look at.
+template <class Slice>
+__device__ inline int winner_of_slice(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
+  if (maximum != maximum) return claim_of_slice(slice, value, maximum);
+  constexpr int k_ordered = Slice::k_ordered_values;
+  int first = Slice::k_values;
+#pragma unroll
+  for (int i = k_ordered - 1; i >= 0; --i)
+    if (value[i] == maximum) first = i;
+  const int best = first == Slice::k_values ? k_no_claim<int> : slice.index(first);
+  if (k_ordered == Slice::k_values) return best;
+  constexpr int k_single = Slice::k_values - 1;
+  return min_of<int>()(best, claim_of(value[k_single], slice.index(k_single), maximum));
+}
+
+// Lowers `best`, in memory that the block shares, to the claim of the slice. Of the lanes with the maximum `own`, only
+// those have one for whose row it is the maximum, NaN passed on in both: mostly a single one.
+template <class Slice>
+__device__ inline void offer_claim(const Slice& slice, const float (&value)[Slice::k_values], float own, float maximum,
+                                   int* best) {
+  if (own == maximum || own != own) atomicMin(best, winner_of_slice(slice, value, maximum));
+}
+
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

@@ -1,40 +1,98 @@
-// softmax_cluster: the team of softmax/team.hpp that is a thread block cluster.
+// softmax_cluster: a row lies in the registers of a thread block cluster.
+//
+// Cost per row: the row once in and out, each exponential twice; one exchange between all warps of the cluster, before
+// which they know nothing of each other, so that some compute while others still load. Two blocks of 64 KB a
+// multiprocessor.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/softmax/team.hpp"
+#include "kernels/primitives/quotient.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/winner.hpp"
+#include "kernels/softmax/arguments.hpp"
+#include "kernels/softmax/partial.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_max_cluster = 16;
+constexpr int k_cluster_threads = 256;
+constexpr int k_cluster_warps = k_cluster_threads / k_warp_size;
+constexpr int k_cluster_values = 64;  // of a thread
 
-// A thread block cluster, which exchanges through distributed shared memory.
-struct cluster_team {
-  static constexpr int k_slots = k_max_cluster;
-  __device__ int64_t index() const { return blockIdx.x / simt::cluster_size(); }
-  __device__ int64_t teams() const { return gridDim.x / simt::cluster_size(); }
-  __device__ int rank() const { return static_cast<int>(simt::cluster_rank()); }
-  __device__ int size() const { return static_cast<int>(simt::cluster_size()); }
-  // Every block must have started before its shared memory is written: settle() comes before the first exchange.
-  __device__ void open() const { simt::cluster_arrive(); }
-  __device__ void settle() const { simt::cluster_wait(); }
+// The index of the row's maximum, written by the only warp that has it, or, where several have it, by the block of rank
+// 0 after another exchange, of the claims.
+template <class Slice>
+__device__ inline void write_argmax(const Slice& slice, const float (&value)[Slice::k_values], float own,
+                                    const softmax_partial* partials, int count, float maximum, int64_t* argmax) {
+  SIMT_SHARED(claim, int);
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const auto wins = [maximum](float of_part) { return of_part == maximum || of_part != of_part; };
+  int winners = 0;
+  for (int i = 0; i < count; i += k_warp_size)
+    winners += __popc(__ballot_sync(k_all_lanes, i + lane < count && wins(partials[i + lane].maximum)));
+  const bool of_warp = __any_sync(k_all_lanes, wins(own));
+  int mine = k_no_claim<int>;
+  if (of_warp) mine = lane_reduce<k_warp_size>(winner_of_slice(slice, value, maximum), min_of<int>());
+  if (winners == 1) {
+    if (of_warp && lane == 0) *argmax = claimed_index(mine);
+    return;
+  }
+  const bool first = simt::cluster_rank() == 0 && threadIdx.x == 0;
+  if (first) claim = k_no_claim<int>;
+  simt::cluster_sync();
+  if (of_warp && lane == 0) atomicMin(simt::map_shared_rank(&claim, 0), mine);
+  simt::cluster_sync();
+  if (first) *argmax = claimed_index(claim);
+}
 
-  // Returns the partials of all blocks in order of rank. `slots` is shared memory for two exchanges that alternate by
-  // `turn`: a block writes to a slot again only after the exchange in between, when its reader is done with it. No
-  // block writes after its last exchange, so none needs to outlive another.
-  __device__ const row_partial* exchange(const row_partial& mine, row_partial* slots, int turn) const {
-    row_partial* const now = slots + turn * k_slots;
-    if (static_cast<int>(threadIdx.x) < size()) *simt::map_shared_rank(now + rank(), threadIdx.x) = mine;
-    simt::cluster_sync();
-    return now;
+template <class T, row_access Access>
+__global__ void __launch_bounds__(k_cluster_threads, 2) softmax_cluster(softmax_arguments<T> a) {
+  using slice_type = row_slice<T, Access, k_cluster_values / row_vector<T>::k_width>;
+  // Written to by the peers: the partials of all warps of the cluster, and the barrier that counts their bytes. Two of
+  // them, so that a warp writes to one again only after the exchange in between, when its readers are done with it. No
+  // block leaves before it has received everything, so none writes to one that has left.
+  SIMT_SHARED(partials, softmax_partial[2][k_max_cluster * k_cluster_warps]);
+  SIMT_SHARED(received, simt::mbarrier[2]);
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
+  const int size = static_cast<int>(simt::cluster_size());
+  const int rank = static_cast<int>(simt::cluster_rank());
+  const int count = size * k_cluster_warps;
+  if (threadIdx.x == 0) {
+    received[0].init(1);
+    received[1].init(1);
   }
-  template <class V>
-  __device__ static V read(const V* shared) {
-    return *shared;
+  simt::cluster_arrive_relaxed();
+  const int64_t first = blockIdx.x / simt::cluster_size();
+  unsigned round = 0;
+  for (int64_t r = first; r < a.rows; r += gridDim.x / simt::cluster_size(), ++round) {
+    const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), k_cluster_threads,
+                           rank);
+    float value[slice_type::k_values];
+    slice.load(value);
+    const unsigned turn = round % 2;
+    if (threadIdx.x == 0) received[turn].arrive_expect_tx(static_cast<unsigned>(count * sizeof(softmax_partial)));
+    const float own = max_of_values(value);
+    const softmax_partial mine = warp_partial(value, own);
+    if (r == first) simt::cluster_wait();  // every block has started and set its barriers up
+    if (lane < size) {
+      const auto to = static_cast<unsigned>(lane);
+      simt::store_remote(simt::map_shared_rank(&received[turn], to),
+                         simt::map_shared_rank(&partials[turn][rank * k_cluster_warps + warp], to), mine);
+    }
+    received[turn].wait(round / 2 % 2);
+    const softmax_partial row = combine(partials[turn], count);
+    if (a.argmax != nullptr) write_argmax(slice, value, own, partials[turn], count, row.maximum, a.argmax + r);
+
+    const row_quotient over_sum(row.sum);
+#pragma unroll
+    for (int i = 0; i < slice_type::k_values; ++i) value[i] = over_sum(expf(value[i] - row.maximum));
+    slice.store(value, a.y + r * a.ldy);
   }
-};
+}
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

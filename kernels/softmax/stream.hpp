@@ -1,8 +1,10 @@
-// softmax_stream: rows of any length, by tiles that know nothing of each other.
+// softmax_stream: rows of any length, in tiles that are first summed up and then, when their row is complete, written.
 //
-// Three launches: a partial result per tile, their combination per row, the results. Cost: the row twice in and once
-// out, less what the second pass, which goes backwards, still finds in the L2 cache; 16 bytes per tile of workspace.
-// One rescale per term.
+// Rows that fit the L2 cache: one launch, in which a tile is written some way behind the summing up of its row: far
+// enough that the row is complete by then, near enough that the second read still finds the tile in the cache. Longer
+// rows: one launch that sums up, and one that writes, backwards. Cost: the row twice in, once from memory and once from
+// the cache as far as it holds it, and once out; each exponential twice; 8 bytes of workspace a tile. Two rescales per
+// term.
 #pragma once
 
 #include <cmath>
@@ -14,103 +16,151 @@
 #include "kernels/primitives/row_tile.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
-#include "kernels/softmax/team.hpp"
+#include "kernels/softmax/partial.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_stream_threads = 256;
-constexpr int k_merge_threads = 1024;
+constexpr int k_stream_warps = k_stream_threads / k_warp_size;
+constexpr int k_stream_values = 32;                         // of a thread
+constexpr int k_stream_blocks = 4;                          // of a multiprocessor
+constexpr int k_tile = k_stream_values * k_stream_threads;  // elements
 
-template <class T>
-constexpr int stream_vectors = 16 / row_vector<T>::k_width;
-constexpr int k_tile = 16 * k_stream_threads;  // elements
-
-struct tile_partial {
-  float maximum;
-  float sum;
-  int64_t claim;  // of an index in the row
+// The work is a list of 2 * rows * tiles items: `lag` tiles are summed up first, then a tile is summed up and one is
+// written in turn. lag >= tiles, so that what an item waits for comes before it in the list.
+struct stream_item {
+  int64_t row;
+  int64_t tile;  // of the row
+  bool writes;   // or sums up
 };
 
-template <class T, row_access Access>
-__global__ void __launch_bounds__(k_stream_threads, 5)
-    softmax_stream_partial(softmax_arguments<T> a, int64_t tiles, tile_partial* partials) {
-  using slice_type = row_slice<T, Access, stream_vectors<T>>;
-  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
-  SIMT_SHARED(sum_scratch, float[k_max_warps]);
-  SIMT_SHARED(claim_scratch, int[k_max_warps]);
-  for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x) {
-    const T* const row = a.x + i / tiles * a.ldx;
-    const row_tile<T> tile(row, a.cols, i % tiles, k_tile);
-    tile_partial partial{-INFINITY, 0.0f, k_no_claim<int64_t>};
-    if (tile.cols > 0) {
-      const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
-      float value[slice_type::k_values];
-      slice.load(value);
-      partial.maximum = value[0];
-#pragma unroll
-      for (int k = 1; k < slice_type::k_values; ++k) partial.maximum = fmaxf(partial.maximum, value[k]);
-      partial.maximum = block_reduce(partial.maximum, max_of(), maximum_scratch);
-      if (a.argmax != nullptr) block_post(claim_of_slice(slice, value, partial.maximum), min_of<int>(), claim_scratch);
-      const float reference = finite_reference(partial.maximum);
-      partial.sum = chained_sum<slice_type::k_values>([&](int k) { return expf(value[k] - reference); });
-      block_post(partial.sum, sum_of(), sum_scratch);
-      __syncthreads();
-      partial.sum = block_fetch(sum_of(), sum_scratch);
-      if (a.argmax != nullptr) partial.claim = shift_claim(block_fetch(min_of<int>(), claim_scratch), tile.begin);
-    }
-    if (threadIdx.x == 0) partials[i] = partial;
-  }
-}
+struct stream_plan {
+  int64_t rows;
+  int64_t tiles;   // of a row
+  int64_t lag;     // <= rows * tiles
+  bool backwards;  // a row's last tile is written first
+  int64_t count;   // items of a launch: first, first + step, ...
+  int64_t first;
+  int64_t step;
 
-// Combines the tiles of each row in a fixed order; leaves (maximum, sum) in the row's first tile.
-__global__ void __launch_bounds__(k_merge_threads)
-    softmax_stream_merge(int64_t rows, int64_t tiles, tile_partial* partials, int64_t* argmax) {
+  __device__ stream_item item(int64_t i) const {
+    const int64_t total = rows * tiles;
+    int64_t tile = i;  // of all rows
+    bool writes = i >= 2 * total - lag;
+    if (writes) {
+      tile = i - total;
+    } else if (i >= lag) {
+      writes = (i - lag) % 2 != 0;
+      tile = (i - lag) / 2 + (writes ? 0 : lag);
+    }
+    const int64_t of_row = tile % tiles;
+    return {tile / tiles, writes && backwards ? tiles - 1 - of_row : of_row, writes};
+  }
+};
+
+// What the blocks share.
+struct stream_state {
+  unsigned long long* taken;  // items; starts at 0; nullptr: the items of a launch do not wait for each other
+  unsigned* summed;           // tiles of each row; start at 0
+  unsigned* complete;         // of each row: whether its first partial is the row's own; start at 0
+  softmax_partial* partials;  // of each tile
+  int64_t* claims;            // of each tile, if an argmax is asked for
+};
+
+// Combines the tiles of a row in a fixed order and leaves the result in the first partial.
+__device__ inline void merge_tiles(softmax_partial* partials, const int64_t* claims, int64_t tiles, int64_t* argmax) {
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
   SIMT_SHARED(claim_scratch, int64_t[k_max_warps]);
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    tile_partial* const row = partials + r * tiles;
-    float maximum = -INFINITY;
-    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) maximum = fmaxf(maximum, row[t].maximum);
-    maximum = block_reduce(maximum, max_of(), maximum_scratch);
-    float sum = 0.0f;
+  float maximum = -INFINITY;
+  for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) maximum = max_of()(maximum, partials[t].maximum);
+  maximum = block_reduce(maximum, max_of(), maximum_scratch);
+  const float reference = finite_reference(maximum);
+  float sum = 0.0f;
+  for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x)
+    sum += partials[t].sum * expf(partials[t].maximum - reference);
+  if (argmax != nullptr) {
     int64_t claim = k_no_claim<int64_t>;
-    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) {
-      const tile_partial tile = row[t];
-      sum += tile.sum * expf(tile.maximum - maximum);
-      if (tile.maximum == maximum || tile.claim < 0) claim = min_of<int64_t>()(claim, tile.claim);
-    }
+    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x)
+      if (partials[t].maximum == maximum || claims[t] < 0) claim = min_of<int64_t>()(claim, claims[t]);
     block_post(claim, min_of<int64_t>(), claim_scratch);
-    block_post(sum, sum_of(), sum_scratch);
-    __syncthreads();
-    sum = block_fetch(sum_of(), sum_scratch);
-    claim = block_fetch(min_of<int64_t>(), claim_scratch);
-    if (threadIdx.x == 0) {
-      row[0].maximum = maximum;
-      row[0].sum = sum;
-      if (argmax != nullptr) argmax[r] = claimed_index(claim);
-    }
   }
+  sum = block_reduce(sum, sum_of(), sum_scratch);
+  if (argmax != nullptr) {
+    const int64_t claim = block_fetch(min_of<int64_t>(), claim_scratch);
+    if (threadIdx.x == 0) *argmax = claimed_index(claim);
+  }
+  if (threadIdx.x == 0) partials[0] = {maximum, sum};
 }
 
 template <class T, row_access Access>
-__global__ void __launch_bounds__(k_stream_threads, 5)
-    softmax_stream_apply(softmax_arguments<T> a, int64_t tiles, const tile_partial* partials) {
-  using slice_type = row_slice<T, Access, stream_vectors<T>>;
-  for (int64_t i = a.rows * tiles - 1 - blockIdx.x; i >= 0; i -= gridDim.x) {
-    const int64_t r = i / tiles;
-    const T* const row = a.x + r * a.ldx;
-    const row_tile<T> tile(row, a.cols, i % tiles, k_tile);
-    if (tile.cols <= 0) continue;
-    const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
+__global__ void __launch_bounds__(k_stream_threads, k_stream_blocks)
+    softmax_stream(softmax_arguments<T> a, stream_plan plan, stream_state state) {
+  using slice_type = row_slice<T, Access, k_stream_values / row_vector<T>::k_width>;
+  SIMT_SHARED(next, stream_item);
+  SIMT_SHARED(warp_partials, softmax_partial[k_stream_warps]);
+  SIMT_SHARED(claim, int);
+  SIMT_SHARED(of_row, softmax_partial);
+  SIMT_SHARED(is_last, bool);
+  const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
+  for (int64_t i = blockIdx.x; i < plan.count; i += gridDim.x) {
+    // Items that wait are taken in the order of the list, by blocks that run: the first item that is not done is never
+    // held back, whatever blocks the device starts first.
+    if (threadIdx.x == 0) {
+      const int64_t number = state.taken == nullptr ? i : static_cast<int64_t>(atomicAdd(state.taken, 1ull));
+      const stream_item taken = plan.item(plan.first + plan.step * number);
+      next = taken;
+      claim = k_no_claim<int>;
+    }
+    __syncthreads();
+    const stream_item item = next;
+    softmax_partial* const of_tiles = state.partials + item.row * plan.tiles;
+    const T* const row = a.x + item.row * a.ldx;
+    const row_tile<T> tile(row, a.cols, item.tile, k_tile);
+    const slice_type slice(row + tile.begin, tile.cols > 0 ? tile.cols : 0, static_cast<int>(threadIdx.x),
+                           k_stream_threads);
     float value[slice_type::k_values];
-    slice.load(value);
-    const float maximum = partials[r * tiles].maximum;
-    const row_quotient over_sum(partials[r * tiles].sum);
+    if (item.writes) {
+      slice.load(value);
+      if (threadIdx.x == 0) {
+        while (simt::load_acquire(state.complete + item.row) == 0) {
+        }
+        of_row = of_tiles[0];
+      }
+      __syncthreads();
+      const float maximum = of_row.maximum;
+      const row_quotient over_sum(of_row.sum);
 #pragma unroll
-    for (int k = 0; k < slice_type::k_values; ++k) value[k] = over_sum(expf(value[k] - maximum));
-    slice.store(value, a.y + r * a.ldy + tile.begin);
+      for (int k = 0; k < slice_type::k_values; ++k) value[k] = over_sum(expf(value[k] - maximum));
+      slice.store(value, a.y + item.row * a.ldy + tile.begin);
+    } else {
+      slice.template load<row_reuse::again>(value);
+      const float own = max_of_values(value);
+      const softmax_partial mine = warp_partial(value, own);
+      if (threadIdx.x % k_warp_size == 0) warp_partials[warp] = mine;
+      __syncthreads();
+      if (a.argmax != nullptr) {
+        const float maximum = combine(warp_partials, k_stream_warps).maximum;
+        offer_claim(slice, value, own, maximum, &claim);
+        __syncthreads();
+      }
+      if (warp == 0) {
+        const softmax_partial all = combine(warp_partials, k_stream_warps);
+        if (threadIdx.x == 0) {
+          of_tiles[item.tile] = all;
+          if (a.argmax != nullptr) state.claims[item.row * plan.tiles + item.tile] = shift_claim(claim, tile.begin);
+          is_last = simt::fetch_add(state.summed + item.row, 1u) + 1 == static_cast<unsigned>(plan.tiles);
+        }
+      }
+      __syncthreads();
+      if (is_last) {
+        merge_tiles(of_tiles, state.claims + item.row * plan.tiles, plan.tiles,
+                    a.argmax == nullptr ? nullptr : a.argmax + item.row);
+        if (threadIdx.x == 0) simt::store_release(state.complete + item.row, 1u);
+      }
+    }
+    __syncthreads();
   }
 }
 

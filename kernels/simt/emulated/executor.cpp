@@ -298,7 +298,7 @@ emulation& default_emulation() {
 
 device_properties_t device_properties(stream_t stream) {
   const emulation& e = stream == nullptr ? default_emulation() : *stream;
-  return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{50} << 20, 16};
+  return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{1} << 20, 16};
 }
 
 void memset_async(void* destination, int byte, size_t bytes, stream_t) {

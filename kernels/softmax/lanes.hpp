@@ -1,0 +1,83 @@
+// softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers.
+//
+// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/primitives/quotient.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/winner.hpp"
+#include "kernels/softmax/arguments.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// Threads of a block of lanes that hold `values` each: the more they hold, the smaller the block, for as the last warp
+// of a block ends, all its places become free at once.
+constexpr int lanes_threads(int values) { return values <= 9 ? 128 : values <= 17 ? 64 : 32; }
+
+// Blocks that should fit a multiprocessor, in whole rounds of its four schedulers: 64 Ki registers over a thread's
+// values and some 32 for everything else, but no more than 96 KB of values, beyond which reads and writes hinder each
+// other.
+constexpr int lanes_resident_blocks(int values) {
+  const int by_registers = 65536 / (k_warp_size * ((values + 32 + 7) / 8 * 8));
+  const int by_values = 768 / values;
+  const int warps = (by_registers < by_values ? by_registers : by_values) / 4 * 4;
+  const int fit = warps * k_warp_size / lanes_threads(values);
+  return fit < 32 ? fit : 32;
+}
+
+template <class T, row_access Access, int Lanes, int Vectors, int Rows>
+__global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, Access>),
+                                  lanes_resident_blocks(Rows* Vectors* access_width<T, Access>))
+    softmax_lanes(softmax_arguments<T> a) {
+  using slice_type = row_slice<T, Access, Vectors>;
+  constexpr int k_groups = k_warp_size / Lanes;
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
+  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
+  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  const auto slice_of = [&](int64_t r) {
+    const bool exists = r < a.rows;
+    return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? static_cast<int>(a.cols) : 0, lane, Lanes);
+  };
+  for (int64_t base = warp * k_groups * Rows; base < a.rows; base += warps * k_groups * Rows) {
+    float value[Rows][slice_type::k_values];
+    float maximum[Rows];
+    float sum[Rows];
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      maximum[j] = lane_reduce<Lanes>(max_of_values(value[j]), max_of());
+    }
+    if (a.argmax != nullptr) {
+#pragma unroll
+      for (int j = 0; j < Rows; ++j) {
+        const int64_t r = base + j * k_groups + group;
+        const int claim = lane_reduce<Lanes>(winner_of_slice(slice_of(r), value[j], maximum[j]), min_of<int>());
+        if (lane == 0 && r < a.rows) a.argmax[r] = claimed_index(claim);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      sum[j] = chained_sum<slice_type::k_values>([&](int i) { return value[j][i] = expf(value[j][i] - maximum[j]); });
+      sum[j] = lane_reduce<Lanes>(sum[j], sum_of());
+    }
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      const int64_t r = base + j * k_groups + group;
+      const row_quotient over_sum(sum[j]);
+#pragma unroll
+      for (int i = 0; i < slice_type::k_values; ++i) value[j][i] = over_sum(value[j][i]);
+      slice_of(r).store(value[j], a.y + (r < a.rows ? r * a.ldy : 0));
+    }
+  }
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
