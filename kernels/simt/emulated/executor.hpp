@@ -59,9 +59,11 @@ struct pending_copy {
   uint32_t group;
 };
 
-struct thread {
+// A switch and a barrier touch the first line of the cache, a collective also the second.
+struct alignas(64) thread {
   fiber flow;
   block_state* home = nullptr;
+  std::unique_ptr<thread_knowledge> knows;  // race flavour
   uint3 index{};
   uint32_t linear = 0;    // in the block
   uint32_t resident = 0;  // position in the run set: slot * padded block size + linear
@@ -70,19 +72,18 @@ struct thread {
   uint8_t lane = 0;
   uint8_t warp = 0;
   thread_state state = thread_state::finished;
-  warp_op op{};
-  uint32_t idle = 0;  // consecutive atomics at idle_at that changed nothing: a spin
-  const void* idle_at = nullptr;
   // The collective that the thread waits in, or last was in.
+  warp_op op{};
   unsigned mask = 0, argument = 0;
   int width = 0;
+  uint32_t idle = 0;  // consecutive atomics at idle_at that changed nothing: a spin
   uint64_t value = 0, result = 0;
   call_site site;
-  uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
+  const void* idle_at = nullptr;
   const void* waits_for = nullptr;             // an mbarrier
+  uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
   uint32_t open_group = 1;
   std::vector<pending_copy> copies;
-  std::unique_ptr<thread_knowledge> knows;  // race flavour
 };
 
 struct warp_state {

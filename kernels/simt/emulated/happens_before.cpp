@@ -91,17 +91,13 @@ void join_all(knowledge& to, const knowledge& known, const wide_knowledge (&wide
     if (w.what != nullptr) to.join(*w.what);
 }
 
-// Lets the block's threads share what any of them learnt.
-void pool_knowledge(block_state& b) {
-  for (uint32_t i = 0; i < device.threads; ++i) {
-    thread& t = b.threads[i];
-    if (t.state == thread_state::finished || t.knows == nullptr) continue;
-    for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(t.knows->wide[k]);
-    if (t.knows->known.empty()) continue;
-    if (b.known == nullptr) b.known = std::make_unique<knowledge>();
-    b.known->join(t.knows->known);
-    t.knows->known.clear();
-  }
+// What the thread learnt becomes its block's.
+void pool_knowledge(block_state& b, thread_knowledge& learnt) {
+  for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(learnt.wide[k]);
+  if (learnt.known.empty()) return;
+  if (b.known == nullptr) b.known = std::make_unique<knowledge>();
+  b.known->join(learnt.known);
+  learnt.known.clear();
 }
 
 }  // namespace
@@ -186,10 +182,13 @@ void hb_block_barrier(block_state& b) {
   uint32_t latest = 0;
   for (uint32_t i = 0; i < device.threads; ++i) latest = std::max(latest, b.threads[i].clock);
   b.base = latest + 1;
-  for (uint32_t i = 0; i < device.threads; ++i)
-    if (b.threads[i].state != thread_state::finished) b.threads[i].clock = b.base;
+  for (uint32_t i = 0; i < device.threads; ++i) {
+    thread& t = b.threads[i];
+    if (t.state == thread_state::finished) continue;
+    t.clock = b.base;
+    if (t.knows != nullptr) pool_knowledge(b, *t.knows);
+  }
   for (warp_state& w : b.warps) w.base = b.base;
-  pool_knowledge(b);
 }
 
 void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
