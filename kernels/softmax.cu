@@ -1,5 +1,5 @@
-// Softmax: see the contract in softmax.hpp. Variants from the simplest up; all read a row once from memory except
-// softmax_loop. Bytes moved: cols * sizeof(T) in and out per row; 8 out with argmax.
+// Softmax: see the contract in softmax.hpp. Variants from the simplest up; all read a row once except softmax_loop and
+// softmax_stream. Bytes moved: cols * sizeof(T) in and out per row; 8 out with argmax.
 #include "kernels/softmax.hpp"
 
 #include <algorithm>
@@ -245,34 +245,25 @@ void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream
 template <class T>
 void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   const auto properties = simt::device_properties(stream);
-  const auto l2_bytes = static_cast<int64_t>(properties.l2_bytes);
-  const int64_t row_bytes = a.cols * static_cast<int64_t>(sizeof(T));
   const int64_t tiles = tiles_of_row(a.cols, k_tile);
   const int64_t total = a.rows * tiles;
+  // As far behind as the blocks that run at the same time are ahead of each other. From a quarter of the L2 cache on,
+  // it holds only the end of a row by then.
+  const int64_t ahead = int64_t{k_stream_blocks} * properties.sm_count * 4 / 5;
+  const auto row_bytes = static_cast<uint64_t>(a.cols) * sizeof(T);
+  const stream_plan plan{a.rows, tiles, std::min(total, tiles + ahead), row_bytes > properties.l2_bytes / 4};
   const auto rows = static_cast<size_t>(a.rows);
   const simt::buffer<softmax_partial> partials(static_cast<size_t>(total), stream);
   const simt::buffer<int64_t> claims(a.argmax == nullptr ? 1 : static_cast<size_t>(total), stream);
   const simt::buffer<unsigned long long> counters(1 + rows, stream);
   simt::memset_async(counters.data(), 0, counters.size() * sizeof(unsigned long long), stream);
   auto* const of_rows = reinterpret_cast<unsigned*>(counters.data() + 1);
-  stream_state state{counters.data(), of_rows, of_rows + rows, partials.data(), claims.data()};
-  const auto run = [&](const stream_plan& plan) {
-    const simt::launch_config config{grid_size(plan.count, stream), k_stream_threads, 0, stream};
-    if (is_aligned(a))
-      simt::launch(config, softmax_stream<T, row_access::aligned>, a, plan, state);
-    else
-      simt::launch(config, softmax_stream<T, row_access::peeled>, a, plan, state);
-  };
-  if (row_bytes <= l2_bytes / 2) {
-    // As far behind as the blocks that run at the same time are ahead of each other; from a quarter of the cache on it
-    // holds the end of a row alone.
-    const int64_t ahead = int64_t{k_stream_blocks} * properties.sm_count * 4 / 5;
-    run({a.rows, tiles, std::min(total, tiles + ahead), row_bytes > l2_bytes / 4, 2 * total, 0, 1});
-  } else {
-    state.taken = nullptr;
-    run({a.rows, tiles, total, false, total, 0, 1});
-    run({a.rows, tiles, total, false, total, 2 * total - 1, -1});
-  }
+  const stream_state state{counters.data(), of_rows, of_rows + rows, partials.data(), claims.data()};
+  const simt::launch_config config{grid_size(2 * total, stream), k_stream_threads, 0, stream};
+  if (is_aligned(a))
+    simt::launch(config, softmax_stream<T, row_access::aligned>, a, plan, state);
+  else
+    simt::launch(config, softmax_stream<T, row_access::peeled>, a, plan, state);
 }
 
 template <class T>

@@ -1,10 +1,9 @@
 // softmax_stream: rows of any length, in tiles that are first summed up and then, when their row is complete, written.
 //
-// Rows that fit the L2 cache: one launch, in which a tile is written some way behind the summing up of its row: far
-// enough that the row is complete by then, near enough that the second read still finds the tile in the cache. Longer
-// rows: one launch that sums up, and one that writes, backwards. Cost: the row twice in, once from memory and once from
-// the cache as far as it holds it, and once out; each exponential twice; 8 bytes of workspace a tile. Two rescales per
-// term.
+// One launch. Its blocks take items from a list, in which a tile is written some way behind the summing up of its row:
+// far enough that the row is complete by then, near enough that the second read still finds the tile in the L2 cache.
+// Cost: the row twice in, once from memory and once from the cache as far as it holds it, and once out; each
+// exponential twice; 8 bytes of workspace a tile. Two rescales per term.
 #pragma once
 
 #include <cmath>
@@ -21,11 +20,11 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-constexpr int k_stream_threads = 256;
+constexpr int k_stream_threads = 512;
 constexpr int k_stream_warps = k_stream_threads / k_warp_size;
-constexpr int k_stream_values = 32;                         // of a thread
-constexpr int k_stream_blocks = 4;                          // of a multiprocessor
-constexpr int k_tile = k_stream_values * k_stream_threads;  // elements
+constexpr int k_stream_values = 32;  // of a thread
+constexpr int k_stream_blocks = 2;   // of a multiprocessor
+constexpr int k_tile = k_stream_values * k_stream_threads;
 
 // The work is a list of 2 * rows * tiles items: `lag` tiles are summed up first, then a tile is summed up and one is
 // written in turn. lag >= tiles, so that what an item waits for comes before it in the list.
@@ -40,9 +39,6 @@ struct stream_plan {
   int64_t tiles;   // of a row
   int64_t lag;     // <= rows * tiles
   bool backwards;  // a row's last tile is written first
-  int64_t count;   // items of a launch: first, first + step, ...
-  int64_t first;
-  int64_t step;
 
   __device__ stream_item item(int64_t i) const {
     const int64_t total = rows * tiles;
@@ -61,7 +57,7 @@ struct stream_plan {
 
 // What the blocks share.
 struct stream_state {
-  unsigned long long* taken;  // items; starts at 0; nullptr: the items of a launch do not wait for each other
+  unsigned long long* taken;  // items; starts at 0
   unsigned* summed;           // tiles of each row; start at 0
   unsigned* complete;         // of each row: whether its first partial is the row's own; start at 0
   softmax_partial* partials;  // of each tile
@@ -104,12 +100,12 @@ __global__ void __launch_bounds__(k_stream_threads, k_stream_blocks)
   SIMT_SHARED(of_row, softmax_partial);
   SIMT_SHARED(is_last, bool);
   const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
-  for (int64_t i = blockIdx.x; i < plan.count; i += gridDim.x) {
-    // Items that wait are taken in the order of the list, by blocks that run: the first item that is not done is never
-    // held back, whatever blocks the device starts first.
+  const int64_t items = 2 * plan.rows * plan.tiles;
+  for (int64_t i = blockIdx.x; i < items; i += gridDim.x) {
+    // Items are taken in the order of the list, by blocks that run: the first item that is not done is never held back,
+    // whatever blocks the device starts first.
     if (threadIdx.x == 0) {
-      const int64_t number = state.taken == nullptr ? i : static_cast<int64_t>(atomicAdd(state.taken, 1ull));
-      const stream_item taken = plan.item(plan.first + plan.step * number);
+      const stream_item taken = plan.item(static_cast<int64_t>(atomicAdd(state.taken, 1ull)));
       next = taken;
       claim = k_no_claim<int>;
     }
