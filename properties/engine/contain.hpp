@@ -22,9 +22,9 @@ inline constexpr std::string_view k_process_unusable = "process is unusable";
 bool spoils_process(const case_report& r);
 
 // Runs one case in a process of its own. What happens to that process is the verdict: `crash` when it dies (by a
-// signal, by exit, or by an exception that escapes `run`), `timeout` when no report came within `timeout_seconds`. The
-// last 2 KiB that it wrote to stdout and stderr go into the message. Rethrows a usage_error or environment_error of
-// `run`. Everything the child started is killed with it.
+// signal, by exit, or by an exception that escapes `run`), `timeout` when no report came within `timeout_seconds`,
+// those not counted that it stood in line for a processor. The last 2 KiB that it wrote to stdout and stderr go into
+// the message. Rethrows a usage_error or environment_error of `run`. Everything the child started is killed with it.
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds);
 
@@ -63,6 +63,10 @@ class child_process {
   bool reap();
   // Kills the child, its group and its strays, and waits for it.
   void kill_and_reap();
+
+  // Seconds that the running child has stood in line for a processor. They count against no time limit, so that a
+  // loaded machine turns no slow case into a hang.
+  double seconds_in_line() const;
 
   int status() const { return status_; }  // of wait(2), once reaped
   std::string death() const;              // how it ended, with its last output

@@ -261,6 +261,7 @@ class supervisor {
     bool leaving = false;     // its last report spoils the process, so that it exits by itself
     bool overdue = false;     // killed by the watchdog
     steady::time_point last;  // when the journal last grew
+    double in_line = 0;       // seconds_in_line() then
   };
 
   // Reads what earlier processes of this run have finished.
@@ -304,6 +305,7 @@ class supervisor {
     w.in_flight = -1;
     w.leaving = w.overdue = false;
     w.last = steady::now();
+    w.in_line = 0;
     w.process = child_process([&] { work(number); });
     ++alive_;
   }
@@ -389,7 +391,7 @@ class supervisor {
       truncate_journal(w.writer.path(), w.reader.offset());
     }
     if (!dead && !spoilt) {
-      if (seconds_since(w.last) <= options_.timeout_seconds) return;
+      if (seconds_since(w.last) - (w.process.seconds_in_line() - w.in_line) <= options_.timeout_seconds) return;
       w.overdue = true;
       w.process.kill_and_reap();
       read(w);
@@ -432,6 +434,7 @@ class supervisor {
   }
 
   void read(worker& w) {
+    const auto before = w.last;
     w.reader.read([&](journal_record&& r) {
       w.last = steady::now();
       const int64_t position = plan_.position(r.job, r.index);
@@ -447,6 +450,7 @@ class supervisor {
       w.leaving = spoils_process(r.report);
       if (!done_[static_cast<size_t>(position)]) take(position, r);
     });
+    if (w.last != before) w.in_line = w.process.seconds_in_line();
   }
 
   void take(int64_t position, const journal_record& r) {

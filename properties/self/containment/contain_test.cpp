@@ -2,12 +2,16 @@
 #include "properties/engine/contain.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "properties/engine/error.hpp"
 #include "properties/self/containment/hostile.hpp"
@@ -107,6 +111,36 @@ TEST(containment, the_code_on_trial_cannot_read_what_is_typed) {
   EXPECT_EQ(run_contained(curious, numbered_case(1), k_patience).result, verdict::pass);
   dup2(own, STDIN_FILENO);
   for (int fd : {own, ends[0], ends[1]}) close(fd);
+}
+
+// Until this process has used so much of a processor.
+void burn(double seconds) {
+  timespec used;
+  do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  while (static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9 < seconds);
+}
+
+TEST(containment, standing_in_line_for_a_processor_is_no_hang) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &before)) ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  std::vector<child_process> crowd;
+  for (int i = 0; i < 5; ++i) crowd.emplace_back([] { burn(k_patience); });
+  constexpr double k_work = 0.5;  // of a processor, a sixth of which is to be had
+  const child_outcome outcome = run_in_child(
+      [] {
+        burn(k_work);
+        return std::string("done");
+      },
+      2 * k_work);
+  sched_setaffinity(0, sizeof before, &before);
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_EQ(outcome.text, "done");
 }
 
 TEST(containment, an_error_of_the_suite_is_no_verdict) {
