@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t k_warp = 32;
 
+constexpr std::string_view k_vector = "rows:vector";
 constexpr std::string_view k_row_classes[] = {"none", "one", "few", "many"};
 constexpr std::string_view k_column_classes[] = {"none",    "one",     "below-warp", "warp", "power",
                                                  "power-1", "power+1", "multiple",   "tail"};
@@ -99,8 +100,8 @@ std::vector<std::string> classes_of(const trial_case& c) {
   size_t rank = 0;
   for (const tensor_spec& t : c.tensors)
     if (t.is_input) rank = std::max(rank, rank_of(value_class(t.fill)));
-  return {fmt::format("rows:{}", row_class(first->rows())), fmt::format("columns:{}", column_class(first->cols())),
-          fmt::format("values:{}", k_value_classes[rank])};
+  return {first->shape.size() == 1 ? std::string(k_vector) : fmt::format("rows:{}", row_class(first->rows())),
+          fmt::format("columns:{}", column_class(first->cols())), fmt::format("values:{}", k_value_classes[rank])};
 }
 
 std::string combination_of(const std::vector<std::string>& classes, std::string_view variant) {
@@ -130,7 +131,10 @@ int64_t class_quota(int64_t cases) { return std::max<int64_t>(1, cases / 1000); 
 std::vector<std::string> unmet_class_quotas(std::string_view op, const std::map<std::string, int64_t>& reached,
                                             int64_t cases) {
   std::vector<std::string> sentences;
+  const auto is_matrix = [](const auto& r) { return r.first.starts_with("rows:") && r.first != k_vector; };
+  const bool has_rows = std::any_of(reached.begin(), reached.end(), is_matrix);
   for (const std::string& name : required_classes()) {
+    if (name.starts_with("rows:") && !has_rows && reached.count(std::string(k_vector))) continue;
     const auto is_this = [&](const class_waiver& w) { return w.op == op && w.name == name; };
     if (std::any_of(waivers().begin(), waivers().end(), is_this)) continue;
     const auto found = reached.find(name);

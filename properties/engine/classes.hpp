@@ -13,7 +13,7 @@
 namespace warpcheck::engine {
 
 // The classes of a case: one of rows, one of columns (both of its first input) and one of values.
-//   rows:none, one, few (2..31), many
+//   rows:none, one, few (2..31), many; vector for a first input that has no rows
 //   columns:none, one, below-warp (2..31), warp (32), power (64, 128, ...), power-1 (63, ...), power+1 (33, 65, ...),
 //           multiple (of 32), tail
 //   values:equal, exact, range, wide, huge, tiny, cancelling, ordered, peaked, masked, ties, special, array; by the
@@ -37,7 +37,8 @@ struct class_waivers {
 
 // The quota of a class in a run of so many cases of an operator: one in a thousand, at least one.
 int64_t class_quota(int64_t cases);
-// One sentence for every required class of the operator that has fewer cases than its quota.
+// One sentence for every required class of the operator that has fewer cases than its quota. An operator whose first
+// input is always a vector owes no rows.
 std::vector<std::string> unmet_class_quotas(std::string_view op, const std::map<std::string, int64_t>& reached,
                                             int64_t cases);
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree as xml
 
 WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = os.environ["WARPCHECK_SOURCE"]
@@ -36,11 +37,23 @@ class Usage(unittest.TestCase):
         return r
 
     def test_every_command_has_help(self):
-        for command in ["verify", "replay", "list", "doctor", "golden"]:
+        for command in ["verify", "fuzz", "replay", "list", "doctor", "golden"]:
             r = run(command, "--help")
             self.assertEqual(r.returncode, 0)
             self.assertIn("--help", r.stdout)
         self.assertIn("Exit codes", run("--help").stdout)
+
+    def test_no_option_sets_a_tolerance_and_every_bound_names_its_derivation(self):
+        for command in ["verify", "fuzz", "replay"]:
+            self.assertNotRegex(run(command, "--help").stdout.lower(), r"toleran|--[ar]tol|epsilon")
+        folder = os.path.join(SOURCE, "reference")
+        for name in sorted(os.listdir(folder)):
+            if not name.endswith(".hpp"):
+                continue
+            with open(os.path.join(folder, name)) as f:
+                text = f.read()
+            if "error bound" in text:
+                self.assertIn("Derivation: docs/numerics.md", " ".join(text.replace("//", " ").split()), name)
 
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"warpcheck \d+\.\d+\.\d+")
@@ -49,7 +62,7 @@ class Usage(unittest.TestCase):
         for code, text, arguments in [
             (2, "subcommand", []),
             (2, "'nosuch' is no command; verify", ["nosuch"]),
-            (2, "'nosuch' is unknown; known are softmax", ["verify", "nosuch"]),
+            (2, "'nosuch' is unknown; known are ", ["verify", "nosuch"]),
             (2, "cases: 0", ["verify", "softmax", "--cases", "0", "--device", "emulated"]),
             (2, "cases", ["verify", "softmax", "--cases", "many"]),
             (2, "'nosuch'", ["verify", "softmax", "--property", "nosuch", "--device", "emulated"]),
@@ -69,7 +82,7 @@ class Usage(unittest.TestCase):
             (3, "device cpu", ["verify", "softmax", "--device", "cpu"]),
             (2, "grammar version", ["replay", "nonsense"]),
             (2, "speed", ["replay", LINE + " speed=fast"]),
-            (2, "unknown; known are softmax", ["replay", LINE.replace("softmax", "hardmax")]),
+            (2, "unknown; known are ", ["replay", LINE.replace("softmax", "hardmax")]),
             (2, "'nosuch' is unknown", ["list", "nosuch"]),
             (2, "nosuch", ["golden", "check", "--folder", "/nosuch"]),
         ]:
@@ -150,6 +163,31 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.verify("--json", self.path("b.json"), "--workers", "2").returncode, 0)
         self.assertEqual(self.result("a.json"), self.result("b.json"))
         self.assertEqual(self.result("a.json")["schema"], "warpcheck-verify-1")
+
+    def test_junit_has_a_case_per_property_and_dtype(self):
+        self.assertEqual(self.verify("--junit", self.path("a.xml")).returncode, 0)
+        suites = xml.parse(self.path("a.xml")).getroot()
+        self.assertEqual([s.get("name") for s in suites], ["softmax"])
+        self.assertEqual(sorted(c.get("name") for c in suites.iter("testcase")),
+                         sorted(f"{p} {t} emulated" for p in ("component-bound", "phase") for t in ("f32", "f16", "bf16")))
+        self.assertEqual((suites.get("tests"), suites.get("failures"), suites.get("skipped")), ("6", "0", "0"))
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "regime-seam",
+                "--property", "empty", "--junit", self.path("b.xml"))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        suites = xml.parse(self.path("b.xml")).getroot()
+        failures = {c.get("name"): c.find("failure") for c in suites.iter("testcase")}
+        self.assertIsNone(failures["empty f32 cpu"])
+        self.assertIn("warpcheck replay '", failures["regime-seam f32 cpu"].text)
+        self.assertEqual((suites.get("tests"), suites.get("failures")), ("2", "1"))
+
+    def test_the_result_says_which_classes_the_cases_were_of(self):
+        self.verify("--json", self.path("a.json"), "--dtype", "f32")
+        (group,) = self.result("a.json")["coverage"]
+        self.assertEqual(group["name"], "softmax f32")
+        for kind in ("rows:", "columns:", "values:"):
+            self.assertEqual(sum(n for name, n in group["classes"].items() if name.startswith(kind)), 8)
+        self.assertLessEqual(1, group["reached"])
+        self.assertLess(group["reached"], group["possible"])
 
     def test_another_seed_gives_other_cases(self):
         self.verify("--json", self.path("a.json"))

@@ -104,6 +104,19 @@ TEST(quotas, name_the_class_that_is_never_drawn) {
   }
 }
 
+TEST(quotas, of_rows_are_owed_where_an_input_has_rows) {
+  std::vector<trial_case> cases = everything();
+  for (trial_case& c : cases) c.tensors[0] = c.tensors[1] = output_vector("x", dtype::f32, c.tensors[0].cols());
+  std::vector<trial_case> recipes = everything();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    cases[i].tensors[0].is_input = true;
+    cases[i].tensors[0].fill = recipes[i].tensors[0].fill;
+  }
+  EXPECT_EQ(unmet(cases), std::vector<std::string>{});
+  cases.push_back(case_of(1, 9, "randn(1)"));
+  EXPECT_EQ(unmet(cases).size(), 3u) << "none, few, many";
+}
+
 const class_waivers waived({{"waiving", "values:cancelling", "a test"}});
 
 TEST(quotas, grow_with_the_run_and_can_be_waived_by_an_operator) {
