@@ -221,10 +221,23 @@ class rewriter {
     if (word == "__device__" || word == "__constant__" || word == "__managed__") return rewrite_device_entity(i);
     if (word == "__host__" || word == "__global__") return replace(i, i + 1, "");
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
+    if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
     if (is(i - 1, ".") || is(i - 1, "::")) return;
     const bool is_asm_label = word.find("asm") != std::string_view::npos && scope_[i] == scope::file;
     for (const refused& r : k_refused)
       if (word == r.name && !is_asm_label) return fail(i, std::string(word), std::string(r.allowed));
+  }
+
+  // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type says what the launch's
+  // arguments are.
+  void drop_cast_to_void(size_t i) {
+    const bool c_style = is(i, "(");
+    if (!c_style && !(is(i, "reinterpret_cast") && is(i + 1, "<"))) return;
+    size_t k = c_style ? i + 1 : i + 2;
+    if (is(k, "const")) ++k;
+    if (!is(k++, "void")) return;
+    if (is(k, "const")) ++k;
+    if (is(k, "*") && is(k + 1, c_style ? ")" : ">")) replace(i, k + 2, "");
   }
 
   // Replaces tokens [first, last); where lines go with them, a marker restores the count.

@@ -66,7 +66,45 @@ thread_block_tile<Size> tiled_partition(const Parent&) {
   return {};
 }
 
+// All blocks of a cooperative launch (cudaLaunchCooperativeKernel); in any other, sync is a finding.
+struct grid_group {
+  static void sync(SIMT_SITE) { ::simt::grid_sync(site); }
+  static unsigned long long block_rank() {
+    const uint3 b = blockIdx;
+    const dim3 g = gridDim;
+    return (static_cast<unsigned long long>(b.z) * g.y + b.y) * g.x + b.x;
+  }
+  static unsigned long long num_blocks() {
+    const dim3 g = gridDim;
+    return static_cast<unsigned long long>(g.x) * g.y * g.z;
+  }
+  static unsigned long long thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
+  static unsigned long long size() { return num_blocks() * thread_block::size(); }
+  static unsigned long long num_threads() { return size(); }
+  static dim3 group_dim() { return gridDim; }
+  static dim3 dim_blocks() { return gridDim; }
+  static dim3 block_index() { return blockIdx; }
+};
+inline grid_group this_grid() { return {}; }
+
+// The active threads at this point: the caller alone, the least that CUDA allows.
+struct coalesced_group {
+  static unsigned thread_rank() { return 0; }
+  static unsigned size() { return 1; }
+  static unsigned num_threads() { return 1; }
+  static void sync() {}
+  template <class T>
+  static T shfl(T v, int) {
+    return v;
+  }
+  static unsigned ballot(int predicate) { return predicate != 0; }
+  static int any(int predicate) { return predicate != 0; }
+  static int all(int predicate) { return predicate != 0; }
+};
+inline coalesced_group coalesced_threads() { return {}; }
+
 inline void sync(const thread_block&, SIMT_SITE) { __syncthreads(site); }
+inline void sync(const grid_group&, SIMT_SITE) { ::simt::grid_sync(site); }
 template <unsigned Size>
 void sync(const thread_block_tile<Size>& tile, SIMT_SITE) {
   tile.sync(site);

@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Public, Program,
                                          program{"histogram.cu", "PLAIN_INCREMENT", "race"},
                                          program{"scan.cu", "SINGLE_BUFFER", "race"},
                                          program{"stencil.cu", "NO_RIGHT_HALO", "uninitialized"},
+                                         program{"smooth.cu", "BLOCK_BARRIER_ONLY", "race"},
                                          program{"softmax.cu", "REUSED_SLOT", "race"},
                                          program{"matmul.cu", "NO_SECOND_BARRIER", "race"}));
 

@@ -62,6 +62,14 @@ TEST(Launch, OverSeveralLinesKeepsEveryLine) {
   EXPECT_TRUE(has(s, "kernel(k).at("));
 }
 
+TEST(Launch, CooperativeTakesTheKernelWithItsType) {
+  for (const char* kernel : {"k", "(void*)k", "(const void *)k", "reinterpret_cast<void*>(k)"})
+    EXPECT_TRUE(has(rewritten(k_kernels + "void f() { cudaLaunchCooperativeKernel(" + kernel + ", 2, 32, a); }"),
+                    kernel[0] == 'r' ? "Kernel((k), 2, 32, a)" : "Kernel(k, 2, 32, a)"))
+        << kernel;
+  EXPECT_TRUE(has(rewritten(k_kernels + "void f() { g((void*)k); }"), "g((void*)k)"));
+}
+
 TEST(Launch, ShiftsAndStreamsAreNone) {
   const std::string text = "int f() { std::cout << x << y; return 1 << 2 >> 1; }";
   EXPECT_EQ(rewritten(text), text);
