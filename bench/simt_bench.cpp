@@ -61,7 +61,12 @@ void per_thread_barrier(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(threads) * blocks * k_barriers,
                          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(per_thread_barrier)->Args({256, 1})->Args({1024, 1})->Args({1024, 64})->Unit(benchmark::kMillisecond);
+BENCHMARK(per_thread_barrier)
+    ->Args({256, 1})
+    ->Args({1024, 1})
+    ->Args({1024, 16})
+    ->Args({1024, 64})
+    ->Unit(benchmark::kMillisecond);
 
 void per_lane_syncwarp(benchmark::State& state) {
   simt::emulation stream = stream_with("fair", 1);
