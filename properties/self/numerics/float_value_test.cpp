@@ -12,7 +12,7 @@
 namespace warpcheck::reference {
 namespace {
 
-constexpr double k_inf = std::numeric_limits<double>::infinity();
+constexpr double k_plus_inf = std::numeric_limits<double>::infinity();
 constexpr dtype k_small[] = {dtype::f16, dtype::bf16};
 constexpr dtype k_formats[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64};
 
@@ -45,10 +45,10 @@ TEST(float_value, known_encodings) {
   EXPECT_EQ(decode(dtype::f16, 0x3c00), 1.0);
   EXPECT_EQ(decode(dtype::f16, 0xc500), -5.0);
   EXPECT_EQ(decode(dtype::f16, 0x0001), 0x1p-24);
-  EXPECT_EQ(decode(dtype::f16, 0x7c00), k_inf);
+  EXPECT_EQ(decode(dtype::f16, 0x7c00), k_plus_inf);
   EXPECT_TRUE(std::isnan(decode(dtype::f16, 0x7c01)));
   EXPECT_EQ(decode(dtype::bf16, 0x3f80), 1.0);
-  EXPECT_EQ(decode(dtype::bf16, 0xff80), -k_inf);
+  EXPECT_EQ(decode(dtype::bf16, 0xff80), -k_plus_inf);
   EXPECT_EQ(decode(dtype::bf16, 0x4049), 3.140625);
   EXPECT_TRUE(std::signbit(decode(dtype::bf16, 0x8000)));
   EXPECT_EQ(encode(dtype::f16, 1e6), 0x7c00u);
@@ -68,7 +68,7 @@ TEST(float_value, all_16_bit_encodings_round_trip_and_step) {
       const double up = bits == 0x8000 ? decode(t, 1) : decode(t, negative ? bits - 1 : bits + 1);
       ASSERT_EQ(next_up(t, x), up) << name_of(t) << ' ' << x;
       ASSERT_EQ(next_down(t, -x), -up);
-      if (x > 0 && up < k_inf) {
+      if (x > 0 && up < k_plus_inf) {
         ASSERT_EQ(ulp(t, x), up - x) << name_of(t) << ' ' << x;
       }
     }
@@ -113,7 +113,7 @@ TEST(float_value, rounding_is_to_nearest_even) {
       }
       ASSERT_EQ(round_to(t, -x), -y);
     }
-    EXPECT_EQ(round_to(t, overflow_threshold(t)), k_inf);
+    EXPECT_EQ(round_to(t, overflow_threshold(t)), k_plus_inf);
     EXPECT_EQ(round_to(t, std::nextafter(overflow_threshold(t), 0)), max_finite(t));
     EXPECT_TRUE(std::signbit(round_to(t, -1e-300)));
   }
@@ -132,12 +132,12 @@ TEST(float_value, multiprecision_rounds_once) {
   }
   EXPECT_EQ(round_to(dtype::f32, mp50(0.75) * 0x1p-149), 0x1p-149);
   EXPECT_EQ(round_to(dtype::f32, mp50(0.25) * 0x1p-149), 0.0);
-  EXPECT_EQ(round_to(dtype::f32, mp50(1e39)), k_inf);
+  EXPECT_EQ(round_to(dtype::f32, mp50(1e39)), k_plus_inf);
 }
 
 TEST(float_value, text) {
   EXPECT_EQ(hexfloat(3.0), "0x1.8p+1");
-  EXPECT_EQ(hexfloat(-k_inf), "-inf");
+  EXPECT_EQ(hexfloat(-k_plus_inf), "-inf");
 }
 
 }  // namespace
