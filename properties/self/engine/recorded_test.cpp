@@ -4,15 +4,18 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/engine/draw.hpp"
 #include "properties/engine/generate.hpp"
 #include "properties/engine/recipe.hpp"
+#include "properties/row_generators.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -143,6 +146,52 @@ TEST(recorded, choices_of_a_generator) {
     add(draw_extent_of_variant(d, bare, i, 1000));
   }
   EXPECT_EQ(fmt::format("{:016x}", hash), "b232ea61879a479d");
+}
+
+// What the row operators' generators make of a seed, on each device, at each size, with and without limits.
+TEST(recorded, cases_of_the_row_generators) {
+  property p;
+  p.op = "recorded";
+  p.name = "rows";
+  p.generate = [](const target& t, draw& d) {
+    const row_length length = draw_row_length(d, t, most_cols(t));
+    const int64_t rows = draw_rows(d, t, length);
+    trial_case c = row_case(t, {input_matrix("x", t.type, rows, length.cols, draw_row_fill(d, t, length.cols)),
+                                output_matrix("y", t.type, rows, length.cols)});
+    force_variant(c, length);
+    draw_layout(d, c);
+    return c;
+  };
+  p.repair = [](trial_case&) { return true; };
+  const std::vector<std::pair<std::string, std::string>> recorded = {
+      {"emulated 0 f32", "f3c4512af575579f"}, {"emulated 0 f16", "31e8645caa543b62"},
+      {"emulated 1 f32", "0492580e2f4fe372"}, {"emulated 1 f16", "cd2d7bb452f05efc"},
+      {"emulated 2 f32", "e3a14d5db2be4842"}, {"emulated 2 f16", "2b50da3d069fb10a"},
+      {"cuda 0 f32", "27bf3dc1a51c48f6"},     {"cuda 0 f16", "e45a196eff5fe600"},
+      {"cuda 1 f32", "27bf3dc1a51c48f6"},     {"cuda 1 f16", "e45a196eff5fe600"},
+      {"cuda 2 f32", "6d38c4af49a3c9e2"},     {"cuda 2 f16", "0073219f8663f89e"},
+  };
+  std::vector<std::pair<std::string, std::string>> now;
+  for (const char* device : {"emulated", "cuda"})
+    for (const int size : {0, 1, 2})
+      for (const dtype type : {dtype::f32, dtype::f16}) {
+        target t = three_variants();
+        t.device = device;
+        t.size = size;
+        t.type = type;
+        uint64_t hash = 0;
+        for (int64_t i = 0; i < 150; ++i) {
+          if (i == 100) t.candidate = "other.so";
+          if (i == 110) t.variants.clear();
+          if (i == 120) t.max_rows = 3;
+          if (i == 130) t.max_cols = 50;
+          for (const char ch : format(generate_case(p, t, 5, i))) hash = hash64(hash, static_cast<unsigned char>(ch));
+        }
+        now.emplace_back(fmt::format("{} {} {}", device, size, name_of(type)), fmt::format("{:016x}", hash));
+      }
+  for (const auto& [name, hash] : now)
+    EXPECT_TRUE(std::find(recorded.begin(), recorded.end(), std::pair(name, hash)) != recorded.end())
+        << fmt::format("{{\"{}\", \"{}\"}},", name, hash);
 }
 
 }  // namespace
