@@ -17,7 +17,6 @@ struct tried_mutant {
   std::string usual;
   std::string path;  // of the result
   std::optional<mutant_result> result;
-  bool recalled = false;
 
   bool kernel() const { return m.kernel; }
   // A generated mutant that does not compile is none; a listed one is a broken line of the list.

@@ -51,7 +51,7 @@ class test_judges {
 // Changes with the mutant and everything that judges it.
 std::string tests_key(const mutant& m, const std::vector<test_program*>& tests, const toolchain& t);
 
-// Tries the tests in their order until one fails; if none does, looks whether the mutant is another program at all.
+// Tries the tests in their order until one fails.
 // `folder` is for what is built, and gone afterwards.
 mutant_result try_by_tests(const mutant& m, const std::vector<test_program*>& tests, const toolchain& t,
                            const std::string& folder);

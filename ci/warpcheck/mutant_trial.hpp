@@ -23,6 +23,7 @@ struct mutant_result {
   std::string compile_error;  // of the compiler; then nothing was tried
   std::optional<mutant_kill> kill;
   bool as_expected = false;     // it was the expected property and verdict
+  bool compared_code = false;   // whether the next line is known
   bool same_code = false;       // nothing killed it, and the compiler makes the same code of it as of the original
   int64_t cases = 0;            // tried; of a mutant of the suite: tests
   bool coarse_rejects = false;  // allclose(randn, 1e-2) sees it

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/mutant_build.hpp"
 #include "ci/warpcheck/mutant_list.hpp"
 #include "ci/warpcheck/mutant_report.hpp"
 #include "ci/warpcheck/mutant_tests.hpp"
@@ -48,7 +49,7 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
     mutant_list list = read_mutants(path);
     for (mutant& m : list.mutants)
       if (o.only.empty() || std::find(o.only.begin(), o.only.end(), m.id) != o.only.end())
-        entries.push_back({std::move(m), list.usual, "", std::nullopt, false});
+        entries.push_back({std::move(m), list.usual, "", std::nullopt});
   }
   for (const std::string& id : o.only)
     if (std::none_of(entries.begin(), entries.end(), [&](const tried_mutant& e) { return e.m.id == id; }))
@@ -72,36 +73,31 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-using trial_of = std::function<void(const tried_mutant&)>;  // writes the result to its path
+using task = std::function<void(const tried_mutant&)>;  // writes the result to its path
 
-void run_all(std::vector<tried_mutant>& entries, const trial_of& try_one, int jobs) {
+// Runs `one` for each of `chosen`, `jobs` at a time, and takes the results up. environment_error, at the end, when some
+// could not be tried.
+void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs) {
   struct running {
     tried_mutant* e;
     engine::child_process process;
   };
   const engine::stray_collector strays;
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<running> pool;
-  size_t next = 0;
-  const auto is_done = [](const tried_mutant& e) { return e.m.equivalent || e.result; };
-  const auto announce = [&](const tried_mutant& e) {
-    fmt::print(stderr, "{}/{} {} {}: {}{}\n", std::count_if(entries.begin(), entries.end(), is_done), entries.size(),
-               e.m.op, e.m.id, outcome(e), e.recalled ? ", as before" : "");
-  };
-  while (next < entries.size() || !pool.empty()) {
-    while (next < entries.size() && pool.size() < static_cast<size_t>(jobs)) {
-      tried_mutant& e = entries[next++];
-      if (e.m.equivalent) continue;
-      if (fs::exists(e.path)) {
-        e.result = mutant_result_from_json(read_text(e.path));
-        e.recalled = true;
-        announce(e);
-        continue;
-      }
-      pool.push_back({&e, engine::child_process([&e, &try_one] {
+  std::string failures;
+  size_t next = 0, done = 0;
+  while (next < chosen.size() || !pool.empty()) {
+    while (next < chosen.size() && pool.size() < static_cast<size_t>(jobs)) {
+      tried_mutant* e = chosen[next++];
+      e->result.reset();
+      pool.push_back({e, engine::child_process([e, &one] {
+                        std::error_code ignored;
+                        fs::remove(e->path + ".failure", ignored);
                         try {
-                          try_one(e);
+                          one(*e);
                         } catch (const std::exception& error) {
-                          fmt::print(stderr, "{}\n", error.what());
+                          write_file(e->path + ".failure", error.what());
                         }
                       })});
     }
@@ -112,14 +108,22 @@ void run_all(std::vector<tried_mutant>& entries, const trial_of& try_one, int jo
         continue;
       }
       tried_mutant& e = *pool[i].e;
-      if (!fs::exists(e.path))
-        throw environment_error(fmt::format("mutant {}: it could not be tried: {}", e.m.id, pool[i].process.death()));
-      e.result = mutant_result_from_json(read_text(e.path));
-      announce(e);
+      ++done;
+      const std::string failure = e.path + ".failure";
+      if (fs::exists(e.path) && !fs::exists(failure)) {
+        e.result = mutant_result_from_json(read_text(e.path));
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+        fmt::print(stderr, "{:>6.1f} s {}/{} {} {}: {}\n", seconds.count(), done, chosen.size(), e.m.op, e.m.id,
+                   outcome(e));
+      } else {
+        failures += fmt::format("mutant {}: it could not be tried: {}\n", e.m.id,
+                                fs::exists(failure) ? read_text(failure) : pool[i].process.death());
+      }
       pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(i));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  if (!failures.empty()) throw environment_error(failures);
 }
 
 // Lists of generated mutants, made anew: the sources may have changed.
@@ -159,6 +163,7 @@ int mutants(const mutants_options& o) {
   trial.sources_key = sources_key(tools.root());
   trial.suite_key = file_sha256("/proc/self/exe");
   trial.cases = o.cases;
+  if (o.generated) trial.timeout_seconds = 20;  // many loop for ever
   trial.seed = seed;
   std::vector<const mutant*> of_suite;
   for (const tried_mutant& e : entries)
@@ -179,7 +184,35 @@ int mutants(const mutants_options& o) {
     else
       write_file(e.path, to_json(try_by_tests(e.m, judges->of(e.m), tools, e.path + ".build")));
   };
-  run_all(entries, try_one, o.jobs > 0 ? o.jobs : usable_cores());
+  const int jobs = o.jobs > 0 ? o.jobs : usable_cores();
+  std::vector<tried_mutant*> untried, survivors;
+  for (tried_mutant& e : entries) {
+    if (e.m.equivalent) continue;
+    if (fs::exists(e.path))
+      e.result = mutant_result_from_json(read_text(e.path));
+    else
+      untried.push_back(&e);
+  }
+  fmt::print(stderr, "{} mutants, {} of them to try, the others as before\n", entries.size(), untried.size());
+  // The ids of generated mutants are hashes: whenever the run is interrupted, what is done is a sample of every
+  // subject.
+  if (o.generated)
+    std::sort(untried.begin(), untried.end(),
+              [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });
+  run_all(untried, try_one, jobs);
+  for (tried_mutant& e : entries)
+    if (!e.m.equivalent && e.m.property.empty() && e.counts() && !e.killed() && !e.result->compared_code)
+      survivors.push_back(&e);
+  if (!tools.ninja().empty())
+    run_all(
+        survivors,
+        [&](const tried_mutant& e) {
+          mutant_result result = mutant_result_from_json(read_text(e.path));
+          result.same_code = mutant_build(tools, e.m, e.path + ".build").same_code();
+          result.compared_code = true;
+          write_file(e.path, to_json(result));
+        },
+        jobs);
 
   print_mutants(entries);
   print_survivors(entries);
