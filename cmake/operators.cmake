@@ -1,7 +1,8 @@
 # The list of operators, in the order of reports. A new operator is one line here, plus the files that
 # docs/adding_an_operator.md names; a missing or stray file of its slice is a configuration error.
 set(WARPCHECK_OPERATORS
-  softmax)
+  softmax
+  argmax)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp

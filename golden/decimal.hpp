@@ -14,6 +14,8 @@ using real = boost::multiprecision::cpp_dec_float_100;
 
 // `digits` significant digits of an inexact value, none cut. 0 is what e^x became below the range of `real`.
 std::string rounded(const real& value, int digits);
+// ln(1 + v) for v >= 0, to as many digits relatively.
+real log_of_one_plus(const real& v);
 // The fraction p/q, q > 0: exact with its trailing zeros cut where its decimals end within `digits`.
 std::string fraction(int64_t p, int64_t q, int digits);
 

@@ -19,35 +19,20 @@ namespace {
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 constexpr int k_all = 100;  // percent
 
-// What does not fit the output's rank is as it was made.
 bool is_matrix(const tensor_spec* t) { return t && t->shape.size() == 2; }
+
+int64_t telling(const row_operator& op, const draw& d, int64_t cols) {
+  return op.seldom_one_column && cols == 1 && d.index() % 8 ? 2 + d.index() % 7 : cols;
+}
+
+row_length telling(const row_operator& op, const draw& d, row_length length) {
+  length.cols = telling(op, d, length.cols);
+  return length;
+}
 
 }  // namespace
 
 // ---- cases ----
-
-bool repair_row_outputs(trial_case& c) {
-  const tensor_spec* x = c.find("x");
-  if (!x) return false;
-  bool has_output = false;
-  for (tensor_spec& t : c.tensors) {
-    if (t.is_input) continue;
-    has_output = true;
-    if (t.shape.size() == x->shape.size()) {
-      t.shape = x->shape;
-      t.type = x->type;
-      if (!t.in_place.empty()) {
-        t.ld = x->ld;
-        t.offset = x->offset;
-      }
-      t.ld = t.shape.size() == 2 ? std::max(t.ld, x->cols()) : x->cols();
-    } else {
-      t.shape = {x->rows()};
-      t.ld = x->rows();
-    }
-  }
-  return has_output;
-}
 
 bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at("x").rows() >= 2; }
 
@@ -55,8 +40,9 @@ bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at
 // must draw the same case everywhere.
 
 trial_case any_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length =
-      d.index() % 4 == 1 ? row_length{draw_extent(d, t, 300, most_cols(t))} : draw_row_length(d, t, most_cols(t));
+  const row_length length = telling(
+      op, d,
+      d.index() % 4 == 1 ? row_length{draw_extent(d, t, 300, most_cols(t))} : draw_row_length(d, t, most_cols(t)));
   const int64_t rows = draw_rows(d, t, length);
   const int extra = op.draw_extra(d, 50);
   trial_case c = op.make_case(t, rows, length.cols, op.draw_fill(d, t, length.cols), extra);
@@ -67,7 +53,7 @@ trial_case any_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case small_rows(const row_operator& op, const target& t, draw& d) {
-  const int64_t cols = draw_extent(d, t, 300, std::min<int64_t>(most_cols(t), 2100));
+  const int64_t cols = telling(op, d, draw_extent(d, t, 300, std::min<int64_t>(most_cols(t), 2100)));
   const int extra = op.draw_extra(d, 30);
   recipe fill = op.draw_fill(d, t, cols);
   const int64_t rows = draw_rows(d, t, cols);
@@ -75,7 +61,7 @@ trial_case small_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case tied_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length = draw_row_length(d, t, most_cols(t));
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   recipe fill;
   switch (d.between(0, 3)) {
@@ -115,7 +101,7 @@ trial_case dyadic_rows(const row_operator& op, const target& t, draw& d) {
 
 trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
   const row_length length =
-      d.index() % 2 ? draw_row_length(d, t, most_cols(t)) : row_length{draw_extent(d, t, 1100, 1100)};
+      telling(op, d, d.index() % 2 ? draw_row_length(d, t, most_cols(t)) : row_length{draw_extent(d, t, 1100, 1100)});
   const int64_t cols = length.cols;
   // Every position where the matrix stays small; else a step that is coprime to powers of two, so that rows visit
   // lanes, warps and tiles evenly, and always the two ends.
@@ -130,7 +116,7 @@ trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case masked_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length = draw_row_length(d, t, most_cols(t));
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   const int64_t unit = d.one_of({int64_t{1}, int64_t{4}, int64_t{32}, int64_t{128}, int64_t{256}, int64_t{1024}});
   const int64_t begin = d.between(0, (cols - 1) / unit) * unit;
@@ -144,7 +130,7 @@ trial_case masked_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case special_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length = draw_row_length(d, t, most_cols(t));
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   recipe fill = make_recipe("randn", {d.seed()});
   const double top = reference::max_finite(t.type);
@@ -168,7 +154,7 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case tied_maxima(const row_operator& op, const target& t, draw& d) {
-  const row_length length = draw_row_length(d, t, most_cols(t));
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = std::max<int64_t>(2, length.cols);
   recipe fill = make_recipe("uniform", {d.seed(), -9, 1});
   const int64_t rows = d.between(1, 3);
@@ -196,8 +182,10 @@ trial_case two_or_more_rows(const row_operator& op, const target& t, draw& d) {
 
 trial_case phase_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
-  const row_length length = d.index() / 16 % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
-                                               : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)};
+  const row_length length =
+      telling(op, d,
+              d.index() / 16 % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
+                                 : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
   const int64_t cols = length.cols;
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   const int64_t rows = d.between(1, 3);
@@ -246,11 +234,16 @@ trial_case many_rows(const row_operator& op, const target& t, draw& d) {
 
 trial_case far_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
-  const int64_t cols = draw_extent(d, t, 300, 5000);
+  int64_t cols = draw_extent(d, t, 300, 5000);
+  const target::variant* const forced = op.every_variant_far && !t.variants.empty()
+                                            ? &t.variants[static_cast<size_t>(d.index()) % t.variants.size()]
+                                            : nullptr;
+  if (forced && forced->max_extent >= 0) cols = std::min(cols, forced->max_extent);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, 2, cols, std::move(fill), op.draw_extra(d, k_all));
   tensor_spec* y = c.find("y");
   (!is_matrix(y) || d.chance(50) ? c.find("x") : y)->ld = ld;
+  if (forced) c.knobs["variant"] = forced->name;
   c.knobs["schedule"] = "fair";
   return c;
 }
@@ -274,7 +267,7 @@ trial_case repeated_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case stagnation_rows(const row_operator& op, const target& t, draw& d) {
-  const int64_t cols = draw_extent_of_variant(d, t, d.index(), most_cols(t));
+  const int64_t cols = telling(op, d, draw_extent_of_variant(d, t, d.index(), most_cols(t)));
   const double at = static_cast<double>(d.one_of({int64_t{0}, int64_t{0}, cols - 1, d.between(0, cols - 1)}));
   trial_case c = op.make_case(t, 1, cols, make_recipe("stagnation", {at, -16.64}), op.draw_extra(d, 0));
   if (d.chance(40)) c.find("x")->fill.edits.push_back({0, d.between(0, cols - 1), 0.0});
@@ -332,6 +325,12 @@ trial_case refused_rows(const row_operator& op, const target& t, draw& d) {
 
 bool all_finite(const std::vector<double>& row) {
   return std::all_of(row.begin(), row.end(), [](double v) { return std::isfinite(v); });
+}
+
+bool has_subnormal_terms(const std::vector<double>& row) {
+  double maximum = -k_inf;
+  for (const double v : row) maximum = std::max(maximum, v);
+  return std::any_of(row.begin(), row.end(), [&](double v) { return std::isfinite(v) && maximum - v > 87; });
 }
 
 void judge_index(trial& t, const run_result& r, int64_t row, int64_t expected) {

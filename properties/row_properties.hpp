@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -31,6 +32,10 @@ struct row_operator {
   std::function<void(engine::trial&, const engine::run_result&, int64_t row)> judge_row;
 
   std::function<engine::recipe(engine::draw&, const engine::target&, int64_t cols)> draw_fill = draw_row_fill;
+  // Rows of one element have an answer that can be guessed: they are drawn but seldom.
+  bool seldom_one_column = false;
+  // Rows far apart go through every variant by force, in turn; else through what the dispatch picks.
+  bool every_variant_far = true;
   // A row of which one element decides the result, and whose other elements show when they are taken for it.
   double spike_peak = 0, spike_rest = -200;
   // More rows than the grid of one multiprocessor carries, for rows of a few columns, when this variant is forced.
@@ -47,7 +52,28 @@ inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
 // ---- cases ----
 
 // Outputs follow x after its shape changed: matrices take its shape, vectors have an element per row.
-bool repair_row_outputs(engine::trial_case& c);
+inline bool repair_row_outputs(engine::trial_case& c) {
+  const engine::tensor_spec* x = c.find("x");
+  if (!x) return false;
+  bool has_output = false;
+  for (engine::tensor_spec& t : c.tensors) {
+    if (t.is_input) continue;
+    has_output = true;
+    if (t.shape.size() == x->shape.size()) {
+      t.shape = x->shape;
+      t.type = x->type;
+      if (!t.in_place.empty()) {
+        t.ld = x->ld;
+        t.offset = x->offset;
+      }
+      t.ld = t.shape.size() == 2 ? std::max(t.ld, x->cols()) : x->cols();
+    } else {
+      t.shape = {x->rows()};
+      t.ld = x->rows();
+    }
+  }
+  return has_output;
+}
 bool repair_needs_two_rows(engine::trial_case& c);
 
 using row_generator = engine::trial_case (*)(const row_operator&, const engine::target&, engine::draw&);
@@ -133,6 +159,13 @@ void require_spikes(const row_operator&, engine::trial&);
 // Skips the case unless x has no elements.
 void require_empty(engine::trial&);
 bool all_finite(const std::vector<double>& row);
+// Whether e^(x - max) of a finite element lies below the normal range of f32, so that it has few digits itself.
+bool has_subnormal_terms(const std::vector<double>& row);
+
+// A knob of the property's own, with its default.
+inline double knob_or(const engine::trial_case& c, const std::string& name, double fallback) {
+  return c.knobs.count(name) ? c.number(name) : fallback;
+}
 
 // Judges the elements of an output of x's shape by a model of the row.
 template <class Model>
@@ -163,7 +196,7 @@ void check_element_permutation(const row_operator& op, engine::trial& t) {
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double a = y.value(row, i), b = z.value(row, p.image(i)), allowed = 2 * model.bound(i);
       t.require(
-          std::fabs(a - b) <= allowed,
+          a == b || std::fabs(a - b) <= allowed,
           fmt::format("y[{},{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed",
                       row, i, a, b, allowed));
     }

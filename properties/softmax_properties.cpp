@@ -38,6 +38,7 @@ row_operator softmax_operator() {
   op.draw_extra = [](draw& d, int percent) { return percent == 100 || (percent > 0 && d.chance(percent)) ? 1 : 0; };
   op.make_case = softmax_case;
   op.judge_row = judge_softmax;
+  op.every_variant_far = false;
   return op;
 }
 

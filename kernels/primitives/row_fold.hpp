@@ -3,9 +3,11 @@
 // A Fold says what is computed:
 //   element, partial, result          types; partial is trivially copyable, its size a multiple of 4
 //   none()                            the partial of no element
-//   of(slice, value, begin)           that of a lane's values (row_access.hpp), of a row that starts at index `begin`
-//   merge(a, b)                       of two; commutative, so that a butterfly gives every lane the same bits
+//   absorb(partial, slice, value, begin)  takes in a lane's values (row_access.hpp) of a row that starts at `begin`
+//   over_lanes<Lanes>(partial)        the partial of `Lanes` neighbouring lanes, in each of them, with the same bits
+//   collect(partials, first, last, step)  that of every step-th of an array of partials
 //   finish(partial)                   the result
+// A fold of two partials, merge(a, b), gets over_lanes and collect from merging_fold.
 #pragma once
 
 #include <algorithm>
@@ -41,12 +43,22 @@ __device__ inline V shuffle_words(V value, int offset) {
   return value;
 }
 
-template <class Fold, int Lanes>
-__device__ inline typename Fold::partial merge_lanes(typename Fold::partial mine) {
+// For folds whose partials merge two by two. `merge` is commutative, so that a butterfly gives every lane the same
+// bits.
+template <class Fold, class Partial>
+struct merging_fold {
+  template <int Lanes>
+  __device__ static Partial over_lanes(Partial mine) {
 #pragma unroll
-  for (int offset = Lanes / 2; offset > 0; offset /= 2) mine = Fold::merge(mine, shuffle_words(mine, offset));
-  return mine;
-}
+    for (int offset = Lanes / 2; offset > 0; offset /= 2) mine = Fold::merge(mine, shuffle_words(mine, offset));
+    return mine;
+  }
+  __device__ static Partial collect(const Partial* partials, int64_t first, int64_t last, int64_t step) {
+    Partial all = Fold::none();
+    for (int64_t i = first; i < last; i += step) all = Fold::merge(all, partials[i]);
+    return all;
+  }
+};
 
 // The result in thread 0 is that of the block. `scratch` holds k_max_warps partials; another barrier must pass before
 // it is used again.
@@ -54,18 +66,18 @@ template <class Fold>
 __device__ inline typename Fold::partial merge_block(typename Fold::partial mine, typename Fold::partial* scratch) {
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
   const int warps = static_cast<int>(blockDim.x) / k_warp_size;
-  mine = merge_lanes<Fold, k_warp_size>(mine);
+  mine = Fold::template over_lanes<k_warp_size>(mine);
   if (lane == 0) scratch[threadIdx.x / k_warp_size] = mine;
   __syncthreads();
   mine = Fold::none();
   if (lane < warps) mine = scratch[lane];
-  return merge_lanes<Fold, k_warp_size>(mine);
+  return Fold::template over_lanes<k_warp_size>(mine);
 }
 
 constexpr int k_fold_threads = 256;
 constexpr int k_fold_values = 16;                            // of a thread at a time
 constexpr int k_fold_part = k_fold_threads * k_fold_values;  // elements that a block takes at a time
-constexpr int k_fold_parts = 16;                             // of the largest tile: bounds the chain of merges
+constexpr int k_fold_parts = 8;                              // of the largest tile: bounds the chain of merges
 constexpr int64_t k_fold_blocks = 1024;                      // a row is split until there are about this many tiles
 
 template <class Fold>
@@ -90,9 +102,9 @@ __global__ void __launch_bounds__(k_fold_threads) fold_lanes(fold_arguments<Fold
       const slice_type slice(row, exists ? cols : 0, lane, Lanes, part);
       wide_type<typename Fold::element> value[slice_type::k_values];
       slice.load(value);
-      partial = Fold::merge(partial, Fold::of(slice, value, 0));
+      Fold::absorb(partial, slice, value, 0);
     }
-    partial = merge_lanes<Fold, Lanes>(partial);
+    partial = Fold::template over_lanes<Lanes>(partial);
     if (lane == 0 && exists) a.y[r] = Fold::finish(partial);
   }
 }
@@ -112,7 +124,7 @@ __global__ void __launch_bounds__(k_fold_threads)
       const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_fold_threads, part);
       wide_type<typename Fold::element> value[slice_type::k_values];
       slice.load(value);
-      partial = Fold::merge(partial, Fold::of(slice, value, tile.begin));
+      Fold::absorb(partial, slice, value, tile.begin);
     }
     partial = merge_block<Fold>(partial, scratch[turn]);
     if (threadIdx.x == 0) {
@@ -124,18 +136,15 @@ __global__ void __launch_bounds__(k_fold_threads)
   }
 }
 
-// Merges the tiles of each row, in an order that depends on their number alone.
+// Merges the tiles of the row of each block, in an order that depends on their number alone. So long are rows of
+// several tiles that the grid holds a block for each that fits a memory.
 template <class Fold>
 __global__ void __launch_bounds__(k_fold_threads)
     fold_merge(fold_arguments<Fold> a, int64_t tiles, const typename Fold::partial* partials) {
-  SIMT_SHARED(scratch, typename Fold::partial[2][k_max_warps]);
-  int turn = 0;
-  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x, turn ^= 1) {
-    auto partial = Fold::none();
-    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) partial = Fold::merge(partial, partials[r * tiles + t]);
-    partial = merge_block<Fold>(partial, scratch[turn]);
-    if (threadIdx.x == 0) a.y[r] = Fold::finish(partial);
-  }
+  SIMT_SHARED(scratch, typename Fold::partial[k_max_warps]);
+  const int64_t r = blockIdx.x;
+  const auto partial = merge_block<Fold>(Fold::collect(partials + r * tiles, threadIdx.x, tiles, blockDim.x), scratch);
+  if (threadIdx.x == 0) a.y[r] = Fold::finish(partial);
 }
 
 // Rows up to this long are folded by lanes of one warp.
@@ -190,7 +199,7 @@ void fold_by_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if (tiles == 1) return run(nullptr);
   const simt::buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
   run(partials.data());
-  simt::launch({grid_size(a.rows, stream), k_fold_threads, 0, stream}, fold_merge<Fold>, a, tiles,
+  simt::launch({static_cast<unsigned>(a.rows), k_fold_threads, 0, stream}, fold_merge<Fold>, a, tiles,
                static_cast<const typename Fold::partial*>(partials.data()));
 }
 

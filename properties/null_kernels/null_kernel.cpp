@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -52,31 +53,71 @@ view view_of(const DLTensor& t) {
 template <class Value>
 void fill(const view& y, Value&& value) {
   for (int64_t r = 0; r < y.rows; ++r)
-    for (int64_t c = 0; c < y.cols; ++c) y.set(r, c, is_float(y.type) ? value(r, c) : 0.0);
+    for (int64_t c = 0; c < y.cols; ++c)
+      y.set(r, c, is_float(y.type) || k_name == "previous_output" ? value(r, c) : 0.0);
 }
 
-// What a right kernel would have answered, kept until the next call asks for something.
-struct late_answer {
-  std::vector<double> values;
-  int64_t cols = 1;
-};
+// What a right kernel would have answered is kept until the next call asks for something.
 
-void softmax_of(const view& x, late_answer& answer) {
-  answer.cols = std::max<int64_t>(1, x.cols);
-  answer.values.clear();
-  for (int64_t r = 0; r < x.rows; ++r) {
-    double maximum = -INFINITY, sum = 0;
-    for (int64_t c = 0; c < x.cols; ++c) maximum = std::fmax(maximum, x.get(r, c));
-    for (int64_t c = 0; c < x.cols; ++c) sum += std::exp(x.get(r, c) - maximum);
-    for (int64_t c = 0; c < x.cols; ++c) answer.values.push_back(std::exp(x.get(r, c) - maximum) / sum);
+// Appends the answer of a row: a value per element, or one.
+using right_kernel = void (*)(const warpcheck_call& call, const view& x, int64_t row, std::vector<double>& answer);
+
+double log_sum(const view& x, int64_t row) {
+  double maximum = -INFINITY, sum = 0;
+  for (int64_t c = 0; c < x.cols; ++c) maximum = std::fmax(maximum, x.get(row, c));
+  for (int64_t c = 0; c < x.cols; ++c) sum += std::exp(x.get(row, c) - maximum);
+  return maximum + std::log(sum);
+}
+
+void softmax(const warpcheck_call&, const view& x, int64_t row, std::vector<double>& answer) {
+  const double all = log_sum(x, row);
+  for (int64_t c = 0; c < x.cols; ++c) answer.push_back(std::exp(x.get(row, c) - all));
+}
+
+void log_softmax(const warpcheck_call&, const view& x, int64_t row, std::vector<double>& answer) {
+  const double all = log_sum(x, row);
+  for (int64_t c = 0; c < x.cols; ++c) answer.push_back(x.get(row, c) - all);
+}
+
+void logsumexp(const warpcheck_call&, const view& x, int64_t row, std::vector<double>& answer) {
+  answer.push_back(log_sum(x, row));
+}
+
+double scalar(const warpcheck_call& call, std::string_view name) {
+  for (int32_t i = 0; i < call.num_scalars; ++i)
+    if (call.scalars[i].name == name) return call.scalars[i].value;
+  return 0;
+}
+
+void sigmoid(const warpcheck_call& call, const view& x, int64_t row, std::vector<double>& answer) {
+  const double mu = scalar(call, "mu"), sigma = scalar(call, "sigma");
+  for (int64_t c = 0; c < x.cols; ++c) answer.push_back(1 / (1 + std::exp(-(x.get(row, c) - mu) * sigma)));
+}
+
+void reduce(const warpcheck_call& call, const view& x, int64_t row, std::vector<double>& answer) {
+  const double op = scalar(call, "op");
+  double result = op == 0 ? 0 : op == 1 ? INFINITY : -INFINITY;
+  for (int64_t c = 0; c < x.cols; ++c) {
+    const double v = x.get(row, c);
+    result = op == 0 ? result + v : op == 1 ? std::fmin(result, v) : std::fmax(result, v);
   }
+  answer.push_back(result);
 }
 
+void argmax(const warpcheck_call&, const view& x, int64_t row, std::vector<double>& answer) {
+  int64_t best = 0;
+  for (int64_t c = 1; c < x.cols; ++c)
+    if (x.get(row, c) > x.get(row, best)) best = c;
+  answer.push_back(static_cast<double>(best));
+}
+
+template <right_kernel Right>
 warpcheck_status run(warpcheck_call* call) {
-  static late_answer previous;
+  static std::vector<double> previous;
   const view x = view_of(*call->inputs[0]);
-  late_answer next;
-  if (k_name == "previous_output") softmax_of(x, next);
+  std::vector<double> next;
+  if (k_name == "previous_output")
+    for (int64_t r = 0; r < x.rows; ++r) Right(*call, x, r, next);
   for (int32_t i = 0; i < call->num_outputs; ++i) {
     if (call->outputs[i] == nullptr) continue;
     const view y = view_of(*call->outputs[i]);
@@ -88,12 +129,12 @@ warpcheck_status run(warpcheck_call* call) {
       std::vector<double> mean(static_cast<size_t>(std::max(x.rows, y.rows)));
       for (int64_t r = 0; r < x.rows; ++r)
         for (int64_t c = 0; c < x.cols; ++c) mean[static_cast<size_t>(r)] += x.get(r, c) / static_cast<double>(x.cols);
-      fill(y, [&](int64_t r, int64_t) { return mean[static_cast<size_t>(r)]; });
+      fill(y, [&](int64_t r, int64_t c) { return mean[static_cast<size_t>(y.rows == x.rows ? r : c)]; });
     }
     if (k_name == "previous_output")
       fill(y, [&](int64_t r, int64_t c) {
         const auto at = static_cast<size_t>(r * y.cols + c);
-        return at < previous.values.size() ? previous.values[at] : 0.0;
+        return at < previous.size() ? previous[at] : 0.0;
       });
   }
   previous = std::move(next);
@@ -101,17 +142,32 @@ warpcheck_status run(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64;
 constexpr warpcheck_variant k_variant = {WARPCHECK_EXPANDED_STRING(WARPCHECK_NULL_KERNEL), 0, -1, 0, -1, k_types};
-constexpr warpcheck_operator k_softmax = {"softmax", WARPCHECK_DEVICE_CPU, k_types, &k_variant, 1, nullptr, 0, run};
+
+template <right_kernel Right>
+constexpr warpcheck_operator null_operator(const char* name) {
+  return {name, WARPCHECK_DEVICE_CPU, k_types, &k_variant, 1, nullptr, 0, run<Right>};
+}
+constexpr warpcheck_operator k_operators[] = {
+    null_operator<softmax>("softmax"), null_operator<log_softmax>("log_softmax"), null_operator<logsumexp>("logsumexp"),
+    null_operator<argmax>("argmax"),   null_operator<sigmoid>("sigmoid"),         null_operator<reduce>("reduce"),
+};
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const warpcheck_operator* const operators[] = {&k_softmax};
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "null", "null", operators, 1, nullptr};
+  static const warpcheck_operator* operators[std::size(k_operators)];
+  std::transform(std::begin(k_operators), std::end(k_operators), operators,
+                 [](const warpcheck_operator& op) { return &op; });
+  static const warpcheck_candidate table = {WARPCHECK_CANDIDATE_ABI,
+                                            sizeof(warpcheck_candidate),
+                                            "null",
+                                            "null",
+                                            operators,
+                                            static_cast<int32_t>(std::size(k_operators)),
+                                            nullptr};
   return &table;
 }

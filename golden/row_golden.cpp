@@ -1,0 +1,174 @@
+#include "golden/row_golden.hpp"
+
+#include <fmt/format.h>
+
+#include "golden/decimal.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/row_properties.hpp"
+
+namespace warpcheck::golden {
+
+using engine::host_tensor;
+using engine::tensor_spec;
+
+golden_file& row_answers::add_file(std::string name, std::string source, tensor_spec x, std::vector<answer> answers,
+                                   const row_layout& l, knobs k) {
+  golden_file f;
+  f.what = kind::known_answer;
+  f.op = op_;
+  f.name = std::move(name);
+  f.generator = generator_;
+  f.source = std::move(source);
+  f.digits = k_answer_digits;
+  f.the_case.op = f.op;
+  f.the_case.property = "golden";
+  f.the_case.knobs = std::move(k);
+  const bool flat = x.shape.size() == 1;
+  const int64_t rows = x.rows(), cols = x.cols();
+  if (l.ldx) x.ld = l.ldx;
+  x.offset = l.offset_x;
+  f.the_case.tensors = {x};
+  for (answer& a : answers) {
+    tensor_spec y = flat       ? engine::output_vector(a.tensor, a.type, cols)
+                    : a.matrix ? engine::output_matrix(a.tensor, a.type, rows, cols)
+                               : engine::output_vector(a.tensor, a.type, rows);
+    if (a.matrix || flat) {
+      if (!flat) y.ld = l.in_place ? x.ld : l.ldy ? l.ldy : cols;
+      y.offset = l.in_place ? x.offset : l.offset_y;
+      if (l.in_place) y.in_place = "x";
+    }
+    f.the_case.tensors.push_back(std::move(y));
+    f.outputs.push_back({a.tensor, std::move(a.values)});
+  }
+  return files_.emplace_back(std::move(f));
+}
+
+namespace {
+
+// The answers belong to the rows' values: they must be exact in the type, and what the file makes of them.
+void require_input(const golden_file& f, const std::vector<std::vector<double>>& rows) {
+  const host_tensor x = engine::materialize(replay_case(f).at("x"));
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (size_t i = 0; i < rows[r].size(); ++i) {
+      const double made = x.value(static_cast<int64_t>(r), static_cast<int64_t>(i)), meant = rows[r][i];
+      if (made != meant && !(std::isnan(made) && std::isnan(meant)))
+        throw engine::usage_error(
+            fmt::format("{}: x[{},{}] is {:a}, the answer belongs to {:a}", f.name, r, i, made, meant));
+    }
+}
+
+}  // namespace
+
+void row_answers::list_input(golden_file& f, const std::vector<std::vector<double>>& rows) {
+  listed_input listed{"x", {}};
+  for (const std::vector<double>& row : rows)
+    for (const double v : row) listed.bits.push_back(engine::encode(f.the_case.at("x").type, v));
+  f.inputs.push_back(std::move(listed));
+  require_input(f, rows);
+}
+
+void row_answers::add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
+                      std::vector<answer> answers, const row_layout& l, knobs k) {
+  const auto count = static_cast<int64_t>(rows.size()), cols = static_cast<int64_t>(rows.front().size());
+  list_input(add_file(std::move(name), std::move(source),
+                      engine::input_matrix("x", type, count, cols, engine::make_recipe("constant", {0})),
+                      std::move(answers), l, std::move(k)),
+             rows);
+}
+
+void row_answers::add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
+                      engine::recipe fill, std::vector<answer> answers, const row_layout& l, knobs k) {
+  const auto count = static_cast<int64_t>(rows.size()), cols = static_cast<int64_t>(rows.front().size());
+  require_input(
+      add_file(std::move(name), std::move(source), engine::input_matrix("x", type, count, cols, std::move(fill)),
+               std::move(answers), l, std::move(k)),
+      rows);
+}
+
+void row_answers::add_flat(std::string name, std::string source, dtype type, const std::vector<double>& x,
+                           std::vector<answer> answers, const row_layout& l, knobs k) {
+  list_input(
+      add_file(std::move(name), std::move(source),
+               engine::input_vector("x", type, static_cast<int64_t>(x.size()), engine::make_recipe("constant", {0})),
+               std::move(answers), l, std::move(k)),
+      {x});
+}
+
+row_model index_model(int64_t expected) {
+  return {"index", 1, [expected](int64_t) { return fmt::format("{}", expected); },
+          [expected](int64_t, double actual) {
+            return reference::judge_fixed(dtype::f64, actual, static_cast<double>(expected));
+          }};
+}
+
+std::vector<std::string> row_disagreements(const golden_file& f, const row_models& models) {
+  const engine::trial_case c = replay_case(f);
+  const host_tensor x = engine::materialize(c.at("x"));
+  std::vector<std::string> found;
+  constexpr int reference_digits = 20;
+  for (int64_t r = 0; r < x.spec.rows(); ++r) {
+    const std::vector<double> values = x.row(r);
+    for (const row_model& model : models(c, values)) {
+      const expected_output* golden = f.output(model.tensor);
+      if (!golden) continue;
+      const dtype type = c.at(model.tensor).type;
+      for (int64_t i = 0; i < model.size; ++i) {
+        const std::string& exact = golden->values[static_cast<size_t>(r * model.size + i)];
+        const std::string place =
+            model.size == 1 ? fmt::format("{}[{}]", model.tensor, r) : fmt::format("{}[{},{}]", model.tensor, r, i);
+        const std::string text = model.text(i);
+        if (is_float(type) ? !agrees(exact, f.digits, text, reference_digits) : exact != text) {
+          found.push_back(fmt::format("{}: the file says {}, the reference {}", place, exact, text));
+          continue;
+        }
+        if (!is_float(type)) continue;
+        // The nearest value of the output's type is what a perfect kernel returns: it must pass.
+        const double nearest = engine::decode(type, engine::encode(type, nearest_double(exact)));
+        if (!model.judge(i, nearest).accepted)
+          found.push_back(fmt::format("{}: the reference rejects {:a}, the nearest {} of {}", place, nearest,
+                                      warpcheck::name_of(type), exact));
+      }
+    }
+  }
+  return found;
+}
+
+engine::property row_golden_property(std::string op, std::vector<dtype> types, std::vector<engine::knob_info> knobs,
+                                     std::vector<golden_file> (*known_answers)(), row_models models) {
+  engine::property p;
+  p.op = std::move(op);
+  p.name = "golden";
+  p.sentence = "closed forms and published field bugs come out within the bound";
+  p.types = std::move(types);
+  p.knobs = std::move(knobs);
+  p.generate = [known_answers](const engine::target& t, engine::draw& d) {
+    static std::map<std::string, std::vector<golden_file>> of_operator;
+    std::vector<golden_file>& answers = of_operator[t.op];
+    if (answers.empty()) answers = known_answers();
+    std::vector<const golden_file*> of_type;
+    for (const golden_file& f : answers)
+      if (f.the_case.at("x").type == t.type) of_type.push_back(&f);
+    return candidate_case(*of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
+  };
+  p.check = [models = std::move(models)](engine::trial& t) {
+    const engine::run_result result = t.run();
+    const host_tensor& x = t.input("x");
+    for (int64_t r = 0; r < x.spec.rows(); ++r) {
+      const std::vector<double> values = x.row(r);
+      for (const row_model& model : models(t.the_case(), values)) {
+        if (!t.the_case().find(model.tensor)) continue;
+        const host_tensor& y = result.at(model.tensor);
+        for (int64_t i = 0; i < model.size; ++i) {
+          const double actual =
+              y.spec.rows() == x.spec.rows() && y.spec.cols() == model.size ? y.value(r, i) : y.value(0, r);
+          const double input = values.empty() ? 0.0 : values[model.size == x.spec.cols() ? static_cast<size_t>(i) : 0];
+          t.judge(model.tensor, r, i, input, actual, model.judge(i, actual), [&] { return model.text(i); });
+        }
+      }
+    }
+  };
+  p.repair = repair_row_outputs;
+  return p;
+}
+
+}  // namespace warpcheck::golden

@@ -1,0 +1,124 @@
+// Argmax: see the contract in argmax.hpp. The row is read once; 8 bytes are written per row.
+#include "kernels/argmax.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/row_fold.hpp"
+#include "kernels/primitives/winner.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+// A maximum (NaN ignored) with the claim (winner.hpp) of its first element, or that of the first NaN.
+struct winner {
+  int64_t claim;
+  float maximum;
+  float padding;
+};
+
+template <class T>
+struct winner_fold : merging_fold<winner_fold<T>, winner> {
+  using element = T;
+  using result = int64_t;
+  using partial = winner;
+
+  __device__ static partial none() { return {k_no_claim<int64_t>, -INFINITY, 0.0f}; }
+
+  template <class Slice>
+  __device__ static void absorb(partial& all, const Slice& slice, const float (&value)[Slice::k_values],
+                                int64_t begin) {
+    float maximum = value[0];
+#pragma unroll
+    for (int i = 1; i < Slice::k_values; ++i) maximum = fmaxf(maximum, value[i]);
+    all = merge(all, {shift_claim(claim_of_slice(slice, value, maximum), begin), maximum, 0.0f});
+  }
+
+  __device__ static partial merge(const partial& a, const partial& b) {
+    const bool nan = a.claim < 0 || b.claim < 0;
+    if (nan || a.maximum == b.maximum) return a.claim < b.claim ? a : b;
+    return a.maximum > b.maximum ? a : b;
+  }
+
+  __device__ static int64_t finish(const partial& all) { return claimed_index(all.claim); }
+};
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+
+// In the order of argmax_variant, without `automatic`.
+constexpr warpcheck_variant k_variants[] = {
+    {"argmax_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
+    {"argmax_tiles", 1, -1, k_fold_lanes_cols + 1, -1, k_dtypes},
+};
+constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+}  // namespace
+
+template <class T>
+argmax_variant argmax_with(argmax_variant variant, const T* x, int64_t ldx, int64_t* index, int64_t rows, int64_t cols,
+                           simt::stream_t stream) {
+  const row_block x_rows{"x", x, sizeof(T), rows, cols, ldx, "ldx"};
+  const row_block index_rows{"index", index, sizeof(int64_t), 1, rows, rows, nullptr};
+  check_rows(x_rows);
+  check_rows(index_rows);
+  check_disjoint(x_rows, index_rows);
+  if (cols == 0) {
+    fill(index, rows, int64_t{-1}, stream);
+    return variant;
+  }
+  if (variant == argmax_variant::automatic)
+    variant = cols <= k_fold_lanes_cols ? argmax_variant::lanes : argmax_variant::tiles;
+  check_extent(k_variants[static_cast<int>(variant) - 1], cols);
+  if (rows == 0) return variant;
+  const fold_arguments<winner_fold<T>> a{x, ldx, index, rows, cols};
+  if (variant == argmax_variant::lanes)
+    fold_by_lanes(a, stream);
+  else
+    fold_by_tiles(a, stream);
+  return variant;
+}
+
+template <class T>
+void argmax(const T* x, int64_t ldx, int64_t* index, int64_t rows, int64_t cols, simt::stream_t stream) {
+  argmax_with(argmax_variant::automatic, x, ldx, index, rows, cols, stream);
+}
+
+#define WARPCHECK_INSTANTIATE_ARGMAX(T)                                                   \
+  template void argmax<T>(const T*, int64_t, int64_t*, int64_t, int64_t, simt::stream_t); \
+  template argmax_variant argmax_with<T>(argmax_variant, const T*, int64_t, int64_t*, int64_t, int64_t, simt::stream_t);
+WARPCHECK_INSTANTIATE_ARGMAX(float)
+WARPCHECK_INSTANTIATE_ARGMAX(simt::f16)
+WARPCHECK_INSTANTIATE_ARGMAX(simt::bf16)
+#undef WARPCHECK_INSTANTIATE_ARGMAX
+
+namespace {
+
+// Tensors: inputs {x[rows, cols]}, outputs {index[rows] i64}.
+warpcheck_status run_argmax(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
+    const auto variant = static_cast<argmax_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
+    argmax_variant used = variant;
+    with_float_type(x.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      used = argmax_with(variant, x.data<T>(), x.ld, index, x.rows, x.cols, static_cast<simt::stream_t>(call->stream));
+    });
+    if (used != argmax_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+  });
+}
+
+constexpr warpcheck_operator k_operator = {
+    "argmax",          k_candidate_device,    k_dtypes,  k_variants, k_num_variants,
+    k_fold_boundaries, k_num_fold_boundaries, run_argmax};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(argmax) { return &warpcheck::k_operator; }

@@ -1,0 +1,145 @@
+// argmax on trial: the properties of its contract (kernels/argmax.hpp); only one answer is right
+// (reference/argmax.hpp).
+#include "reference/argmax.hpp"
+
+#include <fmt/format.h>
+
+#include "properties/row_properties.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+
+trial_case argmax_case(const target& t, int64_t rows, int64_t cols, recipe fill, int) {
+  return row_case(t,
+                  {input_matrix("x", t.type, rows, cols, std::move(fill)), output_vector("index", dtype::i64, rows)});
+}
+
+// As an element, so that the report counts what was compared.
+void judge_argmax(trial& t, const run_result& r, int64_t row) {
+  const std::vector<double> values = t.input("x").row(row);
+  const int64_t expected = reference::argmax(values);
+  judge_index(t, r, row, expected);
+  t.judge("index", 0, row, expected < 0 ? 0 : values[static_cast<size_t>(expected)], static_cast<double>(expected),
+          reference::judge_fixed(dtype::f64, static_cast<double>(expected), static_cast<double>(expected)));
+}
+
+row_operator argmax_operator() {
+  row_operator op;
+  op.name = "argmax";
+  op.types = {dtype::f32, dtype::f16, dtype::bf16};
+  op.make_case = argmax_case;
+  op.judge_row = judge_argmax;
+  op.seldom_one_column = true;
+  op.rows_beyond_grid = rows_beyond_fold_grid;
+  return op;
+}
+
+int64_t index_of(const run_result& r, int64_t row) { return static_cast<int64_t>(r.at("index").bits(0, row)); }
+
+// The element at the index is the same, up to ties.
+void check_permutation(const row_operator& op, trial& t) {
+  const host_tensor& x = t.input("x");
+  const permutation p(x.spec.cols());
+  const run_result before = t.run();
+  judge_rows(op, t, before);
+  const host_tensor permuted = p(x);
+  const run_result after = t.run(t.the_case(), {{"x", permuted}});
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    const int64_t i = index_of(before, row), j = index_of(after, row);
+    t.require(j >= 0 && j < x.spec.cols(), fmt::format("index[{}] is {} when the row is permuted", row, j));
+    const double a = x.value(row, i), b = permuted.value(row, j);
+    t.require(a == b || (std::isnan(a) && std::isnan(b)),
+              fmt::format("x[{},{}] = {:.9g} is the largest, {:.9g} at {} when the row is permuted", row, i, a, b, j));
+  }
+}
+
+void check_first_index(const row_operator& op, trial& t) {
+  const run_result r = t.run();
+  const host_tensor& x = t.input("x");
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    const int64_t index = index_of(r, row);
+    t.require(index >= 0 && index < x.spec.cols(), fmt::format("index[{}] is {}, which no element has", row, index));
+    const double best = x.value(row, index);
+    for (int64_t i = 0; i < x.spec.cols(); ++i) {
+      const double v = x.value(row, i);
+      const bool wins =
+          std::isnan(best) ? std::isnan(v) && i < index : std::isnan(v) || v > best || (v == best && i < index);
+      t.require(!wins, fmt::format("index[{}] is {} ({:.9g}), but x[{},{}] = {:.9g}", row, index, best, row, i, v));
+    }
+  }
+  judge_rows(op, t, r);
+}
+
+// The optional index of softmax has the bits of argmax.
+void check_cross_operator(const row_operator& op, trial& t) {
+  const run_result r = t.run();
+  judge_rows(op, t, r);
+  const tensor_spec& x = t.the_case().at("x");
+  const run_result fused =
+      run_other(t, "softmax", "component-bound",
+                {output_matrix("y", x.type, x.rows(), x.cols()), output_vector("index", dtype::i64, x.rows())});
+  for (int64_t row = 0; row < x.rows(); ++row)
+    t.require(index_of(fused, row) == index_of(r, row),
+              fmt::format("index[{}] is {}, that of softmax {}", row, index_of(r, row), index_of(fused, row)));
+}
+
+void check_empty(const row_operator&, trial& t) {
+  require_empty(t);
+  const run_result r = t.run();
+  for (int64_t row = 0; row < r.at("index").spec.cols(); ++row) judge_index(t, r, row, -1);
+}
+
+void check_refusals(const row_operator&, trial& t) {
+  const tensor_spec& x = t.the_case().at("x");
+  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
+  refuse_common(t);
+  t.expect_refusal("index is off by a byte", [](auto& v) { v[1].data = static_cast<char*>(v[1].data) + 1; });
+}
+
+const property_registration registration([] {
+  row_properties p(argmax_operator());
+  p.add_for_input("component-bound", "every index is that of the first maximum, or of the first NaN", any_rows,
+                  check_values);
+  p.add("first-index", "no earlier element equals the one at the index, and none is larger", tied_maxima,
+        check_first_index);
+  p.add("exact-shift", "adding a constant that keeps every element exact changes no index", dyadic_rows,
+        check_exact_shift)
+      .knobs = {{"shift", "0", "the constant that is added"}};
+  p.add("permutation", "permuting a row leaves the element at the index what it was", small_rows, check_permutation);
+  p.add("spike-coverage", "one 0 among -200 is found at every position", spike_rows, check_values);
+  p.add("masked-slices", "slices of -Inf are never taken while anything else is there", masked_rows, check_values);
+  p.add("special-table", "NaN, infinities, extremes and zeros are ordered as the contract says, wherever they are",
+        special_rows, check_values);
+  p.add_for_input("row-isolation", "what another row or a gap holds changes no index of this row", two_or_more_rows,
+                  check_row_isolation)
+      .repair = repair_needs_two_rows;
+  p.add("phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
+        check_values);
+  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
+        seam_rows, check_seam);
+  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own index", many_rows, check_values)
+      .share_percent = 5;
+  p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
+      5;
+  property& wide = p.add("wide-index", "an index that no f32 holds is exact", wide_row, check_wide_index);
+  wide.types = {dtype::f32};
+  wide.share_percent = 1;
+  p.add("cross-operator", "the index is that of softmax on the same rows", small_rows, check_cross_operator);
+  p.add("bit-repeatability", "every launch, schedule and processor count gives the same index", repeated_rows,
+        check_values)
+      .share_percent = 50;
+  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+        hazard_rows, check_values)
+      .share_percent = 50;
+  p.add("empty", "rows without columns get index -1; without rows nothing is written", empty_rows, check_empty)
+      .share_percent = 20;
+  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_rows,
+        check_refusals)
+      .share_percent = 10;
+  return p.take();
+}());
+
+}  // namespace
+}  // namespace warpcheck
