@@ -2,7 +2,8 @@
 # docs/adding_an_operator.md names; a missing or stray file of its slice is a configuration error.
 set(WARPCHECK_OPERATORS
   softmax
-  argmax)
+  argmax
+  reduce)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp

@@ -1,0 +1,51 @@
+// Row sums against the read limit of the same run and against peers. See bench/README.md.
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "bench/row_bench.hpp"
+
+extern "C" const warpcheck_operator* warpcheck_operator_reduce_cuda(void);
+
+namespace warpcheck::bench {
+namespace {
+
+// The bound of the contract: h u times the sum of the sizes, h the longest chain of additions.
+void verify_row(const row_case& row, const void* x, const void* y) {
+  double sum = 0, sizes = 0;
+  for (int64_t i = 0; i < row.cols; ++i) {
+    const double v = value_of(x, row.type, i);
+    sum += v;
+    sizes += std::fabs(v);
+  }
+  const double relative = 1.01 * longest_chain(row.cols) * k_roundoff;
+  expect_close(row, value_of(y, row.type, 0), sum, relative * sizes / std::fabs(sum), 0);
+}
+
+std::vector<row_case> all_rows() {
+  std::vector<row_case> rows;
+  const auto add = [&](element type, int64_t r, int64_t c) -> row_case& {
+    row_case row;
+    row.type = type;
+    row.rows = r;
+    row.cols = c;
+    row.target = 0.95;
+    return rows.emplace_back(row);
+  };
+  constexpr int64_t k_listed[][2] = {{2097152, 32}, {262144, 256}, {65536, 1000}, {65536, 1024}, {65536, 1025},
+                                     {16384, 4096}, {8192, 8192},  {4096, 16384}, {2048, 32768}, {1024, 65536},
+                                     {512, 131072}, {512, 128256}, {64, 1048576}, {4, 16777216}, {1, 67108864}};
+  for (const auto& shape : k_listed) add(element::f32, shape[0], shape[1]);
+  for (const int64_t cols : {256, 1024, 4096, 32768}) add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
+  return rows;
+}
+
+}  // namespace
+}  // namespace warpcheck::bench
+
+int main(int argc, char** argv) {
+  using namespace warpcheck::bench;
+  const row_operator reduce{
+      warpcheck_operator_reduce_cuda(), row_operator::output::values, false, {{"op", 0}}, verify_row};
+  return row_bench_main(argc, argv, reduce, all_rows());
+}

@@ -1,0 +1,152 @@
+// Row reductions: see the contract in reduce.hpp. The row is read once; one element is written per row.
+#include "kernels/reduce.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/row_fold.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+// Sums in T: a lane's values in four chains, then lane by lane. Padding adds +0, which changes no sum from +0.
+template <class T>
+struct sum_fold : merging_fold<sum_fold<T>, T> {
+  using element = T;
+  using partial = T;
+  using result = T;
+
+  __host__ __device__ static T none() { return 0; }
+  template <class Slice>
+  __device__ static void absorb(T& all, const Slice& slice, const T (&value)[Slice::k_values], int64_t) {
+    constexpr int k_chains = Slice::k_values < 4 ? 1 : 4;
+    T sum[k_chains] = {};
+#pragma unroll
+    for (int i = 0; i < Slice::k_values; ++i) sum[i % k_chains] += slice.exists(i) ? value[i] : T{0};
+    if constexpr (k_chains == 4) sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    all += sum[0];
+  }
+  __device__ static T merge(T a, T b) { return a + b; }
+  __device__ static T finish(T all) { return all; }
+};
+
+// The least element, or the greatest; NaN wins over both, and -0 is less than +0.
+template <class T, bool Greatest>
+struct extremum_fold : merging_fold<extremum_fold<T, Greatest>, T> {
+  using element = T;
+  using partial = T;
+  using result = T;
+
+  __host__ __device__ static T none() { return Greatest ? -static_cast<T>(INFINITY) : static_cast<T>(INFINITY); }
+  template <class Slice>
+  __device__ static void absorb(T& all, const Slice& slice, const T (&value)[Slice::k_values], int64_t) {
+#pragma unroll
+    for (int i = 0; i < Slice::k_values; ++i) all = merge(all, slice.exists(i) ? value[i] : none());
+  }
+  __device__ static T merge(T a, T b) {
+    if (a != a) return a;
+    if (b != b) return b;
+    if (a == b) return std::signbit(a) == Greatest ? b : a;
+    return (a < b) == Greatest ? b : a;
+  }
+  __device__ static T finish(T all) { return all; }
+};
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64;
+
+// In the order of reduce_variant, without `automatic`.
+constexpr warpcheck_variant k_variants[] = {
+    {"reduce_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
+    {"reduce_tiles", 1, -1, k_fold_lanes_cols + 1, -1, k_dtypes},
+};
+constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+template <class Fold>
+void run_fold(reduce_variant variant, const fold_arguments<Fold>& a, simt::stream_t stream) {
+  if (a.cols == 0) return fill(a.y, a.rows, Fold::none(), stream);
+  if (a.rows == 0) return;
+  if (variant == reduce_variant::lanes) return fold_by_lanes(a, stream);
+  fold_by_tiles(a, stream);
+}
+
+}  // namespace
+
+template <class T>
+reduce_variant reduce_with(reduce_variant variant, reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows,
+                           int64_t cols, simt::stream_t stream) {
+  const row_block x_rows{"x", x, sizeof(T), rows, cols, ldx, "ldx"};
+  const row_block y_rows{"y", y, sizeof(T), 1, rows, rows, nullptr};
+  check_rows(x_rows);
+  check_rows(y_rows);
+  check_disjoint(x_rows, y_rows);
+  if (cols > 0) {
+    if (variant == reduce_variant::automatic)
+      variant = cols <= k_fold_lanes_cols ? reduce_variant::lanes : reduce_variant::tiles;
+    check_extent(k_variants[static_cast<int>(variant) - 1], cols);
+  }
+  switch (op) {
+    case reduce_op::sum: run_fold<sum_fold<T>>(variant, {x, ldx, y, rows, cols}, stream); break;
+    case reduce_op::min: run_fold<extremum_fold<T, false>>(variant, {x, ldx, y, rows, cols}, stream); break;
+    case reduce_op::max: run_fold<extremum_fold<T, true>>(variant, {x, ldx, y, rows, cols}, stream); break;
+    default:
+      throw std::invalid_argument("op is " + std::to_string(static_cast<int>(op)) +
+                                  ", must be 0 (sum), 1 (min) or 2 (max)");
+  }
+  return variant;
+}
+
+template <class T>
+void reduce(reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows, int64_t cols, simt::stream_t stream) {
+  reduce_with(reduce_variant::automatic, op, x, ldx, y, rows, cols, stream);
+}
+
+#define WARPCHECK_INSTANTIATE_REDUCE(T)                                                                      \
+  template void reduce<T>(reduce_op, const T*, int64_t, T*, int64_t, int64_t, simt::stream_t);               \
+  template reduce_variant reduce_with<T>(reduce_variant, reduce_op, const T*, int64_t, T*, int64_t, int64_t, \
+                                         simt::stream_t);
+WARPCHECK_INSTANTIATE_REDUCE(float)
+WARPCHECK_INSTANTIATE_REDUCE(double)
+#undef WARPCHECK_INSTANTIATE_REDUCE
+
+namespace {
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum, 1 min, 2 max.
+warpcheck_status run_reduce(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const double code = scalar_argument(call, "op");
+    // What is none of the three is refused below.
+    const auto op = static_cast<reduce_op>(code == 0 || code == 1 || code == 2 ? static_cast<int>(code) : -1);
+    const auto variant = static_cast<reduce_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
+    reduce_variant used = variant;
+    const auto run = [&](auto type) {
+      using T = typename decltype(type)::type;
+      used = reduce_with(variant, op, x.data<T>(), x.ld, tensors.output_vector<T>(0, "y", x.rows), x.rows, x.cols,
+                         static_cast<simt::stream_t>(call->stream));
+    };
+    if (x.dtype == WARPCHECK_F32)
+      run(type_tag<float>());
+    else if (x.dtype == WARPCHECK_F64)
+      run(type_tag<double>());
+    else
+      throw unsupported_call("element type of the first input is not one of f32, f64");
+    if (used != reduce_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+  });
+}
+
+constexpr warpcheck_operator k_operator = {
+    "reduce",          k_candidate_device,    k_dtypes,  k_variants, k_num_variants,
+    k_fold_boundaries, k_num_fold_boundaries, run_reduce};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(reduce) { return &warpcheck::k_operator; }
