@@ -3,6 +3,7 @@
 set(WARPCHECK_OPERATORS
   softmax
   argmax
+  sigmoid
   reduce)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)

@@ -1,0 +1,47 @@
+// Sigmoid against the copy limit of the same run and against peers. See bench/README.md.
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "bench/row_bench.hpp"
+
+extern "C" const warpcheck_operator* warpcheck_operator_sigmoid_cuda(void);
+
+namespace warpcheck::bench {
+namespace {
+
+// The bound of the contract to first order: (1 - y)(2|z| + 5) u + 2u relatively.
+void verify_row(const row_case& row, const void* x, const void* y) {
+  for (int64_t i = 0; i < row.cols; ++i) {
+    const double z = value_of(x, row.type, i), exact = 1 / (1 + std::exp(-z));
+    const double relative = 1.01 * ((1 - exact) * (2 * std::fabs(z) + 5) + 2) * k_roundoff;
+    expect_close(row, value_of(y, row.type, i), exact, relative, i);
+  }
+}
+
+std::vector<row_case> all_rows() {
+  std::vector<row_case> rows;
+  const auto add = [&](element type, int64_t r, int64_t c) -> row_case& {
+    row_case row;
+    row.type = type;
+    row.rows = r;
+    row.cols = c;
+    row.target = 0.98;
+    return rows.emplace_back(row);
+  };
+  for (const int64_t n : {int64_t{65536}, int64_t{1048576}, int64_t{16777216}, int64_t{268435456}})
+    add(element::f32, 1, n);
+  add(element::f32, 1, int64_t{1} << 26).offset = 1;
+  for (const element type : {element::f16, element::bf16}) add(type, 1, int64_t{1} << 27);
+  return rows;
+}
+
+}  // namespace
+}  // namespace warpcheck::bench
+
+int main(int argc, char** argv) {
+  using namespace warpcheck::bench;
+  const row_operator sigmoid{
+      warpcheck_operator_sigmoid_cuda(), row_operator::output::matrix, true, {{"mu", 0}, {"sigma", 1}}, verify_row};
+  return row_bench_main(argc, argv, sigmoid, all_rows());
+}

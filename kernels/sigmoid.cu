@@ -1,0 +1,116 @@
+// Sigmoid: see the contract in sigmoid.hpp. Each element is read and written once.
+#include "kernels/sigmoid.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_tile.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+constexpr int k_flat_threads = 256;
+
+// {1 or e} / (1 + e) with e = exp(-|z|): neither overflows, and the tail of negative z keeps its relative accuracy.
+__device__ inline float sigmoid_of(float x, float mu, float sigma) {
+  const float z = (x - mu) * sigma;
+  const float e = expf(-fabsf(z));
+  return (z >= 0.0f ? 1.0f : e) / (1.0f + e);
+}
+
+// A block takes a tile of Vectors vectors a thread: a grid of one wave after the other, for what fits a memory is far
+// from the grid's limit of 2^31 - 1 blocks.
+template <class T, int Vectors>
+__global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y, int64_t n, float mu, float sigma) {
+  using slice_type = row_slice<T, row_access::peeled, Vectors>;
+  constexpr int k_tile_size = k_flat_threads * Vectors * slice_type::k_width;
+  const row_tile<T> tile(x, n, blockIdx.x, k_tile_size);
+  if (tile.cols <= 0) return;
+  const slice_type slice(x + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_flat_threads);
+  float value[slice_type::k_values];
+  slice.load(value);
+#pragma unroll
+  for (int k = 0; k < slice_type::k_values; ++k) value[k] = sigmoid_of(value[k], mu, sigma);
+  slice.store(value, y + tile.begin);
+}
+
+template <class T, int Vectors>
+void launch_flat(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
+  const int64_t tiles = tiles_of_row(n, k_flat_threads * Vectors * row_vector<T>::k_width);
+  simt::launch({static_cast<unsigned>(tiles), k_flat_threads, 0, stream}, sigmoid_flat<T, Vectors>, x, y, n, mu, sigma);
+}
+
+// Below this, one vector a thread spreads the work over more multiprocessors.
+constexpr int64_t k_small = int64_t{1} << 21;
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+constexpr warpcheck_variant k_variants[] = {{"sigmoid_flat", 1, -1, 1, -1, k_dtypes}};
+
+template <class T>
+void run(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
+  if (n < 0) throw std::invalid_argument("n is " + std::to_string(n) + ", must be >= 0");
+  const row_block x_row{"x", x, sizeof(T), 1, n, n, nullptr};
+  const row_block y_row{"y", y, sizeof(T), 1, n, n, nullptr};
+  check_rows(x_row);
+  check_rows(y_row);
+  if (static_cast<const void*>(x) != y) check_disjoint(x_row, y_row);
+  if (n == 0) return;
+  if (n < k_small) return launch_flat<T, 1>(x, y, n, mu, sigma, stream);
+  launch_flat<T, 16 / row_vector<T>::k_width>(x, y, n, mu, sigma, stream);
+}
+
+}  // namespace
+
+void sigmoid(const float* x, float* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
+  run(x, y, n, mu, sigma, stream);
+}
+void sigmoid(const simt::f16* x, simt::f16* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
+  run(x, y, n, mu, sigma, stream);
+}
+void sigmoid(const simt::bf16* x, simt::bf16* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
+  run(x, y, n, mu, sigma, stream);
+}
+
+namespace {
+
+// Tensors: inputs {x[n]}, outputs {y[n]}; scalars "mu", "sigma".
+warpcheck_status run_sigmoid(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_vector(0, "x");
+    const matrix_view y = tensors.output_vector(0, "y");
+    check_same_shape(x, "x", y, "y");
+    const auto mu = static_cast<float>(scalar_argument(call, "mu"));
+    const auto sigma = static_cast<float>(scalar_argument(call, "sigma"));
+    find_variant(call, k_variants, 1, x.cols);
+    with_float_type(x.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      sigmoid(x.data<T>(), y.mutable_data<T>(), x.cols, mu, sigma, static_cast<simt::stream_t>(call->stream));
+    });
+    if (x.cols > 0) call->used_variant = k_variants[0].name;
+  });
+}
+
+// Lengths at which blocks or vectors per thread change.
+constexpr int64_t k_boundaries[] = {4, 8, 1024, 2048, 4096, 1 << 20, 1 << 21};
+
+constexpr warpcheck_operator k_operator = {"sigmoid",
+                                           k_candidate_device,
+                                           k_dtypes,
+                                           k_variants,
+                                           1,
+                                           k_boundaries,
+                                           static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]),
+                                           run_sigmoid};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(sigmoid) { return &warpcheck::k_operator; }
