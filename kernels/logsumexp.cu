@@ -1,0 +1,142 @@
+// Logsumexp: see the contract in logsumexp.hpp. The row is read once; one element is written per row.
+#include "kernels/logsumexp.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/log_sum.hpp"
+#include "kernels/primitives/row_fold.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+// Rescales of one term: when a lane takes in more values (at most k_fold_parts - 1 times, once for rows of 1024), over
+// the warp, over the block, and where the tiles of a row are collected, merged over the warp and the block.
+static_assert(k_fold_parts - 1 + 2 + 3 <= 16, "the contract's budget of rescales");
+
+template <class T, class Y>
+struct log_sum_fold {
+  using element = T;
+  using result = Y;
+  using partial = log_sum;
+
+  __device__ static partial none() { return {-INFINITY, 0.0f}; }
+
+  template <class Slice>
+  __device__ static void absorb(partial& all, const Slice&, const float (&value)[Slice::k_values], int64_t) {
+    const float maximum = fmaxf(all.maximum, maximum_of(value));
+    // The champion so far meets the values last: what it is worth beside them is known by then.
+    const float rest = sum_of_losers(value, all.maximum, log_sum_reference(maximum));
+    all.rest = all.rest * rescale(all.maximum, maximum) + rest;
+    all.maximum = maximum;
+  }
+  template <int Lanes>
+  __device__ static partial over_lanes(partial mine) {
+    return merge_lanes<Lanes>(mine);
+  }
+  __device__ static partial collect(const partial* partials, int64_t first, int64_t last, int64_t step) {
+    partial all = none();
+    for (int64_t i = first; i < last; i += step) all.maximum = fmaxf(all.maximum, partials[i].maximum);
+    bool champion = true;  // the first of the partials that hold the maximum
+    for (int64_t i = first; i < last; i += step) {
+      all.rest += partials[i].rest * rescale(partials[i].maximum, all.maximum);
+      if (champion && partials[i].maximum == all.maximum)
+        champion = false;
+      else
+        all.rest += expf(partials[i].maximum - log_sum_reference(all.maximum));
+    }
+    return all;
+  }
+  __device__ static Y finish(const partial& all) { return simt::from_float<Y>(value_of(all)); }
+};
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+
+// In the order of logsumexp_variant, without `automatic`.
+constexpr warpcheck_variant k_variants[] = {
+    {"logsumexp_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
+    {"logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, -1, k_dtypes},
+};
+constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+}  // namespace
+
+template <class T, class Y>
+logsumexp_variant logsumexp_with(logsumexp_variant variant, const T* x, int64_t ldx, Y* y, int64_t rows, int64_t cols,
+                                 simt::stream_t stream) {
+  const row_block x_rows{"x", x, sizeof(T), rows, cols, ldx, "ldx"};
+  const row_block y_rows{"y", y, sizeof(Y), 1, rows, rows, nullptr};
+  check_rows(x_rows);
+  check_rows(y_rows);
+  check_disjoint(x_rows, y_rows);
+  if (cols == 0) {
+    fill(y, rows, simt::from_float<Y>(-INFINITY), stream);
+    return variant;
+  }
+  if (variant == logsumexp_variant::automatic)
+    variant = cols <= k_fold_lanes_cols ? logsumexp_variant::lanes : logsumexp_variant::tiles;
+  check_extent(k_variants[static_cast<int>(variant) - 1], cols);
+  if (rows == 0) return variant;
+  const fold_arguments<log_sum_fold<T, Y>> a{x, ldx, y, rows, cols};
+  if (variant == logsumexp_variant::lanes)
+    fold_by_lanes(a, stream);
+  else
+    fold_by_tiles(a, stream);
+  return variant;
+}
+
+template <class T, class Y>
+void logsumexp(const T* x, int64_t ldx, Y* y, int64_t rows, int64_t cols, simt::stream_t stream) {
+  logsumexp_with(logsumexp_variant::automatic, x, ldx, y, rows, cols, stream);
+}
+
+#define WARPCHECK_INSTANTIATE_LOGSUMEXP(T, Y)                                                                 \
+  template void logsumexp<T, Y>(const T*, int64_t, Y*, int64_t, int64_t, simt::stream_t);                     \
+  template logsumexp_variant logsumexp_with<T, Y>(logsumexp_variant, const T*, int64_t, Y*, int64_t, int64_t, \
+                                                  simt::stream_t);
+WARPCHECK_INSTANTIATE_LOGSUMEXP(float, float)
+WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::f16, simt::f16)
+WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::f16, float)
+WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::bf16, simt::bf16)
+WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::bf16, float)
+#undef WARPCHECK_INSTANTIATE_LOGSUMEXP
+
+namespace {
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows], of x's type or f32}.
+warpcheck_status run_logsumexp(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const bool wide = tensors.output_vector(0, "y").dtype == WARPCHECK_F32;
+    const auto variant = static_cast<logsumexp_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
+    logsumexp_variant used = variant;
+    const auto run = [&](auto in, auto out) {
+      using T = typename decltype(in)::type;
+      using Y = typename decltype(out)::type;
+      used = logsumexp_with(variant, x.data<T>(), x.ld, tensors.output_vector<Y>(0, "y", x.rows), x.rows, x.cols,
+                            static_cast<simt::stream_t>(call->stream));
+    };
+    with_float_type(x.dtype, [&](auto type) {
+      if (wide)
+        run(type, type_tag<float>());
+      else
+        run(type, type);
+    });
+    if (used != logsumexp_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+  });
+}
+
+constexpr warpcheck_operator k_operator = {
+    "logsumexp",       k_candidate_device,    k_dtypes,     k_variants, k_num_variants,
+    k_fold_boundaries, k_num_fold_boundaries, run_logsumexp};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(logsumexp) { return &warpcheck::k_operator; }

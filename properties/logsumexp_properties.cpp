@@ -1,0 +1,195 @@
+// logsumexp on trial: the properties of its contract (kernels/logsumexp.hpp), with bounds from reference/logsumexp.hpp.
+#include "reference/logsumexp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/row_properties.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+using reference::logsumexp_row;
+
+constexpr double k_inf = std::numeric_limits<double>::infinity();
+
+// `wide`: y is f32 whatever x is.
+trial_case logsumexp_case(const target& t, int64_t rows, int64_t cols, recipe fill, int wide) {
+  return row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)),
+                      output_vector("y", wide ? dtype::f32 : t.type, rows)});
+}
+
+void judge_logsumexp(trial& t, const run_result& r, int64_t row) {
+  const std::vector<double> values = t.input("x").row(row);
+  const host_tensor& y = r.at("y");
+  const logsumexp_row model(values, y.spec.type);
+  const double actual = y.value(0, row);
+  t.judge("y", 0, row, values.empty() ? 0.0 : values.front(), actual, model.judge(actual),
+          [&] { return model.expected_text(); });
+}
+
+row_operator logsumexp_operator() {
+  row_operator op;
+  op.name = "logsumexp";
+  op.types = {dtype::f32, dtype::f16, dtype::bf16};
+  op.draw_extra = [](draw& d, int) { return d.chance(40) ? 1 : 0; };
+  op.make_case = logsumexp_case;
+  op.judge_row = judge_logsumexp;
+  op.seldom_one_column = true;
+  op.rows_beyond_grid = rows_beyond_fold_grid;
+  return op;
+}
+
+// ---- cases ----
+
+// A dominant element beside one, or some, that add only a tail, as small as e^-103.
+trial_case tail_rows(const row_operator& op, const target& t, draw& d) {
+  const int64_t cols = std::max<int64_t>(2, draw_extent(d, t, 300, most_cols(t)));
+  const auto at = static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)}));
+  recipe fill = make_recipe("spike", {at, 0, -k_inf});
+  const int64_t tails = d.between(1, 3);
+  for (int64_t k = 0; k < tails; ++k) {
+    const int64_t col = d.between(0, cols - 1);
+    if (col != static_cast<int64_t>(at)) fill.edits.push_back({0, col, -static_cast<double>(d.between(1, 103))});
+  }
+  // One-word rows: the tail of a lone pair is the logarithm itself.
+  if (d.chance(30)) fill = make_recipe("spike", {at, 0, -static_cast<double>(d.between(1, 103))});
+  return op.make_case(t, 1, cols, std::move(fill), op.draw_extra(d, 50));
+}
+
+// The peak is the answer: another one in each case.
+trial_case peak_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = spike_rows(op, t, d);
+  c.find("x")->fill.arguments[2] = 1 + static_cast<double>(d.index() % 13) / 2;
+  return c;
+}
+
+// ---- checks ----
+
+void check_shift(const row_operator& op, trial& t) {
+  const host_tensor shifted = shifted_input(t);
+  const run_result before = t.run();
+  judge_rows(op, t, before);
+  const run_result after = t.run(t.the_case(), {{"x", shifted}});
+  const host_tensor& x = t.input("x");
+  const double shift = t.the_case().number("shift");
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    const std::vector<double> from = x.row(row), to = shifted.row(row);
+    const dtype type = before.at("y").spec.type;
+    const double a = before.at("y").value(0, row), b = after.at("y").value(0, row);
+    // The difference below is rounded once in double.
+    const double allowed = logsumexp_row(from, type).bound() + logsumexp_row(to, type).bound() + 0x1p-52 * std::fabs(b);
+    t.require(std::fabs(b - a - shift) <= allowed,
+              fmt::format("y[{}] = {:.9g} becomes {:.9g} when {} is added to every element; {:.3g} is allowed", row, a,
+                          b, shift, allowed));
+  }
+}
+
+void check_permutation(const row_operator& op, trial& t) {
+  const host_tensor& x = t.input("x");
+  const permutation p(x.spec.cols());
+  const run_result before = t.run();
+  judge_rows(op, t, before);
+  const run_result after = t.run(t.the_case(), {{"x", p(x)}});
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    const std::vector<double> values = x.row(row);
+    if (!all_finite(values)) continue;
+    const double a = before.at("y").value(0, row), b = after.at("y").value(0, row);
+    const double allowed = 2 * logsumexp_row(values, before.at("y").spec.type).bound();
+    t.require(a == b || std::fabs(a - b) <= allowed,
+              fmt::format("y[{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed",
+                          row, a, b, allowed));
+  }
+}
+
+void check_spike(const row_operator& op, trial& t) {
+  const run_result r = t.run();
+  for (int64_t row = 0; row < t.input("x").spec.rows(); ++row) {
+    const std::vector<double> values = t.input("x").row(row);
+    const double peak = *std::max_element(values.begin(), values.end()), y = r.at("y").value(0, row);
+    if (std::count(values.begin(), values.end(), op.spike_rest) != static_cast<int64_t>(values.size()) - 1)
+      return t.skip(fmt::format("row {} is not one peak among {}", row, op.spike_rest));
+    t.require(y == peak, fmt::format("y[{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among {}", row, y,
+                                     y, peak, peak, op.spike_rest));
+  }
+  judge_rows(op, t, r);
+}
+
+// Of the exact tail ln(1 + e^-t), most of the digits: the absolute bound of a short row is a relative one there.
+void check_tail(const row_operator& op, trial& t) {
+  const run_result r = t.run();
+  judge_rows(op, t, r);
+  const host_tensor &x = t.input("x"), &y = r.at("y");
+  for (int64_t row = 0; row < x.spec.rows(); ++row) {
+    const std::vector<double> values = x.row(row);
+    const double exact = logsumexp_row(values, y.spec.type).expected(), actual = y.value(0, row);
+    // 2^-15 allows the chains of the longest generated rows, and 2^-8 the rounding of a bf16; below the normal range
+    // only the bound of the element counts.
+    const double relative = size_of(y.spec.type) == 2 ? 0x1p-7 : 0x1p-15;
+    if (has_subnormal_terms(values)) continue;
+    if (!(exact > reference::min_normal(y.spec.type)) || !(exact < 1)) continue;
+    t.require(std::fabs(actual - exact) <= relative * exact,
+              fmt::format("y[{}] = {:.9g}, exact {:.9g}: the tail has lost its digits", row, actual, exact));
+  }
+}
+
+void check_empty(const row_operator& op, trial& t) {
+  require_empty(t);
+  judge_rows(op, t, t.run());
+}
+
+void check_refusals(const row_operator&, trial& t) {
+  const tensor_spec& x = t.the_case().at("x");
+  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
+  refuse_common(t);
+  t.expect_refusal("y is off by a byte", [](auto& v) { v[1].data = static_cast<char*>(v[1].data) + 1; });
+}
+
+const property_registration registration([] {
+  row_properties p(logsumexp_operator());
+  p.add_for_input("component-bound", "every result lies within its own bound", any_rows, check_values);
+  p.add("exact-shift", "adding a constant that keeps every element exact moves the result by it within the two bounds",
+        dyadic_rows, check_shift)
+      .knobs = {{"shift", "0", "the constant that is added"}};
+  p.add("permutation", "permuting a row changes the result within the two bounds", small_rows, check_permutation);
+  p.add("equal-logits-equal-bits", "n equal elements, alone or beside -Inf, lie within the bound", tied_rows,
+        check_values);
+  p.add("spike-coverage", "one peak among -200 is the result, at every position", peak_rows, check_spike);
+  p.add("masked-slices", "slices of -Inf drop out", masked_rows, check_values);
+  p.add("special-table", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
+        special_rows, check_values);
+  p.add("tail-of-one", "the tail of a dominant element keeps its relative accuracy, down to e^-103", tail_rows,
+        check_tail);
+  p.add("depth", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
+        check_values);
+  p.add_for_input("row-isolation", "what another row or a gap holds changes no bit of this row's result",
+                  two_or_more_rows, check_row_isolation)
+      .repair = repair_needs_two_rows;
+  p.add("phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
+        check_values);
+  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
+        seam_rows, check_seam);
+  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values)
+      .share_percent = 5;
+  p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
+      5;
+  p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
+        check_values)
+      .share_percent = 50;
+  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+        hazard_rows, check_values)
+      .share_percent = 50;
+  p.add("empty", "rows without columns give -Inf; without rows nothing is written", empty_rows, check_empty)
+      .share_percent = 20;
+  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_rows,
+        check_refusals)
+      .share_percent = 10;
+  return p.take();
+}());
+
+}  // namespace
+}  // namespace warpcheck
