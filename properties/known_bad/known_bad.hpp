@@ -1,4 +1,4 @@
-// The door (kernels/candidate.h) of the known-bad softmax kernels: f32 rows, one launch, everything but the flaw right.
+// The door (kernels/candidate.h) of the known-bad kernels: f32 rows, one launch, everything but the flaw right.
 #pragma once
 
 #include <cmath>
@@ -38,6 +38,35 @@ warpcheck_status run_rows(warpcheck_call* call, Launch&& launch) {
   });
 }
 
+// Of an operator with one value per row. y is that vector, ldy is 1.
+template <class Launch>
+warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    if (x.cols == 0) throw unsupported_call("cols must not be 0");
+    float* const y = tensors.output_vector<float>(0, "y", x.rows);
+    if (x.rows == 0) return;
+    launch(rows_call{x.data<float>(), x.ld, y, 1, x.rows, x.cols, nullptr, static_cast<simt::stream_t>(call->stream)});
+  });
+}
+
+// Of sigmoid: launch(x, y, n, mu, sigma, stream) is not called for n = 0.
+template <class Launch>
+warpcheck_status run_vector(warpcheck_call* call, Launch&& launch) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_vector(0, "x");
+    const matrix_view y = tensors.output_vector(0, "y");
+    check_same_shape(x, "x", y, "y");
+    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    if (x.cols == 0) return;
+    launch(x.data<float>(), y.mutable_data<float>(), x.cols, static_cast<float>(scalar_argument(call, "mu")),
+           static_cast<float>(scalar_argument(call, "sigma")), static_cast<simt::stream_t>(call->stream));
+  });
+}
+
 // The correct parts, for a block that owns a row and strides over it.
 
 __device__ inline float strided_maximum(const float* row, int64_t cols, float* scratch) {
@@ -73,10 +102,10 @@ __device__ inline int64_t strided_argmax(const float* row, int64_t cols, float m
 }  // namespace warpcheck
 
 // Defines the library's operator: `run` is a warpcheck_status (*)(warpcheck_call*).
-#define WARPCHECK_KNOWN_BAD_SOFTMAX(name, run)                                                             \
-  WARPCHECK_OPERATOR(softmax) {                                                                            \
-    static constexpr warpcheck_variant variant = {#name, 1, -1, 1, -1, WARPCHECK_F32};                     \
-    static constexpr warpcheck_operator table = {                                                          \
-        "softmax", warpcheck::k_candidate_device, WARPCHECK_F32, &variant, 1, nullptr, 0, warpcheck::run}; \
-    return &table;                                                                                         \
+#define WARPCHECK_KNOWN_BAD(op, name, run)                                                           \
+  WARPCHECK_OPERATOR(op) {                                                                           \
+    static constexpr warpcheck_variant variant = {#name, 1, -1, 1, -1, WARPCHECK_F32};               \
+    static constexpr warpcheck_operator table = {                                                    \
+        #op, warpcheck::k_candidate_device, WARPCHECK_F32, &variant, 1, nullptr, 0, warpcheck::run}; \
+    return &table;                                                                                   \
   }

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -25,9 +28,11 @@ std::string folder(const char* variable, const char* built) {
   return moved != nullptr ? moved : built;
 }
 
+// The operator of a candidate is told by its name.
 case_report judge(const std::string& candidate, const std::string& property, const std::string& tensors,
                   const std::string& knobs = "") {
-  const std::string line = fmt::format("v1 softmax/{} {} | candidate={}/{}.so device=emulated {}", property, tensors,
+  const std::string op = candidate.starts_with("lse_") ? "logsumexp" : candidate.substr(0, candidate.find('_'));
+  const std::string line = fmt::format("v1 {}/{} {} | candidate={}/{}.so device=emulated {}", op, property, tensors,
                                        folder("WARPCHECK_KNOWN_BAD", KNOWN_BAD_FOLDER), candidate, knobs);
   return engine::run_contained(engine::run_case, engine::parse_case_line(line), 60);
 }
@@ -64,9 +69,16 @@ TEST(KnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
     const case_report r = judge(name, "component-bound", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1x300]");
     EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
   }
-  const case_report r = judge("softmax_slot_reuse", "component-bound", "x=f32[1x1] fill=constant(0) | y=f32[1x1]",
-                              "detect=off schedule=reverse");
-  EXPECT_EQ(r.result, verdict::pass) << describe(r);
+  for (const auto& [name, tensors, knobs] : std::initializer_list<std::tuple<const char*, const char*, const char*>>{
+           {"softmax_slot_reuse", "x=f32[1x1] fill=constant(0) | y=f32[1x1]", "detect=off schedule=reverse"},
+           {"softmax_axis_mix", "x=f32[1x1] fill=constant(3) | y=f32[1x1]", ""},
+           {"lse_formula_only", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1]", ""},
+           {"sigmoid_sign", "x=f32[300] fill=constant(3) | y=f32[300]", "mu=3 sigma=0.5"},
+           {"sigmoid_naive_tail", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=3 sigma=0.5"},
+           {"sigmoid_degenerate_call", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=1 sigma=0"}}) {
+    const case_report r = judge(name, "component-bound", tensors, knobs);
+    EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
+  }
 }
 
 void expect_slot_race(const std::string& schedule) {
@@ -159,6 +171,67 @@ TEST(KnownBad, UnguardedDoesNotLookWhetherItWasLaunched) {
       judge("softmax_unguarded", "rows-beyond-grid", "x=f32[65536x1] fill=randn(1) | y=f32[65536x1]", "schedule=fair");
   EXPECT_TRUE(r.result == verdict::launch_limit || r.message.find("was not written") != std::string::npos)
       << describe(r);
+}
+
+// Columns are normalised: the second one is 0/0, and rows do not sum to 1. An empty input raises.
+TEST(KnownBad, AxisMixNormalisesColumns) {
+  const case_report nan = judge("softmax_axis_mix", "component-bound",
+                                "x=f32[2x2] fill=alternating(0,-800) | y=f32[2x2]", "detect=off schedule=fair");
+  ASSERT_EQ(nan.result, verdict::violation) << describe(nan);
+  ASSERT_TRUE(nan.worst.has_value());
+  EXPECT_EQ(nan.worst->col, 1);
+  EXPECT_TRUE(std::isnan(nan.worst->actual)) << describe(nan);
+  const case_report sum =
+      judge("softmax_axis_mix", "probability-row", "x=f32[2x3] fill=randn(1) | y=f32[2x3]", "detect=off schedule=fair");
+  EXPECT_EQ(sum.result, verdict::violation) << describe(sum);
+  EXPECT_NE(sum.message.find("row 0 sums to"), std::string::npos) << describe(sum);
+  const case_report empty = judge("softmax_axis_mix", "empty", "x=f32[2x0] fill=constant(0) | y=f32[2x0]");
+  EXPECT_EQ(empty.result, verdict::error_return) << describe(empty);
+  EXPECT_NE(empty.message.find("zero-size array"), std::string::npos) << describe(empty);
+}
+
+TEST(KnownBad, FormulaOnlyHasNoLogarithmOfNothing) {
+  const case_report r = judge("lse_formula_only", "special-table", "x=f32[1x300] fill=constant(-inf) | y=f32[1]");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_TRUE(std::isnan(r.worst->actual)) << describe(r);
+  EXPECT_EQ(r.worst->expected, -std::numeric_limits<double>::infinity()) << describe(r);
+}
+
+TEST(KnownBad, SigmoidWithTheWrongSignGivesTheComplement) {
+  for (const double z : {3.0, -3.0}) {
+    const case_report r =
+        judge("sigmoid_sign", "component-bound", fmt::format("x=f32[1] fill=constant({}) | y=f32[1]", z));
+    ASSERT_EQ(r.result, verdict::violation) << describe(r);
+    ASSERT_TRUE(r.worst.has_value());
+    EXPECT_NEAR(r.worst->actual, 1 - r.worst->expected, 1e-6) << describe(r);
+  }
+}
+
+TEST(KnownBad, NaiveSigmoidVanishesTooEarly) {
+  const case_report r = judge("sigmoid_naive_tail", "component-bound", "x=f32[1] fill=constant(-89) | y=f32[1]");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_EQ(r.worst->actual, 0.0);
+  EXPECT_NEAR(r.worst->expected, 2.2e-39, 0.1e-39);
+}
+
+TEST(KnownBad, ADegenerateCallTellsNothing) {
+  // Its own call: a kernel that computes nothing passes it too, so `verify --null-kernels` counts the case as vacuous.
+  const std::string own = "v1 sigmoid/component-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1 sigma=0";
+  const auto null = [](const std::string& line) {
+    return engine::run_contained(
+        engine::run_case,
+        engine::parse_case_line(line + " device=cpu candidate=" + folder("WARPCHECK_NULL_CONSTANT", KNOWN_BAD_NULL)),
+        60);
+  };
+  EXPECT_EQ(null(own).result, verdict::pass) << describe(null(own));
+  const std::string telling = "v1 sigmoid/component-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1";
+  EXPECT_EQ(null(telling).result, verdict::violation) << describe(null(telling));
+  const case_report infinite = judge("sigmoid_degenerate_call", "component-bound",
+                                     "x=f32[2] fill=uniform(1,-9,9) edit=0,1:+inf | y=f32[2]", "mu=1");
+  ASSERT_EQ(infinite.result, verdict::violation) << describe(infinite);
+  EXPECT_TRUE(infinite.worst && std::isnan(infinite.worst->actual)) << describe(infinite);
 }
 
 }  // namespace

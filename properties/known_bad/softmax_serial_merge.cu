@@ -43,4 +43,4 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD_SOFTMAX(softmax_serial_merge, run)
+WARPCHECK_KNOWN_BAD(softmax, softmax_serial_merge, run)

@@ -51,4 +51,4 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD_SOFTMAX(softmax_slot_reuse, run)
+WARPCHECK_KNOWN_BAD(softmax, softmax_slot_reuse, run)
