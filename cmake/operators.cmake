@@ -2,6 +2,7 @@
 # docs/adding_an_operator.md names; a missing or stray file of its slice is a configuration error.
 set(WARPCHECK_OPERATORS
   softmax
+  log_softmax
   logsumexp
   argmax
   sigmoid

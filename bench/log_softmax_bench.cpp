@@ -1,0 +1,58 @@
+// Log_softmax against the copy limit of the same run and against peers. See bench/README.md.
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "bench/row_bench.hpp"
+
+extern "C" const warpcheck_operator* warpcheck_operator_log_softmax_cuda(void);
+
+namespace warpcheck::bench {
+namespace {
+
+// The bound of the contract to first order: (d + E_L/u + |z|) u, E_L = (ln n + h + 11 + 12 q) u + 3 u ln s.
+void verify_row(const row_case& row, const void* x, const void* y) {
+  const double maximum = value_of(x, row.type, index_of_maximum(row, x));
+  double rest = -1;  // the sum without one maximal element
+  for (int64_t i = 0; i < row.cols; ++i) rest += std::exp(value_of(x, row.type, i) - maximum);
+  const double log_sum = std::log1p(rest);
+  const double rescales = row.cols <= (int64_t{1} << 22) ? 2 : 16;
+  const double row_part =
+      std::log(static_cast<double>(row.cols)) + longest_chain(row.cols) + 11 + 12 * rescales + 3 * log_sum;
+  for (int64_t i = 0; i < row.cols; ++i) {
+    const double d = maximum - value_of(x, row.type, i), exact = -d - log_sum;
+    expect_close(row, value_of(y, row.type, i), exact, 1.01 * ((d + row_part) / std::fabs(exact) + 1) * k_roundoff, i);
+  }
+}
+
+std::vector<row_case> all_rows() {
+  std::vector<row_case> rows;
+  const auto add = [&](element type, int64_t r, int64_t c) -> row_case& {
+    row_case row;
+    row.type = type;
+    row.rows = r;
+    row.cols = c;
+    row.target = 0.97;
+    return rows.emplace_back(row);
+  };
+  constexpr int64_t k_listed[][2] = {{2097152, 32}, {262144, 256}, {65536, 1000}, {65536, 1024}, {65536, 1025},
+                                     {16384, 4096}, {8192, 8192},  {4096, 16384}, {2048, 32768}, {1024, 65536},
+                                     {512, 131072}, {512, 128256}, {64, 1048576}, {16, 4194304}};
+  for (const auto& shape : k_listed) add(element::f32, shape[0], shape[1]);
+  add(element::f32, 4, 16777216).target = 0.70;
+  add(element::f32, 1, 67108864).target = 0.70;
+  for (const int64_t cols : {256, 1024, 4096, 32768}) add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
+  for (const element type : {element::f16, element::bf16})
+    for (const int64_t cols : {32, 1024, 4096, 32768}) add(type, (int64_t{1} << 27) / cols, cols);
+  return rows;
+}
+
+}  // namespace
+}  // namespace warpcheck::bench
+
+int main(int argc, char** argv) {
+  using namespace warpcheck::bench;
+  const row_operator log_softmax{
+      warpcheck_operator_log_softmax_cuda(), row_operator::output::matrix, false, {}, verify_row};
+  return row_bench_main(argc, argv, log_softmax, all_rows());
+}

@@ -1,0 +1,413 @@
+// Log_softmax: see the contract in log_softmax.hpp. Variants from the shortest rows up; all read a row once from memory
+// except log_softmax_stream. Bytes moved: cols * sizeof(T) in and out per row.
+#include "kernels/log_softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/log_sum.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_tile.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+template <class T>
+struct log_softmax_arguments {
+  const T* x;
+  int64_t ldx;
+  T* y;
+  int64_t ldy;
+  int64_t rows;
+  int64_t cols;
+};
+
+// The result of every value of a slice. A row of nothing but -Inf becomes NaN by the difference; one with +Inf must.
+template <class Slice, class T>
+__device__ inline void store_logs(const Slice& slice, float (&value)[Slice::k_values], const log_sum& all, T* y) {
+  const float log_of_sum = all.maximum == INFINITY ? NAN : log1pf(all.rest);
+#pragma unroll
+  for (int i = 0; i < Slice::k_values; ++i) value[i] = (value[i] - all.maximum) - log_of_sum;
+  slice.store(value, y);
+}
+
+// What a lane knows of its values, relative to `reference`.
+template <int Count>
+__device__ inline log_sum log_sum_of(const float (&value)[Count], float maximum, float reference) {
+  return {maximum, sum_of_losers(value, -INFINITY, reference)};
+}
+
+// --- log_softmax_lanes: `Lanes` lanes hold a row in registers
+//
+// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
+
+constexpr int k_lanes_threads = 128;
+
+template <class T, row_access Access, int Lanes, int Vectors, int Rows>
+__global__ void __launch_bounds__(k_lanes_threads) log_softmax_lanes(log_softmax_arguments<T> a) {
+  using slice_type = row_slice<T, Access, Vectors>;
+  constexpr int k_groups = k_warp_size / Lanes;
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
+  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
+  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  const auto slice_of = [&](int64_t r) {
+    const bool exists = r < a.rows;
+    return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? static_cast<int>(a.cols) : 0, lane, Lanes);
+  };
+  for (int64_t base = warp * k_groups * Rows; base < a.rows; base += warps * k_groups * Rows) {
+    float value[Rows][slice_type::k_values];
+    log_sum all[Rows];
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      const float mine = maximum_of(value[j]);
+      const float reference = log_sum_reference(lane_reduce<Lanes>(mine, max_of()));
+      all[j] = join_lanes<Lanes>(log_sum_of(value[j], mine, reference), reference);
+    }
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      const int64_t r = base + j * k_groups + group;
+      store_logs(slice_of(r), value[j], all[j], a.y + (r < a.rows ? r * a.ldy : 0));
+    }
+  }
+}
+
+// --- log_softmax_block, log_softmax_cluster: a row lies in the registers of one block, or of a cluster of blocks
+//
+// Cost per row: the row once in and out; two barriers of the block; in a cluster one exchange of (maximum, rest) more.
+
+constexpr int k_max_cluster_blocks = 16;
+
+// Over the block, of sums that are relative to the same reference. `scratch` holds k_max_warps values.
+__device__ inline log_sum join_block(log_sum mine, float reference, log_sum* scratch) {
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  mine = join_lanes<k_warp_size>(mine, reference);
+  if (lane == 0) scratch[threadIdx.x / k_warp_size] = mine;
+  __syncthreads();
+  mine = {-INFINITY, 0.0f};
+  if (lane < static_cast<int>(blockDim.x) / k_warp_size) mine = scratch[lane];
+  return join_lanes<k_warp_size>(mine, reference);
+}
+
+template <class T, row_access Access, int Vectors, bool Cluster, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks) log_softmax_team(log_softmax_arguments<T> a) {
+  using slice_type = row_slice<T, Access, Vectors>;
+  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
+  SIMT_SHARED(sum_scratch, log_sum[k_max_warps]);
+  SIMT_SHARED(slots, log_sum[2][k_max_cluster_blocks]);
+  const int size = Cluster ? static_cast<int>(simt::cluster_size()) : 1;
+  const int rank = Cluster ? static_cast<int>(simt::cluster_rank()) : 0;
+  // Every block must have started before its shared memory is written.
+  if (Cluster) simt::cluster_sync();
+  int turn = 0;
+  for (int64_t r = blockIdx.x / size; r < a.rows; r += gridDim.x / size, turn ^= 1) {
+    const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x),
+                           static_cast<int>(blockDim.x), rank);
+    float value[slice_type::k_values];
+    slice.load(value);
+    const float mine = maximum_of(value);
+    const float reference = log_sum_reference(block_reduce(mine, max_of(), maximum_scratch));
+    log_sum all = join_block(log_sum_of(value, mine, reference), reference, sum_scratch);
+    if (Cluster) {
+      // A block writes to a slot again only after the exchange in between, when its reader is done with it. No block
+      // writes after its last exchange, so none needs to outlive another.
+      log_sum* const now = slots[turn];
+      if (static_cast<int>(threadIdx.x) < size) *simt::map_shared_rank(now + rank, threadIdx.x) = all;
+      simt::cluster_sync();
+      const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+      all = {-INFINITY, 0.0f};
+      if (lane < size) all = now[lane];
+      all = merge_lanes<k_warp_size>(all);
+    }
+    store_logs(slice, value, all, a.y + r * a.ldy);
+  }
+}
+
+// --- log_softmax_stream: rows of any length, by tiles that know nothing of each other
+//
+// Three launches: the state of each tile, that of each row, the results. Cost: the row twice in and once out, less what
+// the second pass, which goes backwards, still finds in the L2 cache; 8 bytes per tile of workspace. One rescale.
+
+constexpr int k_stream_threads = 256;
+constexpr int k_merge_threads = 1024;
+constexpr int k_tile_values = 16;  // of a thread
+constexpr int k_tile_elements = k_tile_values * k_stream_threads;
+
+template <class T, row_access Access>
+using tile_slice = row_slice<T, Access, k_tile_values / row_vector<T>::k_width>;
+
+template <class T, row_access Access>
+__global__ void __launch_bounds__(k_stream_threads)
+    log_softmax_tiles(log_softmax_arguments<T> a, int64_t tiles, log_sum* partials) {
+  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
+  SIMT_SHARED(sum_scratch, log_sum[k_max_warps]);
+  for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x) {
+    const T* const row = a.x + i / tiles * a.ldx;
+    const row_tile<T> tile(row, a.cols, i % tiles, k_tile_elements);
+    log_sum all{-INFINITY, 0.0f};
+    if (tile.cols > 0) {
+      const tile_slice<T, Access> slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
+      float value[tile_slice<T, Access>::k_values];
+      slice.load(value);
+      const float mine = maximum_of(value);
+      const float reference = log_sum_reference(block_reduce(mine, max_of(), maximum_scratch));
+      all = join_block(log_sum_of(value, mine, reference), reference, sum_scratch);
+    }
+    if (threadIdx.x == 0) partials[i] = all;
+  }
+}
+
+// Leaves the state of each row in its first tile.
+__global__ void __launch_bounds__(k_merge_threads) log_softmax_merge(int64_t rows, int64_t tiles, log_sum* partials) {
+  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
+  SIMT_SHARED(sum_scratch, log_sum[k_max_warps]);
+  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
+    log_sum* const row = partials + r * tiles;
+    log_sum mine{-INFINITY, 0.0f};
+    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) mine.maximum = fmaxf(mine.maximum, row[t].maximum);
+    const float maximum = block_reduce(mine.maximum, max_of(), maximum_scratch);
+    const float reference = log_sum_reference(maximum);
+    float champion = -INFINITY;  // of this thread's tiles so far
+    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) {
+      const log_sum tile = row[t];
+      mine.rest += tile.rest * rescale(tile.maximum, maximum);
+      mine.rest += expf(fminf(champion, tile.maximum) - reference);
+      champion = fmaxf(champion, tile.maximum);
+    }
+    mine = join_block(mine, reference, sum_scratch);
+    if (threadIdx.x == 0) row[0] = mine;
+  }
+}
+
+template <class T, row_access Access>
+__global__ void __launch_bounds__(k_stream_threads)
+    log_softmax_apply(log_softmax_arguments<T> a, int64_t tiles, const log_sum* partials) {
+  for (int64_t i = a.rows * tiles - 1 - blockIdx.x; i >= 0; i -= gridDim.x) {
+    const int64_t r = i / tiles;
+    const T* const row = a.x + r * a.ldx;
+    const row_tile<T> tile(row, a.cols, i % tiles, k_tile_elements);
+    if (tile.cols <= 0) continue;
+    const tile_slice<T, Access> slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
+    float value[tile_slice<T, Access>::k_values];
+    slice.load(value);
+    store_logs(slice, value, partials[r * tiles], a.y + r * a.ldy + tile.begin);
+  }
+}
+
+// --- Dispatch
+
+constexpr int64_t k_lanes_cols = 2048;
+constexpr int64_t k_block_cols = 32768;
+constexpr int64_t k_cluster_cols = 262144;
+constexpr int64_t k_block_dispatch_cols = 16384;
+
+template <class T, row_access Access, int Lanes, int Vectors>
+void launch_lanes(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  // Enough elements in flight per lane to cover the latency of memory, without giving up occupancy.
+  constexpr int k_count = Vectors * access_width<T, Access>;
+  constexpr int k_rows = k_count >= 8 ? 1 : k_count == 1 ? 4 : 2;
+  constexpr int64_t k_rows_per_block = k_lanes_threads / Lanes * k_rows;
+  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_lanes_threads, 0, stream},
+               log_softmax_lanes<T, Access, Lanes, Vectors, k_rows>, a);
+}
+
+template <class T>
+bool is_aligned(const log_softmax_arguments<T>& a) {
+  constexpr int64_t k_width = row_vector<T>::k_width;
+  return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
+}
+
+template <class T>
+int64_t vectors_of_row(const log_softmax_arguments<T>& a) {
+  return a.cols / row_vector<T>::k_width;
+}
+
+// A warp takes a row, with the smallest of the powers of two Vectors ... Limit that is >= needed.
+template <class T, row_access Access, int Vectors, int Limit>
+void launch_warp(int64_t needed, const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  if constexpr (Vectors >= Limit) {
+    launch_lanes<T, Access, k_warp_size, Limit>(a, stream);
+  } else {
+    if (needed <= Vectors) return launch_lanes<T, Access, k_warp_size, Vectors>(a, stream);
+    launch_warp<T, Access, 2 * Vectors, Limit>(needed, a, stream);
+  }
+}
+
+template <class T>
+void launch_lanes_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr auto k_aligned = row_access::aligned;
+  constexpr auto k_scalar = row_access::scalar;
+  constexpr int k_most = static_cast<int>(k_lanes_cols) / row_vector<T>::k_width / k_warp_size;
+  const int64_t vectors = vectors_of_row(a), needed = ceil_div(vectors, k_warp_size);
+  if (is_aligned(a)) {
+    if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
+    if (vectors <= 4) return launch_lanes<T, k_aligned, 4, 1>(a, stream);
+    if (vectors <= 8) return launch_lanes<T, k_aligned, 8, 1>(a, stream);
+    if (vectors <= 16) return launch_lanes<T, k_aligned, 16, 1>(a, stream);
+    return launch_warp<T, k_aligned, 1, k_most>(needed, a, stream);
+  }
+  if (a.cols <= 4) return launch_lanes<T, k_scalar, 4, 1>(a, stream);
+  if (a.cols <= 16) return launch_lanes<T, k_scalar, 16, 1>(a, stream);
+  if (a.cols <= 64) return launch_lanes<T, k_scalar, 16, 4>(a, stream);
+  launch_warp<T, row_access::peeled, 1, k_most>(needed, a, stream);
+}
+
+template <class T, int Vectors, bool Cluster, int MaxThreads, int MinBlocks>
+void launch_team(unsigned blocks_per_row, const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  const int64_t vectors = ceil_div(vectors_of_row(a), static_cast<int64_t>(blocks_per_row));
+  // At least a warp, for the ends of a row.
+  const auto threads =
+      static_cast<unsigned>(std::max<int64_t>(1, ceil_div(vectors, Vectors * k_warp_size)) * k_warp_size);
+  const simt::launch_config config{grid_size(a.rows, stream) * blocks_per_row, threads, 0, stream, blocks_per_row};
+  if (is_aligned(a))
+    simt::launch(config, log_softmax_team<T, row_access::aligned, Vectors, Cluster, MaxThreads, MinBlocks>, a);
+  else
+    simt::launch(config, log_softmax_team<T, row_access::peeled, Vectors, Cluster, MaxThreads, MinBlocks>, a);
+}
+
+// Vectors that hold the 32 elements that a thread takes at most.
+template <class T>
+constexpr int most_vectors = 32 / row_vector<T>::k_width;
+
+// As few elements a thread as 512 threads allow: small blocks in great number overlap best.
+template <class T>
+void launch_block_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int k_most = most_vectors<T>;
+  const int64_t vectors = vectors_of_row(a);
+  if (vectors <= 2 * 512) return launch_team<T, 2, false, 512, 3>(1, a, stream);
+  if (vectors <= k_most * 512) return launch_team<T, k_most, false, 512, 2>(1, a, stream);
+  launch_team<T, k_most, false, 1024, 1>(1, a, stream);
+}
+
+// Blocks of 256 full threads while the cluster is large enough, else of 512.
+template <class T>
+void launch_cluster_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int k_vectors = most_vectors<T>;
+  const int64_t vectors = vectors_of_row(a);
+  unsigned blocks = 2;
+  while (blocks < static_cast<unsigned>(k_max_cluster_blocks) && vectors > int64_t{256} * k_vectors * blocks)
+    blocks *= 2;
+  if (vectors <= int64_t{256} * k_vectors * blocks) return launch_team<T, k_vectors, true, 256, 4>(blocks, a, stream);
+  launch_team<T, k_vectors, true, 512, 2>(blocks, a, stream);
+}
+
+template <class T, row_access Access>
+void launch_stream(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  const int64_t tiles = tiles_of_row(a.cols, k_tile_elements);
+  const simt::buffer<log_sum> partials(static_cast<size_t>(a.rows * tiles), stream);
+  const simt::launch_config config{grid_size(a.rows * tiles, stream), k_stream_threads, 0, stream};
+  simt::launch(config, log_softmax_tiles<T, Access>, a, tiles, partials.data());
+  simt::launch({grid_size(a.rows, stream), k_merge_threads, 0, stream}, log_softmax_merge, a.rows, tiles,
+               partials.data());
+  simt::launch(config, log_softmax_apply<T, Access>, a, tiles, static_cast<const log_sum*>(partials.data()));
+}
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
+
+// In the order of log_softmax_variant, without `automatic`.
+constexpr warpcheck_variant k_variants[] = {
+    {"log_softmax_lanes", 1, k_lanes_cols, 1, k_lanes_cols, k_dtypes},
+    {"log_softmax_block", 1, k_block_cols, k_lanes_cols + 1, k_block_dispatch_cols, k_dtypes},
+    {"log_softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
+    {"log_softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
+};
+constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+const warpcheck_variant& entry_of(log_softmax_variant variant) { return k_variants[static_cast<int>(variant) - 1]; }
+
+log_softmax_variant pick(int64_t cols, simt::stream_t stream) {
+  if (cols <= k_lanes_cols) return log_softmax_variant::lanes;
+  if (cols <= k_block_dispatch_cols) return log_softmax_variant::block;
+  if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster_blocks)
+    return log_softmax_variant::cluster;
+  return cols <= k_block_cols ? log_softmax_variant::block : log_softmax_variant::stream;
+}
+
+}  // namespace
+
+template <class T>
+log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, int64_t ldx, T* y, int64_t ldy,
+                                     int64_t rows, int64_t cols, simt::stream_t stream) {
+  const row_block x_rows{"x", x, sizeof(T), rows, cols, ldx, "ldx"};
+  const row_block y_rows{"y", y, sizeof(T), rows, cols, ldy, "ldy"};
+  check_rows(x_rows);
+  check_rows(y_rows);
+  if (static_cast<const void*>(x) != y || ldx != ldy) check_disjoint(x_rows, y_rows);
+  if (cols > 0 && variant == log_softmax_variant::automatic) variant = pick(cols, stream);
+  if (cols > 0) check_extent(entry_of(variant), cols);
+  if (rows == 0 || cols == 0) return variant;
+  const log_softmax_arguments<T> a{x, ldx, y, ldy, rows, cols};
+  switch (variant) {
+    case log_softmax_variant::lanes: launch_lanes_variant(a, stream); break;
+    case log_softmax_variant::block: launch_block_variant(a, stream); break;
+    case log_softmax_variant::cluster: launch_cluster_variant(a, stream); break;
+    default:
+      if (is_aligned(a))
+        launch_stream<T, row_access::aligned>(a, stream);
+      else
+        launch_stream<T, row_access::peeled>(a, stream);
+  }
+  return variant;
+}
+
+template <class T>
+void log_softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, simt::stream_t stream) {
+  log_softmax_with(log_softmax_variant::automatic, x, ldx, y, ldy, rows, cols, stream);
+}
+
+#define WARPCHECK_INSTANTIATE_LOG_SOFTMAX(T)                                                                     \
+  template void log_softmax<T>(const T*, int64_t, T*, int64_t, int64_t, int64_t, simt::stream_t);                \
+  template log_softmax_variant log_softmax_with<T>(log_softmax_variant, const T*, int64_t, T*, int64_t, int64_t, \
+                                                   int64_t, simt::stream_t);
+WARPCHECK_INSTANTIATE_LOG_SOFTMAX(float)
+WARPCHECK_INSTANTIATE_LOG_SOFTMAX(simt::f16)
+WARPCHECK_INSTANTIATE_LOG_SOFTMAX(simt::bf16)
+#undef WARPCHECK_INSTANTIATE_LOG_SOFTMAX
+
+namespace {
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}.
+warpcheck_status run_log_softmax(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const matrix_view y = tensors.output_matrix(0, "y");
+    check_same_shape(x, "x", y, "y");
+    const auto variant = static_cast<log_softmax_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
+    log_softmax_variant used = variant;
+    with_float_type(x.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      used = log_softmax_with(variant, x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols,
+                              static_cast<simt::stream_t>(call->stream));
+    });
+    if (used != log_softmax_variant::automatic) call->used_variant = entry_of(used).name;
+  });
+}
+
+// Row lengths at which lanes, vectors per lane or warps per block change.
+constexpr int64_t k_boundaries[] = {1,   2,    4,    8,    16,   32,   64,   128,   256,   512,
+                                    768, 1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536};
+
+constexpr warpcheck_operator k_operator = {"log_softmax",
+                                           k_candidate_device,
+                                           k_dtypes,
+                                           k_variants,
+                                           k_num_variants,
+                                           k_boundaries,
+                                           static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]),
+                                           run_log_softmax};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(log_softmax) { return &warpcheck::k_operator; }
