@@ -170,7 +170,8 @@ const property_registration registration([] {
   p.add("phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
         check_values);
   p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam);
+        seam_rows, check_seam)
+      .share_percent = 50;
   p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values)
       .share_percent = 10;
   p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
