@@ -50,11 +50,17 @@ warpcheck_status run(warpcheck_call* call) {
     std::snprintf(call->message, call->message_size, "this candidate refuses everything");
     return WARPCHECK_INTERNAL_ERROR;
   }
+  if (is("fills_message")) {
+    std::memset(call->message, 'x', call->message_size);
+    return WARPCHECK_INTERNAL_ERROR;
+  }
   const bool was_there = x.shape[0] > 0 && x.shape[1] > 0 && at(y, 0, 0) >= 0 && at(y, 0, 0) <= 1;
   for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
   if (call->num_outputs > 1)
-    for (int64_t r = 0; r < x.shape[0]; ++r) static_cast<int64_t*>(call->outputs[1]->data)[r] = largest(x, r);
+    for (int64_t r = 0; r < x.shape[0]; ++r)
+      static_cast<int64_t*>(call->outputs[1]->data)[r * call->outputs[1]->strides[0]] = largest(x, r);
   const int64_t rows = x.shape[0], cols = x.shape[1];
+  if (is("writes_into_nothing")) *static_cast<char*>(y.data) = 0;
   if (rows == 0 || cols == 0) return WARPCHECK_OK;
   if (is("off_by_little")) at(y, rows - 1, cols - 1) = std::nextafter(at(y, rows - 1, cols - 1) + 1e-3f, 2.0f);
   if (is("drops_tail") && cols > 32)
@@ -69,6 +75,7 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("writes_gap") && y.strides[0] > cols && rows > 1) at(y, 0, cols) = 0;
   if (is("changes_input")) at(x, 0, 0) = 1234;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
+  if (is("different_at_the_end")) at(y, rows - 1, cols - 1) += static_cast<float>(calls % 2) * 1e-7f;
   if (is("different_each_time")) at(y, 0, 0) += static_cast<float>(calls % 2) * 1e-7f;
   return WARPCHECK_OK;
 }
@@ -96,6 +103,9 @@ const warpcheck_variant k_variants[] = {
     {"writes_gap", 0, -1, 1, 0, k_types},
     {"changes_input", 0, -1, 1, 0, k_types},
     {"different_each_time", 0, -1, 1, 0, k_types},
+    {"different_at_the_end", 0, -1, 1, 0, k_types},
+    {"writes_into_nothing", 0, -1, 1, 0, k_types},
+    {"fills_message", 0, -1, 1, 0, k_types},
     {"leaves_one_unwritten", 0, -1, 1, 0, k_types},
     {"trusts_old_output", 0, -1, 1, 0, k_types},
 #endif

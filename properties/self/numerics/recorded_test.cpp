@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "properties/self/numerics/rows.hpp"
+#include "reference/argmax.hpp"
 #include "reference/log_softmax.hpp"
 #include "reference/logsumexp.hpp"
 #include "reference/numerics/multiprecision.hpp"
@@ -144,6 +145,67 @@ TEST(recorded_bounds, are_what_the_references_say) {
   EXPECT_FALSE(std::getline(file, line)) << line;
   EXPECT_EQ(differ, 0) << "of " << compared << " numbers; if that is meant, copy " << fresh << " to "
                        << WARPCHECK_RECORDED_BOUNDS;
+}
+
+TEST(multiprecision, functions_meet_at_their_thresholds) {
+  for (const char* text : {"1e-3", "-1e-3", "9.765e-4", "9.766e-4", "0.5", "-0.5", "1e12"}) {
+    const mp50 x(text);
+    EXPECT_LT(abs(arithmetic<mp50>::log1p(x) - log(mp50(1 + x))), 1e-44) << text;
+    if (x < 10) {
+      EXPECT_LT(abs(arithmetic<mp50>::expm1(x) - (exp(x) - 1)), 1e-44) << text;
+    }
+  }
+  EXPECT_EQ(arithmetic<mp50>::log1p(mp50(0)), 0);
+  EXPECT_EQ(arithmetic<mp50>::expm1(mp50(0)), 0);
+}
+
+TEST(references, say_the_values_that_are_fixed) {
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> masked = {-infinity, 1, 2}, one = {-infinity, 3}, spoilt = {0, nan};
+  EXPECT_EQ(softmax_row(masked, dtype::f32).expected_text(0), "0");
+  EXPECT_EQ(softmax_row(one, dtype::f32).expected_text(1), "1");
+  EXPECT_EQ(softmax_row(spoilt, dtype::f32).expected_text(0), "nan");
+  EXPECT_EQ(log_softmax_row(masked, dtype::f32).expected_text(0), "-inf");
+  EXPECT_EQ(log_softmax_row(one, dtype::f32).expected_text(1), "0");
+  EXPECT_EQ(log_softmax_row(spoilt, dtype::f32).expected_text(1), "nan");
+  EXPECT_EQ(argmax(std::vector<double>{nan, nan}), 0);
+  EXPECT_EQ(argmax(std::vector<double>{1, 3, 3}), 1);
+  EXPECT_EQ(argmax(std::vector<double>{}), -1);
+  const softmax_row row(masked, dtype::f32);
+  const double sum = row.bound(0) + row.bound(1) + row.bound(2);  // which sum_of_bounds rounds up
+  EXPECT_GE(row.sum_of_bounds(), sum);
+  EXPECT_LE(row.sum_of_bounds(), sum * (1 + 1e-12));
+}
+
+TEST(references, keep_the_sign_of_zero_and_sums_of_the_smallest) {
+  for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16}) {
+    EXPECT_TRUE(std::signbit(round_to(type, -0.0)));
+    EXPECT_FALSE(std::signbit(round_to(type, 0.0)));
+  }
+  const double least = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(reduce_row(reduction::sum, std::vector<double>{least, least, least}, dtype::f64).expected(), 3 * least);
+}
+
+TEST(references, tell_the_error_of_a_sum_in_ulps) {
+  const std::vector<double> x = {1, 2, 0.25};
+  const judgement j = reduce_row(reduction::sum, x, dtype::f32).judge(3.25 + 0x1p-20);
+  EXPECT_FALSE(j.accepted && j.error == 0);
+  EXPECT_EQ(j.error, 0x1p-20);
+  EXPECT_EQ(j.error_ulp, 0x1p-20 / 0x1p-22);
+}
+
+TEST(tallies, keep_the_first_of_the_worst) {
+  judgement worse, better;
+  worse.accepted = better.accepted = true;
+  worse.bound = better.bound = 1;
+  worse.error = 0.5;
+  better.error = 0.25;
+  tally t;
+  t.add(0, worse);
+  t.add(1, better);
+  t.add(2, worse);
+  EXPECT_EQ(t.worst_index, 0);
+  EXPECT_EQ(t.max_budget, 0.5);
 }
 
 }  // namespace

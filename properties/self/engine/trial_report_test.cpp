@@ -1,0 +1,170 @@
+// What a trial keeps and says, number by number, and what cases and recipes say as text.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/trial.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+case_report run_variant(const std::string& variant, const std::string& layout = "", const std::string& knobs = "") {
+  return run_case(parse_case_line(
+      fmt::format("v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
+                  "variant={} {}",
+                  layout, TEST_CANDIDATE, variant, knobs)));
+}
+
+TEST(trial_report, names_an_element_that_nobody_wrote) {
+  EXPECT_NE(run_variant("leaves_one_unwritten").message.find("y[0,0] was not written"), std::string::npos);
+}
+
+TEST(trial_report, keeps_the_largest_error_and_the_sum_of_squares) {
+  const case_report r = run_variant("right");
+  EXPECT_GT(r.max_ulp, 0);
+  EXPECT_LT(r.max_ulp, 16);
+  EXPECT_GE(r.sum_squared_ulp, r.max_ulp * r.max_ulp);
+  EXPECT_LE(r.sum_squared_ulp, r.max_ulp * r.max_ulp * static_cast<double>(r.compared));
+  EXPECT_EQ(r.launches, 2);
+  EXPECT_EQ(r.escalated, 0);
+  ASSERT_EQ(r.variants.size(), 1u);
+  EXPECT_EQ(r.variants[0], "right");
+}
+
+TEST(trial_report, says_where_the_guards_and_gaps_were_written) {
+  EXPECT_NE(run_variant("writes_past_end").message.find("tensor y was written at byte 444 of a buffer of 444 bytes"),
+            std::string::npos)
+      << run_variant("writes_past_end").message;
+  EXPECT_NE(run_variant("writes_before_start").message.find("tensor y was written at byte -4 "), std::string::npos)
+      << run_variant("writes_before_start").message;
+  EXPECT_NE(run_variant("writes_gap", "ld=40").message.find("tensor y was written at element 37"), std::string::npos)
+      << run_variant("writes_gap", "ld=40").message;
+}
+
+// Beyond 256 MiB a tensor is looked at row by row.
+TEST(trial_report, sees_the_gaps_of_rows_that_are_far_apart) {
+  const std::string far = "ld=67108864";
+  EXPECT_EQ(run_variant("right", far).result, verdict::pass) << describe(run_variant("right", far));
+  EXPECT_EQ(run_variant("writes_gap", far).result, verdict::out_of_bounds);
+  EXPECT_EQ(run_variant("off_by_little", far).result, verdict::violation);
+  const auto with_far_input = [](const char* variant) {
+    return run_case(parse_case_line(
+        fmt::format("v1 softmax/component-bound x=f32[2x37] ld=67108865 fill=randn(5) | y=f32[2x37] | candidate={} "
+                    "device=cpu variant={}",
+                    TEST_CANDIDATE, variant)));
+  };
+  EXPECT_EQ(with_far_input("right").result, verdict::pass) << describe(with_far_input("right"));
+  EXPECT_EQ(with_far_input("changes_input").result, verdict::input_modified);
+}
+
+TEST(trial_report, of_a_nondeterministic_element_shows_both_values) {
+  const case_report r = run_variant("different_each_time");
+  EXPECT_NE(r.message.find("y[0,0] is "), std::string::npos) << r.message;
+  EXPECT_NE(r.message.find("under two launches"), std::string::npos) << r.message;
+}
+
+TEST(trial_report, finds_the_place_of_a_difference) {
+  const case_report r = run_variant("different_at_the_end", "ld=41");
+  EXPECT_NE(r.message.find("y[2,36] is "), std::string::npos) << r.message;
+}
+
+TEST(trial_report, cuts_a_message_without_end) {
+  const case_report r = run_variant("fills_message");
+  EXPECT_EQ(r.result, verdict::error_return);
+  EXPECT_EQ(std::count(r.message.begin(), r.message.end(), 'x'), 511) << r.message;
+  EXPECT_EQ(r.message.back(), 'x');
+}
+
+TEST(trial_report, an_output_without_elements_has_no_byte_to_write) {
+  const auto run = [](const char* variant) {
+    return run_case(parse_case_line(
+        fmt::format("v1 softmax/component-bound x=f32[3x0] fill=constant(0) | y=f32[3x0] | candidate={} device=cpu "
+                    "variant={}",
+                    TEST_CANDIDATE, variant)));
+  };
+  EXPECT_EQ(run("right").result, verdict::pass);
+  EXPECT_EQ(run("writes_into_nothing").result, verdict::out_of_bounds);
+}
+
+TEST(trial_report, has_a_worst_element_though_all_are_exact) {
+  const case_report r = run_case(parse_case_line(fmt::format(
+      "v1 softmax/component-bound x=f32[2x1] fill=randn(5) | y=f32[2x1] | candidate={} device=cpu variant=right",
+      TEST_CANDIDATE)));
+  EXPECT_EQ(r.max_budget, 0);
+  ASSERT_TRUE(r.worst);
+  EXPECT_EQ(r.worst->row, 0);
+  EXPECT_EQ(r.worst->actual, 1);
+}
+
+TEST(budget_histogram, puts_each_budget_into_its_thousandth) {
+  budget_histogram h;
+  for (const double budget : {0.0, 0.0004, 0.5, 1.0, 1.0000001, 40.0, std::nan("")}) h.add(budget);
+  EXPECT_EQ(h.thousandths, (std::map<int, int64_t>{{0, 1}, {1, 1}, {500, 1}, {1000, 1}, {1001, 3}}));
+  EXPECT_EQ(h.elements(), 7);
+  EXPECT_EQ(h.max, HUGE_VAL);
+}
+
+TEST(numbers, may_have_a_sign) {
+  EXPECT_EQ(parse_number("+1.5"), 1.5);
+  EXPECT_EQ(parse_number("-1.5"), -1.5);
+  EXPECT_EQ(parse_number("+0x1p-3"), 0.125);
+}
+
+TEST(recipes, of_a_file_round_trip_and_need_their_parentheses) {
+  const std::string text = "npy(a/b.npy," + std::string(64, 'a') + ")";
+  EXPECT_EQ(format(parse_recipe(text)), text);
+  for (const char* bad : {"constant(1", "constant1)", "constant", "(", ")"})
+    EXPECT_THROW(parse_recipe(bad), usage_error) << bad;
+}
+
+// Who chose a schedule or repetitions has a reason; nothing is drawn on top.
+TEST(generated_cases, keep_the_launch_that_their_property_chose) {
+  property p;
+  p.op = "recorded";
+  p.name = "launch";
+  p.repair = [](trial_case&) { return true; };
+  target t;
+  t.op = "recorded";
+  t.device = "emulated";
+  const auto launched = [&](const char* knob, const char* value) {
+    p.generate = [=](const target& of, draw&) {
+      trial_case c;
+      c.op = "recorded";
+      c.tensors = {input_matrix("x", of.type, 1, 1, make_recipe("constant", {0})), output_matrix("y", of.type, 1, 1)};
+      c.knobs["device"] = of.device;
+      if (*knob) c.knobs[knob] = value;
+      return c;
+    };
+    int64_t count = 0;
+    for (int64_t i = 0; i < 200; ++i) count += generate_case(p, t, 1, i).knobs.count("launch") > 0;
+    return count;
+  };
+  EXPECT_EQ(launched("repeat", "3"), 0);
+  EXPECT_EQ(launched("schedule", "fair"), 0);
+  EXPECT_GT(launched("", ""), 0);
+  EXPECT_LT(launched("", ""), 40);
+}
+
+TEST(host_tensors, hold_rows_packed) {
+  tensor_spec spec = input_matrix("x", dtype::f32, 2, 3, make_recipe("ascending", {0, 2}));
+  spec.fill.edits = {{1, 0, 7}};
+  host_tensor t = materialize(spec);
+  EXPECT_EQ(t.row(0), (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(t.row(1), (std::vector<double>{7, 1, 2}));
+  t.set_bits(1, 2, encode(dtype::f32, -5));
+  EXPECT_EQ(t.row(1), (std::vector<double>{7, 1, -5}));
+  EXPECT_EQ(t.row(0), (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(decode(dtype::f32, t.bits(1, 2)), -5);
+}
+
+}  // namespace
+}  // namespace warpcheck::engine
