@@ -1,38 +1,20 @@
 // Candidates that users bring, through the command: the correct ones pass, and each hostile one is reported as what it
 // is, while the command itself goes on.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "properties/self/run_command.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
-
-struct result {
-  int status = -1;
-  std::string output;
-  bool has(const std::string& part) const { return output.find(part) != std::string::npos; }
-};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+using warpcheck::self::environment;
+using warpcheck::self::scratch_folder;
+using result = warpcheck::self::command_result;
 
 result run(const std::string& arguments) {
-  result r;
-  FILE* pipe = popen(("'" + environment("WARPCHECK_TEST_COMMAND") + "' " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> chunk;
-  for (size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) r.output.append(chunk.data(), n);
-  const int status = pclose(pipe);
-  r.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return r;
+  return warpcheck::self::run_command("'" + environment("WARPCHECK_TEST_COMMAND") + "' " + arguments);
 }
 
 result judge(const std::string& library, const std::string& property = "component-bound", int cases = 20) {
@@ -87,9 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{"exit-0", 1, "exited with status 0"}, expectation{"exit-3", 1, "exited with status 3"},
         expectation{"quick-exit", 1, "exited with status 0"}, expectation{"kill-itself", 1, "signal 9"},
         expectation{"stop-itself", 1, "timeout: "}, expectation{"loop", 1, "timeout: "},
-        expectation{"sleep", 1, "timeout: "}, expectation{"throw", 1, "crash"},
-        expectation{"throw-int", 1, "crash"}, expectation{"overflow-stack", 1, "signal 11"},
-        expectation{"huge-allocation", 1, "crash: "}, expectation{"modify-input", 1, "input x changed during the call"},
+        expectation{"sleep", 1, "timeout: "}, expectation{"throw", 1, "crash"}, expectation{"throw-int", 1, "crash"},
+        expectation{"overflow-stack", 1, "signal 11"}, expectation{"huge-allocation", 1, "crash: "},
+        expectation{"modify-input", 1, "input x changed during the call"},
         expectation{"write-past", 1, "out_of_bounds: "}, expectation{"write-before", 1, "at byte -4 of a buffer"},
         expectation{"write-gap", 1, "the gap between rows of tensor y was written"},
         expectation{"write-zeros", 1, "violation: "}, expectation{"write-nan", 1, "violation: "},
@@ -108,17 +90,15 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{"unending-message", 0, "0 failures"}));
 
 TEST(Files, ThatAreNoLibraryAreSaidSo) {
-  const fs::path folder = fs::temp_directory_path() / "warpcheck-candidates-test";
-  fs::create_directories(folder);
-  std::ofstream(folder / "text.so") << "this is not a library\n";
-  std::ofstream(folder / "empty.so") << "";
-  EXPECT_EQ(judge((folder / "none.so").string()).status, 3);
-  EXPECT_TRUE(judge((folder / "none.so").string()).has("there is no file"));
-  EXPECT_EQ(judge((folder / "text.so").string()).status, 3);
-  EXPECT_TRUE(judge((folder / "text.so").string()).has("does not load"));
-  EXPECT_EQ(judge((folder / "empty.so").string()).status, 3);
-  EXPECT_EQ(judge(folder.string()).status, 3);
-  fs::remove_all(folder);
+  const scratch_folder folder;
+  folder.write("text.so", "this is not a library\n");
+  folder.write("empty.so", "");
+  EXPECT_EQ(judge(folder.path("none.so")).status, 3);
+  EXPECT_TRUE(judge(folder.path("none.so")).has("there is no file"));
+  EXPECT_EQ(judge(folder.path("text.so")).status, 3);
+  EXPECT_TRUE(judge(folder.path("text.so")).has("does not load"));
+  EXPECT_EQ(judge(folder.path("empty.so")).status, 3);
+  EXPECT_EQ(judge(folder.path()).status, 3);
 }
 
 TEST(Template, InPlainCppPassesEveryProperty) {

@@ -241,14 +241,6 @@ std::string summary(const run_result_set& results) {
   return text;
 }
 
-scratch_folder::scratch_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "warpcheck-test-XXXXXX").string();
-  if (!mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
-  path_ = name;
-}
-
-scratch_folder::~scratch_folder() { std::filesystem::remove_all(path_); }
-
 shared_numbers::shared_numbers(int64_t count) : count_(count) {
   void* memory = mmap(nullptr, static_cast<size_t>(count) * sizeof *numbers_, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -10,8 +10,11 @@
 #include "properties/engine/case.hpp"
 #include "properties/engine/supervisor.hpp"
 #include "properties/engine/verdict.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace warpcheck::engine {
+
+using self::scratch_folder;
 
 struct hostile_behaviour {
   std::string name;
@@ -35,19 +38,6 @@ case_report passing(const trial_case& c);
 
 // Everything of a result that must not depend on workers, deaths and resumes: all but times.
 std::string summary(const run_result_set& results);
-
-// A folder that is removed with everything in it.
-class scratch_folder {
- public:
-  scratch_folder();
-  ~scratch_folder();
-  scratch_folder(const scratch_folder&) = delete;
-  scratch_folder& operator=(const scratch_folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // `count` numbers, zero at first, that this process shares with the processes it forks.
 class shared_numbers {

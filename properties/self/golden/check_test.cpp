@@ -9,7 +9,7 @@
 #include "golden/writer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/property.hpp"
-#include "properties/self/golden/scratch_folder.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/sha256.hpp"
-#include "properties/self/golden/scratch_folder.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace warpcheck::engine {
 namespace {

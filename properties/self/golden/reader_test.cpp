@@ -11,7 +11,7 @@
 #include "golden/writer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/sha256.hpp"
-#include "properties/self/golden/scratch_folder.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -1,41 +1,27 @@
 // `warpcheck run-emulated` on whole programs: correct ones are clean, each typical bug gets its verdict and its line,
 // and what lies outside the subset is refused by name.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "properties/self/run_command.hpp"
+#include "properties/self/scratch_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-struct result {
-  int status = -1;
-  std::string output;
-  bool has(const std::string& part) const { return output.find(part) != std::string::npos; }
-};
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 std::string programs() { return environment("WARPCHECK_TEST_PROGRAMS"); }
 
 result run(const std::string& arguments, const std::string& command = environment("WARPCHECK_TEST_COMMAND")) {
-  result r;
-  FILE* pipe = popen(("cd " + programs() + " && '" + command + "' run-emulated " + arguments + " 2>&1").c_str(), "r");
-  std::array<char, 4096> chunk;
-  for (size_t n = 0; (n = fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) r.output.append(chunk.data(), n);
-  const int status = pclose(pipe);
-  r.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return r;
+  return warpcheck::self::run_command("cd " + programs() + " && '" + command + "' run-emulated " + arguments);
 }
 
 // The place of the comment `// marker` in one of the programs, as reports write it.
@@ -53,16 +39,11 @@ std::string place_of(const std::string& file, const std::string& marker) {
 // A source of its own, in a folder that goes away.
 class source_file {
  public:
-  explicit source_file(const std::string& text) {
-    std::string name = (fs::temp_directory_path() / "warpcheck-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    std::ofstream(path()) << text;
-  }
-  ~source_file() { fs::remove_all(folder_); }
-  std::string path() const { return folder_ + "/mine.cu"; }
+  explicit source_file(const std::string& text) { folder_.write("mine.cu", text); }
+  std::string path() const { return folder_.path("mine.cu"); }
 
  private:
-  std::string folder_;
+  warpcheck::self::scratch_folder folder_;
 };
 
 std::string seeds() {

@@ -9,6 +9,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/shrink.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -47,8 +48,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST(escalate, a_violation_is_repeated_and_shrunk_in_one_process) {
   // The processes that ran cases leave their ids in a file: this process must not be among them.
-  std::string file = (std::filesystem::temp_directory_path() / "warpcheck-test-XXXXXX").string();
-  close(mkstemp(file.data()));
+  const self::scratch_folder folder;
+  const std::string file = folder.path("runs");
   const auto run = [&](const trial_case& c) {
     std::ofstream(file, std::ios::app) << getpid() << "\n";
     return report(c, is_wrong(c) ? verdict::violation : verdict::pass, is_wrong(c) ? "y[0,0] is wrong" : "");
@@ -61,7 +62,6 @@ TEST(escalate, a_violation_is_repeated_and_shrunk_in_one_process) {
   std::ifstream ids(file);
   std::set<pid_t> processes;
   for (pid_t pid = 0; ids >> pid;) processes.insert(pid);
-  std::filesystem::remove(file);
   EXPECT_EQ(processes.count(getpid()), 0u);
   EXPECT_EQ(processes.size(), 3u + 1 + 1) << "three repeats, one search, one run under the detector";
 }
@@ -112,15 +112,14 @@ TEST(escalate, what_does_not_fail_again_is_called_flaky_and_not_shrunk) {
   EXPECT_TRUE(has(once.message, "y is wrong; it did not fail in 3 fresh processes: it is flaky, or depends on"))
       << once.message;
 
-  std::string file = (std::filesystem::temp_directory_path() / "warpcheck-test-XXXXXX").string();
-  close(mkstemp(file.data()));
+  const self::scratch_folder folder;
+  const std::string file = folder.path("runs");
   const auto every_second = [&](const trial_case& c) {
     std::ofstream(file, std::ios::app) << "x";
     const auto times = std::filesystem::file_size(file);
     return report(c, times % 2 ? verdict::violation : verdict::pass, times % 2 ? "y is wrong" : "");
   };
   const case_report often = escalate(report(start(), verdict::violation, "y is wrong"), start(), options(every_second));
-  std::filesystem::remove(file);
   EXPECT_EQ(often.line, k_start);
   EXPECT_TRUE(has(often.message, "flaky: it failed in 2 of 3 fresh processes")) << often.message;
 }

@@ -14,7 +14,7 @@ namespace warpcheck::self {
 class scratch_folder {
  public:
   scratch_folder() {
-    std::string pattern = testing::TempDir() + "warpcheck_golden_XXXXXX";
+    std::string pattern = testing::TempDir() + "warpcheck_test_XXXXXX";
     if (!mkdtemp(pattern.data()))
       throw std::filesystem::filesystem_error(pattern, std::error_code(errno, std::generic_category()));
     path_ = pattern;
