@@ -268,7 +268,11 @@ void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream)
 
 template <class T>
 void launch_loop_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  simt::launch({grid_size(a.rows, stream), k_loop_threads, 0, stream}, softmax_loop<T>, a);
+  // No more threads than a short row keeps busy in one step, which may start before the row.
+  const int64_t steps = a.cols + row_vector<T>::k_width;
+  const int64_t warps = std::min<int64_t>(ceil_div(steps, k_loop_elements * k_warp_size), k_loop_threads / k_warp_size);
+  const auto threads = static_cast<unsigned>(warps * k_warp_size);
+  simt::launch({grid_size(a.rows, stream), threads, 0, stream}, softmax_loop<T>, a);
 }
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
