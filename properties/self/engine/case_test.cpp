@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <set>
+#include <string>
+
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
 
@@ -131,8 +134,14 @@ TEST(generated_cases, are_a_function_of_seed_and_index_alone) {
       EXPECT_EQ(format(generate_case(p, t, 1, i)), format(generate_case(p, t, 1, i)));
     }
     int differ = 0;
-    for (int64_t i = 0; i < 20; ++i) differ += format(generate_case(p, t, 1, i)) != format(generate_case(p, t, 2, i));
-    EXPECT_GT(differ, 0) << p.name << ": the seed changes nothing";
+    std::set<std::string> cases;
+    for (int64_t i = 0; i < 20; ++i) {
+      const std::string line = format(generate_case(p, t, 1, i));
+      cases.insert(line);
+      differ += line != format(generate_case(p, t, 2, i));
+    }
+    // A property may have one case only: sigmoid's empty vector.
+    EXPECT_TRUE(differ > 0 || cases.size() == 1) << p.op << "/" << p.name << ": the seed changes nothing";
   }
 }
 

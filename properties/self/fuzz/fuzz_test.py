@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -139,6 +140,19 @@ class Fuzz(unittest.TestCase):
         self.assertEqual(process.returncode, 130, output)
         self.assertIn("interrupted", output)
         self.goes_on("a")
+
+    def test_a_full_disk_is_one_clear_error_and_loses_nothing(self):
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write beyond the limit then fails like one to a full disk
+            resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+
+        r = subprocess.run([WARPCHECK, *self.command("a", "--seed", "9", "--cases", "40", "--workers", "1", candidate=WRONG)],
+                           capture_output=True, text=True, timeout=600, preexec_fn=small_files, restore_signals=False)
+        self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
+        self.assertRegex(r.stderr, r"warpcheck: (journal: cannot write to|file ').*: (No space left on device|File too large)")
+        self.fuzz("a", "--cases", "40", candidate=WRONG, code=1)
+        self.fuzz("b", "--seed", "9", "--cases", "40", candidate=WRONG, code=1)
+        self.assertEqual(self.result("a"), self.result("b"))
 
     def test_shards_share_the_cases_out(self):
         totals = []
