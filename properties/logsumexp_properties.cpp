@@ -177,6 +177,10 @@ const property_registration registration([] {
       .share_percent = 5;
   p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
       5;
+  property& long_row =
+      p.add("long-row", "rows whose tiles are more than a block has threads are right", wide_row, check_values);
+  long_row.types = {dtype::f32};
+  long_row.share_percent = 1;
   p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
         check_values)
       .share_percent = 50;

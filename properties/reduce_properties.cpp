@@ -113,6 +113,17 @@ trial_case chain_rows(const row_operator& op, const target& t, draw& d) {
   return op.make_case(t, 1, cols, make_recipe("spike", {at, 1, t.type == dtype::f64 ? 0x1.fp-54 : 0x1.fp-25}), k_sum);
 }
 
+// A zero of either sign as the least or greatest element, beside what special_rows draws.
+trial_case special_reductions(const row_operator& op, const target& t, draw& d) {
+  trial_case c = special_rows(op, t, d);
+  if (d.index() % 3) return c;
+  tensor_spec& x = *c.find("x");
+  x.fill = d.chance(50) ? make_recipe("alternating", {0.0, -0.0}) : make_recipe("constant", {d.one_of({0.0, -0.0})});
+  x.fill.edits.push_back({0, d.between(0, x.cols() - 1), d.one_of({0.0, -0.0})});
+  c.knobs["op"] = format_number(d.between(k_min, k_max));
+  return c;
+}
+
 trial_case refused_reductions(const row_operator& op, const target& t, draw& d) {
   trial_case c = refused_rows(op, t, d);
   if (d.index() % 2) c.knobs["op"] = d.one_of({"3", "-1", "1e9", "nan", "0.5"});
@@ -226,7 +237,7 @@ const property_registration registration([] {
   p.add("masked-slices", "slices of -Inf are seen by sum and minimum and passed over by the maximum", masked_maxima,
         check_values);
   p.add("special-table", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
-        special_rows, check_values);
+        special_reductions, check_values);
   p.add("cross-operator", "the maximum is the element that argmax finds", maxima, check_cross_operator).types = {
       dtype::f32};
   p.add_for_input("row-isolation", "what another row or a gap holds changes no bit of this row's result",
@@ -240,6 +251,10 @@ const property_registration registration([] {
       .share_percent = 5;
   p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
       5;
+  property& long_row =
+      p.add("long-row", "rows whose tiles are more than a block has threads are right", wide_row, check_values);
+  long_row.types = {dtype::f32};
+  long_row.share_percent = 1;
   p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
         check_values)
       .share_percent = 50;

@@ -179,8 +179,10 @@ trial_case hazards(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-trial_case empty_vector(const row_operator& op, const target& t, draw&) {
-  return op.make_case(t, 1, 0, make_recipe("constant", {0}), 0);
+trial_case empty_vector(const row_operator& op, const target& t, draw& d) {
+  trial_case c = op.make_case(t, 1, 0, make_recipe("constant", {0}), 0);
+  for (tensor_spec& s : c.tensors) s.offset = d.between(0, 7);
+  return c;
 }
 
 trial_case refused_vector(const row_operator& op, const target& t, draw& d) {
