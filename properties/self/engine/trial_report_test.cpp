@@ -122,7 +122,7 @@ TEST(numbers, may_have_a_sign) {
 TEST(recipes, of_a_file_round_trip_and_need_their_parentheses) {
   const std::string text = "npy(a/b.npy," + std::string(64, 'a') + ")";
   EXPECT_EQ(format(parse_recipe(text)), text);
-  for (const char* bad : {"constant(1", "constant1)", "constant", "(", ")"})
+  for (const char* bad : {"constant(1", "constant(12", "constant1)", "constant", "(", ")"})
     EXPECT_THROW(parse_recipe(bad), usage_error) << bad;
 }
 
