@@ -57,8 +57,7 @@ TEST(golden_data, committed_files_agree_with_the_reference) {
 
 TEST(golden_data, regeneration_is_bit_identical) {
   const scratch_folder folder;
-  for (const operator_golden& o : all_operators())
-    std::filesystem::copy(k_committed + "/" + o.op, folder.path(o.op));
+  for (const operator_golden& o : all_operators()) std::filesystem::copy(k_committed + "/" + o.op, folder.path(o.op));
   const std::string sums = read_text(k_committed + "/SHA256SUMS", k_max_file_bytes);
   // From nothing: the known answers' files are removed first.
   for (const loaded_file& f : load(k_committed))
