@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -259,7 +260,9 @@ void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream)
   simt::memset_async(counters.data(), 0, counters.size() * sizeof(unsigned long long), stream);
   auto* const of_rows = reinterpret_cast<unsigned*>(counters.data() + 1);
   const stream_state state{counters.data(), of_rows, of_rows + rows, partials.data(), claims.data()};
-  const simt::launch_config config{grid_size(2 * total, stream), k_stream_threads, 0, stream};
+  // A block an item, as far as a grid goes: blocks that take another item only stand in the way of those that wait.
+  const auto blocks = static_cast<unsigned>(std::min<int64_t>(2 * total, std::numeric_limits<int>::max()));
+  const simt::launch_config config{blocks, k_stream_threads, 0, stream};
   if (is_aligned(a))
     simt::launch(config, softmax_stream<T, row_access::aligned>, a, plan, state);
   else
