@@ -18,23 +18,13 @@ void verify_row(const row_case& row, const void* x, const void* y) {
 }
 
 std::vector<row_case> all_rows() {
-  std::vector<row_case> rows;
-  const auto add = [&](element type, int64_t r, int64_t c) -> row_case& {
-    row_case row;
-    row.type = type;
-    row.rows = r;
-    row.cols = c;
-    row.target = 0.95;
-    return rows.emplace_back(row);
-  };
-  constexpr int64_t k_listed[][2] = {{2097152, 32}, {262144, 256}, {65536, 1000}, {65536, 1024}, {65536, 1025},
-                                     {16384, 4096}, {8192, 8192},  {4096, 16384}, {2048, 32768}, {1024, 65536},
-                                     {512, 131072}, {512, 128256}, {64, 1048576}, {4, 16777216}, {1, 67108864}};
-  for (const auto& shape : k_listed) add(element::f32, shape[0], shape[1]);
-  for (const int64_t cols : {256, 1024, 4096, 32768}) add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
-  for (const element type : {element::f16, element::bf16})
-    for (const int64_t cols : {32, 1024, 4096, 32768}) add(type, (int64_t{1} << 27) / cols, cols);
-  return rows;
+  row_list rows(0.95);
+  rows.add_listed();
+  rows.add(element::f32, 4, 16777216);
+  rows.add(element::f32, 1, 67108864);
+  rows.add_misaligned();
+  rows.add_half_types();
+  return rows.take();
 }
 
 }  // namespace

@@ -359,6 +359,31 @@ std::vector<std::string> take_option(int* argc, char** argv, const std::string& 
 
 }  // namespace
 
+row_case& row_list::add(element type, int64_t rows, int64_t cols) {
+  row_case& row = rows_.emplace_back();
+  row.type = type;
+  row.rows = rows;
+  row.cols = cols;
+  row.target = target_;
+  return row;
+}
+
+void row_list::add_listed() {
+  constexpr int64_t k_listed[][2] = {{2097152, 32}, {262144, 256}, {65536, 1000}, {65536, 1024}, {65536, 1025},
+                                     {16384, 4096}, {8192, 8192},  {4096, 16384}, {2048, 32768}, {1024, 65536},
+                                     {512, 131072}, {512, 128256}, {64, 1048576}};
+  for (const auto& shape : k_listed) add(element::f32, shape[0], shape[1]);
+}
+
+void row_list::add_misaligned() {
+  for (const int64_t cols : {256, 1024, 4096, 32768}) add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
+}
+
+void row_list::add_half_types() {
+  for (const element type : {element::f16, element::bf16})
+    for (const int64_t cols : {32, 1024, 4096, 32768}) add(type, (int64_t{1} << 27) / cols, cols);
+}
+
 double value_of(const void* data, element type, int64_t i) {
   if (type == element::f32) return static_cast<const float*>(data)[i];
   const uint16_t bits = static_cast<const uint16_t*>(data)[i];

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "bench/limits.hpp"
@@ -38,6 +39,26 @@ struct row_operator {
   std::vector<warpcheck_scalar> scalars;
   // Throws unless the results y of one row x (host memory, cols elements) are right.
   std::function<void(const row_case& row, const void* x, const void* y)> verify;
+};
+
+// The rows of a table, each with the fraction of the limit that most of them aim at.
+class row_list {
+ public:
+  explicit row_list(double target) : target_(target) {}
+
+  row_case& add(element type, int64_t rows, int64_t cols);
+  // The shapes of 64 Mi elements that every row operator is measured at, short rows to long ones.
+  void add_listed();
+  // Rows that start one element past a boundary.
+  void add_misaligned();
+  // 128 Mi elements of each 16-bit type.
+  void add_half_types();
+
+  std::vector<row_case> take() { return std::move(rows_); }
+
+ private:
+  double target_;
+  std::vector<row_case> rows_;
 };
 
 // Element i of an array of the type, exactly.

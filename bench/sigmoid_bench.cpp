@@ -20,20 +20,12 @@ void verify_row(const row_case& row, const void* x, const void* y) {
 }
 
 std::vector<row_case> all_rows() {
-  std::vector<row_case> rows;
-  const auto add = [&](element type, int64_t r, int64_t c) -> row_case& {
-    row_case row;
-    row.type = type;
-    row.rows = r;
-    row.cols = c;
-    row.target = 0.98;
-    return rows.emplace_back(row);
-  };
+  row_list rows(0.98);
   for (const int64_t n : {int64_t{65536}, int64_t{1048576}, int64_t{16777216}, int64_t{268435456}})
-    add(element::f32, 1, n);
-  add(element::f32, 1, int64_t{1} << 26).offset = 1;
-  for (const element type : {element::f16, element::bf16}) add(type, 1, int64_t{1} << 27);
-  return rows;
+    rows.add(element::f32, 1, n);
+  rows.add(element::f32, 1, int64_t{1} << 26).offset = 1;
+  for (const element type : {element::f16, element::bf16}) rows.add(type, 1, int64_t{1} << 27);
+  return rows.take();
 }
 
 }  // namespace

@@ -26,29 +26,19 @@ void verify_row(const row_case& row, const void* x, const void* y) {
 }
 
 std::vector<row_case> all_rows() {
-  std::vector<row_case> rows;
-  const auto add = [&](element type, int64_t r, int64_t c) -> row_case& {
-    rows.push_back({});
-    rows.back().type = type;
-    rows.back().rows = r;
-    rows.back().cols = c;
-    return rows.back();
-  };
-  constexpr int64_t k_listed[][2] = {{2097152, 32}, {262144, 256}, {65536, 1000}, {65536, 1024}, {65536, 1025},
-                                     {16384, 4096}, {8192, 8192},  {4096, 16384}, {2048, 32768}, {1024, 65536},
-                                     {512, 131072}, {512, 128256}, {64, 1048576}, {16, 4194304}};
-  for (const auto& shape : k_listed) add(element::f32, shape[0], shape[1]);
-  add(element::f32, 4, 16777216).target = 0.70;
-  add(element::f32, 1, 67108864).target = 0.70;
+  row_list rows(0.97);
+  rows.add_listed();
+  rows.add(element::f32, 16, 4194304);
+  rows.add(element::f32, 4, 16777216).target = 0.70;
+  rows.add(element::f32, 1, 67108864).target = 0.70;
   for (const int64_t cols : {32, 1024, 4096, 32768}) {
-    row_case& with_index = add(element::f32, (int64_t{1} << 26) / cols, cols);
+    row_case& with_index = rows.add(element::f32, (int64_t{1} << 26) / cols, cols);
     with_index.argmax = true;
     with_index.target = 0.96;
   }
-  for (const int64_t cols : {256, 1024, 4096, 32768}) add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
-  for (const element type : {element::f16, element::bf16})
-    for (const int64_t cols : {32, 1024, 4096, 32768}) add(type, (int64_t{1} << 27) / cols, cols);
-  return rows;
+  rows.add_misaligned();
+  rows.add_half_types();
+  return rows.take();
 }
 
 }  // namespace
