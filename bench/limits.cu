@@ -109,26 +109,30 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
                                               const std::vector<std::function<void(int)>>& runs) {
-  constexpr int k_warmup = 3;
-  for (int i = 0; i < k_warmup; ++i)
-    for (const auto& run : runs) run(i);
-  check(cudaStreamSynchronize(stream), "warm-up");
-  const size_t executions = static_cast<size_t>(repeats) * runs.size();
-  std::vector<cudaEvent_t> events(executions + 1);
-  for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
-  // A first execution outside the measurement lets the host run ahead of the device.
-  runs.back()(k_warmup);
-  check(cudaEventRecord(events[0], stream), "cudaEventRecord");
-  for (size_t e = 0; e < executions; ++e) {
-    runs[e % runs.size()](k_warmup + 1 + static_cast<int>(e));
-    check(cudaEventRecord(events[e + 1], stream), "cudaEventRecord");
-  }
-  check(cudaStreamSynchronize(stream), "timed executions");
+  // So many executions of its own before a candidate is timed: lines that another left in the cache to be written back
+  // are then gone, and the host has run ahead of the device.
+  constexpr int k_warmup = 8;
+  const int turns = runs.size() > 1 ? 5 : 1;
+  const int of_turn = (repeats + turns - 1) / turns;
   std::vector<std::vector<double>> us(runs.size());
-  for (size_t e = 0; e < executions; ++e) {
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, events[e], events[e + 1]), "cudaEventElapsedTime");
-    us[e % runs.size()].push_back(ms * 1e3);
+  std::vector<cudaEvent_t> events(static_cast<size_t>(of_turn) + 1);
+  for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
+  int execution = 0;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (size_t k = 0; k < runs.size(); ++k) {
+      for (int i = 0; i < k_warmup; ++i) runs[k](execution++);
+      check(cudaEventRecord(events[0], stream), "cudaEventRecord");
+      for (int i = 0; i < of_turn; ++i) {
+        runs[k](execution++);
+        check(cudaEventRecord(events[static_cast<size_t>(i) + 1], stream), "cudaEventRecord");
+      }
+      check(cudaStreamSynchronize(stream), "timed executions");
+      for (size_t i = 0; i < static_cast<size_t>(of_turn); ++i) {
+        float ms = 0;
+        check(cudaEventElapsedTime(&ms, events[i], events[i + 1]), "cudaEventElapsedTime");
+        if (us[k].size() < static_cast<size_t>(repeats)) us[k].push_back(ms * 1e3);
+      }
+    }
   }
   for (cudaEvent_t event : events) check(cudaEventDestroy(event), "cudaEventDestroy");
   return us;

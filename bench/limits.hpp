@@ -21,7 +21,7 @@ std::string describe_gpu();
 // between events, so that the launch latency of the host stays outside.
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run);
 
-// The same of several, each repetition executing every one in turn, so that what disturbs the device disturbs all.
+// The same of several, in turns of some executions each, so that what disturbs the device disturbs all.
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
                                               const std::vector<std::function<void(int)>>& runs);
 

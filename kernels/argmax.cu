@@ -14,7 +14,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-// A maximum (NaN ignored) with the claim (winner.hpp) of its first element, or that of the first NaN.
+// The claim (winner.hpp) of the first maximal element, with the maximum, or that of the first NaN, with -Inf.
 struct winner {
   int64_t claim;
   float maximum;
@@ -22,7 +22,8 @@ struct winner {
 };
 
 template <class T>
-struct winner_fold : merging_fold<winner_fold<T>, winner> {
+struct winner_fold {
+  static constexpr bool k_dear = false;
   using element = T;
   using result = int64_t;
   using partial = winner;
@@ -32,16 +33,39 @@ struct winner_fold : merging_fold<winner_fold<T>, winner> {
   template <class Slice>
   __device__ static void absorb(partial& all, const Slice& slice, const float (&value)[Slice::k_values],
                                 int64_t begin) {
-    float maximum = value[0];
-#pragma unroll
-    for (int i = 1; i < Slice::k_values; ++i) maximum = fmaxf(maximum, value[i]);
-    all = merge(all, {shift_claim(claim_of_slice(slice, value, maximum), begin), maximum, 0.0f});
+    const float maximum = max_of_values(value);
+    if (maximum < all.maximum) return;
+    const int64_t claim = shift_claim(winner_of_slice(slice, value, maximum), begin);
+    all = merge(all, {claim, maximum == maximum ? maximum : -INFINITY, 0.0f});
   }
 
   __device__ static partial merge(const partial& a, const partial& b) {
     const bool nan = a.claim < 0 || b.claim < 0;
     if (nan || a.maximum == b.maximum) return a.claim < b.claim ? a : b;
     return a.maximum > b.maximum ? a : b;
+  }
+
+  template <int Lanes>
+  __device__ static partial over_lanes(const partial& mine) {
+    const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());
+    const bool wins = mine.maximum == maximum || mine.claim < 0;
+    const unsigned winners = __ballot_sync(k_all_lanes, wins);
+    int64_t claim = wins ? mine.claim : k_no_claim<int64_t>;
+    if (__popc(winners) == k_warp_size / Lanes) {
+      // One in every group: its claim is the group's.
+      const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+      const unsigned of_group = winners & (k_all_lanes >> (k_warp_size - Lanes)) << lane / Lanes * Lanes;
+      claim = __shfl_sync(k_all_lanes, claim, __ffs(static_cast<int>(of_group)) - 1);
+    } else {
+      claim = lane_reduce<Lanes>(claim, min_of<int64_t>());
+    }
+    return {claim, maximum, 0.0f};
+  }
+
+  __device__ static partial collect(const partial* partials, int64_t first, int64_t last, int64_t step) {
+    partial all = none();
+    for (int64_t i = first; i < last; i += step) all = merge(all, partials[i]);
+    return all;
   }
 
   __device__ static int64_t finish(const partial& all) { return claimed_index(all.claim); }
@@ -52,7 +76,8 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 // In the order of argmax_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
     {"argmax_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
-    {"argmax_tiles", 1, -1, k_fold_lanes_cols + 1, -1, k_dtypes},
+    {"argmax_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
+    {"argmax_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -71,14 +96,18 @@ argmax_variant argmax_with(argmax_variant variant, const T* x, int64_t ldx, int6
     return variant;
   }
   if (variant == argmax_variant::automatic)
-    variant = cols <= k_fold_lanes_cols ? argmax_variant::lanes : argmax_variant::tiles;
+    variant = cols <= k_fold_lanes_cols   ? argmax_variant::lanes
+              : cols <= k_fold_tiles_cols ? argmax_variant::tiles
+                                          : argmax_variant::wide;
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
   const fold_arguments<winner_fold<T>> a{x, ldx, index, rows, cols};
   if (variant == argmax_variant::lanes)
     fold_by_lanes(a, stream);
-  else
+  else if (variant == argmax_variant::tiles)
     fold_by_tiles(a, stream);
+  else
+    fold_by_wide_tiles(a, stream);
   return variant;
 }
 

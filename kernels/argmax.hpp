@@ -25,8 +25,9 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// lanes: a row by some lanes of a warp. tiles: by blocks, a long row by several. `automatic` picks by `cols`.
-enum class argmax_variant { automatic, lanes, tiles };
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. `automatic`
+// picks by `cols`.
+enum class argmax_variant { automatic, lanes, tiles, wide };
 
 template <class T>
 void argmax(const T* x, int64_t ldx, int64_t* index, int64_t rows, int64_t cols, simt::stream_t stream);

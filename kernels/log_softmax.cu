@@ -37,10 +37,10 @@ __device__ inline void store_logs(const Slice& slice, float (&value)[Slice::k_va
   slice.store(value, y);
 }
 
-// What a lane knows of its values, relative to `reference`.
+// What a lane knows of its values, the largest of which is `own`, relative to the `maximum` of more lanes.
 template <int Count>
-__device__ inline log_sum log_sum_of(const float (&value)[Count], float maximum, float reference) {
-  return {maximum, sum_of_losers(value, -INFINITY, reference)};
+__device__ inline log_sum log_sum_of(const float (&value)[Count], float own, float maximum) {
+  return {own, sum_of_losers(value, -INFINITY, maximum)};
 }
 
 // --- log_softmax_lanes: `Lanes` lanes hold a row in registers
@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(k_lanes_threads) log_softmax_lanes(log_softmax
     for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      const float mine = maximum_of(value[j]);
-      const float reference = log_sum_reference(lane_reduce<Lanes>(mine, max_of()));
-      all[j] = join_lanes<Lanes>(log_sum_of(value[j], mine, reference), reference);
+      const float mine = max_of_values(value[j]);
+      const float maximum = lane_reduce<Lanes>(mine, max_of());
+      all[j] = join_lanes<Lanes>(log_sum_of(value[j], mine, maximum), maximum);
     }
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
@@ -87,15 +87,15 @@ __global__ void __launch_bounds__(k_lanes_threads) log_softmax_lanes(log_softmax
 
 constexpr int k_max_cluster_blocks = 16;
 
-// Over the block, of sums that are relative to the same reference. `scratch` holds k_max_warps values.
-__device__ inline log_sum join_block(log_sum mine, float reference, log_sum* scratch) {
+// Over the block, of sums that are relative to the block's maximum. `scratch` holds k_max_warps values.
+__device__ inline log_sum join_block(log_sum mine, float maximum, log_sum* scratch) {
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-  mine = join_lanes<k_warp_size>(mine, reference);
+  mine = join_lanes<k_warp_size>(mine, maximum);
   if (lane == 0) scratch[threadIdx.x / k_warp_size] = mine;
   __syncthreads();
   mine = {-INFINITY, 0.0f};
   if (lane < static_cast<int>(blockDim.x) / k_warp_size) mine = scratch[lane];
-  return join_lanes<k_warp_size>(mine, reference);
+  return join_lanes<k_warp_size>(mine, maximum);
 }
 
 template <class T, row_access Access, int Vectors, bool Cluster, int MaxThreads, int MinBlocks>
@@ -114,9 +114,9 @@ __global__ void __launch_bounds__(MaxThreads, MinBlocks) log_softmax_team(log_so
                            static_cast<int>(blockDim.x), rank);
     float value[slice_type::k_values];
     slice.load(value);
-    const float mine = maximum_of(value);
-    const float reference = log_sum_reference(block_reduce(mine, max_of(), maximum_scratch));
-    log_sum all = join_block(log_sum_of(value, mine, reference), reference, sum_scratch);
+    const float mine = max_of_values(value);
+    const float maximum = block_reduce(mine, max_of(), maximum_scratch);
+    log_sum all = join_block(log_sum_of(value, mine, maximum), maximum, sum_scratch);
     if (Cluster) {
       // A block writes to a slot again only after the exchange in between, when its reader is done with it. No block
       // writes after its last exchange, so none needs to outlive another.
@@ -158,9 +158,9 @@ __global__ void __launch_bounds__(k_stream_threads)
       const tile_slice<T, Access> slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
       float value[tile_slice<T, Access>::k_values];
       slice.load(value);
-      const float mine = maximum_of(value);
-      const float reference = log_sum_reference(block_reduce(mine, max_of(), maximum_scratch));
-      all = join_block(log_sum_of(value, mine, reference), reference, sum_scratch);
+      const float mine = max_of_values(value);
+      const float maximum = block_reduce(mine, max_of(), maximum_scratch);
+      all = join_block(log_sum_of(value, mine, maximum), maximum, sum_scratch);
     }
     if (threadIdx.x == 0) partials[i] = all;
   }
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(k_merge_threads) log_softmax_merge(int64_t row
       mine.rest += expf(fminf(champion, tile.maximum) - reference);
       champion = fmaxf(champion, tile.maximum);
     }
-    mine = join_block(mine, reference, sum_scratch);
+    mine = join_block({champion, mine.rest}, maximum, sum_scratch);
     if (threadIdx.x == 0) row[0] = mine;
   }
 }
@@ -278,31 +278,28 @@ void launch_team(unsigned blocks_per_row, const log_softmax_arguments<T>& a, sim
 template <class T>
 constexpr int most_vectors = 32 / row_vector<T>::k_width;
 
-// As few elements a thread as 512 threads allow: small blocks in great number overlap best.
+// Full threads in blocks as small as the row allows.
 template <class T>
 void launch_block_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
   constexpr int k_most = most_vectors<T>;
   const int64_t vectors = vectors_of_row(a);
-  if (vectors <= 2 * 512) return launch_team<T, 2, false, 512, 3>(1, a, stream);
+  if (vectors <= k_most * 256) return launch_team<T, k_most, false, 256, 4>(1, a, stream);
   if (vectors <= k_most * 512) return launch_team<T, k_most, false, 512, 2>(1, a, stream);
   launch_team<T, k_most, false, 1024, 1>(1, a, stream);
 }
 
-// Blocks of 256 full threads while the cluster is large enough, else of 512.
+// As few blocks as hold the row: the more of them, the more wait for each other.
 template <class T>
 void launch_cluster_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_vectors = most_vectors<T>;
+  constexpr int k_vectors = 2 * most_vectors<T>;
   const int64_t vectors = vectors_of_row(a);
-  unsigned blocks = 2;
-  while (blocks < static_cast<unsigned>(k_max_cluster_blocks) && vectors > int64_t{256} * k_vectors * blocks)
-    blocks *= 2;
-  if (vectors <= int64_t{256} * k_vectors * blocks) return launch_team<T, k_vectors, true, 256, 4>(blocks, a, stream);
-  launch_team<T, k_vectors, true, 512, 2>(blocks, a, stream);
+  const auto blocks = static_cast<unsigned>(std::max<int64_t>(2, ceil_div(vectors, int64_t{256} * k_vectors)));
+  return launch_team<T, k_vectors, true, 256, 2>(blocks, a, stream);
 }
 
 template <class T, row_access Access>
 void launch_stream(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t tiles = tiles_of_row(a.cols, k_tile_elements);
+  const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, k_tile_elements);
   const simt::buffer<log_sum> partials(static_cast<size_t>(a.rows * tiles), stream);
   const simt::launch_config config{grid_size(a.rows * tiles, stream), k_stream_threads, 0, stream};
   simt::launch(config, log_softmax_tiles<T, Access>, a, tiles, partials.data());

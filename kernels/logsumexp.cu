@@ -20,6 +20,7 @@ static_assert(k_fold_parts - 1 + 2 + 3 <= 16, "the contract's budget of rescales
 
 template <class T, class Y>
 struct log_sum_fold {
+  static constexpr bool k_dear = true;
   using element = T;
   using result = Y;
   using partial = log_sum;
@@ -28,9 +29,8 @@ struct log_sum_fold {
 
   template <class Slice>
   __device__ static void absorb(partial& all, const Slice&, const float (&value)[Slice::k_values], int64_t) {
-    const float maximum = fmaxf(all.maximum, maximum_of(value));
-    // The champion so far meets the values last: what it is worth beside them is known by then.
-    const float rest = sum_of_losers(value, all.maximum, log_sum_reference(maximum));
+    const float maximum = max_of()(all.maximum, max_of_values(value));
+    const float rest = sum_of_losers(value, all.maximum, maximum);
     all.rest = all.rest * rescale(all.maximum, maximum) + rest;
     all.maximum = maximum;
   }
@@ -59,7 +59,8 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 // In the order of logsumexp_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
     {"logsumexp_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
-    {"logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, -1, k_dtypes},
+    {"logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
+    {"logsumexp_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -78,14 +79,18 @@ logsumexp_variant logsumexp_with(logsumexp_variant variant, const T* x, int64_t 
     return variant;
   }
   if (variant == logsumexp_variant::automatic)
-    variant = cols <= k_fold_lanes_cols ? logsumexp_variant::lanes : logsumexp_variant::tiles;
+    variant = cols <= k_fold_lanes_cols   ? logsumexp_variant::lanes
+              : cols <= k_fold_tiles_cols ? logsumexp_variant::tiles
+                                          : logsumexp_variant::wide;
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
   const fold_arguments<log_sum_fold<T, Y>> a{x, ldx, y, rows, cols};
   if (variant == logsumexp_variant::lanes)
     fold_by_lanes(a, stream);
-  else
+  else if (variant == logsumexp_variant::tiles)
     fold_by_tiles(a, stream);
+  else
+    fold_by_wide_tiles(a, stream);
   return variant;
 }
 

@@ -35,8 +35,9 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// lanes: a row by some lanes of a warp. tiles: by blocks, a long row by several. `automatic` picks by `cols`.
-enum class logsumexp_variant { automatic, lanes, tiles };
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. `automatic`
+// picks by `cols`.
+enum class logsumexp_variant { automatic, lanes, tiles, wide };
 
 template <class T, class Y>
 void logsumexp(const T* x, int64_t ldx, Y* y, int64_t rows, int64_t cols, simt::stream_t stream);

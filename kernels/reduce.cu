@@ -18,6 +18,7 @@ namespace {
 // Sums in T: a lane's values in four chains, then lane by lane. Padding adds +0, which changes no sum from +0.
 template <class T>
 struct sum_fold : merging_fold<sum_fold<T>, T> {
+  static constexpr bool k_dear = false;
   using element = T;
   using partial = T;
   using result = T;
@@ -39,6 +40,7 @@ struct sum_fold : merging_fold<sum_fold<T>, T> {
 // The least element, or the greatest; NaN wins over both, and -0 is less than +0.
 template <class T, bool Greatest>
 struct extremum_fold : merging_fold<extremum_fold<T, Greatest>, T> {
+  static constexpr bool k_dear = false;
   using element = T;
   using partial = T;
   using result = T;
@@ -63,7 +65,8 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64;
 // In the order of reduce_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
     {"reduce_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
-    {"reduce_tiles", 1, -1, k_fold_lanes_cols + 1, -1, k_dtypes},
+    {"reduce_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
+    {"reduce_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -72,7 +75,8 @@ void run_fold(reduce_variant variant, const fold_arguments<Fold>& a, simt::strea
   if (a.cols == 0) return fill(a.y, a.rows, Fold::none(), stream);
   if (a.rows == 0) return;
   if (variant == reduce_variant::lanes) return fold_by_lanes(a, stream);
-  fold_by_tiles(a, stream);
+  if (variant == reduce_variant::tiles) return fold_by_tiles(a, stream);
+  fold_by_wide_tiles(a, stream);
 }
 
 }  // namespace
@@ -87,7 +91,9 @@ reduce_variant reduce_with(reduce_variant variant, reduce_op op, const T* x, int
   check_disjoint(x_rows, y_rows);
   if (cols > 0) {
     if (variant == reduce_variant::automatic)
-      variant = cols <= k_fold_lanes_cols ? reduce_variant::lanes : reduce_variant::tiles;
+      variant = cols <= k_fold_lanes_cols   ? reduce_variant::lanes
+                : cols <= k_fold_tiles_cols ? reduce_variant::tiles
+                                            : reduce_variant::wide;
     check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   }
   switch (op) {

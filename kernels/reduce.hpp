@@ -31,8 +31,9 @@ inline namespace SIMT_DEVICE_NS {
 
 enum class reduce_op { sum, min, max };
 
-// lanes: a row by some lanes of a warp. tiles: by blocks, a long row by several. `automatic` picks by `cols`.
-enum class reduce_variant { automatic, lanes, tiles };
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. `automatic`
+// picks by `cols`.
+enum class reduce_variant { automatic, lanes, tiles, wide };
 
 template <class T>
 void reduce(reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows, int64_t cols, simt::stream_t stream);

@@ -15,7 +15,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_flat_threads = 256;
+constexpr int k_flat_threads = 128;
 
 // {1 or e} / (1 + e) with e = exp(-|z|): neither overflows, and the tail of negative z keeps its relative accuracy.
 __device__ inline float sigmoid_of(float x, float mu, float sigma) {
@@ -26,9 +26,9 @@ __device__ inline float sigmoid_of(float x, float mu, float sigma) {
 
 // A block takes a tile of Vectors vectors a thread: a grid of one wave after the other, for what fits a memory is far
 // from the grid's limit of 2^31 - 1 blocks.
-template <class T, int Vectors>
+template <class T, row_access Access, int Vectors>
 __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y, int64_t n, float mu, float sigma) {
-  using slice_type = row_slice<T, row_access::peeled, Vectors>;
+  using slice_type = row_slice<T, Access, Vectors>;
   constexpr int k_tile_size = k_flat_threads * Vectors * slice_type::k_width;
   const row_tile<T> tile(x, n, blockIdx.x, k_tile_size);
   if (tile.cols <= 0) return;
@@ -42,8 +42,12 @@ __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y,
 
 template <class T, int Vectors>
 void launch_flat(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
-  const int64_t tiles = tiles_of_row(n, k_flat_threads * Vectors * row_vector<T>::k_width);
-  simt::launch({static_cast<unsigned>(tiles), k_flat_threads, 0, stream}, sigmoid_flat<T, Vectors>, x, y, n, mu, sigma);
+  const int64_t tiles = tiles_of_rows(x, n, 1, n, k_flat_threads * Vectors * row_vector<T>::k_width);
+  const simt::launch_config config{static_cast<unsigned>(tiles), k_flat_threads, 0, stream};
+  if (phase_of(x) == 0 && n % row_vector<T>::k_width == 0)
+    simt::launch(config, sigmoid_flat<T, row_access::aligned, Vectors>, x, y, n, mu, sigma);
+  else
+    simt::launch(config, sigmoid_flat<T, row_access::peeled, Vectors>, x, y, n, mu, sigma);
 }
 
 // Below this, one vector a thread spreads the work over more multiprocessors.
@@ -62,7 +66,7 @@ void run(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stre
   if (static_cast<const void*>(x) != y) check_disjoint(x_row, y_row);
   if (n == 0) return;
   if (n < k_small) return launch_flat<T, 1>(x, y, n, mu, sigma, stream);
-  launch_flat<T, 16 / row_vector<T>::k_width>(x, y, n, mu, sigma, stream);
+  launch_flat<T, 2>(x, y, n, mu, sigma, stream);
 }
 
 }  // namespace

@@ -232,21 +232,28 @@ void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) 
   launch_block<T, k_most, 1024, 1>(a, stream);
 }
 
-template <class T>
-void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int64_t k_vectors = k_cluster_threads * k_cluster_values / row_vector<T>::k_width;
-  const auto blocks = static_cast<unsigned>(std::max<int64_t>(2, ceil_div(vectors_of_row(a), k_vectors)));
-  const simt::launch_config config{grid_size(a.rows, stream) * blocks, k_cluster_threads, 0, stream, blocks};
+template <class T, int Threads>
+void launch_cluster(const softmax_arguments<T>& a, unsigned blocks, simt::stream_t stream) {
+  const simt::launch_config config{grid_size(a.rows, stream) * blocks, Threads, 0, stream, blocks};
   if (is_aligned(a))
-    simt::launch(config, softmax_cluster<T, row_access::aligned>, a);
+    simt::launch(config, softmax_cluster<T, row_access::aligned, Threads>, a);
   else
-    simt::launch(config, softmax_cluster<T, row_access::peeled>, a);
+    simt::launch(config, softmax_cluster<T, row_access::peeled, Threads>, a);
 }
 
 template <class T>
-void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  constexpr int64_t k_vectors = k_cluster_values / row_vector<T>::k_width;  // of a thread
+  const int64_t vectors = vectors_of_row(a);
+  if (vectors <= 2 * k_warp_size * k_vectors) return launch_cluster<T, k_warp_size>(a, 2, stream);
+  const int64_t blocks = std::max<int64_t>(2, ceil_div(vectors, k_cluster_threads * k_vectors));
+  launch_cluster<T, k_cluster_threads>(a, static_cast<unsigned>(blocks), stream);
+}
+
+template <class T, int Threads>
+void launch_stream(const softmax_arguments<T>& a, simt::stream_t stream) {
   const auto properties = simt::device_properties(stream);
-  const int64_t tiles = tiles_of_row(a.cols, k_tile);
+  const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, Threads * k_stream_values);
   const int64_t total = a.rows * tiles;
   // As far behind as the blocks that run at the same time are ahead of each other. From a quarter of the L2 cache on,
   // it holds only the end of a row by then.
@@ -262,11 +269,17 @@ void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream)
   const stream_state state{counters.data(), of_rows, of_rows + rows, partials.data(), claims.data()};
   // A block an item, as far as a grid goes: blocks that take another item only stand in the way of those that wait.
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(2 * total, std::numeric_limits<int>::max()));
-  const simt::launch_config config{blocks, k_stream_threads, 0, stream};
+  const simt::launch_config config{blocks, Threads, 0, stream};
   if (is_aligned(a))
-    simt::launch(config, softmax_stream<T, row_access::aligned>, a, plan, state);
+    simt::launch(config, softmax_stream<T, row_access::aligned, Threads>, a, plan, state);
   else
-    simt::launch(config, softmax_stream<T, row_access::peeled>, a, plan, state);
+    simt::launch(config, softmax_stream<T, row_access::peeled, Threads>, a, plan, state);
+}
+
+template <class T>
+void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
+  if (a.cols <= k_warp_size * k_stream_values) return launch_stream<T, k_warp_size>(a, stream);
+  launch_stream<T, k_stream_threads>(a, stream);
 }
 
 template <class T>

@@ -277,13 +277,13 @@ trial_case stagnation_rows(const row_operator& op, const target& t, draw& d) {
 
 trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
   if (d.index() % 48 == 5 && !t.variants.empty()) {
-    // More rows than the grid of one multiprocessor: what a block leaves behind meets its next row. Whatever the
-    // schedule, the detector sees it.
+    // More rows than the grid of one multiprocessor: what a block leaves behind meets its next row; of rows long enough
+    // for several warps where the variant takes any length. Whatever the schedule, the detector sees it.
     const size_t n = t.variants.size();
     const target::variant& v = t.variants[n - 1 - static_cast<size_t>(d.index() / 48) % n];
     const int extra = op.draw_extra(d, 50);
-    trial_case c =
-        op.make_case(t, 2060, std::max<int64_t>(v.min_extent, 2), make_recipe("uniform", {d.seed(), -8, 8}), extra);
+    trial_case c = op.make_case(t, 2060, std::max<int64_t>(v.min_extent, v.max_extent < 0 ? 1100 : 2),
+                                make_recipe("uniform", {d.seed(), -8, 8}), extra);
     c.knobs["variant"] = v.name;
     c.knobs["sm"] = "1";
     c.knobs["schedule"] = "fair";

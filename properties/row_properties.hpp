@@ -44,9 +44,9 @@ struct row_operator {
   };
 };
 
-// Of the operators on kernels/primitives/row_fold.hpp: those by lanes take up to 256 rows a block.
+// Of the operators on kernels/primitives/row_fold.hpp: those by lanes take up to 512 rows a block.
 inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
-  return v.max_extent >= 0 ? 2048 * 256 + 300 : 2100;
+  return v.max_extent >= 0 ? 2048 * 512 + 300 : 2100;
 }
 
 // ---- cases ----

@@ -32,8 +32,11 @@ std::string library_key(const mutant& m, const toolchain& t, const mutant_trial_
       .substr(0, 12);
 }
 
+// Operators may use the same id.
+std::string file_prefix(const mutant& m) { return fmt::format("{}.{}-", m.op, m.id); }
+
 std::string library_path(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
-  return fmt::format("{}/{}-{}.so", o.folder, m.id, library_key(m, t, o));
+  return fmt::format("{}/{}{}.so", o.folder, file_prefix(m), library_key(m, t, o));
 }
 
 // What an earlier state of the sources left behind.
@@ -223,12 +226,12 @@ mutant_result mutant_result_from_json(const std::string& text) {
 
 std::string result_path(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
   const std::string options = fmt::format("{} {} {} {} {}", o.suite_key, o.cases, o.seed, m.property, m.verdict);
-  return fmt::format("{}/{}-{}.{}.json", o.folder, m.id, library_key(m, t, o), sha256_hex(options).substr(0, 12));
+  return fmt::format("{}/{}{}.{}.json", o.folder, file_prefix(m), library_key(m, t, o), sha256_hex(options).substr(0, 12));
 }
 
 mutant_result try_mutant(const mutant& m, const std::string& usual, const toolchain& t, const mutant_trial_options& o) {
   const std::string library = library_path(m, t, o);
-  remove_older(o.folder, m.id + "-", fs::path(library).stem().string());
+  remove_older(o.folder, file_prefix(m), fs::path(library).stem().string());
   mutant_result result;
   std::vector<target> targets;
   // The detectors cost as much to build as all the rest: only where they are expected to speak, or nothing else did.

@@ -10,8 +10,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// The state of some elements. `rest` is relative to the maximum; a NaN among the elements makes it NaN. Without any
-// finite element: -Inf (nothing, or only -Inf) with rest 0, or +Inf with any rest but NaN.
+// The state of some elements. `rest` is relative to the maximum. Where NaN is among the elements, `rest` is NaN and the
+// maximum may be. Without any finite element: -Inf (nothing, or only -Inf) with rest 0, or +Inf with any rest but NaN.
 struct log_sum {
   float maximum;
   float rest;
@@ -23,37 +23,28 @@ __device__ inline float log_sum_reference(float maximum) { return fabsf(maximum)
 // e^(from - to), the factor of a sum whose reference rises; 1 where it stays, infinite or not.
 __device__ inline float rescale(float from, float to) { return from == to ? 1.0f : expf(from - to); }
 
-// The sum over values that the lane holds, without the lane's own champion, which is returned as the maximum: each
-// element meets the champion so far, and the loser is exponentiated relative to `reference`. A comparison with NaN is
-// false: a NaN always loses, and so reaches the sum.
+// The sum over values that the lane holds, without the lane's own champion: each element meets the champion so far, and
+// the loser is exponentiated relative to the `maximum` of these and maybe more elements, NaN passed on in it.
 template <int Count>
-__device__ inline float sum_of_losers(const float (&value)[Count], float champion, float reference) {
+__device__ inline float sum_of_losers(const float (&value)[Count], float champion, float maximum) {
+  const float reference = log_sum_reference(maximum);
   return chained_sum<Count>([&](int i) {
-    const bool wins = champion < value[i];
-    const float loser = wins ? champion : value[i];
-    champion = wins ? value[i] : champion;
+    const float loser = fminf(champion, value[i]);
+    champion = fmaxf(champion, value[i]);
     return expf(loser - reference);
   });
 }
 
-// The largest of the values; NaN is passed over.
-template <int Count>
-__device__ inline float maximum_of(const float (&value)[Count]) {
-  float maximum = value[0];
-#pragma unroll
-  for (int i = 1; i < Count; ++i) maximum = fmaxf(maximum, value[i]);
-  return maximum == maximum ? maximum : -INFINITY;
-}
-
-// Over `Lanes` neighbouring lanes, of sums that are relative to the same reference: the champions of all lanes but the
-// first that holds the maximum join the sum.
+// Over `Lanes` neighbouring lanes, of sums that are relative to the same `maximum`, the largest of these lanes and
+// maybe of others: all champions join the sum but one that is the maximum. Without such a one the result's own is -Inf.
 template <int Lanes>
-__device__ inline log_sum join_lanes(log_sum mine, float reference) {
-  const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());
-  const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  const int champion = lane_reduce<Lanes>(mine.maximum == maximum ? lane : Lanes, min_of<int>());
-  if (lane != champion) mine.rest += expf(mine.maximum - reference);
-  return {maximum, lane_reduce<Lanes>(mine.rest, sum_of())};
+__device__ inline log_sum join_lanes(log_sum mine, float maximum) {
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const unsigned champions = __ballot_sync(k_all_lanes, mine.maximum == maximum);
+  const unsigned of_group = champions >> (lane / Lanes * Lanes) & (k_all_lanes >> (k_warp_size - Lanes));
+  const bool held_out = mine.maximum == maximum && (of_group & ((1u << lane % Lanes) - 1)) == 0;
+  if (!held_out) mine.rest += expf(mine.maximum - log_sum_reference(maximum));
+  return {of_group != 0 ? maximum : -INFINITY, lane_reduce<Lanes>(mine.rest, sum_of())};
 }
 
 // The same of sums that are each relative to their own maximum: one rescale.
@@ -61,7 +52,7 @@ template <int Lanes>
 __device__ inline log_sum merge_lanes(log_sum mine) {
   const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());
   mine.rest *= rescale(mine.maximum, maximum);
-  return join_lanes<Lanes>(mine, log_sum_reference(maximum));
+  return join_lanes<Lanes>(mine, maximum);
 }
 
 __device__ inline float value_of(const log_sum& all) { return all.maximum + log1pf(all.rest); }

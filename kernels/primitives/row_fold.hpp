@@ -7,6 +7,7 @@
 //   over_lanes<Lanes>(partial)        the partial of `Lanes` neighbouring lanes, in each of them, with the same bits
 //   collect(partials, first, last, step)  that of every step-th of an array of partials
 //   finish(partial)                   the result
+//   k_dear                            whether merging partials costs far more than taking in a value
 // A fold of two partials, merge(a, b), gets over_lanes and collect from merging_fold.
 #pragma once
 
@@ -67,6 +68,7 @@ __device__ inline typename Fold::partial merge_block(typename Fold::partial mine
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
   const int warps = static_cast<int>(blockDim.x) / k_warp_size;
   mine = Fold::template over_lanes<k_warp_size>(mine);
+  if (warps == 1) return mine;
   if (lane == 0) scratch[threadIdx.x / k_warp_size] = mine;
   __syncthreads();
   mine = Fold::none();
@@ -74,54 +76,81 @@ __device__ inline typename Fold::partial merge_block(typename Fold::partial mine
   return Fold::template over_lanes<k_warp_size>(mine);
 }
 
-constexpr int k_fold_threads = 256;
-constexpr int k_fold_values = 16;                            // of a thread at a time
-constexpr int k_fold_part = k_fold_threads * k_fold_values;  // elements that a block takes at a time
-constexpr int k_fold_parts = 8;                              // of the largest tile: bounds the chain of merges
-constexpr int64_t k_fold_blocks = 1024;                      // a row is split until there are about this many tiles
+constexpr int k_fold_lanes_threads = 128;
+constexpr int k_fold_lanes_values = 32;  // of a lane at a time
 
-template <class Fold>
-constexpr int fold_vectors = k_fold_values / row_vector<typename Fold::element>::k_width;
+constexpr int k_fold_tile_values = 32;  // of a thread at a time
+constexpr int k_fold_parts = 8;         // of the largest tile: bounds the chain of merges
+constexpr int k_fold_tiles_threads = 128;
+constexpr int k_fold_wide_threads = 512;
 
-// `Lanes` lanes take a row. Reads the row once; no barrier.
-template <class Fold, row_access Access, int Lanes, int Vectors>
-__global__ void __launch_bounds__(k_fold_threads) fold_lanes(fold_arguments<Fold> a) {
+template <class Fold, int Values>
+constexpr int fold_vectors = Values / row_vector<typename Fold::element>::k_width;
+
+// `Lanes` lanes take a row, a warp 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane.
+// Reads a row once; no barrier. With Rows > 1 the lanes hold a whole row.
+template <class Fold, row_access Access, int Lanes, int Vectors, int Rows>
+__global__ void __launch_bounds__(k_fold_lanes_threads) fold_lanes(fold_arguments<Fold> a) {
   using slice_type = row_slice<typename Fold::element, Access, Vectors>;
+  constexpr int k_groups = k_warp_size / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
-  const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
-  const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
+  const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
+  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
   const int cols = static_cast<int>(a.cols);
-  // All lanes of a warp stay together: the loop runs for the warp's first group, rows beyond the last are empty.
-  const int64_t first = threadIdx.x % k_warp_size / Lanes;
-  for (int64_t base = group - first; base < a.rows; base += groups) {
-    const int64_t r = base + first;
+  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  const auto slice_of = [&](int64_t r, int part) {
     const bool exists = r < a.rows;
-    const auto* const row = a.x + (exists ? r * a.ldx : 0);
-    auto partial = Fold::none();
-    for (int part = 0; part * Lanes * Vectors * slice_type::k_width < cols; ++part) {
-      const slice_type slice(row, exists ? cols : 0, lane, Lanes, part);
-      wide_type<typename Fold::element> value[slice_type::k_values];
-      slice.load(value);
-      Fold::absorb(partial, slice, value, 0);
+    return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? cols : 0, lane, Lanes, part);
+  };
+  for (int64_t base = warp * k_groups * Rows; base < a.rows; base += warps * k_groups * Rows) {
+    const int64_t first = base + group;
+    wide_type<typename Fold::element> value[Rows][slice_type::k_values];
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) slice_of(first + j * k_groups, 0).load(value[j]);
+    typename Fold::partial of_row[Rows];
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      const int64_t r = first + j * k_groups;
+      of_row[j] = Fold::none();
+      Fold::absorb(of_row[j], slice_of(r, 0), value[j], 0);
+      if constexpr (Rows == 1) {
+        for (int part = 1; part * Lanes * Vectors < cols / slice_type::k_width; ++part) {
+          const slice_type slice = slice_of(r, part);
+          slice.load(value[j]);
+          Fold::absorb(of_row[j], slice, value[j], 0);
+        }
+      }
+      of_row[j] = Fold::template over_lanes<Lanes>(of_row[j]);
     }
-    partial = Fold::template over_lanes<Lanes>(partial);
-    if (lane == 0 && exists) a.y[r] = Fold::finish(partial);
+    // Each lane finishes another of the rows.
+#pragma unroll
+    for (int k = 0; k < Rows; k += Lanes) {
+      auto mine = of_row[k];
+#pragma unroll
+      for (int j = 1; j < Lanes && k + j < Rows; ++j)
+        if (lane == j) mine = of_row[k + j];
+      const int64_t r = first + (k + lane) * k_groups;
+      if (k + lane < Rows && r < a.rows) a.y[r] = Fold::finish(mine);
+    }
   }
 }
 
-// A block takes a tile of a row; `partials` (rows x tiles) is nullptr where a row is one tile. One barrier per tile.
-template <class Fold, row_access Access>
-__global__ void __launch_bounds__(k_fold_threads)
+// A block of at most `Threads` takes a tile of a row, k_fold_tile_values elements a thread at a time; `partials` (rows
+// x tiles) is nullptr where a row is one tile. One barrier per tile.
+template <class Fold, row_access Access, int Threads>
+__global__ void __launch_bounds__(Threads)
     fold_tiles(fold_arguments<Fold> a, int64_t tiles, int tile_size, typename Fold::partial* partials) {
-  using slice_type = row_slice<typename Fold::element, Access, fold_vectors<Fold>>;
+  using slice_type = row_slice<typename Fold::element, Access, fold_vectors<Fold, k_fold_tile_values>>;
   SIMT_SHARED(scratch, typename Fold::partial[2][k_max_warps]);
+  const int threads = static_cast<int>(blockDim.x);
   int turn = 0;
   for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x, turn ^= 1) {
     const auto* const row = a.x + i / tiles * a.ldx;
     const row_tile<typename Fold::element> tile(row, a.cols, i % tiles, tile_size);
     auto partial = Fold::none();
-    for (int part = 0; part * k_fold_part < tile.cols; ++part) {
-      const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_fold_threads, part);
+    for (int part = 0; part * threads * k_fold_tile_values < tile.cols; ++part) {
+      const slice_type slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), threads, part);
       wide_type<typename Fold::element> value[slice_type::k_values];
       slice.load(value);
       Fold::absorb(partial, slice, value, tile.begin);
@@ -136,10 +165,12 @@ __global__ void __launch_bounds__(k_fold_threads)
   }
 }
 
+constexpr int k_fold_merge_threads = 256;
+
 // Merges the tiles of the row of each block, in an order that depends on their number alone. So long are rows of
 // several tiles that the grid holds a block for each that fits a memory.
 template <class Fold>
-__global__ void __launch_bounds__(k_fold_threads)
+__global__ void __launch_bounds__(k_fold_merge_threads)
     fold_merge(fold_arguments<Fold> a, int64_t tiles, const typename Fold::partial* partials) {
   SIMT_SHARED(scratch, typename Fold::partial[k_max_warps]);
   const int64_t r = blockIdx.x;
@@ -147,13 +178,18 @@ __global__ void __launch_bounds__(k_fold_threads)
   if (threadIdx.x == 0) a.y[r] = Fold::finish(partial);
 }
 
-// Rows up to this long are folded by lanes of one warp.
+// Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles.
 constexpr int64_t k_fold_lanes_cols = 2048;
+constexpr int64_t k_fold_tiles_cols = 8192;
 
 template <class Fold, row_access Access, int Lanes, int Vectors>
 void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
-  simt::launch({grid_size(ceil_div(a.rows, k_fold_threads / Lanes), stream), k_fold_threads, 0, stream},
-               fold_lanes<Fold, Access, Lanes, Vectors>, a);
+  // Enough elements in flight per lane to cover the latency of memory.
+  constexpr int k_in_flight = k_fold_lanes_values / (Vectors * access_width<typename Fold::element, Access>);
+  constexpr int k_rows = Lanes == k_warp_size ? 1 : k_in_flight < 4 ? k_in_flight : 4;
+  constexpr int64_t k_rows_per_block = k_fold_lanes_threads / Lanes * k_rows;
+  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_fold_lanes_threads, 0, stream},
+               fold_lanes<Fold, Access, Lanes, Vectors, k_rows>, a);
 }
 
 template <class Fold>
@@ -167,40 +203,61 @@ template <class Fold>
 void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   constexpr auto k_aligned = row_access::aligned;
   constexpr auto k_scalar = row_access::scalar;
+  constexpr int k_most = fold_vectors<Fold, k_fold_lanes_values>;
+  const int64_t vectors = a.cols / row_vector<typename Fold::element>::k_width;
   if (fold_is_aligned(a)) {
-    const int64_t vectors = a.cols / row_vector<typename Fold::element>::k_width;
     if (vectors <= 1) return launch_fold_lanes<Fold, k_aligned, 1, 1>(a, stream);
-    if (vectors <= 4) return launch_fold_lanes<Fold, k_aligned, 4, 1>(a, stream);
-    if (vectors <= 8) return launch_fold_lanes<Fold, k_aligned, 4, 2>(a, stream);
-    if (vectors <= 16) return launch_fold_lanes<Fold, k_aligned, 8, 2>(a, stream);
-    if (vectors <= 64) return launch_fold_lanes<Fold, k_aligned, k_warp_size, 2>(a, stream);
-    return launch_fold_lanes<Fold, k_aligned, k_warp_size, fold_vectors<Fold>>(a, stream);
+    // Lanes side by side read whole lines; where merging is dear, few lanes with many values each come out ahead.
+    constexpr int k_spread = Fold::k_dear ? 4 : 1;
+    if (vectors <= 4) return launch_fold_lanes<Fold, k_aligned, 4 / k_spread, k_spread>(a, stream);
+    if (vectors <= 8) return launch_fold_lanes<Fold, k_aligned, 8 / k_spread, k_spread>(a, stream);
+    if (vectors <= 16) return launch_fold_lanes<Fold, k_aligned, 4, 4>(a, stream);
+    if (vectors <= 32) return launch_fold_lanes<Fold, k_aligned, 8, 4>(a, stream);
+    if (vectors <= 64) return launch_fold_lanes<Fold, k_aligned, 8, k_most>(a, stream);
+    return launch_fold_lanes<Fold, k_aligned, k_warp_size, k_most>(a, stream);
   }
   if (a.cols <= 4) return launch_fold_lanes<Fold, k_scalar, 1, 4>(a, stream);
   if (a.cols <= 16) return launch_fold_lanes<Fold, k_scalar, 4, 4>(a, stream);
   if (a.cols <= 64) return launch_fold_lanes<Fold, k_scalar, 16, 4>(a, stream);
-  launch_fold_lanes<Fold, row_access::peeled, k_warp_size, fold_vectors<Fold>>(a, stream);
+  if (vectors <= 64) return launch_fold_lanes<Fold, row_access::peeled, k_warp_size, 2>(a, stream);
+  launch_fold_lanes<Fold, row_access::peeled, k_warp_size, k_most>(a, stream);
 }
 
-// For rows of any length.
-template <class Fold>
-void fold_by_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
-  int parts = k_fold_parts;
-  while (parts > 1 && a.rows * tiles_of_row(a.cols, parts * k_fold_part) < k_fold_blocks) parts /= 2;
-  const int tile_size = parts * k_fold_part;
-  const int64_t tiles = tiles_of_row(a.cols, tile_size);
-  const simt::launch_config config{grid_size(a.rows * tiles, stream), k_fold_threads, 0, stream};
+// For rows of any length: in blocks of `Threads`, as many tiles as give the device about `Blocks`.
+template <class Fold, int Threads, int Blocks>
+void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  // A row shorter than what the block takes at a time needs no more threads than it keeps busy; at least a warp.
+  const int64_t busy = ceil_div(ceil_div(a.cols, k_fold_tile_values), k_warp_size) * k_warp_size;
+  const int threads = static_cast<int>(std::min<int64_t>(busy, Threads));
+  const auto tiles_of = [&](int tile_size) { return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_size); };
+  int tile_size = k_fold_parts * threads * k_fold_tile_values;
+  while (tile_size > threads * k_fold_tile_values && a.rows * tiles_of(tile_size) < Blocks) tile_size /= 2;
+  const int64_t tiles = tiles_of(tile_size);
+  const simt::launch_config config{grid_size(a.rows * tiles, stream), static_cast<unsigned>(threads), 0, stream};
   const auto run = [&](typename Fold::partial* partials) {
     if (fold_is_aligned(a))
-      simt::launch(config, fold_tiles<Fold, row_access::aligned>, a, tiles, tile_size, partials);
+      simt::launch(config, fold_tiles<Fold, row_access::aligned, Threads>, a, tiles, tile_size, partials);
     else
-      simt::launch(config, fold_tiles<Fold, row_access::peeled>, a, tiles, tile_size, partials);
+      simt::launch(config, fold_tiles<Fold, row_access::peeled, Threads>, a, tiles, tile_size, partials);
   };
   if (tiles == 1) return run(nullptr);
   const simt::buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
   run(partials.data());
-  simt::launch({static_cast<unsigned>(a.rows), k_fold_threads, 0, stream}, fold_merge<Fold>, a, tiles,
+  const int64_t mergers = std::min<int64_t>(ceil_div(tiles, k_warp_size) * k_warp_size, k_fold_merge_threads);
+  simt::launch({static_cast<unsigned>(a.rows), static_cast<unsigned>(mergers), 0, stream}, fold_merge<Fold>, a, tiles,
                static_cast<const typename Fold::partial*>(partials.data()));
+}
+
+// Small blocks with much to do spend least on merging.
+template <class Fold>
+void fold_by_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  launch_fold_tiles<Fold, k_fold_tiles_threads, 1024>(a, stream);
+}
+
+// Large blocks hold a longer row in one tile, which spares the second launch.
+template <class Fold>
+void fold_by_wide_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  launch_fold_tiles<Fold, k_fold_wide_threads, 256>(a, stream);
 }
 
 // Row lengths at which lanes, vectors, parts or tiles change.

@@ -23,8 +23,13 @@ struct row_tile {
   int cols;
 };
 
-// Tiles of a row, wherever it starts.
-constexpr int64_t tiles_of_row(int64_t cols, int tile_size) { return (cols + k_edge - 1 + tile_size - 1) / tile_size; }
+// Tiles of each row of a matrix: enough for the one that starts furthest behind a boundary.
+template <class T>
+int64_t tiles_of_rows(const T* x, int64_t ldx, int64_t rows, int64_t cols, int tile_size) {
+  constexpr int k_boundary = edge_of<T>(2 * k_edge);
+  const int phase = rows == 1 || ldx % k_boundary == 0 ? edge_phase(x, k_boundary) : k_boundary - 1;
+  return (cols + phase + tile_size - 1) / tile_size;
+}
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

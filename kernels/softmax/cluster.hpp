@@ -19,7 +19,6 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_max_cluster = 16;
 constexpr int k_cluster_threads = 256;
-constexpr int k_cluster_warps = k_cluster_threads / k_warp_size;
 constexpr int k_cluster_values = 64;  // of a thread
 
 // The index of the row's maximum, written by the only warp that has it, or, where several have it, by the block of rank
@@ -48,19 +47,21 @@ __device__ inline void write_argmax(const Slice& slice, const float (&value)[Sli
   if (first) *argmax = claimed_index(claim);
 }
 
-template <class T, row_access Access>
-__global__ void __launch_bounds__(k_cluster_threads, 2) softmax_cluster(softmax_arguments<T> a) {
+// Threads: k_cluster_threads, or a warp where a row keeps no more busy.
+template <class T, row_access Access, int Threads>
+__global__ void __launch_bounds__(Threads, 2) softmax_cluster(softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, k_cluster_values / row_vector<T>::k_width>;
+  constexpr int k_warps = Threads / k_warp_size;
   // Written to by the peers: the partials of all warps of the cluster, and the barrier that counts their bytes. Two of
   // them, so that a warp writes to one again only after the exchange in between, when its readers are done with it. No
   // block leaves before it has received everything, so none writes to one that has left.
-  SIMT_SHARED(partials, softmax_partial[2][k_max_cluster * k_cluster_warps]);
+  SIMT_SHARED(partials, softmax_partial[2][k_max_cluster * k_warps]);
   SIMT_SHARED(received, simt::mbarrier[2]);
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
   const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
   const int size = static_cast<int>(simt::cluster_size());
   const int rank = static_cast<int>(simt::cluster_rank());
-  const int count = size * k_cluster_warps;
+  const int count = size * k_warps;
   if (threadIdx.x == 0) {
     received[0].init(1);
     received[1].init(1);
@@ -69,8 +70,7 @@ __global__ void __launch_bounds__(k_cluster_threads, 2) softmax_cluster(softmax_
   const int64_t first = blockIdx.x / simt::cluster_size();
   unsigned round = 0;
   for (int64_t r = first; r < a.rows; r += gridDim.x / simt::cluster_size(), ++round) {
-    const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), k_cluster_threads,
-                           rank);
+    const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), Threads, rank);
     float value[slice_type::k_values];
     slice.load(value);
     const unsigned turn = round % 2;
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(k_cluster_threads, 2) softmax_cluster(softmax_
     if (lane < size) {
       const auto to = static_cast<unsigned>(lane);
       simt::store_remote(simt::map_shared_rank(&received[turn], to),
-                         simt::map_shared_rank(&partials[turn][rank * k_cluster_warps + warp], to), mine);
+                         simt::map_shared_rank(&partials[turn][rank * k_warps + warp], to), mine);
     }
     received[turn].wait(round / 2 % 2);
     const softmax_partial row = combine(partials[turn], count);

@@ -21,10 +21,8 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_stream_threads = 512;
-constexpr int k_stream_warps = k_stream_threads / k_warp_size;
 constexpr int k_stream_values = 32;  // of a thread
 constexpr int k_stream_blocks = 2;   // of a multiprocessor
-constexpr int k_tile = k_stream_values * k_stream_threads;
 
 // The work is a list of 2 * rows * tiles items: `lag` tiles are summed up first, then a tile is summed up and one is
 // written in turn. lag >= tiles, so that what an item waits for comes before it in the list.
@@ -90,12 +88,14 @@ __device__ inline void merge_tiles(softmax_partial* partials, const int64_t* cla
   if (threadIdx.x == 0) partials[0] = {maximum, sum};
 }
 
-template <class T, row_access Access>
-__global__ void __launch_bounds__(k_stream_threads, k_stream_blocks)
+// Threads: k_stream_threads, or a warp where a row keeps no more busy.
+template <class T, row_access Access, int Threads>
+__global__ void __launch_bounds__(Threads, k_stream_blocks)
     softmax_stream(softmax_arguments<T> a, stream_plan plan, stream_state state) {
   using slice_type = row_slice<T, Access, k_stream_values / row_vector<T>::k_width>;
+  constexpr int k_warps = Threads / k_warp_size;
   SIMT_SHARED(next, stream_item);
-  SIMT_SHARED(warp_partials, softmax_partial[k_stream_warps]);
+  SIMT_SHARED(warp_partials, softmax_partial[k_warps]);
   SIMT_SHARED(claim, int);
   SIMT_SHARED(of_row, softmax_partial);
   SIMT_SHARED(is_last, bool);
@@ -113,9 +113,8 @@ __global__ void __launch_bounds__(k_stream_threads, k_stream_blocks)
     const stream_item item = next;
     softmax_partial* const of_tiles = state.partials + item.row * plan.tiles;
     const T* const row = a.x + item.row * a.ldx;
-    const row_tile<T> tile(row, a.cols, item.tile, k_tile);
-    const slice_type slice(row + tile.begin, tile.cols > 0 ? tile.cols : 0, static_cast<int>(threadIdx.x),
-                           k_stream_threads);
+    const row_tile<T> tile(row, a.cols, item.tile, Threads * k_stream_values);
+    const slice_type slice(row + tile.begin, tile.cols > 0 ? tile.cols : 0, static_cast<int>(threadIdx.x), Threads);
     float value[slice_type::k_values];
     if (item.writes) {
       slice.load(value);
@@ -137,12 +136,12 @@ __global__ void __launch_bounds__(k_stream_threads, k_stream_blocks)
       if (threadIdx.x % k_warp_size == 0) warp_partials[warp] = mine;
       __syncthreads();
       if (a.argmax != nullptr) {
-        const float maximum = combine(warp_partials, k_stream_warps).maximum;
+        const float maximum = combine(warp_partials, k_warps).maximum;
         offer_claim(slice, value, own, maximum, &claim);
         __syncthreads();
       }
       if (warp == 0) {
-        const softmax_partial all = combine(warp_partials, k_stream_warps);
+        const softmax_partial all = combine(warp_partials, k_warps);
         if (threadIdx.x == 0) {
           of_tiles[item.tile] = all;
           if (a.argmax != nullptr) state.claims[item.row * plan.tiles + item.tile] = shift_claim(claim, tile.begin);
