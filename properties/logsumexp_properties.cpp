@@ -68,11 +68,12 @@ trial_case peak_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// The maximum twice, so far apart that one thread meets both when it collects the tiles.
+// The maximum twice, 2^24 elements apart: one thread of 256 meets both when it collects tiles of 2^16 or fewer.
 trial_case tied_long_row(const row_operator& op, const target& t, draw& d) {
   trial_case c = wide_row(op, t, d);
   c.find("x")->fill.arguments[2] = -200;
-  c.find("x")->fill.edits.push_back({0, 0, 7});
+  const auto at = static_cast<int64_t>(c.find("x")->fill.arguments[0]);
+  c.find("x")->fill.edits.push_back({0, at - (int64_t{1} << 24), 7});
   return c;
 }
 

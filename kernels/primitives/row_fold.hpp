@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(k_fold_merge_threads)
 
 // Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles.
 constexpr int64_t k_fold_lanes_cols = 2048;
-constexpr int64_t k_fold_tiles_cols = 8192;
+constexpr int64_t k_fold_tiles_cols = 16384;
 
 template <class Fold, row_access Access, int Lanes, int Vectors>
 void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
