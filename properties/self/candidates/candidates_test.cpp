@@ -101,13 +101,31 @@ TEST(Files, ThatAreNoLibraryAreSaidSo) {
   EXPECT_EQ(judge(folder.path()).status, 3);
 }
 
-TEST(Template, InPlainCppPassesEveryProperty) {
-  const result r = run("verify softmax --device cpu --cases 20 --size quick --candidate '" +
-                       environment("WARPCHECK_TEST_CANDIDATES") + "/libtemplate_softmax.so'");
+class Template : public testing::TestWithParam<const char*> {};  // an operator
+
+TEST_P(Template, InPlainCppPassesEveryProperty) {
+  const std::string op = GetParam();
+  const result r = run("verify " + op + " --device cpu --cases 20 --size quick --candidate '" +
+                       environment("WARPCHECK_TEST_CANDIDATES") + "/libtemplate_" + op + ".so'");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
-TEST(Template, AsSourcePassesAndReplays) {
+// The trial that the templates pass tells them from kernels that compute nothing.
+TEST_P(Template, IsNoNullKernel) {
+  const std::string op = GetParam();
+  for (const char* null : {"zeros", "constant", "copy_input", "previous_output", "row_mean", "nothing_written"}) {
+    const result r =
+        run("verify " + op + " --device cpu --cases 20 --size quick --dtype f32 --property component-bound " +
+            "--candidate '" + environment("WARPCHECK_TEST_NULL_KERNELS") + "/libwarpcheck_null_" + null + ".so'");
+    EXPECT_EQ(r.status, 1) << null << "\n" << r.output;
+    EXPECT_TRUE(r.has(op + "/component-bound: ")) << null << "\n" << r.output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Template,
+                         testing::Values("softmax", "log_softmax", "logsumexp", "argmax", "sigmoid", "reduce"));
+
+TEST(SourceTemplate, PassesAndReplays) {
   const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
   const result r =
       run("verify softmax --device emulated --cases 4 --size quick --property component-bound --property "

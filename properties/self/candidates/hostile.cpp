@@ -40,9 +40,11 @@ __attribute__((constructor)) void at_load() {
     for (;;) pause();
 }
 
+warpcheck_status refuse(warpcheck_call* call, warpcheck_status status, const char* sentence) {
+  return candidate::answer(call, [&] { throw candidate::refusal{status, sentence}; });
+}
+
 warpcheck_status misbehave(warpcheck_call* call) {
-  const matrix x = matrix_of(*call->inputs[0]);
-  matrix y = matrix_of(*call->outputs[0]);
   static int calls = 0;
   ++calls;
   if (is("accepts-everything")) {
@@ -51,7 +53,9 @@ warpcheck_status misbehave(warpcheck_call* call) {
   }
   if (is("unsupported")) return refuse(call, WARPCHECK_UNSUPPORTED, "nothing is offered");
   const warpcheck_status status = run(call);
-  if (status != WARPCHECK_OK || x.empty()) return status;
+  if (status != WARPCHECK_OK) return status;
+  const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);
+  if (x.empty()) return status;
   if (is("segfault")) *static_cast<volatile int*>(nullptr) = 1;
   if (is("abort")) std::abort();
   if (is("exit-0")) std::exit(0);
@@ -73,12 +77,12 @@ warpcheck_status misbehave(warpcheck_call* call) {
   if (is("write-before")) y.data[-1] = 0;
   if (is("write-gap") && y.ld > y.cols && y.rows > 1) y.data[y.cols] = 0;
   if (is("write-zeros"))
-    for (int64_t r = 0; r < y.rows; ++r) std::memset(y.data + r * y.ld, 0, static_cast<size_t>(y.cols) * 4);
+    for (int64_t r = 0; r < y.rows; ++r) std::memset(y.row(r), 0, static_cast<size_t>(y.cols) * 4);
   if (is("write-nan")) y.data[0] = NAN;
   if (is("slightly-wrong"))
     for (int64_t r = 0; r < y.rows; ++r)
       for (int64_t i = 0; i < y.cols; ++i) y.data[r * y.ld + i] *= 1 + 1e-4f;
-  if (is("skip-last-row")) std::memset(y.data + (y.rows - 1) * y.ld, 0xee, static_cast<size_t>(y.cols) * 4);
+  if (is("skip-last-row")) std::memset(y.row(y.rows - 1), 0xee, static_cast<size_t>(y.cols) * 4);
   if (is("nondeterministic") && calls % 2 == 0) y.data[0] = std::nextafter(y.data[0], 2.0f);
   if (is("stale")) {
     static float last = 0.5f;
