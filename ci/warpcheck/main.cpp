@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   int code = cli::k_pass;
 
   // What verify and fuzz have in common.
-  const auto add_selection = [](CLI::App* command, cli::verify_options& o) {
+  std::string source, entry;
+  const auto add_selection = [&](CLI::App* command, cli::verify_options& o) {
     command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
     command
         ->add_option("--device", o.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
@@ -40,6 +41,12 @@ int main(int argc, char** argv) {
     command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
     command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/candidate.h)")
         ->capture_default_str();
+    CLI::Option* of_source =
+        command->add_option("--source", source, "A CUDA source (.cu) whose function is the candidate");
+    CLI::Option* of_entry =
+        command->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
+    of_source->needs(of_entry);
+    of_entry->needs(of_source);
     command->add_option("--regressions", o.regressions,
                         "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
     command->add_option("--json", o.json, "Write the result as JSON to this file");
@@ -66,16 +73,11 @@ int main(int argc, char** argv) {
                      "A NumPy .npy file: judge the operator on this array instead of generated cases");
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
-  std::string source, entry;
-  CLI::Option* of_source = verify->add_option("--source", source, "A CUDA source (.cu) whose function is the candidate");
-  CLI::Option* of_entry = verify->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
-  of_source->needs(of_entry);
-  of_entry->needs(of_source);
   bool null_kernels = false;
   verify->add_flag("--null-kernels", null_kernels,
                    "Instead: count the cases that kernels which compute nothing would pass");
   verify->callback([&] {
-    if (!source.empty()) v.candidate = cli::prepare_verify_source(v, source, entry);
+    if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
     code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
   });
 
@@ -92,7 +94,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
       ->capture_default_str();
-  fuzz->callback([&] { code = cli::fuzz(f); });
+  fuzz->callback([&] {
+    if (!source.empty()) f.what.candidate = cli::prepare_source(f.what, source, entry);
+    code = cli::fuzz(f);
+  });
 
   cli::replay_options r;
   CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
@@ -106,7 +111,8 @@ int main(int argc, char** argv) {
   cli::mutants_options m;
   CLI::App* mutants =
       app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
-  mutants->add_option("subjects", m.operators, "Only these operators, or parts of the suite (default: all that have a list)");
+  mutants->add_option("subjects", m.operators,
+                      "Only these operators, or parts of the suite (default: all that have a list)");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
   mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();

@@ -104,7 +104,7 @@ std::string prepare_source(const std::string& file, const std::string& entry, co
   return name;
 }
 
-std::string prepare_verify_source(const verify_options& o, const std::string& file, const std::string& entry) {
+std::string prepare_source(const verify_options& o, const std::string& file, const std::string& entry) {
   if (o.operators.size() != 1) throw usage_error("source: name the one operator that the entry implements");
   if (o.candidate != "builtin") throw usage_error("source: it cannot be given together with --candidate");
   std::string note;

@@ -14,8 +14,8 @@ namespace warpcheck::cli {
 std::string prepare_source(const std::string& file, const std::string& entry, const std::string& op,
                            const std::string& device);
 
-// The same for the operator and device of `warpcheck verify`; an auto device is resolved as it resolves it.
-std::string prepare_verify_source(const verify_options& options, const std::string& file, const std::string& entry);
+// The same for the operator and device that `verify` and `fuzz` were given; an auto device is resolved as they do.
+std::string prepare_source(const verify_options& options, const std::string& file, const std::string& entry);
 
 // The same for a name from a case line; does nothing where `candidate` names no source.
 void prepare_named_source(const std::string& candidate, const std::string& op, const std::string& device);

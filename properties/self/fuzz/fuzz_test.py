@@ -12,6 +12,7 @@ import xml.etree.ElementTree as xml
 WARPCHECK = os.environ["WARPCHECK"]
 RIGHT = os.environ["WARPCHECK_RIGHT"]
 WRONG = os.environ["WARPCHECK_WRONG"]  # the last element of rows longer than 32 is 0
+TEMPLATE = os.path.join(os.environ["WARPCHECK_SOURCE"], "docs", "bring_your_own", "softmax.cu")
 PROPERTIES = ["--property", "component-bound", "--property", "depth", "--property", "phase"]
 
 
@@ -181,6 +182,47 @@ class Fuzz(unittest.TestCase):
         for out in ("a", "b"):
             self.fuzz(out, "--cases", "1", "--property", "empty")
         self.assertNotEqual(self.result("a")["seed"], self.result("b")["seed"])
+
+    def fuzz_source(self, out, source, *arguments):
+        return run("fuzz", "softmax", "--device", "emulated", "--source", source, "--entry", "my_softmax", "--size", "quick",
+                   "--property", "component-bound", "--max-cols", "257", "--out", self.path(out), "--json", self.path(out + ".json"), *arguments)
+
+    def test_a_source_is_fuzzed_like_a_library_and_its_findings_name_it(self):
+        with open(TEMPLATE) as f:
+            right = f.read()
+        wrong = right.replace("out[i] = static_cast<float>(expf(in[i] - m) / sum)", "if (i < 200) out[i] = expf(in[i] - m) / sum")
+        self.assertNotEqual(wrong, right)
+        source = self.path("mine.cu")
+        with open(source, "w") as f:
+            f.write(wrong)
+        r = self.fuzz_source("a", source, "--seed", "5", "--cases", "20")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        findings = self.result("a")["findings"]
+        self.assertTrue(findings)
+        for f in findings:
+            self.assertIn("x=f32[1x201] fill=constant(0)", f["case"])
+            self.assertIn(f"candidate=source:{source}:my_softmax", f["case"])
+        self.assertEqual(run("replay", findings[0]["case"]).returncode, 1)
+
+        # The repair, in the same file, in the same folder.
+        with open(source, "w") as f:
+            f.write(right)
+        self.assertEqual(run("replay", findings[0]["case"]).returncode, 0)
+        r = self.fuzz_source("a", source, "--cases", "40")
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertIn(f"{len(findings)} findings of this folder replayed first: 0 still fail", r.stdout)
+
+    def test_mistakes_about_a_source_are_one_sentence(self):
+        out = self.path("a")
+        for text, *arguments in (("--source requires --entry", "softmax", "--source", TEMPLATE),
+                                 ("name the one operator", "softmax", "argmax", "--source", TEMPLATE, "--entry", "f"),
+                                 ("operator argmax has no entry signature", "argmax", "--source", TEMPLATE, "--entry", "f"),
+                                 ("there is no file", "softmax", "--source", self.path("none.cu"), "--entry", "f"),
+                                 ("together with --candidate", "softmax", "--source", TEMPLATE, "--entry", "f",
+                                  "--candidate", RIGHT)):
+            r = run("fuzz", "--out", out, "--device", "emulated", *arguments)
+            self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+            self.assertIn(text, r.stderr)
 
     def expect(self, code, text, *arguments):
         r = run("fuzz", "softmax", "--device", "cpu", "--candidate", RIGHT, *arguments)
