@@ -16,21 +16,19 @@ import sys
 REPEATS = 101
 WARMUP = 3
 ROW = re.compile(
-    r"(?P<row>(?P<op>\w+)/(?P<dtype>f32|f16|bf16|f64)/(?P<rows>\d+)x(?P<cols>\d+)(?P<special>(?:/(?:ld:\d+|offset:\d+|sum|min|max))*))"
+    r"(?P<row>(?P<op>\w+)/(?P<dtype>f32|f16|bf16|f64)/(?P<rows>\d+)x(?P<cols>\d+)(?:/(?:ld:\d+|offset:\d+))*)"
     r"(?:/iterations:\d+)?(?:/manual_time)?$")
 
 
 def calls(torch):
-    """Operator and special part of the row's name -> (function of the input, whether `out=` works)."""
+    """Operator -> function of the input, as the benchmark calls it: reduce sums."""
     return {
         "softmax": lambda x: torch.softmax(x, -1),
         "log_softmax": lambda x: torch.log_softmax(x, -1),
         "logsumexp": lambda x: torch.logsumexp(x, -1),
         "argmax": lambda x: torch.argmax(x, -1),
         "sigmoid": lambda x: torch.sigmoid(x),
-        "reduce/sum": lambda x: torch.sum(x, -1),
-        "reduce/min": lambda x: torch.amin(x, -1),
-        "reduce/max": lambda x: torch.amax(x, -1),
+        "reduce": lambda x: torch.sum(x, -1),
     }
 
 
@@ -69,8 +67,7 @@ def main():
         if not name:
             continue
         match = ROW.match(name)
-        kind = match and "/".join([match["op"]] + [part for part in match["special"].split("/") if part in ("sum", "min", "max")])
-        if not match or kind not in calls(torch):
+        if not match or match["op"] not in calls(torch):
             print(f"torch_rows: no PyTorch call for {name}", file=sys.stderr)
             continue
         r, c = int(match["rows"]), int(match["cols"])
@@ -83,10 +80,10 @@ def main():
             generator = torch.Generator(device="cuda").manual_seed(seed)
             flat = torch.rand(r * ld + offset, device="cuda", generator=generator).mul_(16).sub_(8).to(dtype)
             inputs.append(flat[offset:].view(r, ld)[:, :c])
-        variants = {"torch eager": calls(torch)[kind]}
+        variants = {"torch eager": calls(torch)[match["op"]]}
         if not options.no_compile:
             torch._dynamo.reset()
-            variants["torch compiled"] = torch.compile(calls(torch)[kind], dynamic=False)
+            variants["torch compiled"] = torch.compile(calls(torch)[match["op"]], dynamic=False)
         for peer, run in variants.items():
             try:
                 us = measure(torch, run, inputs)
