@@ -100,8 +100,6 @@ void check_empty(const row_operator&, trial& t) {
 }
 
 void check_refusals(const row_operator&, trial& t) {
-  const tensor_spec& x = t.the_case().at("x");
-  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
   refuse_common(t);
   t.expect_refusal("index is off by a byte", [](auto& v) { v[1].data = static_cast<char*>(v[1].data) + 1; });
 }
@@ -118,34 +116,21 @@ const property_registration registration([] {
   p.add("permutation", "permuting a row leaves the element at the index what it was", small_rows, check_permutation);
   p.add("spike-coverage", "one 0 among -200 is found at every position", spike_rows, check_values);
   p.add("masked-slices", "slices of -Inf are never taken while anything else is there", masked_rows, check_values);
-  p.add("special-table", "NaN, infinities, extremes and zeros are ordered as the contract says, wherever they are",
-        special_rows, check_values);
-  p.add_for_input("row-isolation", "what another row or a gap holds changes no index of this row", two_or_more_rows,
-                  check_row_isolation)
-      .repair = repair_needs_two_rows;
-  p.add("phase", "every combination of input and output misalignment and leading dimension is right",
-        phase_rows_with_peak, check_values);
-  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam);
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own index", many_rows, check_values)
-      .share_percent = 5;
-  p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
-      5;
+  p.add_common("special-table");
+  p.add_common("row-isolation");
+  p.add_common("phase", phase_rows_with_peak);
+  p.add_common("regime-seam");
+  p.add_common("rows-beyond-grid");
+  p.add_common("large-offset");
   property& wide = p.add("wide-index", "an index that no f32 holds is exact", wide_row, check_wide_index);
   wide.types = {dtype::f32};
   wide.share_percent = 1;
   p.add("cross-operator", "the index is that of softmax on the same rows", small_rows, check_cross_operator);
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same index", repeated_rows,
-        check_values)
-      .share_percent = 50;
-  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-        hazard_rows, check_values)
-      .share_percent = 50;
+  p.add_common("bit-repeatability");
+  p.add_common("no-hazard");
   p.add("empty", "rows without columns get index -1; without rows nothing is written", empty_rows, check_empty)
       .share_percent = 20;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_rows,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals", nullptr, check_refusals);
   return p.take();
 }());
 

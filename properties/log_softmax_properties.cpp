@@ -137,12 +137,6 @@ void check_empty(const row_operator&, trial& t) {
   t.run();
 }
 
-void check_refusals(const row_operator&, trial& t) {
-  const tensor_spec& x = t.the_case().at("x");
-  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
-  refuse_common(t);
-}
-
 const property_registration registration([] {
   row_properties p(log_softmax_operator());
   p.add_for_input("component-bound", "every element lies within its own bound", any_rows, check_values);
@@ -155,37 +149,22 @@ const property_registration registration([] {
         spike_rows, check_spike);
   p.add("masked-slices", "a row with slices of -Inf is right elsewhere and exactly -Inf there", masked_rows,
         check_values);
-  p.add("special-table", "NaN, infinities, extremes and zeros give what the contract's table says, wherever they are",
-        special_rows, check_values);
+  p.add_common("special-table");
   p.add("tail-of-one", "a dominant element keeps the relative accuracy of its tail, down to e^-103", tail_rows,
         check_tail);
   p.add("cross-operator", "exp of the result is softmax, x less the result logsumexp, within the bounds of both",
         small_rows, check_cross_operator);
-  p.add("depth", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
-        check_values);
-  p.add_for_input("row-isolation", "what another row or a gap holds changes no bit of this row", two_or_more_rows,
-                  check_row_isolation)
-      .repair = repair_needs_two_rows;
-  p.add("in-place-equals-out-of-place", "in place gives the bits of out of place", any_rows, check_in_place);
-  p.add("phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
-        check_values);
-  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam)
-      .share_percent = 50;
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values)
-      .share_percent = 10;
-  p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
-      5;
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
-        check_values)
-      .share_percent = 50;
-  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-        hazard_rows, check_values)
-      .share_percent = 50;
+  p.add_common("depth");
+  p.add_common("row-isolation");
+  p.add_common("in-place-equals-out-of-place");
+  p.add_common("phase");
+  p.add_common("regime-seam").share_percent = 50;
+  p.add_common("rows-beyond-grid").share_percent = 10;
+  p.add_common("large-offset");
+  p.add_common("bit-repeatability");
+  p.add_common("no-hazard");
   p.add("empty", "no rows or no columns: nothing is written", empty_rows, check_empty).share_percent = 5;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_rows,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals");
   return p.take();
 }());
 

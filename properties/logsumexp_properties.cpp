@@ -152,8 +152,6 @@ void check_empty(const row_operator& op, trial& t) {
 }
 
 void check_refusals(const row_operator&, trial& t) {
-  const tensor_spec& x = t.the_case().at("x");
-  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
   refuse_common(t);
   t.expect_refusal("y is off by a byte", [](auto& v) { v[1].data = static_cast<char*>(v[1].data) + 1; });
 }
@@ -169,38 +167,24 @@ const property_registration registration([] {
         check_values);
   p.add("spike-coverage", "one peak among -200 is the result, at every position", peak_rows, check_spike);
   p.add("masked-slices", "slices of -Inf drop out", masked_rows, check_values);
-  p.add("special-table", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
-        special_rows, check_values);
+  p.add_common("special-table");
   p.add("tail-of-one", "the tail of a dominant element keeps its relative accuracy, down to e^-103", tail_rows,
         check_tail);
-  p.add("depth", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
-        check_values);
-  p.add_for_input("row-isolation", "what another row or a gap holds changes no bit of this row's result",
-                  two_or_more_rows, check_row_isolation)
-      .repair = repair_needs_two_rows;
-  p.add("phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
-        check_values);
-  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam);
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values)
-      .share_percent = 5;
-  p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
-      5;
+  p.add_common("depth");
+  p.add_common("row-isolation");
+  p.add_common("phase");
+  p.add_common("regime-seam");
+  p.add_common("rows-beyond-grid");
+  p.add_common("large-offset");
   property& long_row =
       p.add("long-row", "rows whose tiles are more than a block has threads are right", tied_long_row, check_values);
   long_row.types = {dtype::f32};
   long_row.share_percent = 1;
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
-        check_values)
-      .share_percent = 50;
-  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-        hazard_rows, check_values)
-      .share_percent = 50;
+  p.add_common("bit-repeatability");
+  p.add_common("no-hazard");
   p.add("empty", "rows without columns give -Inf; without rows nothing is written", empty_rows, check_empty)
       .share_percent = 20;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_rows,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals", nullptr, check_refusals);
   return p.take();
 }());
 

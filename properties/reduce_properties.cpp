@@ -229,43 +229,29 @@ const property_registration registration([] {
                   check_values);
   p.add("integer-sum", "integers whose sizes add up to less than 2^24 are summed exactly, in any order", integer_rows,
         check_integer_sum);
-  p.add("depth", "rows on which a long addition chain loses every term stay within the bound", chain_rows,
-        check_values);
+  p.add_common("depth", chain_rows);
   p.add("permutation", "permuting a row changes a sum within the two bounds, and no minimum or maximum", small_rows,
         check_permutation);
   p.add("spike-coverage", "one spike among 0 is summed and found at every position", reduce_spikes, check_spike);
   p.add("masked-slices", "slices of -Inf are seen by sum and minimum and passed over by the maximum", masked_maxima,
         check_values);
-  p.add("special-table", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
-        special_reductions, check_values);
+  p.add_common("special-table", special_reductions);
   p.add("cross-operator", "the maximum is the element that argmax finds", maxima, check_cross_operator).types = {
       dtype::f32};
-  p.add_for_input("row-isolation", "what another row or a gap holds changes no bit of this row's result",
-                  two_or_more_rows, check_row_isolation)
-      .repair = repair_needs_two_rows;
-  p.add("phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
-        check_values);
-  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam);
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values)
-      .share_percent = 5;
-  p.add("large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values).share_percent =
-      5;
+  p.add_common("row-isolation");
+  p.add_common("phase");
+  p.add_common("regime-seam");
+  p.add_common("rows-beyond-grid");
+  p.add_common("large-offset");
   property& long_row =
       p.add("long-row", "rows whose tiles are more than a block has threads are right", wide_row, check_values);
   long_row.types = {dtype::f32};
   long_row.share_percent = 1;
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
-        check_values)
-      .share_percent = 50;
-  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-        hazard_rows, check_values)
-      .share_percent = 50;
+  p.add_common("bit-repeatability");
+  p.add_common("no-hazard");
   p.add("empty", "rows without columns give +0, +Inf, -Inf; without rows nothing is written", empty_rows, check_empty)
       .share_percent = 20;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_reductions,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals", refused_reductions, check_refusals);
   std::vector<property> list = p.take();
   for (property& each : list) each.knobs.push_back({"op", "0", "the reduction: 0 sum, 1 minimum, 2 maximum", true});
   return list;

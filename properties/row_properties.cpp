@@ -1,9 +1,11 @@
 #include "properties/row_properties.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "properties/engine/error.hpp"
@@ -515,6 +517,8 @@ run_result run_other(trial& t, const std::string& op, const std::string& propert
 
 void refuse_common(trial& t, size_t optional) {
   const trial_case& c = t.the_case();
+  if (c.at("x").rows() < 2 || c.at("x").cols() < 2)
+    t.skip("it takes two rows and columns to break the contract in every way");
   const auto element = static_cast<int64_t>(size_of(c.at("x").type));
   t.expect_refusal("rows = -1", [](auto& v) {
     for (DLTensor& d : v) d.shape[0] = -1;
@@ -567,6 +571,57 @@ property& row_properties::add_for_input(std::string name, std::string sentence, 
     *c.find("x") = x;
     return c;
   };
+  return p;
+}
+
+namespace {
+
+struct common_property {
+  std::string_view name;
+  const char* sentence;
+  row_generator generate;
+  void (*check)(const row_operator&, trial&);
+  int share_percent = 100;
+  bool for_input = false;
+  bool (*repair)(trial_case&) = repair_row_outputs;
+};
+
+void check_common_refusals(const row_operator&, trial& t) { refuse_common(t); }
+
+constexpr common_property k_common[] = {
+    {"special-table", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
+     special_rows, check_values},
+    {"depth", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
+     check_values},
+    {"row-isolation", "what another row or a gap holds changes no bit of this row's result", two_or_more_rows,
+     check_row_isolation, 100, true, repair_needs_two_rows},
+    {"in-place-equals-out-of-place", "in place gives the bits of out of place", any_rows, check_in_place},
+    {"phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
+     check_values},
+    {"regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
+     seam_rows, check_seam},
+    {"rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values, 5},
+    {"large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values, 5},
+    {"bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows, check_values,
+     50},
+    {"no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+     hazard_rows, check_values, 50},
+    {"refusals", "calls that break the contract are refused with a sentence and write nothing", refused_rows,
+     check_common_refusals, 10},
+};
+
+}  // namespace
+
+property& row_properties::add_common(std::string_view name, row_generator generate, row_check check) {
+  const auto* const common =
+      std::find_if(std::begin(k_common), std::end(k_common), [&](const common_property& c) { return c.name == name; });
+  if (common == std::end(k_common)) throw std::logic_error(fmt::format("no common property is called {}", name));
+  if (!generate) generate = common->generate;
+  if (!check) check = common->check;
+  property& p = common->for_input ? add_for_input(std::string(name), common->sentence, generate, std::move(check))
+                                  : add(std::string(name), common->sentence, generate, std::move(check));
+  p.repair = common->repair;
+  p.share_percent = common->share_percent;
   return p;
 }
 

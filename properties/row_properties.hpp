@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/engine/property.hpp"
@@ -136,7 +137,7 @@ engine::run_result run_other(engine::trial&, const std::string& op, const std::s
                              std::vector<engine::tensor_spec> outputs,
                              const std::map<std::string, std::string>& knobs = {});
 // The ways to break the contract that every row operator has, with x as tensor 0 and its outputs behind it; the last
-// `optional` of them may be null. The case has at least two rows and columns.
+// `optional` of them may be null. Skips the case unless it has two rows and columns.
 void refuse_common(engine::trial&, size_t optional = 0);
 
 // Input x plus the knob `shift`; skips the case where a sum is not exact.
@@ -212,6 +213,9 @@ class row_properties {
   engine::property& add(std::string name, std::string sentence, row_generator generate, row_check check);
   // Besides, a user's rows (`--input`) as they are, with everything optional.
   engine::property& add_for_input(std::string name, std::string sentence, row_generator generate, row_check check);
+  // A property that row operators have in common, by its name, which must be one of the table in row_properties.cpp;
+  // with other cases or another check, where they are given.
+  engine::property& add_common(std::string_view name, row_generator generate = nullptr, row_check check = nullptr);
   std::vector<engine::property> take() { return std::move(list_); }
 
  private:

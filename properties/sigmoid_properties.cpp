@@ -283,11 +283,9 @@ const property_registration registration([] {
   p.add("sigma-zero", "sigma = 0 gives 0.5 for finite x, NaN for NaN and infinities", zero_gain, check_zero_gain);
   p.add("special-table", "NaN, infinities and extremes in x, mu and sigma give what the contract says", special_vector,
         check_values);
-  p.add("in-place-equals-out-of-place", "in place gives the bits of out of place", any_vector, check_in_place);
+  p.add_common("in-place-equals-out-of-place", any_vector);
   p.add("phase", "every combination of input and output misalignment is right", phases, check_values);
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_vector,
-        check_values)
-      .share_percent = 50;
+  p.add_common("bit-repeatability", repeated_vector);
   p.add("large-offset", "vectors that take more than one size of tile are right to the last element", long_vector,
         check_values)
       .share_percent = 2;
@@ -295,9 +293,7 @@ const property_registration registration([] {
         check_values)
       .share_percent = 50;
   p.add("empty", "no elements: nothing is written", empty_vector, check_empty).share_percent = 2;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_vector,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals", refused_vector, check_refusals);
   std::vector<property> list = p.take();
   for (property& each : list) {
     each.knobs.push_back({"mu", "0", "the shift", true});
