@@ -122,6 +122,55 @@ def golden_text(op, script, name, source, digits, seed, inputs, outputs, knobs="
     return "\n".join(lines) + "\n"
 
 
+def log_sum(row):
+    """max + log(sum exp(x - max)), an mpmath number of as many digits as are set."""
+    top = max(mpmath.mpf(x) for x in row)
+    return top + mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(x) - top) for x in row))
+
+
+def log_sum_cases():
+    """name, oracle, seed, dtype, rows for operators about the logarithm of a sum; each with the reason for its numbers."""
+
+    def drawn(name, by, seed, dtype, rows, cols, low, high):
+        return name, by, seed, dtype, uniform(seed, dtype, rows, cols, low, high)
+
+    mp, sp = "mpmath", "scipy"
+    yield drawn("narrow", mp, 1, "f32", 3, 33, -1, 1)  # flat rows: the sum carries the error
+    yield drawn("wide", mp, 2, "f32", 3, 65, -60, 60)  # one element dominates
+    yield drawn("to-subnormal", mp, 3, "f32", 1, 257, -104, 0)
+    yield drawn("plus-100", mp, 4, "f32", 2, 17, 99, 101)  # e^x overflows f32
+    yield drawn("minus-200", mp, 5, "f32", 2, 17, -201, -199)  # e^x underflows f32
+    yield drawn("minus-1e7", mp, 6, "f32", 1, 63, -1e7 - 6, -1e7 + 6)
+    yield "tails", mp, 7, "f32", [[0.0, -t] for t in (1.0, 2.5, 8.0, 16.5, 17.0, 30.0, 60.0, 87.0, 100.0, 103.0)]
+    yield "near-zero", mp, 8, "f32", [[to_f32(-math.log(n))] * n + [-INF] * (9 - n) for n in (2, 3, 5, 7, 9)]
+    yield drawn("half", mp, 9, "f16", 2, 65, -12, 2)
+    yield drawn("bfloat", mp, 10, "bf16", 2, 65, -12, 2)
+    yield "masked", mp, 11, "f32", masked(uniform(11, "f32", 2, 96, -9, 9), 32, 64)  # a warp's slice
+    yield "lowest-mixture", mp, 12, "f32", [[-F32_MAX, 0.5, -F32_MAX, 0.25, -1]]  # the usual mask value
+    # Of no row does one element dominate, nor is a sum near 1: all of double's first 12 digits are true.
+    yield drawn("narrow", sp, 13, "f32", 2, 100, -1, 1)
+    yield drawn("long", sp, 14, "f32", 1, 517, -9, 9)
+    yield drawn("half", sp, 15, "f16", 3, 17, -8, 8)
+
+
+def log_sum_files(op, formula, by_mpmath, by_scipy, result):
+    """(file name, text) of every file of `op`. by_mpmath (the formula), by_scipy (scipy.special.<op>): the numbers that
+    answer a row; result(dtype, rows): the tensor that takes them."""
+    oracles = {
+        "mpmath": (by_mpmath, 40, f"mpmath {MPMATH}, {formula} with 120 digits"),
+        "scipy": (by_scipy, 12, f"SciPy {SCIPY}, scipy.special.{op} in double precision"),
+    }
+    for stem, by, seed, dtype, rows in log_sum_cases():
+        compute, digits, source = oracles[by]
+        name = f"{by}-{stem}"
+        with mpmath.workdps(120):
+            answers = [mpmath.mpf(y) for row in rows for y in compute(row)]
+            y = ["-inf" if mpmath.isinf(y) else decimal(y, digits) for y in answers]
+        yield name + ".golden", golden_text(
+            op, f"{op}_oracle.py", name, source, digits, seed,
+            [(matrix_tensor("x", dtype, rows), [x for row in rows for x in row])], [(result(dtype, rows), y)])
+
+
 def main(op, description, files):
     """files(): (file name, text) of every golden file of the operator, whose names begin with their oracle's."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
