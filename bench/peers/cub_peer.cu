@@ -1,0 +1,171 @@
+// CUB's segmented reductions as candidates (kernels/candidate.h): `verify reduce --candidate libwarpcheck_peer_cub.so
+// --device cuda` puts them on trial, `reduce_bench --peer` measures them.
+//
+// cub::DeviceSegmentedReduce, a segment for each row, between offsets that are computed where they are read. Its
+// comparisons are `<` and `>`: what a row with NaN gives, and which of -0 and +0 is the least, is not the contract's.
+// An argmax counts elements in 32 bits and has no answer for an empty row.
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cub/device/device_segmented_reduce.cuh>
+#include <cub/version.cuh>
+#include <cuda/functional>
+#include <cuda/std/functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate.h"
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw simt::device_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+// Allocated by the first call of a size, and kept. The other calls may be on other streams: they come one at a time.
+void* workspace(size_t bytes, cudaStream_t stream) {
+  static std::map<size_t, void*> known;
+  void*& memory = known[bytes];
+  if (memory == nullptr) {
+    check(cudaMallocAsync(&memory, bytes, stream), "cudaMallocAsync");
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  return memory;
+}
+
+// Runs `algorithm(storage, bytes)`, which with no storage only tells its bytes.
+template <class Algorithm>
+void run_in_workspace(cudaStream_t stream, Algorithm&& algorithm) {
+  size_t bytes = 0;
+  check(algorithm(nullptr, bytes), "cub::DeviceSegmentedReduce");
+  void* const storage = workspace(std::max<size_t>(bytes, 1), stream);
+  check(algorithm(storage, bytes), "cub::DeviceSegmentedReduce");
+}
+
+// Where row r begins, or ends.
+struct row_offset {
+  int64_t ld, first;
+  __host__ __device__ int64_t operator()(int64_t row) const { return row * ld + first; }
+};
+auto offsets(int64_t ld, int64_t first) {
+  return thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), row_offset{ld, first});
+}
+
+// An iterator for ArgMax to put pairs of index and value: the indices are kept. It has no value type, so that CUB takes
+// that of the pairs.
+template <class T>
+struct index_output {
+  struct slot {
+    int64_t* at;
+    __host__ __device__ void operator=(const cub::KeyValuePair<int, T>& pair) const { *at = pair.key; }
+  };
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = void;
+  using difference_type = ptrdiff_t;
+  using pointer = void;
+  using reference = slot;
+
+  int64_t* index;
+  __host__ __device__ index_output operator+(ptrdiff_t n) const { return {index + n}; }
+  __host__ __device__ slot operator[](ptrdiff_t n) const { return {index + n}; }
+  __host__ __device__ slot operator*() const { return {index}; }
+};
+
+template <class T, class Operation>
+void reduce_rows(const matrix_view& x, T* y, Operation operation, T initial, cudaStream_t stream) {
+  run_in_workspace(stream, [&](void* storage, size_t& bytes) {
+    return cub::DeviceSegmentedReduce::Reduce(storage, bytes, x.data<T>(), y, x.rows, offsets(x.ld, 0),
+                                              offsets(x.ld, x.cols), operation, initial, stream);
+  });
+}
+
+// Refuses what the contract refuses.
+template <class T>
+void check_call(const matrix_view& x, const char* output, const void* y, size_t result_bytes) {
+  const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
+  const row_block results{output, y, result_bytes, 1, x.rows, x.rows, nullptr};
+  check_rows(x_rows);
+  check_rows(results);
+  check_disjoint(x_rows, results);
+}
+
+template <class T>
+void run_reduce_of(const warpcheck_call* call, const tensor_arguments& tensors, const matrix_view& x, double op) {
+  T* const y = tensors.output_vector<T>(0, "y", x.rows);
+  check_call<T>(x, "y", y, sizeof(T));
+  if (op != 0 && op != 1 && op != 2)
+    throw std::invalid_argument("op is " + std::to_string(op) + ", must be 0 (sum), 1 (min) or 2 (max)");
+  if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
+  if (x.rows == 0) return;
+  constexpr T k_infinity = std::numeric_limits<T>::infinity();
+  auto* const stream = static_cast<cudaStream_t>(call->stream);
+  if (op == 0) return reduce_rows<T>(x, y, ::cuda::std::plus<>{}, T{0}, stream);
+  if (op == 1) return reduce_rows<T>(x, y, ::cuda::minimum<>{}, k_infinity, stream);
+  reduce_rows<T>(x, y, ::cuda::maximum<>{}, -k_infinity, stream);
+}
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum, 1 min, 2 max.
+warpcheck_status run_reduce(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const double op = scalar_argument(call, "op");
+    if (x.dtype == WARPCHECK_F32) return run_reduce_of<float>(call, tensors, x, op);
+    if (x.dtype == WARPCHECK_F64) return run_reduce_of<double>(call, tensors, x, op);
+    throw unsupported_call("element type of the first input is not one of f32, f64");
+  });
+}
+
+// Tensors: inputs {x[rows, cols]}, outputs {index[rows]}.
+warpcheck_status run_argmax(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
+    with_float_type(x.dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      check_call<T>(x, "index", index, sizeof(int64_t));
+      if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
+      if (x.rows == 0) return;
+      if (x.cols == 0) throw unsupported_call("CUB's argmax of an empty row is not -1");
+      if (x.ld > std::numeric_limits<int>::max() / x.rows)
+        throw unsupported_call("CUB's argmax counts elements in 32 bits");
+      auto* const stream = static_cast<cudaStream_t>(call->stream);
+      run_in_workspace(stream, [&](void* storage, size_t& bytes) {
+        return cub::DeviceSegmentedReduce::ArgMax(storage, bytes, x.data<T>(), index_output<T>{index}, x.rows,
+                                                  offsets(x.ld, 0), offsets(x.ld, x.cols), stream);
+      });
+    });
+  });
+}
+
+constexpr warpcheck_operator k_reduce = {
+    "reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, nullptr, 0, nullptr, 0, run_reduce};
+constexpr warpcheck_operator k_argmax = {
+    "argmax",  WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16, nullptr, 0, nullptr, 0,
+    run_argmax};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
+    uint32_t abi_version) {
+  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
+  static const warpcheck_operator* const operators[] = {&warpcheck::k_reduce, &warpcheck::k_argmax};
+  static const std::string build = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." +
+                                   std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
+  static const warpcheck_candidate table = {
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cub", build.c_str(), operators, 2, nullptr};
+  return &table;
+}
