@@ -54,6 +54,16 @@ warpcheck_status run(warpcheck_call* call) {
     std::memset(call->message, 'x', call->message_size);
     return WARPCHECK_INTERNAL_ERROR;
   }
+  if (is("refuses_briefly")) {
+    std::snprintf(call->message, call->message_size, "n");
+    return WARPCHECK_INVALID_ARGUMENT;
+  }
+  // Nobody wrote the input of this call.
+  if (is("refuses_after_looking") && x.data && std::isnan(static_cast<const float*>(x.data)[0])) return WARPCHECK_OK;
+  if (is("refuses_after_looking")) {
+    std::snprintf(call->message, call->message_size, "seen, and refused");
+    return WARPCHECK_INVALID_ARGUMENT;
+  }
   const bool was_there = x.shape[0] > 0 && x.shape[1] > 0 && at(y, 0, 0) >= 0 && at(y, 0, 0) <= 1;
   for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
   if (call->num_outputs > 1)
@@ -94,6 +104,8 @@ const warpcheck_variant k_variants[] = {
     {k_default, 0, -1, 0, -1, k_types},
 #ifndef TEST_VARIANT
     {"refuses", 0, -1, 1, 0, k_types},
+    {"refuses_briefly", 0, -1, 1, 0, k_types},
+    {"refuses_after_looking", 0, -1, 1, 0, k_types},
     {"off_by_little", 0, -1, 1, 0, k_types},
     {"drops_tail", 0, -1, 1, 0, k_types},
     {"less_accurate", 0, -1, 1, 0, k_types},

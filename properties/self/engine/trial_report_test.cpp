@@ -84,6 +84,17 @@ TEST(trial_report, cuts_a_message_without_end) {
   EXPECT_EQ(r.message.back(), 'x');
 }
 
+// A letter is a sentence to the trial, and what is refused has its input, like any call.
+TEST(trial_report, takes_a_short_refusal_and_one_that_looked_at_the_input) {
+  for (const char* variant : {"refuses_briefly", "refuses_after_looking"}) {
+    const case_report r = run_case(
+        parse_case_line(fmt::format("v1 softmax/refusals x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
+                                    "candidate={} device=cpu variant={}",
+                                    TEST_CANDIDATE, variant)));
+    EXPECT_EQ(r.result, verdict::pass) << describe(r);
+  }
+}
+
 TEST(trial_report, an_output_without_elements_has_no_byte_to_write) {
   const auto run = [](const char* variant) {
     return run_case(parse_case_line(

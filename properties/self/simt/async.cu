@@ -45,6 +45,17 @@ __global__ void rank_outside(int* out) {
   simt::cluster_sync();
 }
 
+// The barrier of a cluster orders its own blocks, not those that had the same places before. Bug: all clusters write to
+// one place.
+template <bool Bug>
+__global__ void cluster_marks(int* out) {
+  const unsigned cluster = blockIdx.x / simt::cluster_size();
+  simt::cluster_sync();
+  if (simt::cluster_rank() == 0 && threadIdx.x == 0) out[Bug ? 0 : cluster] = 1;  // @cluster_marks
+  simt::cluster_sync();
+  simt::cluster_sync();
+}
+
 __global__ void fill(int* out) { out[blockIdx.x] = 1; }
 
 // ---- grid barrier
@@ -143,6 +154,14 @@ __global__ void bulk_tile(const float* in, float* out) {
   out[t] = tile[63 - t];                        // @bulk_no_wait @mbarrier_parity
 }
 
+// A hint to fetch what is read then. Bug: of bytes that no prefetch takes.
+template <bool Bug>
+__global__ void prefetched_tile(const float* in, float* out) {
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0) simt::bulk_prefetch(in, Bug ? 248 : 256);  // @prefetch_bytes
+  out[t] = in[63 - t];
+}
+
 // Two stages with full and empty mbarriers; one producer thread, 64 consumers. Bug: the producer does not wait for
 // empty.
 template <bool Bug>
@@ -201,8 +220,9 @@ __global__ void too_few_arrivals(int* out) {
   out[threadIdx.x] = 1;
 }
 
-// Block 0 stores into block 1, which must wait for the mbarrier before reading.
-template <bool Bug>
+// Block 0 stores into block 1, which must wait for the mbarrier before reading. Flaw 1: it does not wait; flaw 2: the
+// store completes on the mbarrier of another block than it goes to.
+template <int Flaw>
 __global__ void remote_store(int* out) {
   SIMT_SHARED(arrived, simt::mbarrier);
   SIMT_SHARED(inbox, int[32]);
@@ -212,11 +232,11 @@ __global__ void remote_store(int* out) {
   }
   simt::cluster_sync();
   if (simt::cluster_rank() == 0) {
-    simt::mbarrier* barrier = simt::map_shared_rank(&arrived, 1);
+    simt::mbarrier* barrier = simt::map_shared_rank(&arrived, Flaw == 2 ? 0 : 1);
     int* target = simt::map_shared_rank(&inbox[threadIdx.x], 1);
-    simt::store_remote(barrier, target, static_cast<int>(threadIdx.x));  // @remote_store
+    simt::store_remote(barrier, target, static_cast<int>(threadIdx.x));  // @remote_store @remote_store_barrier
   } else {
-    if (!Bug) arrived.wait(0);
+    if (Flaw != 1) arrived.wait(0);
     out[threadIdx.x] = inbox[threadIdx.x];  // @remote_store
   }
   simt::cluster_sync();
@@ -304,6 +324,14 @@ bool run_rank_outside(stream s) {
   return out[0] == 3;
 }
 
+template <bool Bug>
+bool run_cluster_marks(stream s) {
+  device_array<int> out(5);
+  s->resident_blocks = 2;
+  simt::launch(clustered(s, 10, 32, 2), cluster_marks<Bug>, out.data());
+  return out[4] == 1;
+}
+
 template <unsigned Blocks, unsigned Cluster>
 bool run_fill(stream s) {
   device_array<int> out(Blocks);
@@ -363,10 +391,10 @@ bool run_too_few_arrivals(stream s) {
   return out[31] == 1;
 }
 
-template <bool Bug>
+template <int Flaw>
 bool run_remote_store(stream s) {
   device_array<int> out(32);
-  simt::launch(clustered(s, 2, 32, 2), remote_store<Bug>, out.data());
+  simt::launch(clustered(s, 2, 32, 2), remote_store<Flaw>, out.data());
   return out[31] == 31;
 }
 
@@ -395,6 +423,8 @@ std::vector<trial> async_trials() {
       {"write_after_exit_ok", "", run_write_after_exit<false>},
       {"rank_outside", "out_of_bounds", run_rank_outside<true>},
       {"rank_outside_ok", "", run_rank_outside<false>},
+      {"cluster_marks", "race", run_cluster_marks<true>},
+      {"cluster_marks_ok", "", run_cluster_marks<false>},
       {"cluster_does_not_divide", "launch_limit", run_fill<6, 4>},
       {"cluster_divides", "", run_fill<8, 4>},
       {"cluster_too_large", "launch_limit", run_fill<32, 32>},
@@ -423,14 +453,17 @@ std::vector<trial> async_trials() {
       {"bulk_misaligned", "misaligned", [](stream s) { return run_tiles(s, bulk_tile<6>, 256); }},
       {"bulk_outlives_block", "race", [](stream s) { return run_tiles(s, bulk_tile<7>, 256); }},
       {"bulk_tile", "", [](stream s) { return run_tiles(s, bulk_tile<0>, 256); }},
+      {"prefetch_bytes", "misaligned", [](stream s) { return run_tiles(s, prefetched_tile<true>, 0); }},
+      {"prefetch", "", [](stream s) { return run_tiles(s, prefetched_tile<false>, 0); }},
       {"bulk_pipeline", "race|divergence", [](stream s) { return run_pipeline(s, bulk_pipeline<true>, 512, 96); }},
       {"bulk_pipeline_ok", "", [](stream s) { return run_pipeline(s, bulk_pipeline<false>, 512, 96); }},
       {"too_many_arrivals", "divergence|deadlock", [](stream s) { return run_tiles(s, too_many_arrivals<true>, 256); }},
       {"too_many_arrivals_ok", "", [](stream s) { return run_tiles(s, too_many_arrivals<false>, 256); }},
       {"too_few_arrivals", "deadlock", run_too_few_arrivals<true>},
       {"too_few_arrivals_ok", "", run_too_few_arrivals<false>},
-      {"remote_store", "race", run_remote_store<true>},
-      {"remote_store_ok", "", run_remote_store<false>},
+      {"remote_store", "race", run_remote_store<1>},
+      {"remote_store_barrier", "out_of_bounds", run_remote_store<2>},
+      {"remote_store_ok", "", run_remote_store<0>},
       {"remote_exchange", "race|out_of_bounds", run_remote_exchange<true>},
       {"remote_exchange_ok", "", run_remote_exchange<false>},
       {"remote_arrival", "", run_remote_arrival},

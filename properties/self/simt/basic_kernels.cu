@@ -69,6 +69,21 @@ __global__ void vote(unsigned* out) {
             1000 * static_cast<unsigned>(__syncthreads_and(t < 32));
 }
 
+__global__ void permute_and_convert(const unsigned* selectors, const float* values, unsigned* bytes, int* integers) {
+  const unsigned t = threadIdx.x;
+  bytes[t] = __byte_perm(0x33221100u, 0xf7665544u, selectors[t]);
+  integers[t] = __float2int_rz(values[t]);
+}
+
+// The phase wants one arrival more than there are threads.
+__global__ void wait_in_vain() {
+  SIMT_SHARED(gate, simt::mbarrier);
+  if (threadIdx.x == 0) gate.init(49);
+  __syncthreads();
+  gate.arrive();
+  gate.wait(0);
+}
+
 template <class T>
 __global__ void round_trip(const float* in, float* out, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -91,6 +106,11 @@ void run_histogram(const unsigned char* in, unsigned* bins, int n, simt::stream_
   simt::launch({dim3(4), dim3(128), 0, stream}, histogram, in, bins, n);
 }
 void run_vote(unsigned* out, simt::stream_t stream) { simt::launch({dim3(1), dim3(32), 0, stream}, vote, out); }
+void run_permute_and_convert(const unsigned* selectors, const float* values, unsigned* bytes, int* integers, unsigned n,
+                             simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(n), 0, stream}, permute_and_convert, selectors, values, bytes, integers);
+}
+void run_wait_in_vain(simt::stream_t stream) { simt::launch({dim3(1), dim3(48), 0, stream}, wait_in_vain); }
 void run_round_trip_f16(const float* in, float* out, int n, simt::stream_t stream) {
   simt::launch({dim3(static_cast<unsigned>(n + 255) / 256), dim3(256), 0, stream}, round_trip<simt::f16>, in, out, n);
 }

@@ -11,6 +11,9 @@ void run_block_sums(const float* in, float* out, int n, unsigned blocks, simt::e
 void run_reverse(const float* in, float* out, int n, simt::emulation* stream);
 void run_histogram(const unsigned char* in, unsigned* bins, int n, simt::emulation* stream);
 void run_vote(unsigned* out, simt::emulation* stream);
+void run_permute_and_convert(const unsigned* selectors, const float* values, unsigned* bytes, int* integers, unsigned n,
+                             simt::emulation* stream);
+void run_wait_in_vain(simt::emulation* stream);
 void run_round_trip_f16(const float* in, float* out, int n, simt::emulation* stream);
 void run_round_trip_bf16(const float* in, float* out, int n, simt::emulation* stream);
 void run_copy_vectors(const float* in, float* out, int n, simt::emulation* stream);

@@ -94,6 +94,29 @@ TEST_P(basic, vectors_are_copied_whole) {
   for (size_t i = 0; i < 400; ++i) EXPECT_EQ(out[i], values[i]);
 }
 
+// PTX ISA: the most significant bit of a selector's nibble repeats the sign of its byte; float to integer saturates,
+// and NaN gives 0.
+TEST_P(basic, bytes_are_permuted_and_floats_converted) {
+  device_array<unsigned> selectors({0x3210, 0x7654, 0x5140, 0x7351, 0xf210, 0x8421});
+  device_array<float> values({2.75f, -2.75f, 0x1p31f, -0x1p31f, 3e38f, std::numeric_limits<float>::quiet_NaN()});
+  const unsigned bytes[] = {0x33221100, 0xf7665544, 0x55114400, 0xf7335511, 0xff221100, 0x00442211};
+  const int integers[] = {2, -2, INT32_MAX, INT32_MIN, INT32_MAX, 0};
+  device_array<unsigned> permuted(std::vector<unsigned>(6));
+  device_array<int> converted(std::vector<int>(6));
+  run_permute_and_convert(selectors.data(), values.data(), permuted.data(), converted.data(), 6, &stream);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(permuted[i], bytes[i]) << std::hex << permuted[i];
+    EXPECT_EQ(converted[i], integers[i]);
+  }
+}
+
+TEST_P(basic, a_deadlock_counts_its_threads) {
+  EXPECT_THROW(run_wait_in_vain(&stream), simt::device_error);
+  ASSERT_FALSE(stream.findings.empty());
+  EXPECT_EQ(stream.findings.front().kind, "deadlock");
+  EXPECT_NE(stream.findings.front().text.find(": 48 threads in "), std::string::npos) << stream.findings.front().text;
+}
+
 INSTANTIATE_TEST_SUITE_P(every_schedule, basic, testing::ValuesIn(k_schedules),
                          [](const auto& info) { return "schedule_" + std::to_string(info.index); });
 
