@@ -64,6 +64,11 @@ warpcheck_status run(warpcheck_call* call) {
     std::snprintf(call->message, call->message_size, "seen, and refused");
     return WARPCHECK_INVALID_ARGUMENT;
   }
+  static uint32_t last_found = 0;
+  uint32_t found = 0;
+  if (is("wants_other_bytes") && x.shape[0] > 0 && x.shape[1] > 0) std::memcpy(&found, y.data, sizeof found);
+  const bool found_again = found == last_found;
+  last_found = found;
   const bool was_there = x.shape[0] > 0 && x.shape[1] > 0 && at(y, 0, 0) >= 0 && at(y, 0, 0) <= 1;
   for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
   if (call->num_outputs > 1)
@@ -84,6 +89,7 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("writes_before_start")) at(y, 0, -1) = 0;
   if (is("writes_gap") && y.strides[0] > cols && rows > 1) at(y, 0, cols) = 0;
   if (is("changes_input")) at(x, 0, 0) = 1234;
+  if (is("wants_other_bytes") && found_again) at(y, 0, 0) += 1;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
   if (is("different_at_the_end")) at(y, rows - 1, cols - 1) += static_cast<float>(calls % 2) * 1e-7f;
   if (is("different_each_time")) at(y, 0, 0) += static_cast<float>(calls % 2) * 1e-7f;
@@ -106,6 +112,7 @@ const warpcheck_variant k_variants[] = {
     {"refuses", 0, -1, 1, 0, k_types},
     {"refuses_briefly", 0, -1, 1, 0, k_types},
     {"refuses_after_looking", 0, -1, 1, 0, k_types},
+    {"wants_other_bytes", 0, -1, 1, 0, k_types},
     {"off_by_little", 0, -1, 1, 0, k_types},
     {"drops_tail", 0, -1, 1, 0, k_types},
     {"less_accurate", 0, -1, 1, 0, k_types},

@@ -84,6 +84,13 @@ TEST(trial_report, cuts_a_message_without_end) {
   EXPECT_EQ(r.message.back(), 'x');
 }
 
+// From one launch to the next, so that an output that is left as it was found differs between them.
+TEST(trial_report, fills_outputs_with_other_bytes_each_time) {
+  const case_report r = run_variant("wants_other_bytes", "", "repeat=5");
+  EXPECT_EQ(r.result, verdict::pass) << describe(r);
+  EXPECT_GE(r.launches, 5);
+}
+
 // A letter is a sentence to the trial, and what is refused has its input, like any call.
 TEST(trial_report, takes_a_short_refusal_and_one_that_looked_at_the_input) {
   for (const char* variant : {"refuses_briefly", "refuses_after_looking"}) {
