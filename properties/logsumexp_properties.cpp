@@ -85,7 +85,7 @@ void check_shift(const row_operator& op, trial& t) {
   judge_rows(op, t, before);
   const run_result after = t.run(t.the_case(), {{"x", shifted}});
   const host_tensor& x = t.input("x");
-  const double shift = t.the_case().number("shift");
+  const double shift = knob_or(t.the_case(), "shift", 0);
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const std::vector<double> from = x.row(row), to = shifted.row(row);
     const dtype type = before.at("y").spec.type;

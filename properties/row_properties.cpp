@@ -408,7 +408,7 @@ void check_seam(const row_operator& op, trial& t) {
 }
 
 host_tensor shifted_input(trial& t) {
-  const double shift = t.the_case().number("shift");
+  const double shift = knob_or(t.the_case(), "shift", 0);
   host_tensor shifted = t.input("x");
   for (int64_t row = 0; row < shifted.spec.rows(); ++row)
     for (int64_t i = 0; i < shifted.spec.cols(); ++i) {
@@ -432,7 +432,7 @@ void check_exact_shift(const row_operator& op, trial& t) {
       for (int64_t i = 0; i < y.spec.cols(); ++i)
         t.require(y.bits(row, i) == z.bits(row, i),
                   fmt::format("{}[{},{}] = {:a} becomes {:a} when {} is added to every logit", name, row, i,
-                              y.value(row, i), z.value(row, i), t.the_case().number("shift")));
+                              y.value(row, i), z.value(row, i), knob_or(t.the_case(), "shift", 0)));
   }
 }
 

@@ -89,6 +89,13 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{"fork", 0, "0 failures"}, expectation{"print", 0, "0 failures"},
         expectation{"unending-message", 0, "0 failures"}));
 
+// The shrunk case has lost the property's own knob, and means its default.
+TEST(Shrinking, IsDoneWhereThePropertyHasAKnob) {
+  const result r = judge(hostile("write-nan"), "exact-shift");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("softmax/exact-shift: violation")) << r.output;
+}
+
 TEST(Files, ThatAreNoLibraryAreSaidSo) {
   const scratch_folder folder;
   folder.write("text.so", "this is not a library\n");
