@@ -38,30 +38,6 @@ void judge_reduction(trial& t, const run_result& r, int64_t row) {
           [&] { return model.expected_text(); });
 }
 
-// Rows with a reason to be summed wrongly.
-recipe draw_sum_fill(draw& d, const target& t, int64_t cols) {
-  const bool f64 = t.type == dtype::f64;
-  const double top = f64 ? 1000 : 120;
-  const auto at = static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)}));
-  switch (d.between(0, 14)) {
-    case 0: return make_recipe("randn", {d.seed()});                       // the usual test
-    case 1: return make_recipe("uniform", {d.seed(), 0, 1});               // no cancellation
-    case 2: return make_recipe("uniform", {d.seed(), 1e6, 1e6 + 1});       // large offset
-    case 3: return make_recipe("cancellation", {d.seed(), 1e8});           // the sum is small, its terms are not
-    case 4: return make_recipe("log_uniform", {d.seed(), -top, top});      // every exponent
-    case 5: return make_recipe("near_overflow", {d.seed()});               // a running sum may overflow
-    case 6: return make_recipe("near_underflow", {d.seed()});              // additions of subnormals are exact
-    case 7: return make_recipe("finite_bits", {d.seed()});                 // anything finite
-    case 8: return make_recipe("constant", {d.one_of({1.0, 0.1, -3.0})});  // the longest sum of equal terms
-    case 9: return make_recipe("alternating", {16777216, -16777215});      // large partial sums of either sign
-    case 10: return make_recipe("ascending", {-20, 20});
-    case 11: return make_recipe("descending", {-20, 20});
-    case 12: return make_recipe("spike", {at, 1, f64 ? 0x1.fp-54 : 0x1.fp-25});  // a serial sum loses every term
-    case 13: return make_recipe("duplicates", {d.seed(), 3});                    // ties of the extremes
-    default: return make_recipe("integers", {d.seed(), -1000, 1000});
-  }
-}
-
 row_operator reduce_operator() {
   row_operator op;
   op.name = "reduce";

@@ -38,6 +38,10 @@ void force_variant(engine::trial_case& c, const row_length& length);
 // draw_row_fill.
 engine::recipe draw_row_fill(engine::draw& d, const engine::target& t, int64_t cols);
 
+// Rows with a reason to be summed wrongly: cancellation, every exponent, running sums that overflow, terms that a
+// serial sum loses.
+engine::recipe draw_sum_fill(engine::draw& d, const engine::target& t, int64_t cols);
+
 // Leading dimensions beyond the row length and bases off by 0-7 elements, on x and y independently, half of the time.
 void draw_layout(engine::draw& d, engine::trial_case& c);
 

@@ -38,6 +38,18 @@ row_length telling(const row_operator& op, const draw& d, row_length length) {
 
 bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at("x").rows() >= 2; }
 
+void close_gaps(trial_case& c) {
+  for (tensor_spec& t : c.tensors) t.ld = t.cols();
+}
+
+bool repair_dense_rows(trial_case& c) {
+  const bool whole = repair_row_outputs(c);
+  close_gaps(c);
+  return whole;
+}
+
+bool repair_needs_two_dense_rows(trial_case& c) { return repair_dense_rows(c) && c.at("x").rows() >= 2; }
+
 // Choices are made one per statement: the order in which a call's arguments are evaluated is the compiler's, and a seed
 // must draw the same case everywhere.
 
@@ -284,7 +296,8 @@ trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
     const size_t n = t.variants.size();
     const target::variant& v = t.variants[n - 1 - static_cast<size_t>(d.index() / 48) % n];
     const int extra = op.draw_extra(d, 50);
-    trial_case c = op.make_case(t, 2060, std::max<int64_t>(v.min_extent, v.max_extent < 0 ? 1100 : 2),
+    const int64_t cols = std::max<int64_t>(v.min_extent, v.max_extent < 0 ? 1100 : 2);
+    trial_case c = op.make_case(t, std::min<int64_t>(2060, op.rows_beyond_grid(v)), cols,
                                 make_recipe("uniform", {d.seed(), -8, 8}), extra);
     c.knobs["variant"] = v.name;
     c.knobs["sm"] = "1";
@@ -556,9 +569,13 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
   p.name = std::move(name);
   p.sentence = std::move(sentence);
   p.types = op_.types;
-  p.generate = [op = op_, generate](const target& t, draw& d) { return generate(op, t, d); };
+  p.generate = [op = op_, generate](const target& t, draw& d) {
+    trial_case c = generate(op, t, d);
+    if (op.dense) close_gaps(c);
+    return c;
+  };
   p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
-  p.repair = repair_row_outputs;
+  p.repair = op_.dense ? repair_dense_rows : repair_row_outputs;
   return list_.emplace_back(std::move(p));
 }
 

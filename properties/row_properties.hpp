@@ -33,6 +33,8 @@ struct row_operator {
   std::function<void(engine::trial&, const engine::run_result&, int64_t row)> judge_row;
 
   std::function<engine::recipe(engine::draw&, const engine::target&, int64_t cols)> draw_fill = draw_row_fill;
+  // Rows lie one after another without gaps.
+  bool dense = false;
   // Rows of one element have an answer that can be guessed: they are drawn but seldom.
   bool seldom_one_column = false;
   // Rows far apart go through every variant by force, in turn; else through what the dispatch picks.
@@ -52,7 +54,8 @@ inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
 
 // ---- cases ----
 
-// Outputs follow x after its shape changed: matrices take its shape, vectors have an element per row.
+// Outputs follow x after its shape changed: matrices take its shape, and its type unless they hold indices; vectors
+// have an element per row.
 inline bool repair_row_outputs(engine::trial_case& c) {
   const engine::tensor_spec* x = c.find("x");
   if (!x) return false;
@@ -62,7 +65,7 @@ inline bool repair_row_outputs(engine::trial_case& c) {
     has_output = true;
     if (t.shape.size() == x->shape.size()) {
       t.shape = x->shape;
-      t.type = x->type;
+      if (is_float(t.type) || !is_float(x->type)) t.type = x->type;
       if (!t.in_place.empty()) {
         t.ld = x->ld;
         t.offset = x->offset;
@@ -76,6 +79,10 @@ inline bool repair_row_outputs(engine::trial_case& c) {
   return has_output;
 }
 bool repair_needs_two_rows(engine::trial_case& c);
+// Takes the gaps between rows away.
+void close_gaps(engine::trial_case& c);
+bool repair_dense_rows(engine::trial_case& c);
+bool repair_needs_two_dense_rows(engine::trial_case& c);
 
 using row_generator = engine::trial_case (*)(const row_operator&, const engine::target&, engine::draw&);
 
