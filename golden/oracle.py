@@ -63,7 +63,9 @@ class Draw:
 
 
 def element(value):
-    """A canonical hexadecimal float."""
+    """A canonical hexadecimal float; an integer as it is."""
+    if isinstance(value, int):
+        return str(value)
     if math.isinf(value):
         return "+inf" if value > 0 else "-inf"
     mantissa, exponent = value.hex().split("p")
@@ -83,6 +85,14 @@ def decimal(value, digits):
     return f"{mantissa}e{int(exponent)}"
 
 
+def exact(value):
+    """40 digits of an mpmath number, none cut; a value of fewer digits as it is."""
+    text = mpmath.nstr(value, 40, strip_zeros=True, min_fixed=0, max_fixed=0, show_zero_exponent=True)
+    if value != 0 and mpmath.mpf(text) == value:
+        mantissa, exponent = text.split("e")
+        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        return f"{mantissa}e{int(exponent)}"
+    return decimal(value, 40)
 
 
 def uniform(seed, dtype, rows, cols, low, high):
@@ -114,7 +124,7 @@ def golden_text(op, script, name, source, digits, seed, inputs, outputs, knobs="
     ]
     for tensor, values in inputs:
         lines.append("input " + tensor.split("=")[0])
-        lines += [element(float(x)) for x in values]
+        lines += [element(x if tensor.split("=")[1].startswith("i") else float(x)) for x in values]
     for tensor, texts in outputs:
         lines.append("expect " + tensor.split("=")[0])
         lines += texts

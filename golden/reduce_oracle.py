@@ -12,7 +12,7 @@ The format of the files is described in golden/format.hpp.
 import sys
 
 import oracle
-from oracle import F32_MAX, MPMATH, Draw, decimal, uniform
+from oracle import F32_MAX, MPMATH, Draw, exact, uniform
 
 NUMPY = "2.4.6"
 if not oracle.PROBLEM:
@@ -38,16 +38,6 @@ def cases():
     yield "double-narrow", 6, "f64", doubles(6, 3, 100, -1, 1)
     yield "double-offset", 7, "f64", doubles(7, 2, 129, 1e15, 1e15 + 8)
     yield "double-stagnation", 8, "f64", [[1.0] + [2.0**-54] * 64]  # one by one every term is lost
-
-
-def exact(value):
-    """40 digits of an mpmath number, none cut; a value of fewer digits as it is."""
-    text = mpmath.nstr(value, 40, strip_zeros=True, min_fixed=0, max_fixed=0, show_zero_exponent=True)
-    if value != 0 and mpmath.mpf(text) == value:
-        mantissa, exponent = text.split("e")
-        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        return f"{mantissa}e{int(exponent)}"
-    return decimal(value, 40)
 
 
 def golden_files():
