@@ -181,6 +181,12 @@ inline void check_same_shape(const matrix_view& a, const char* a_name, const mat
   if (a.dtype != b.dtype) throw std::invalid_argument(std::string(b_name) + " must have the element type of " + a_name);
 }
 
+// For operators of dense matrices: gaps between rows are legal in a call, but not offered.
+inline void require_dense(const matrix_view& m, const char* name) {
+  if (m.rows > 1 && m.cols > 0 && m.ld != m.cols)
+    throw unsupported_call(std::string(name) + " has rows " + std::to_string(m.ld) + " elements apart, must be dense");
+}
+
 constexpr bool accepts(const warpcheck_variant& variant, int64_t extent) {
   return extent >= variant.min_extent && (variant.max_extent < 0 || extent <= variant.max_extent);
 }

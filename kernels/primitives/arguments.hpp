@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -45,6 +46,27 @@ inline void check_rows(const row_block& a) {
     throw std::invalid_argument(name + " is at an address " + std::to_string(a.row_begin(0) % a.element_bytes) +
                                 " past a multiple of " + std::to_string(a.element_bytes) +
                                 ", must be aligned to its element");
+}
+
+// For dense matrices: addresses of elements stay within 63 bits.
+inline void check_extents(int64_t rows, int64_t cols, size_t element_bytes) {
+  if (rows < 0) throw std::invalid_argument("rows is " + std::to_string(rows) + ", must be >= 0");
+  if (cols < 0) throw std::invalid_argument("cols is " + std::to_string(cols) + ", must be >= 0");
+  const int64_t most = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(element_bytes);
+  if (rows > 0 && cols > most / rows)
+    throw std::invalid_argument("rows * cols is " + std::to_string(rows) + " * " + std::to_string(cols) +
+                                ", must be at most " + std::to_string(most));
+}
+
+// A workspace of words of 8 bytes, of which `needed` bytes are used.
+inline row_block check_workspace(const void* ws, size_t ws_bytes, size_t needed) {
+  if (ws_bytes < needed)
+    throw std::invalid_argument("ws_bytes is " + std::to_string(ws_bytes) + ", must be at least " +
+                                std::to_string(needed));
+  const auto words = static_cast<int64_t>(needed / sizeof(uint64_t));
+  const row_block rows{"ws", ws, sizeof(uint64_t), 1, words, words, nullptr};
+  check_rows(rows);
+  return rows;
 }
 
 // Whether an element of one lies in the other: exact, gaps between rows belong to nobody.

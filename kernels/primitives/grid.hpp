@@ -19,5 +19,13 @@ inline unsigned grid_size(int64_t blocks_wanted, simt::stream_t stream) {
   return static_cast<unsigned>(std::min(blocks_wanted, k_blocks_per_sm * simt::device_properties(stream).sm_count));
 }
 
+// The same for blocks that hold much of a multiprocessor, of which more than are resident gain nothing.
+constexpr int64_t k_resident_blocks_per_sm = 32;
+
+inline unsigned resident_grid_size(int64_t blocks_wanted, simt::stream_t stream) {
+  return static_cast<unsigned>(
+      std::min(blocks_wanted, k_resident_blocks_per_sm * simt::device_properties(stream).sm_count));
+}
+
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
