@@ -6,7 +6,8 @@ set(WARPCHECK_OPERATORS
   logsumexp
   argmax
   sigmoid
-  reduce)
+  reduce
+  scan)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp

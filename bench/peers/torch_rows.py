@@ -29,6 +29,7 @@ def calls(torch):
         "argmax": lambda x: torch.argmax(x, -1),
         "sigmoid": lambda x: torch.sigmoid(x),
         "reduce": lambda x: torch.sum(x, -1),
+        "scan": lambda x: torch.cumsum(x, -1),
     }
 
 

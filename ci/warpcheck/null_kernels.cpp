@@ -44,6 +44,8 @@ constexpr quota k_quotas[] = {
     {"logsumexp", "tail-of-one", 25, "a 16-bit type rounds most tails to nothing"},
     {"reduce", "special-table", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
     {"reduce", "", 35, "the first element may be the least or greatest, the mean of equal ones is each of them"},
+    {"scan", "special-table", 40, "rows of one infinity, or that start with NaN, are their own prefixes"},
+    {"scan", "masked-slices", 40, "a row that starts with -Inf has no other prefix"},
     {"sigmoid", "special-table", 40, "a NaN in mu or sigma gives NaN everywhere, as the mean does"},
 };
 constexpr int k_usual_quota = 15;  // rows of one element, of equal logits or with a NaN have an answer one can guess

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -111,6 +112,27 @@ void argmax(const warpcheck_call&, const view& x, int64_t row, std::vector<doubl
   answer.push_back(static_cast<double>(best));
 }
 
+void scan(const warpcheck_call& call, const view& x, int64_t row, std::vector<double>& answer) {
+  double sum = 0;
+  for (int64_t c = 0; c < x.cols; ++c) {
+    const double before = sum;
+    sum += x.get(row, c);
+    answer.push_back(scalar(call, "kind") == 1 ? before : sum);
+  }
+}
+
+void argsort(const warpcheck_call& call, const view& x, int64_t row, std::vector<double>& answer) {
+  std::vector<int64_t> order(static_cast<size_t>(x.cols));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const bool descending = scalar(call, "order") == 1;
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    const double a = x.get(row, i), b = x.get(row, j);
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+    return descending ? a > b : a < b;
+  });
+  answer.insert(answer.end(), order.begin(), order.end());
+}
+
 template <right_kernel Right>
 warpcheck_status run(warpcheck_call* call) {
   static std::vector<double> previous;
@@ -142,7 +164,7 @@ warpcheck_status run(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64;
+constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64 | WARPCHECK_I64;
 constexpr warpcheck_variant k_variant = {WARPCHECK_EXPANDED_STRING(WARPCHECK_NULL_KERNEL), 0, -1, 0, -1, k_types};
 
 template <right_kernel Right>
@@ -152,6 +174,7 @@ constexpr warpcheck_operator null_operator(const char* name) {
 constexpr warpcheck_operator k_operators[] = {
     null_operator<softmax>("softmax"), null_operator<log_softmax>("log_softmax"), null_operator<logsumexp>("logsumexp"),
     null_operator<argmax>("argmax"),   null_operator<sigmoid>("sigmoid"),         null_operator<reduce>("reduce"),
+    null_operator<scan>("scan"),       null_operator<argsort>("argsort"),
 };
 
 }  // namespace

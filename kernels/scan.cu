@@ -1,0 +1,567 @@
+// Prefix sums: see the contract in scan.hpp. Every element is read once and written once.
+//
+// Bits must not depend on addresses: which lane takes which element follows from its column alone, and only the width
+// of a load or store from the address.
+#include "kernels/scan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/scan.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+// ---- carries between tiles: wider than the elements, so that the error does not grow with the row ----
+
+// The unevaluated sum of two doubles; lo is 0 beside an infinity or NaN.
+struct double_double {
+  double hi;
+  double lo;
+};
+
+template <class T>
+struct carry_of;
+
+template <>
+struct carry_of<float> {
+  using type = double;
+  __device__ static double widen(float x) { return x; }
+  __device__ static double add(double a, double b) { return a + b; }
+  __device__ static float finish(double before, float local) { return static_cast<float>(before + local); }
+};
+
+template <>
+struct carry_of<double> {
+  using type = double_double;
+  __device__ static double_double widen(double x) { return {x, 0}; }
+  // hi + lo == a + b exactly (D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
+  __device__ static double_double two_sum(double a, double b) {
+    const double sum = a + b;
+    const double b_part = sum - a;
+    return {sum, (a - (sum - b_part)) + (b - b_part)};
+  }
+  __device__ static double_double add(const double_double& a, const double_double& b) {
+    const double_double high = two_sum(a.hi, b.hi);
+    if (!std::isfinite(high.hi)) return {high.hi, 0};
+    const double low = high.lo + (a.lo + b.lo);
+    const double sum = high.hi + low;
+    return {sum, std::isfinite(sum) ? low - (sum - high.hi) : 0};
+  }
+  __device__ static double finish(const double_double& before, double local) {
+    const double_double sum = two_sum(before.hi, local);
+    return std::isfinite(sum.hi) ? sum.hi + (sum.lo + before.lo) : sum.hi;
+  }
+};
+
+// int64_t as unsigned numbers, which wrap.
+template <>
+struct carry_of<uint64_t> {
+  using type = uint64_t;
+  __device__ static uint64_t widen(uint64_t x) { return x; }
+  __device__ static uint64_t add(uint64_t a, uint64_t b) { return a + b; }
+  __device__ static uint64_t finish(uint64_t before, uint64_t local) { return before + local; }
+};
+
+template <class T>
+struct plus_carry {
+  using V = typename carry_of<T>::type;
+  __host__ __device__ static V neutral() { return V{}; }
+  __device__ V operator()(const V& a, const V& b) const { return carry_of<T>::add(a, b); }
+};
+
+// ---- elements ----
+
+template <class T>
+struct scan_arguments {
+  const T* x;
+  T* y;
+  int64_t rows;
+  int64_t cols;
+  bool exclusive;
+};
+
+// What one of `Lanes` neighbouring lanes holds of their elements: vectors, those of the lanes side by side.
+template <class T, int Lanes, int Vectors>
+class lane_values {
+ public:
+  static constexpr int k_width = row_vector<T>::k_width;
+  static constexpr int k_step = Lanes * k_width;  // from a lane's vector to its next
+  static constexpr int k_elements = Vectors * k_step;
+
+  // `p`: the first of the lanes' elements, `count` of which exist; the others are 0.
+  __device__ void load(const T* p, int count) {
+    const bool aligned = phase_of(p) == 0;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      const int first = first_of(k);
+      if (aligned && first + k_width <= count) {
+        vector_[k] = load_vector(p + first);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c)
+          vector_[k].element[c] = first + c < count ? load_element(p + first + c) : T{0};
+      }
+    }
+  }
+
+  // Forms the prefixes and returns the sum of the lanes' elements. A term passes through at most 8 + Vectors additions
+  // on its way to that sum: 3 in its vector, 5 over the lanes, one for each vector behind.
+  __device__ T scan() {
+    const plus_of<T> plus{};
+    T carry = 0;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+#pragma unroll
+      for (int c = 1; c < k_width; ++c) vector_[k].element[c] += vector_[k].element[c - 1];
+      const T inclusive = lane_scan<Lanes>(vector_[k].element[k_width - 1], plus);
+      before_[k] = carry + lane_exclusive<Lanes>(inclusive, plus);
+      carry += shuffle_from(inclusive, Lanes - 1, Lanes);
+    }
+    return carry;
+  }
+
+  // Writes finish(prefix within the lanes' elements) to the places from which the elements came.
+  template <class Finish>
+  __device__ void store(T* p, int count, bool exclusive, Finish&& finish) const {
+    const bool aligned = phase_of(p) == 0;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      const int first = first_of(k);
+      row_vector<T> out;
+#pragma unroll
+      for (int c = 0; c < k_width; ++c) {
+        const T shifted = c == 0 ? T{0} : vector_[k].element[c == 0 ? 0 : c - 1];
+        out.element[c] = finish(before_[k] + (exclusive ? shifted : vector_[k].element[c]));
+      }
+      if (aligned && first + k_width <= count) {
+        store_vector(p + first, out);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c)
+          if (first + c < count) store_element(p + first + c, out.element[c]);
+      }
+    }
+  }
+
+ private:
+  __device__ static int first_of(int k) { return k * k_step + static_cast<int>(threadIdx.x) % Lanes * k_width; }
+
+  row_vector<T> vector_[Vectors];  // the elements, then the prefixes within the vector
+  T before_[Vectors];              // the sum of what precedes the vector
+};
+
+// ---- a row, or a part of it, by some lanes of a warp ----
+
+constexpr int k_lanes_threads = 256;
+
+// `Lanes` lanes take a row. No barrier.
+template <class T, int Lanes, int Vectors>
+__global__ void __launch_bounds__(k_lanes_threads) scan_lanes(scan_arguments<T> a) {
+  const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
+  // All lanes of a warp stay together: the loop runs for the warp's first group, rows beyond the last are empty.
+  const int64_t first = threadIdx.x % k_warp_size / Lanes;
+  for (int64_t base = group - first; base < a.rows; base += groups) {
+    const int64_t r = base + first;
+    const int cols = r < a.rows ? static_cast<int>(a.cols) : 0;
+    const int64_t at = cols > 0 ? r * a.cols : 0;
+    lane_values<T, Lanes, Vectors> values;
+    values.load(a.x + at, cols);
+    values.scan();
+    values.store(a.y + at, cols, a.exclusive, [](T local) { return local; });
+  }
+}
+
+// ---- a row by a block ----
+
+constexpr int k_row_vectors = 8;
+template <class T>
+using row_values = lane_values<T, k_warp_size, k_row_vectors>;
+
+// Threads of the block that holds a row of k_scan_block_cols elements.
+template <class T>
+constexpr int k_row_threads = static_cast<int>(k_scan_block_cols / row_values<T>::k_elements * k_warp_size);
+
+// Of `left` elements those that a warp takes.
+template <class Values>
+__device__ inline int warp_count(int64_t left) {
+  return static_cast<int>(left <= 0 ? 0 : left < Values::k_elements ? left : Values::k_elements);
+}
+
+// Each warp of the block takes a segment of the tile; a row of one tile stays in registers. One barrier per tile.
+template <class T>
+__global__ void __launch_bounds__(k_row_threads<T>) scan_rows(scan_arguments<T> a) {
+  using carry = carry_of<T>;
+  using values_type = row_values<T>;
+  SIMT_SHARED(totals, T[2][k_max_warps]);
+  const int64_t tile = static_cast<int64_t>(blockDim.x) / k_warp_size * values_type::k_elements;
+  const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::k_elements;
+  int turn = 0;
+  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
+    auto before = plus_carry<T>::neutral();
+    for (int64_t begin = 0; begin < a.cols; begin += tile, turn ^= 1) {
+      const int count = warp_count<values_type>(a.cols - begin - segment);
+      const int64_t at = count > 0 ? r * a.cols + begin + segment : 0;
+      values_type values;
+      values.load(a.x + at, count);
+      post_warp_total(values.scan(), totals[turn]);
+      __syncthreads();
+      const warp_base<T> base = fetch_warp_base(plus_of<T>(), totals[turn]);
+      if (begin == 0)
+        values.store(a.y + at, count, a.exclusive, [&](T local) { return base.before + local; });
+      else
+        values.store(a.y + at, count, a.exclusive, [&](T local) { return carry::finish(before, base.before + local); });
+      before = carry::add(before, carry::widen(base.all));
+    }
+  }
+}
+
+// ---- a row by several blocks ----
+
+// One pass with a look-back in a fixed order. Tiles come in waves of as many as a block has threads. A tile publishes
+// its sum, and reads those of all tiles before it in its wave, a thread each, and the carry into the wave, which the
+// last tile of the wave before publishes; the tree that adds them is the same whichever arrives first. Blocks take
+// tiles by ticket, so that a tile waits only for tiles that have begun, and the first of these waits for nobody.
+constexpr int k_tile_threads = 256;
+constexpr int64_t k_wave = k_tile_threads;
+
+// A tile of a row: of rows up to k_small_cols small ones, for more of them to share the work.
+constexpr int k_small_vectors = 2;
+constexpr int k_large_vectors = 8;
+constexpr int64_t k_small_cols = 65536;
+
+struct tiling {
+  int64_t tile;   // elements
+  int64_t tiles;  // of a row
+  int64_t waves;  // of a row
+};
+
+// What a tile publishes travels in words of 32 bits, each beside its own mark: no order between words is needed.
+using mailbox = unsigned long long;
+constexpr mailbox k_mark = 1ull << 32;
+template <class V>
+constexpr int words_of = static_cast<int>(sizeof(V) / sizeof(unsigned));
+
+template <class V>
+__device__ inline void publish(mailbox* box, const V& value) {
+  unsigned words[words_of<V>];
+  memcpy(words, &value, sizeof value);
+#pragma unroll
+  for (int i = 0; i < words_of<V>; ++i) simt::store_relaxed(box + i, k_mark | words[i]);
+}
+
+template <class V>
+__device__ inline V await(const mailbox* box) {
+  unsigned words[words_of<V>];
+#pragma unroll
+  for (int i = 0; i < words_of<V>; ++i) {
+    mailbox word = simt::load_relaxed(box + i);
+    while ((word & k_mark) == 0) word = simt::load_relaxed(box + i);
+    words[i] = static_cast<unsigned>(word);
+  }
+  V value;
+  memcpy(&value, words, sizeof value);
+  return value;
+}
+
+// The workspace, cleared before: the ticket, then for each row its tiles' sums and its waves' carries.
+template <class T>
+struct mailboxes {
+  using carry_type = typename carry_of<T>::type;
+
+  __host__ __device__ static int64_t words(int64_t rows, const tiling& t) {
+    return t.tiles == 1 ? 1 : 1 + rows * row_words(t);
+  }
+  __device__ mailbox* sum(const tiling& t, int64_t row, int64_t tile) const {
+    return ticket + 1 + row * row_words(t) + tile * words_of<T>;
+  }
+  __device__ mailbox* carry(const tiling& t, int64_t row, int64_t wave) const {
+    return sum(t, row, t.tiles) + wave * words_of<carry_type>;
+  }
+
+  mailbox* ticket;
+
+ private:
+  __host__ __device__ static int64_t row_words(const tiling& t) {
+    return t.tiles * words_of<T> + t.waves * words_of<carry_type>;
+  }
+};
+
+// What precedes the tile in its row. Three barriers pass between two calls of a block.
+template <class T>
+__device__ inline typename carry_of<T>::type look_back(const tiling& t, const mailboxes<T>& boxes, int64_t row,
+                                                       int64_t tile, typename carry_of<T>::type* scratch) {
+  using carry_type = typename carry_of<T>::type;
+  const int64_t wave = tile / k_wave;
+  const int64_t predecessors = tile % k_wave;
+  auto mine = plus_carry<T>::neutral();
+  if (threadIdx.x < predecessors)
+    mine = carry_of<T>::widen(await<T>(boxes.sum(t, row, wave * k_wave + threadIdx.x)));
+  else if (wave > 0 && threadIdx.x == k_wave - 1)  // which is nobody's predecessor
+    mine = await<carry_type>(boxes.carry(t, row, wave));
+  return block_exclusive_scan(mine, plus_carry<T>(), scratch).all;
+}
+
+template <class T, int Vectors>
+__global__ void __launch_bounds__(k_tile_threads) scan_tiles(scan_arguments<T> a, tiling t, mailboxes<T> boxes) {
+  using carry = carry_of<T>;
+  using values_type = lane_values<T, k_warp_size, Vectors>;
+  SIMT_SHARED(next, mailbox);
+  SIMT_SHARED(totals, T[k_max_warps]);
+  SIMT_SHARED(carries, typename carry_of<T>::type[k_max_warps]);
+  const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::k_elements;
+  for (;;) {
+    if (threadIdx.x == 0) next = atomicAdd(boxes.ticket, mailbox{1});
+    __syncthreads();
+    const auto number = static_cast<int64_t>(next);
+    if (number >= a.rows * t.tiles) return;
+    const int64_t row = number / t.tiles;
+    const int64_t tile = number % t.tiles;
+    const int count = warp_count<values_type>(a.cols - tile * t.tile - segment);
+    const int64_t at = count > 0 ? row * a.cols + tile * t.tile + segment : 0;
+    values_type values;
+    values.load(a.x + at, count);
+    post_warp_total(values.scan(), totals);
+    __syncthreads();
+    const warp_base<T> base = fetch_warp_base(plus_of<T>(), totals);
+    const bool is_last = tile == t.tiles - 1;
+    if (threadIdx.x == 0 && !is_last) publish(boxes.sum(t, row, tile), base.all);
+    auto before = plus_carry<T>::neutral();
+    if (tile > 0) before = look_back(t, boxes, row, tile, carries);
+    if (threadIdx.x == 0 && !is_last && tile % k_wave == k_wave - 1)
+      publish(boxes.carry(t, row, tile / k_wave + 1), carry::add(before, carry::widen(base.all)));
+    values.store(a.y + at, count, a.exclusive, [&](T local) { return carry::finish(before, base.before + local); });
+  }
+}
+
+// ---- host ----
+
+constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64 | WARPCHECK_I64;
+constexpr int64_t k_subwarp_cols = 32;
+constexpr int64_t k_warp_cols = 1024;
+
+// In the order of scan_variant, without `automatic`. Beyond k_scan_block_cols the number of rows decides.
+constexpr warpcheck_variant k_variants[] = {
+    {"scan_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
+    {"scan_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
+    {"scan_block", 1, k_scan_block_cols, k_warp_cols + 1, k_scan_block_cols, k_dtypes},
+    {"scan_loop", 1, -1, k_scan_block_cols + 1, -1, k_dtypes},
+    {"scan_multi_block", 1, -1, k_scan_block_cols + 1, -1, k_dtypes},
+};
+constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+scan_variant choose(scan_path path, int64_t rows, int64_t cols) {
+  switch (path) {
+    case scan_path::multi_block: return scan_variant::multi_block;
+    case scan_path::automatic:
+      if (cols > k_scan_block_cols && rows < k_scan_few_rows) return scan_variant::multi_block;
+      [[fallthrough]];
+    case scan_path::block:
+      return cols <= k_subwarp_cols      ? scan_variant::subwarp
+             : cols <= k_warp_cols       ? scan_variant::warp
+             : cols <= k_scan_block_cols ? scan_variant::block
+                                         : scan_variant::loop;
+  }
+  throw std::invalid_argument("path is " + std::to_string(static_cast<int>(path)) +
+                              ", must be 0 (automatic), 1 (block) or 2 (multi_block)");
+}
+
+template <class T>
+tiling tiling_of(int64_t cols) {
+  const int64_t vectors = k_tile_threads * (cols <= k_small_cols ? k_small_vectors : k_large_vectors);
+  const int64_t tile = vectors * row_vector<T>::k_width;
+  const int64_t tiles = ceil_div(cols, tile);
+  return {tile, tiles, ceil_div(tiles, k_wave)};
+}
+
+template <class T>
+size_t mailbox_bytes(int64_t rows, int64_t cols) {
+  return static_cast<size_t>(mailboxes<T>::words(rows, tiling_of<T>(cols))) * sizeof(mailbox);
+}
+
+template <class T, int Lanes, int Vectors>
+void launch_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
+  simt::launch({grid_size(ceil_div(a.rows, k_lanes_threads / Lanes), stream), k_lanes_threads, 0, stream},
+               scan_lanes<T, Lanes, Vectors>, a);
+}
+
+// The fewest lanes that hold a row with a vector each.
+template <class T>
+void scan_by_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
+  const int64_t vectors = ceil_div(a.cols, row_vector<T>::k_width);
+  if (vectors <= 1) return launch_lanes<T, 1, 1>(a, stream);
+  if (vectors <= 2) return launch_lanes<T, 2, 1>(a, stream);
+  if (vectors <= 4) return launch_lanes<T, 4, 1>(a, stream);
+  if (vectors <= 8) return launch_lanes<T, 8, 1>(a, stream);
+  launch_lanes<T, 16, 1>(a, stream);
+}
+
+// A warp, with the fewest vectors that hold a row.
+template <class T>
+void scan_by_warps(const scan_arguments<T>& a, simt::stream_t stream) {
+  const int64_t vectors = ceil_div(a.cols, k_warp_size * row_vector<T>::k_width);
+  if (vectors <= 1) return launch_lanes<T, k_warp_size, 1>(a, stream);
+  if (vectors <= 2) return launch_lanes<T, k_warp_size, 2>(a, stream);
+  if (vectors <= 4) return launch_lanes<T, k_warp_size, 4>(a, stream);
+  if (vectors <= 8) return launch_lanes<T, k_warp_size, 8>(a, stream);
+  launch_lanes<T, k_warp_size, 16>(a, stream);
+}
+
+template <class T>
+void scan_by_rows(const scan_arguments<T>& a, int threads, simt::stream_t stream) {
+  simt::launch({resident_grid_size(a.rows, stream), static_cast<unsigned>(threads), 0, stream}, scan_rows<T>, a);
+}
+
+template <class T>
+void scan_by_tiles(const scan_arguments<T>& a, void* ws, simt::stream_t stream) {
+  const tiling t = tiling_of<T>(a.cols);
+  const mailboxes<T> boxes{static_cast<mailbox*>(ws)};
+  simt::memset_async(ws, 0, mailbox_bytes<T>(a.rows, a.cols), stream);
+  const simt::launch_config config{resident_grid_size(a.rows * t.tiles, stream), k_tile_threads, 0, stream};
+  if (a.cols <= k_small_cols)
+    simt::launch(config, scan_tiles<T, k_small_vectors>, a, t, boxes);
+  else
+    simt::launch(config, scan_tiles<T, k_large_vectors>, a, t, boxes);
+}
+
+template <class T>
+void run_variant(scan_variant variant, const scan_arguments<T>& a, void* ws, simt::stream_t stream) {
+  switch (variant) {
+    case scan_variant::multi_block: return scan_by_tiles(a, ws, stream);
+    case scan_variant::loop: return scan_by_rows(a, k_row_threads<float> / 2, stream);
+    case scan_variant::block:
+      return scan_by_rows(a, static_cast<int>(ceil_div(a.cols, row_values<T>::k_elements)) * k_warp_size, stream);
+    case scan_variant::warp: return scan_by_warps(a, stream);
+    default: return scan_by_lanes(a, stream);
+  }
+}
+
+// The type in which elements are added.
+template <class T>
+struct addend {
+  using type = T;
+};
+template <>
+struct addend<int64_t> {
+  using type = uint64_t;
+};
+
+}  // namespace
+
+size_t scan_workspace_bytes(int64_t rows, int64_t cols, scan_variant variant) {
+  check_extents(rows, cols, sizeof(double));
+  if (variant == scan_variant::automatic) variant = choose(scan_path::automatic, rows, cols);
+  if (variant != scan_variant::multi_block || rows == 0 || cols == 0) return 0;
+  return std::max(mailbox_bytes<float>(rows, cols), mailbox_bytes<double>(rows, cols));
+}
+
+size_t scan_workspace_bytes(int64_t rows, int64_t cols, scan_path path) {
+  return scan_workspace_bytes(rows, cols, choose(path, rows, cols));
+}
+
+template <class T>
+scan_variant scan_with(scan_variant variant, const T* x, T* y, int64_t rows, int64_t cols, scan_kind kind, void* ws,
+                       size_t ws_bytes, simt::stream_t stream) {
+  check_extents(rows, cols, sizeof(T));
+  const row_block x_rows{"x", x, sizeof(T), rows, cols, cols, nullptr};
+  const row_block y_rows{"y", y, sizeof(T), rows, cols, cols, nullptr};
+  check_rows(x_rows);
+  check_rows(y_rows);
+  if (x != y) check_disjoint(x_rows, y_rows);
+  if (kind != scan_kind::inclusive && kind != scan_kind::exclusive)
+    throw std::invalid_argument("kind is " + std::to_string(static_cast<int>(kind)) +
+                                ", must be 0 (inclusive) or 1 (exclusive)");
+  if (variant == scan_variant::automatic) variant = choose(scan_path::automatic, rows, cols);
+  const size_t needed = scan_workspace_bytes(rows, cols, variant);
+  const row_block ws_rows = check_workspace(ws, ws_bytes, needed);
+  check_disjoint(x_rows, ws_rows);
+  check_disjoint(y_rows, ws_rows);
+  if (rows == 0 || cols == 0) return variant;
+  check_extent(k_variants[static_cast<int>(variant) - 1], cols);
+  using U = typename addend<T>::type;
+  run_variant<U>(variant,
+                 {reinterpret_cast<const U*>(x), reinterpret_cast<U*>(y), rows, cols, kind == scan_kind::exclusive}, ws,
+                 stream);
+  return variant;
+}
+
+template <class T>
+void scan(const T* x, T* y, int64_t rows, int64_t cols, scan_kind kind, scan_path path, void* ws, size_t ws_bytes,
+          simt::stream_t stream) {
+  check_extents(rows, cols, sizeof(T));
+  scan_with(choose(path, rows, cols), x, y, rows, cols, kind, ws, ws_bytes, stream);
+}
+
+#define WARPCHECK_INSTANTIATE_SCAN(T)                                                                         \
+  template void scan<T>(const T*, T*, int64_t, int64_t, scan_kind, scan_path, void*, size_t, simt::stream_t); \
+  template scan_variant scan_with<T>(scan_variant, const T*, T*, int64_t, int64_t, scan_kind, void*, size_t,  \
+                                     simt::stream_t);
+WARPCHECK_INSTANTIATE_SCAN(float)
+WARPCHECK_INSTANTIATE_SCAN(double)
+WARPCHECK_INSTANTIATE_SCAN(int64_t)
+#undef WARPCHECK_INSTANTIATE_SCAN
+
+namespace {
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}; scalar "kind": 0 inclusive, 1 exclusive.
+warpcheck_status run_scan(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const matrix_view y = tensors.output_matrix(0, "y");
+    check_same_shape(x, "x", y, "y");
+    const double code = scalar_argument(call, "kind");
+    // What is neither is refused below.
+    const auto kind = static_cast<scan_kind>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
+    const auto variant = static_cast<scan_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
+    scan_variant used = variant;
+    const auto run = [&](auto type) {
+      using T = typename decltype(type)::type;
+      const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
+      const row_block y_rows{"y", y.base, sizeof(T), y.rows, y.cols, y.ld, "ldy"};
+      check_rows(x_rows);
+      check_rows(y_rows);
+      if (x.base != y.base || x.ld != y.ld) check_disjoint(x_rows, y_rows);
+      require_dense(x, "x");
+      require_dense(y, "y");
+      const auto stream = static_cast<simt::stream_t>(call->stream);
+      const size_t bytes = scan_workspace_bytes(x.rows, x.cols, variant);
+      const auto run_in = [&](void* ws) {
+        used = scan_with(variant, x.data<T>(), y.mutable_data<T>(), x.rows, x.cols, kind, ws, bytes, stream);
+      };
+      if (bytes == 0) return run_in(nullptr);
+      const simt::buffer<mailbox> ws(bytes / sizeof(mailbox), stream);
+      run_in(ws.data());
+    };
+    switch (x.dtype) {
+      case WARPCHECK_F32: run(type_tag<float>()); break;
+      case WARPCHECK_F64: run(type_tag<double>()); break;
+      case WARPCHECK_I64: run(type_tag<int64_t>()); break;
+      default: throw unsupported_call("element type of the first input is not one of f32, f64, i64");
+    }
+    if (x.rows > 0 && x.cols > 0) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+  });
+}
+
+// Row lengths at which lanes, vectors, warps and tiles change.
+constexpr int64_t k_boundaries[] = {1,   2,    4,    8,    16,   32,    64,    128,   256,
+                                    512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
+constexpr int32_t k_num_boundaries = static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]);
+
+constexpr warpcheck_operator k_operator = {"scan",         k_candidate_device, k_dtypes,         k_variants,
+                                           k_num_variants, k_boundaries,       k_num_boundaries, run_scan};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(scan) { return &warpcheck::k_operator; }

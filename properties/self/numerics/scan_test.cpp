@@ -1,0 +1,139 @@
+// Verdicts on prefix sums.
+#include "reference/scan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "reference/numerics/exact_sum.hpp"
+
+namespace warpcheck::reference {
+namespace {
+
+constexpr double k_inf = std::numeric_limits<double>::infinity();
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
+
+using row = std::vector<double>;
+
+TEST(scan_reference, prefixes_of_few_terms_are_exact) {
+  const row x = {0x1p24 - 1, 1, 1};
+  const scan_row inclusive(prefix::inclusive, x, dtype::f32), exclusive(prefix::exclusive, x, dtype::f32);
+  EXPECT_TRUE(inclusive.judge(0, x[0]).accepted);
+  EXPECT_FALSE(inclusive.judge(0, std::nextafter(x[0], 0)).accepted);
+  EXPECT_TRUE(exclusive.judge(0, 0.0).accepted);
+  EXPECT_FALSE(exclusive.judge(0, -0.0).accepted);
+  EXPECT_TRUE(exclusive.judge(1, x[0]).accepted);
+  EXPECT_FALSE(exclusive.judge(1, 0x1p24).accepted);
+  EXPECT_EQ(inclusive.bound(0), 0);
+  // The sign of another zero is free.
+  const row zeros = {-0.0, 0.0, 0.0};
+  const scan_row none(prefix::inclusive, zeros, dtype::f64);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(none.judge(i, 0.0).accepted) << i;
+    EXPECT_TRUE(none.judge(i, -0.0).accepted) << i;
+    EXPECT_FALSE(none.judge(i, 0x1p-1074).accepted) << i;
+  }
+}
+
+// Two terms: one addition, gamma_1 = u / (1 - u). The edge itself is accepted.
+TEST(scan_reference, is_accepted_up_to_gamma_h) {
+  const row x = {0x1p24 - 2, 1, 1};
+  const scan_row model(prefix::inclusive, x, dtype::f32);
+  EXPECT_TRUE(model.judge(1, 0x1p24).accepted);
+  EXPECT_TRUE(model.judge(1, 0x1p24 - 2).accepted);
+  EXPECT_FALSE(model.judge(1, std::nextafter(0x1p24, k_inf)).accepted);
+  EXPECT_GT(model.judge(1, std::nextafter(0x1p24, k_inf)).budget(), 1);
+  EXPECT_FALSE(model.judge(1, k_nan).accepted);
+  EXPECT_FALSE(model.judge(1, k_inf).accepted);
+  EXPECT_FALSE(scan_row(prefix::inclusive, x, dtype::f64).judge(1, 0x1p24).accepted);
+  // Beyond 49 terms the bound stops growing with their number.
+  const row ones(1000, 1.0);
+  const scan_row many(prefix::inclusive, ones, dtype::f32);
+  EXPECT_NEAR(many.bound(999), 48 * 0x1p-24 * 1000, 1e-6);
+  EXPECT_NEAR(many.bound(9), 9 * 0x1p-24 * 10, 1e-9);
+}
+
+TEST(scan_reference, specials_are_causal) {
+  const row x = {1, k_inf, 2, -k_inf, k_nan, 3};
+  const scan_row model(prefix::inclusive, x, dtype::f32);
+  const double expected[] = {1, k_inf, k_inf, k_nan, k_nan, k_nan};
+  for (int64_t i = 0; i < 6; ++i) {
+    EXPECT_TRUE(model.judge(i, expected[i]).accepted) << i;
+    for (const double other : {-k_inf, k_inf, k_nan, 7.0})
+      if (other != expected[i] && !(std::isnan(other) && std::isnan(expected[i]))) {
+        EXPECT_FALSE(model.judge(i, other).accepted) << i << ' ' << other;
+      }
+  }
+  const scan_row shifted(prefix::exclusive, x, dtype::f32);
+  EXPECT_TRUE(shifted.judge(1, 1).accepted);
+  EXPECT_TRUE(shifted.judge(2, k_inf).accepted);
+}
+
+TEST(scan_reference, overflow_is_judged_by_sign) {
+  const double top = max_finite(dtype::f32);
+  const row x = {1, top, top, -top / 2, -top, -k_inf};
+  const scan_row model(prefix::inclusive, x, dtype::f32);
+  EXPECT_FALSE(model.judge(0, k_inf).accepted);
+  EXPECT_TRUE(model.judge(2, k_inf).accepted);
+  EXPECT_FALSE(model.judge(2, -k_inf).accepted);
+  EXPECT_FALSE(model.judge(2, k_nan).accepted);
+  EXPECT_TRUE(model.judge(3, k_inf).accepted);
+  EXPECT_FALSE(model.judge(3, k_nan).accepted);
+  EXPECT_TRUE(model.judge(4, k_nan).accepted);
+  EXPECT_TRUE(model.judge(4, top / 2).accepted);
+  EXPECT_TRUE(model.judge(5, -k_inf).accepted);
+  EXPECT_TRUE(model.judge(5, k_nan).accepted);  // Inf - Inf
+  EXPECT_FALSE(model.judge(5, k_inf).accepted);
+  const row wide = {max_finite(dtype::f64), max_finite(dtype::f64)};
+  const scan_row doubles(prefix::inclusive, wide, dtype::f64);
+  EXPECT_FALSE(doubles.judge(0, k_inf).accepted);
+  EXPECT_TRUE(doubles.judge(1, k_inf).accepted);
+  EXPECT_FALSE(doubles.judge(1, wide[0]).accepted);
+}
+
+// Double arithmetic and integers of any size say the same, above all next to the bound.
+TEST(scan_reference, fast_verdicts_are_those_of_exact_arithmetic) {
+  std::mt19937_64 random(71);
+  const auto draw = [&](dtype type, int shape) {
+    const double unit = static_cast<double>(random() >> 11) * 0x1p-53 * 2 - 1;
+    double v = unit;
+    if (shape == 1) v = std::ldexp(unit, static_cast<int>(random() % 200) - 100);
+    if (shape == 2) v = unit * max_finite(type);
+    if (shape == 3) v = unit * 64 * min_normal(type);
+    if (shape == 4) v = std::ldexp(unit, static_cast<int>(random() % 2000) - 1000);
+    if (shape == 5) v = random() % 2 ? 1e8 : -1e8 + unit;
+    return round_to(type, v);
+  };
+  int64_t rejected = 0;
+  for (int k = 0; k < 240; ++k) {
+    const dtype type = k % 2 ? dtype::f64 : dtype::f32;
+    row x(static_cast<size_t>(1 + random() % 120));
+    for (double& v : x) do
+        v = draw(type, k / 2 % 6);
+      while (!std::isfinite(v));
+    const scan_row model(k % 3 ? prefix::inclusive : prefix::exclusive, x, type);
+    for (int64_t i = 0; i < static_cast<int64_t>(x.size()); ++i) {
+      const double y = model.expected(i), b = model.bound(i);
+      for (const double share : {0.0, 0.5, 1 - 1e-9, 1.0, 1 + 1e-9, 2.0, -1.0, -1 - 1e-6}) {
+        const double actual = round_to(type, y + share * b);
+        const judgement fast = model.judge(i, actual), exact = model.judge_exactly(i, actual);
+        ASSERT_EQ(fast.accepted, exact.accepted) << k << ' ' << i << ' ' << share;
+        ASSERT_TRUE(!std::isfinite(actual) || fast.accepted == (fast.error <= fast.bound)) << k << ' ' << i;
+        rejected += !exact.accepted;
+      }
+    }
+  }
+  EXPECT_GT(rejected, 1000);
+}
+
+TEST(scan_reference, integers_wrap) {
+  const std::vector<uint64_t> x = {uint64_t{1} << 63, uint64_t{1} << 63, 5, ~uint64_t{0}};
+  EXPECT_EQ(scan_integers(prefix::inclusive, x), (std::vector<uint64_t>{uint64_t{1} << 63, 0, 5, 4}));
+  EXPECT_EQ(scan_integers(prefix::exclusive, x), (std::vector<uint64_t>{0, uint64_t{1} << 63, 0, 5}));
+}
+
+}  // namespace
+}  // namespace warpcheck::reference
