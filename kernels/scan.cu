@@ -95,7 +95,7 @@ class lane_values {
  public:
   static constexpr int k_width = row_vector<T>::k_width;
   static constexpr int k_step = Lanes * k_width;  // from a lane's vector to its next
-  static constexpr int k_elements = Vectors * k_step;
+  __host__ __device__ static constexpr int elements() { return Vectors * k_step; }
 
   // `p`: the first of the lanes' elements, `count` of which exist; the others are 0.
   __device__ void load(const T* p, int count) {
@@ -189,12 +189,12 @@ using row_values = lane_values<T, k_warp_size, k_row_vectors>;
 
 // Threads of the block that holds a row of k_scan_block_cols elements.
 template <class T>
-constexpr int k_row_threads = static_cast<int>(k_scan_block_cols / row_values<T>::k_elements * k_warp_size);
+constexpr int k_row_threads = static_cast<int>(k_scan_block_cols / row_values<T>::elements() * k_warp_size);
 
 // Of `left` elements those that a warp takes.
 template <class Values>
 __device__ inline int warp_count(int64_t left) {
-  return static_cast<int>(left <= 0 ? 0 : left < Values::k_elements ? left : Values::k_elements);
+  return static_cast<int>(left <= 0 ? 0 : left < Values::elements() ? left : Values::elements());
 }
 
 // Each warp of the block takes a segment of the tile; a row of one tile stays in registers. One barrier per tile.
@@ -203,8 +203,8 @@ __global__ void __launch_bounds__(k_row_threads<T>) scan_rows(scan_arguments<T> 
   using carry = carry_of<T>;
   using values_type = row_values<T>;
   SIMT_SHARED(totals, T[2][k_max_warps]);
-  const int64_t tile = static_cast<int64_t>(blockDim.x) / k_warp_size * values_type::k_elements;
-  const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::k_elements;
+  const int64_t tile = static_cast<int64_t>(blockDim.x) / k_warp_size * values_type::elements();
+  const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::elements();
   int turn = 0;
   for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
     auto before = plus_carry<T>::neutral();
@@ -318,7 +318,7 @@ __global__ void __launch_bounds__(k_tile_threads) scan_tiles(scan_arguments<T> a
   SIMT_SHARED(next, mailbox);
   SIMT_SHARED(totals, T[k_max_warps]);
   SIMT_SHARED(carries, typename carry_of<T>::type[k_max_warps]);
-  const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::k_elements;
+  const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::elements();
   for (;;) {
     if (threadIdx.x == 0) next = atomicAdd(boxes.ticket, mailbox{1});
     __syncthreads();
@@ -402,7 +402,7 @@ void scan_by_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
   if (vectors <= 2) return launch_lanes<T, 2, 1>(a, stream);
   if (vectors <= 4) return launch_lanes<T, 4, 1>(a, stream);
   if (vectors <= 8) return launch_lanes<T, 8, 1>(a, stream);
-  launch_lanes<T, 16, 1>(a, stream);
+  if constexpr (k_subwarp_cols > 8 * row_vector<T>::k_width) launch_lanes<T, 16, 1>(a, stream);
 }
 
 // A warp, with the fewest vectors that hold a row.
@@ -413,7 +413,7 @@ void scan_by_warps(const scan_arguments<T>& a, simt::stream_t stream) {
   if (vectors <= 2) return launch_lanes<T, k_warp_size, 2>(a, stream);
   if (vectors <= 4) return launch_lanes<T, k_warp_size, 4>(a, stream);
   if (vectors <= 8) return launch_lanes<T, k_warp_size, 8>(a, stream);
-  launch_lanes<T, k_warp_size, 16>(a, stream);
+  if constexpr (k_warp_cols > 8 * k_warp_size * row_vector<T>::k_width) launch_lanes<T, k_warp_size, 16>(a, stream);
 }
 
 template <class T>
@@ -439,7 +439,7 @@ void run_variant(scan_variant variant, const scan_arguments<T>& a, void* ws, sim
     case scan_variant::multi_block: return scan_by_tiles(a, ws, stream);
     case scan_variant::loop: return scan_by_rows(a, k_row_threads<float> / 2, stream);
     case scan_variant::block:
-      return scan_by_rows(a, static_cast<int>(ceil_div(a.cols, row_values<T>::k_elements)) * k_warp_size, stream);
+      return scan_by_rows(a, static_cast<int>(ceil_div(a.cols, row_values<T>::elements())) * k_warp_size, stream);
     case scan_variant::warp: return scan_by_warps(a, stream);
     default: return scan_by_lanes(a, stream);
   }

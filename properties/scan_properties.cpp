@@ -50,6 +50,8 @@ void judge_integer(trial& t, const host_tensor& x, const host_tensor& y, int64_t
           reference::judge_fixed(dtype::f64, y.value(row, i), y.value(row, i)));
 }
 
+constexpr int64_t k_told_exactly = 4096;
+
 // The outputs y of x by `kind`.
 void judge_scan(trial& t, const host_tensor& x, const host_tensor& y, int64_t row, prefix kind) {
   if (!is_float(x.spec.type)) {
@@ -61,8 +63,9 @@ void judge_scan(trial& t, const host_tensor& x, const host_tensor& y, int64_t ro
   const reference::scan_row model(kind, values, x.spec.type);
   for (int64_t i = 0; i < x.spec.cols(); ++i) {
     const double actual = y.value(row, i);
-    t.judge("y", row, i, values[static_cast<size_t>(i)], actual, model.judge(i, actual),
-            [&] { return model.expected_text(i); });
+    // All digits cost as much as the prefix is long, and in a long row each element may be worse than the one before.
+    const auto text = [&] { return i < k_told_exactly ? model.expected_text(i) : std::string(); };
+    t.judge("y", row, i, values[static_cast<size_t>(i)], actual, model.judge(i, actual), text);
   }
 }
 
