@@ -28,9 +28,14 @@ size_t bytes_of(element type) { return type == element::f32 ? 4 : 2; }
 int64_t stride_of(const row_case& row) { return row.ld == 0 ? row.cols : row.ld; }
 size_t bytes_in(const row_case& row) { return static_cast<size_t>(row.rows * row.cols) * bytes_of(row.type); }
 
+bool is_matrix(const row_operator& op) {
+  return op.result == row_operator::output::matrix || op.result == row_operator::output::index_matrix;
+}
+
 size_t bytes_out(const row_operator& op, const row_case& row) {
   switch (op.result) {
-    case row_operator::output::matrix: return bytes_in(row);
+    case row_operator::output::matrix:
+    case row_operator::output::index_matrix: return bytes_in(row);
     case row_operator::output::values: return static_cast<size_t>(row.rows) * bytes_of(row.type);
     default: return static_cast<size_t>(row.rows) * sizeof(int64_t);
   }
@@ -129,21 +134,18 @@ class row_run {
     const auto start = static_cast<uint64_t>(row_.offset) * element_bytes;
     const DLDataType type{static_cast<uint8_t>(row_.type == element::bf16 ? kDLBfloat : kDLFloat),
                           static_cast<uint8_t>(element_bytes * 8), 1};
-    const DLDataType index_type{kDLInt, 64, 1};
-    const bool indices = op_.result == row_operator::output::indices;
-    const bool matrix = op_.result == row_operator::output::matrix;
+    const DLDataType index_type{kDLInt, 64, 1}, narrow_index_type{kDLInt, 32, 1};
+    const DLDataType result_type = op_.result == row_operator::output::indices        ? index_type
+                                   : op_.result == row_operator::output::index_matrix ? narrow_index_type
+                                                                                      : type;
+    const bool matrix = is_matrix(op_);
     const int dimensions = op_.one_dimensional ? 1 : 2;
     int64_t shape[] = {op_.one_dimensional ? row_.rows * row_.cols : row_.rows, row_.cols};
     int64_t strides[] = {op_.one_dimensional ? 1 : stride_of(row_), 1};
     int64_t unit = 1;
     const DLDevice device{kDLCUDA, 0};
     DLTensor x{ring_.input(i), device, dimensions, type, shape, strides, start};
-    DLTensor y{ring_.output(i),
-               device,
-               matrix ? dimensions : 1,
-               indices ? index_type : type,
-               shape,
-               matrix ? strides : &unit,
+    DLTensor y{ring_.output(i),   device, matrix ? dimensions : 1, result_type, shape, matrix ? strides : &unit,
                matrix ? start : 0};
     DLTensor index{argmax_, device, 1, index_type, shape, &unit, 0};
     const DLTensor* inputs[] = {&x};
@@ -168,7 +170,7 @@ class row_run {
   void verify() const {
     const size_t element_bytes = bytes_of(row_.type);
     const size_t start = static_cast<size_t>(row_.offset) * element_bytes;
-    const bool matrix = op_.result == row_operator::output::matrix;
+    const bool matrix = is_matrix(op_);
     const size_t result_bytes = op_.result == row_operator::output::indices ? sizeof(int64_t) : element_bytes;
     const char* const x = static_cast<const char*>(ring_.input(last_)) + start;
     const char* const y = static_cast<const char*>(ring_.output(last_)) + (matrix ? start : 0);
@@ -203,9 +205,7 @@ class row_run {
   size_t input_allocation() const {
     return static_cast<size_t>(row_.rows * stride_of(row_) + row_.offset) * bytes_of(row_.type);
   }
-  size_t output_allocation() const {
-    return op_.result == row_operator::output::matrix ? input_allocation() : bytes_out(op_, row_);
-  }
+  size_t output_allocation() const { return is_matrix(op_) ? input_allocation() : bytes_out(op_, row_); }
 
   const row_operator& op_;
   row_case row_;
@@ -243,7 +243,7 @@ struct program {
 limit limit_of(program& p, const row_case& row, const buffer_ring& ring) {
   const size_t in = bytes_in(row);
   limit& known = p.limits[in];
-  const bool copies = p.op.result == row_operator::output::matrix;
+  const bool copies = is_matrix(p.op);
   if (known.us == 0)
     known = copies ? fastest_copy(ring, in, k_repeats / 2, p.stream) : fastest_read(ring, in, k_repeats / 2, p.stream);
   limit best = known;

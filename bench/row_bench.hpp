@@ -29,9 +29,10 @@ struct row_case {
 // How an operator is called, what bounds it, and when a result is right.
 struct row_operator {
   enum class output {
-    matrix,   // rows x cols of the input's type
-    values,   // one of the input's type per row
-    indices,  // one int64 per row
+    matrix,        // rows x cols of the input's type
+    index_matrix,  // rows x cols of int32, for inputs of f32
+    values,        // one of the input's type per row
+    indices,       // one int64 per row
   };
   const warpcheck_operator* builtin;
   output result = output::matrix;

@@ -7,7 +7,8 @@ set(WARPCHECK_OPERATORS
   argmax
   sigmoid
   reduce
-  scan)
+  scan
+  argsort)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp

@@ -30,6 +30,7 @@ def calls(torch):
         "sigmoid": lambda x: torch.sigmoid(x),
         "reduce": lambda x: torch.sum(x, -1),
         "scan": lambda x: torch.cumsum(x, -1),
+        "argsort": lambda x: torch.argsort(x, -1, stable=True),
     }
 
 

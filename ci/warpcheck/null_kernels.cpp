@@ -37,6 +37,7 @@ constexpr quota k_quotas[] = {
     {"", "golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
     {"", "regime-seam", 40, "rows of one and two elements are among the seams"},
     {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
+    {"argsort", "", 20, "a row of one column has one order, and keys may be ordered as those of the call before"},
     {"argmax", "", 30, "index 0 is right wherever the first element is the largest"},
     {"log_softmax", "special-table", 45, "a row with a NaN or of equal elements has an answer one can guess"},
     {"logsumexp", "special-table", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},

@@ -1,0 +1,53 @@
+// Images of sort keys: unsigned integers in the order of the keys.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// NaN comes last in either direction, and only NaN has the image of all ones where Key is a floating-point type; -0 and
+// +0 have one image. (The flip of the bits: M. Herf, Radix tricks, 2001.)
+template <class Key>
+struct sort_image;
+
+template <>
+struct sort_image<float> {
+  using type = uint32_t;
+  __host__ __device__ static type of(float key, bool descending) {
+    if (key != key) return ~type{0};
+    const float value = key + 0.0f;  // -0 becomes +0
+    type bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits ^= bits >> 31 ? ~type{0} : type{1} << 31;
+    return descending ? ~bits : bits;
+  }
+};
+
+template <>
+struct sort_image<double> {
+  using type = uint64_t;
+  __host__ __device__ static type of(double key, bool descending) {
+    if (key != key) return ~type{0};
+    const double value = key + 0.0;  // -0 becomes +0
+    type bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits ^= bits >> 63 ? ~type{0} : type{1} << 63;
+    return descending ? ~bits : bits;
+  }
+};
+
+template <>
+struct sort_image<int32_t> {
+  using type = uint32_t;
+  __host__ __device__ static type of(int32_t key, bool descending) {
+    const type bits = static_cast<type>(key) ^ type { 1 } << 31;
+    return descending ? ~bits : bits;
+  }
+};
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
