@@ -166,6 +166,10 @@ const std::vector<knob_info>& standard_knobs() {
       {"candidate", "builtin", "builtin, or the path of a candidate library"},
       {"sm", "4", "emulated: number of multiprocessors that the kernel sees"},
       {"repeat", "1", "launches that must give identical bits"},
+      {"agree", "bits",
+       "bits: all launches must give identical bits; free: the contract leaves the order of additions open, so that "
+       "the "
+       "first launch alone is judged (hazards, guards and inputs are checked in all)"},
       {"launch", "stream",
        "how every launch but the first is made, which must not change a bit: stream (one of its own), legacy (cuda: "
        "the "

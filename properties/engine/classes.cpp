@@ -30,7 +30,8 @@ constexpr value_kind k_value_kinds[] = {
     {"descending", "ordered"},  {"alternating", "ordered"},     {"sawtooth", "ordered"},
     {"spike", "peaked"},        {"diagonal", "peaked"},         {"one_hot", "peaked"},
     {"stagnation", "peaked"},   {"masked", "masked"},           {"unmasked", "masked"},
-    {"duplicates", "ties"},     {"special", "special"},         {"npy", "array"},
+    {"duplicates", "ties"},     {"special", "special"},         {"permutation", "exact"},
+    {"npy", "array"},
 };
 
 size_t rank_of(std::string_view values) {

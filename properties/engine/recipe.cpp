@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "properties/engine/error.hpp"
 #include "reference/numerics/float_value.hpp"
@@ -44,6 +45,8 @@ constexpr distribution_info k_distributions[] = {
     {"one_hot", "seed,peak,rest", "one peak per row at a random column"},
     {"special", "seed", "NaN, infinities, both zeros, extremes of the type, beside normals"},
     {"stagnation", "column,rest", "0 at one column, `rest` elsewhere: a long serial sum loses every term"},
+    {"permutation", "seed,count",
+     "the integers below `count`, each row in its own order: distinct keys, lists of rows"},
     {"npy", "path,sha256", "a user's array"},
 };
 // In the order of k_distributions.
@@ -71,6 +74,7 @@ enum kind : size_t {
   k_one_hot,
   k_special,
   k_stagnation,
+  k_permutation,
   k_npy
 };
 
@@ -262,6 +266,7 @@ recipe parse_recipe(std::string_view text) {
     if (!number) throw usage_error(fmt::format("fill: argument '{}' of '{}' is not a number", parts[i], text));
     // These become integers; beyond their range the conversion would be undefined.
     const double most = names[i] == "bits"                                                ? 1100
+                        : names[i] == "count"                                             ? 0x1p32
                         : names[i] == "seed" || names[i] == "first" || names[i] == "step" ? 0x1p53
                                                                                           : k_infinity;
     if (std::isfinite(most) && !(*number >= 0 && *number <= most && *number == std::floor(*number)))
@@ -360,6 +365,13 @@ double value_source::value(int64_t row, int64_t col) const {
                              1.0};
     // One element in sixteen is special, so that rows with none, one and several kinds all occur.
     return h % 16 == 0 ? values[(h >> 8) % std::size(values)] : normal(seed(0), r, c);
+  }
+  if (kind_ == k_permutation) {
+    // c -> start + c step, a bijection modulo `count` where step has no common divisor with it.
+    const uint64_t count = std::max<uint64_t>(1, seed(1)), start = hash64(seed(0), r, 0) % count;
+    uint64_t step = 1 + hash64(seed(0), r, 1) % count;
+    while (std::gcd(step, count) != 1) ++step;
+    return static_cast<double>((start + c % count * (step % count)) % count);
   }
   if (kind_ == k_stagnation) return static_cast<double>(col) == a[0] ? 0.0 : a[1];
   throw usage_error(fmt::format("fill: {} has no element formula", recipe_.distribution));

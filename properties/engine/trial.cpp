@@ -369,6 +369,8 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
   std::string first_schedule;
   bool have_first = false;
   const std::vector<attempt> list = attempts(c);
+  const std::string agree = c.knob("agree");
+  if (agree != "bits" && agree != "free") throw usage_error(fmt::format("agree: '{}' is not one of bits, free", agree));
   if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
   for (const attempt& a : list) {
     run_result r = execute(c, a, replace);
@@ -378,6 +380,7 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
       have_first = true;
       continue;
     }
+    if (agree == "free") continue;
     for (const auto& [name, t] : r.tensors) {
       const host_tensor& expected = first.at(name);
       if (t.bytes == expected.bytes) continue;

@@ -40,6 +40,7 @@ struct view {
 dtype type_of(const DLDataType& t) {
   if (t.code == kDLBfloat) return dtype::bf16;
   if (t.code == kDLFloat) return t.bits == 16 ? dtype::f16 : t.bits == 64 ? dtype::f64 : dtype::f32;
+  if (t.code == kDLUInt) return t.bits == 8 ? dtype::u8 : t.bits == 16 ? dtype::u16 : dtype::u32;
   return t.bits == 64 ? dtype::i64 : dtype::i32;
 }
 

@@ -106,6 +106,25 @@ TEST(distributions, make_what_they_say) {
   }
 }
 
+TEST(distributions, permutation_takes_every_integer_once) {
+  for (const int64_t count : {1, 2, 30, 97, 256, 1000}) {
+    const value_source source(make_recipe("permutation", {5, static_cast<double>(count)}), dtype::i64, count);
+    std::set<uint64_t> first, second;
+    bool differ = false;
+    for (int64_t i = 0; i < count; ++i) {
+      first.insert(source.bits(0, i));
+      second.insert(source.bits(1, i));
+      differ |= source.bits(0, i) != source.bits(1, i);
+    }
+    EXPECT_EQ(first.size(), static_cast<size_t>(count));
+    EXPECT_EQ(*first.rbegin(), static_cast<uint64_t>(count - 1));
+    EXPECT_EQ(first, second);
+    EXPECT_TRUE(differ || count < 30);
+  }
+  EXPECT_THROW(parse_recipe("permutation(1,-1)"), usage_error);
+  EXPECT_THROW(parse_recipe("permutation(1,0.5)"), usage_error);
+}
+
 TEST(distributions, edits_override_and_the_last_one_wins) {
   recipe r = make_recipe("constant", {1});
   r.edits = {{0, 2, 5}, {0, 2, 6}};

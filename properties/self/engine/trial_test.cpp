@@ -71,6 +71,14 @@ TEST(trial, a_second_launch_into_the_same_buffers_gives_the_same_bits) {
   EXPECT_EQ(run_launched("right", "launch=again:3", "in_place=x").launches, 2);
 }
 
+TEST(trial, launches_may_differ_where_the_contract_leaves_the_order_open) {
+  EXPECT_EQ(run_launched("different_each_time", "agree=bits").result, verdict::nondeterministic);
+  EXPECT_EQ(run_launched("different_each_time", "agree=free").result, verdict::pass);
+  EXPECT_EQ(run_launched("off_by_little", "agree=free").result, verdict::violation);
+  EXPECT_EQ(run_launched("writes_past_end", "agree=free").result, verdict::out_of_bounds);
+  EXPECT_THROW(run_launched("right", "agree=no"), usage_error);
+}
+
 TEST(trial, refuses_ways_to_launch_that_do_not_exist) {
   for (const char* launch : {"twice", "again:0", "again:101", "again:1.5", "again:", "graph:x"})
     EXPECT_THROW(run_launched("right", fmt::format("launch={}", launch)), usage_error) << launch;
