@@ -123,8 +123,10 @@ def golden_text(op, script, name, source, digits, seed, inputs, outputs, knobs="
         f"case: v1 {op}/golden {' | '.join(groups)} |{' ' + knobs if knobs else ''}",
     ]
     for tensor, values in inputs:
+        if values is None:  # as its recipe makes it
+            continue
         lines.append("input " + tensor.split("=")[0])
-        lines += [element(x if tensor.split("=")[1].startswith("i") else float(x)) for x in values]
+        lines += [element(x if tensor.split("=")[1][0] in "iu" else float(x)) for x in values]
     for tensor, texts in outputs:
         lines.append("expect " + tensor.split("=")[0])
         lines += texts
