@@ -8,7 +8,8 @@ set(WARPCHECK_OPERATORS
   sigmoid
   reduce
   scan
-  argsort)
+  argsort
+  histogram)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp

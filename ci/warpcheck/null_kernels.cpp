@@ -31,6 +31,7 @@ struct quota {
   std::string_view reason;
 };
 constexpr quota k_quotas[] = {
+    {"histogram", "empty-leaf", 100, "the sums of no rows are zeros, and that is what it is about"},
     {"", "empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
     {"", "equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
     {"", "no-hazard", 40, "it looks at the way to the values, not at the values"},
@@ -39,6 +40,7 @@ constexpr quota k_quotas[] = {
     {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
     {"argsort", "", 20, "a row of one column has one order, and keys may be ordered as those of the call before"},
     {"argmax", "", 30, "index 0 is right wherever the first element is the largest"},
+    {"histogram", "", 20, "an empty leaf and rows in bins that are not stored have sums of 0"},
     {"log_softmax", "special-table", 45, "a row with a NaN or of equal elements has an answer one can guess"},
     {"logsumexp", "special-table", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
     {"logsumexp", "masked-slices", 25, "a row of which one element is left is its own answer"},

@@ -134,6 +134,28 @@ void argsort(const warpcheck_call& call, const view& x, int64_t row, std::vector
   answer.insert(answer.end(), order.begin(), order.end());
 }
 
+// Of dense bins; all slots with the last row.
+void histogram(const warpcheck_call& call, const view& bins, int64_t row, std::vector<double>& answer) {
+  const double stage = scalar(call, "stage");
+  const bool quantised = stage == 3;
+  if ((stage != 0 && !quantised) || call.inputs[0]->ndim != 2 || row + 1 != bins.rows) return;
+  const view cols = view_of(*call.inputs[1]), g = view_of(*call.inputs[2]), h = view_of(*call.inputs[3]);
+  const int list = quantised ? 3 : 4;
+  const int64_t listed = call.num_inputs > list ? view_of(*call.inputs[list]).cols : bins.rows;
+  answer.resize(static_cast<size_t>(2 * view_of(*call.outputs[0]).rows));
+  for (int64_t i = 0; i < listed; ++i) {
+    const auto r = call.num_inputs > list ? static_cast<int64_t>(view_of(*call.inputs[list]).get(0, i)) : i;
+    for (int64_t c = 0; c < bins.cols; ++c) {
+      const auto packed = static_cast<int64_t>(load_bits(dtype::i64, cols.at(c, 1)));
+      const auto bin = static_cast<int64_t>(bins.get(r, c)), skipped = packed >> 32;
+      if (bin < skipped) continue;
+      const auto slot = static_cast<size_t>(static_cast<int64_t>(cols.get(c, 0)) + bin - skipped);
+      answer[2 * slot] += quantised ? static_cast<int16_t>(g.get(r, 0)) : g.get(0, r);
+      answer[2 * slot + 1] += quantised ? g.get(r, 1) : h.get(0, r);
+    }
+  }
+}
+
 template <right_kernel Right>
 warpcheck_status run(warpcheck_call* call) {
   static std::vector<double> previous;
@@ -149,7 +171,7 @@ warpcheck_status run(warpcheck_call* call) {
     if (k_name == "copy_input")
       fill(y, [&](int64_t r, int64_t c) { return r < x.rows && c < x.cols ? x.get(r, c) : 0.0; });
     if (k_name == "row_mean") {
-      std::vector<double> mean(static_cast<size_t>(std::max(x.rows, y.rows)));
+      std::vector<double> mean(static_cast<size_t>(std::max({x.rows, y.rows, y.cols})));
       for (int64_t r = 0; r < x.rows; ++r)
         for (int64_t c = 0; c < x.cols; ++c) mean[static_cast<size_t>(r)] += x.get(r, c) / static_cast<double>(x.cols);
       fill(y, [&](int64_t r, int64_t c) { return mean[static_cast<size_t>(y.rows == x.rows ? r : c)]; });
@@ -166,6 +188,8 @@ warpcheck_status run(warpcheck_call* call) {
 }
 
 constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64 | WARPCHECK_I64;
+constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64 | WARPCHECK_I64 |
+                             WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
 constexpr warpcheck_variant k_variant = {WARPCHECK_EXPANDED_STRING(WARPCHECK_NULL_KERNEL), 0, -1, 0, -1, k_types};
 
 template <right_kernel Right>
@@ -176,6 +200,10 @@ constexpr warpcheck_operator k_operators[] = {
     null_operator<softmax>("softmax"), null_operator<log_softmax>("log_softmax"), null_operator<logsumexp>("logsumexp"),
     null_operator<argmax>("argmax"),   null_operator<sigmoid>("sigmoid"),         null_operator<reduce>("reduce"),
     null_operator<scan>("scan"),       null_operator<argsort>("argsort"),
+    null_operator<softmax>("softmax"),     null_operator<log_softmax>("log_softmax"),
+    null_operator<logsumexp>("logsumexp"), null_operator<argmax>("argmax"),
+    null_operator<sigmoid>("sigmoid"),     null_operator<reduce>("reduce"),
+    null_operator<histogram>("histogram"),
 };
 
 }  // namespace

@@ -1,0 +1,225 @@
+#include "bench/histogram_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "bench/limits.hpp"
+#include "kernels/histogram.hpp"
+#include "kernels/histogram/updates.hpp"
+
+namespace warpcheck::bench {
+namespace {
+
+constexpr int k_threads = 512;
+constexpr int k_largest_integer = 127;  // of quantised gradients
+
+__device__ unsigned hashed(uint64_t i) {
+  i = (i ^ (i >> 33)) * 0xff51afd7ed558ccdull;
+  i = (i ^ (i >> 33)) * 0xc4ceb9fe1a85ec53ull;
+  return static_cast<unsigned>(i >> 32);
+}
+
+__global__ void make_bins(uint8_t* bins, int64_t count, int num_bins, int heavy) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const unsigned h = hashed(static_cast<uint64_t>(i));
+    bins[i] = static_cast<uint8_t>(static_cast<int>(h % 100) < heavy ? 0 : (h >> 8) % num_bins);
+  }
+}
+
+__global__ void make_gradients(float* g, float* h, int16_t* gh, int64_t rows) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows;
+       i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const unsigned a = hashed(static_cast<uint64_t>(i) + (1ull << 40)),
+                   b = hashed(static_cast<uint64_t>(i) + (1ull << 41));
+    g[i] = static_cast<float>(a) * 0x1p-31f - 1.0f;
+    h[i] = static_cast<float>(b) * 0x1p-32f;
+    gh[2 * i] = static_cast<int16_t>(static_cast<int>(a % (2 * k_largest_integer + 1)) - k_largest_integer);
+    gh[2 * i + 1] = static_cast<int16_t>(b % (k_largest_integer + 1));
+  }
+}
+
+// List k of `parts`: the rows k, k + parts, ... in an order that jumps.
+__global__ void make_lists(int32_t* lists, int64_t length, int parts) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < length * parts;
+       i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const int64_t at = i % length;
+    lists[i] = static_cast<int32_t>(at * 7919 % length * parts + i / length);
+  }
+}
+
+template <class Updates>
+__global__ void __launch_bounds__(k_threads, 2)
+    update_slots(int64_t updates_of_thread, int cols, int num_bins, typename Updates::change change, unsigned* sink) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  auto* const tile = reinterpret_cast<typename Updates::word*>(shared);
+  const int slots = cols * num_bins;
+  for (int i = static_cast<int>(threadIdx.x); i < slots * Updates::k_planes; i += k_threads) tile[i] = 0;
+  __syncthreads();
+  unsigned state = hashed(static_cast<uint64_t>(blockIdx.x) * k_threads + threadIdx.x);
+  int column = static_cast<int>(threadIdx.x) % cols;
+  for (int64_t i = 0; i < updates_of_thread; ++i) {
+    state = state * 1664525u + 1013904223u;
+    Updates::add_to_tile(tile, slots, column * num_bins + static_cast<int>(__umulhi(state, num_bins)), change);
+    column = column + 1 == cols ? 0 : column + 1;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0 && tile[0] == static_cast<typename Updates::word>(0x5bd1e995u)) *sink = 1;
+}
+
+template <class T>
+T* device_array(int64_t count) {
+  T* data = nullptr;
+  check(cudaMalloc(&data, static_cast<size_t>(std::max<int64_t>(count, 1)) * sizeof(T)), "histogram buffers");
+  return data;
+}
+
+}  // namespace
+
+std::string histogram_shape::name() const {
+  static constexpr const char* k_modes[] = {"fixed64", "float32", "float64", "quantised"};
+  std::string text = std::string("histogram/") + k_modes[static_cast<int>(mode)] + "/" + std::to_string(rows) + "x" +
+                     std::to_string(cols) + "x" + std::to_string(bins);
+  if (heavy > 0) text += "/heavy:" + std::to_string(heavy);
+  if (leaf_part > 1) text += "/leaf:1:" + std::to_string(leaf_part);
+  return text;
+}
+
+struct histogram_run::memory {
+  uint8_t* bins;
+  float *g, *h;
+  int16_t* gh;
+  int32_t* lists;
+  hist_column* cols;
+  fixed_scale* scale;
+  double* hist;  // or int64
+  void* ws;
+  unsigned* sink;
+  size_t ws_bytes;
+  dense_bins dense;
+};
+
+histogram_run::histogram_run(const histogram_shape& shape, cudaStream_t stream)
+    : shape_(shape), stream_(stream), memory_(new memory) {
+  memory& m = *memory_;
+  const int64_t total = static_cast<int64_t>(shape.cols) * shape.bins;
+  m.bins = device_array<uint8_t>(shape.rows * shape.cols);
+  m.g = device_array<float>(shape.rows);
+  m.h = device_array<float>(shape.rows);
+  m.gh = device_array<int16_t>(2 * shape.rows);
+  m.lists = device_array<int32_t>(shape.leaf_rows() * shape.leaf_part);
+  m.cols = device_array<hist_column>(shape.cols);
+  m.scale = device_array<fixed_scale>(1);
+  m.hist = device_array<double>(2 * total);
+  m.sink = device_array<unsigned>(1);
+  std::vector<hist_column> columns;
+  for (int c = 0; c < shape.cols; ++c) columns.push_back({static_cast<int64_t>(c) * shape.bins, shape.bins, 0});
+  check(cudaMemcpy(m.cols, columns.data(), columns.size() * sizeof(hist_column), cudaMemcpyHostToDevice), "columns");
+  m.dense = {m.bins, bin_type::u8, shape.rows, shape.cols, shape.cols, m.cols};
+  m.ws_bytes = histogram_workspace_bytes(m.dense, total);
+  m.ws = device_array<unsigned char>(static_cast<int64_t>(m.ws_bytes));
+  make_bins<<<2048, 256, 0, stream>>>(m.bins, shape.rows * shape.cols, shape.bins, shape.heavy);
+  make_gradients<<<2048, 256, 0, stream>>>(m.g, m.h, m.gh, shape.rows);
+  make_lists<<<2048, 256, 0, stream>>>(m.lists, shape.leaf_rows(), shape.leaf_part);
+  histogram_scale(m.g, m.h, shape.rows, shape.rows, m.scale, stream);
+  check(cudaStreamSynchronize(stream), "histogram inputs");
+}
+
+histogram_run::~histogram_run() {
+  for (void* data : {static_cast<void*>(memory_->bins), static_cast<void*>(memory_->g), static_cast<void*>(memory_->h),
+                     static_cast<void*>(memory_->gh), static_cast<void*>(memory_->lists),
+                     static_cast<void*>(memory_->cols), static_cast<void*>(memory_->scale),
+                     static_cast<void*>(memory_->hist), memory_->ws, static_cast<void*>(memory_->sink)})
+    cudaFree(data);
+}
+
+size_t histogram_run::bytes() const {
+  const size_t row = static_cast<size_t>(shape_.cols) + (shape_.mode == histogram_mode::quantised ? 4 : 8) +
+                     (shape_.leaf_part > 1 ? sizeof(int32_t) : 0);
+  return static_cast<size_t>(shape_.leaf_rows()) * row;
+}
+
+void histogram_run::run(int i) {
+  memory& m = *memory_;
+  last_ = i;
+  const int64_t n = shape_.leaf_rows(), total = static_cast<int64_t>(shape_.cols) * shape_.bins;
+  const int32_t* const list = shape_.leaf_part > 1 ? m.lists + i % shape_.leaf_part * n : nullptr;
+  if (shape_.mode == histogram_mode::quantised) {
+    histogram_quantised(m.dense, list, n, m.gh, reinterpret_cast<int64_t*>(m.hist), total, hist_place::automatic, m.ws,
+                        m.ws_bytes, stream_);
+    return;
+  }
+  const hist_options options{static_cast<hist_accum>(shape_.mode), hist_place::automatic};
+  histogram(m.dense, list, n, m.g, m.h, m.scale, shape_.rows, m.hist, total, options, m.ws, m.ws_bytes, stream_);
+}
+
+void histogram_run::update_tiles(int) {
+  const int blocks = 2 * simt::device_properties(stream_).sm_count;
+  const auto each = static_cast<int64_t>(std::ceil(shape_.updates() / (static_cast<double>(blocks) * k_threads)));
+  const auto start = [&](auto updates, auto change) {
+    using Updates = decltype(updates);
+    const size_t bytes =
+        static_cast<size_t>(shape_.cols) * shape_.bins * Updates::k_planes * sizeof(typename Updates::word);
+    simt::launch({static_cast<unsigned>(blocks), k_threads, bytes, stream_}, update_slots<Updates>, each, shape_.cols,
+                 shape_.bins, change, memory_->sink);
+  };
+  switch (shape_.mode) {
+    case histogram_mode::fixed64: return start(fixed64_updates{}, fixed64_updates::change{-12345678, 23456789, 0});
+    case histogram_mode::float32: return start(float_updates<float>{}, float_updates<float>::change{-0.3f, 0.7f});
+    case histogram_mode::float64: return start(float_updates<double>{}, float_updates<double>::change{-0.3f, 0.7f});
+    case histogram_mode::quantised: return start(quantised_updates{}, quantised_updates::change{-63, 64});
+  }
+}
+
+void histogram_run::verify() {
+  memory& m = *memory_;
+  const int64_t n = shape_.leaf_rows(), total = static_cast<int64_t>(shape_.cols) * shape_.bins;
+  check(cudaStreamSynchronize(stream_), "histogram");
+  const auto fetch = [](auto* data, int64_t count) {
+    std::vector<std::remove_pointer_t<decltype(data)>> host(static_cast<size_t>(count));
+    check(cudaMemcpy(host.data(), data, host.size() * sizeof host[0], cudaMemcpyDeviceToHost), "verification");
+    return host;
+  };
+  const auto bins = fetch(m.bins, shape_.rows * shape_.cols);
+  const auto g = fetch(m.g, shape_.rows), h = fetch(m.h, shape_.rows);
+  const auto gh = fetch(m.gh, 2 * shape_.rows);
+  const auto lists = fetch(m.lists, n * shape_.leaf_part);
+  const fixed_scale scale = fetch(m.scale, 1)[0];
+  const auto hist = fetch(m.hist, 2 * total);
+  const bool quantised = shape_.mode == histogram_mode::quantised, fixed = shape_.mode == histogram_mode::fixed64;
+  std::vector<long long> integers(hist.size());
+  std::vector<double> sums(hist.size()), sizes(hist.size());
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = shape_.leaf_part > 1 ? lists[static_cast<size_t>(last_ % shape_.leaf_part * n + i)] : i;
+    const double x[2] = {g[static_cast<size_t>(row)], h[static_cast<size_t>(row)]};
+    long long q[2];
+    for (int part = 0; part < 2; ++part)
+      q[part] = quantised ? gh[static_cast<size_t>(2 * row + part)]
+                          : std::llrint(std::ldexp(x[part], part == 0 ? scale.e_g : scale.e_h));
+    for (int c = 0; c < shape_.cols; ++c) {
+      const auto slot = 2 * (static_cast<size_t>(c) * shape_.bins + bins[static_cast<size_t>(row * shape_.cols + c)]);
+      for (size_t part = 0; part < 2; ++part) {
+        integers[slot + part] += q[part];
+        if (quantised || fixed) continue;
+        sums[slot + part] += x[part];
+        sizes[slot + part] += std::fabs(x[part]);
+      }
+    }
+  }
+  for (size_t s = 0; s < hist.size(); ++s) {
+    const int e = s % 2 == 0 ? scale.e_g : scale.e_h;
+    // A chain of 16384 additions in f32, or all in f64.
+    const double relative = shape_.mode == histogram_mode::float32 ? 16385 * 0x1p-24 : 0x1p-29;
+    const bool right = quantised ? reinterpret_cast<const long long&>(hist[s]) == integers[s]
+                       : fixed   ? hist[s] == std::ldexp(static_cast<double>(integers[s]), -e)
+                                 : std::fabs(hist[s] - sums[s]) <= relative * sizes[s];
+    if (!right)
+      throw std::runtime_error(shape_.name() + ": slot " + std::to_string(s / 2) + " part " + std::to_string(s % 2) +
+                               " is wrong");
+  }
+}
+
+}  // namespace warpcheck::bench

@@ -1,0 +1,50 @@
+// Histograms of made-up data on the GPU, for histogram_bench.cpp, which is no CUDA source.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace warpcheck::bench {
+
+enum class histogram_mode { fixed64, float32, float64, quantised };
+
+struct histogram_shape {
+  histogram_mode mode = histogram_mode::fixed64;
+  int64_t rows = 0;
+  int cols = 0;
+  int bins = 255;     // of every column, u8
+  int heavy = 0;      // percent of the rows that lie in bin 0 of a column; 0: all bins alike
+  int leaf_part = 1;  // the leaf has every leaf_part-th row, in a shuffled list; 1: all rows, without a list
+  std::string name() const;
+  int64_t leaf_rows() const { return rows / leaf_part; }
+  double updates() const { return static_cast<double>(leaf_rows()) * cols; }
+};
+
+class histogram_run {
+ public:
+  histogram_run(const histogram_shape& shape, cudaStream_t stream);
+  ~histogram_run();
+  histogram_run(const histogram_run&) = delete;
+  histogram_run& operator=(const histogram_run&) = delete;
+
+  // Bytes that execution reads: bins, gradients and list of the leaf.
+  size_t bytes() const;
+  // Executions with another leaf each, where there are several, and the scale made before.
+  void run(int i);
+  // As many updates of tiles in shared memory by the same code, of slots and values made in registers.
+  void update_tiles(int i);
+  // Throws unless the last execution's sums are right: integers to the bit, the others within their bounds.
+  void verify();
+
+ private:
+  struct memory;
+  histogram_shape shape_;
+  cudaStream_t stream_;
+  std::unique_ptr<memory> memory_;
+  int last_ = 0;
+};
+
+}  // namespace warpcheck::bench
