@@ -9,7 +9,8 @@ set(WARPCHECK_OPERATORS
   reduce
   scan
   argsort
-  histogram)
+  histogram
+  best_split)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp

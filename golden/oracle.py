@@ -126,7 +126,7 @@ def golden_text(op, script, name, source, digits, seed, inputs, outputs, knobs="
         if values is None:  # as its recipe makes it
             continue
         lines.append("input " + tensor.split("=")[0])
-        lines += [element(x if tensor.split("=")[1][0] in "iu" else float(x)) for x in values]
+        lines += [element(int(x) if tensor.split("=")[1][0] in "iu" else float(x)) for x in values]
     for tensor, texts in outputs:
         lines.append("expect " + tensor.split("=")[0])
         lines += texts

@@ -39,6 +39,7 @@ constexpr quota k_quotas[] = {
     {"", "regime-seam", 40, "rows of one and two elements are among the seams"},
     {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
     {"argsort", "", 20, "a row of one column has one order, and keys may be ordered as those of the call before"},
+    {"best_split", "no-stale-fields", 40, "where there is no leaf nothing is to be written"},
     {"argmax", "", 30, "index 0 is right wherever the first element is the largest"},
     {"histogram", "", 20, "an empty leaf and rows in bins that are not stored have sums of 0"},
     {"log_softmax", "special-table", 45, "a row with a NaN or of equal elements has an answer one can guess"},

@@ -12,6 +12,7 @@
 
 #include "kernels/candidate.h"
 #include "properties/engine/recipe.hpp"
+#include "reference/best_split.hpp"
 
 namespace {
 
@@ -156,6 +157,36 @@ void histogram(const warpcheck_call& call, const view& bins, int64_t row, std::v
   }
 }
 
+// The numbers of the records of all leaves, which belong to no row: they come with the first one. Of tables of another
+// form (a reduction) nothing is known.
+void best_split(const warpcheck_call& call, const view&, int64_t row, std::vector<double>& answer) {
+  if (row != 0 || call.num_inputs != 5) return;
+  const view hist = view_of(*call.inputs[0]), count = view_of(*call.inputs[1]), feature = view_of(*call.inputs[2]),
+             leaf = view_of(*call.inputs[4]);
+  const auto whole = [](const view& v, int64_t r, int64_t c) { return static_cast<int64_t>(v.get(r, c)); };
+  std::vector<double> slots;
+  std::vector<int64_t> counts;
+  for (int64_t r = 0; r < hist.rows; ++r) slots.insert(slots.end(), {hist.get(r, 0), hist.get(r, 1)});
+  for (int64_t c = 0; c < count.cols; ++c) counts.push_back(whole(count, 0, c));
+  reference::split_problem p;
+  p.slots = slots;
+  p.counts = counts;
+  for (int64_t r = 0; r < feature.rows; ++r)
+    p.features.push_back({whole(feature, r, 0), whole(feature, r, 1), whole(feature, r, 2), whole(feature, r, 3),
+                          whole(feature, r, 4), static_cast<reference::split_missing>(whole(feature, r, 5)),
+                          whole(feature, r, 6) != 0});
+  p.settings.min_hessian = scalar(call, "min_hessian");
+  p.settings.min_data = static_cast<int64_t>(scalar(call, "min_data"));
+  p.settings.lambda_l2 = scalar(call, "lambda_l2");
+  for (int64_t r = 0; r < leaf.rows; ++r) {
+    p.leaf = {whole(leaf, r, 0), leaf.get(r, 1), leaf.get(r, 2), whole(leaf, r, 3), leaf.get(r, 4), leaf.get(r, 5), 0};
+    const reference::split_result best = reference::best_split(p);
+    answer.push_back(best.gain);
+    for (const reference::split_part& side : {best.left, best.right})
+      answer.insert(answer.end(), {side.g, side.h, side.gain, side.value});
+  }
+}
+
 template <right_kernel Right>
 warpcheck_status run(warpcheck_call* call) {
   static std::vector<double> previous;
@@ -197,13 +228,11 @@ constexpr warpcheck_operator null_operator(const char* name) {
   return {name, WARPCHECK_DEVICE_CPU, k_types, &k_variant, 1, nullptr, 0, run<Right>};
 }
 constexpr warpcheck_operator k_operators[] = {
-    null_operator<softmax>("softmax"), null_operator<log_softmax>("log_softmax"), null_operator<logsumexp>("logsumexp"),
-    null_operator<argmax>("argmax"),   null_operator<sigmoid>("sigmoid"),         null_operator<reduce>("reduce"),
-    null_operator<scan>("scan"),       null_operator<argsort>("argsort"),
     null_operator<softmax>("softmax"),     null_operator<log_softmax>("log_softmax"),
     null_operator<logsumexp>("logsumexp"), null_operator<argmax>("argmax"),
     null_operator<sigmoid>("sigmoid"),     null_operator<reduce>("reduce"),
-    null_operator<histogram>("histogram"),
+    null_operator<scan>("scan"),           null_operator<argsort>("argsort"),
+    null_operator<histogram>("histogram"), null_operator<best_split>("best_split"),
 };
 
 }  // namespace
