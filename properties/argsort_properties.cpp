@@ -60,7 +60,7 @@ void judge_argsort(trial& t, const run_result& r, int64_t row) {
 // Keys with a reason to be sorted wrongly.
 recipe draw_keys(draw& d, const target&, int64_t cols) {
   const double n = static_cast<double>(cols);
-  switch (d.between(0, 15)) {
+  switch (d.between(0, 18)) {
     case 0: return make_recipe("randn", {d.seed()});
     case 1: return make_recipe("bits", {d.seed()});           // NaN payloads, both zeros, every exponent
     case 2: return make_recipe("ascending", {-20, 20});       // sorted
@@ -76,6 +76,9 @@ recipe draw_keys(draw& d, const target&, int64_t cols) {
     case 12: return make_recipe("near_underflow", {d.seed()});
     case 13: return make_recipe("near_overflow", {d.seed()});
     case 14: return make_recipe("special", {d.seed()});
+    case 15: return make_recipe("log_uniform", {d.seed(), -120, 120});  // every exponent, in both signs
+    case 16: return make_recipe("cancellation", {d.seed(), 1e6});       // neighbours differ in the sign above all
+    case 17: return make_recipe("one_hot", {d.seed(), 1, d.one_of({0.0, 2.0})});
     default: return make_recipe("duplicates", {d.seed(), 300});  // ties beyond a digit
   }
 }
@@ -320,8 +323,9 @@ const property_registration registration([] {
   p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
         seam_rows, check_seam)
       .share_percent = 30;
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows, check_values)
-      .share_percent = 5;
+  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows_of_each,
+        check_values)
+      .share_percent = 10;
   p.add("bit-repeatability", "every launch, schedule and processor count gives the same indices", repeated_rows,
         check_values)
       .share_percent = 50;

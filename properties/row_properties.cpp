@@ -224,21 +224,32 @@ trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
   return op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_all));
 }
 
+namespace {
+
+// A variant on one multiprocessor, whose grid is full soon.
+trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const target::variant& v) {
+  const int extra = op.draw_extra(d, 50);
+  recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
+  const int64_t cols = std::max<int64_t>(v.min_extent, d.between(2, 3));
+  trial_case c = op.make_case(t, op.rows_beyond_grid(v), cols, std::move(fill), extra);
+  c.knobs["variant"] = v.name;
+  c.knobs["sm"] = "1";
+  // Millions of threads: one schedule, whatever it is, visits every row.
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
+  return c;
+}
+
+}  // namespace
+
+trial_case many_rows_of_each(const row_operator& op, const target& t, draw& d) {
+  const size_t turn = static_cast<size_t>(d.index()) % (t.variants.size() + 1);
+  return turn == 0 ? many_rows(op, t, d) : many_rows_of(op, t, d, t.variants[turn - 1]);
+}
+
 trial_case many_rows(const row_operator& op, const target& t, draw& d) {
-  if (d.index() % 2 && !t.variants.empty()) {
-    // Every variant on one multiprocessor, whose grid is full soon.
-    const target::variant& v = t.variants[static_cast<size_t>(d.index() / 2) % t.variants.size()];
-    const int extra = op.draw_extra(d, 50);
-    recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
-    const int64_t cols = std::max<int64_t>(v.min_extent, d.between(2, 3));
-    trial_case c = op.make_case(t, op.rows_beyond_grid(v), cols, std::move(fill), extra);
-    c.knobs["variant"] = v.name;
-    c.knobs["sm"] = "1";
-    // Millions of threads: one schedule, whatever it is, visits every row.
-    c.knobs["schedule"] = "fair";
-    c.knobs["detect"] = "off";
-    return c;
-  }
+  if (d.index() % 2 && !t.variants.empty())
+    return many_rows_of(op, t, d, t.variants[static_cast<size_t>(d.index() / 2) % t.variants.size()]);
   const int64_t rows = d.one_of({int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{70000}, int64_t{270337}});
   const int extra = op.draw_extra(d, 50);
   recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
