@@ -223,9 +223,9 @@ void argsort_by_warps(const argsort_arguments<Index>& a, simt::stream_t stream) 
 template <class Index, int Items>
 void launch_blocks(const argsort_arguments<Index>& a, const sorted_runs<Index>& out, simt::stream_t stream) {
   const int64_t tiles = ceil_div(a.cols, row_sorter<Items>::k_capacity);
-  simt::launch(
-      {grid_size(a.rows * tiles, stream), k_block_threads, sizeof(typename row_sorter<Items>::storage), stream},
-      sort_by_blocks<Index, Items>, a, tiles, out);
+  simt::launch({resident_grid_size(a.rows * tiles, stream), k_block_threads,
+                sizeof(typename row_sorter<Items>::storage), stream},
+               sort_by_blocks<Index, Items>, a, tiles, out);
 }
 
 template <class Index>
