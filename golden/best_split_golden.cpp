@@ -168,6 +168,8 @@ std::vector<golden_file> known_answers() {
   c.add("smoothing", "by hand: r = 32/32, w = (-8/32) 1/2, gain = -(2 8 w + 32 w^2)", {{{{8, 32, 32}, {-8, 32, 32}}}},
         {true, true, 0, 0, {3}, {{8}, {32}, {3, 2}, {-1, 8}, 32}, {{-8}, {32}, {3, 2}, {1, 8}, 32}, {}},
         {{"path_smooth", "32"}});
+  c.add("smoothing-needs-two-rows", "contract: with smoothing at least two rows", {{{{8, 32, 1}, {-8, 32, 32}}}},
+        k_no_split, {{"path_smooth", "32"}});
   c.add("one-hot", "by hand: category 2 alone",
         {{{{-4, 16, 16}, {-4, 16, 16}, {8, 32, 32}}}, split_missing::none, 0, true},
         {true, false, 0, 2, {4}, plus, minus, {2}});

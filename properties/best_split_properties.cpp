@@ -25,7 +25,10 @@ constexpr double k_inf = std::numeric_limits<double>::infinity();
 // ---- cases ----
 
 trial_case planted_split(const target& t, draw& d) {
-  const int64_t bins = std::max<int64_t>(2, draw_bins(d, t, t.size == 2 ? 65536 : 1030));
+  // One block takes a long feature tile by tile, a cluster only a very long one.
+  const bool by_block = d.index() % 2 != 0;
+  const int64_t any = std::max<int64_t>(2, draw_bins(d, t, t.size == 2 ? 65536 : 1030));
+  const int64_t bins = d.index() % 4 == 1 ? d.between(513, 1030) : any;
   const double missing = d.one_of({0.0, 1.0, 2.0});
   const int64_t at = d.one_of(
       {int64_t{0}, bins - 2, d.between(0, bins - 2), std::min(bins - 2, d.between(0, 4) * 128 + d.between(0, 1))});
@@ -35,8 +38,7 @@ trial_case planted_split(const target& t, draw& d) {
                              {"to", static_cast<double>(d.between(0, 1))},
                              {"min_data", 0}};
   trial_case c = split_case(t, bins, 1, 1, dyadic_masses(d), knobs);
-  // One block takes a long feature tile by tile, a cluster only a very long one.
-  if (d.index() % 2) c.knobs["variant"] = "best_split_block";
+  if (by_block) c.knobs["variant"] = "best_split_block";
   return c;
 }
 
@@ -332,7 +334,15 @@ trial_case several_leaves(const target& t, draw& d) {
 }
 
 trial_case hazardous(const target& t, draw& d) {
+  // Every fifth case is several tiles of one block.
+  const bool is_long = d.index() % 5 == 4;
+  const int64_t bins = d.between(520, 1600);
   trial_case c = any_split(t, d);
+  if (is_long) {
+    c = split_case(t, bins, 1, 1, dyadic_masses(d),
+                   {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}});
+    c.knobs["variant"] = "best_split_block";
+  }
   c.knobs["detect"] = "only";
   c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt"}), d.between(0, 9999));
   if (d.chance(40)) c.knobs["categorical"] = "2";
