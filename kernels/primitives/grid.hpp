@@ -9,7 +9,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+__device__ __host__ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The grid grows with the work up to this many blocks per multiprocessor; what is left is done by looping.
 constexpr int64_t k_blocks_per_sm = 2048;

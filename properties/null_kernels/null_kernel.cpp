@@ -218,7 +218,6 @@ warpcheck_status run(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64 | WARPCHECK_I64;
 constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64 | WARPCHECK_I64 |
                              WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
 constexpr warpcheck_variant k_variant = {WARPCHECK_EXPANDED_STRING(WARPCHECK_NULL_KERNEL), 0, -1, 0, -1, k_types};
