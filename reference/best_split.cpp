@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
-#include <limits>
+
+#include "reference/numerics/float_value.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
 
 // Higham 2002, section 4.3 (compensated summation by TwoSum).
 struct precise_sum {
@@ -180,7 +179,7 @@ bool weigh(const split_problem& p, bool is_sorted, split_part& s) {
   const double d = (s.h + k_split_eps) + l2_of(p.settings, is_sorted);
   if (!(d > 0)) return false;
   const double t = soft_threshold(s.g, p.settings.lambda_l1);
-  const double r = p.settings.path_smooth > 0 ? static_cast<double>(s.n) / p.settings.path_smooth : k_inf;
+  const double r = p.settings.path_smooth > 0 ? static_cast<double>(s.n) / p.settings.path_smooth : k_infinity;
   if (std::isinf(r)) {
     s.value = -t / d;
     s.gain = (t * t) / d;
@@ -202,8 +201,8 @@ void canonicalise(split_result& r) {
 struct interval {
   double low, high;
 };
-double down(double v) { return std::nextafter(v, -k_inf); }
-double up(double v) { return std::nextafter(v, k_inf); }
+double down(double v) { return std::nextafter(v, -k_infinity); }
+double up(double v) { return std::nextafter(v, k_infinity); }
 interval around(double v, double radius) { return {down(v - radius), up(v + radius)}; }
 interval operator+(interval a, interval b) { return {down(a.low + b.low), up(a.high + b.high)}; }
 interval operator-(interval a, interval b) { return {down(a.low - b.high), up(a.high - b.low)}; }
@@ -230,7 +229,7 @@ std::optional<double> least_gain(const split_problem& p, bool is_sorted, interva
   const interval d = (h + eps) + l2;
   if (!(d.low > 0)) return std::nullopt;
   const interval t{down(soft_threshold(g.low, s.lambda_l1)), up(soft_threshold(g.high, s.lambda_l1))};
-  const double r = s.path_smooth > 0 ? static_cast<double>(n) / s.path_smooth : k_inf;
+  const double r = s.path_smooth > 0 ? static_cast<double>(n) / s.path_smooth : k_infinity;
   const interval plain = square(t) / d;
   double least = plain.low;
   if (!std::isinf(r)) {
@@ -263,7 +262,7 @@ std::optional<double> certain_gain(const split_problem& p, const split_candidate
   return sum > shift ? std::optional(down(sum - shift)) : std::nullopt;
 }
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool equal_or_both_nan(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
 
@@ -368,7 +367,7 @@ bool is_better(const split_result& a, const split_result& b) {
 
 split_result best_split(const split_problem& p) {
   split_result best;
-  best.gain = -k_inf;
+  best.gain = -k_infinity;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   best.left = best.right = {nan, nan, nan, nan, -1};
   for_each_candidate(p, [&](const split_candidate_sums& c) {
@@ -400,13 +399,14 @@ std::string inconsistency(const split_problem& p, const split_result& r) {
       {"right gain", {r.right.gain, again->right.gain}},
       {"right value", {r.right.value, again->right.value}}};
   for (const auto& [name, pair] : values)
-    if (!same(pair.first, pair.second)) return std::string(name) + " is not what the sums of the left side give";
+    if (!equal_or_both_nan(pair.first, pair.second))
+      return std::string(name) + " is not what the sums of the left side give";
   if (r.right.n != again->right.n) return "the rows of both sides do not add up";
   return {};
 }
 
 std::string refute(const split_problem& p, const split_result& r) {
-  double best = -k_inf;
+  double best = -k_infinity;
   std::string complaint = r.is_valid ? "it is no candidate" : "";
   for_each_candidate(p, [&](const split_candidate_sums& c) {
     if (const auto least = certain_gain(p, c)) best = std::max(best, *least);
@@ -427,7 +427,7 @@ std::string refute(const split_problem& p, const split_result& r) {
     }
   });
   if (!complaint.empty()) return complaint;
-  if (!r.is_valid) return best > -k_inf ? "a candidate is certainly admissible" : "";
+  if (!r.is_valid) return best > -k_infinity ? "a candidate is certainly admissible" : "";
   if (const std::string wrong = inconsistency(p, r); !wrong.empty()) return wrong;
   return r.gain >= best ? "" : "another candidate certainly has more gain";
 }

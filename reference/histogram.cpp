@@ -12,7 +12,6 @@ namespace {
 
 using integer = exact_sum::integer;
 
-constexpr double k_infinity = std::numeric_limits<double>::infinity();
 constexpr int64_t k_tile_rows = 16384;
 
 // gamma_m(2^-p) = m / (2^p - m).

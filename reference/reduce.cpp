@@ -13,8 +13,6 @@ namespace {
 
 using integer = exact_sum::integer;
 
-constexpr double k_infinity = std::numeric_limits<double>::infinity();
-
 // Orders -0 below +0.
 bool less_to_the_bit(double a, double b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); }
 

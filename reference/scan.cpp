@@ -11,7 +11,6 @@ namespace {
 
 using integer = exact_sum::integer;
 
-constexpr double k_infinity = std::numeric_limits<double>::infinity();
 constexpr int64_t k_longest_chain = 48;
 constexpr int64_t k_never = std::numeric_limits<int64_t>::max();
 

@@ -16,6 +16,8 @@
 
 namespace warpcheck::reference {
 
+inline constexpr double k_infinity = std::numeric_limits<double>::infinity();
+
 // u = 2^-p: RN changes a value in the normal range by at most u relatively.
 inline double unit_roundoff(dtype t) { return std::ldexp(1.0, -format_of(t).precision); }
 
