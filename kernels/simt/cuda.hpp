@@ -50,6 +50,13 @@ inline int attribute(cudaDeviceAttr a) {
   return value;
 }
 
+template <class... Parameters>
+size_t static_shared_bytes(void (*kernel)(Parameters...)) {
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  return attributes.sharedSizeBytes;
+}
+
 }  // namespace detail
 
 inline device_properties_t device_properties(stream_t) {
@@ -74,7 +81,8 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
       broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
                           {config.block.x, config.block.y, config.block.z}, config.smem_bytes, config.cluster, limits);
   if (!broken.empty()) throw device_error("launch_limit: " + broken);
-  if (config.smem_bytes > limits.static_shared_bytes)
+  // The limit without opting in is that of static and dynamic shared memory together.
+  if (config.smem_bytes > 0 && config.smem_bytes + detail::static_shared_bytes(kernel) > limits.static_shared_bytes)
     detail::check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(config.smem_bytes)),
         "launch_limit: dynamic shared memory");

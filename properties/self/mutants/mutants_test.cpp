@@ -16,6 +16,7 @@
 #include "ci/warpcheck/mutant_report.hpp"
 #include "ci/warpcheck/mutant_tests.hpp"
 #include "ci/warpcheck/toolchain.hpp"
+#include "golden/check.hpp"
 #include "properties/engine/error.hpp"
 
 namespace warpcheck::cli {
@@ -95,6 +96,8 @@ TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
 }
 
 TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
+  // Golden data register the property of that name.
+  ASSERT_FALSE(golden::all_operators().empty());
   for (const fs::directory_entry& e : fs::directory_iterator(fs::path(WARPCHECK_ROOT) / "ci/mutate")) {
     if (e.path().extension() != ".mutants") continue;
     const mutant_list list = read_mutants(e.path().string());
