@@ -6,8 +6,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_argmax_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -32,6 +30,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator argmax{warpcheck_operator_argmax_cuda(), row_operator::output::indices, false, {}, verify_row};
+  const row_operator argmax{"argmax", row_operator::output::indices, false, {}, verify_row};
   return row_bench_main(argc, argv, argmax, all_rows());
 }

@@ -9,8 +9,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_argsort_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -48,7 +46,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator argsort{
-      warpcheck_operator_argsort_cuda(), row_operator::output::index_matrix, false, {{"order", 0}}, verify_row};
+  const row_operator argsort{"argsort", row_operator::output::index_matrix, false, {{"order", 0}}, verify_row};
   return row_bench_main(argc, argv, argsort, all_rows());
 }

@@ -5,8 +5,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_log_softmax_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -41,7 +39,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator log_softmax{
-      warpcheck_operator_log_softmax_cuda(), row_operator::output::matrix, false, {}, verify_row};
+  const row_operator log_softmax{"log_softmax", row_operator::output::matrix, false, {}, verify_row};
   return row_bench_main(argc, argv, log_softmax, all_rows());
 }

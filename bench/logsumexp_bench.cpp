@@ -5,8 +5,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_logsumexp_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -37,7 +35,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator logsumexp{
-      warpcheck_operator_logsumexp_cuda(), row_operator::output::values, false, {}, verify_row};
+  const row_operator logsumexp{"logsumexp", row_operator::output::values, false, {}, verify_row};
   return row_bench_main(argc, argv, logsumexp, all_rows());
 }

@@ -5,8 +5,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_reduce_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -36,7 +34,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator reduce{
-      warpcheck_operator_reduce_cuda(), row_operator::output::values, false, {{"op", 0}}, verify_row};
+  const row_operator reduce{"reduce", row_operator::output::values, false, {{"op", 0}}, verify_row};
   return row_bench_main(argc, argv, reduce, all_rows());
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -43,8 +44,8 @@ size_t bytes_out(const row_operator& op, const row_case& row) {
 
 std::string name_of(const row_operator& op, const row_case& row) {
   static constexpr const char* k_types[] = {"f32", "f16", "bf16"};
-  std::string text = std::string(op.builtin->name) + "/" + k_types[static_cast<int>(row.type)] + "/" +
-                     std::to_string(row.rows) + "x" + std::to_string(row.cols);
+  std::string text = std::string(op.name) + "/" + k_types[static_cast<int>(row.type)] + "/" + std::to_string(row.rows) +
+                     "x" + std::to_string(row.cols);
   if (row.ld != 0) text += "/ld:" + std::to_string(row.ld);
   if (row.offset != 0) text += "/offset:" + std::to_string(row.offset);
   if (row.argmax) text += "/argmax";
@@ -73,6 +74,14 @@ peer load_peer(const std::string& file) {
   const warpcheck_candidate* const table = get == nullptr ? nullptr : get(WARPCHECK_CANDIDATE_ABI);
   if (table == nullptr) throw std::runtime_error("peer: '" + file + "' is not a candidate of this ABI version");
   return {table->name, table};
+}
+
+// Of the library of built-in kernels that lies beside the program.
+const warpcheck_operator* find_builtin(const char* name) {
+  const std::string file = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libwarpcheck_cuda.so";
+  const warpcheck_operator* const found = load_peer(file).find(name);
+  if (found == nullptr) throw std::runtime_error("'" + file + "' has no operator '" + name + "' for CUDA");
+  return found;
 }
 
 // Times of peers that were measured by another program: file -> row -> name -> microseconds.
@@ -230,6 +239,7 @@ struct measurement {
 
 struct program {
   const row_operator& op;
+  const warpcheck_operator* builtin;
   std::vector<peer> peers;
   foreign_times foreign;
   size_t flush_bytes = 0;
@@ -260,9 +270,9 @@ measurement measure(program& p, const row_case& row, std::vector<double>* times)
   run.poison_outputs();
 
   std::vector<std::string> names{"builtin"};
-  std::vector<std::function<void(int)>> runs{[&](int i) { result.variant = run.run(p.op.builtin, i); }};
+  std::vector<std::function<void(int)>> runs{[&](int i) { result.variant = run.run(p.builtin, i); }};
   for (const peer& other : p.peers) {
-    const warpcheck_operator* const callee = other.find(p.op.builtin->name);
+    const warpcheck_operator* const callee = other.find(p.op.name);
     if (callee == nullptr) continue;
     try {
       run.run(callee, 0);
@@ -277,7 +287,7 @@ measurement measure(program& p, const row_case& row, std::vector<double>* times)
   }
   run.poison_outputs();
   const std::vector<std::vector<double>> all = time_in_turn(p.stream, k_repeats, runs);
-  run.run(p.op.builtin, k_repeats);
+  run.run(p.builtin, k_repeats);
   check(cudaStreamSynchronize(p.stream), "last execution");
   run.verify();
   *times = all[0];
@@ -417,7 +427,7 @@ double longest_chain(int64_t cols) {
 }
 
 int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases) try {
-  program p{op, {}, {}, 0, nullptr, {}, {}, false};
+  program p{op, find_builtin(op.name), {}, {}, 0, nullptr, {}, {}, false};
   for (const std::string& file : take_option(&argc, argv, "--peer")) p.peers.push_back(load_peer(file));
   for (const std::string& file : take_option(&argc, argv, "--peer-times")) read_foreign(file, &p.foreign);
   benchmark::Initialize(&argc, argv);
@@ -443,10 +453,10 @@ int row_bench_main(int argc, char** argv, const row_operator& op, const std::vec
   check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
   return p.failed ? 1 : 0;
 } catch (const std::invalid_argument& e) {
-  std::fprintf(stderr, "%s_bench: %s\n", op.builtin->name, e.what());
+  std::fprintf(stderr, "%s_bench: %s\n", op.name, e.what());
   return 2;
 } catch (const std::exception& e) {
-  std::fprintf(stderr, "%s_bench: %s\n", op.builtin->name, e.what());
+  std::fprintf(stderr, "%s_bench: %s\n", op.name, e.what());
   return 3;
 }
 

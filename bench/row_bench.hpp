@@ -34,7 +34,7 @@ struct row_operator {
     values,        // one of the input's type per row
     indices,       // one int64 per row
   };
-  const warpcheck_operator* builtin;
+  const char* name;
   output result = output::matrix;
   bool one_dimensional = false;  // tensors of rows * cols elements
   std::vector<warpcheck_scalar> scalars;

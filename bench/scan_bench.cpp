@@ -6,8 +6,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_scan_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -39,7 +37,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator scan{
-      warpcheck_operator_scan_cuda(), row_operator::output::matrix, false, {{"kind", 0}}, verify_row};
+  const row_operator scan{"scan", row_operator::output::matrix, false, {{"kind", 0}}, verify_row};
   return row_bench_main(argc, argv, scan, all_rows());
 }

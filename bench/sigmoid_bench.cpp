@@ -5,8 +5,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_sigmoid_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -33,7 +31,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator sigmoid{
-      warpcheck_operator_sigmoid_cuda(), row_operator::output::matrix, true, {{"mu", 0}, {"sigma", 1}}, verify_row};
+  const row_operator sigmoid{"sigmoid", row_operator::output::matrix, true, {{"mu", 0}, {"sigma", 1}}, verify_row};
   return row_bench_main(argc, argv, sigmoid, all_rows());
 }

@@ -6,8 +6,6 @@
 
 #include "bench/row_bench.hpp"
 
-extern "C" const warpcheck_operator* warpcheck_operator_softmax_cuda(void);
-
 namespace warpcheck::bench {
 namespace {
 
@@ -46,6 +44,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator softmax{warpcheck_operator_softmax_cuda(), row_operator::output::matrix, false, {}, verify_row};
+  const row_operator softmax{"softmax", row_operator::output::matrix, false, {}, verify_row};
   return row_bench_main(argc, argv, softmax, all_rows());
 }
