@@ -102,7 +102,8 @@ TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
     if (e.path().extension() != ".mutants") continue;
     const mutant_list list = read_mutants(e.path().string());
     for (const mutant& m : list.mutants) EXPECT_NO_THROW(mutated_text(m, WARPCHECK_ROOT)) << m.place;
-    EXPECT_NE(list.usual, "") << e.path();
+    // No array of normal numbers is a table of bins and features.
+    EXPECT_EQ(list.usual.empty(), e.path().stem() == "best_split") << e.path();
   }
 }
 
