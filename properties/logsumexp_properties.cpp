@@ -68,12 +68,13 @@ trial_case peak_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// The maximum twice, 2^24 elements apart: one thread of 256 meets both when it collects tiles of 2^16 or fewer.
+// The maximum three times. Where 256 threads collect tiles of 2^16 elements, one thread meets two of them, 2^24 elements
+// apart, and its neighbour meets one beside a tile of small elements.
 trial_case tied_long_row(const row_operator& op, const target& t, draw& d) {
   trial_case c = wide_row(op, t, d);
   c.find("x")->fill.arguments[2] = -200;
   const auto at = static_cast<int64_t>(c.find("x")->fill.arguments[0]);
-  c.find("x")->fill.edits.push_back({0, at - (int64_t{1} << 24), 7});
+  for (const int bit : {24, 16}) c.find("x")->fill.edits.push_back({0, at - (int64_t{1} << bit), 7});
   return c;
 }
 
