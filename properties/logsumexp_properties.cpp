@@ -68,8 +68,8 @@ trial_case peak_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// The maximum three times. Where 256 threads collect tiles of 2^16 elements, one thread meets two of them, 2^24 elements
-// apart, and its neighbour meets one beside a tile of small elements.
+// The maximum three times. Where 256 threads collect tiles of 2^16 elements, one thread meets two of them, 2^24
+// elements apart, and its neighbour meets one beside a tile of small elements.
 trial_case tied_long_row(const row_operator& op, const target& t, draw& d) {
   trial_case c = wide_row(op, t, d);
   c.find("x")->fill.arguments[2] = -200;
