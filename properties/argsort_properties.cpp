@@ -314,29 +314,19 @@ const property_registration registration([] {
   p.add("zero-one", "all rows of up to 16 zeros and ones are sorted (Knuth's 0-1 principle)", zero_one_rows,
         check_zero_one)
       .share_percent = 54;
-  p.add("special-table", "NaN, infinities, extremes and zeros are ordered as the contract says, wherever they are",
-        special_rows, check_values)
-      .share_percent = 50;
+  p.add_common("special-table").share_percent = 50;
   p.add_for_input("row-isolation", "what another row holds changes no index of this row", two_or_more_rows,
                   check_row_isolation)
       .repair = repair_needs_two_dense_rows;
   p.add("phase", "every combination of input and output misalignment is right", phase_rows, check_values);
-  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam)
-      .share_percent = 30;
+  p.add_common("regime-seam").share_percent = 30;
   p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows_of_each,
         check_values)
       .share_percent = 10;
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same indices", repeated_rows,
-        check_values)
-      .share_percent = 50;
-  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-        hazard_rows, check_values)
-      .share_percent = 50;
+  p.add_common("bit-repeatability");
+  p.add_common("no-hazard");
   p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_sorts,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals", refused_sorts, check_refusals);
   std::vector<property> list = p.take();
   for (property& each : list) each.knobs.push_back({"order", "0", "the direction: 0 ascending, 1 descending", true});
   return list;

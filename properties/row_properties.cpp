@@ -611,7 +611,7 @@ struct common_property {
   void (*check)(const row_operator&, trial&);
   int share_percent = 100;
   bool for_input = false;
-  bool (*repair)(trial_case&) = repair_row_outputs;
+  bool needs_two_rows = false;
 };
 
 void check_common_refusals(const row_operator&, trial& t) { refuse_common(t); }
@@ -622,7 +622,7 @@ constexpr common_property k_common[] = {
     {"depth", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
      check_values},
     {"row-isolation", "what another row or a gap holds changes no bit of this row's result", two_or_more_rows,
-     check_row_isolation, 100, true, repair_needs_two_rows},
+     check_row_isolation, 100, true, true},
     {"in-place-equals-out-of-place", "in place gives the bits of out of place", any_rows, check_in_place},
     {"phase", "every combination of input and output misalignment and leading dimension is right", phase_rows,
      check_values},
@@ -648,7 +648,7 @@ property& row_properties::add_common(std::string_view name, row_generator genera
   if (!check) check = common->check;
   property& p = common->for_input ? add_for_input(std::string(name), common->sentence, generate, std::move(check))
                                   : add(std::string(name), common->sentence, generate, std::move(check));
-  p.repair = common->repair;
+  if (common->needs_two_rows) p.repair = op_.dense ? repair_needs_two_dense_rows : repair_needs_two_rows;
   p.share_percent = common->share_percent;
   return p;
 }

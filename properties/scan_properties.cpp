@@ -444,9 +444,7 @@ const property_registration registration([] {
       .share_percent = 50;
   p.add("masked-slices", "slices of -Inf spoil what follows and nothing else", masked_rows, check_values)
       .share_percent = 50;
-  p.add("special-table", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
-        special_rows, check_values)
-      .share_percent = 50;
+  p.add_common("special-table").share_percent = 50;
   p.add("causality", "changing an element changes no bit of a prefix that does not hold it", small_rows,
         check_causality);
   p.add_for_input("row-isolation", "what another row holds changes no bit of this row's prefixes", two_or_more_rows,
@@ -456,9 +454,7 @@ const property_registration registration([] {
         check_equal_rows);
   p.add("in-place", "the in-place form gives the same bits", small_rows, check_in_place);
   p.add("phase", "every combination of input and output misalignment is right", phase_rows, check_values);
-  p.add("regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
-        seam_rows, check_seam)
-      .share_percent = 30;
+  p.add_common("regime-seam").share_percent = 30;
   p.add("path-agreement", "all variants agree where no sum is rounded", seam_rows_exact, check_path_agreement)
       .share_percent = 30;
   p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own prefixes", many_rows_of_each,
@@ -467,16 +463,10 @@ const property_registration registration([] {
   p.add("wave-carry", "rows whose tiles reach over a wave of the look-back are exact", wave_rows, check_exact)
       .share_percent = 5;
   p.add("long-row", "the error does not grow with the row", long_rows, check_values).share_percent = 2;
-  p.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows,
-        check_values)
-      .share_percent = 50;
-  p.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-        hazard_rows, check_values)
-      .share_percent = 50;
+  p.add_common("bit-repeatability");
+  p.add_common("no-hazard");
   p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
-  p.add("refusals", "calls that break the contract are refused with a sentence and write nothing", refused_scans,
-        check_refusals)
-      .share_percent = 10;
+  p.add_common("refusals", refused_scans, check_refusals);
   std::vector<property> list = p.take();
   for (property& each : list) each.knobs.push_back({"kind", "0", "the prefix: 0 inclusive, 1 exclusive", true});
   return list;

@@ -14,31 +14,24 @@ inline namespace SIMT_DEVICE_NS {
 template <class Key>
 struct sort_image;
 
-template <>
-struct sort_image<float> {
-  using type = uint32_t;
-  __host__ __device__ static type of(float key, bool descending) {
+template <class Key, class Bits>
+struct float_sort_image {
+  using type = Bits;
+  __host__ __device__ static type of(Key key, bool descending) {
+    constexpr int k_sign = 8 * sizeof(type) - 1;
     if (key != key) return ~type{0};
-    const float value = key + 0.0f;  // -0 becomes +0
+    const Key value = key + Key{0};  // -0 becomes +0
     type bits;
     memcpy(&bits, &value, sizeof bits);
-    bits ^= bits >> 31 ? ~type{0} : type{1} << 31;
+    bits ^= bits >> k_sign ? ~type{0} : type{1} << k_sign;
     return descending ? ~bits : bits;
   }
 };
 
 template <>
-struct sort_image<double> {
-  using type = uint64_t;
-  __host__ __device__ static type of(double key, bool descending) {
-    if (key != key) return ~type{0};
-    const double value = key + 0.0;  // -0 becomes +0
-    type bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits ^= bits >> 63 ? ~type{0} : type{1} << 63;
-    return descending ? ~bits : bits;
-  }
-};
+struct sort_image<float> : float_sort_image<float, uint32_t> {};
+template <>
+struct sort_image<double> : float_sort_image<double, uint64_t> {};
 
 template <>
 struct sort_image<int32_t> {
