@@ -105,15 +105,23 @@ bool file_result::passed() const {
 
 std::vector<file_result> check(const check_options& options) {
   std::vector<file_result> results;
+  std::vector<engine::trial_case> cases;
+  std::vector<size_t> places;  // of the cases' files in the results
   for (const loaded_file& f : load(options.folder, options.ops)) {
     file_result r{f.path, {}, {}, false};
     if (f.file.what != kind::regression) r.disagreements = find_operator(f.file.op).disagreements(f.file);
     const dtype type = f.file.the_case.tensors.front().type;
     r.skipped =
         !options.types.empty() && std::find(options.types.begin(), options.types.end(), type) == options.types.end();
-    if (options.run && !r.skipped) r.report = options.run(candidate_case(f.file, options.device, options.candidate));
+    if (options.run && !r.skipped) {
+      cases.push_back(candidate_case(f.file, options.device, options.candidate));
+      places.push_back(results.size());
+    }
     results.push_back(std::move(r));
   }
+  if (cases.empty()) return results;
+  const std::vector<engine::case_report> reports = options.run(cases);
+  for (size_t i = 0; i < cases.size(); ++i) results[places[i]].report = reports.at(i);
   return results;
 }
 

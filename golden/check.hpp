@@ -36,8 +36,8 @@ struct loaded_file {
 // file at all of an operator that was asked for.
 std::vector<loaded_file> load(const std::string& folder, const std::vector<std::string>& ops = {});
 
-// The regressions of a folder, sorted by name: what `warpcheck fuzz` found and wrote there. Throws engine::usage_error: no
-// such folder, a malformed file, a file of another kind.
+// The regressions of a folder, sorted by name: what `warpcheck fuzz` found and wrote there. Throws engine::usage_error:
+// no such folder, a malformed file, a file of another kind.
 std::vector<golden_file> load_regressions(const std::string& folder);
 
 // The case of a file as a candidate gets it: listed values in the line, device and candidate set. A regression that was
@@ -50,8 +50,8 @@ struct check_options {
   std::string device = "emulated";
   std::string candidate = "builtin";
   std::vector<dtype> types;  // that the candidate offers; files of other types are skipped; empty: all
-  // Runs one case, contained if need be; null: the candidate is not asked.
-  std::function<engine::case_report(const engine::trial_case&)> run;
+  // Runs the cases, contained if need be, and gives a report for each, in order; null: the candidate is not asked.
+  std::function<std::vector<engine::case_report>(const std::vector<engine::trial_case>&)> run;
 };
 
 struct file_result {

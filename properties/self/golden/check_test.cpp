@@ -198,11 +198,11 @@ TEST(golden_check, asks_the_candidate_for_every_file) {
                         .candidate = "./mine.so",
                         .types = {dtype::f32},
                         .run = {}};
-  options.run = [&](const trial_case& c) {
-    asked.push_back(engine::format(c));
-    case_report r;
-    r.result = asked.size() == 1 ? verdict::violation : verdict::pass;
-    return r;
+  options.run = [&](const std::vector<trial_case>& cases) {
+    std::vector<case_report> reports(cases.size());
+    for (const trial_case& c : cases) asked.push_back(engine::format(c));
+    reports[0].result = verdict::violation;
+    return reports;
   };
   const std::vector<file_result> results = check(options);
   const std::string line =
