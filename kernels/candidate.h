@@ -114,8 +114,8 @@ typedef struct warpcheck_device_api {
   const char* (*describe)(void); /* "NVIDIA H200, driver 13.0, ..." ; NULL: no such device present, see last_error() */
   const char* (*last_error)(void);
   /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
-   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type). NULL: out of
-   * memory. */
+   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type); of more
+   * than 256 MiB only the guard zones are. NULL: out of memory. */
   void* (*alloc)(size_t bytes, size_t misalign, size_t element);
   void (*release)(void* p);
   /* The offset, relative to p, of the first guard byte that changed (negative or >= bytes), or INT64_MIN if none has.
@@ -124,6 +124,7 @@ typedef struct warpcheck_device_api {
   /* Tells the hazard detectors that the range holds nothing yet: reading it before a write is `uninitialized`. */
   void (*forget)(void* p, size_t bytes);
   int (*copy_in)(void* device_destination, const void* host_source, size_t bytes);
+  /* Sees what work wrote that stream_synchronize has waited for. */
   int (*copy_out)(void* host_destination, const void* device_source, size_t bytes);
   void* (*stream_create)(const warpcheck_stream_options* options);
   void (*stream_destroy)(void* stream);

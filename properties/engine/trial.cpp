@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "properties/engine/classes.hpp"
+#include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/npy.hpp"
 #include "properties/engine/property.hpp"
@@ -468,6 +469,9 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
         static_cast<collected*>(user)->list.emplace_back(kind, text);
       },
       &found);
+  const std::string sync_error = sync ? api.last_error() : "";
+  // Most errors of a CUDA device stay with the process.
+  const std::string unusable = sync ? fmt::format("; the {}", k_process_unusable) : "";
   if (!found.list.empty()) {
     verdict worst = verdict::pass;
     for (const auto& [kind, text] : found.list) {
@@ -481,11 +485,12 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
   }
   // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
   if (status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
-  if (status != WARPCHECK_OK) decide(verdict::error_return, fmt::format("{}: {}", status_text(status), message), c, &a);
-  if (replayed) decide(verdict::error_return, fmt::format("as a graph: {}", replay_error), c, &a);
+  if (status != WARPCHECK_OK)
+    decide(verdict::error_return, fmt::format("{}: {}{}", status_text(status), message, unusable), c, &a);
+  if (replayed) decide(verdict::error_return, fmt::format("as a graph: {}{}", replay_error, unusable), c, &a);
   if (sync)
-    decide(verdict::error_return, fmt::format("the device reports an error after the call: {}", api.last_error()), c,
-           &a);
+    decide(verdict::error_return, fmt::format("the device reports an error after the call: {}{}", sync_error, unusable),
+           c, &a);
   if (call.used_variant) {
     const std::vector<std::string> listed = variant_names(*a.op);
     if (std::find(listed.begin(), listed.end(), call.used_variant) == listed.end())
@@ -541,8 +546,12 @@ void trial::expect_refusal(const std::string& what, const std::function<void(std
   const warpcheck_status status = prepared.run(*candidate_.op);
   const char* message = prepared.message;
   ++report_.launches;
-  api.stream_synchronize(
-      stream.stream, [](void*, const char*, const char*) {}, nullptr);
+  if (api.stream_synchronize(
+          stream.stream, [](void*, const char*, const char*) {}, nullptr))
+    decide(verdict::error_return,
+           fmt::format("{}: the device reports an error after the call: {}; the {}", what, api.last_error(),
+                       k_process_unusable),
+           case_, nullptr);
   if (status != WARPCHECK_INVALID_ARGUMENT)
     decide(verdict::error_return,
            fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(status), message), case_,
