@@ -1,5 +1,5 @@
 # Installation and the CMake package: find_package(warpcheck) gives warpcheck::kernels_emulated, warpcheck::kernels_cuda
-# (where it was built), warpcheck::reference and warpcheck::engine.
+# (where it was built), warpcheck::reference, warpcheck::engine and the function simt_kernel_library.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -6,7 +6,9 @@ include_guard(GLOBAL)
 function(simt_common_options target)
   get_filename_component(root "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:include>)
+  if(EXISTS ${root}/kernels/simt)  # not where this file is part of the installed package
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:include>)
+  endif()
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     CXX_STANDARD 17 CXX_EXTENSIONS OFF)
@@ -39,7 +41,7 @@ endfunction()
 #
 # A static library of kernel sources compiled for the emulated device. A .cu file is compiled as C++, through a generated
 # file that includes it, so that another target of the same folder may give the same file to nvcc. OPTIONS follow the
-# flavour's own.
+# flavour's own. find_package(warpcheck) brings this function, too.
 function(simt_kernel_library target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FLAVOUR" "SOURCES;OPTIONS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -91,5 +93,9 @@ function(simt_kernel_library target)
               --redefine-sym memmove=__tsan_memmove $<TARGET_FILE:${target}>)
   endif()
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})
-  target_link_libraries(${target} PUBLIC warpcheck_simt_${arg_FLAVOUR})
+  if(TARGET warpcheck_simt_${arg_FLAVOUR})
+    target_link_libraries(${target} PUBLIC warpcheck_simt_${arg_FLAVOUR})
+  else()
+    target_link_libraries(${target} PUBLIC warpcheck::warpcheck_simt_${arg_FLAVOUR})
+  endif()
 endfunction()
