@@ -4,9 +4,8 @@
 //   hist[t] = (Sum g_i, Sum h_i) over the entries of the row list whose row i lies in slot t. Every slot is written,
 //   untouched ones become +0. g and h carry the units of the loss, sample weights already applied.
 //
-//   dense    row i, column c, bin b adds to slot hist_offset[c] + b - o where b >= o, o = mfb_offset[c]. o = 1: bin 0
-//   is
-//            the most frequent bin and not stored. The slots of different columns are disjoint.
+//   dense    row i, column c, bin b adds to slot hist_offset[c] + b - o where b >= o, o = mfb_offset[c]. With o = 1 bin
+//            0 is the most frequent one and not stored. The slots of different columns are disjoint.
 //   CSR      the entries row_ptr[i] .. row_ptr[i+1] of row i are slots; a row names a slot at most once, and may leave
 //            out the most frequent bin of a column, which histogram_fix then restores.
 //   rows     nullptr: rows 0 .. n_leaf-1. Rows that are listed twice count twice. n_leaf = 0 gives zeros.
@@ -37,10 +36,11 @@
 //                 list or none}, output hist f64[total_bins, 2]; scalars "accum" (0 fixed64, 1 float32, 2 float64) and
 //                 "max_rows". The scale is that of g and h. Variants force the place.
 //   1 scale       inputs {g, h}, output i64[3]; scalar "max_rows"
-//   2 totals      inputs {g, h, row list or none}, output i64[3]; scalars "accum" (0: the grid of g and h) and
-//   "max_rows" 3 quantised   as 0 with gh u16[rows, 2] (the bits of int16) in place of g and h, output hist
-//   i64[total_bins, 2] 4 fix         inputs {hist f64 or i64 [total_bins, 2], entries i64[num, 2], leaf[2]}, output
-//   hist, in place or a copy 5 subtract    inputs {parent, smaller}, output larger, f64 or i64 [total_bins, 2]
+//   2 totals      inputs {g, h, row list or none}, output i64[3]; scalars "accum" (0: the grid of g and h), "max_rows"
+//   3 quantised   as 0 with gh u16[rows, 2] (the bits of int16) in place of g and h, output hist i64[total_bins, 2]
+//   4 fix         inputs {hist f64 or i64 [total_bins, 2], entries i64[num, 2], leaf[2]}, output hist, in place or a
+//                 copy
+//   5 subtract    inputs {parent, smaller}, output larger, f64 or i64 [total_bins, 2]
 //
 // Throws std::invalid_argument (negative extent, null or misaligned pointer with a non-zero size, overlap, n_leaf >
 // max_rows, n_leaf > num_rows without a list, workspace too small, enum or configuration that does not exist) and
@@ -127,8 +127,8 @@ template <class Bins, class RowId>
 hist_place histogram_quantised(const Bins& bins, const RowId* rows, int64_t n_leaf, const int16_t* gh, int64_t* hist,
                                int64_t total_bins, hist_place place, void* ws, size_t ws_bytes, simt::stream_t stream);
 
-// V: double, int64_t. entries: [num], of disjoint slots; leaf_gh: [2]; hist: [total_bins][2], of which the entries'
-// slots are used.
+// V: double, int64_t. entries: [num], of disjoint slots; leaf_gh: [2], such as &totals->sum_g of histogram_totals (an
+// address in device memory); hist: [total_bins][2], of which the entries' slots are used.
 template <class V>
 void histogram_fix(V* hist, int64_t total_bins, const fix_entry* entries, int64_t num, const V* leaf_gh,
                    simt::stream_t stream);

@@ -1,8 +1,7 @@
 // Exact model and error bounds of gradient histograms. Derivation: docs/numerics.md.
 //
-//   fixed64    the integers themselves: q = rint(x 2^e), sums of q, times 2^-e; equality of every bit. Against the
-//   exact
-//              sum S of m rows: m 2^(-e-1).
+//   fixed64    the integers themselves: q = rint(x 2^e), sums of q, times 2^-e; equality of every bit. Against the sum
+//              S of m rows: m 2^(-e-1).
 //   quantised  sums of integers; equality.
 //   float32    (gamma_min(m,16384)(2^-24) + gamma_m(2^-53)) A, A = Sum abs(x_i); float64 gamma_m(2^-53) A.
 //   fix        gamma_48(2^-53) (abs(leaf) + Sum abs(slot)).
