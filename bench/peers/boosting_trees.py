@@ -10,6 +10,7 @@ feature tells what of it is histogram and split: `of the features` is the differ
 built without the device or finds a wrong split is 'peer absent' or an error, never a number.
 """
 import argparse
+import re
 import shutil
 import statistics
 import subprocess
@@ -48,20 +49,36 @@ def time_iterations(iterate):
     return us
 
 
+class Log:
+    """LightGBM's messages, which name the device."""
+
+    def __init__(self):
+        self.text = ""
+
+    def info(self, text):
+        self.text += text
+
+    warning = info
+
+
 def lightgbm_runs(device):
-    """name, run(x, y, bins) -> us. The peer's own builds for CUDA and OpenCL are different programs."""
+    """name, run(x, y, bins) -> us, feature of the split. The peer's own builds for CUDA and OpenCL are different programs."""
     try:
         import lightgbm
     except ImportError as error:
         raise Absent(str(error)) from error
 
     def measure(kind, x, y, bins):
-        parameters = dict(objective="regression", num_leaves=2, max_bin=bins, min_data_in_bin=1, device_type=kind, verbose=-1)
+        parameters = dict(objective="regression", num_leaves=2, max_bin=bins, min_data_in_bin=1, device_type=kind, verbose=1)
+        log = Log()
+        lightgbm.register_logger(log)
         try:
             booster = lightgbm.Booster(parameters, lightgbm.Dataset(x, y, params=parameters))
             us = time_iterations(booster.update)
         except lightgbm.basic.LightGBMError as error:
             raise Absent(str(error)) from error
+        if kind == "gpu" and not re.search("Using GPU Device: NVIDIA", log.text):  # any OpenCL device will do for it
+            raise Absent("OpenCL offers it no NVIDIA GPU")
         return us, booster.dump_model()["tree_info"][0]["tree_structure"]["split_feature"]
 
     for kind in ("cuda", "gpu") if device == "gpu" else ("cpu",):

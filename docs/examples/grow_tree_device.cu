@@ -38,10 +38,6 @@ simt::buffer<T> device_array(size_t n) {
   return simt::buffer<T>(std::max<size_t>(n, 1), k_stream);
 }
 template <class T>
-void to_device(T* to, const std::vector<T>& from) {
-  if (!from.empty()) simt::memcpy_async(to, from.data(), from.size() * sizeof(T), k_stream);
-}
-template <class T>
 std::vector<T> to_host(const T* from, size_t n) {
   std::vector<T> to(n);
   if (n > 0) simt::memcpy_async(to.data(), from, n * sizeof(T), k_stream);
@@ -56,7 +52,7 @@ template <class T>
 class device_copy : public simt::buffer<T> {
  public:
   explicit device_copy(const std::vector<T>& from) : simt::buffer<T>(std::max<size_t>(from.size(), 1), k_stream) {
-    to_device(this->data(), from);
+    if (!from.empty()) simt::memcpy_async(this->data(), from.data(), from.size() * sizeof(T), k_stream);
   }
 };
 
