@@ -206,8 +206,9 @@ def check_lightgbm(leaf):
     split, is_mirrored = leaf.chosen("LightGBM", root["split_feature"], root["default_left"],
                                      lambda v: v <= root["threshold"])
     children = [root["left_child"], root["right_child"]][:: -1 if is_mirrored else 1]
+    # A leaf's value is -T / (H + eps + l2) in f64, T and H exact: two roundings, and eps of at most 9 u of H >= 1.
     for side, child in zip(split[5], children):
-        require(abs(float(side[3]) - child["leaf_value"]) <= 1e-12 * max(1.0, abs(child["leaf_value"])) and
+        require(abs(side[3] - Fraction(child["leaf_value"])) <= abs(side[3]) * 12 / 2**53 and
                 child["leaf_weight"] == float(side[1]) and child["leaf_count"] == side[4],
                 leaf.name, f"LightGBM's leaf {child} is not {side}")
     # An f32, written with 6 significant digits into the text that training ends with, and read as an f32: half a digit and

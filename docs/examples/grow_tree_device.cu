@@ -2,9 +2,8 @@
 //
 //   argsort      the values of every feature in order, from which the bins are cut
 //   histogram    sums of g and h of each bin, over the rows of a leaf: dense columns, and sparse ones as CSR, whose
-//   most
-//                frequent bin histogram_totals and histogram_fix restore
-//                of two siblings only the smaller is summed, the other is parent - smaller (histogram_subtract)
+//                most frequent bin histogram_totals and histogram_fix restore; of two siblings only the smaller is
+//                summed, the other is parent - smaller (histogram_subtract)
 //   best_split   the best split of every leaf of a level, in one call
 //   scan         where each row of a split leaf goes, from how many before it go left
 //
