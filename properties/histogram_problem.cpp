@@ -413,7 +413,9 @@ recipe draw_gradients(draw& d, gradients kind, int64_t rows) {
     case 3: return make_recipe("log_uniform", {d.seed(), -100, 100});  // 1e-30 to 1e30
     case 4: return make_recipe("cancellation", {d.seed(), 1e6});       // sums far below their terms
     case 5: return make_recipe("near_overflow", {d.seed()});           // a sum in f32 overflows
-    case 6: return make_recipe("near_underflow", {d.seed()});          // the scale of subnormals
+    case 6:                                                            // the scale of subnormals
+      if (d.chance(50)) return make_recipe("log_uniform", {d.seed(), -149, -127});
+      return make_recipe("near_underflow", {d.seed()});
     case 7: return make_recipe("finite_bits", {d.seed()});
     case 8: return make_recipe("constant", {d.one_of({1.0, 0.1, -2.5})});
     case 9: return make_recipe("alternating", {16777216, -16777215});

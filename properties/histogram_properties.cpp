@@ -63,6 +63,8 @@ trial_case grouped_histogram(const target& t, draw& d) {
   c.knobs.erase("variant");
   if (d.chance(60)) c.knobs["variant"] = "histogram_shared";
   c.knobs["schedule"] = "fair";
+  // Fewer blocks than groups: a block takes several.
+  if (d.chance(50)) c.knobs["sm"] = "1";
   repair_histogram(c);
   return c;
 }
@@ -74,6 +76,15 @@ trial_case long_histogram(const target& t, draw& d) {
   trial_case c = histogram_of(t, d, rows, d.between(1, 3), gradients::finite);
   set_knob(c, "widths", d.one_of({"2", "16", "255"}));
   c.knobs["sm"] = format_number(static_cast<double>(d.one_of({1, 2, 4})));
+  if (d.chance(40)) {
+    // The largest value everywhere, in one bin, and no more rows than a leaf may have: sums as large as can be.
+    c.find("bins")->fill = make_recipe("constant", {1});
+    for (const char* name : {"g", "h"})
+      c.find(name)->fill = make_recipe("constant", {d.one_of({0x1.fffffep0, -0x1.fffffep0})});
+    std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
+    set_knob(c, "max_rows", format_number(static_cast<double>(rows)));
+    c.knobs["sm"] = "1";
+  }
   repair_histogram(c);
   return c;
 }
@@ -103,7 +114,7 @@ trial_case repeated_histogram(const target& t, draw& d) {
 }
 
 trial_case empty_leaf(const target& t, draw& d) {
-  trial_case c = small_histogram(t, d);
+  trial_case c = d.index() % 3 == 1 ? quantised_case(t, d) : small_histogram(t, d);
   if (d.index() % 2) {
     std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
     c.find("bins")->shape[0] = 0;
@@ -378,6 +389,8 @@ void check_poison(trial& t) {
     judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
   const asked_totals totals = ask_totals(t, p);
   t.require(std::isnan(totals.sum[0]) && std::isnan(totals.sum[1]), "a total of what is not finite is a number");
+  t.require(totals.count == static_cast<int64_t>(leaf.size()),
+            fmt::format("the totals count {} rows of {}", totals.count, leaf.size()));
 }
 
 // Every value times `factor`; false unless that is exact.
@@ -448,7 +461,8 @@ property make(std::string name, std::string sentence, std::vector<dtype> types,
 }
 
 const property_registration registration([] {
-  const std::vector<dtype> every = {dtype::u8, dtype::u16, dtype::u32}, one = {dtype::u8}, wide = {dtype::u16};
+  const std::vector<dtype> every = {dtype::u8, dtype::u16, dtype::u32}, one = {dtype::u8}, wide = {dtype::u16},
+                           narrow_and_wide = {dtype::u8, dtype::u16};
   std::vector<property> list;
   list.push_back(make("exact-model", "fixed64 sums are the integers of the model, to the bit", every, any_histogram,
                       check_exact_model));
@@ -506,7 +520,7 @@ const property_registration registration([] {
                       repeated_histogram, check_exact_model, 30));
   list.push_back(make("no-hazard",
                       "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-                      one, hazard_histogram, check_exact_model, 50));
+                      narrow_and_wide, hazard_histogram, check_exact_model, 50));
   list.push_back(make("refusals", "calls that break the contract are refused with a sentence and write nothing", one,
                       refused_histogram, check_refusals, 10));
   return list;
