@@ -1,5 +1,5 @@
 // Histograms: see the contract in histogram.hpp. Cost: bins are read once, g and h once per group of columns; a row
-// makes two to four 32-bit atomics per bin in shared memory (fixed64), one or two (quantised), two (float modes).
+// makes four 32-bit atomics per bin in shared memory (fixed64), two (quantised), two of a float (float modes).
 #include "kernels/histogram.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/histogram/after.hpp"
+#include "kernels/histogram/bytes.hpp"
 #include "kernels/histogram/rows.hpp"
 #include "kernels/histogram/totals.hpp"
 #include "kernels/histogram/updates.hpp"
@@ -120,12 +121,14 @@ int tile_capacity(simt::stream_t stream) {
   return static_cast<int>(tile_bytes(stream) / (Updates::k_planes * sizeof(typename Updates::word)));
 }
 
-// Enough items for every block that fits the device at once, as few as that: each ends with its tile handed over.
+// As many items as blocks that fit the device at once, or a multiple where a tile does not take that many rows: each
+// ends with its tile handed over.
 template <class RowId>
 leaf_rows<RowId> cut_rows(const RowId* list, int64_t n_leaf, int64_t most, int64_t parts, int64_t blocks) {
+  constexpr int64_t k_step = 512;
   const int64_t wanted = std::max<int64_t>(1, blocks / std::max<int64_t>(1, parts));
-  const int64_t per_item =
-      std::min(most, ceil_div(ceil_div(n_leaf, wanted), k_histogram_threads) * k_histogram_threads);
+  const int64_t rounds = ceil_div(ceil_div(n_leaf, wanted), most);
+  const int64_t per_item = std::min(most, ceil_div(ceil_div(n_leaf, wanted * rounds), k_step) * k_step);
   return {list, n_leaf, per_item, ceil_div(n_leaf, per_item)};
 }
 
@@ -160,8 +163,34 @@ void prepare(void* sums, int64_t total_bins, int64_t num_poison_words, const den
 }
 
 template <class Updates, class RowId>
+void add_bytes(const Updates& updates, const dense_bins& d, const RowId* list, int64_t n_leaf, simt::stream_t stream) {
+  const auto* const bins = static_cast<const uint8_t*>(d.bins);
+  const bool aligned = d.num_cols % 4 == 0 && d.row_stride % 4 == 0 && reinterpret_cast<uintptr_t>(bins) % 4 == 0;
+  const int64_t words = ceil_div(d.num_cols, 4), count = ceil_div(words, k_banks / 4);
+  const byte_groups groups{d.num_cols, count, static_cast<int>(ceil_div(words, count)), aligned};
+  const int64_t blocks = simt::device_properties(stream).sm_count;
+  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, updates.most_rows(), count, blocks);
+  const int64_t rows_of_warp = 4 * (k_banks / 4 / groups.words);
+  const int64_t warps = std::clamp<int64_t>(ceil_div(rows.per_item, rows_of_warp), 4, k_byte_threads / k_warp_size);
+  const simt::launch_config config{static_cast<unsigned>(std::min(blocks, count * rows.items)),
+                                   static_cast<unsigned>(warps * k_warp_size),
+                                   static_cast<size_t>(byte_sheets<Updates>()) * k_sheet_bytes, stream};
+  const dense_view<uint8_t> view{bins, d.row_stride, d.cols};
+  if (list == nullptr)
+    simt::launch(config, histogram_bytes<Updates, int32_t, false>, updates, view, groups,
+                 leaf_rows<int32_t>{nullptr, rows.count, rows.per_item, rows.items});
+  else
+    simt::launch(config, histogram_bytes<Updates, RowId, true>, updates, view, groups, rows);
+}
+
+template <class Updates, class RowId>
 void add_rows(const Updates& updates, const dense_bins& d, const RowId* list, int64_t n_leaf, int64_t total_bins,
               bool shared, int64_t num_poison_words, void* ws, simt::stream_t stream) {
+  if (shared && d.type == bin_type::u8) {
+    prepare(updates.sums, total_bins, num_poison_words, nullptr, 0, ws, stream);
+    if (n_leaf > 0 && d.num_cols > 0) add_bytes(updates, d, list, n_leaf, stream);
+    return;
+  }
   const int64_t capacity = shared ? std::min<int64_t>(tile_capacity<Updates>(stream), total_bins) : 0;
   // A column without slots needs no tile, but counts as one that fits.
   prepare(updates.sums, total_bins, num_poison_words, &d, shared ? capacity : -1, ws, stream);
@@ -169,7 +198,7 @@ void add_rows(const Updates& updates, const dense_bins& d, const RowId* list, in
   const int64_t blocks = 2 * static_cast<int64_t>(simt::device_properties(stream).sm_count);
   const int64_t groups =
       std::max(ceil_div(d.num_cols, k_group_columns), ceil_div(total_bins, std::max<int64_t>(1, capacity)));
-  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, Updates::k_most_rows, shared ? groups : 1, blocks);
+  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, updates.most_rows(), shared ? groups : 1, blocks);
   const size_t bytes = static_cast<size_t>(capacity) * Updates::k_planes * sizeof(typename Updates::word);
   with_bin_type(d.type, [&](auto type) {
     using Bin = typename decltype(type)::type;
@@ -188,7 +217,7 @@ void add_rows(const Updates& updates, const csr_bins& d, const RowId* list, int6
   const int64_t tile_slots = shared ? std::min<int64_t>(tile_capacity<Updates>(stream), total_bins) : 0;
   const int64_t ranges = shared ? ceil_div(total_bins, tile_slots) : 1;
   const int64_t blocks = 2 * static_cast<int64_t>(simt::device_properties(stream).sm_count);
-  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, Updates::k_most_rows, ranges, blocks);
+  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, updates.most_rows(), ranges, blocks);
   const size_t bytes = static_cast<size_t>(tile_slots) * Updates::k_planes * sizeof(typename Updates::word);
   with_bin_type(d.type, [&](auto type) {
     using Slot = typename decltype(type)::type;
@@ -249,7 +278,8 @@ hist_place histogram(const Bins& bins, const RowId* rows, int64_t n_leaf, const 
         throw std::invalid_argument("n_leaf is " + std::to_string(n_leaf) +
                                     ", must be at most max_rows = " + std::to_string(max_rows));
       unsigned* const poison = static_cast<unsigned*>(ws);
-      const fixed64_updates updates{g, h, scale, reinterpret_cast<unsigned long long*>(hist), poison};
+      const fixed64_updates updates{
+          g, h, scale, reinterpret_cast<unsigned long long*>(hist), poison, fixed64_updates::low_bits_for(max_rows)};
       const hist_place used =
           run_updates(updates, bins, rows, n_leaf, total_bins, options.place, poison_words(total_bins), ws, stream);
       if (total_bins > 0)
@@ -277,7 +307,8 @@ hist_place histogram_quantised(const Bins& bins, const RowId* rows, int64_t n_le
   check_disjoint(checked_array("gh", gh, sizeof(int16_t), 2 * bins.num_rows, "num_rows"), output);
   check_place(place);
   check_workspace(bins, total_bins, ws, ws_bytes, output);
-  const quantised_updates updates{gh, reinterpret_cast<unsigned long long*>(hist)};
+  const quantised_updates updates{gh, reinterpret_cast<unsigned long long*>(hist),
+                                  reinterpret_cast<uintptr_t>(gh) % sizeof(unsigned) == 0};
   return run_updates(updates, bins, rows, n_leaf, total_bins, place, 0, ws, stream);
 }
 

@@ -132,6 +132,7 @@ __device__ inline void for_each_bin(const Bin* bins, int columns, F&& add) {
 template <class Updates, class Bin, class RowId>
 __global__ void __launch_bounds__(k_histogram_threads, 2)
     histogram_dense(Updates updates, dense_view<Bin> d, column_groups groups, leaf_rows<RowId> rows) {
+  using slot_type = tile_slot<typename Updates::word>;
   SIMT_DYN_SHARED(typename Updates::word, tile);
   SIMT_SHARED(table, group_column[k_group_columns]);
   const auto context = updates.begin();
@@ -152,12 +153,12 @@ __global__ void __launch_bounds__(k_histogram_threads, 2)
     __syncthreads();
     for (int64_t i = begin + threadIdx.x; i < end; i += k_histogram_threads) {
       const int64_t row = rows.row(i);
-      const typename Updates::change change = updates.read(row, context);
+      const typename Updates::change change = updates.change_of(updates.fetch(row), context);
       for_each_bin(d.bins + row * d.row_stride + first, columns, [&](int c, Bin read) {
         const auto bin = static_cast<int64_t>(read);
         expect(bin < table[c].bins);
         if (bin < table[c].skipped) return;
-        if (has_tile) updates.add_to_tile(tile, slots, static_cast<int>(bin) + table[c].base, change);
+        if (has_tile) updates.add_to_tile(slot_type{tile + bin + table[c].base, slots}, change);
         if (has_tile && !updates.is_noted(change)) return;
         const int64_t slot = d.cols[first + c].hist_offset + bin - table[c].skipped;
         if (!has_tile) updates.add(slot, change);
@@ -168,8 +169,8 @@ __global__ void __launch_bounds__(k_histogram_threads, 2)
     for (int c = 0; has_tile && c < columns; ++c) {
       const int width = table[c].bins - table[c].skipped, local = table[c].base + table[c].skipped;
       const int64_t slot = d.cols[first + c].hist_offset;
-      for (int s = static_cast<int>(threadIdx.x); s < width; s += k_histogram_threads)
-        updates.hand_over(tile, slots, local + s, slot + s);
+      for (int i = static_cast<int>(threadIdx.x); i < 2 * width; i += k_histogram_threads)
+        updates.hand_over(slot_type{tile + local + i / 2, slots}, slot + i / 2, i % 2);
     }
     __syncthreads();  // table and tile are written again
   }
@@ -188,6 +189,7 @@ template <class Updates, class Slot, class RowId>
 __global__ void __launch_bounds__(k_histogram_threads, 2)
     histogram_csr(Updates updates, csr_view<Slot> d, int64_t total_slots, int tile_slots, int64_t ranges,
                   leaf_rows<RowId> rows) {
+  using slot_type = tile_slot<typename Updates::word>;
   SIMT_DYN_SHARED(typename Updates::word, tile);
   const auto context = updates.begin();
   const int lane = static_cast<int>(threadIdx.x) % k_csr_lanes;
@@ -203,21 +205,21 @@ __global__ void __launch_bounds__(k_histogram_threads, 2)
     for (int64_t i = rows.begin(item / ranges) + threadIdx.x / k_csr_lanes; i < end;
          i += k_histogram_threads / k_csr_lanes) {
       const int64_t row = rows.row(i);
-      const typename Updates::change change = updates.read(row, context);
+      const typename Updates::change change = updates.change_of(updates.fetch(row), context);
       for (int64_t k = d.row_ptr[row] + lane; k < d.row_ptr[row + 1]; k += k_csr_lanes) {
         const auto slot = static_cast<int64_t>(d.slots[k]);
         expect(slot < total_slots);
         if (slot < first || slot - first >= range) continue;
         if (has_tile)
-          updates.add_to_tile(tile, slots, static_cast<int>(slot - first), change);
+          updates.add_to_tile(slot_type{tile + (slot - first), slots}, change);
         else
           updates.add(slot, change);
         if (updates.is_noted(change)) updates.note(slot, change);
       }
     }
     __syncthreads();
-    for (int s = static_cast<int>(threadIdx.x); s < slots; s += k_histogram_threads)
-      updates.hand_over(tile, slots, s, first + s);
+    for (int i = static_cast<int>(threadIdx.x); i < 2 * slots; i += k_histogram_threads)
+      updates.hand_over(slot_type{tile + i / 2, slots}, first + i / 2, i % 2);
     __syncthreads();  // the tile is zeroed again
   }
 }

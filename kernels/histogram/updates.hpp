@@ -1,14 +1,13 @@
 // What a row adds to a slot, in a tile in shared memory and in global memory: one class per kind of sums.
 //
 // An Updates class says
-//   word, total, k_planes     a tile holds k_planes words per slot, in planes: neighbouring slots lie in different
-//   banks.
-//                             Global memory holds two totals per slot, `sums`, zero at the start.
-//   k_most_rows               rows that a tile may take before it is handed over
+//   word, k_planes            a slot of a tile has k_planes words; slot.plane(p) points to one
+//   total                     global memory holds two per slot, `sums`, zero at the start
+//   most_rows()               rows that a tile may take before it is handed over
 //   context, begin()          what a thread reads once
-//   change, read(row)         what the row adds
-//   add_to_tile(tile, slots, local, change), add(slot, change), hand_over(tile, slots, local, slot)
-//   is_noted(change), note(slot, change)   what no sum can hold is remembered beside it
+//   source, fetch(row); change, change_of(source, context)   what is read of a row, and what that adds
+//   add_to_tile(slot, change), add(index, change), hand_over(slot, index, part)   part 0: g, 1: h
+//   is_noted(change), note(index, change)   what no sum can hold is remembered beside it
 #pragma once
 
 #include <cmath>
@@ -30,21 +29,42 @@ __device__ inline double power_of_two(int exponent) {
   return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
 }
 
-// Integers on the grid 2^-e, mod 2^64. In a tile a sum is two 32-bit words with the carry passed on by hand: a 64-bit
-// atomic in shared memory is a loop, and the high word changes seldom.
+// A slot whose planes lie `distance` words apart, so that neighbouring slots lie in different banks.
+template <class Word>
+struct tile_slot {
+  Word* first;
+  int distance;
+  __device__ Word* plane(int p) const { return first + p * distance; }
+};
+
+// Integers q on the grid 2^-e. In a tile q is two limbs, its low `low_bits` bits and the signed rest, each summed in 32
+// bits, so that no carry is passed on and no atomic returns a value. With at most 2^r rows in a leaf, |q| <= 2^(53-r),
+// and with 2^b rows in a tile, b <= min(17, (10 + r) / 2) and 32 - b low bits, neither sum overflows: the low one is
+// below 2^b 2^(32-b), and the high one at most 2^b 2^(53-r-32+b) = 2^(21-r+2b) <= 2^31 in magnitude, which is reached
+// only from below: q = 2^(53-r) takes r > 29, where 2^(55-r) is far off.
 struct fixed64_updates {
   using word = unsigned;
   using total = unsigned long long;
-  static constexpr int k_planes = 4;  // low words of g and h, high words of g and h
-  static constexpr int64_t k_most_rows = std::numeric_limits<int64_t>::max();
+  static constexpr int k_planes = 4;  // low limbs of g and h, high limbs of g and h
 
   const float *g, *h;
   const fixed_scale* scale;
   total* sums;
   unsigned* poison;  // 2 bits per slot
+  int low_bits;
+
+  static int low_bits_for(int64_t max_rows) {
+    int row_bits = 0;
+    while (row_bits < 24 && (int64_t{1} << row_bits) < max_rows) ++row_bits;
+    return 32 - (10 + row_bits) / 2;
+  }
+  int64_t most_rows() const { return int64_t{1} << (32 - low_bits); }
 
   struct context {
     double factor_g, factor_h;
+  };
+  struct source {
+    float g, h;
   };
   struct change {
     long long g, h;
@@ -59,38 +79,35 @@ struct fixed64_updates {
     *poison |= bit;
     return 0;
   }
-  __device__ change read(int64_t row, const context& c) const {
+  __device__ source fetch(int64_t row) const { return {g[row], h[row]}; }
+  __device__ change change_of(const source& x, const context& c) const {
     change v{0, 0, 0};
-    v.g = on_grid(g[row], c.factor_g, 1u, &v.poison);
-    v.h = on_grid(h[row], c.factor_h, 2u, &v.poison);
+    v.g = on_grid(x.g, c.factor_g, 1u, &v.poison);
+    v.h = on_grid(x.h, c.factor_h, 2u, &v.poison);
     return v;
   }
 
-  __device__ static void add_to_pair(unsigned* low, unsigned* high, long long value) {
-    const auto bits = static_cast<unsigned long long>(value);
-    const auto part = static_cast<unsigned>(bits);
-    const unsigned before = atomicAdd(low, part);
-    const unsigned rest = static_cast<unsigned>(bits >> 32) + (before + part < part ? 1u : 0u);
-    if (rest != 0) atomicAdd(high, rest);
+  template <class Slot>
+  __device__ void add_to_tile(const Slot& slot, const change& v) const {
+    const unsigned low = (1u << low_bits) - 1u;
+    atomicAdd(slot.plane(0), static_cast<unsigned>(v.g) & low);
+    atomicAdd(slot.plane(1), static_cast<unsigned>(v.h) & low);
+    atomicAdd(slot.plane(2), static_cast<unsigned>(v.g >> low_bits));
+    atomicAdd(slot.plane(3), static_cast<unsigned>(v.h >> low_bits));
   }
-  __device__ static void add_to_tile(word* tile, int slots, int local, const change& v) {
-    add_to_pair(tile + local, tile + 2 * slots + local, v.g);
-    add_to_pair(tile + slots + local, tile + 3 * slots + local, v.h);
+  __device__ void add(int64_t index, const change& v) const {
+    if (v.g != 0) atomicAdd(sums + 2 * index, static_cast<total>(v.g));
+    if (v.h != 0) atomicAdd(sums + 2 * index + 1, static_cast<total>(v.h));
   }
-  __device__ void add(int64_t slot, const change& v) const {
-    if (v.g != 0) atomicAdd(sums + 2 * slot, static_cast<total>(v.g));
-    if (v.h != 0) atomicAdd(sums + 2 * slot + 1, static_cast<total>(v.h));
-  }
-  __device__ void hand_over(const word* tile, int slots, int local, int64_t slot) const {
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const total sum = static_cast<total>(tile[(2 + part) * slots + local]) << 32 | tile[part * slots + local];
-      if (sum != 0) atomicAdd(sums + 2 * slot + part, sum);
-    }
+  template <class Slot>
+  __device__ void hand_over(const Slot& slot, int64_t index, int part) const {
+    const auto high = static_cast<long long>(static_cast<int>(*slot.plane(2 + part)));
+    const total sum = (static_cast<total>(high) << low_bits) + *slot.plane(part);
+    if (sum != 0) atomicAdd(sums + 2 * index + part, sum);
   }
   __device__ static bool is_noted(const change& v) { return v.poison != 0; }
-  __device__ void note(int64_t slot, const change& v) const {
-    atomicOr(poison + slot / k_poison_slots, v.poison << 2 * (slot % k_poison_slots));
+  __device__ void note(int64_t index, const change& v) const {
+    atomicOr(poison + index / k_poison_slots, v.poison << 2 * (index % k_poison_slots));
   }
 };
 
@@ -100,78 +117,80 @@ struct float_updates {
   using word = T;
   using total = double;
   static constexpr int k_planes = 2;
-  static constexpr int64_t k_most_rows = sizeof(T) == 4 ? 16384 : std::numeric_limits<int64_t>::max();
 
   const float *g, *h;
   total* sums;
 
+  int64_t most_rows() const { return sizeof(T) == 4 ? 16384 : int64_t{1} << 40; }
+
   struct context {};
-  struct change {
+  struct source {
     float g, h;
   };
+  using change = source;
 
   __device__ context begin() const { return {}; }
-  __device__ change read(int64_t row, const context&) const { return {g[row], h[row]}; }
-  __device__ static void add_to_tile(word* tile, int slots, int local, const change& v) {
-    atomicAdd(tile + local, static_cast<T>(v.g));
-    atomicAdd(tile + slots + local, static_cast<T>(v.h));
+  __device__ source fetch(int64_t row) const { return {g[row], h[row]}; }
+  __device__ static change change_of(const source& x, const context&) { return x; }
+  template <class Slot>
+  __device__ static void add_to_tile(const Slot& slot, const change& v) {
+    atomicAdd(slot.plane(0), static_cast<T>(v.g));
+    atomicAdd(slot.plane(1), static_cast<T>(v.h));
   }
-  __device__ void add(int64_t slot, const change& v) const {
-    atomicAdd(sums + 2 * slot, static_cast<double>(v.g));
-    atomicAdd(sums + 2 * slot + 1, static_cast<double>(v.h));
+  __device__ void add(int64_t index, const change& v) const {
+    atomicAdd(sums + 2 * index, static_cast<double>(v.g));
+    atomicAdd(sums + 2 * index + 1, static_cast<double>(v.h));
   }
-  __device__ void hand_over(const word* tile, int slots, int local, int64_t slot) const {
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const auto sum = static_cast<double>(tile[part * slots + local]);
-      if (sum != 0) atomicAdd(sums + 2 * slot + part, sum);
-    }
+  template <class Slot>
+  __device__ void hand_over(const Slot& slot, int64_t index, int part) const {
+    const auto sum = static_cast<double>(*slot.plane(part));
+    if (sum != 0) atomicAdd(sums + 2 * index + part, sum);
   }
   __device__ static bool is_noted(const change&) { return false; }
   __device__ void note(int64_t, const change&) const {}
 };
 
-// Small integers, one 32-bit atomic per row in most cases: g in the high half of a word, signed, h in the low half,
-// unsigned. Who overflows a half sees it in the word that the atomic returns and counts the overflow in a second word,
-// packed alike. With P the first word, C_g and C_h the counts,
-//   Sum h = 2^16 C_h + P mod 2^16,   2^16 Sum g = P + 2^32 C_g - Sum h.
-// |C_g|, C_h <= rows 32767 / 2^16 + 1, so 2^15 rows stay far inside 16 bits.
+// Small integers, each summed in a word of its own: 2^16 rows of at most 2^15 - 1 stay below 2^31. Two atomics that
+// return nothing cost less than one on a packed word whose overflows must be seen.
 struct quantised_updates {
   using word = unsigned;
   using total = unsigned long long;
   static constexpr int k_planes = 2;
-  static constexpr int64_t k_most_rows = 32768;
 
   const int16_t* gh;
   total* sums;
+  bool aligned;  // a row's pair is a word in memory
+
+  int64_t most_rows() const { return 65536; }
 
   struct context {};
+  using source = unsigned;  // g in the low half
   struct change {
     int g, h;
   };
 
   __device__ context begin() const { return {}; }
-  __device__ change read(int64_t row, const context&) const { return {gh[2 * row], gh[2 * row + 1]}; }
-  __device__ static void add_to_tile(word* tile, int slots, int local, const change& v) {
-    const unsigned packed = (static_cast<unsigned>(v.g) << 16) + static_cast<unsigned>(v.h);
-    const unsigned before = atomicAdd(tile + local, packed);
-    const unsigned low = ((before & 0xffffu) + (packed & 0xffffu)) >> 16;
-    // A negative g was added as 2^16 + g, which overflows unless the sum stays below 0.
-    const unsigned high = (before + packed < packed ? 1u : 0u) - (packed >> 31);
-    const unsigned overflow = (high << 16) + low;
-    if (overflow != 0) atomicAdd(tile + slots + local, overflow);
+  __device__ source fetch(int64_t row) const {
+    const int16_t* const pair = gh + 2 * row;
+    if (aligned) return *reinterpret_cast<const unsigned*>(pair);
+    return static_cast<uint16_t>(pair[0]) | static_cast<unsigned>(pair[1]) << 16;
   }
-  __device__ void add(int64_t slot, const change& v) const {
-    if (v.g != 0) atomicAdd(sums + 2 * slot, static_cast<total>(static_cast<long long>(v.g)));
-    if (v.h != 0) atomicAdd(sums + 2 * slot + 1, static_cast<total>(static_cast<long long>(v.h)));
+  __device__ static change change_of(source x, const context&) {
+    return {static_cast<int16_t>(x & 0xffffu), static_cast<int>(x >> 16)};
   }
-  __device__ void hand_over(const word* tile, int slots, int local, int64_t slot) const {
-    const unsigned packed = tile[local], overflow = tile[slots + local];
-    const long long h = (static_cast<long long>(overflow & 0xffffu) << 16) + (packed & 0xffffu);
-    const long long carries = static_cast<int16_t>(overflow >> 16);
-    const long long g = (static_cast<long long>(packed) + carries * (1ll << 32) - h) / 65536;
-    if (g != 0) atomicAdd(sums + 2 * slot, static_cast<total>(g));
-    if (h != 0) atomicAdd(sums + 2 * slot + 1, static_cast<total>(h));
+  template <class Slot>
+  __device__ static void add_to_tile(const Slot& slot, const change& v) {
+    atomicAdd(slot.plane(0), static_cast<unsigned>(v.g));
+    atomicAdd(slot.plane(1), static_cast<unsigned>(v.h));
+  }
+  __device__ void add(int64_t index, const change& v) const {
+    if (v.g != 0) atomicAdd(sums + 2 * index, static_cast<total>(static_cast<long long>(v.g)));
+    if (v.h != 0) atomicAdd(sums + 2 * index + 1, static_cast<total>(static_cast<long long>(v.h)));
+  }
+  template <class Slot>
+  __device__ void hand_over(const Slot& slot, int64_t index, int part) const {
+    const auto sum = static_cast<long long>(static_cast<int>(*slot.plane(part)));
+    if (sum != 0) atomicAdd(sums + 2 * index + part, static_cast<total>(sum));
   }
   __device__ static bool is_noted(const change&) { return false; }
   __device__ void note(int64_t, const change&) const {}

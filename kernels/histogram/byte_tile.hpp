@@ -1,0 +1,69 @@
+// A tile of slots for bins of one byte. Lanes and columns are matched so that what a warp adds at once lies in
+// different banks of shared memory, whatever the bins are: no update waits for another of its warp, and a bin that
+// takes every row costs no more than any other.
+//
+// A tile has a line of 256 bytes for each bin: a word per bank of one plane, or two. Of a row a lane takes a word of
+// four bins; a warp takes four rows at once, or a multiple where columns are few, which then have several banks. In
+// step k the lane of row j and word w adds column 4 w + (k + j) % 4: four rows of a word are at its four columns, one
+// each. One byte permutation makes the address.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/primitives/reduce.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_banks = 32;
+constexpr int k_byte_values = 256;
+constexpr int k_byte_threads = 1024;
+constexpr int k_line_bytes = 256;
+constexpr int k_sheet_bytes = k_byte_values * k_line_bytes;
+
+// A slot of the tile: its planes lie in its line, then in the lines of the same bin of further sheets.
+template <class Word>
+struct byte_slot {
+  static constexpr int k_planes_of_line = k_line_bytes / k_banks / static_cast<int>(sizeof(Word));
+  static constexpr int k_sheet_words = k_sheet_bytes / static_cast<int>(sizeof(Word));
+  Word* first;
+  __device__ Word* plane(int p) const {
+    return first + p % k_planes_of_line * k_banks + p / k_planes_of_line * k_sheet_words;
+  }
+};
+
+template <class Updates>
+constexpr int byte_sheets() {
+  constexpr int k_planes_of_line = byte_slot<typename Updates::word>::k_planes_of_line;
+  return (Updates::k_planes + k_planes_of_line - 1) / k_planes_of_line;
+}
+
+// What a lane does with the rows of some columns, 32 at most.
+struct byte_lane {
+  int rows;  // that the warp takes at once
+  int row;   // this lane's among them; from `rows` on: none
+  int word;
+  int copies;            // of every column, in banks `columns` apart
+  int columns;           // with those that only fill the last word
+  unsigned selector[4];  // of step k: byte_perm(bins, bank[k], selector[k]) is the slot's place in the sheet
+  unsigned bank[4];      // in bytes
+
+  __device__ byte_lane(int num_columns, unsigned word_bytes) {
+    const int words = (num_columns + 3) / 4, lane = static_cast<int>(threadIdx.x) % k_warp_size;
+    copies = k_banks / 4 / words;
+    columns = 4 * words;
+    rows = 4 * copies;
+    row = lane / words;
+    word = lane % words;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      bank[k] = static_cast<unsigned>(row / 4 * columns + column(k)) * word_bytes;
+      selector[k] = 0x5504u | static_cast<unsigned>(byte(k)) << 4;
+    }
+  }
+  __device__ int byte(int step) const { return (step + row) % 4; }
+  __device__ int column(int step) const { return 4 * word + byte(step); }
+};
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
