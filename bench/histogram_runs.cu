@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "bench/limits.hpp"
 #include "kernels/histogram.hpp"
+#include "kernels/histogram/byte_tile.hpp"
 #include "kernels/histogram/updates.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
-constexpr int k_threads = 512;
-constexpr int k_largest_integer = 127;  // of quantised gradients
+constexpr int k_largest_integer = 32767;  // of quantised gradients
 
 __device__ unsigned hashed(uint64_t i) {
   i = (i ^ (i >> 33)) * 0xff51afd7ed558ccdull;
@@ -51,23 +53,27 @@ __global__ void make_lists(int32_t* lists, int64_t length, int parts) {
   }
 }
 
+// Words of four random bins as the kernel for bytes takes them, but from registers.
 template <class Updates>
-__global__ void __launch_bounds__(k_threads, 2)
-    update_slots(int64_t updates_of_thread, int cols, int num_bins, typename Updates::change change, unsigned* sink) {
-  extern __shared__ __align__(128) unsigned char shared[];
-  auto* const tile = reinterpret_cast<typename Updates::word*>(shared);
-  const int slots = cols * num_bins;
-  for (int i = static_cast<int>(threadIdx.x); i < slots * Updates::k_planes; i += k_threads) tile[i] = 0;
+__global__ void __launch_bounds__(k_byte_threads, 1)
+    update_slots(Updates updates, int64_t words_of_lane, int cols, typename Updates::change change, unsigned* sink) {
+  using word = typename Updates::word;
+  SIMT_DYN_SHARED(unsigned, tile);
+  constexpr int k_words = byte_sheets<Updates>() * k_sheet_bytes / 4;
+  for (int i = static_cast<int>(threadIdx.x); i < k_words; i += k_byte_threads) tile[i] = 0;
   __syncthreads();
-  unsigned state = hashed(static_cast<uint64_t>(blockIdx.x) * k_threads + threadIdx.x);
-  int column = static_cast<int>(threadIdx.x) % cols;
-  for (int64_t i = 0; i < updates_of_thread; ++i) {
+  const byte_lane lane(cols, sizeof(word));
+  unsigned state = hashed(static_cast<uint64_t>(blockIdx.x) * k_byte_threads + threadIdx.x);
+  for (int64_t i = 0; lane.row < lane.rows && i < words_of_lane; ++i) {
     state = state * 1664525u + 1013904223u;
-    Updates::add_to_tile(tile, slots, column * num_bins + static_cast<int>(__umulhi(state, num_bins)), change);
-    column = column + 1 == cols ? 0 : column + 1;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      auto* const slot = reinterpret_cast<unsigned char*>(tile) + __byte_perm(state, lane.bank[k], lane.selector[k]);
+      updates.add_to_tile(byte_slot<word>{reinterpret_cast<word*>(slot)}, change);
+    }
   }
   __syncthreads();
-  if (threadIdx.x == 0 && tile[0] == static_cast<typename Updates::word>(0x5bd1e995u)) *sink = 1;
+  if (threadIdx.x == 0 && tile[0] == 0x5bd1e995u) *sink = 1;
 }
 
 template <class T>
@@ -79,10 +85,14 @@ T* device_array(int64_t count) {
 
 }  // namespace
 
-std::string histogram_shape::name() const {
+const char* histogram_shape::mode_name() const {
   static constexpr const char* k_modes[] = {"fixed64", "float32", "float64", "quantised"};
-  std::string text = std::string("histogram/") + k_modes[static_cast<int>(mode)] + "/" + std::to_string(rows) + "x" +
-                     std::to_string(cols) + "x" + std::to_string(bins);
+  return k_modes[static_cast<int>(mode)];
+}
+
+std::string histogram_shape::name() const {
+  std::string text = std::string("histogram/") + mode_name() + "/" + std::to_string(rows) + "x" + std::to_string(cols) +
+                     "x" + std::to_string(bins);
   if (heavy > 0) text += "/heavy:" + std::to_string(heavy);
   if (leaf_part > 1) text += "/leaf:1:" + std::to_string(leaf_part);
   return text;
@@ -157,17 +167,22 @@ void histogram_run::run(int i) {
 }
 
 void histogram_run::update_tiles(int) {
-  const int blocks = 2 * simt::device_properties(stream_).sm_count;
-  const auto each = static_cast<int64_t>(std::ceil(shape_.updates() / (static_cast<double>(blocks) * k_threads)));
-  const auto start = [&](auto updates, auto change) {
-    using Updates = decltype(updates);
-    const size_t bytes =
-        static_cast<size_t>(shape_.cols) * shape_.bins * Updates::k_planes * sizeof(typename Updates::word);
-    simt::launch({static_cast<unsigned>(blocks), k_threads, bytes, stream_}, update_slots<Updates>, each, shape_.cols,
-                 shape_.bins, change, memory_->sink);
+  const int blocks = simt::device_properties(stream_).sm_count, words = (shape_.cols + 3) / 4;
+  const int lanes = 4 * (k_banks / 4 / words) * words * k_byte_threads / k_warp_size;
+  const auto each = static_cast<int64_t>(
+      std::ceil(static_cast<double>(shape_.leaf_rows()) * words / (static_cast<double>(blocks) * lanes)));
+  const auto start = [&](const auto& updates, auto change) {
+    using Updates = std::decay_t<decltype(updates)>;
+    simt::launch({static_cast<unsigned>(blocks), k_byte_threads,
+                  static_cast<size_t>(byte_sheets<Updates>()) * k_sheet_bytes, stream_},
+                 update_slots<Updates>, updates, each, shape_.cols, change, memory_->sink);
   };
   switch (shape_.mode) {
-    case histogram_mode::fixed64: return start(fixed64_updates{}, fixed64_updates::change{-12345678, 23456789, 0});
+    case histogram_mode::fixed64: {
+      fixed64_updates updates{};
+      updates.low_bits = fixed64_updates::low_bits_for(shape_.rows);
+      return start(updates, fixed64_updates::change{-12345678, 23456789, 0});
+    }
     case histogram_mode::float32: return start(float_updates<float>{}, float_updates<float>::change{-0.3f, 0.7f});
     case histogram_mode::float64: return start(float_updates<double>{}, float_updates<double>::change{-0.3f, 0.7f});
     case histogram_mode::quantised: return start(quantised_updates{}, quantised_updates::change{-63, 64});
@@ -190,25 +205,45 @@ void histogram_run::verify() {
   const fixed_scale scale = fetch(m.scale, 1)[0];
   const auto hist = fetch(m.hist, 2 * total);
   const bool quantised = shape_.mode == histogram_mode::quantised, fixed = shape_.mode == histogram_mode::fixed64;
-  std::vector<long long> integers(hist.size());
-  std::vector<double> sums(hist.size()), sizes(hist.size());
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t row = shape_.leaf_part > 1 ? lists[static_cast<size_t>(last_ % shape_.leaf_part * n + i)] : i;
-    const double x[2] = {g[static_cast<size_t>(row)], h[static_cast<size_t>(row)]};
-    long long q[2];
-    for (int part = 0; part < 2; ++part)
-      q[part] = quantised ? gh[static_cast<size_t>(2 * row + part)]
-                          : std::llrint(std::ldexp(x[part], part == 0 ? scale.e_g : scale.e_h));
-    for (int c = 0; c < shape_.cols; ++c) {
-      const auto slot = 2 * (static_cast<size_t>(c) * shape_.bins + bins[static_cast<size_t>(row * shape_.cols + c)]);
-      for (size_t part = 0; part < 2; ++part) {
-        integers[slot + part] += q[part];
-        if (quantised || fixed) continue;
-        sums[slot + part] += x[part];
-        sizes[slot + part] += std::fabs(x[part]);
+  struct host_sums {
+    std::vector<long long> integers;
+    std::vector<double> sums, sizes;
+  };
+  const auto add_rows = [&](host_sums& all, int64_t begin, int64_t end) {
+    all = {std::vector<long long>(hist.size()), std::vector<double>(hist.size()), std::vector<double>(hist.size())};
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = shape_.leaf_part > 1 ? lists[static_cast<size_t>(last_ % shape_.leaf_part * n + i)] : i;
+      const double x[2] = {g[static_cast<size_t>(row)], h[static_cast<size_t>(row)]};
+      long long q[2];
+      for (int part = 0; part < 2; ++part)
+        q[part] = quantised ? gh[static_cast<size_t>(2 * row + part)]
+                            : std::llrint(std::ldexp(x[part], part == 0 ? scale.e_g : scale.e_h));
+      for (int c = 0; c < shape_.cols; ++c) {
+        const auto slot = 2 * (static_cast<size_t>(c) * shape_.bins + bins[static_cast<size_t>(row * shape_.cols + c)]);
+        for (size_t part = 0; part < 2; ++part) {
+          all.integers[slot + part] += q[part];
+          if (quantised || fixed) continue;
+          all.sums[slot + part] += x[part];
+          all.sizes[slot + part] += std::fabs(x[part]);
+        }
       }
     }
-  }
+  };
+  const int64_t workers = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<host_sums> parts(static_cast<size_t>(workers));
+  std::vector<std::thread> threads;
+  for (int64_t w = 0; w < workers; ++w)
+    threads.emplace_back(add_rows, std::ref(parts[static_cast<size_t>(w)]), n * w / workers, n * (w + 1) / workers);
+  for (std::thread& t : threads) t.join();
+  host_sums all = parts[0];
+  for (size_t w = 1; w < parts.size(); ++w)
+    for (size_t s = 0; s < hist.size(); ++s) {
+      all.integers[s] += parts[w].integers[s];
+      all.sums[s] += parts[w].sums[s];
+      all.sizes[s] += parts[w].sizes[s];
+    }
+  const std::vector<long long>& integers = all.integers;
+  const std::vector<double>&sums = all.sums, &sizes = all.sizes;
   for (size_t s = 0; s < hist.size(); ++s) {
     const int e = s % 2 == 0 ? scale.e_g : scale.e_h;
     // A chain of 16384 additions in f32, or all in f64.

@@ -19,6 +19,7 @@ struct histogram_shape {
   int heavy = 0;      // percent of the rows that lie in bin 0 of a column; 0: all bins alike
   int leaf_part = 1;  // the leaf has every leaf_part-th row, in a shuffled list; 1: all rows, without a list
   std::string name() const;
+  const char* mode_name() const;
   int64_t leaf_rows() const { return rows / leaf_part; }
   double updates() const { return static_cast<double>(leaf_rows()) * cols; }
 };
@@ -34,7 +35,7 @@ class histogram_run {
   size_t bytes() const;
   // Executions with another leaf each, where there are several, and the scale made before.
   void run(int i);
-  // As many updates of tiles in shared memory by the same code, of slots and values made in registers.
+  // As many updates of tiles in shared memory by the same code, of bins and values made in registers.
   void update_tiles(int i);
   // Throws unless the last execution's sums are right: integers to the bit, the others within their bounds.
   void verify();
