@@ -149,6 +149,56 @@ std::vector<golden_file> known_answers() {
                            .knobs = {{"widths", "300"}},
                            .sums = {with(with(with(zeros(300), 299, 320), 256, 128), 255, 192),
                                     with(with(with(zeros(300), 299, 128), 256, 64), 255, 64)}}));
+  files.push_back(file_of({.name = "field-257-bins",
+                           .source = "field bug LightGBM#7417 (256 bins work, 257 crash); counted by hand",
+                           .bins = dtype::u16,
+                           .bin = {256, 0, 255, 256},
+                           .g = {1, 2, 3, -4},
+                           .h = {1, 1, 1, 0.5},
+                           .rows = {},
+                           .knobs = {{"widths", "257"}},
+                           .sums = {with(with(with(zeros(257), 256, -192), 0, 128), 255, 192),
+                                    with(with(with(zeros(257), 256, 96), 0, 64), 255, 64)}}));
+  files.push_back(file_of({.name = "field-256-bins",
+                           .source = "field bug LightGBM#7417 (every value of a byte is a bin); counted by hand",
+                           .bin = {255, 0, 255, 128},
+                           .g = {1, 2, 3, -4},
+                           .h = {1, 1, 1, 0.5},
+                           .rows = {},
+                           .knobs = {{"widths", "256"}},
+                           .sums = {with(with(with(zeros(256), 255, 256), 0, 128), 128, -256),
+                                    with(with(with(zeros(256), 255, 128), 0, 64), 128, 32)}}));
+  files.push_back(file_of({.name = "field-quantised-no-rows",
+                           .source = "field bugs LightGBM#5982, #5994, #6092 (an empty leaf of integer gradients)",
+                           .cols = 2,
+                           .bin = {},
+                           .g = {},
+                           .h = {},
+                           .rows = {},
+                           .knobs = {{"widths", "3,2"}},
+                           .sums = {zeros(5), zeros(5)},
+                           .quantised = true}));
+  // Rows in bins 0 and 1 of columns in turn, more columns than a tile takes; with 3 bins tiles do not pay for two rows.
+  for (const size_t bins : {size_t{2}, size_t{3}}) {
+    histogram_answer wide{.name = fmt::format("field-quantised-70-columns-{}-bins", bins),
+                          .source = "field bug LightGBM#7261 (integer sums, wrong offset of a tile); counted by hand",
+                          .cols = 70,
+                          .bin = {},
+                          .g = {-5, 3},
+                          .h = {2, 7},
+                          .rows = {},
+                          .knobs = {{"widths", fmt::format("{}", bins)}},
+                          .sums = {zeros(70 * bins), zeros(70 * bins)},
+                          .quantised = true};
+    for (size_t row = 0; row < 2; ++row)
+      for (size_t c = 0; c < 70; ++c) {
+        const size_t bin = (row + c) % 2;
+        wide.bin.push_back(static_cast<int64_t>(bin));
+        wide.sums[0][bins * c + bin] = wide.g[row];
+        wide.sums[1][bins * c + bin] = wide.h[row];
+      }
+    files.push_back(file_of(wide));
+  }
   // A row in bin 1 of every column.
   histogram_answer narrow{.name = "field-520-columns",
                           .source = "field bugs LightGBM#7122, #7256 (many columns of few bins); counted by hand",
