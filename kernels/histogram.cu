@@ -174,7 +174,7 @@ void add_bytes(const Updates& updates, const dense_bins& d, const RowId* list, i
   const int64_t warps = std::clamp<int64_t>(ceil_div(rows.per_item, rows_of_warp), 4, k_byte_threads / k_warp_size);
   const simt::launch_config config{static_cast<unsigned>(std::min(blocks, count * rows.items)),
                                    static_cast<unsigned>(warps * k_warp_size),
-                                   static_cast<size_t>(byte_sheets<Updates>()) * k_sheet_bytes, stream};
+                                   static_cast<size_t>(k_byte_sheets<Updates>) * k_sheet_bytes, stream};
   const dense_view<uint8_t> view{bins, d.row_stride, d.cols};
   if (list == nullptr)
     simt::launch(config, histogram_bytes<Updates, int32_t, false>, updates, view, groups,

@@ -33,10 +33,8 @@ struct byte_slot {
 };
 
 template <class Updates>
-constexpr int byte_sheets() {
-  constexpr int k_planes_of_line = byte_slot<typename Updates::word>::k_planes_of_line;
-  return (Updates::k_planes + k_planes_of_line - 1) / k_planes_of_line;
-}
+constexpr int k_byte_sheets = (Updates::k_planes + byte_slot<typename Updates::word>::k_planes_of_line - 1) /
+                              byte_slot<typename Updates::word>::k_planes_of_line;
 
 // What a lane does with the rows of some columns, 32 at most.
 struct byte_lane {

@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(k_byte_threads, 1)
     const int widest =
         lane_reduce<k_warp_size>(lane < columns ? cols[lane].num_bin : 0, [](int a, int b) { return a > b ? a : b; });
     const int bins = widest < k_byte_values ? widest : k_byte_values;
-    for (int sheet = 0; sheet < byte_sheets<Updates>(); ++sheet)
+    for (int sheet = 0; sheet < k_byte_sheets<Updates>; ++sheet)
       for (int i = static_cast<int>(threadIdx.x); i < bins * k_line_bytes / 4; i += static_cast<int>(blockDim.x))
         tile[sheet * (k_sheet_bytes / 4) + i] = 0;
     __syncthreads();
