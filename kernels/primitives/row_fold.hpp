@@ -144,6 +144,7 @@ __global__ void __launch_bounds__(Threads)
   using slice_type = row_slice<typename Fold::element, Access, fold_vectors<Fold, k_fold_tile_values>>;
   SIMT_SHARED(scratch, typename Fold::partial[2][k_max_warps]);
   const int threads = static_cast<int>(blockDim.x);
+  if (partials != nullptr) simt::let_next_start();
   int turn = 0;
   for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x, turn ^= 1) {
     const auto* const row = a.x + i / tiles * a.ldx;
@@ -174,6 +175,7 @@ __global__ void __launch_bounds__(k_fold_merge_threads)
     fold_merge(fold_arguments<Fold> a, int64_t tiles, const typename Fold::partial* partials) {
   SIMT_SHARED(scratch, typename Fold::partial[k_max_warps]);
   const int64_t r = blockIdx.x;
+  simt::wait_for_previous();
   const auto partial = merge_block<Fold>(Fold::collect(partials + r * tiles, threadIdx.x, tiles, blockDim.x), scratch);
   if (threadIdx.x == 0) a.y[r] = Fold::finish(partial);
 }
@@ -244,8 +246,9 @@ void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   const simt::buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
   run(partials.data());
   const int64_t mergers = std::min<int64_t>(ceil_div(tiles, k_warp_size) * k_warp_size, k_fold_merge_threads);
-  simt::launch({static_cast<unsigned>(a.rows), static_cast<unsigned>(mergers), 0, stream}, fold_merge<Fold>, a, tiles,
-               static_cast<const typename Fold::partial*>(partials.data()));
+  simt::launch_config merge{static_cast<unsigned>(a.rows), static_cast<unsigned>(mergers), 0, stream};
+  merge.overlaps = true;  // its start costs as much as its work
+  simt::launch(merge, fold_merge<Fold>, a, tiles, static_cast<const typename Fold::partial*>(partials.data()));
 }
 
 // Small blocks with much to do spend least on merging.

@@ -34,6 +34,7 @@ struct launch_config {
   stream_t stream = nullptr;
   unsigned cluster = 1;      // blocks of a cluster, along x
   bool cooperative = false;  // grid_sync is allowed: all blocks are resident
+  bool overlaps = false;     // may start while the launch before it runs: its threads call wait_for_previous first
 };
 
 namespace detail {
@@ -48,6 +49,12 @@ inline int attribute(cudaDeviceAttr a) {
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&value, a, device), "cudaDeviceGetAttribute");
   return value;
+}
+
+inline bool captures(stream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
 }
 
 template <class... Parameters>
@@ -94,7 +101,7 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
   c.blockDim = config.block;
   c.dynamicSmemBytes = config.smem_bytes;
   c.stream = config.stream;
-  cudaLaunchAttribute attributes[2];
+  cudaLaunchAttribute attributes[3];
   if (config.cluster > 1) {
     cudaLaunchAttribute& a = attributes[c.numAttrs++];
     a.id = cudaLaunchAttributeClusterDimension;
@@ -105,6 +112,12 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
     cudaLaunchAttribute& a = attributes[c.numAttrs++];
     a.id = cudaLaunchAttributeCooperative;
     a.val.cooperative = 1;
+  }
+  // Came with clusters. While a graph is captured, launches stay one after another.
+  if (config.overlaps && properties.max_cluster > 1 && !detail::captures(config.stream)) {
+    cudaLaunchAttribute& a = attributes[c.numAttrs++];
+    a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    a.val.programmaticStreamSerializationAllowed = 1;
   }
   c.attrs = attributes;
   detail::check(cudaLaunchKernelEx(&c, kernel, static_cast<Parameters>(std::forward<Arguments>(arguments))...),

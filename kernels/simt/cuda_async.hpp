@@ -164,6 +164,19 @@ __device__ __forceinline__ void store_remote(mbarrier* barrier, T* p, T value) {
   }
 }
 
+// Lets the next launch of the stream start, if it overlaps; called by any thread of each block.
+__device__ __forceinline__ void let_next_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// In a launch that overlaps: returns when the launch before it is complete and what it wrote can be read.
+__device__ __forceinline__ void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // Barrier of all threads of a cooperative launch.
 __device__ __forceinline__ void grid_sync() { cooperative_groups::this_grid().sync(); }
 

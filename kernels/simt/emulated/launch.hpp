@@ -22,6 +22,7 @@ struct launch_config {
   stream_t stream = nullptr;
   unsigned cluster = 1;      // blocks of a cluster, along x
   bool cooperative = false;  // grid_sync is allowed: all blocks are resident
+  bool overlaps = false;     // may start while the launch before it runs: its threads call wait_for_previous first
 };
 
 // Runs the grid to its end. `run_thread(arguments)` is one thread's kernel call.
