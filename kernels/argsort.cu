@@ -27,55 +27,63 @@ struct argsort_arguments {
   bool descending;
 };
 
-// ---- a row by a warp ----
-
-constexpr int k_warp_threads = 128;
-
-// No barrier; keys are read and indices written once.
+// Writes the places of a thread's items, the first of which belongs at `first` of the `cols` that exist, plus `begin`.
 template <class Index, int Items>
-__global__ void __launch_bounds__(k_warp_threads) sort_by_warps(argsort_arguments<Index> a) {
-  constexpr int k_width = row_vector<Index>::k_width;
-  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-  const int cols = static_cast<int>(a.cols);
-  const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
-  int64_t r = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
-  for (; r < a.rows; r += warps) {
-    const float* const row = a.keys + r * a.cols;
-    sort_item item[Items];
+__device__ inline void store_places(Index* out, int first, int cols, int64_t begin, const sort_item (&item)[Items]) {
+  constexpr int k_width = Items < row_vector<Index>::k_width ? Items : row_vector<Index>::k_width;
+  const bool by_vector = k_width == row_vector<Index>::k_width && phase_of(out) == 0;
 #pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      const int c = i * k_warp_size + lane;
-      // Places after the row are behind every NaN.
-      const uint32_t image = c < cols ? sort_image<float>::of(load_element(row + c), a.descending) : ~0u;
-      item[i] = make_sort_item(image, static_cast<uint32_t>(c));
-    }
-    warp_sort(item);
-    Index* const out = a.index + r * a.cols;
-    const bool by_vector = phase_of(out) == 0;
-    const int first = lane * Items;
+  for (int i = 0; i < Items; i += k_width) {
+    row_vector<Index> vector;
 #pragma unroll
-    for (int i = 0; i < Items; i += Items < k_width ? 1 : k_width) {
-      if constexpr (Items >= k_width) {
-        if (by_vector && first + i + k_width <= cols) {
-          row_vector<Index> vector;
+    for (int c = 0; c < k_width; ++c) vector.element[c] = static_cast<Index>(begin + place_of(item[i + c]));
+    if (by_vector && first + i + k_width <= cols) {
+      store_vector(out + first + i, vector);
+    } else {
 #pragma unroll
-          for (int c = 0; c < k_width; ++c) vector.element[c] = static_cast<Index>(place_of(item[i + c]));
-          store_vector(out + first + i, vector);
-          continue;
-        }
-      }
-#pragma unroll
-      for (int c = 0; c < (Items < k_width ? 1 : k_width); ++c)
-        if (first + i + c < cols) store_element(out + first + i + c, static_cast<Index>(place_of(item[i + c])));
+      for (int c = 0; c < k_width; ++c)
+        if (first + i + c < cols) store_element(out + first + i + c, vector.element[c]);
     }
   }
 }
 
-// ---- a row, or a tile of it, by a block ----
+// Item i of the lanes that share a row: place c of it.
+__device__ inline sort_item load_item(const float* row, int c, int cols, bool descending) {
+  // Places after the row are behind every NaN.
+  const uint32_t image = c < cols ? sort_image<float>::of(load_element(row + c), descending) : ~0u;
+  return make_sort_item(image, static_cast<uint32_t>(c));
+}
 
-constexpr int k_block_threads = 512;
+// ---- a row by some lanes of a warp ----
+
+constexpr int k_lanes_threads = 128;
+
+// What a lane of `Items` items needs of registers lets a multiprocessor hold so many blocks; left alone, the compiler
+// takes twice as many for shuffles in flight, and is slower.
 template <int Items>
-using row_sorter = block_radix_sort<uint32_t, uint16_t, k_block_threads, Items>;
+constexpr int k_lanes_blocks = Items > 8 ? 8 : 10;
+
+// No barrier; keys are read and indices written once.
+template <class Index, int Lanes, int Items>
+__global__ void __launch_bounds__(k_lanes_threads, k_lanes_blocks<Items>) sort_by_lanes(argsort_arguments<Index> a) {
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
+  // All lanes of a warp stay together: the loop runs for the warp's first group, rows beyond the last are empty.
+  const int64_t first = threadIdx.x % k_warp_size / Lanes;
+  for (int64_t base = group - first; base < a.rows; base += groups) {
+    const int64_t r = base + first;
+    const int cols = r < a.rows ? static_cast<int>(a.cols) : 0;
+    const int64_t at = cols > 0 ? r * a.cols : 0;
+    sort_item item[Items];
+#pragma unroll
+    for (int i = 0; i < Items; ++i) item[i] = load_item(a.keys + at, i * Lanes + lane, cols, a.descending);
+    lane_sort<Lanes>(item);
+    store_places(a.index + at, lane * Items, cols, 0, item);
+  }
+}
+
+// ---- a row, or a tile of it, by a block ----
 
 // Sorted runs of rows that lie one after another. Without images where no merge follows.
 template <class Index>
@@ -84,30 +92,31 @@ struct sorted_runs {
   Index* index;
 };
 
-// A block sorts a tile in shared memory; the runs are as long as its capacity.
-template <class Index, int Items>
+constexpr int k_block_items = 16;
+using block_sorter = block_merge_sort<k_block_items>;
+constexpr int k_block_threads = static_cast<int>(k_argsort_block_cols / k_block_items);
+
+// A block of as many threads as a tile takes sorts it; tiles are of `tile` elements, the last of a row shorter.
+template <class Index>
 __global__ void __launch_bounds__(k_block_threads)
-    sort_by_blocks(argsort_arguments<Index> a, int64_t tiles, sorted_runs<Index> out) {
-  using sorter = row_sorter<Items>;
-  using storage = typename sorter::storage;
-  SIMT_DYN_SHARED(storage, s);
+    sort_by_blocks(argsort_arguments<Index> a, int64_t tile, int64_t tiles, sorted_runs<Index> out) {
+  SIMT_DYN_SHARED(sort_item, scratch);
+  const int thread = static_cast<int>(threadIdx.x);
   for (int64_t t = blockIdx.x; t < a.rows * tiles; t += gridDim.x) {
-    const int64_t begin = t % tiles * sorter::k_capacity;
+    const int64_t begin = t % tiles * tile;
     const int64_t at = t / tiles * a.cols + begin;
-    const int64_t left = a.cols - begin;
-    const int count = static_cast<int>(left < sorter::k_capacity ? left : sorter::k_capacity);
-    for (int c = static_cast<int>(threadIdx.x); c < sorter::k_capacity; c += k_block_threads) {
-      // Passes are stable: what follows the row stays behind every NaN.
-      s->image[c] = c < count ? sort_image<float>::of(load_element(a.keys + at + c), a.descending) : ~0u;
-      s->index[c] = static_cast<uint16_t>(c);
-    }
-    __syncthreads();
-    sorter::sort(*s);
-    for (int c = static_cast<int>(threadIdx.x); c < count; c += k_block_threads) {
-      store_element(out.index + at + c, static_cast<Index>(begin + s->index[c]));
-      if (out.image != nullptr) out.image[at + c] = s->image[c];
-    }
-    __syncthreads();
+    const int count = static_cast<int>(a.cols - begin < tile ? a.cols - begin : tile);
+    sort_item item[k_block_items];
+#pragma unroll
+    for (int i = 0; i < k_block_items; ++i)
+      item[i] = load_item(a.keys + at, (thread / k_warp_size * k_block_items + i) * k_warp_size + thread % k_warp_size,
+                          count, a.descending);
+    block_sorter::sort(item, scratch);
+    store_places(out.index + at, thread * k_block_items, count, begin, item);
+    if (out.image == nullptr) continue;
+#pragma unroll
+    for (int i = 0; i < k_block_items; ++i)
+      if (thread * k_block_items + i < count) out.image[at + thread * k_block_items + i] = image_of(item[i]);
   }
 }
 
@@ -116,26 +125,8 @@ __global__ void __launch_bounds__(k_block_threads)
 constexpr int k_merge_threads = 256;
 constexpr int k_merge_items = 8;
 constexpr int k_chunk = k_merge_threads * k_merge_items;
-// Of longer rows: small enough for several blocks on a multiprocessor.
-constexpr int k_tile_items = 8;
-constexpr int64_t k_tile = k_block_threads * k_tile_items;
+constexpr int64_t k_tile = 4096;  // a sorted run of a longer row
 static_assert(k_tile % k_chunk == 0, "a chunk lies within a pair of runs");
-
-// How many of the first `diagonal` items of the merged sequence come from a; a comes first among equals.
-template <class Offset>
-__device__ inline Offset merge_path(const uint32_t* a, Offset a_count, const uint32_t* b, Offset b_count,
-                                    Offset diagonal) {
-  Offset low = diagonal > b_count ? diagonal - b_count : 0;
-  Offset high = diagonal < a_count ? diagonal : a_count;
-  while (low < high) {
-    const Offset middle = low + (high - low) / 2;
-    if (a[middle] <= b[diagonal - 1 - middle])
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 // Merges runs of `length` in pairs; a block makes a chunk of the result. Three barriers per chunk.
 template <class Index>
@@ -154,7 +145,8 @@ __global__ void __launch_bounds__(k_merge_threads)
     const int64_t b_begin = a_begin + a_count;
     const int64_t b_count = b_begin + length < cols ? length : cols - b_begin;
     if (threadIdx.x < 2)
-      split[threadIdx.x] = merge_path(from.image + row + a_begin, a_count, from.image + row + b_begin, b_count,
+      split[threadIdx.x] = merge_path([&](int64_t i) { return from.image[row + a_begin + i]; }, a_count,
+                                      [&](int64_t i) { return from.image[row + b_begin + i]; }, b_count,
                                       (threadIdx.x == 0 ? begin : end) - a_begin);
     __syncthreads();
     const int count = static_cast<int>(end - begin);
@@ -169,7 +161,8 @@ __global__ void __launch_bounds__(k_merge_threads)
     __syncthreads();
     const int first = static_cast<int>(threadIdx.x) * k_merge_items;
     if (first < count) {
-      int a = merge_path<int>(image, from_a, image + from_a, count - from_a, first);
+      int a = merge_path([&](int i) { return image[i]; }, from_a, [&](int i) { return image[from_a + i]; },
+                         count - from_a, first);
       int b = from_a + first - a;
 #pragma unroll
       for (int i = 0; i < k_merge_items; ++i) {
@@ -186,56 +179,46 @@ __global__ void __launch_bounds__(k_merge_threads)
 
 // ---- host ----
 
-constexpr int64_t k_network_cols = 1024;
-constexpr int64_t k_network_dispatch = 512;  // beyond, the network has too many stages
+constexpr int64_t k_network_cols = 512;
 
 // In the order of argsort_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"argsort_warp", 1, k_network_cols, 1, k_network_dispatch, WARPCHECK_F32},
-    {"argsort_block", 1, k_argsort_block_cols, k_network_dispatch + 1, k_argsort_block_cols, WARPCHECK_F32},
+    {"argsort_warp", 1, k_network_cols, 1, k_network_cols, WARPCHECK_F32},
+    {"argsort_block", 1, k_argsort_block_cols, k_network_cols + 1, k_argsort_block_cols, WARPCHECK_F32},
     {"argsort_tiles", 1, -1, k_argsort_block_cols + 1, -1, WARPCHECK_F32},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 argsort_variant choose(argsort_variant variant, int64_t cols) {
   if (variant != argsort_variant::automatic) return variant;
-  return cols <= k_network_dispatch     ? argsort_variant::warp
+  return cols <= k_network_cols         ? argsort_variant::warp
          : cols <= k_argsort_block_cols ? argsort_variant::block
                                         : argsort_variant::tiles;
 }
 
-template <class Index, int Items>
-void launch_warps(const argsort_arguments<Index>& a, simt::stream_t stream) {
-  simt::launch({grid_size(ceil_div(a.rows, k_warp_threads / k_warp_size), stream), k_warp_threads, 0, stream},
-               sort_by_warps<Index, Items>, a);
+template <class Index, int Lanes, int Items>
+void launch_lanes(const argsort_arguments<Index>& a, simt::stream_t stream) {
+  simt::launch({grid_size(ceil_div(a.rows, k_lanes_threads / Lanes), stream), k_lanes_threads, 0, stream},
+               sort_by_lanes<Index, Lanes, Items>, a);
 }
 
 template <class Index>
-void argsort_by_warps(const argsort_arguments<Index>& a, simt::stream_t stream) {
-  if (a.cols <= 32) return launch_warps<Index, 1>(a, stream);
-  if (a.cols <= 64) return launch_warps<Index, 2>(a, stream);
-  if (a.cols <= 128) return launch_warps<Index, 4>(a, stream);
-  if (a.cols <= 256) return launch_warps<Index, 8>(a, stream);
-  if (a.cols <= 512) return launch_warps<Index, 16>(a, stream);
-  launch_warps<Index, 32>(a, stream);
+void argsort_by_lanes(const argsort_arguments<Index>& a, simt::stream_t stream) {
+  if (a.cols <= 32) return launch_lanes<Index, 4, 8>(a, stream);
+  if (a.cols <= 64) return launch_lanes<Index, 4, 16>(a, stream);
+  if (a.cols <= 128) return launch_lanes<Index, 8, 16>(a, stream);
+  if (a.cols <= 256) return launch_lanes<Index, 32, 8>(a, stream);
+  launch_lanes<Index, 32, 16>(a, stream);
 }
 
-template <class Index, int Items>
-void launch_blocks(const argsort_arguments<Index>& a, const sorted_runs<Index>& out, simt::stream_t stream) {
-  const int64_t tiles = ceil_div(a.cols, row_sorter<Items>::k_capacity);
-  simt::launch({resident_grid_size(a.rows * tiles, stream), k_block_threads,
-                sizeof(typename row_sorter<Items>::storage), stream},
-               sort_by_blocks<Index, Items>, a, tiles, out);
-}
-
+// The fewest whole warps that hold the tile.
 template <class Index>
-void argsort_by_blocks(const argsort_arguments<Index>& a, simt::stream_t stream) {
-  const sorted_runs<Index> out{nullptr, a.index};
-  if (a.cols <= row_sorter<2>::k_capacity) return launch_blocks<Index, 2>(a, out, stream);
-  if (a.cols <= row_sorter<4>::k_capacity) return launch_blocks<Index, 4>(a, out, stream);
-  if (a.cols <= row_sorter<8>::k_capacity) return launch_blocks<Index, 8>(a, out, stream);
-  if (a.cols <= row_sorter<16>::k_capacity) return launch_blocks<Index, 16>(a, out, stream);
-  launch_blocks<Index, 32>(a, out, stream);
+void sort_tiles(const argsort_arguments<Index>& a, int64_t tile, const sorted_runs<Index>& out, simt::stream_t stream) {
+  const int64_t tiles = ceil_div(a.cols, tile);
+  const int threads = static_cast<int>(ceil_div(tile, k_warp_size * k_block_items)) * k_warp_size;
+  simt::launch({resident_grid_size(a.rows * tiles, stream), static_cast<unsigned>(threads),
+                block_sorter::scratch_items(threads) * sizeof(sort_item), stream},
+               sort_by_blocks<Index>, a, tile, tiles, out);
 }
 
 // Each pass reads and writes image and index of every element once.
@@ -243,11 +226,11 @@ template <class Index>
 void argsort_by_tiles(const argsort_arguments<Index>& a, void* ws, simt::stream_t stream) {
   const int64_t count = a.rows * a.cols;
   const sorted_runs<Index> result{nullptr, a.index};
-  if (a.cols <= k_tile) return launch_blocks<Index, k_tile_items>(a, result, stream);
+  if (a.cols <= k_tile) return sort_tiles(a, a.cols, result, stream);
   auto* const indices = static_cast<Index*>(ws);
   auto* const images = reinterpret_cast<uint32_t*>(indices + 2 * count);
   const sorted_runs<Index> runs[] = {{images, indices}, {images + count, indices + count}};
-  launch_blocks<Index, k_tile_items>(a, runs[0], stream);
+  sort_tiles(a, k_tile, runs[0], stream);
   const unsigned blocks = resident_grid_size(a.rows * ceil_div(a.cols, k_chunk), stream);
   int source = 0;
   for (int64_t length = k_tile; length < a.cols; length *= 2, source ^= 1)
@@ -293,8 +276,8 @@ argsort_variant argsort_with(argsort_variant variant, const float* keys, Index* 
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   const argsort_arguments<Index> a{keys, index, rows, cols, order == sort_order::descending};
   switch (variant) {
-    case argsort_variant::warp: argsort_by_warps(a, stream); break;
-    case argsort_variant::block: argsort_by_blocks(a, stream); break;
+    case argsort_variant::warp: argsort_by_lanes(a, stream); break;
+    case argsort_variant::block: sort_tiles(a, a.cols, {nullptr, a.index}, stream); break;
     default: argsort_by_tiles(a, ws, stream);
   }
   return variant;

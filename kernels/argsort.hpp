@@ -45,8 +45,8 @@ template <class Index>
 void argsort(const float* keys, Index* index, int64_t rows, int64_t cols, sort_order order, void* ws, size_t ws_bytes,
              simt::stream_t stream);
 
-// warp: a row by a network in the registers of a warp. block: a row by radix passes of a block. tiles: tiles of a row
-// by blocks, then merged in pairs. `automatic` picks by `cols`.
+// warp: a row by a network in the registers of some lanes of a warp. block: a row by such networks, then by merging in
+// the shared memory of a block. tiles: tiles of a row by blocks, then merged in pairs. `automatic` picks by `cols`.
 enum class argsort_variant { automatic, warp, block, tiles };
 
 size_t argsort_workspace_bytes(int64_t rows, int64_t cols, size_t index_bytes, argsort_variant variant);

@@ -95,7 +95,7 @@ row_operator argsort_operator() {
   op.seldom_one_column = true;
   op.every_variant_far = false;
   op.rows_beyond_grid = [](const target::variant& v) {
-    return v.max_extent >= 0 && v.max_extent <= 1024 ? 2048 * 4 + 100 : 40;  // four rows a block, or one
+    return v.max_extent >= 0 && v.max_extent <= 512 ? 2048 * 32 + 100 : 40;  // up to 32 rows a block, or one
   };
   return op;
 }
@@ -107,6 +107,18 @@ trial_case equal_keys(const row_operator& op, const target& t, draw& d) {
   row_length length = draw_row_length(d, t, most_cols(t));
   length.cols = std::max<int64_t>(2, length.cols);
   recipe fill = make_recipe("constant", {d.one_of({0.0, -0.0, 1.0, -3.5, k_nan, k_inf, -k_inf})});
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 50));
+  force_variant(c, length);
+  return c;
+}
+
+// Ties across every run that is merged: keys of a few values, in rows of any length.
+trial_case few_keys(const row_operator& op, const target& t, draw& d) {
+  row_length length = draw_row_length(d, t, most_cols(t));
+  length.cols = std::max<int64_t>(2, length.cols);
+  recipe fill = d.chance(50) ? make_recipe("alternating", {1.0, d.one_of({-1.0, 2.0, k_nan})})
+                             : make_recipe("duplicates", {d.seed(), d.one_of({2.0, 3.0, 5.0})});
   const int64_t rows = draw_rows(d, t, length);
   trial_case c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 50));
   force_variant(c, length);
@@ -303,6 +315,8 @@ const property_registration registration([] {
       30;
   p.add("stable-ties", "a row of equal keys, or of NaN, keeps its order in both directions", equal_keys,
         check_stable_ties)
+      .share_percent = 40;
+  p.add("few-values", "ties keep the order of their columns wherever runs are merged", few_keys, check_values)
       .share_percent = 40;
   p.add("signed-zero", "the sign of a zero changes no index", zeros_among_keys, check_signed_zero);
   p.add("negation-duality", "negating the keys and turning the direction changes no index", small_rows,

@@ -1,144 +1,185 @@
-// Sorting of keys with their places: by a network within a warp, by stable radix passes within a block.
+// Sorting of keys with their places: by a network within a warp, by merging in shared memory within a block.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <limits>
 
 #include "kernels/primitives/reduce.hpp"
-#include "kernels/primitives/scan.hpp"
 #include "kernels/primitives/sort_image.hpp"
 #include "kernels/simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// ---- within a warp ----
-
-// An item orders by its image, then by its place: no two are equal.
-using sort_item = unsigned long long;
+// An item orders by its image, then by its place, below 2^k_place_bits: no two are equal. It is the double
+// 2^52 + image * 2^k_place_bits + place, because a GPU compares doubles by one instruction of a unit that sorting
+// leaves idle, where 64-bit integers take two of the unit that moves the items.
+using sort_item = double;
+constexpr int k_place_bits = 20;
 __host__ __device__ inline sort_item make_sort_item(uint32_t image, uint32_t place) {
-  return static_cast<sort_item>(image) << 32 | place;
+  const uint64_t bits = uint64_t{0x433} << 52 | uint64_t{image} << k_place_bits | place;
+  sort_item item;
+  memcpy(&item, &bits, sizeof item);
+  return item;
 }
-__host__ __device__ inline uint32_t place_of(sort_item item) { return static_cast<uint32_t>(item); }
+__host__ __device__ inline uint64_t item_bits(sort_item item) {
+  uint64_t bits;
+  memcpy(&bits, &item, sizeof bits);
+  return bits;
+}
+__host__ __device__ inline uint32_t place_of(sort_item item) {
+  return static_cast<uint32_t>(item_bits(item)) & ((1u << k_place_bits) - 1);
+}
+__host__ __device__ inline uint32_t image_of(sort_item item) {
+  return static_cast<uint32_t>(item_bits(item) >> k_place_bits);
+}
+// Behind every item.
+constexpr sort_item k_no_item = std::numeric_limits<double>::max();
 
 // Whether two items that come in this order are to be exchanged.
-__device__ inline bool in_wrong_order(sort_item lower, sort_item upper, bool ascending) {
-  return (lower > upper) == ascending;
+__device__ inline bool in_wrong_order(sort_item lower, sort_item upper) { return lower > upper; }
+
+// ---- within a thread ----
+
+__device__ inline void put_in_order(sort_item& lower, sort_item& upper) {
+  const bool exchange = in_wrong_order(lower, upper);
+  const sort_item low = exchange ? upper : lower;
+  upper = exchange ? lower : upper;
+  lower = low;
 }
 
-// Sorts the warp's 32 * Items items ascending: item i of lane l is the (l * Items + i)-th afterwards; before, any order
-// will do. All lanes take part. Shuffles only for strides that cross lanes. (K. E. Batcher, Sorting networks and their
-// applications, AFIPS 1968: the bitonic network.)
-template <int Items>
-__device__ inline void warp_sort(sort_item (&item)[Items]) {
-  constexpr int k_count = k_warp_size * Items;
-  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+// Merges the sorted halves of every Stride-th of `Count` items. (K. E. Batcher, Sorting networks and their
+// applications, AFIPS 1968: the odd-even merge.)
+template <int Count, int Stride>
+__device__ inline void merge_halves(sort_item* item) {
+  if constexpr (2 * Stride < Count) {
+    merge_halves<Count, 2 * Stride>(item);
+    merge_halves<Count, 2 * Stride>(item + Stride);
 #pragma unroll
-  for (int size = 2; size <= k_count; size *= 2) {
+    for (int i = Stride; i + Stride < Count; i += 2 * Stride) put_in_order(item[i], item[i + Stride]);
+  } else {
+    put_in_order(item[0], item[Stride]);
+  }
+}
+
+// Sorts a thread's items ascending; Count: a power of two.
+template <int Count>
+__device__ inline void sort_registers(sort_item* item) {
+  if constexpr (Count > 1) {
+    sort_registers<Count / 2>(item);
+    sort_registers<Count / 2>(item + Count / 2);
+    merge_halves<Count, 1>(item);
+  }
+}
+
+// ---- within a warp ----
+
+// Of an item and that of another lane, the one that stays.
+__device__ inline sort_item stays(sort_item item, sort_item other, bool is_upper) {
+  return in_wrong_order(item, other) != is_upper ? other : item;
+}
+
+// Sorts the Lanes * Items items of each group of `Lanes` neighbouring lanes ascending: item i of lane l is the
+// (l * Items + i)-th afterwards; before, any order will do. All lanes of the warp take part. Runs of a lane, two lanes,
+// four, ... are merged by the bitonic network (Batcher, ibid.), the second of a pair read backwards. Loops over strides
+// that cross lanes stay loops, for the code to fit the cache of instructions.
+template <int Lanes, int Items>
+__device__ inline void lane_sort(sort_item (&item)[Items]) {
+  static_assert(Items % 2 == 0, "items in pairs");
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  sort_registers<Items>(item);
+#pragma unroll 1
+  for (int width = 2; width <= Lanes; width *= 2) {
+    const bool is_upper = (lane & width / 2) != 0;
 #pragma unroll
-    for (int stride = size / 2; stride > 0; stride /= 2) {
-      if (stride >= Items) {
-        const int lanes = stride / Items;
-        const bool ascending = (lane * Items & size) == 0;
-        const bool is_lower = (lane & lanes) == 0;
-#pragma unroll
-        for (int i = 0; i < Items; ++i) {
-          const sort_item other = __shfl_xor_sync(k_all_lanes, item[i], lanes);
-          const bool keeps =
-              is_lower ? !in_wrong_order(item[i], other, ascending) : !in_wrong_order(other, item[i], ascending);
-          item[i] = keeps ? item[i] : other;
-        }
-      } else {
-#pragma unroll
-        for (int i = 0; i < Items; ++i) {
-          if (i & stride) continue;
-          const bool ascending = ((lane * Items + i) & size) == 0;
-          const sort_item lower = item[i], upper = item[i | stride];
-          const bool exchange = in_wrong_order(lower, upper, ascending);
-          item[i] = exchange ? upper : lower;
-          item[i | stride] = exchange ? lower : upper;
-        }
-      }
+    for (int i = 0; i < Items / 2; ++i) {
+      sort_item &front = item[i], &back = item[Items - 1 - i];
+      const sort_item of_front = __shfl_xor_sync(k_all_lanes, back, width - 1);
+      const sort_item of_back = __shfl_xor_sync(k_all_lanes, front, width - 1);
+      front = stays(front, of_front, is_upper);
+      back = stays(back, of_back, is_upper);
     }
+#pragma unroll 1
+    for (int lanes = width / 4; lanes > 0; lanes /= 2)
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+        item[i] = stays(item[i], __shfl_xor_sync(k_all_lanes, item[i], lanes), (lane & lanes) != 0);
+#pragma unroll
+    for (int stride = Items / 2; stride > 0; stride /= 2)
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+        if ((i & stride) == 0) put_in_order(item[i], item[i | stride]);
   }
 }
 
 // ---- within a block ----
 
-// Stable radix sort of up to Threads * Items items by their images, least significant digit first; equal images stay in
-// the order of their places. Image: uint32_t or uint64_t; Index holds a place. All threads of a block of `Threads`
-// take part. Four barriers in each of the sizeof(Image) passes.
-template <class Image, class Index, int Threads, int Items>
-class block_radix_sort {
-  static constexpr int k_warps = Threads / k_warp_size;
-  static constexpr int k_digit_bits = 8;
-  static constexpr int k_digits = 1 << k_digit_bits;
-  static_assert(Threads >= k_digits && Threads % k_warp_size == 0, "a thread for each digit, whole warps");
+// How many of the first `diagonal` items of the merged sequence come from a; a comes first among equals. `a` and `b`
+// give the items at an offset.
+template <class Offset, class A, class B>
+__device__ inline Offset merge_path(A&& a, Offset a_count, B&& b, Offset b_count, Offset diagonal) {
+  Offset low = diagonal > b_count ? diagonal - b_count : 0;
+  Offset high = diagonal < a_count ? diagonal : a_count;
+  while (low < high) {
+    const Offset middle = low + (high - low) / 2;
+    if (a(middle) <= b(diagonal - 1 - middle))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Sorts the items of all threads of a block of whole warps, placed as by lane_sort: each warp by the network, then runs
+// in pairs by merging (O. Green, R. McColl, D. A. Bader, GPU merge path, ICS 2012), each thread finding its part of the
+// result.
+template <int Items>
+class block_merge_sort {
+  // A gap after each so many items: neighbouring threads store and mostly read through different banks.
+  static constexpr int k_gap = Items > 16 ? Items : 16;
 
  public:
-  static constexpr int k_capacity = Threads * Items;
+  // Items of shared memory for a block of so many threads.
+  __host__ __device__ static constexpr int scratch_items(int threads) {
+    return threads * Items + threads * Items / k_gap;
+  }
 
-  // Shared memory of the block. Before, `image` and `index` hold the items in the order that equal images keep; after,
-  // sorted.
-  struct storage {
-    Image image[k_capacity];
-    unsigned count[k_warps][k_digits];
-    unsigned scratch[k_max_warps];
-    Index index[k_capacity];
-  };
-
-  // A barrier must have passed since the items were written, and passes before it returns.
-  __device__ static void sort(storage& s) {
-    for (int shift = 0; shift < static_cast<int>(sizeof(Image)) * 8; shift += k_digit_bits) pass(s, shift);
+  // Items: a power of two. Two barriers for each doubling of the runs; another must pass before the scratch is used
+  // again otherwise.
+  __device__ static void sort(sort_item (&item)[Items], sort_item* scratch) {
+    lane_sort<k_warp_size>(item);
+    const int count = static_cast<int>(blockDim.x) * Items;
+    for (int length = k_warp_size * Items; length < count; length *= 2) merge(item, scratch, length, count);
   }
 
  private:
-  // A warp takes 32 * Items items in a row, 32 at a time, so that ranks follow the order of the items.
-  __device__ static void pass(storage& s, int shift) {
-    const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-    const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
-    const int first = warp * k_warp_size * Items + lane;
-    unsigned* const count = s.count[warp];
-    for (int d = lane; d < k_digits; d += k_warp_size) count[d] = 0;
-    __syncwarp();
-    Image image[Items];
-    Index index[Items];
-    unsigned rank[Items];  // among the warp's items of the same digit
-#pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      image[i] = s.image[first + i * k_warp_size];
-      index[i] = s.index[first + i * k_warp_size];
-      const unsigned digit = digit_of(image[i], shift);
-      const unsigned peers = __match_any_sync(k_all_lanes, digit);
-      const unsigned before = __popc(peers & ((1u << lane) - 1));
-      rank[i] = count[digit] + before;
-      __syncwarp();
-      if (before == 0) count[digit] += __popc(peers);
-      __syncwarp();
-    }
-    __syncthreads();
-    // Where a warp's items of a digit begin: behind all lower digits, and behind those of lower warps.
-    unsigned total = 0;
-    if (threadIdx.x < k_digits)
-      for (int w = 0; w < k_warps; ++w) {
-        const unsigned own = s.count[w][threadIdx.x];
-        s.count[w][threadIdx.x] = total;
-        total += own;
-      }
-    const unsigned begin = block_exclusive_scan(total, plus_of<unsigned>(), s.scratch).before;
-    if (threadIdx.x < k_digits)
-      for (int w = 0; w < k_warps; ++w) s.count[w][threadIdx.x] += begin;
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      const unsigned at = count[digit_of(image[i], shift)] + rank[i];
-      s.image[at] = image[i];
-      s.index[at] = index[i];
-    }
-    __syncthreads();
-  }
+  __device__ static int slot(int i) { return i + i / k_gap; }
 
-  __device__ static unsigned digit_of(Image image, int shift) {
-    return static_cast<unsigned>(image >> shift) & (k_digits - 1);
+  __device__ static void merge(sort_item (&item)[Items], sort_item* scratch, int length, int count) {
+    const int first = static_cast<int>(threadIdx.x) * Items;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < Items; ++i) scratch[slot(first + i)] = item[i];
+    __syncthreads();
+    const int a_begin = first & -(2 * length);
+    const int a_end = a_begin + length < count ? a_begin + length : count;
+    const int b_end = a_end + length < count ? a_end + length : count;
+    const auto at = [&](int i) { return scratch[slot(i)]; };
+    int a = a_begin + merge_path([&](int i) { return at(a_begin + i); }, a_end - a_begin,
+                                 [&](int i) { return at(a_end + i); }, b_end - a_end, first - a_begin);
+    int b = a_end + first - a;
+    sort_item of_a = a < a_end ? at(a) : k_no_item;
+    sort_item of_b = b < b_end ? at(b) : k_no_item;
+#pragma unroll
+    for (int i = 0; i < Items; ++i) {
+      const bool takes_b = in_wrong_order(of_a, of_b);
+      item[i] = takes_b ? of_b : of_a;
+      const int next = takes_b ? ++b : ++a;
+      const sort_item follows = next < (takes_b ? b_end : a_end) ? at(next) : k_no_item;
+      of_a = takes_b ? of_a : follows;
+      of_b = takes_b ? follows : of_b;
+    }
   }
 };
 
