@@ -5,7 +5,6 @@
 #include "kernels/scan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -15,70 +14,12 @@
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/scan.hpp"
+#include "kernels/scan/carry.hpp"
+#include "kernels/scan/lane_values.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
-
-// ---- carries between tiles: wider than the elements, so that the error does not grow with the row ----
-
-// The unevaluated sum of two doubles; lo is 0 beside an infinity or NaN.
-struct double_double {
-  double hi;
-  double lo;
-};
-
-template <class T>
-struct carry_of;
-
-template <>
-struct carry_of<float> {
-  using type = double;
-  __device__ static double widen(float x) { return x; }
-  __device__ static double add(double a, double b) { return a + b; }
-  __device__ static float finish(double before, float local) { return static_cast<float>(before + local); }
-};
-
-template <>
-struct carry_of<double> {
-  using type = double_double;
-  __device__ static double_double widen(double x) { return {x, 0}; }
-  // hi + lo == a + b exactly (D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
-  __device__ static double_double two_sum(double a, double b) {
-    const double sum = a + b;
-    const double b_part = sum - a;
-    return {sum, (a - (sum - b_part)) + (b - b_part)};
-  }
-  __device__ static double_double add(const double_double& a, const double_double& b) {
-    const double_double high = two_sum(a.hi, b.hi);
-    if (!std::isfinite(high.hi)) return {high.hi, 0};
-    const double low = high.lo + (a.lo + b.lo);
-    const double sum = high.hi + low;
-    return {sum, std::isfinite(sum) ? low - (sum - high.hi) : 0};
-  }
-  __device__ static double finish(const double_double& before, double local) {
-    const double_double sum = two_sum(before.hi, local);
-    return std::isfinite(sum.hi) ? sum.hi + (sum.lo + before.lo) : sum.hi;
-  }
-};
-
-// int64_t as unsigned numbers, which wrap.
-template <>
-struct carry_of<uint64_t> {
-  using type = uint64_t;
-  __device__ static uint64_t widen(uint64_t x) { return x; }
-  __device__ static uint64_t add(uint64_t a, uint64_t b) { return a + b; }
-  __device__ static uint64_t finish(uint64_t before, uint64_t local) { return before + local; }
-};
-
-template <class T>
-struct plus_carry {
-  using V = typename carry_of<T>::type;
-  __host__ __device__ static V neutral() { return V{}; }
-  __device__ V operator()(const V& a, const V& b) const { return carry_of<T>::add(a, b); }
-};
-
-// ---- elements ----
 
 template <class T>
 struct scan_arguments {
@@ -89,82 +30,12 @@ struct scan_arguments {
   bool exclusive;
 };
 
-// What one of `Lanes` neighbouring lanes holds of their elements: vectors, those of the lanes side by side.
-template <class T, int Lanes, int Vectors>
-class lane_values {
- public:
-  static constexpr int k_width = row_vector<T>::k_width;
-  static constexpr int k_step = Lanes * k_width;  // from a lane's vector to its next
-  __host__ __device__ static constexpr int elements() { return Vectors * k_step; }
-
-  // `p`: the first of the lanes' elements, `count` of which exist; the others are 0.
-  __device__ void load(const T* p, int count) {
-    const bool aligned = phase_of(p) == 0;
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-      const int first = first_of(k);
-      if (aligned && first + k_width <= count) {
-        vector_[k] = load_vector(p + first);
-      } else {
-#pragma unroll
-        for (int c = 0; c < k_width; ++c)
-          vector_[k].element[c] = first + c < count ? load_element(p + first + c) : T{0};
-      }
-    }
-  }
-
-  // Forms the prefixes and returns the sum of the lanes' elements. A term passes through at most 8 + Vectors additions
-  // on its way to that sum: 3 in its vector, 5 over the lanes, one for each vector behind.
-  __device__ T scan() {
-    const plus_of<T> plus{};
-    T carry = 0;
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-#pragma unroll
-      for (int c = 1; c < k_width; ++c) vector_[k].element[c] += vector_[k].element[c - 1];
-      const T inclusive = lane_scan<Lanes>(vector_[k].element[k_width - 1], plus);
-      before_[k] = carry + lane_exclusive<Lanes>(inclusive, plus);
-      carry += shuffle_from(inclusive, Lanes - 1, Lanes);
-    }
-    return carry;
-  }
-
-  // Writes finish(prefix within the lanes' elements) to the places from which the elements came.
-  template <class Finish>
-  __device__ void store(T* p, int count, bool exclusive, Finish&& finish) const {
-    const bool aligned = phase_of(p) == 0;
-#pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-      const int first = first_of(k);
-      row_vector<T> out;
-#pragma unroll
-      for (int c = 0; c < k_width; ++c) {
-        const T shifted = c == 0 ? T{0} : vector_[k].element[c == 0 ? 0 : c - 1];
-        out.element[c] = finish(before_[k] + (exclusive ? shifted : vector_[k].element[c]));
-      }
-      if (aligned && first + k_width <= count) {
-        store_vector(p + first, out);
-      } else {
-#pragma unroll
-        for (int c = 0; c < k_width; ++c)
-          if (first + c < count) store_element(p + first + c, out.element[c]);
-      }
-    }
-  }
-
- private:
-  __device__ static int first_of(int k) { return k * k_step + static_cast<int>(threadIdx.x) % Lanes * k_width; }
-
-  row_vector<T> vector_[Vectors];  // the elements, then the prefixes within the vector
-  T before_[Vectors];              // the sum of what precedes the vector
-};
-
 // ---- a row, or a part of it, by some lanes of a warp ----
 
 constexpr int k_lanes_threads = 256;
 
 // `Lanes` lanes take a row. No barrier.
-template <class T, int Lanes, int Vectors>
+template <class T, int Lanes, int Vectors, bool Aligned>
 __global__ void __launch_bounds__(k_lanes_threads) scan_lanes(scan_arguments<T> a) {
   const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
   const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
@@ -174,7 +45,7 @@ __global__ void __launch_bounds__(k_lanes_threads) scan_lanes(scan_arguments<T> 
     const int64_t r = base + first;
     const int cols = r < a.rows ? static_cast<int>(a.cols) : 0;
     const int64_t at = cols > 0 ? r * a.cols : 0;
-    lane_values<T, Lanes, Vectors> values;
+    lane_values<T, Lanes, Vectors, Aligned> values;
     values.load(a.x + at, cols);
     values.scan();
     values.store(a.y + at, cols, a.exclusive, [](T local) { return local; });
@@ -183,13 +54,13 @@ __global__ void __launch_bounds__(k_lanes_threads) scan_lanes(scan_arguments<T> 
 
 // ---- a row by a block ----
 
-constexpr int k_row_vectors = 8;
-template <class T>
-using row_values = lane_values<T, k_warp_size, k_row_vectors>;
+constexpr int k_row_vectors = 4;
+template <class T, bool Aligned>
+using row_values = lane_values<T, k_warp_size, k_row_vectors, Aligned>;
 
 // Threads of the block that holds a row of k_scan_block_cols elements.
 template <class T>
-constexpr int k_row_threads = static_cast<int>(k_scan_block_cols / row_values<T>::elements() * k_warp_size);
+constexpr int k_row_threads = static_cast<int>(k_scan_block_cols / row_values<T, true>::elements() * k_warp_size);
 
 // Of `left` elements those that a warp takes.
 template <class Values>
@@ -198,10 +69,10 @@ __device__ inline int warp_count(int64_t left) {
 }
 
 // Each warp of the block takes a segment of the tile; a row of one tile stays in registers. One barrier per tile.
-template <class T>
-__global__ void __launch_bounds__(k_row_threads<T>) scan_rows(scan_arguments<T> a) {
+template <class T, bool Aligned>
+__global__ void __launch_bounds__(k_row_threads<T>, 1024 / k_row_threads<T>) scan_rows(scan_arguments<T> a) {
   using carry = carry_of<T>;
-  using values_type = row_values<T>;
+  using values_type = row_values<T, Aligned>;
   SIMT_SHARED(totals, T[2][k_max_warps]);
   const int64_t tile = static_cast<int64_t>(blockDim.x) / k_warp_size * values_type::elements();
   const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::elements();
@@ -228,10 +99,12 @@ __global__ void __launch_bounds__(k_row_threads<T>) scan_rows(scan_arguments<T> 
 // ---- a row by several blocks ----
 
 // One pass with a look-back in a fixed order. Tiles come in waves of as many as a block has threads. A tile publishes
-// its sum, and reads those of all tiles before it in its wave, a thread each, and the carry into the wave, which the
-// last tile of the wave before publishes; the tree that adds them is the same whichever arrives first. Blocks take
-// tiles by ticket, so that a tile waits only for tiles that have begun, and the first of these waits for nobody.
+// its sum; the last of a wave, when all sums of the wave are there, the wave's total. What precedes a tile are the sums
+// before it in its wave and the totals before its wave, a thread each: the tree that adds them is the same whichever
+// arrives first. Blocks take tiles by ticket and publish what is to be said of a tile before they finish the one
+// before: both wait for tiles of lower numbers only, and these have begun.
 constexpr int k_tile_threads = 256;
+constexpr int64_t k_tile_blocks_per_sm = 2;
 constexpr int64_t k_wave = k_tile_threads;
 
 // A tile of a row: of rows up to k_small_cols small ones, for more of them to share the work.
@@ -259,21 +132,34 @@ __device__ inline void publish(mailbox* box, const V& value) {
   for (int i = 0; i < words_of<V>; ++i) simt::store_relaxed(box + i, k_mark | words[i]);
 }
 
+// Reads what was published, in two steps: several letters may be on their way at once.
 template <class V>
-__device__ inline V await(const mailbox* box) {
-  unsigned words[words_of<V>];
+class letter {
+ public:
+  letter() = default;
+  __device__ explicit letter(const mailbox* box) : box_(box) {
 #pragma unroll
-  for (int i = 0; i < words_of<V>; ++i) {
-    mailbox word = simt::load_relaxed(box + i);
-    while ((word & k_mark) == 0) word = simt::load_relaxed(box + i);
-    words[i] = static_cast<unsigned>(word);
+    for (int i = 0; i < words_of<V>; ++i) word_[i] = simt::load_relaxed(box_ + i);
   }
-  V value;
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+  // Waits until it is there.
+  __device__ V open() {
+    unsigned words[words_of<V>];
+#pragma unroll
+    for (int i = 0; i < words_of<V>; ++i) {
+      while ((word_[i] & k_mark) == 0) word_[i] = simt::load_relaxed(box_ + i);
+      words[i] = static_cast<unsigned>(word_[i]);
+    }
+    V value;
+    memcpy(&value, words, sizeof value);
+    return value;
+  }
 
-// The workspace, cleared before: the ticket, then for each row its tiles' sums and its waves' carries.
+ private:
+  const mailbox* box_ = nullptr;
+  mailbox word_[words_of<V>] = {};
+};
+
+// The workspace, cleared before: the ticket, then for each row the sums of its tiles and the totals of its waves.
 template <class T>
 struct mailboxes {
   using carry_type = typename carry_of<T>::type;
@@ -284,7 +170,7 @@ struct mailboxes {
   __device__ mailbox* sum(const tiling& t, int64_t row, int64_t tile) const {
     return ticket + 1 + row * row_words(t) + tile * words_of<T>;
   }
-  __device__ mailbox* carry(const tiling& t, int64_t row, int64_t wave) const {
+  __device__ mailbox* total(const tiling& t, int64_t row, int64_t wave) const {
     return sum(t, row, t.tiles) + wave * words_of<carry_type>;
   }
 
@@ -296,50 +182,96 @@ struct mailboxes {
   }
 };
 
-// What precedes the tile in its row. Three barriers pass between two calls of a block.
-template <class T>
-__device__ inline typename carry_of<T>::type look_back(const tiling& t, const mailboxes<T>& boxes, int64_t row,
-                                                       int64_t tile, typename carry_of<T>::type* scratch) {
-  using carry_type = typename carry_of<T>::type;
-  const int64_t wave = tile / k_wave;
-  const int64_t predecessors = tile % k_wave;
-  auto mine = plus_carry<T>::neutral();
-  if (threadIdx.x < predecessors)
-    mine = carry_of<T>::widen(await<T>(boxes.sum(t, row, wave * k_wave + threadIdx.x)));
-  else if (wave > 0 && threadIdx.x == k_wave - 1)  // which is nobody's predecessor
-    mine = await<carry_type>(boxes.carry(t, row, wave));
-  return block_exclusive_scan(mine, plus_carry<T>(), scratch).all;
+// A warp's part of a tile.
+struct tile_part {
+  int64_t number;  // of the tile, over all rows
+  int64_t row;
+  int64_t tile;  // of the row
+  int64_t at;    // first element
+  int count;
+};
+
+// The sum of what precedes the tile in its wave and, with `WithTotals`,, in its row. All threads get the result.
+// `scratch` may be used again after another barrier.
+template <bool WithTotals, class T>
+__device__ inline typename carry_of<T>::type look_back(const tiling& t, const mailboxes<T>& boxes,
+                                                       const tile_part& mine, typename carry_of<T>::type* scratch) {
+  using carry = carry_of<T>;
+  using carry_type = typename carry::type;
+  const int64_t wave = mine.tile / k_wave;
+  const int64_t place = mine.tile % k_wave;
+  const int64_t thread = threadIdx.x;
+  const bool has_sum = thread < place;
+  const bool has_total = WithTotals && thread < wave;
+  letter<T> sum;
+  letter<carry_type> total;
+  if (has_sum) sum = letter<T>(boxes.sum(t, mine.row, wave * k_wave + thread));
+  if (has_total) total = letter<carry_type>(boxes.total(t, mine.row, thread));
+  auto before = plus_carry<T>::neutral();
+  if (has_total) {
+    before = total.open();
+    for (int64_t w = thread + k_wave; w < wave; w += k_wave)
+      before = carry::add(before, letter<carry_type>(boxes.total(t, mine.row, w)).open());
+  }
+  if (has_sum) before = carry::add(before, carry::widen(sum.open()));
+  return block_exclusive_scan(before, plus_carry<T>(), scratch).all;
 }
 
-template <class T, int Vectors>
-__global__ void __launch_bounds__(k_tile_threads) scan_tiles(scan_arguments<T> a, tiling t, mailboxes<T> boxes) {
+template <class T, int Vectors, bool Aligned>
+__global__ void __launch_bounds__(k_tile_threads, k_tile_blocks_per_sm)
+    scan_tiles(scan_arguments<T> a, tiling t, mailboxes<T> boxes) {
   using carry = carry_of<T>;
-  using values_type = lane_values<T, k_warp_size, Vectors>;
-  SIMT_SHARED(next, mailbox);
-  SIMT_SHARED(totals, T[k_max_warps]);
-  SIMT_SHARED(carries, typename carry_of<T>::type[k_max_warps]);
+  using values_type = lane_values<T, k_warp_size, Vectors, Aligned>;
+  SIMT_SHARED(drawn, mailbox[2]);
+  SIMT_SHARED(totals, T[2][k_max_warps]);
+  SIMT_SHARED(scratch, typename carry_of<T>::type[2][k_max_warps]);
+  SIMT_DYN_SHARED(row_vector<T>, slots);
   const int64_t segment = static_cast<int64_t>(threadIdx.x) / k_warp_size * values_type::elements();
-  for (;;) {
-    if (threadIdx.x == 0) next = atomicAdd(boxes.ticket, mailbox{1});
-    __syncthreads();
-    const auto number = static_cast<int64_t>(next);
-    if (number >= a.rows * t.tiles) return;
-    const int64_t row = number / t.tiles;
-    const int64_t tile = number % t.tiles;
-    const int count = warp_count<values_type>(a.cols - tile * t.tile - segment);
-    const int64_t at = count > 0 ? row * a.cols + tile * t.tile + segment : 0;
-    values_type values;
-    values.load(a.x + at, count);
-    post_warp_total(values.scan(), totals);
-    __syncthreads();
-    const warp_base<T> base = fetch_warp_base(plus_of<T>(), totals);
-    const bool is_last = tile == t.tiles - 1;
-    if (threadIdx.x == 0 && !is_last) publish(boxes.sum(t, row, tile), base.all);
-    auto before = plus_carry<T>::neutral();
-    if (tile > 0) before = look_back(t, boxes, row, tile, carries);
-    if (threadIdx.x == 0 && !is_last && tile % k_wave == k_wave - 1)
-      publish(boxes.carry(t, row, tile / k_wave + 1), carry::add(before, carry::widen(base.all)));
-    values.store(a.y + at, count, a.exclusive, [&](T local) { return carry::finish(before, base.before + local); });
+  const int64_t end = a.rows * t.tiles;
+  const auto part_of = [&](mailbox ticket) {
+    const auto number = static_cast<int64_t>(ticket);
+    const int64_t row = number / t.tiles, tile = number % t.tiles;
+    const int count = number < end ? warp_count<values_type>(a.cols - tile * t.tile - segment) : 0;
+    return tile_part{number, row, tile, count > 0 ? row * a.cols + tile * t.tile + segment : 0, count};
+  };
+  if (threadIdx.x == 0) drawn[1] = atomicAdd(boxes.ticket, mailbox{1});
+  __syncthreads();
+  tile_part next = part_of(drawn[1]);
+  values_type::fetch(a.x + next.at, next.count, slots);
+  tile_part mine{end, 0, 0, 0, 0}, summed = mine;
+  values_type values, summed_values;
+  warp_base<T> base{}, summed_base{};
+  for (int turn = 0; mine.number < end || next.number < end; turn ^= 1) {
+    summed = next;
+    if (next.number < end) {
+      mailbox ticket = 0;
+      if (threadIdx.x == 0) ticket = atomicAdd(boxes.ticket, mailbox{1});
+      summed_values.take(a.x + summed.at, summed.count, slots);
+      post_warp_total(summed_values.scan(), totals[turn]);
+      if (threadIdx.x == 0) drawn[turn] = ticket;
+      __syncthreads();
+      summed_base = fetch_warp_base(plus_of<T>(), totals[turn]);
+      const bool is_last = summed.tile == t.tiles - 1;
+      if (threadIdx.x == 0 && !is_last) publish(boxes.sum(t, summed.row, summed.tile), summed_base.all);
+      next = part_of(drawn[turn]);
+      values_type::fetch(a.x + next.at, next.count, slots);
+      if (summed.tile % k_wave == k_wave - 1 && !is_last) {
+        const auto others = look_back<false>(t, boxes, summed, scratch[0]);
+        if (threadIdx.x == 0)
+          publish(boxes.total(t, summed.row, summed.tile / k_wave), carry::add(others, carry::widen(summed_base.all)));
+      }
+    } else {
+      __syncthreads();  // the scratch of the tile before is free
+    }
+    if (mine.number < end) {
+      auto before = plus_carry<T>::neutral();
+      if (mine.tile > 0) before = look_back<true>(t, boxes, mine, scratch[1]);
+      values.store(a.y + mine.at, mine.count, a.exclusive,
+                   [&](T local) { return carry::finish(before, base.before + local); });
+    }
+    mine = summed;
+    values = summed_values;
+    base = summed_base;
   }
 }
 
@@ -388,10 +320,16 @@ size_t mailbox_bytes(int64_t rows, int64_t cols) {
   return static_cast<size_t>(mailboxes<T>::words(rows, tiling_of<T>(cols))) * sizeof(mailbox);
 }
 
+// Whether every row of both begins on a 16-byte boundary.
+template <class T>
+bool is_aligned(const scan_arguments<T>& a) {
+  return phase_of(a.x) == 0 && phase_of(a.y) == 0 && a.cols % row_vector<T>::k_width == 0;
+}
+
 template <class T, int Lanes, int Vectors>
 void launch_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
   simt::launch({grid_size(ceil_div(a.rows, k_lanes_threads / Lanes), stream), k_lanes_threads, 0, stream},
-               scan_lanes<T, Lanes, Vectors>, a);
+               is_aligned(a) ? scan_lanes<T, Lanes, Vectors, true> : scan_lanes<T, Lanes, Vectors, false>, a);
 }
 
 // The fewest lanes that hold a row with a vector each.
@@ -418,7 +356,17 @@ void scan_by_warps(const scan_arguments<T>& a, simt::stream_t stream) {
 
 template <class T>
 void scan_by_rows(const scan_arguments<T>& a, int threads, simt::stream_t stream) {
-  simt::launch({resident_grid_size(a.rows, stream), static_cast<unsigned>(threads), 0, stream}, scan_rows<T>, a);
+  simt::launch({resident_grid_size(a.rows, stream), static_cast<unsigned>(threads), 0, stream},
+               is_aligned(a) ? scan_rows<T, true> : scan_rows<T, false>, a);
+}
+
+template <class T, int Vectors>
+void launch_tiles(const scan_arguments<T>& a, const tiling& t, const mailboxes<T>& boxes, simt::stream_t stream) {
+  const int64_t resident = k_tile_blocks_per_sm * simt::device_properties(stream).sm_count;
+  const size_t slots = lane_values<T, k_warp_size, Vectors, false>::slots_of(k_tile_threads);
+  simt::launch({static_cast<unsigned>(std::min(a.rows * t.tiles, resident)), k_tile_threads,
+                slots * sizeof(row_vector<T>), stream},
+               is_aligned(a) ? scan_tiles<T, Vectors, true> : scan_tiles<T, Vectors, false>, a, t, boxes);
 }
 
 template <class T>
@@ -426,20 +374,17 @@ void scan_by_tiles(const scan_arguments<T>& a, void* ws, simt::stream_t stream) 
   const tiling t = tiling_of<T>(a.cols);
   const mailboxes<T> boxes{static_cast<mailbox*>(ws)};
   simt::memset_async(ws, 0, mailbox_bytes<T>(a.rows, a.cols), stream);
-  const simt::launch_config config{resident_grid_size(a.rows * t.tiles, stream), k_tile_threads, 0, stream};
-  if (a.cols <= k_small_cols)
-    simt::launch(config, scan_tiles<T, k_small_vectors>, a, t, boxes);
-  else
-    simt::launch(config, scan_tiles<T, k_large_vectors>, a, t, boxes);
+  if (a.cols > k_small_cols) return launch_tiles<T, k_large_vectors>(a, t, boxes, stream);
+  launch_tiles<T, k_small_vectors>(a, t, boxes, stream);
 }
 
 template <class T>
 void run_variant(scan_variant variant, const scan_arguments<T>& a, void* ws, simt::stream_t stream) {
   switch (variant) {
     case scan_variant::multi_block: return scan_by_tiles(a, ws, stream);
-    case scan_variant::loop: return scan_by_rows(a, k_row_threads<float> / 2, stream);
+    case scan_variant::loop: return scan_by_rows(a, k_row_threads<float>, stream);
     case scan_variant::block:
-      return scan_by_rows(a, static_cast<int>(ceil_div(a.cols, row_values<T>::elements())) * k_warp_size, stream);
+      return scan_by_rows(a, static_cast<int>(ceil_div(a.cols, row_values<T, true>::elements())) * k_warp_size, stream);
     case scan_variant::warp: return scan_by_warps(a, stream);
     default: return scan_by_lanes(a, stream);
   }

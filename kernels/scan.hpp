@@ -46,7 +46,7 @@ enum class scan_kind : uint8_t { inclusive, exclusive };
 enum class scan_path : uint8_t { automatic, block, multi_block };
 
 // The longest row that a block holds in registers; see `path`.
-constexpr int64_t k_scan_block_cols = 16384;
+constexpr int64_t k_scan_block_cols = 8192;
 constexpr int64_t k_scan_few_rows = 128;
 
 size_t scan_workspace_bytes(int64_t rows, int64_t cols, scan_path path);

@@ -154,11 +154,13 @@ trial_case scaled_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// Where a tile of the multi-block technique is the first or last of a wave, so that carries pass between waves.
+// Where a tile of the multi-block technique is the first or last of a wave, up to rows whose tiles add the totals of
+// whole waves.
 trial_case wave_rows(const row_operator& op, const target& t, draw& d) {
   constexpr int64_t k_wave = 256;
   const int64_t tile = t.type == dtype::f32 ? 8192 : 4096;
-  const int64_t tiles = d.one_of({int64_t{1}, int64_t{131}, int64_t{132}, k_wave - 1, k_wave, k_wave + 1});
+  const int64_t tiles =
+      d.one_of({int64_t{1}, int64_t{131}, int64_t{132}, k_wave - 1, k_wave, k_wave + 1, 2 * k_wave + 1});
   const int64_t cols = std::max<int64_t>(65537, tiles * tile + d.between(-1, 1));
   const int kind = op.draw_extra(d, 50);
   trial_case c = op.make_case(t, 1, cols, draw_exact_fill(d, t, cols), kind);

@@ -1,0 +1,215 @@
+// The elements of a scan that the lanes of a warp hold: loading, prefixes, storing.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/scan.hpp"
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// What one of `Lanes` neighbouring lanes holds of their elements: vectors, those of the lanes side by side.
+//
+// Where the elements may begin between two 16-byte boundaries, a whole warp moves the vectors between the boundaries,
+// and lanes pass on to each other what these hold of the neighbour's elements. Fewer lanes go element by element there.
+template <class T, int Lanes, int Vectors, bool Aligned>
+class lane_values {
+ public:
+  static constexpr int k_width = row_vector<T>::k_width;
+  static constexpr int k_step = Lanes * k_width;  // from a lane's vector to its next
+  __host__ __device__ static constexpr int elements() { return Vectors * k_step; }
+
+  // `p`: the first of the lanes' elements, `count` of which exist; the others are 0.
+  __device__ void load(const T* p, int count) {
+    const int phase = Aligned ? 0 : phase_of(p);
+    const bool by_vector = Lanes == k_warp_size || phase == 0;
+    const int shift = Lanes == k_warp_size ? phase : 0;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      const int first = first_of(k) - shift;
+      if (by_vector && first >= 0 && first + k_width <= count) {
+        vector_[k] = load_vector(p + first);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c)
+          vector_[k].element[c] = exists(first + c, count) ? load_element(p + first + c) : T{0};
+      }
+    }
+    align(count, shift, [&](int c) { return load_element(p + elements() - shift + c); });
+  }
+
+  // The same in two steps; between them the vectors are on their way to `slots`, slots_of(blockDim.x) vectors of shared
+  // memory, where each thread uses its own.
+  __host__ __device__ static constexpr int slots_of(int threads) { return threads * Vectors + threads / k_warp_size; }
+  __device__ static void fetch(const T* p, int count, row_vector<T>* slots) {
+    static_assert(Lanes == k_warp_size, "a whole warp");
+    const int phase = Aligned ? 0 : phase_of(p);
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      const int first = first_of(k) - phase;
+      row_vector<T>* const slot = slots + slot_of(k);
+      if (first >= 0 && first + k_width <= count) {
+        simt::cp_async<sizeof(*slot)>(slot, p + first);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c)
+          if (exists(first + c, count)) simt::cp_async<sizeof(T)>(slot->element + c, p + first + c);
+      }
+    }
+    if (!Aligned && lane() == 0) {
+#pragma unroll
+      for (int c = 0; c < k_width - 1; ++c)
+        if (is_behind(c, count, phase))
+          simt::cp_async<sizeof(T)>(slots[slot_behind()].element + c, p + elements() - phase + c);
+    }
+    simt::cp_async_commit();
+  }
+  __device__ void take(const T* p, int count, const row_vector<T>* slots) {
+    const int phase = Aligned ? 0 : phase_of(p);
+    simt::cp_async_wait<0>();
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      const int first = first_of(k) - phase;
+      const row_vector<T>* const slot = slots + slot_of(k);
+      if (first >= 0 && first + k_width <= count) {
+        vector_[k] = *slot;
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c) vector_[k].element[c] = exists(first + c, count) ? slot->element[c] : T{0};
+      }
+    }
+    align(count, phase, [&](int c) { return slots[slot_behind()].element[c]; });
+  }
+
+  // Forms the prefixes and returns the sum of the lanes' elements. A term passes through at most 8 + Vectors additions
+  // on its way to that sum: 3 in its vector, 5 over the lanes, one for each vector behind.
+  __device__ T scan() {
+    const plus_of<T> plus{};
+    T carry = 0;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+#pragma unroll
+      for (int c = 1; c < k_width; ++c) vector_[k].element[c] += vector_[k].element[c - 1];
+      const T inclusive = lane_scan<Lanes>(vector_[k].element[k_width - 1], plus);
+      before_[k] = carry + lane_exclusive<Lanes>(inclusive, plus);
+      carry += shuffle_from(inclusive, Lanes - 1, Lanes);
+    }
+    return carry;
+  }
+
+  // Writes finish(prefix within the lanes' elements) to the places from which the elements came.
+  template <class Finish>
+  __device__ void store(T* p, int count, bool exclusive, Finish&& finish) const {
+    if constexpr (Aligned) {
+      store_shifted<0>(p, count, exclusive, finish, true);
+    } else if constexpr (Lanes == k_warp_size) {
+      const int phase = phase_of(p);
+      if (phase == 0) return store_shifted<0>(p, count, exclusive, finish, true);
+      if (phase == 1) return store_shifted<1>(p, count, exclusive, finish, true);
+      if constexpr (k_width > 2) {
+        if (phase == 2) return store_shifted<2>(p, count, exclusive, finish, true);
+        return store_shifted<3>(p, count, exclusive, finish, true);
+      }
+    } else {
+      store_shifted<0>(p, count, exclusive, finish, phase_of(p) == 0);
+    }
+  }
+
+ private:
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % Lanes; }
+  __device__ static int first_of(int k) { return k * k_step + lane() * k_width; }
+  __device__ static bool exists(int i, int count) { return i >= 0 && i < count; }
+
+  __device__ static int slot_of(int k) { return k * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x); }
+  __device__ static int slot_behind() {
+    return static_cast<int>(blockDim.x) * Vectors + static_cast<int>(threadIdx.x) / k_warp_size;
+  }
+
+  // Where vectors begin `phase` elements early there is one behind the last, of which lane 0 passes the first elements
+  // on to the last lane. Whether element c of it is one of these.
+  __device__ static bool is_behind(int c, int count, int phase) { return c < phase && elements() - phase + c < count; }
+
+  // From vectors that begin `phase` elements early to those of the lane; `load_behind(c)`: element c of the vector
+  // behind.
+  template <class Load>
+  __device__ void align(int count, int phase, Load&& load_behind) {
+    if (Aligned || Lanes < k_warp_size || phase == 0) return;
+    row_vector<T> behind{};
+    if (lane() == 0) {
+#pragma unroll
+      for (int c = 0; c < k_width - 1; ++c)
+        if (is_behind(c, count, phase)) behind.element[c] = load_behind(c);
+    }
+    if (phase == 1) shift<1>(behind);
+    if constexpr (k_width > 2) {
+      if (phase == 2) shift<2>(behind);
+      if (phase == 3) shift<3>(behind);
+    }
+  }
+
+  template <int Phase>
+  __device__ void shift(const row_vector<T>& behind) {
+    const int source = (lane() + 1) % Lanes;
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      T next[Phase];
+#pragma unroll
+      for (int c = 0; c < Phase; ++c) {
+        const T later = k + 1 < Vectors ? vector_[k + 1 < Vectors ? k + 1 : 0].element[c] : behind.element[c];
+        next[c] = shuffle_from(lane() == 0 ? later : vector_[k].element[c], source);
+      }
+#pragma unroll
+      for (int c = 0; c < k_width; ++c)
+        vector_[k].element[c] =
+            c + Phase < k_width ? vector_[k].element[(c + Phase) % k_width] : next[(c + Phase) % k_width % Phase];
+    }
+  }
+
+  // The vectors that begin `Phase` elements early.
+  template <int Phase, class Finish>
+  __device__ void store_shifted(T* p, int count, bool exclusive, Finish& finish, bool by_vector) const {
+    const int source = (lane() + Lanes - 1) % Lanes;
+    T kept[Phase + 1] = {};  // the last elements of the lane's vector before
+#pragma unroll
+    for (int k = 0; k < Vectors; ++k) {
+      T mine[k_width];
+#pragma unroll
+      for (int c = 0; c < k_width; ++c) {
+        const T shifted = c == 0 ? T{0} : vector_[k].element[c == 0 ? 0 : c - 1];
+        mine[c] = finish(before_[k] + (exclusive ? shifted : vector_[k].element[c]));
+      }
+      row_vector<T> out;
+#pragma unroll
+      for (int c = 0; c < k_width; ++c) {
+        if (c < Phase) {
+          const T last = mine[k_width - Phase + c];
+          out.element[c] = shuffle_from(lane() == Lanes - 1 ? kept[c] : last, source);
+          kept[c] = last;
+        } else {
+          out.element[c] = mine[c - Phase];
+        }
+      }
+      const int first = first_of(k) - Phase;
+      if (by_vector && first >= 0 && first + k_width <= count) {
+        store_vector(p + first, out);
+      } else {
+#pragma unroll
+        for (int c = 0; c < k_width; ++c)
+          if (exists(first + c, count)) store_element(p + first + c, out.element[c]);
+      }
+    }
+    if (lane() == Lanes - 1) {
+#pragma unroll
+      for (int c = 0; c < Phase; ++c)
+        if (elements() - Phase + c < count) store_element(p + elements() - Phase + c, kept[c]);
+    }
+  }
+
+  row_vector<T> vector_[Vectors];  // the elements, then the prefixes within the vector
+  T before_[Vectors];              // the sum of what precedes the vector
+};
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
