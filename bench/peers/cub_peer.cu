@@ -4,10 +4,6 @@
 // cub::DeviceSegmentedReduce, a segment for each row, between offsets that are computed where they are read. Its
 // comparisons are `<` and `>`: what a row with NaN gives, and which of -0 and +0 is the least, is not the contract's.
 // An argmax counts elements in 32 bits and has no answer for an empty row.
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
-
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cub/device/device_segmented_reduce.cuh>
@@ -16,10 +12,10 @@
 #include <cuda/std/functional>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <string>
 
+#include "bench/peers/cub_calls.hpp"
 #include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
@@ -27,39 +23,6 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
-
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw simt::device_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
-
-// Allocated by the first call of a size, and kept. The other calls may be on other streams: they come one at a time.
-void* workspace(size_t bytes, cudaStream_t stream) {
-  static std::map<size_t, void*> known;
-  void*& memory = known[bytes];
-  if (memory == nullptr) {
-    check(cudaMallocAsync(&memory, bytes, stream), "cudaMallocAsync");
-    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  }
-  return memory;
-}
-
-// Runs `algorithm(storage, bytes)`, which with no storage only tells its bytes.
-template <class Algorithm>
-void run_in_workspace(cudaStream_t stream, Algorithm&& algorithm) {
-  size_t bytes = 0;
-  check(algorithm(nullptr, bytes), "cub::DeviceSegmentedReduce");
-  void* const storage = workspace(std::max<size_t>(bytes, 1), stream);
-  check(algorithm(storage, bytes), "cub::DeviceSegmentedReduce");
-}
-
-// Where row r begins, or ends.
-struct row_offset {
-  int64_t ld, first;
-  __host__ __device__ int64_t operator()(int64_t row) const { return row * ld + first; }
-};
-auto offsets(int64_t ld, int64_t first) {
-  return thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), row_offset{ld, first});
-}
 
 // An iterator for ArgMax to put pairs of index and value: the indices are kept. It has no value type, so that CUB takes
 // that of the pairs.

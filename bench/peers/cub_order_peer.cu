@@ -1,0 +1,158 @@
+// CUB's prefix sums and sorts of rows as candidates (kernels/candidate.h): `scan_bench --peer` and `argsort_bench
+// --peer` measure them.
+//
+// scan: cub::DeviceScan, by keys that tell the rows apart where there are several. Its look-back adds whichever
+// prefixes are ready: floating-point bits vary from run to run. argsort: stable sorts of pairs of key and column,
+// cub::DeviceSegmentedSort, for a single row cub::DeviceRadixSort. The columns are written by the first call of a shape
+// and kept, so that later calls sort and nothing else; NaN goes by its bits, which is not the contract's order.
+#include <cstdint>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_sort.cuh>
+#include <cub/version.cuh>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "bench/peers/cub_calls.hpp"
+#include "kernels/candidate.h"
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+struct row_of {
+  int64_t cols;
+  __host__ __device__ int64_t operator()(int64_t i) const { return i / cols; }
+};
+
+template <class T>
+void scan_rows(const T* x, T* y, int64_t rows, int64_t cols, bool exclusive, cudaStream_t stream) {
+  const int64_t count = rows * cols;
+  const auto row = thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), row_of{cols});
+  run_in_workspace(stream, [&](void* storage, size_t& bytes) {
+    if (rows == 1)
+      return exclusive ? cub::DeviceScan::ExclusiveSum(storage, bytes, x, y, count, stream)
+                       : cub::DeviceScan::InclusiveSum(storage, bytes, x, y, count, stream);
+    constexpr ::cuda::std::equal_to<> k_equal{};
+    return exclusive ? cub::DeviceScan::ExclusiveSumByKey(storage, bytes, row, x, y, count, k_equal, stream)
+                     : cub::DeviceScan::InclusiveSumByKey(storage, bytes, row, x, y, count, k_equal, stream);
+  });
+}
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}; scalar "kind": 0 inclusive, 1 exclusive.
+warpcheck_status run_scan(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const matrix_view y = tensors.output_matrix(0, "y");
+    check_same_shape(x, "x", y, "y");
+    require_dense(x, "x");
+    require_dense(y, "y");
+    const double kind = scalar_argument(call, "kind");
+    if (kind != 0 && kind != 1)
+      throw std::invalid_argument("kind is " + std::to_string(kind) + ", must be 0 (inclusive) or 1 (exclusive)");
+    if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
+    if (x.rows == 0 || x.cols == 0) return;
+    const auto stream = static_cast<cudaStream_t>(call->stream);
+    const auto run = [&](auto type) {
+      using T = typename decltype(type)::type;
+      scan_rows(x.data<T>(), y.mutable_data<T>(), x.rows, x.cols, kind == 1, stream);
+    };
+    switch (x.dtype) {
+      case WARPCHECK_F32: return run(type_tag<float>());
+      case WARPCHECK_F64: return run(type_tag<double>());
+      case WARPCHECK_I64: return run(type_tag<int64_t>());
+      default: throw unsupported_call("element type of the first input is not one of f32, f64, i64");
+    }
+  });
+}
+
+__global__ void write_columns(int32_t* column, int64_t count, int64_t cols) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+    column[i] = static_cast<int32_t>(i % cols);
+}
+
+// The column of each element, and room for the sorted keys.
+struct sort_memory {
+  int32_t* column = nullptr;
+  float* sorted = nullptr;
+};
+
+const sort_memory& memory_of(int64_t rows, int64_t cols, cudaStream_t stream) {
+  static std::map<std::pair<int64_t, int64_t>, sort_memory> known;
+  sort_memory& memory = known[{rows, cols}];
+  if (memory.column == nullptr) {
+    const int64_t count = rows * cols;
+    check(cudaMallocAsync(&memory.sorted, static_cast<size_t>(count) * sizeof(float), stream), "cudaMallocAsync");
+    check(cudaMallocAsync(&memory.column, static_cast<size_t>(count) * sizeof(int32_t), stream), "cudaMallocAsync");
+    write_columns<<<1024, 256, 0, stream>>>(memory.column, count, cols);
+    check(cudaGetLastError(), "write_columns");
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  return memory;
+}
+
+// Tensors: inputs {keys[rows, cols] f32}, outputs {index[rows, cols] i32}; scalar "order": 0 ascending, 1 descending.
+warpcheck_status run_argsort(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view keys = tensors.input_matrix(0, "keys");
+    const matrix_view index = tensors.output_matrix(0, "index");
+    if (keys.rows != index.rows || keys.cols != index.cols)
+      throw std::invalid_argument("index must have the shape of keys");
+    require_dense(keys, "keys");
+    require_dense(index, "index");
+    const double order = scalar_argument(call, "order");
+    if (order != 0 && order != 1)
+      throw std::invalid_argument("order is " + std::to_string(order) + ", must be 0 (ascending) or 1 (descending)");
+    if (keys.dtype != WARPCHECK_F32 || index.dtype != WARPCHECK_I32)
+      throw unsupported_call("only f32 keys and i32 indices");
+    if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
+    if (keys.rows == 0 || keys.cols == 0) return;
+    const auto stream = static_cast<cudaStream_t>(call->stream);
+    const sort_memory& memory = memory_of(keys.rows, keys.cols, stream);
+    const int64_t count = keys.rows * keys.cols;
+    const auto* const from = keys.data<float>();
+    auto* const to = index.mutable_data<int32_t>();
+    const auto begin = offsets(keys.cols, 0), end = offsets(keys.cols, keys.cols);
+    constexpr int k_bits = 32;
+    run_in_workspace(stream, [&](void* storage, size_t& bytes) {
+      if (keys.rows == 1)
+        return order == 0 ? cub::DeviceRadixSort::SortPairs(storage, bytes, from, memory.sorted, memory.column, to,
+                                                            count, 0, k_bits, stream)
+                          : cub::DeviceRadixSort::SortPairsDescending(storage, bytes, from, memory.sorted,
+                                                                      memory.column, to, count, 0, k_bits, stream);
+      return order == 0
+                 ? cub::DeviceSegmentedSort::StableSortPairs(storage, bytes, from, memory.sorted, memory.column, to,
+                                                             count, keys.rows, begin, end, stream)
+                 : cub::DeviceSegmentedSort::StableSortPairsDescending(
+                       storage, bytes, from, memory.sorted, memory.column, to, count, keys.rows, begin, end, stream);
+    });
+  });
+}
+
+constexpr warpcheck_operator k_scan = {
+    "scan", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64 | WARPCHECK_I64, nullptr, 0, nullptr, 0, run_scan};
+constexpr warpcheck_operator k_argsort = {"argsort",  WARPCHECK_DEVICE_CUDA, WARPCHECK_F32, nullptr, 0, nullptr, 0,
+                                          run_argsort};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
+    uint32_t abi_version) {
+  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
+  static const warpcheck_operator* const operators[] = {&warpcheck::k_scan, &warpcheck::k_argsort};
+  static const std::string build = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." +
+                                   std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
+  static const warpcheck_candidate table = {
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cub", build.c_str(), operators, 2, nullptr};
+  return &table;
+}
