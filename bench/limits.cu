@@ -4,6 +4,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace warpcheck::bench {
@@ -141,6 +142,23 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
   return values[values.size() / 2];
+}
+
+line fit_line(const std::vector<std::pair<double, double>>& points) {
+  double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
+  for (const auto& [x, y] : points) {
+    const double weight = 1 / (y * y);
+    w += weight;
+    wx += weight * x;
+    wy += weight * y;
+    wxx += weight * x * x;
+    wxy += weight * x * y;
+  }
+  line fit;
+  fit.slope = (w * wxy - wx * wy) / (w * wxx - wx * wx);
+  fit.at_zero = (wy - fit.slope * wx) / w;
+  for (const auto& [x, y] : points) fit.worst = std::max(fit.worst, std::abs((fit.at_zero + fit.slope * x) / y - 1));
+  return fit;
 }
 
 buffer_ring::buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes)

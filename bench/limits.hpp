@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace warpcheck::bench {
@@ -26,6 +27,15 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
                                               const std::vector<std::function<void(int)>>& runs);
 
 double median(std::vector<double> values);
+
+// y = at_zero + slope x, with the least sum of squared relative errors, and the largest of these errors. At least two
+// points of different x, y > 0.
+struct line {
+  double at_zero = 0;
+  double slope = 0;
+  double worst = 0;
+};
+line fit_line(const std::vector<std::pair<double, double>>& points);
 
 // Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.
 class buffer_ring {

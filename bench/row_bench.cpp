@@ -246,6 +246,7 @@ struct program {
   cudaStream_t stream = nullptr;
   std::map<size_t, limit> limits;  // by bytes
   std::vector<measurement> results;
+  std::vector<row_time> times;
   bool failed = false;
 };
 
@@ -332,6 +333,7 @@ void run_benchmark(benchmark::State& state, program& p, const row_case& row) {
   }
   state.SetLabel(result.variant + (result.peer.empty() ? "" : " peer:" + result.peer));
   p.results.push_back(result);
+  p.times.push_back({row, result.us});
 }
 
 void print_table(const std::vector<measurement>& results) {
@@ -427,7 +429,7 @@ double longest_chain(int64_t cols) {
 }
 
 int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases) try {
-  program p{op, find_builtin(op.name), {}, {}, 0, nullptr, {}, {}, false};
+  program p{op, find_builtin(op.name), {}, {}, 0, nullptr, {}, {}, {}, false};
   for (const std::string& file : take_option(&argc, argv, "--peer")) p.peers.push_back(load_peer(file));
   for (const std::string& file : take_option(&argc, argv, "--peer-times")) read_foreign(file, &p.foreign);
   benchmark::Initialize(&argc, argv);
@@ -450,6 +452,7 @@ int row_bench_main(int argc, char** argv, const row_operator& op, const std::vec
   benchmark::RunSpecifiedBenchmarks();
   std::printf("\n%s, commit %s, empty launch %.2f us\n", gpu.c_str(), WARPCHECK_COMMIT, launch);
   print_table(p.results);
+  if (op.print_growth) op.print_growth(p.times);
   check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
   return p.failed ? 1 : 0;
 } catch (const std::invalid_argument& e) {

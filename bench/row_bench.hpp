@@ -26,6 +26,12 @@ struct row_case {
   double target = 0.97;           // fraction of the limit that the specification asks for
 };
 
+// A row as measured.
+struct row_time {
+  row_case row;
+  double us = 0;
+};
+
 // How an operator is called, what bounds it, and when a result is right.
 struct row_operator {
   enum class output {
@@ -40,6 +46,8 @@ struct row_operator {
   std::vector<warpcheck_scalar> scalars;
   // Throws unless the results y of one row x (host memory, cols elements) are right.
   std::function<void(const row_case& row, const void* x, const void* y)> verify;
+  // Prints, below the table, how the time grows; may be empty.
+  std::function<void(const std::vector<row_time>& times)> print_growth = nullptr;
 };
 
 // The rows of a table, each with the fraction of the limit that most of them aim at.
