@@ -1,5 +1,7 @@
-// Best split: see the contract in best_split.hpp. A block or a cluster of blocks per (leaf, task) leaves a record in
-// the workspace; a second launch takes the best of each leaf. The slots are read twice, the second time from L1 or L2.
+// Best split: see the contract in best_split.hpp. A block takes some tasks of a leaf, each of its warps one of up to
+// 256 bins, or a cluster of blocks takes one task; each leaves a record in the workspace. Then the best of each leaf is
+// taken: behind a barrier of the grid, as the workspace holds no counter that could be relied on, or in a second
+// launch.
 #include "kernels/best_split.hpp"
 
 #include <cmath>
@@ -27,60 +29,19 @@ struct split_arguments {
   const uint8_t* used;
   int64_t num_tasks;
   int64_t num_leaves;
-  split_record* records;    // [num_leaves][num_tasks]
+  int64_t units;  // of a leaf; a unit is one task of a cluster or `unit_tasks` tasks of a block
+  int64_t unit_tasks;
+  split_record* records;    // [num_leaves][units]
+  uint32_t* lists;          // [num_leaves][units][list], or null
   uint32_t* categories;     // [num_leaves][num_tasks][list]
   uint32_t* from_high_end;  // the same
   int32_t list;
   split_config config;
 };
 
-__device__ void finish(const split_task& task, const split_terms& t, const split_candidate& best, int32_t num_cat,
-                       split_record* out) {
-  split_record r = no_split();
-  if (best.is_valid && divide(t, best.left, task.reverse, r.left, r.right) && gain_of(t, r.left, r.right, r.gain)) {
-    r.is_valid = true;
-    r.default_left = task.default_left;
-    r.feature = task.feature;
-    r.threshold = best.threshold;
-    r.num_cat = num_cat;
-  }
-  store_record(out, r);
+__device__ inline uint64_t place_of(bool default_left, uint32_t threshold) {
+  return (default_left ? 0ull : 1ull << 32) | threshold;
 }
-
-template <bool Cluster>
-__global__ void __launch_bounds__(k_split_threads) best_split_tasks(split_arguments a) {
-  SIMT_SHARED(scratch, split_scratch);
-  const int64_t groups = gridDim.x / task_blocks<Cluster>();
-  for (int64_t i = blockIdx.x / task_blocks<Cluster>(); i < a.num_leaves * a.num_tasks; i += groups) {
-    const split_task task = a.tasks[i % a.num_tasks];
-    const split_leaf leaf = a.leaves[i / a.num_tasks];
-    const bool is_sorted = task.categorical && !task.one_hot;
-    const split_terms terms(leaf, a.config, a.bin_count != nullptr, is_sorted);
-    const task_bins bins(a.hist, a.bin_count, leaf, task);
-    const auto choices = static_cast<uint32_t>(task.num_bin - 1);
-    const uint32_t drawn = drawn_threshold(leaf.seed, task.feature, choices);
-    split_candidate best = split_candidate::none();
-    int32_t num_cat = 0;
-    if (a.used == nullptr || a.used[i] != 0) {
-      if (!task.categorical) {
-        best = find_numerical<Cluster>(bins, task, terms, a.config.extra_trees, choices < 2 ? 0 : drawn, scratch);
-      } else if (task.one_hot) {
-        best = find_one_hot<Cluster>(bins, terms, a.config.extra_trees, drawn, scratch);
-        num_cat = 1;
-      } else {
-        best = find_sorted<Cluster>(bins, task, terms, a.config, leaf.seed, a.categories + i * a.list,
-                                    a.from_high_end + i * a.list, num_cat, scratch);
-      }
-    }
-    best = find_winner<Cluster>(best, scratch);
-    if (threadIdx.x != 0 || task_rank<Cluster>() != 0) continue;
-    if (task.categorical && task.one_hot && best.is_valid) a.categories[i * a.list] = best.threshold;
-    finish(task, terms, best, num_cat, a.records + i);
-  }
-}
-
-constexpr int k_reduce_threads = 128;
-constexpr int k_reduce_warps = k_reduce_threads / k_warp_size;
 
 // A record in the order of the contract.
 struct ranked_record {
@@ -92,7 +53,7 @@ struct ranked_record {
   __device__ static ranked_record none() { return {-INFINITY, -1, 0, 0}; }
   __device__ static ranked_record of(const split_record& r, int64_t index) {
     if (!r.is_valid || r.gain != r.gain) return none();
-    return {r.gain, index, (r.default_left ? 0ull : 1ull << 32) | r.threshold, r.feature};
+    return {r.gain, index, place_of(r.default_left, r.threshold), r.feature};
   }
   __device__ bool is_better_than(const ranked_record& o) const {
     if (index < 0 || o.index < 0) return index >= 0;
@@ -103,36 +64,226 @@ struct ranked_record {
   }
 };
 
-// A block per leaf. Two barriers.
-__global__ void __launch_bounds__(k_reduce_threads)
-    split_reduce_records(const split_record* in, const uint32_t* cat_in, int64_t per_leaf, int64_t num_leaves,
-                         int32_t list, split_record* out, uint32_t* cat_out) {
-  SIMT_SHARED(of_warp, ranked_record[k_reduce_warps]);
-  for (int64_t leaf = blockIdx.x; leaf < num_leaves; leaf += gridDim.x) {
-    const split_record* const records = in + leaf * per_leaf;
-    ranked_record best = ranked_record::none();
-    for (int64_t i = threadIdx.x; i < per_leaf; i += k_reduce_threads) {
-      const ranked_record r = ranked_record::of(records[i], i);
-      if (r.is_better_than(best)) best = r;
+// The best candidate of a task.
+struct task_winner {
+  ranked_record rank;
+  split_mass sums;
+  int32_t num_cat;
+
+  __device__ static task_winner none() { return {ranked_record::none(), {0, 0, 0}, 0}; }
+  __device__ task_winner(const ranked_record& r, const split_mass& s, int32_t n) : rank(r), sums(s), num_cat(n) {}
+  __device__ task_winner(const split_task& task, int64_t index, const split_candidate& c, int32_t n)
+      : rank(c.is_valid() ? ranked_record{c.gain, index, place_of(task.default_left, c.threshold), task.feature}
+                          : ranked_record::none()),
+        sums(c.sums),
+        num_cat(n) {}
+};
+
+template <split_compat Compat>
+__device__ inline split_terms<Compat> terms_of(const split_arguments& a, const split_leaf& leaf,
+                                               const split_task& task) {
+  return {leaf, a.config, a.bin_count != nullptr, task.categorical && !task.one_hot};
+}
+
+// The best candidate of a task that is not for one warp; right for the first warp of the team.
+template <split_team Team, split_compat Compat>
+__device__ inline task_winner find_task(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
+                                        int64_t index, warp_slots* slots, split_scratch& s) {
+  const split_task task = a.tasks[index];
+  const auto terms = terms_of<Compat>(a, leaf, task);
+  const task_bins bins(a.hist, a.bin_count, leaf, task);
+  const auto choices = static_cast<uint32_t>(task.num_bin - 1);
+  const uint32_t drawn = drawn_threshold(leaf.seed, task.feature, choices);
+  split_candidate best = split_candidate::none();
+  int32_t num_cat = 0;
+  if (!task.categorical) {
+    best =
+        find_numerical<Team>(bins, task, terms, a.config.extra_trees, choices < 2 ? 0 : drawn, slots[warp_index()], s);
+  } else if (task.one_hot) {
+    best = find_one_hot<Team>(bins, terms, a.config.extra_trees, drawn, s);
+    num_cat = 1;
+  } else {
+    const int64_t item = leaf_index * a.num_tasks + index;
+    best = find_sorted<Team>(bins, task, terms, a.config, leaf.seed, a.categories + item * a.list,
+                             a.from_high_end + item * a.list, num_cat, s);
+  }
+  best = find_winner<Team>(best, s);
+  return {task, index, best, num_cat};
+}
+
+// Writes the record of a unit and its list. One warp; `winner` is right in lane 0.
+template <split_compat Compat>
+__device__ inline void store_unit(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf, int64_t unit,
+                                  const task_winner& winner) {
+  const int64_t index = __shfl_sync(k_all_lanes, winner.rank.index, 0);
+  const int32_t num_cat = __shfl_sync(k_all_lanes, index < 0 ? 0 : winner.num_cat, 0);
+  const auto threshold = static_cast<uint32_t>(__shfl_sync(k_all_lanes, winner.rank.place, 0));
+  if (lane_index() == 0) {
+    split_record r = no_split();
+    if (index >= 0) {
+      const split_task task = a.tasks[index];
+      const split_scan scan = !task.categorical ? numerical_scan(task, Compat).kind()
+                              : task.one_hot    ? split_scan::category
+                                                : split_scan::categories;
+      split_half left{}, right{};
+      judge<true>(terms_of<Compat>(a, leaf, task), winner.sums, scan, left, right, r.gain);
+      r.left = side_of(left);
+      r.right = side_of(right);
+      r.is_valid = true;
+      r.default_left = task.default_left;
+      r.feature = task.feature;
+      r.threshold = threshold;
+      r.num_cat = num_cat;
     }
+    store_record(a.records + unit, r);
+  }
+  if (a.lists == nullptr) return;
+  const bool one_hot = index >= 0 && a.tasks[index].one_hot;
+  const uint32_t* const from = a.categories + (leaf_index * a.num_tasks + index) * a.list;
+  for (int32_t k = lane_index(); k < a.list; k += k_warp_size)
+    a.lists[unit * a.list + k] = k >= num_cat ? k_no_threshold : one_hot ? threshold : from[k];
+}
+
+struct block_scratch {
+  warp_slots slots[k_split_warps];
+  split_scratch team;
+  ranked_record rank[k_split_warps];
+  split_mass sums[k_split_warps];
+  int32_t num_cat[k_split_warps];
+  bool is_long[k_split_warps];
+};
+
+__device__ inline void put_winner(block_scratch& s, int w, const task_winner& winner) {
+  s.rank[w] = winner.rank;
+  s.sums[w] = winner.sums;
+  s.num_cat[w] = winner.num_cat;
+}
+
+__device__ inline ranked_record warp_best(ranked_record best) {
 #pragma unroll
-    for (int offset = k_warp_size / 2; offset > 0; offset /= 2) {
-      const ranked_record other{
-          __shfl_xor_sync(k_all_lanes, best.gain, offset), __shfl_xor_sync(k_all_lanes, best.index, offset),
-          __shfl_xor_sync(k_all_lanes, best.place, offset), __shfl_xor_sync(k_all_lanes, best.feature, offset)};
+  for (int offset = k_warp_size / 2; offset > 0; offset /= 2) {
+    const ranked_record other{
+        __shfl_xor_sync(k_all_lanes, best.gain, offset), __shfl_xor_sync(k_all_lanes, best.index, offset),
+        __shfl_xor_sync(k_all_lanes, best.place, offset), __shfl_xor_sync(k_all_lanes, best.feature, offset)};
+    if (other.is_better_than(best)) best = other;
+  }
+  return best;
+}
+
+// Where the records of a leaf's units are, and where the best of them goes.
+struct record_lists {
+  const split_record* in;  // [leaves][per_leaf]
+  const uint32_t* cat_in;  // [leaves][per_leaf][list], or null
+  int64_t per_leaf;
+  int64_t num_leaves;
+  int32_t list;
+  split_record* out;  // [leaves]
+  uint32_t* cat_out;  // [leaves][list], or null
+};
+
+// The best record of each leaf, a block per leaf. Two barriers each; `of_warp` has an element for each warp.
+__device__ inline void reduce_leaves(const record_lists& r, ranked_record* of_warp) {
+  const int warps = static_cast<int>(blockDim.x) / k_warp_size;
+  for (int64_t leaf = blockIdx.x; leaf < r.num_leaves; leaf += gridDim.x) {
+    const split_record* const records = r.in + leaf * r.per_leaf;
+    ranked_record best = ranked_record::none();
+    for (int64_t i = threadIdx.x; i < r.per_leaf; i += blockDim.x) {
+      const ranked_record other = ranked_record::of(records[i], i);
       if (other.is_better_than(best)) best = other;
     }
-    if (threadIdx.x % k_warp_size == 0) of_warp[threadIdx.x / k_warp_size] = best;
+    best = warp_best(best);
+    if (lane_index() == 0) of_warp[warp_index()] = best;
     __syncthreads();
-    best = of_warp[0];
-    for (int w = 1; w < k_reduce_warps; ++w)
-      if (of_warp[w].is_better_than(best)) best = of_warp[w];
-    const split_record winner = best.index < 0 ? no_split() : records[best.index];
-    if (threadIdx.x == 0) store_record(out + leaf, winner);
-    if (cat_out != nullptr)
-      for (int32_t k = static_cast<int32_t>(threadIdx.x); k < list; k += k_reduce_threads)
-        cat_out[leaf * list + k] =
-            k < winner.num_cat ? cat_in[(leaf * per_leaf + best.index) * list + k] : k_no_threshold;
+    best = warp_best(lane_index() < warps ? of_warp[lane_index()] : ranked_record::none());
+    if (threadIdx.x == 0) store_record(r.out + leaf, best.index < 0 ? no_split() : records[best.index]);
+    if (r.cat_out != nullptr) {
+      const int32_t num_cat = best.index < 0 ? 0 : records[best.index].num_cat;
+      const uint32_t* const from = r.cat_in + (leaf * r.per_leaf + best.index) * r.list;
+      for (int32_t k = static_cast<int32_t>(threadIdx.x); k < r.list; k += static_cast<int32_t>(blockDim.x))
+        r.cat_out[leaf * r.list + k] = k < num_cat ? from[k] : k_no_threshold;
+    }
+    __syncthreads();
+  }
+}
+
+__global__ void __launch_bounds__(k_split_threads) split_reduce_records(record_lists r) {
+  SIMT_SHARED(of_warp, ranked_record[k_split_warps]);
+  reduce_leaves(r, of_warp);
+}
+
+// Blocks of a multiprocessor; so many registers has a thread. With two, a leaf of 1000 features is on an H200 at once.
+constexpr int k_resident_blocks = 2;
+
+// A warp per task, up to a tile of bins; the block works together on each of the others. Of several units of a leaf the
+// best record is picked when all blocks are there (a cooperative launch).
+template <split_compat Compat>
+__global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
+    best_split_block(split_arguments a, split_record* out, uint32_t* cat_out) {
+  SIMT_SHARED(s, block_scratch);
+  for (int64_t unit = blockIdx.x; unit < a.num_leaves * a.units; unit += gridDim.x) {
+    const int64_t leaf_index = unit / a.units;
+    const int64_t first = unit % a.units * a.unit_tasks, index = first + warp_index();
+    const split_leaf leaf = a.leaves[leaf_index];
+    const bool is_mine = warp_index() < a.unit_tasks && index < a.num_tasks &&
+                         (a.used == nullptr || a.used[leaf_index * a.num_tasks + index] != 0);
+    task_winner winner = task_winner::none();
+    bool is_long = false;
+    if (is_mine) {
+      const split_task task = a.tasks[index];
+      is_long = task.categorical || task.num_bin > k_warp_tile;
+      if (!is_long) {
+        const auto terms = terms_of<Compat>(a, leaf, task);
+        const task_bins bins(a.hist, a.bin_count, leaf, task);
+        const auto choices = static_cast<uint32_t>(task.num_bin - 1);
+        const uint32_t drawn = choices < 2 ? 0 : drawn_threshold(leaf.seed, task.feature, choices);
+        const split_candidate best = find_numerical<split_team::warp>(bins, task, terms, a.config.extra_trees, drawn,
+                                                                      s.slots[warp_index()], s.team);
+        winner = {task, index, warp_winner(best), 0};
+      }
+    }
+    if (lane_index() == 0) {
+      put_winner(s, warp_index(), winner);
+      s.is_long[warp_index()] = is_long;
+    }
+    __syncthreads();
+    for (int w = 0; w < k_split_warps; ++w) {
+      if (!s.is_long[w]) continue;
+      const task_winner found = find_task<split_team::block, Compat>(a, leaf_index, leaf, first + w, s.slots, s.team);
+      if (threadIdx.x == 0) put_winner(s, w, found);
+    }
+    if (warp_index() == 0) {
+      __syncwarp();
+      const ranked_record best = warp_best(lane_index() < k_split_warps ? s.rank[lane_index()] : ranked_record::none());
+      const int w = best.index < 0 ? 0 : static_cast<int>(best.index - first);
+      store_unit<Compat>(a, leaf_index, leaf, unit, {best, s.sums[w], s.num_cat[w]});
+    }
+    __syncthreads();
+  }
+  if (a.units == 1) return;
+  simt::grid_sync();
+  reduce_leaves({a.records, a.lists, a.units, a.num_leaves, a.list, out, cat_out}, s.rank);
+}
+
+// A cluster per task; its first block alone takes those of up to a tile of bins.
+template <split_compat Compat>
+__global__ void __launch_bounds__(k_split_threads) best_split_cluster(split_arguments a) {
+  SIMT_SHARED(slots, warp_slots[k_split_warps]);
+  SIMT_SHARED(scratch, split_scratch);
+  const int64_t clusters = gridDim.x / simt::cluster_size();
+  for (int64_t unit = blockIdx.x / simt::cluster_size(); unit < a.num_leaves * a.num_tasks; unit += clusters) {
+    const int64_t leaf_index = unit / a.num_tasks, index = unit % a.num_tasks;
+    const split_leaf leaf = a.leaves[leaf_index];
+    task_winner winner = task_winner::none();
+    if (a.used == nullptr || a.used[unit] != 0) {
+      if (a.tasks[index].num_bin > k_split_tile)
+        winner = find_task<split_team::cluster, Compat>(a, leaf_index, leaf, index, slots, scratch);
+      else if (simt::cluster_rank() == 0)
+        winner = find_task<split_team::block, Compat>(a, leaf_index, leaf, index, slots, scratch);
+    }
+    if (warp_index() == 0 && simt::cluster_rank() == 0) {
+      __syncwarp();
+      store_unit<Compat>(a, leaf_index, leaf, unit, winner);
+    }
     __syncthreads();
   }
 }
@@ -192,21 +343,21 @@ void split_reduce(const split_record* in, const uint32_t* cat_in, int64_t per_le
   check_disjoint(from, to);
   check_disjoint(from_list, to_list);
   if (num_leaves == 0) return;
-  simt::launch({grid_size(num_leaves, stream), k_reduce_threads, 0, stream}, split_reduce_records, in, cat_in, per_leaf,
-               num_leaves, list, out, cat_out);
+  simt::launch({grid_size(num_leaves, stream), k_split_threads, 0, stream}, split_reduce_records,
+               record_lists{in, cat_in, per_leaf, num_leaves, list, out, cat_out});
 }
 
 namespace {
 
 // Up to so many pairs of a leaf and a task leave multiprocessors idle that a cluster puts to use.
-constexpr int64_t k_cluster_items = 16;
+constexpr int64_t k_cluster_items = 32;
 
-template <bool Cluster>
-void launch_tasks(const split_arguments& a, simt::stream_t stream) {
-  constexpr unsigned k_blocks = Cluster ? k_split_cluster : 1;
-  simt::launch_config config{grid_size(a.num_leaves * a.num_tasks, stream) * k_blocks, k_split_threads, 0, stream};
-  config.cluster = k_blocks;
-  simt::launch(config, best_split_tasks<Cluster>, a);
+// As few as keep every multiprocessor busy, since the block takes long ones one after the other; all where one block
+// takes them all and no others are waited for.
+int64_t tasks_of_block(int64_t num_tasks, int64_t num_leaves, int64_t resident) {
+  if (num_tasks <= k_split_warps) return k_split_warps;
+  const int64_t each = ceil_div(num_tasks * num_leaves, resident);
+  return each < k_split_warps ? each : k_split_warps;
 }
 
 }  // namespace
@@ -215,6 +366,8 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
                       const split_leaf* leaves, int64_t num_leaves, const uint8_t* used, const split_config& config,
                       split_record* out, uint32_t* cat_bins, void* ws, size_t ws_bytes, simt::stream_t stream) {
   const size_t need = best_split_workspace_bytes(num_tasks, num_leaves, config);
+  if (config.compat == split_compat::lightgbm_cuda && bin_count != nullptr)
+    throw std::invalid_argument("bin_count is given, must be null where compat is lightgbm_cuda");
   const int64_t items = num_tasks * num_leaves;
   const int32_t list = list_length(config.max_cat_threshold);
   check_rows(vector_of("tasks", tasks, alignof(split_task), num_leaves == 0 ? 0 : num_tasks));
@@ -234,23 +387,55 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
   check_disjoint(out_block, ws_block);
   check_disjoint(cat_block, ws_block);
   if (num_leaves == 0) return config.path;
-  auto* const records = static_cast<split_record*>(ws);
-  auto* const categories = reinterpret_cast<uint32_t*>(records + items);
   split_path path = config.path;
-  if (items > 0) {
-    const bool has_clusters = simt::device_properties(stream).max_cluster >= k_split_cluster;
-    if (path == split_path::automatic)
-      path = has_clusters && items <= k_cluster_items ? split_path::cluster : split_path::block;
-    const split_arguments a{hist,      bin_count,  tasks,   leaves,     used,
-                            num_tasks, num_leaves, records, categories, categories + items * list,
-                            list,      config};
-    if (path == split_path::block)
-      launch_tasks<false>(a, stream);
-    else
-      launch_tasks<true>(a, stream);
+  if (path == split_path::automatic)
+    path = simt::device_properties(stream).max_cluster >= k_split_cluster && items <= k_cluster_items
+               ? split_path::cluster
+               : split_path::block;
+  const int64_t resident = int64_t{k_resident_blocks} * simt::device_properties(stream).sm_count;
+  const int64_t unit_tasks = path == split_path::cluster ? 1 : tasks_of_block(num_tasks, num_leaves, resident);
+  const int64_t units = ceil_div(num_tasks, unit_tasks);
+  if (units == 0) {
+    split_reduce(nullptr, nullptr, 0, num_leaves, config.max_cat_threshold, out, cat_bins, stream);
+    return path;
   }
-  split_reduce(records, cat_bins == nullptr ? nullptr : categories, num_tasks, num_leaves, config.max_cat_threshold,
-               out, cat_bins, stream);
+  // Where a leaf is one unit, its record is the result.
+  const bool is_final = units == 1;
+  auto* const records = static_cast<split_record*>(ws);
+  auto* const lists = reinterpret_cast<uint32_t*>(records + num_leaves * units);
+  const split_arguments a{hist,
+                          bin_count,
+                          tasks,
+                          leaves,
+                          used,
+                          num_tasks,
+                          num_leaves,
+                          units,
+                          unit_tasks,
+                          is_final ? out : records,
+                          cat_bins == nullptr ? nullptr
+                          : is_final          ? cat_bins
+                                              : lists,
+                          lists + num_leaves * units * list,
+                          lists + num_leaves * units * list + items * list,
+                          list,
+                          config};
+  const bool is_strict = config.compat == split_compat::strict;
+  if (path == split_path::block) {
+    simt::launch_config launch{grid_size(num_leaves * units, stream), k_split_threads, 0, stream};
+    if (!is_final) launch.grid = static_cast<unsigned>(num_leaves * units < resident ? num_leaves * units : resident);
+    launch.cooperative = !is_final;
+    simt::launch(launch,
+                 is_strict ? best_split_block<split_compat::strict> : best_split_block<split_compat::lightgbm_cuda>, a,
+                 out, cat_bins);
+    return path;
+  }
+  simt::launch_config launch{grid_size(items, stream) * k_split_cluster, k_split_threads, 0, stream};
+  launch.cluster = k_split_cluster;
+  simt::launch(launch,
+               is_strict ? best_split_cluster<split_compat::strict> : best_split_cluster<split_compat::lightgbm_cuda>,
+               a);
+  if (!is_final) split_reduce(records, a.lists, units, num_leaves, config.max_cat_threshold, out, cat_bins, stream);
   return path;
 }
 

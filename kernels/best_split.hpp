@@ -29,9 +29,19 @@
 //   default_left = false, feature = -1, threshold = 0xffffffff, num_cat = 0, gain = -Inf, the sides' doubles NaN
 //   (0x7ff8000000000000), counts -1. No double is -0, padding is zero: records compare with memcmp.
 //
+//   Compatible with LightGBM's learner on CUDA (config.compat = lightgbm_cuda; without extra_trees, without bin_count):
+//   H2 = sum_h + 2 eps. A scan of hessians h decides by h + eps (h + 3 eps where it begins with a bin 0 that is not
+//   stored) and H2 - that, without another eps in gates and D; the first is counted. It reports (h + eps) - eps and (H2
+//   - that) - eps, so that left + right = sum_h + eps, and the rows of the first of these. One category decides by h in
+//   its gate and its count, by h + eps in D, by (H2 - h) - eps on the other side, and reports h and H2 - h; sorted
+//   categories report h + eps and H2 - that; both count each side. Reported values and gains come from reported
+//   hessians and rows, D = h + l2, gain_s = -((2T) w + (D w) w). Every prefix of sorted categories is tested. With o =
+//   1, missing zero to the right: bin 0 is on no side that is scanned, thresholds begin at 1. nb <= 2 and missing zero:
+//   default_left. What is not finite stays inadmissible, the order stays.
+//
 // Arguments
 //   hist        f64 [slots][2]: sum of gradients, sum of hessians; device memory, aligned to 8 bytes. Only read.
-//   bin_count   i64 [slots], device memory, or null: rows of each slot.
+//   bin_count   i64 [slots], device memory, or null: rows of each slot. Rows are at most 2^53, as in leaves.
 //   tasks       num_tasks, leaves num_leaves: device memory. num_bin in 1..65536, default_bin in 0..num_bin-1.
 //   used        u8 [num_leaves][num_tasks], device memory, or null: 0 leaves the task out.
 //   out         num_leaves records, device memory; every byte is written.
@@ -62,9 +72,12 @@ inline namespace SIMT_DEVICE_NS {
 
 enum class missing_kind : uint8_t { none, zero, nan };
 
-// block: a block per task. cluster: a cluster of blocks per task, for few tasks with many bins. `automatic` picks by
-// the number of tasks and leaves, since the tasks lie in device memory.
+// block: a warp for each task of up to 256 bins, a block for each other. cluster: a cluster of blocks per task, for few
+// tasks with many bins. `automatic` picks by the number of tasks and leaves, since the tasks lie in device memory.
 enum class split_path : uint8_t { automatic, block, cluster };
+
+// strict: the contract above. lightgbm_cuda: the same, but for what it names.
+enum class split_compat : uint8_t { strict, lightgbm_cuda };
 
 struct feature_meta {
   int32_t feature;
@@ -105,6 +118,7 @@ struct split_config {
   int32_t max_cat_threshold = 32;
   int32_t max_cat_to_onehot = 4;
   split_path path = split_path::automatic;
+  split_compat compat = split_compat::strict;
 };
 
 struct split_leaf {

@@ -79,6 +79,7 @@ reference::split_settings settings_of(const trial_case& c) {
   s.cat_l2 = knob(c, "cat_l2");
   s.max_cat = whole_knob(c, "max_cat");
   s.max_onehot = whole_knob(c, "max_onehot");
+  s.lightgbm_cuda = knob(c, "lightgbm_cuda") != 0;
   return s;
 }
 
@@ -95,7 +96,8 @@ void set_knobs(trial_case& c, const reference::split_settings& s) {
                                                    {"cat_smooth", s.cat_smooth},
                                                    {"cat_l2", s.cat_l2},
                                                    {"max_cat", static_cast<double>(s.max_cat)},
-                                                   {"max_onehot", static_cast<double>(s.max_onehot)}};
+                                                   {"max_onehot", static_cast<double>(s.max_onehot)},
+                                                   {"lightgbm_cuda", s.lightgbm_cuda ? 1 : 0}};
   for (const auto& [name, value] : values)
     if (knob(c, name) != value) c.knobs[name] = format_number(value);
 }
@@ -122,6 +124,7 @@ const std::vector<knob_info>& split_knob_infos() {
       {"cat_l2", "1", "added to lambda_l2 of sorted categories", true},
       {"max_cat", "32", "the longest list of categories", true},
       {"max_onehot", "4", "up to so many bins one category goes left", true},
+      {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA", true},
       {"seed", "1", "of what the tables draw"},
       {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed"},
       {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed"},
@@ -333,7 +336,7 @@ void set_totals(split_instance& s, size_t leaf) {
   set_parent_gain(s, leaf);
 }
 
-void plant(split_instance& s, int64_t at, bool missing_left) {
+void plant(split_instance& s, int64_t at, bool missing_left, size_t leaf) {
   const split_feature& f = s.features[0];
   split_result route;
   route.threshold = static_cast<uint32_t>(at);
@@ -341,12 +344,24 @@ void plant(split_instance& s, int64_t at, bool missing_left) {
   split_feature routed = f;
   if (f.num_bin <= 2) routed.missing = split_missing::none;
   for (int64_t b = 0; b < f.num_bin; ++b) {
-    s.g(0, 0, b) = reference::goes_left(routed, route, b) ? 1 : -1;
-    s.h(0, 0, b) = 1;
-    if (!s.counts.empty()) s.count(0, 0, b) = 1;
+    s.g(leaf, 0, b) = reference::goes_left(routed, route, b) ? 1 : -1;
+    s.h(leaf, 0, b) = 1;
+    if (!s.counts.empty()) s.count(leaf, 0, b) = 1;
   }
-  s.leaves[0].n = f.num_bin;
-  set_totals(s, 0);
+  s.leaves[leaf].n = f.num_bin;
+  set_totals(s, leaf);
+}
+
+split_instance empty_leaves(const split_instance& like, size_t leaves) {
+  split_instance s = like;
+  const auto bins = static_cast<size_t>(s.features[0].num_bin), of_leaf = s.features.size() * bins;
+  for (size_t f = 0; f < s.features.size(); ++f) s.features[f].hist_offset = static_cast<int64_t>(f * bins);
+  s.slots.assign(2 * leaves * of_leaf, 0);
+  s.counts.assign(leaves * of_leaf, 0);
+  s.used.clear();
+  s.leaves.assign(leaves, like.leaves[0]);
+  for (size_t l = 0; l < leaves; ++l) s.leaves[l].hist_base = static_cast<int64_t>(l * of_leaf);
+  return s;
 }
 
 split_instance without_bin_0(split_instance s) {

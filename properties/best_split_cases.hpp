@@ -82,9 +82,11 @@ bool has_exact_sums(const split_instance& s);
 // After slots changed: the leaf's totals are those of its first feature, which stores every bin.
 void set_totals(split_instance& s, size_t leaf);
 void set_parent_gain(split_instance& s, size_t leaf);
-// One leaf, one feature that stores every bin: +1 in the bins that the split sends left, -1 in the others, a row each.
-// No other partition gains as much.
-void plant(split_instance& s, int64_t at, bool missing_left);
+// One feature that stores every bin: +1 in the bins that the split sends left, -1 in the others, a row each. No other
+// partition gains as much.
+void plant(split_instance& s, int64_t at, bool missing_left, size_t leaf = 0);
+// So many leaves with the features of one, which all have as many bins and store them; nothing in them.
+split_instance empty_leaves(const split_instance& like, size_t leaves);
 // The same leaves with bin 0 of every feature left out of the histogram.
 split_instance without_bin_0(split_instance s);
 

@@ -28,6 +28,8 @@ double rows_of(const split_problem& p, double h) {
   return std::nearbyint(h * (static_cast<double>(p.leaf.n) / (p.leaf.h + 2 * k_split_eps)));
 }
 
+bool is_count(const split_problem& p, double rows) { return rows >= 0 && rows <= static_cast<double>(p.leaf.n); }
+
 bool is_open(const split_problem& p) {
   const split_settings& s = p.settings;
   return std::isfinite(p.leaf.g) && std::isfinite(p.leaf.h) && std::isfinite(p.leaf.parent_gain) &&
@@ -73,14 +75,20 @@ void scan_direction(const split_problem& p, const feature_view& v, bool scans_ri
   const auto drawn = f.num_bin <= 2 ? 0 : drawn_threshold(p.leaf.seed, f.id, static_cast<uint64_t>(f.num_bin - 1));
   precise_sum g, h;
   int64_t rows = 0;
+  // That learner leaves an unstored bin 0 out of the scan if the missing bin is another one in the middle.
+  const bool skips_0 =
+      p.settings.lightgbm_cuda && !scans_right && f.mfb_offset > 0 && has_missing && f.missing == split_missing::zero;
   const auto step = [&](int64_t bin, int64_t threshold) {
-    if (bin == missing) return;
+    if (bin == missing || (bin == 0 && skips_0)) return;
     const bin_mass& m = v.bins[static_cast<size_t>(bin)];
     g.add(m.g);
     h.add(m.h);
     rows += m.n;
     if (p.settings.extra_trees && threshold != drawn) return;
     split_candidate_sums c{v.index, default_left, static_cast<uint32_t>(threshold), scans_right};
+    c.scanned_g = g.value();
+    c.scanned_h = h.value();
+    c.has_unstored = !scans_right && f.mfb_offset > 0;
     c.g = scans_right ? p.leaf.g - g.value() : g.value();
     c.h = scans_right ? p.leaf.h - h.value() : h.value();
     c.radius_g = v.radius_g;
@@ -97,7 +105,8 @@ void scan_direction(const split_problem& p, const feature_view& v, bool scans_ri
 void scan_numerical(const split_problem& p, const feature_view& v, const candidate_sink& see) {
   const split_feature& f = v.feature;
   if (f.missing == split_missing::none || f.num_bin <= 2) {
-    const bool left = f.missing == split_missing::none || (f.missing == split_missing::zero && f.default_bin == 0);
+    const bool left = f.missing == split_missing::none ||
+                      (f.missing == split_missing::zero && (f.default_bin == 0 || p.settings.lightgbm_cuda));
     return scan_direction(p, v, true, left, see);
   }
   scan_direction(p, v, false, false, see);
@@ -112,8 +121,8 @@ void scan_one_hot(const split_problem& p, const feature_view& v, const candidate
     const bin_mass& m = v.bins[static_cast<size_t>(b)];
     split_candidate_sums c{v.index};
     c.threshold = static_cast<uint32_t>(b);
-    c.g = m.g;
-    c.h = m.h;
+    c.g = c.scanned_g = m.g;
+    c.h = c.scanned_h = m.h;
     c.scanned_rows = m.n;
     c.categories = {c.threshold};
     see(c);
@@ -134,6 +143,20 @@ void walk_prefixes(const split_problem& p, const feature_view& v, const std::vec
     h.add(m.h);
     exact_rows += m.n;
     const double rows = p.counts.empty() ? rows_of(p, h.value()) : static_cast<double>(exact_rows);
+    split_candidate_sums c{v.index};
+    c.is_sorted = true;
+    c.threshold = static_cast<uint32_t>(from_high ? longest + k - 1 : k - 1);
+    c.g = c.scanned_g = g.value();
+    c.h = c.scanned_h = h.value();
+    c.radius_g = v.radius_g;
+    c.radius_h = v.radius_h;
+    c.scanned_rows = exact_rows;
+    c.categories.assign(order.begin(), order.begin() + k);
+    if (from_high) std::reverse(c.categories.begin(), c.categories.end());
+    if (s.lightgbm_cuda) {  // every prefix is tried
+      see(c);
+      continue;
+    }
     if (!(rows >= 0)) continue;
     if (rows > static_cast<double>(p.leaf.n)) break;
     const auto left = static_cast<int64_t>(rows);
@@ -143,16 +166,6 @@ void walk_prefixes(const split_problem& p, const feature_view& v, const std::vec
     if (left - tested < s.min_group) continue;
     tested = left;
     if (s.extra_trees && k - 1 != static_cast<int64_t>(drawn)) continue;
-    split_candidate_sums c{v.index};
-    c.is_sorted = true;
-    c.threshold = static_cast<uint32_t>(from_high ? longest + k - 1 : k - 1);
-    c.g = g.value();
-    c.h = h.value();
-    c.radius_g = v.radius_g;
-    c.radius_h = v.radius_h;
-    c.scanned_rows = exact_rows;
-    c.categories.assign(order.begin(), order.begin() + k);
-    if (from_high) std::reverse(c.categories.begin(), c.categories.end());
     see(c);
   }
 }
@@ -174,19 +187,14 @@ void scan_sorted(const split_problem& p, const feature_view& v, const candidate_
   walk_prefixes(p, v, order, longest, true, see);
 }
 
-// Gain and value of a side; false where they are not defined or not finite.
-bool weigh(const split_problem& p, bool is_sorted, split_part& s) {
-  const double d = (s.h + k_split_eps) + l2_of(p.settings, is_sorted);
+// Gain and value of a side, where `h` is divided by; false where they are not defined or not finite.
+bool weigh(const split_problem& p, bool is_sorted, double h, bool gain_of_value, split_part& s) {
+  const double d = h + l2_of(p.settings, is_sorted);
   if (!(d > 0)) return false;
   const double t = soft_threshold(s.g, p.settings.lambda_l1);
   const double r = p.settings.path_smooth > 0 ? static_cast<double>(s.n) / p.settings.path_smooth : k_infinity;
-  if (std::isinf(r)) {
-    s.value = -t / d;
-    s.gain = (t * t) / d;
-  } else {
-    s.value = ((-t / d) * r) / (r + 1) + p.leaf.parent_output / (r + 1);
-    s.gain = -((2 * t) * s.value + (d * s.value) * s.value);
-  }
+  s.value = std::isinf(r) ? -t / d : ((-t / d) * r) / (r + 1) + p.leaf.parent_output / (r + 1);
+  s.gain = std::isinf(r) && !gain_of_value ? (t * t) / d : -((2 * t) * s.value + (d * s.value) * s.value);
   return std::isfinite(s.g) && std::isfinite(s.h) && std::isfinite(s.gain) && std::isfinite(s.value);
 }
 
@@ -262,6 +270,49 @@ std::optional<double> certain_gain(const split_problem& p, const split_candidate
   return sum > shift ? std::optional(down(sum - shift)) : std::nullopt;
 }
 
+// The conventions of LightGBM's learner on CUDA: eps is in the sums that decide, and stays in some that are reported.
+std::optional<split_result> evaluate_lightgbm(const split_problem& p, const split_candidate_sums& c) {
+  const split_settings& s = p.settings;
+  const split_feature& f = p.features[c.feature];
+  const bool is_one_hot = f.categorical && !c.is_sorted;
+  const double total = p.leaf.h + 2 * k_split_eps, bare = c.scanned_h;
+  const double scanned = bare + (c.has_unstored ? 3 : 1) * k_split_eps;
+  const double other = is_one_hot ? (total - bare) - k_split_eps : total - scanned;
+  const double rows = rows_of(p, is_one_hot ? bare : scanned);
+  if (!is_count(p, rows) || !((is_one_hot ? bare : scanned) >= s.min_hessian) || !(other >= s.min_hessian))
+    return std::nullopt;
+  split_part mine, rest;
+  mine.g = c.scanned_g;
+  rest.g = p.leaf.g - c.scanned_g;
+  mine.n = static_cast<int64_t>(rows);
+  rest.n = p.leaf.n - mine.n;
+  if (mine.n < least_rows(s) || rest.n < least_rows(s)) return std::nullopt;
+  mine.h = scanned;
+  rest.h = other;
+  if (!weigh(p, c.is_sorted, scanned, false, mine) || !weigh(p, c.is_sorted, other, false, rest)) return std::nullopt;
+  split_result r;
+  const double shift = p.leaf.parent_gain + s.min_gain, sum = mine.gain + rest.gain;
+  r.gain = sum - shift;
+  if (!(sum > shift) || !std::isfinite(r.gain)) return std::nullopt;
+  // What is reported.
+  mine.h = is_one_hot ? bare : c.is_sorted ? scanned : scanned - k_split_eps;
+  rest.h = f.categorical ? total - mine.h : (total - mine.h) - k_split_eps;
+  const double mine_rows = rows_of(p, mine.h), rest_rows = rows_of(p, rest.h);
+  if (!is_count(p, mine_rows) || (f.categorical && !is_count(p, rest_rows))) return std::nullopt;
+  mine.n = static_cast<int64_t>(mine_rows);
+  rest.n = f.categorical ? static_cast<int64_t>(rest_rows) : p.leaf.n - mine.n;
+  if (!weigh(p, c.is_sorted, mine.h, true, mine) || !weigh(p, c.is_sorted, rest.h, true, rest)) return std::nullopt;
+  r.is_valid = true;
+  r.default_left = c.default_left;
+  r.feature = f.id;
+  r.threshold = c.threshold;
+  r.categories = c.categories;
+  r.left = c.scans_right ? rest : mine;
+  r.right = c.scans_right ? mine : rest;
+  canonicalise(r);
+  return r;
+}
+
 bool equal_or_both_nan(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
@@ -328,6 +379,7 @@ void for_each_candidate(const split_problem& p, const candidate_sink& see) {
 
 std::optional<split_result> evaluate(const split_problem& p, const split_candidate_sums& c) {
   const split_settings& s = p.settings;
+  if (s.lightgbm_cuda) return evaluate_lightgbm(p, c);
   split_result r;
   r.is_valid = true;
   r.default_left = c.default_left;
@@ -341,7 +393,7 @@ std::optional<split_result> evaluate(const split_problem& p, const split_candida
   int64_t scanned = c.scanned_rows;
   if (p.counts.empty()) {
     const double rows = rows_of(p, c.scans_right ? r.right.h : r.left.h);
-    if (!(rows >= 0 && rows <= static_cast<double>(p.leaf.n))) return std::nullopt;
+    if (!is_count(p, rows)) return std::nullopt;
     scanned = static_cast<int64_t>(rows);
   }
   if (scanned < 0 || scanned > p.leaf.n) return std::nullopt;
@@ -349,7 +401,7 @@ std::optional<split_result> evaluate(const split_problem& p, const split_candida
   r.right.n = p.leaf.n - r.left.n;
   for (split_part* side : {&r.left, &r.right}) {
     if (!(side->h + k_split_eps >= s.min_hessian) || side->n < least_rows(s)) return std::nullopt;
-    if (!weigh(p, c.is_sorted, *side)) return std::nullopt;
+    if (!weigh(p, c.is_sorted, side->h + k_split_eps, false, *side)) return std::nullopt;
   }
   const double shift = p.leaf.parent_gain + s.min_gain, sum = r.left.gain + r.right.gain;
   r.gain = sum - shift;

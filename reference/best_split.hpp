@@ -34,6 +34,7 @@ struct split_settings {
   bool extra_trees = false;
   double cat_smooth = 10, cat_l2 = 10;
   int64_t max_cat = 32, max_onehot = 4;
+  bool lightgbm_cuda = false;  // that learner's conventions; without extra_trees and without rows per slot
 };
 
 struct split_leaf_values {
@@ -76,9 +77,11 @@ struct split_candidate_sums {
   uint32_t threshold = 0;
   bool scans_right = false;  // counts are derived from the right side
   bool is_sorted = false;
-  double g = 0, h = 0;  // left
+  double g = 0, h = 0;                  // left
+  double scanned_g = 0, scanned_h = 0;  // of the accumulated side, before anything is taken from the total
   double radius_g = 0, radius_h = 0;
-  int64_t scanned_rows = 0;  // exact counts only
+  int64_t scanned_rows = 0;   // exact counts only
+  bool has_unstored = false;  // lightgbm_cuda: the scan began with a bin 0 that is not stored
   std::vector<uint32_t> categories = {};
 };
 

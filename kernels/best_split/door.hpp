@@ -151,6 +151,7 @@ inline split_config config_of(const warpcheck_call* call) {
   c.cat_l2 = scalar_argument(call, "cat_l2");
   c.max_cat_threshold = small_argument(call, "max_cat");
   c.max_cat_to_onehot = small_argument(call, "max_onehot");
+  c.compat = scalar_argument(call, "lightgbm_cuda") != 0 ? split_compat::lightgbm_cuda : split_compat::strict;
   return c;
 }
 

@@ -30,6 +30,7 @@ __host__ __device__ inline int64_t effective_min_data(const split_config& c) {
 }
 
 // What all candidates of a task share.
+template <split_compat Compat>
 struct split_terms {
   double sum_g, sum_h;
   int64_t count;
@@ -37,7 +38,8 @@ struct split_terms {
   bool exact_counts;
   double l1, l2, path_smooth, parent_output, min_hessian, shift;
   int64_t min_data;
-  bool is_open;  // the leaf passes its own gate and is finite
+  double total_rows, least_rows;  // counts are at most 2^53
+  bool is_open;                   // the leaf passes its own gate and is finite
 
   __device__ split_terms(const split_leaf& leaf, const split_config& c, bool exact, bool sorted)
       : sum_g(leaf.sum_g),
@@ -52,6 +54,8 @@ struct split_terms {
         min_hessian(c.min_sum_hessian_in_leaf),
         shift(leaf.parent_gain + c.min_gain_to_split),
         min_data(effective_min_data(c)),
+        total_rows(static_cast<double>(count)),
+        least_rows(static_cast<double>(min_data)),
         is_open(leaf.count > min_data && leaf.sum_h > min_hessian && std::isfinite(leaf.sum_g) &&
                 std::isfinite(leaf.sum_h) && std::isfinite(leaf.parent_gain) &&
                 (!(c.path_smooth > 0) || std::isfinite(leaf.parent_output))) {}
@@ -63,80 +67,162 @@ struct split_terms {
 // Sums and rows of some bins.
 struct split_mass {
   double g, h;
-  int64_t n;
+  double n;
 };
 
-// The right side is what is left of the total; false where a count is impossible. `scanned_right`: the rows in `n` are
-// those of the right side.
-__device__ inline bool divide(const split_terms& t, const split_mass& left_sums, bool scanned_right, split_side& left,
-                              split_side& right) {
-  left.sum_g = left_sums.g;
-  left.sum_h = left_sums.h;
-  right.sum_g = t.sum_g - left.sum_g;
-  right.sum_h = t.sum_h - left.sum_h;
-  int64_t scanned = left_sums.n;
-  if (!t.exact_counts) {
-    const double rows = t.rows_of(scanned_right ? right.sum_h : left.sum_h);
-    if (!(rows >= 0 && rows <= static_cast<double>(t.count))) return false;
-    scanned = static_cast<int64_t>(rows);
+// Which side of a division the sums are of, and how they came about.
+enum class split_scan : uint8_t {
+  left,
+  left_unstored,  // the same, and begins with a bin 0 that is not stored
+  right,
+  category,   // one, to the left
+  categories  // several, to the left
+};
+
+// A side in the making: its sums and rows, then its gain and value.
+struct split_half {
+  double g, h, rows;
+  double gain, value;
+};
+
+__device__ inline split_side side_of(const split_half& s) {
+  return {s.g, s.h, s.gain, s.value, static_cast<int64_t>(s.rows)};
+}
+
+// Gains, and values where asked for, of the halves of a division whose hessians in the maths are `d` less l2; D > 0.
+// What is not finite makes the gain of the division NaN or infinite: an infinite hessian of one side is -Inf on the
+// other; an infinite or NaN gradient makes T T/D so; and as D is at least 2^-103 (h + eps is exact where it cancels),
+// T/D overflows only where T T does.
+template <bool WithValue, class Terms>
+__device__ inline void weigh(const Terms& t, double d, split_half& s) {
+  const double soft = t.l1 > 0 ? soft_threshold(s.g, t.l1) : s.g;
+  if (WithValue) s.value = -soft / d;
+  s.gain = (soft * soft) / d;
+}
+
+// The same with smoothing. GainOfValue: the gain at the value, where nothing is smoothed, too.
+template <bool GainOfValue, class Terms>
+__device__ inline void weigh_smoothed(const Terms& t, double d, split_half& s) {
+  const double ratio = t.path_smooth > 0 ? s.rows / t.path_smooth : INFINITY;
+  if (!GainOfValue && std::isinf(ratio)) return weigh<true>(t, d, s);
+  const double soft = soft_threshold(s.g, t.l1);
+  s.value = -soft / d;
+  if (!std::isinf(ratio)) s.value = (s.value * ratio) / (ratio + 1) + t.parent_output / (ratio + 1);
+  s.gain = -((2 * soft) * s.value + (d * s.value) * s.value);
+}
+
+template <bool WithValues, bool GainOfValue, class Terms>
+__device__ inline void weigh_halves(const Terms& t, double left_d, double right_d, split_half& left,
+                                    split_half& right) {
+  if (!GainOfValue && !(t.path_smooth > 0)) {
+    weigh<WithValues>(t, left_d, left);
+    weigh<WithValues>(t, right_d, right);
+    return;
   }
-  if (scanned < 0 || scanned > t.count) return false;
-  left.count = scanned_right ? t.count - scanned : scanned;
-  right.count = t.count - left.count;
-  return true;
-}
-
-__device__ inline bool passes_gates(const split_terms& t, const split_side& s) {
-  return s.sum_h + k_split_epsilon >= t.min_hessian && s.count >= t.min_data;
-}
-
-// Gain and value of a side; false where they are not defined or not finite.
-__device__ inline bool weigh(const split_terms& t, split_side& s) {
-  const double d = (s.sum_h + k_split_epsilon) + t.l2;
-  if (!(d > 0)) return false;
-  const double soft = soft_threshold(s.sum_g, t.l1);
-  const double ratio = t.path_smooth > 0 ? static_cast<double>(s.count) / t.path_smooth : INFINITY;
-  if (std::isinf(ratio)) {
-    s.value = -soft / d;
-    s.gain = (soft * soft) / d;
-  } else {
-    s.value = ((-soft / d) * ratio) / (ratio + 1) + t.parent_output / (ratio + 1);
-    s.gain = -((2 * soft) * s.value + (d * s.value) * s.value);
+  // Once in the code: it is long, and rarely runs.
+#pragma unroll 1
+  for (int i = 0; i < 2; ++i) {
+    weigh_smoothed<GainOfValue>(t, i == 0 ? left_d : right_d, left);
+    const split_half weighed = left;
+    left = right;
+    right = weighed;
   }
-  return std::isfinite(s.sum_g) && std::isfinite(s.sum_h) && std::isfinite(s.gain) && std::isfinite(s.value);
 }
 
-// The gain of a division; false where it is none or not above the leaf's shift.
-__device__ inline bool gain_of(const split_terms& t, split_side& left, split_side& right, double& gain) {
-  if (!weigh(t, left) || !weigh(t, right)) return false;
+// The gain of a division; false where it is not above the leaf's shift.
+template <class Terms>
+__device__ inline bool net_gain(const Terms& t, const split_half& left, const split_half& right, double& gain) {
   const double sum = left.gain + right.gain;
   gain = sum - t.shift;
   return sum > t.shift && std::isfinite(gain);
 }
 
-// A candidate of one task.
+// `h`: the hessian that decides. Rows that are no count fail on one side or the other.
+template <class Terms>
+__device__ inline bool passes_gates(const Terms& t, double h, const split_half& s) {
+  return (h >= t.min_hessian) & (s.rows >= t.least_rows);
+}
+
+// The right side is what is left of the total.
+__device__ inline void divide(const split_terms<split_compat::strict>& t, const split_mass& sums, split_scan scan,
+                              split_half& left, split_half& right) {
+  const bool scanned_right = scan == split_scan::right;
+  left.g = scanned_right ? t.sum_g - sums.g : sums.g;
+  left.h = scanned_right ? t.sum_h - sums.h : sums.h;
+  right.g = t.sum_g - left.g;
+  right.h = t.sum_h - left.h;
+  const double scanned = t.exact_counts ? sums.n : t.rows_of(scanned_right ? right.h : left.h);
+  left.rows = scanned_right ? t.total_rows - scanned : scanned;
+  right.rows = t.total_rows - left.rows;
+}
+
+// Judges a division; false where it is inadmissible. Values are filled in where asked for.
+template <bool WithValues>
+__device__ inline bool judge(const split_terms<split_compat::strict>& t, const split_mass& sums, split_scan scan,
+                             split_half& left, split_half& right, double& gain) {
+  divide(t, sums, scan, left, right);
+  const double left_h = left.h + k_split_epsilon, right_h = right.h + k_split_epsilon;
+  const double left_d = left_h + t.l2, right_d = right_h + t.l2;
+  const bool is_open = passes_gates(t, left_h, left) & passes_gates(t, right_h, right);
+  if (!(is_open & (left_d > 0) & (right_d > 0))) return false;
+  weigh_halves<WithValues, false>(t, left_d, right_d, left, right);
+  return net_gain(t, left, right, gain);
+}
+
+// The conventions of LightGBM's learner on CUDA: eps is in the sums that decide and stays in some that are reported,
+// and both kinds are counted (microsoft/LightGBM, src/treelearner/cuda/cuda_best_split_finder.cu).
+template <bool WithValues>
+__device__ inline bool judge(const split_terms<split_compat::lightgbm_cuda>& t, const split_mass& sums, split_scan scan,
+                             split_half& left, split_half& right, double& gain) {
+  split_half mine, rest;
+  const bool is_category = scan == split_scan::category, is_list = scan == split_scan::categories;
+  const double total = t.sum_h + 2 * k_split_epsilon;
+  const double scanned = sums.h + (scan == split_scan::left_unstored ? 3 : 1) * k_split_epsilon;
+  const double counted = is_category ? sums.h : scanned;
+  const double other = is_category ? (total - sums.h) - k_split_epsilon : total - scanned;
+  mine.g = sums.g;
+  rest.g = t.sum_g - sums.g;
+  mine.rows = t.rows_of(counted);
+  rest.rows = t.total_rows - mine.rows;
+  const double mine_d = scanned + t.l2, rest_d = other + t.l2;
+  if (!passes_gates(t, counted, mine) || !passes_gates(t, other, rest) || !(mine_d > 0) || !(rest_d > 0)) return false;
+  weigh_halves<false, false>(t, mine_d, rest_d, mine, rest);
+  const bool scans_right = scan == split_scan::right;
+  if (!net_gain(t, scans_right ? rest : mine, scans_right ? mine : rest, gain)) return false;
+  mine.h = is_category ? sums.h : is_list ? scanned : scanned - k_split_epsilon;
+  rest.h = is_category || is_list ? total - mine.h : (total - mine.h) - k_split_epsilon;
+  mine.rows = t.rows_of(mine.h);
+  rest.rows = is_category || is_list ? t.rows_of(rest.h) : t.total_rows - mine.rows;
+  const double reported_d = mine.h + t.l2, rest_reported_d = rest.h + t.l2;
+  const auto is_count = [&](double rows) { return rows >= 0 && rows <= t.total_rows; };
+  if (!is_count(mine.rows) || !is_count(rest.rows) || !(reported_d > 0) || !(rest_reported_d > 0)) return false;
+  weigh_halves<true, true>(t, reported_d, rest_reported_d, mine, rest);
+  left = scans_right ? rest : mine;
+  right = scans_right ? mine : rest;
+  return std::isfinite(mine.gain) && std::isfinite(mine.value) && std::isfinite(rest.gain) && std::isfinite(rest.value);
+}
+
+// A candidate of one task. That of no split has the gain -Inf, which no other has.
 struct split_candidate {
   double gain;
   uint32_t threshold;
-  bool is_valid;
-  split_mass left;
+  split_mass sums;  // of the scanned side
 
-  __device__ static split_candidate none() { return {-INFINITY, k_no_threshold, false, {0, 0, 0}}; }
+  __device__ static split_candidate none() { return {-INFINITY, k_no_threshold, {0, 0, 0}}; }
+  __device__ bool is_valid() const { return threshold != k_no_threshold; }
   // Of one task, in which no two candidates have one threshold.
   __device__ bool is_better_than(const split_candidate& o) const {
-    if (is_valid != o.is_valid) return is_valid;
     return gain > o.gain || (gain == o.gain && threshold < o.threshold);
   }
 };
 
 // Takes the candidate if it passes everything and is better.
-__device__ inline void offer(const split_terms& t, const split_mass& left_sums, bool scanned_right, uint32_t threshold,
+template <class Terms>
+__device__ inline void offer(const Terms& t, const split_mass& sums, split_scan scan, uint32_t threshold,
                              split_candidate& best) {
-  split_side left, right;
-  if (!divide(t, left_sums, scanned_right, left, right)) return;
-  if (!passes_gates(t, left) || !passes_gates(t, right)) return;
-  split_candidate found{0, threshold, true, left_sums};
-  if (gain_of(t, left, right, found.gain) && found.is_better_than(best)) best = found;
+  split_half left{}, right{};
+  split_candidate found{0, threshold, sums};
+  if (judge<false>(t, sums, scan, left, right, found.gain) && found.is_better_than(best)) best = found;
 }
 
 // SplitMix64's finaliser; a number below `size`.

@@ -35,6 +35,10 @@ inline void check_config(const split_config& c) {
   check_not_negative("cat_l2", c.cat_l2);
   check_not_negative("max_cat_threshold", c.max_cat_threshold);
   check_not_negative("max_cat_to_onehot", c.max_cat_to_onehot);
+  if (c.compat != split_compat::strict && c.compat != split_compat::lightgbm_cuda)
+    throw std::invalid_argument(allowed("compat", static_cast<int>(c.compat), "0 (strict) or 1 (lightgbm_cuda)"));
+  if (c.compat == split_compat::lightgbm_cuda && c.extra_trees)
+    throw std::invalid_argument("extra_trees is 1, must be 0 where compat is lightgbm_cuda");
   if (c.path != split_path::automatic && c.path != split_path::block && c.path != split_path::cluster)
     throw std::invalid_argument(allowed("path", static_cast<int>(c.path), "0 (automatic), 1 (block) or 2 (cluster)"));
 }
@@ -55,7 +59,7 @@ inline size_t split_workspace_bytes(int64_t num_tasks, int64_t num_leaves, const
   check_config(c);
   const int64_t items = checked_product("num_tasks", num_tasks, checked_product("num_leaves", num_leaves, 1));
   const auto list = static_cast<size_t>(list_length(c.max_cat_threshold));
-  return static_cast<size_t>(items) * (sizeof(split_record) + 2 * list * sizeof(uint32_t));
+  return static_cast<size_t>(items) * (sizeof(split_record) + 3 * list * sizeof(uint32_t));
 }
 
 // The tasks of a feature; returns how many there are.
@@ -75,7 +79,9 @@ __host__ __device__ inline int tasks_of_feature(const feature_meta& f, const spl
   if (f.categorical) return 1;
   tasks[0].reverse = true;
   if (f.num_bin <= 2 || f.missing == missing_kind::none) {
-    tasks[0].default_left = f.missing == missing_kind::none || (f.missing == missing_kind::zero && f.default_bin == 0);
+    tasks[0].default_left =
+        f.missing == missing_kind::none ||
+        (f.missing == missing_kind::zero && (f.default_bin == 0 || c.compat == split_compat::lightgbm_cuda));
     return 1;
   }
   tasks[0].default_left = true;

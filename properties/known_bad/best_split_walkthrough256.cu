@@ -47,9 +47,10 @@ constexpr int k_threads = 256;
 constexpr int k_entries = 32;
 
 struct scratch_entries {
-  double g[k_entries], h[k_entries];
-  int64_t n[k_entries];
+  double g[k_entries], h[k_entries], n[k_entries];
 };
+
+using strict_terms = split_terms<split_compat::strict>;
 
 struct walk_arguments {
   const double* hist;
@@ -100,31 +101,28 @@ __device__ split_mass inclusive_scan(split_mass m, scratch_entries& s) {
   return m;
 }
 
-// A candidate by the rules of the flaw; `weighed` holds gain and both sides.
-__device__ bool judge(const walk_arguments& a, const split_terms& t, const split_mass& left_sums, bool reverse,
-                      split_record& r) {
-  split_mass left = left_sums;
+// A candidate by the rules of the flaw; `r` gets its gain and both sides.
+__device__ bool judge_flawed(const walk_arguments& a, const strict_terms& t, const split_mass& scanned, split_scan scan,
+                             split_record& r) {
+  strict_terms used = t;
+  split_mass sums = scanned;
   if (a.kind == nan_is_zero) {
     // fmax(0, NaN) is 0.
-    const auto soft = [&](double s) { return s != s ? 0.0 : s; };
-    split_terms zeroed = t;
-    zeroed.sum_g = soft(t.sum_g);
-    left.g = soft(left.g);
-    if (!divide(zeroed, left, reverse, r.left, r.right)) return false;
-  } else if (!divide(t, left, reverse, r.left, r.right)) {
-    return false;
+    used.sum_g = t.sum_g != t.sum_g ? 0.0 : t.sum_g;
+    sums.g = sums.g != sums.g ? 0.0 : sums.g;
   }
-  split_side gate_left = r.left, gate_right = r.right;
-  if (a.kind == gate_with_epsilon && !t.exact_counts) {
-    const double h = (reverse ? r.right.sum_h : r.left.sum_h) + 4 * k_split_epsilon;
-    const auto rows = static_cast<int64_t>(rint(h * t.rows_per_hessian));
-    (reverse ? gate_right : gate_left).count = rows;
-    (reverse ? gate_left : gate_right).count = t.count - (reverse ? r.right.count : r.left.count);
-  }
-  if (!passes_gates(t, gate_left) || !passes_gates(t, gate_right)) return false;
-  split_terms used = t;
   if (a.kind == epsilon_for_l2) used.l2 = k_split_epsilon;
-  if (!gain_of(used, r.left, r.right, r.gain)) return false;
+  split_half left{}, right{};
+  if (a.kind == gate_with_epsilon && !t.exact_counts) {
+    divide(used, sums, scan, left, right);
+    const split_half& counted = scan == split_scan::right ? right : left;
+    const double rows = rint((counted.h + 4 * k_split_epsilon) * t.rows_per_hessian);
+    if (rows < t.least_rows || t.total_rows - counted.rows < t.least_rows) return false;
+    used.least_rows = 0;  // that was the gate
+  }
+  if (!judge<true>(used, sums, scan, left, right, r.gain)) return false;
+  r.left = side_of(left);
+  r.right = side_of(right);
   if (a.kind == doubled_epsilon) r.right.sum_h = (t.sum_h + 2 * k_split_epsilon) - (r.left.sum_h + k_split_epsilon);
   return true;
 }
@@ -140,14 +138,15 @@ __global__ void __launch_bounds__(k_threads) walkthrough(walk_arguments a) {
   const split_task task = a.tasks[blockIdx.x % a.num_tasks];
   const split_leaf leaf = a.leaves[blockIdx.x / a.num_tasks];
   split_record* const out = a.records + blockIdx.x;
-  split_terms terms(leaf, a.config, a.bin_count != nullptr, false);
+  strict_terms terms(leaf, a.config, a.bin_count != nullptr, false);
   if (a.kind == unchecked_leaf || a.kind == nan_is_zero) terms.is_open = true;
   const int nb = task.num_bin, o = task.mfb_offset;
   const bool is_used = a.used[blockIdx.x] != 0;
   const int64_t base = leaf.hist_base + task.hist_offset;
   const auto slot = [&](int bin) {
     const int64_t i = base + bin - o;
-    return split_mass{a.hist[2 * i], a.hist[2 * i + 1], a.bin_count == nullptr ? 0 : a.bin_count[i]};
+    return split_mass{a.hist[2 * i], a.hist[2 * i + 1],
+                      a.bin_count == nullptr ? 0 : static_cast<double>(a.bin_count[i])};
   };
   // Threads are bins; of the reverse scan from the last one down.
   const int top = nb < k_threads || a.kind != no_stride ? nb : k_threads;
@@ -161,7 +160,7 @@ __global__ void __launch_bounds__(k_threads) walkthrough(walk_arguments a) {
   const int warps = a.kind == partial_warp ? nb / k_warp_size : k_threads / k_warp_size;
   const split_mass stored = block_sum(own, first, warps);
   if (a.kind != shared_scratch) __syncthreads();
-  const split_mass unstored{terms.sum_g - stored.g, terms.sum_h - stored.h, terms.count - stored.n};
+  const split_mass unstored{terms.sum_g - stored.g, terms.sum_h - stored.h, terms.total_rows - stored.n};
   if (exists && bin < o) own = unstored;
   const bool wraps = a.kind == unsigned_wrap;
   const int missing = task.na_as_missing      ? (a.kind == missing_is_bin_0 && o > 0 ? 0 : nb - 1)
@@ -173,8 +172,6 @@ __global__ void __launch_bounds__(k_threads) walkthrough(walk_arguments a) {
   if (!task.reverse) takes_part = takes_part && (bin <= nb - 2 || (wraps && nb <= 2));
   if (!takes_part) own = {0, 0, 0};
   const split_mass scanned = inclusive_scan(own, a.kind == shared_scratch ? first : second);
-  split_mass left = scanned;
-  if (task.reverse) left = {terms.sum_g - scanned.g, terms.sum_h - scanned.h, scanned.n};
   const auto threshold = static_cast<uint32_t>(task.reverse ? bin - 1 : bin);
 
   // The draw.
@@ -187,7 +184,8 @@ __global__ void __launch_bounds__(k_threads) walkthrough(walk_arguments a) {
 
   split_record mine = no_split();
   bool is_candidate = takes_part && terms.is_open && bad == 0;
-  if (is_candidate) is_candidate = judge(a, terms, left, task.reverse, mine);
+  if (is_candidate)
+    is_candidate = judge_flawed(a, terms, scanned, task.reverse ? split_scan::right : split_scan::left, mine);
   best_gain[t] = is_candidate ? mine.gain : -INFINITY;
   best_threshold[t] = is_candidate ? threshold : k_no_threshold;
   __syncthreads();

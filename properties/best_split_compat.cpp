@@ -1,0 +1,125 @@
+// best_split on trial: the conventions of LightGBM's learner on CUDA.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/best_split_cases.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+using reference::k_split_eps;
+using reference::split_feature;
+using reference::split_missing;
+using reference::split_result;
+
+// Hessians in multiples of 2^-56: with eps, a multiple of 2^-73, every sum is still exact, and every eps shows.
+constexpr double k_tiny = 0x1p-50;
+
+void scale_hessians(split_instance& s, double by) {
+  for (size_t i = 1; i < s.slots.size(); i += 2) s.slots[i] *= by;
+  for (auto& l : s.leaves) l.h *= by;
+}
+
+// What is left of eps in the hessians that are reported, and which rows are.
+void check_conventions(trial& t) {
+  split_instance s = instance_of(t);
+  s.settings.min_hessian = 0;
+  scale_hessians(s, k_tiny);
+  const std::vector<split_result> found = check_dyadic(t, s);
+  for (size_t l = 0; l < found.size(); ++l) {
+    const split_result& r = found[l];
+    if (!r.is_valid) continue;
+    const auto f =
+        std::find_if(s.features.begin(), s.features.end(), [&](const split_feature& x) { return x.id == r.feature; });
+    const auto& leaf = s.leaves[l];
+    const double cf = static_cast<double>(leaf.n) / (leaf.h + 2 * k_split_eps);
+    const double expected = leaf.h + (f->categorical ? 2 : 1) * k_split_eps;
+    t.require(r.left.h + r.right.h == expected, fmt::format("leaf {}: {}: the hessians add up to {:a}, not to {:a}", l,
+                                                            text_of(r), r.left.h + r.right.h, expected));
+    const bool rows = f->categorical ? static_cast<double>(r.right.n) == std::nearbyint(r.right.h * cf)
+                                     : r.left.n + r.right.n == leaf.n;
+    t.require(rows, fmt::format("leaf {}: {}: the rows of the right side", l, text_of(r)));
+  }
+}
+
+// Where every side has a hessian of 32 or more eps adds nothing, and the split is the strict one.
+void check_against_strict(trial& t) {
+  split_instance s = instance_of(t);
+  for (const split_feature& f : s.features)
+    if (f.mfb_offset != 0) return t.skip("bin 0 is stored here");
+  for (size_t i = 1; i < s.slots.size(); i += 2) s.slots[i] = 64 + std::ceil(s.slots[i]);
+  for (size_t l = 0; l < s.leaves.size(); ++l) set_totals(s, l);
+  s.settings.min_group = 0;
+  const std::vector<split_result> found = check_dyadic(t, s);
+  s.settings.lightgbm_cuda = false;
+  const std::vector<split_result> strict = check_dyadic(t, s);
+  for (size_t l = 0; l < found.size(); ++l) {
+    const split_result &r = found[l], &o = strict[l];
+    const auto f =
+        std::find_if(s.features.begin(), s.features.end(), [&](const split_feature& x) { return x.id == o.feature; });
+    // Two bins whose missing one is default_bin: the direction is a convention.
+    const bool free = o.is_valid && f->num_bin <= 2 && f->missing == split_missing::zero;
+    t.require(r.is_valid == o.is_valid && r.gain == o.gain &&
+                  (free || !o.is_valid ||
+                   (r.feature == o.feature && r.threshold == o.threshold && r.default_left == o.default_left &&
+                    r.categories == o.categories && r.left.h == o.left.h && r.right.g == o.right.g)),
+              fmt::format("leaf {}: {}; strict: {}", l, text_of(r), text_of(o)));
+    if (!r.is_valid) continue;
+    // Of the exact T T/D strict loses 2 u. Of -((2T) w + (D w) w) each term loses 2 and 4 u (once and twice that of w),
+    // the sum 1: 2 2 + 4 + 1 in all.
+    t.require(std::fabs(r.left.gain - o.left.gain) <= 12 * 0x1p-53 * o.left.gain || s.settings.path_smooth > 0,
+              fmt::format("leaf {}: the left gain is {:a}, strict {:a}", l, r.left.gain, o.left.gain));
+  }
+}
+
+split_knobs conventions(draw& d) {
+  split_knobs knobs = {{"seed", d.seed()},
+                       {"exact", 0},
+                       {"lightgbm_cuda", 1},
+                       {"missing", k_mixed_missing},
+                       {"categorical", d.one_of({0.0, 0.0, 1.0, 2.0})}};
+  const auto maybe = [&](const char* name, int percent, std::initializer_list<double> values) {
+    const bool taken = d.chance(percent);
+    const double value = d.one_of(values);
+    if (taken) knobs.emplace_back(name, value);
+  };
+  maybe("lambda_l1", 25, {0.5, 2.0});
+  maybe("lambda_l2", 25, {0.25, 8.0});
+  maybe("path_smooth", 25, {0.5, 4.0});
+  maybe("min_data", 30, {0.0, 2.0, 5.0});
+  maybe("empty", 30, {20.0});
+  maybe("max_onehot", 40, {100.0});
+  maybe("min_group", 30, {20.0});
+  return knobs;
+}
+
+trial_case conventional_split(const target& t, draw& d) {
+  split_knobs knobs = conventions(d);
+  knobs.emplace_back("encoding", k_mixed);
+  const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 40);
+  return split_case(t, bins, d.between(1, 3), d.between(1, 2), dyadic_masses(d), knobs);
+}
+
+trial_case large_hessians(const target& t, draw& d) {
+  split_knobs knobs = conventions(d);
+  const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 40);
+  return split_case(t, bins, 1, d.between(1, 2), dyadic_masses(d), knobs);
+}
+
+const property_registration registration([] {
+  std::vector<property> list;
+  list.push_back(split_property("lightgbm-conventions",
+                                "with LightGBM's conventions eps and rows are where its learner on CUDA leaves them",
+                                conventional_split, check_conventions));
+  list.push_back(split_property("lightgbm-equals-strict",
+                                "where eps adds nothing, its conventions give the strict split", large_hessians,
+                                check_against_strict));
+  for (property& p : list) p.share_percent = 25;
+  return list;
+}());
+
+}  // namespace
+}  // namespace warpcheck
