@@ -186,6 +186,7 @@ trial_case scaled(const target& t, draw& d) {
 trial_case stored_bins(const target& t, draw& d) {
   trial_case c = dyadic_split(t, d);
   c.knobs["encoding"] = "0";
+  if (d.index() % 4 < 2) c.knobs["missing"] = "1";
   return c;
 }
 const property_registration registration([] {

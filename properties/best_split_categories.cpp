@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "properties/best_split_cases.hpp"
 #include "properties/engine/classes.hpp"
@@ -182,6 +183,69 @@ void check_list(trial& t) {
   check_dyadic(t, s);
 }
 
+// The lengths of prefixes that may be tested, from one end, by the rows of the categories in order.
+std::vector<size_t> tested_lengths(const std::vector<int64_t>& rows, int64_t longest, int64_t total,
+                                   const reference::split_settings& s) {
+  std::vector<size_t> tested;
+  int64_t left = 0, since = 0;
+  for (int64_t k = 0; k < longest; ++k) {
+    left += rows[static_cast<size_t>(k)];
+    since += rows[static_cast<size_t>(k)];
+    if (left < std::max<int64_t>(1, s.min_data)) continue;
+    if (total - left < std::max(s.min_group, std::max<int64_t>(1, s.min_data))) break;
+    if (since < s.min_group) continue;
+    since = 0;
+    tested.push_back(static_cast<size_t>(k + 1));
+  }
+  return tested;
+}
+
+// Hessians open every gate, so that rows alone decide. All group sizes up to the leaf's.
+void check_groups(trial& t) {
+  split_instance s = instance_of(t);
+  if (s.leaves.size() != 1 || s.features.size() != 1 || s.features[0].mfb_offset != 0 || s.counts.empty() ||
+      s.features[0].num_bin < 3)
+    return t.skip("it takes one leaf with counts and two categories");
+  const int64_t bins = s.features[0].num_bin;
+  for (int64_t b = 0; b < bins; ++b) {
+    s.h(0, 0, b) = 32;
+    s.count(0, 0, b) = b == 1 ? 40 : 1 + s.count(0, 0, b) % 7;  // one may leave too few to the others
+  }
+  set_totals(s, 0);
+  s.leaves[0].parent_gain = -1;  // every division gains
+  std::vector<int64_t> order(static_cast<size_t>(bins - 1));
+  std::iota(order.begin(), order.end(), 1);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return s.g(0, 0, a) < s.g(0, 0, b); });
+  const int64_t longest = std::min(s.settings.max_cat, bins / 2);
+  std::vector<int64_t> ends[2];
+  for (const int64_t b : order) ends[0].push_back(s.count(0, 0, b));
+  ends[1].assign(ends[0].rbegin(), ends[0].rend());
+  for (const int64_t group : {0, 1, 2, 3, 5, 8, 13, 21, 34}) {
+    s.settings.min_group = group;
+    const split_result r = check_dyadic(t, s)[0];
+    std::vector<size_t> tested[2];
+    for (int end = 0; end < 2; ++end) tested[end] = tested_lengths(ends[end], longest, s.leaves[0].n, s.settings);
+    t.require(r.is_valid == !(tested[0].empty() && tested[1].empty()),
+              fmt::format("groups of {}: {}; {} prefixes may be tested", group, text_of(r),
+                          tested[0].size() + tested[1].size()));
+    if (!r.is_valid) continue;
+    const auto& allowed = tested[static_cast<int64_t>(r.threshold) < longest ? 0 : 1];
+    t.require(std::find(allowed.begin(), allowed.end(), r.categories.size()) != allowed.end(),
+              fmt::format("groups of {}: {}: a prefix of {} categories is not tested", group, text_of(r),
+                          r.categories.size()));
+  }
+}
+
+trial_case grouped_categories(const target& t, draw& d) {
+  return split_case(t, std::max<int64_t>(3, draw_bins(d, t, 70)), 1, 1, dyadic_masses(d),
+                    {{"seed", d.seed()},
+                     {"categorical", 1},
+                     {"max_onehot", 0},
+                     {"cat_smooth", 1},
+                     {"min_data", d.one_of({0.0, 1.0, 6.0})},
+                     {"max_cat", d.one_of({32.0, 5.0})}});
+}
+
 // ---- the reduction ----
 
 constexpr int64_t k_values = 9, k_fields = 6;
@@ -307,6 +371,9 @@ const property_registration registration([] {
       check_categories);
   add("sorted-is-fisher", "without penalties no subset of the categories gains more", few_categories, check_fisher)
       .share_percent = 20;
+  add("min-data-per-group-honoured", "a prefix is tested only where enough rows were added and enough remain",
+      grouped_categories, check_groups)
+      .share_percent = 15;
   add("category-relabelling", "renamed categories give the renamed split", plain_categories, check_relabelling)
       .share_percent = 20;
   add("category-list-legal", "the list has no bin twice, not bin 0, and not too many", sorted_categories, check_list);

@@ -47,11 +47,20 @@ trial_case any_split(const target& t, draw& d) {
   split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
   draw_settings(d, knobs);
   const int64_t bins = draw_bins(d, t, d.chance(20) ? 1030 : 130);
-  const int64_t features = bins > 64 ? d.between(1, 2) : d.between(1, 4);
+  // More features than a block has warps: their records are compared across blocks.
+  const bool are_many = bins <= 8 && d.chance(40);
+  const int64_t features = are_many ? d.between(5, 20) : bins > 64 ? d.between(1, 2) : d.between(1, 4);
   const int64_t leaves = bins > 64 ? 1 : d.between(1, 2);
   recipe masses = draw_masses(d);
   trial_case c = split_case(t, bins, features, leaves, std::move(masses), knobs);
-  if (d.index() % 3 == 2) c.knobs["variant"] = d.one_of({"best_split_block", "best_split_cluster"});
+  if (d.index() % 3 == 2) c.knobs["variant"] = "best_split_cluster";
+  if (d.index() % 3 == 1) c.knobs["variant"] = "best_split_block";
+  return c;
+}
+
+// Small cases go to clusters; half of them go to blocks here, where a warp takes each.
+static trial_case by_blocks(trial_case c, const draw& d) {
+  if (d.index() % 2) c.knobs["variant"] = "best_split_block";
   return c;
 }
 
@@ -59,14 +68,14 @@ trial_case dyadic_split(const target& t, draw& d) {
   split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
   draw_settings(d, knobs);
   const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 70), features = d.between(1, 3);
-  return split_case(t, bins, features, d.between(1, 2), dyadic_masses(d), knobs);
+  return by_blocks(split_case(t, bins, features, d.between(1, 2), dyadic_masses(d), knobs), d);
 }
 
 // One leaf whose bins are all stored, with counts: what a check changes as it likes.
 trial_case plain_split(const target& t, draw& d, int64_t most_bins, int64_t features, split_knobs knobs) {
   knobs.emplace_back("seed", d.seed());
   const int64_t bins = std::max<int64_t>(2, draw_bins(d, t, most_bins));
-  return split_case(t, bins, features, 1, dyadic_masses(d), knobs);
+  return by_blocks(split_case(t, bins, features, 1, dyadic_masses(d), knobs), d);
 }
 
 trial_case exact_split(const target& t, draw& d) {

@@ -24,14 +24,24 @@ constexpr double k_inf = std::numeric_limits<double>::infinity();
 
 // ---- cases ----
 
+// Makes the check go through all places, of a feature of up to so many bins. One run of many leaves stands for the
+// schedules.
+void enumerate(trial_case& c, const target& t, draw& d, int64_t most_bins) {
+  const int64_t few = t.device == "cuda" || t.size == 2 ? most_bins : 24;
+  const int64_t bins = std::max<int64_t>(3, draw_bins(d, t, few));
+  c = split_case(t, bins, 1, 1, c.at("hist").fill,
+                 {{"missing", c.number("missing")}, {"seed", d.seed()}, {"at", -1}, {"min_data", 0}});
+  if (bins > 16) c.knobs["schedule"] = "fair";
+}
+
 trial_case planted_split(const target& t, draw& d) {
   // One block takes a long feature tile by tile, a cluster only a very long one.
   const bool by_block = d.index() % 2 != 0;
   const int64_t any = std::max<int64_t>(2, draw_bins(d, t, t.size == 2 ? 65536 : 1030));
-  const int64_t bins = d.index() % 4 == 1 ? d.between(513, 1030) : any;
+  const int64_t bins = d.index() % 4 == 1 ? d.between(2049, 4200) : any;
   const double missing = d.one_of({0.0, 1.0, 2.0});
-  const int64_t at = d.one_of(
-      {int64_t{0}, bins - 2, d.between(0, bins - 2), std::min(bins - 2, d.between(0, 4) * 128 + d.between(0, 1))});
+  const int64_t at = d.one_of({int64_t{0}, bins - 2, d.between(0, bins - 2),
+                               std::clamp<int64_t>(d.between(0, 16) * 256 + d.between(-1, 1), 0, bins - 2)});
   const split_knobs knobs = {{"seed", d.seed()},
                              {"missing", missing},
                              {"at", static_cast<double>(at)},
@@ -39,6 +49,7 @@ trial_case planted_split(const target& t, draw& d) {
                              {"min_data", 0}};
   trial_case c = split_case(t, bins, 1, 1, dyadic_masses(d), knobs);
   if (by_block) c.knobs["variant"] = "best_split_block";
+  if (d.index() % 4 == 2) enumerate(c, t, d, 1024);
   return c;
 }
 
@@ -132,7 +143,10 @@ trial_case penalised(const target& t, draw& d) {
   trial_case c = any_split(t, d);
   c.knobs["lambda_l1"] = d.one_of({"0.5", "3"});
   c.knobs["lambda_l2"] = d.one_of({"1", "7"});
-  if (d.chance(60)) c.knobs["path_smooth"] = d.one_of({"2", "16"});
+  if (d.chance(60)) {
+    c.knobs["path_smooth"] = d.one_of({"2", "16"});
+    c.knobs["parent"] = "0";  // smoothed gains are rarely above the leaf's own
+  }
   if (d.chance(50)) c.knobs["categorical"] = "2";
   return c;
 }
@@ -168,49 +182,127 @@ void check_gates(trial& t) {
   }
 }
 
-void check_optimum(trial& t) {
-  split_instance s = one_leaf(t);
-  const int64_t at = number(t, "at");
-  const bool left = number(t, "to") != 0;
-  const int64_t bins = s.features[0].num_bin;
-  if (at > bins - 2) return t.skip("there is no such threshold");
-  plant(s, at, left);
-  const split_result r = check_dyadic(t, s)[0];
-  if (std::fabs(s.leaves[0].g) == static_cast<double>(bins)) return;  // one side is empty
-  t.require(r.is_valid, "no split is found where one is perfect");
-  double outside = 0;
+// Nothing, or what is wrong with the record of a leaf in which only the split (at, left) separates + from -.
+std::string misplaced(split_instance& s, size_t leaf, const split_result& r, int64_t at) {
   split_feature f = s.features[0];
-  if (bins <= 2) f.missing = split_missing::none;
-  for (int64_t b = 0; b < bins; ++b) outside += reference::goes_left(f, r, b) == (s.g(0, 0, b) > 0) ? 0 : 1;
-  t.require(
-      outside == 0 || outside == static_cast<double>(bins),
-      fmt::format("{} of {} bins are not where the planted split {} puts them: {}", outside, bins, at, text_of(r)));
+  if (std::fabs(s.leaves[leaf].g) == static_cast<double>(f.num_bin)) return {};  // one side is empty
+  if (!r.is_valid) return "no split is found where one is perfect";
+  if (f.num_bin <= 2) f.missing = split_missing::none;
+  int64_t outside = 0;
+  for (int64_t b = 0; b < f.num_bin; ++b) outside += reference::goes_left(f, r, b) == (s.g(leaf, 0, b) > 0) ? 0 : 1;
+  if (outside == 0 || outside == f.num_bin) return {};
+  return fmt::format("{} of {} bins are not where the planted split {} puts them: {}", outside, f.num_bin, at,
+                     text_of(r));
 }
 
-// Mass in three bins only, so that thresholds before and behind the middle one gain the same.
-void check_ties(trial& t) {
+// One planted split; every one where the place is -1, each in a leaf of its own.
+void check_optimum(trial& t) {
   split_instance s = one_leaf(t);
-  const int64_t bins = s.features[0].num_bin, i = number(t, "at"), j = number(t, "to");
-  if (i >= j || j > bins - 2) return t.skip("there is no such pair");
-  for (size_t f = 0; f < s.features.size(); ++f)
-    for (int64_t b = 0; b < bins; ++b) {
-      const bool is_middle = b == i + 1 + (j - i - 1) / 2;
-      s.g(0, f, b) = b == i ? 3 : b == j + 1 ? -3 : 0;
-      s.h(0, f, b) = b == i || b == j + 1 || is_middle ? 1 : 0;
-      s.count(0, f, b) = b == i || b == j + 1 || is_middle ? 4 : 0;
+  const int64_t planted = number(t, "at"), bins = s.features[0].num_bin;
+  if (planted > bins - 2) return t.skip("there is no such threshold");
+  const int64_t first = std::max<int64_t>(0, planted), last = planted < 0 ? bins - 2 : planted;
+  const bool both = planted < 0 && s.features[0].missing != split_missing::none;
+  if (planted < 0) s = empty_leaves(s, static_cast<size_t>((both ? 2 : 1) * (bins - 1)));
+  const auto at = [&](size_t leaf) { return first + static_cast<int64_t>(leaf) % (last - first + 1); };
+  for (size_t l = 0; l < s.leaves.size(); ++l)
+    plant(s, at(l), planted < 0 ? l >= static_cast<size_t>(bins - 1) : number(t, "to") != 0, l);
+  const std::vector<split_result> found = check_dyadic(t, s);
+  for (size_t l = 0; l < found.size(); ++l) {
+    const std::string wrong = misplaced(s, l, found[l], at(l));
+    t.require(wrong.empty(), fmt::format("leaf {}: {}", l, wrong));
+  }
+}
+
+// Features of which two splits gain the same and all others less: hessians at both ends alone make H_L = H_R, and the
+// gradients on the left add up to 3 or -3 at those two places, to less in between.
+enum tie : int64_t {
+  of_thresholds = -1,  // i < j of one direction: the lower wins
+  of_directions = -2,  // i to the right of the missing bin, j to the left: to the left wins
+  of_features = -3     // i of one feature, j of the other, in either order: the lower feature wins
+};
+struct tied_pair {
+  int64_t i, j;
+};
+
+std::vector<tied_pair> tied_pairs(int64_t kind, int64_t places) {
+  std::vector<tied_pair> pairs;
+  for (int64_t i = 0; i < places; ++i)
+    for (int64_t j = kind == of_thresholds ? i + 1 : 0; j < places; ++j)
+      if (kind == of_features || i != j) pairs.push_back({i, j});
+  return pairs;
+}
+
+void plant_tie(split_instance& s, size_t leaf, int64_t kind, tied_pair p) {
+  const int64_t bins = s.features[0].num_bin, last = kind == of_directions ? bins - 2 : bins - 1;
+  for (size_t f = 0; f < s.features.size(); ++f) {
+    s.h(leaf, f, 0) = s.h(leaf, f, last) = 1;
+    s.count(leaf, f, 0) = s.count(leaf, f, last) = 4;
+    const auto raise = [&](int64_t bin, double by) {
+      s.g(leaf, f, bin) += by;
+      s.g(leaf, f, bin + 1) -= by;
+    };
+    if (kind == of_features) {
+      raise(f == 0 ? p.i : p.j, 3);
+    } else if (kind == of_thresholds) {
+      raise(p.i, 3);
+      raise(p.j, 3);
+    } else {  // the missing bin holds -1, what comes before it 1
+      raise(p.i, 3);
+      raise(p.j, -2);
+      s.g(leaf, f, bins - 2) += 1;
+      s.g(leaf, f, bins - 1) -= 1;
     }
-  set_totals(s, 0);
-  const split_result r = check_dyadic(t, s)[0];
-  t.require(r.is_valid && r.feature == s.features[0].id && static_cast<int64_t>(r.threshold) == i,
-            fmt::format("{}; the first of equal splits is feature {} at {}", text_of(r), s.features[0].id, i));
+  }
+  set_totals(s, leaf);
+}
+
+void check_ties(trial& t) {
+  const split_instance like = one_leaf(t);
+  const int64_t bins = like.features[0].num_bin, kind = number(t, "at") < 0 ? number(t, "at") : of_thresholds;
+  if (kind < of_features || (kind == of_features) != (like.features.size() == 2) || bins < 4)
+    return t.skip("there are no such ties");
+  split_instance one = like;
+  for (split_feature& f : one.features) f.missing = kind == of_directions ? split_missing::nan : split_missing::none;
+  std::vector<tied_pair> pairs = {{number(t, "at"), number(t, "to")}};
+  const int64_t places = kind == of_directions ? bins - 2 : bins - 1;
+  if (number(t, "at") < 0)
+    pairs = tied_pairs(kind, places);
+  else if (pairs[0].i >= pairs[0].j || pairs[0].j >= places)
+    return t.skip("there is no such pair");
+  split_instance s = empty_leaves(one, pairs.size());
+  if (kind == of_features && number(t, "to") != 0) std::swap(s.features[0].id, s.features[1].id);
+  for (size_t l = 0; l < pairs.size(); ++l) plant_tie(s, l, kind, pairs[l]);
+  const std::vector<split_result> found = check_dyadic(t, s);
+  for (size_t l = 0; l < pairs.size(); ++l) {
+    const size_t winner = s.features.size() == 2 && s.features[1].id < s.features[0].id ? 1 : 0;
+    const int64_t threshold = kind == of_directions || winner == 1 ? pairs[l].j : pairs[l].i;
+    const split_result& r = found[l];
+    t.require(r.is_valid && r.feature == s.features[winner].id && r.default_left &&
+                  static_cast<int64_t>(r.threshold) == threshold,
+              fmt::format("{}; of the equal splits {} and {} the first is feature {} at {}", text_of(r), pairs[l].i,
+                          pairs[l].j, s.features[winner].id, threshold));
+  }
 }
 
 trial_case tied_split(const target& t, draw& d) {
-  const int64_t bins = std::max<int64_t>(4, draw_bins(d, t, 600));
-  const int64_t i = d.between(0, bins - 4);
-  const int64_t j = d.chance(30) ? bins - 2 : d.between(i + 1, bins - 2);
-  return split_case(t, bins, d.between(1, 3), 1, dyadic_masses(d),
-                    {{"at", static_cast<double>(i)}, {"to", static_cast<double>(j)}, {"min_data", 1}});
+  if (d.index() % 2 == 0) {  // all pairs of a few bins
+    const int64_t kind = of_thresholds - d.index() / 2 % 3;
+    const int64_t most = t.device == "cuda" || t.size == 2 ? 64 : 9;
+    const int64_t bins = d.chance(50) ? most : d.between(4, most);
+    trial_case c = split_case(t, bins, kind == of_features ? 2 : 1, 1, dyadic_masses(d),
+                              {{"at", static_cast<double>(kind)}, {"to", static_cast<double>(d.between(0, 1))}});
+    if (bins > 8) c.knobs["schedule"] = "fair";
+    return c;
+  }
+  const int64_t bins = std::max<int64_t>(4, draw_bins(d, t, 4097));
+  const auto boundary = [&](int64_t low) {
+    const int64_t at = d.one_of({low, int64_t{31}, int64_t{32}, int64_t{255}, int64_t{256}, int64_t{511}, bins - 2}) +
+                       d.between(-1, 1);
+    return std::clamp<int64_t>(at, low, bins - 2);
+  };
+  const int64_t i = std::min(boundary(0), bins - 3);
+  const auto at = static_cast<double>(i), to = static_cast<double>(boundary(i + 1));
+  return split_case(t, bins, 1, 1, dyadic_masses(d), {{"at", at}, {"to", to}});
 }
 
 void check_paths(trial& t) {
@@ -241,6 +333,7 @@ trial_case long_split(const target& t, draw& d) {
   trial_case c = split_case(t, few ? bins : std::min<int64_t>(bins, 4097), 1, 1,
                             d.index() % 3 == 2 ? float_masses(d) : dyadic_masses(d),
                             {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}});
+  if (d.index() % 2) c.knobs["encoding"] = "1", c.knobs["missing"] = "2";
   if (d.chance(30)) c.knobs["exact"] = "0";
   c.knobs["schedule"] = "fair";
   return c;
@@ -334,14 +427,14 @@ trial_case several_leaves(const target& t, draw& d) {
 }
 
 trial_case hazardous(const target& t, draw& d) {
-  // Every fifth case is several tiles of one block.
-  const bool is_long = d.index() % 5 == 4;
-  const int64_t bins = d.between(520, 1600);
+  // Every fifth case is a block, or a cluster, together on one task, often in several tiles.
+  const bool is_long = d.index() % 5 == 4, by_cluster = d.index() % 10 == 9;
+  const int64_t bins = by_cluster || d.chance(50) ? d.between(2049, 3000) : d.between(257, 600);
   trial_case c = any_split(t, d);
   if (is_long) {
     c = split_case(t, bins, 1, 1, dyadic_masses(d),
                    {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}});
-    c.knobs["variant"] = "best_split_block";
+    c.knobs["variant"] = by_cluster ? "best_split_cluster" : "best_split_block";
   }
   c.knobs["detect"] = "only";
   c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt"}), d.between(0, 9999));
@@ -353,7 +446,9 @@ trial_case nothing_to_split(const target& t, draw& d) {
   const int64_t what = d.index() % 4;
   const split_knobs knobs = {
       {"seed", d.seed()}, {"masked", what == 2 ? 1.0 : 0.0}, {"encoding", what == 3 ? 1.0 : 0.0}};
-  return split_case(t, what == 3 ? 0 : 1, what == 0 ? 0 : 2, what == 1 ? 0 : 2, dyadic_masses(d), knobs);
+  trial_case c = split_case(t, what == 3 ? 0 : 1, what == 0 ? 0 : 2, what == 1 ? 0 : 2, dyadic_masses(d), knobs);
+  if (d.index() / 4 % 2 == 0) c.knobs["variant"] = "best_split_block";
+  return c;
 }
 
 void check_nothing(trial& t) {
@@ -407,7 +502,7 @@ const property_registration registration([] {
   add("split-gates-respected", "a gate that the best split just passes keeps it, one just above rejects it",
       exact_split, check_gates)
       .share_percent = 20;
-  add("block-equals-cluster", "both paths find the record", long_split, check_paths).share_percent = 15;
+  add("block-equals-cluster", "both paths find the record", long_split, check_paths).share_percent = 40;
   add("zero-hessian-defined", "a side without hessian has a finite gain", unpenalised_zero_gate, check_zero_hessian);
   add("negative-residue", "bins with a tiny negative hessian do no harm", unpenalised_zero_gate, check_residue)
       .share_percent = 20;
