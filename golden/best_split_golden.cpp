@@ -141,8 +141,8 @@ std::vector<golden_file> known_answers() {
   const hand_side plus{{8}, {32}, {2}, {-1, 4}, 32}, minus{{-8}, {32}, {2}, {1, 4}, 32};
   c.add("two-bins", source, {{{{8, 32, 32}, {-8, 32, 32}}}}, {true, true, 0, 0, {4}, plus, minus, {}});
   c.add("one-bin", "contract: a feature of one bin cannot be split", {{{{8, 32, 32}}}}, k_no_split);
-  c.add("gate-closed", "contract: both sides must have min_data rows", {{{{8, 32, 3}, {-8, 32, 32}}}}, k_no_split,
-        {{"min_data", "4"}});
+  c.add("gate-closed", "contract: both sides must have min_data rows, of bin_count (LightGBM#3634, LightGBM#3690)",
+        {{{{8, 32, 3}, {-8, 32, 32}}}}, k_no_split, {{"min_data", "4"}});
   c.add("gate-met", "contract: a gate that is equal is passed", {{{{8, 32, 3}, {-8, 32, 32}}}},
         {true, true, 0, 0, {4}, {{8}, {32}, {2}, {-1, 4}, 3}, minus, {}}, {{"min_data", "3"}});
   c.add("first-of-equal-thresholds", "contract: of equal gains the lower threshold",
@@ -173,6 +173,19 @@ std::vector<golden_file> known_answers() {
   c.add("one-hot", "by hand: category 2 alone",
         {{{{-4, 16, 16}, {-4, 16, 16}, {8, 32, 32}}}, split_missing::none, 0, true},
         {true, false, 0, 2, {4}, plus, minus, {2}});
+  c.add("unbalanced-weights", "LightGBM#5935; by hand: 8192^2/32768 + 8^2/32 = 2050",
+        {{{{8192, 32768, 32}, {-8, 32, 32}}}},
+        {true, true, 0, 0, {2050}, {{8192}, {32768}, {2048}, {-1, 4}, 32}, minus, {}});
+  std::vector<hand_bin> many(258);
+  many[0] = many[256] = {4, 16, 16};
+  many[257] = {-8, 32, 32};
+  c.add("more-than-256-bins", "LightGBM#7439, the best threshold is bin 256; by hand as two-bins", {{many}},
+        {true, true, 0, 256, {4}, plus, minus, {}});
+  std::vector<hand_bin> categories(257);
+  categories[128] = {8, 32, 32};
+  categories[256] = {-8, 32, 32};
+  c.add("more-than-256-categories", "LightGBM#7417; by hand: the lower of two keys is category 256",
+        {{categories}, split_missing::none, 0, true}, {true, false, 0, 0, {4}, minus, plus, {256}}, {{"cat_l2", "0"}});
   return c.take();
 }
 
