@@ -38,7 +38,7 @@ struct door_tables {
 };
 
 // Two tasks per feature; where it has but one, the other is left out.
-static __global__ void __launch_bounds__(k_door_threads)
+inline __global__ void __launch_bounds__(k_door_threads)
     unpack_tables(door_tables t, split_config config, split_task* tasks, split_leaf* leaves, uint8_t* used) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
@@ -66,7 +66,7 @@ static __global__ void __launch_bounds__(k_door_threads)
   }
 }
 
-static __global__ void __launch_bounds__(k_door_threads)
+inline __global__ void __launch_bounds__(k_door_threads)
     pack_records(const split_record* in, int64_t count, double* value, int64_t ld_value, int64_t* field,
                  int64_t ld_field) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
@@ -81,7 +81,7 @@ static __global__ void __launch_bounds__(k_door_threads)
   }
 }
 
-static __global__ void __launch_bounds__(k_door_threads)
+inline __global__ void __launch_bounds__(k_door_threads)
     unpack_records(const double* value, int64_t ld_value, const int64_t* field, int64_t ld_field, int64_t count,
                    split_record* out) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
