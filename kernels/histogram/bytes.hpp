@@ -27,8 +27,6 @@ struct byte_groups {
 template <class Updates, class RowId, bool Listed>
 class byte_adder {
  public:
-  using source = typename Updates::source;
-
   __device__ byte_adder(const Updates& updates, unsigned char* tile, const dense_view<uint8_t>& d,
                         const byte_groups& groups, int64_t group, const RowId* list)
       : updates_(updates),
@@ -42,57 +40,45 @@ class byte_adder {
         list_(list),
         lane_(columns_, sizeof(typename Updates::word)) {}
 
-  // Entries `begin` to `end` of the leaf, in batches of some steps to a warp. The next batch is under way while one is
-  // added, and the list's entries behind it; behind the last batch that one is read again.
+  // Entries `begin` to `end` of the leaf. A lane reads the words of a batch before it needs the first.
   __device__ void add(int64_t begin, int64_t end) const {
     if (lane_.row >= lane_.rows) return;
     constexpr int k_batch = 4;
     const int64_t warp = threadIdx.x / k_warp_size, warps = blockDim.x / k_warp_size;
     const int64_t batch = static_cast<int64_t>(lane_.rows) * k_batch, step = warps * batch;
     const int64_t whole = begin + (end - begin) / batch * batch;  // batches end here
-    const int64_t pitch = lane_.rows * stride_;
     RowId id[k_batch];
-    unsigned bins[k_batch];
-    source values[k_batch];
     const auto find = [&](int64_t at) {
 #pragma unroll
       for (int u = 0; Listed && u < k_batch; ++u)
         if (at < whole) id[u] = list_[at + u * lane_.rows];
     };
-    const auto read = [&](int u, int64_t at) {
-      const int64_t row = Listed ? static_cast<int64_t>(id[u]) : at + u * lane_.rows;
-      bins[u] = Listed ? bins_at(bins_ + row * stride_) : bins_at(bins_ + at * stride_ + u * pitch);
-      values[u] = updates_.fetch(row);
-    };
     int64_t at = begin + warp * batch + lane_.row;
-    if (at < whole) {
-      find(at);
-#pragma unroll
-      for (int u = 0; u < k_batch; ++u) read(u, at);
-      find(at + step);
-    }
+    find(at);
     for (; at < whole; at += step) {
-      const int64_t next = at + step < whole ? at + step : at;
+      unsigned bins[k_batch];
+      typename Updates::source values[k_batch];
 #pragma unroll
       for (int u = 0; u < k_batch; ++u) {
-        const unsigned bins_now = bins[u];
-        const source values_now = values[u];
-        read(u, next);
-        add(bins_now, values_now);
+        const int64_t row = Listed ? static_cast<int64_t>(id[u]) : at + u * lane_.rows;
+        bins[u] = bins_of(row);
+        values[u] = updates_.fetch(row);
       }
-      find(next + step);
+      find(at + step);
+#pragma unroll
+      for (int u = 0; u < k_batch; ++u) add(bins[u], values[u]);
     }
     // What is left of the last batch, a step for each warp.
     for (at = whole + warp * lane_.rows + lane_.row; at < end; at += warps * lane_.rows) {
       const int64_t row = Listed ? static_cast<int64_t>(list_[at]) : at;
-      add(bins_at(bins_ + row * stride_), updates_.fetch(row));
+      add(bins_of(row), updates_.fetch(row));
     }
   }
 
  private:
-  // The lane's word of the row's bins in the group; 0 for columns that are none.
-  __device__ unsigned bins_at(const uint8_t* row) const {
-    const uint8_t* const p = row + 4 * lane_.word;
+  // The lane's word of a row; 0 for columns that are none.
+  __device__ unsigned bins_of(int64_t row) const {
+    const uint8_t* const p = bins_ + row * stride_ + 4 * lane_.word;
     if (aligned_) return *reinterpret_cast<const unsigned*>(p);
     unsigned bytes = 0;
 #pragma unroll
@@ -100,7 +86,7 @@ class byte_adder {
       if (4 * lane_.word + i < columns_) bytes |= static_cast<unsigned>(p[i]) << 8 * i;
     return bytes;
   }
-  __device__ void add(unsigned bins, const source& values) const {
+  __device__ void add(unsigned bins, const typename Updates::source& values) const {
     using word = typename Updates::word;
     const typename Updates::change change = updates_.change_of(values, context_);
 #pragma unroll

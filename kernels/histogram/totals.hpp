@@ -82,8 +82,8 @@ struct leaf_source {
       all.h += static_cast<Sum>(h[row]);
       return;
     }
-    all.g += static_cast<Sum>(fixed64_updates::on_grid(g[row], c.factor_g, false, 1u, &all.poison));
-    all.h += static_cast<Sum>(fixed64_updates::on_grid(h[row], c.factor_h, false, 2u, &all.poison));
+    all.g += static_cast<Sum>(fixed64_updates::on_grid(g[row], c.factor_g, 1u, &all.poison));
+    all.h += static_cast<Sum>(fixed64_updates::on_grid(h[row], c.factor_h, 2u, &all.poison));
   }
   __device__ fixed64_updates::context factors(int sign) const {
     if (scale == nullptr) return {1, 1};

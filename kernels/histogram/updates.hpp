@@ -29,13 +29,6 @@ __device__ inline double power_of_two(int exponent) {
   return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
 }
 
-// rint(x), halves to even, of |x| <= 2^51: in the sum the last place is 1. A conversion to integers takes many times as
-// long as an addition.
-__device__ inline long long rounded(double x) {
-  constexpr double k_shift = 0x1.8p52;
-  return __double_as_longlong(x + k_shift) - __double_as_longlong(k_shift);
-}
-
 // A slot whose planes lie `distance` words apart, so that neighbouring slots lie in different banks.
 template <class Word>
 struct tile_slot {
@@ -60,11 +53,10 @@ struct fixed64_updates {
   unsigned* poison;  // 2 bits per slot
   int low_bits;
 
-  static constexpr int k_most_low_bits = 27;  // of leaves of one row or two
   static int low_bits_for(int64_t max_rows) {
     int row_bits = 0;
     while (row_bits < 24 && (int64_t{1} << row_bits) < max_rows) ++row_bits;
-    return k_most_low_bits - row_bits / 2;
+    return 32 - (10 + row_bits) / 2;
   }
   int64_t most_rows() const { return int64_t{1} << (32 - low_bits); }
 
@@ -81,22 +73,17 @@ struct fixed64_updates {
 
   __device__ context begin() const { return {power_of_two(scale->e_g), power_of_two(scale->e_h)}; }
 
-  // small: |q| <= 2^51.
-  __device__ static long long on_grid(float x, double factor, bool small, unsigned bit, unsigned* poison) {
-    if (fabsf(x) <= k_largest_float) {
-      // The product is exact; below the largest magnitude of the scale it fits.
-      const double scaled = static_cast<double>(x) * factor;
-      return small ? rounded(scaled) : __double2ll_rn(scaled);
-    }
+  __device__ static long long on_grid(float x, double factor, unsigned bit, unsigned* poison) {
+    // The product is exact; below the largest magnitude of the scale it fits.
+    if (fabsf(x) <= k_largest_float) return __double2ll_rn(static_cast<double>(x) * factor);
     *poison |= bit;
     return 0;
   }
   __device__ source fetch(int64_t row) const { return {g[row], h[row]}; }
   __device__ change change_of(const source& x, const context& c) const {
     change v{0, 0, 0};
-    const bool small = low_bits < k_most_low_bits;  // leaves may have more than two rows
-    v.g = on_grid(x.g, c.factor_g, small, 1u, &v.poison);
-    v.h = on_grid(x.h, c.factor_h, small, 2u, &v.poison);
+    v.g = on_grid(x.g, c.factor_g, 1u, &v.poison);
+    v.h = on_grid(x.h, c.factor_h, 2u, &v.poison);
     return v;
   }
 
