@@ -15,13 +15,23 @@ namespace warpcheck::cli {
 
 namespace {
 
+// The device as its profiles are named. Code for GPUs of another architecture may round otherwise: "cuda_sm_90", from
+// the note of resolve_device.
+std::string profiled_device(const std::string& device, const std::string& note) {
+  if (device == "cpu") return "emulated";
+  const size_t at = note.find("sm_");
+  return device == "cuda" && at != std::string::npos ? "cuda_" + note.substr(at, note.find(',', at) - at) : device;
+}
+
 // The accuracy ratchet: entries of the committed profiles that the candidate worsened.
-int worsened_entries(const golden_options& o, const std::string& device, const std::vector<std::string>& ops) {
+int worsened_entries(const golden_options& o, const std::string& device, const std::string& note,
+                     const std::vector<std::string>& ops) {
   int worse = 0;
   for (const std::string& op : ops) {
-    const std::string path = profile_path(o.folder, op, device == "cpu" ? "emulated" : device);
+    const std::string profiled = profiled_device(device, note);
+    const std::string path = profile_path(o.folder, op, profiled);
     if (!std::filesystem::exists(path)) {
-      fmt::print("{}: no error profile for device {}, nothing to compare with\n", op, device);
+      fmt::print("{}: no error profile for device {}, nothing to compare with\n", op, profiled);
       continue;
     }
     const error_profile golden = read_profile(path);
@@ -81,7 +91,7 @@ int golden_check(const golden_options& o) {
   fmt::print("{} files agree, {} do not, {} skipped\n", passed, failed, skipped);
   // Another candidate answers for its bounds, not for our accuracy, unless it is asked to.
   int worse = 0;
-  if (o.candidate == "builtin" || o.ratchet) worse = failed ? 0 : worsened_entries(o, device, ops);
+  if (o.candidate == "builtin" || o.ratchet) worse = failed ? 0 : worsened_entries(o, device, note, ops);
   return failed || worse || !passed ? k_violation : k_pass;
 }
 
@@ -92,7 +102,7 @@ int golden_regenerate(const golden_options& o) {
              r.written, r.unchanged, r.removed, r.kept);
   std::string note;
   const std::string device = resolve_device(o.device, note);
-  const std::string path = profile_path(o.folder, o.operators[0], device);
+  const std::string path = profile_path(o.folder, o.operators[0], profiled_device(device, note));
   write_file(path, to_json(measure_profile(o.operators[0], device, "builtin", o.timeout)));
   fmt::print("{}: written ({})\n", path, note);
   return k_pass;

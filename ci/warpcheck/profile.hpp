@@ -11,7 +11,7 @@
 
 namespace warpcheck::cli {
 
-// `golden/<op>/profile_<device>.json`.
+// `golden/<op>/profile_<device>.json`; of a GPU profile_cuda_sm_90.json, by its architecture.
 struct error_profile {
   struct entry {
     double max = 0;   // error / bound, the largest of all elements
@@ -28,8 +28,8 @@ std::string to_json(const error_profile& p);
 // Throws usage_error on anything that to_json does not write.
 error_profile read_profile(const std::string& path);
 
-// Runs the fixed cases on a candidate: those of the operator's first property, which compares with the reference, as the
-// built-in kernels of the device would get them. On cpu, where there are none, the emulated device's.
+// Runs the fixed cases on a candidate: those of the operator's first property, which compares with the reference, as
+// the built-in kernels of the device would get them. On cpu, where there are none, the emulated device's.
 error_profile measure_profile(const std::string& op, const std::string& device, const std::string& candidate,
                               double timeout);
 

@@ -52,11 +52,11 @@ __global__ void softmax_rows(const float* x, int64_t ldx, float* y, int64_t ldy,
     double sum = 0;
     for (int64_t i = threadIdx.x; i < cols; i += k_threads) sum += expf(in[i] - m);
     sum = block_reduce<Defect, false>(sum, sums);
+    if (Defect == defect::leaves_lanes_behind && threadIdx.x < 16) __syncthreads();
     for (int64_t i = threadIdx.x; i < cols; i += k_threads) out[i] = static_cast<float>(expf(in[i] - m) / sum);
     if (Defect == defect::writes_past_the_end && row == rows - 1 && threadIdx.x == 0) out[cols] = 0;
     if (Defect == defect::writes_nowhere && threadIdx.x == 0) *reinterpret_cast<volatile float*>(64) = 0;
   }
-  if (Defect == defect::leaves_lanes_behind && threadIdx.x < 16) __syncthreads();
 }
 
 template <defect Defect>
