@@ -58,7 +58,7 @@ class lane_values {
           if (exists(first + c, count)) simt::cp_async<sizeof(T)>(slot->element + c, p + first + c);
       }
     }
-    if (!Aligned && lane() == 0) {
+    if (!Aligned && lane() == Lanes - 1) {
 #pragma unroll
       for (int c = 0; c < k_width - 1; ++c)
         if (is_behind(c, count, phase))
@@ -127,8 +127,8 @@ class lane_values {
     return static_cast<int>(blockDim.x) * Vectors + static_cast<int>(threadIdx.x) / k_warp_size;
   }
 
-  // Where vectors begin `phase` elements early there is one behind the last, of which lane 0 passes the first elements
-  // on to the last lane. Whether element c of it is one of these.
+  // Where vectors begin `phase` elements early there is one behind the last, whose first elements are the last lane's:
+  // it reads them itself, because in place it also writes there. Whether element c of it is one of these.
   __device__ static bool is_behind(int c, int count, int phase) { return c < phase && elements() - phase + c < count; }
 
   // From vectors that begin `phase` elements early to those of the lane; `load_behind(c)`: element c of the vector
@@ -137,7 +137,7 @@ class lane_values {
   __device__ void align(int count, int phase, Load&& load_behind) {
     if (Aligned || Lanes < k_warp_size || phase == 0) return;
     row_vector<T> behind{};
-    if (lane() == 0) {
+    if (lane() == Lanes - 1) {
 #pragma unroll
       for (int c = 0; c < k_width - 1; ++c)
         if (is_behind(c, count, phase)) behind.element[c] = load_behind(c);
@@ -157,8 +157,10 @@ class lane_values {
       T next[Phase];
 #pragma unroll
       for (int c = 0; c < Phase; ++c) {
-        const T later = k + 1 < Vectors ? vector_[k + 1 < Vectors ? k + 1 : 0].element[c] : behind.element[c];
+        const bool is_last = k + 1 == Vectors;
+        const T later = vector_[is_last ? k : k + 1].element[c];
         next[c] = shuffle_from(lane() == 0 ? later : vector_[k].element[c], source);
+        if (is_last && lane() == Lanes - 1) next[c] = behind.element[c];
       }
 #pragma unroll
       for (int c = 0; c < k_width; ++c)
