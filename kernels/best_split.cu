@@ -198,7 +198,7 @@ __device__ inline void reduce_leaves(const record_lists& r, ranked_record* of_wa
     if (threadIdx.x == 0) store_record(r.out + leaf, best.index < 0 ? no_split() : records[best.index]);
     if (r.cat_out != nullptr) {
       const int32_t num_cat = best.index < 0 ? 0 : records[best.index].num_cat;
-      const uint32_t* const from = r.cat_in + (leaf * r.per_leaf + best.index) * r.list;
+      const uint32_t* const from = best.index < 0 ? r.cat_in : r.cat_in + (leaf * r.per_leaf + best.index) * r.list;
       for (int32_t k = static_cast<int32_t>(threadIdx.x); k < r.list; k += static_cast<int32_t>(blockDim.x))
         r.cat_out[leaf * r.list + k] = k < num_cat ? from[k] : k_no_threshold;
     }
