@@ -512,7 +512,7 @@ const property_registration registration([] {
         c.knobs["schedule"] = "fair";
         return c;
       },
-      check_overwrite, 20);
+      check_overwrite, 60);
   list.push_back(std::move(overwrite));
   list.push_back(make("large-offset", "rows of bins that lie more than 2^31 apart are read", every, far_rows_of_bins,
                       check_exact_model, 5));
