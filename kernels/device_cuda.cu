@@ -17,9 +17,9 @@
 
 namespace {
 
-constexpr size_t k_guard_bytes = 4096;  // on each side of a buffer
+constexpr size_t k_guard_bytes = 4096;               // on each side of a buffer
 constexpr size_t k_most_filled = size_t{256} << 20;  // of a larger buffer only the guard zones are filled
-constexpr int k_fill = 0xff;            // guard zones and fresh memory: a NaN in every float type
+constexpr int k_fill = 0xff;                         // guard zones and fresh memory: a NaN in every float type
 
 std::string& error_text() {
   static std::string text;
@@ -55,7 +55,6 @@ struct allocation {
   char* base;    // of the guard zone before it
   size_t bytes;  // that were asked for
   size_t guard;  // bytes of each guard zone
-  bool in_image;
 };
 
 // By the address that alloc gave out.
@@ -139,20 +138,12 @@ class memory_image {
     unsent_end_ = std::max(unsent_end_, at + bytes);
     if (streams_ == 0) return;
     // Whoever has a stream may launch next.
-    work_begins();
-    --streams_;
+    send();
     require(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
-  // Sends what was written, on the default stream: from here on the device's bytes count.
   void work_begins() {
     ++streams_;
-    is_current_ = false;
-    if (unsent_begin_ >= unsent_end_) return;
-    require(cudaMemcpyAsync(device_ + unsent_begin_, host_ + unsent_begin_, unsent_end_ - unsent_begin_,
-                            cudaMemcpyHostToDevice, nullptr),
-            "cudaMemcpyAsync");
-    unsent_begin_ = k_bytes;
-    unsent_end_ = 0;
+    send();
   }
   void work_ends() { --streams_; }
   // Waits for the stream with a copy of everything behind its work.
@@ -163,6 +154,16 @@ class memory_image {
   }
 
  private:
+  // Sends what was written, on the default stream: from here on the device's bytes count.
+  void send() {
+    is_current_ = false;
+    if (unsent_begin_ >= unsent_end_) return;
+    require(cudaMemcpyAsync(device_ + unsent_begin_, host_ + unsent_begin_, unsent_end_ - unsent_begin_,
+                            cudaMemcpyHostToDevice, nullptr),
+            "cudaMemcpyAsync");
+    unsent_begin_ = k_bytes;
+    unsent_end_ = 0;
+  }
   void fetch() {
     if (!is_current_ && used_ > 0) require(cudaMemcpy(host_, device_, used_, cudaMemcpyDeviceToHost), "cudaMemcpy");
     is_current_ = true;
@@ -188,8 +189,7 @@ void* alloc(size_t bytes, size_t misalign, size_t) {
     const size_t guard = under_sanitizer() ? 0 : k_guard_bytes;
     const size_t total = guard + misalign % 256 + bytes + guard;
     char* base = under_sanitizer() ? nullptr : image().take(total);
-    const bool in_image = base != nullptr;
-    if (!in_image) {
+    if (base == nullptr) {
       void* memory = nullptr;
       require(cudaMalloc(&memory, std::max(total, size_t{1})), "cudaMalloc");
       base = static_cast<char*>(memory);
@@ -201,7 +201,7 @@ void* alloc(size_t bytes, size_t misalign, size_t) {
       }
     }
     char* const p = base + guard + misalign % 256;
-    allocations()[p] = {base, bytes, guard, in_image};
+    allocations()[p] = {base, bytes, guard};
     return p;
   });
 }
@@ -210,7 +210,7 @@ void release(void* p) {
   if (p == nullptr) return;
   const allocation a = find_allocation(p);
   allocations().erase(p);
-  if (a.in_image) return image().give_back();
+  if (image().contains(a.base)) return image().give_back();
   guarded(0, [&] {
     require(cudaFree(a.base), "cudaFree");
     return 0;
@@ -218,10 +218,10 @@ void release(void* p) {
 }
 
 // Offset in [from, from + bytes) of the first byte that is not k_fill, or -1.
-int64_t first_change(const allocation& a, const char* from, size_t bytes) {
+int64_t first_change(const char* from, size_t bytes) {
   std::vector<char> fetched;
   const char* zone = nullptr;
-  if (a.in_image) {
+  if (image().contains(from)) {
     zone = image().read(from);
   } else if (bytes > 0) {
     fetched.resize(bytes);
@@ -238,9 +238,9 @@ int64_t check_guards(const void* p) {
   if (a.guard == 0) return INT64_MIN;
   return guarded(INT64_MIN, [&] {
     const char* const begin = static_cast<const char*>(p);
-    const int64_t before = first_change(a, a.base, static_cast<size_t>(begin - a.base));
+    const int64_t before = first_change(a.base, static_cast<size_t>(begin - a.base));
     if (before >= 0) return a.base + before - begin;
-    const int64_t after = first_change(a, begin + a.bytes, a.guard);
+    const int64_t after = first_change(begin + a.bytes, a.guard);
     return after >= 0 ? static_cast<int64_t>(a.bytes) + after : INT64_MIN;
   });
 }

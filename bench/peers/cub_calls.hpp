@@ -1,4 +1,4 @@
-// What the candidates made of CUB share: its calls in a workspace that is kept, and iterators over rows.
+// What the candidates made of CUB share: its calls in a workspace that is kept, iterators over rows, their table.
 #pragma once
 
 #include <thrust/iterator/counting_iterator.h>
@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cub/version.cuh>
 #include <map>
 #include <string>
 
+#include "kernels/candidate.h"
 #include "kernels/simt/simt.hpp"
 
 namespace warpcheck {
@@ -46,6 +48,22 @@ struct row_offset {
 };
 inline auto offsets(int64_t ld, int64_t first) {
   return thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), row_offset{ld, first});
+}
+
+// What a library of CUB's `operators` answers to warpcheck_candidate_get.
+template <size_t Count>
+const warpcheck_candidate* cub_candidate(uint32_t abi_version, const warpcheck_operator* const (&operators)[Count]) {
+  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
+  static const std::string build = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." +
+                                   std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
+  static const warpcheck_candidate table = {WARPCHECK_CANDIDATE_ABI,
+                                            sizeof(warpcheck_candidate),
+                                            "cub",
+                                            build.c_str(),
+                                            operators,
+                                            static_cast<int32_t>(Count),
+                                            nullptr};
+  return &table;
 }
 
 }  // namespace SIMT_DEVICE_NS

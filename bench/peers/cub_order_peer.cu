@@ -9,7 +9,6 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_sort.cuh>
-#include <cub/version.cuh>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -148,11 +147,6 @@ constexpr warpcheck_operator k_argsort = {"argsort",  WARPCHECK_DEVICE_CUDA, WAR
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator* const operators[] = {&warpcheck::k_scan, &warpcheck::k_argsort};
-  static const std::string build = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." +
-                                   std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cub", build.c_str(), operators, 2, nullptr};
-  return &table;
+  return warpcheck::cub_candidate(abi_version, operators);
 }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cub/device/device_segmented_reduce.cuh>
-#include <cub/version.cuh>
 #include <cuda/functional>
 #include <cuda/std/functional>
 #include <iterator>
@@ -124,11 +123,6 @@ constexpr warpcheck_operator k_argmax = {
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator* const operators[] = {&warpcheck::k_reduce, &warpcheck::k_argmax};
-  static const std::string build = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." +
-                                   std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cub", build.c_str(), operators, 2, nullptr};
-  return &table;
+  return warpcheck::cub_candidate(abi_version, operators);
 }

@@ -26,9 +26,9 @@ std::string profiled_device(const std::string& device, const std::string& note) 
 // The accuracy ratchet: entries of the committed profiles that the candidate worsened.
 int worsened_entries(const golden_options& o, const std::string& device, const std::string& note,
                      const std::vector<std::string>& ops) {
+  const std::string profiled = profiled_device(device, note);
   int worse = 0;
   for (const std::string& op : ops) {
-    const std::string profiled = profiled_device(device, note);
     const std::string path = profile_path(o.folder, op, profiled);
     if (!std::filesystem::exists(path)) {
       fmt::print("{}: no error profile for device {}, nothing to compare with\n", op, profiled);
