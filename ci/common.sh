@@ -12,7 +12,7 @@ install_packages() {
   wanted=$(sed -e '/^#/d' "$root/ci/packages")
   [ "$1" = test ] || wanted=$(sed '/^test:/,$d' <<<"$wanted")
   for name in $(grep -v '^test:' <<<"$wanted"); do
-    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep 'ok installed' >/dev/null || missing+=("$name")
   done
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null || die 3 "these packages are missing and there is no apt-get to install them: ${missing[*]}"
@@ -41,7 +41,7 @@ python_environment() {
   fi
 }
 
-has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; }
+has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep '^GPU' >/dev/null; }
 
 # Prints the path of nvcc, if there is one.
 find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }

@@ -23,7 +23,7 @@ done
 # What it needs of the C library is said, and is no more than Debian 12 has where that is what it was built on.
 newest=$({ objdump -T "$scratch"/moved/* 2>/dev/null || true; } | grep -o 'GLIBC_2\.[0-9]*' | sort -u -t. -k2 -n | tail -n 1)
 grep -q "glibc >= ${newest#GLIBC_}" "$scratch/said" || { echo "ci/bundle does not say that $newest is needed"; exit 1; }
-host=$(ldd --version | head -n 1 | grep -o '2\.[0-9]*$')
+host=$(ldd --version | sed -n '1s,.*\(2\.[0-9]*\)$,\1,p')  # reads all: a reader that stops early ends ldd by a signal
 [ "$host" != 2.36 ] || [ "${newest#GLIBC_2.}" -le 36 ] || { echo "built with glibc 2.36, the bundle needs $newest"; exit 1; }
 cd "$scratch"
 env -i PATH=/usr/bin:/bin HOME="$scratch" moved/run --device emulated --cases 1 --output "$scratch/results"
