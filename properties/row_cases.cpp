@@ -1,0 +1,343 @@
+#include "properties/row_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace warpcheck {
+
+using namespace engine;
+
+namespace {
+
+constexpr double k_inf = std::numeric_limits<double>::infinity();
+
+int64_t telling(const row_operator& op, const draw& d, int64_t cols) {
+  return op.seldom_one_column && cols == 1 && d.index() % 8 ? 2 + d.index() % 7 : cols;
+}
+
+row_length telling(const row_operator& op, const draw& d, row_length length) {
+  length.cols = telling(op, d, length.cols);
+  return length;
+}
+
+}  // namespace
+
+bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at("x").rows() >= 2; }
+
+void close_gaps(trial_case& c) {
+  for (tensor_spec& t : c.tensors) t.ld = t.cols();
+}
+
+bool repair_dense_rows(trial_case& c) {
+  const bool whole = repair_row_outputs(c);
+  close_gaps(c);
+  return whole;
+}
+
+bool repair_needs_two_dense_rows(trial_case& c) { return repair_dense_rows(c) && c.at("x").rows() >= 2; }
+
+// Choices are made one per statement: the order in which a call's arguments are evaluated is the compiler's, and a seed
+// must draw the same case everywhere.
+
+trial_case any_rows(const row_operator& op, const target& t, draw& d) {
+  const row_length length = telling(
+      op, d,
+      d.index() % 4 == 1 ? row_length{draw_extent(d, t, 300, most_cols(t))} : draw_row_length(d, t, most_cols(t)));
+  const int64_t rows = draw_rows(d, t, length);
+  const int extra = op.draw_extra(d, 50);
+  trial_case c = op.make_case(t, rows, length.cols, op.draw_fill(d, t, length.cols), extra);
+  force_variant(c, length);
+  draw_layout(d, c);
+  repair_row_outputs(c);
+  return c;
+}
+
+trial_case small_rows(const row_operator& op, const target& t, draw& d) {
+  const int64_t cols = telling(op, d, draw_extent(d, t, 300, std::min<int64_t>(most_cols(t), 2100)));
+  const int extra = op.draw_extra(d, 30);
+  recipe fill = op.draw_fill(d, t, cols);
+  const int64_t rows = draw_rows(d, t, cols);
+  return op.make_case(t, rows, cols, std::move(fill), extra);
+}
+
+trial_case tied_rows(const row_operator& op, const target& t, draw& d) {
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const int64_t cols = length.cols;
+  recipe fill;
+  switch (d.between(0, 3)) {
+    case 0: fill = make_recipe("constant", {d.one_of({0.0, -1.0, 80.0, -3e4})}); break;
+    case 1: fill = make_recipe("duplicates", {d.seed(), static_cast<double>(d.between(2, 5))}); break;
+    case 2: fill = make_recipe("alternating", {2.5, -k_inf}); break;
+    default: {
+      const int64_t begin = d.between(0, cols - 1);
+      fill = make_recipe("spike", {static_cast<double>(begin), 7.0, -k_inf});
+      const int64_t more = d.between(0, 5);
+      for (int64_t k = 0; k < more; ++k) fill.edits.push_back({0, d.between(0, cols - 1), 7.0});
+    }
+  }
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, 0));
+  force_variant(c, length);
+  return c;
+}
+
+trial_case dyadic_rows(const row_operator& op, const target& t, draw& d) {
+  const int64_t cols = draw_extent(d, t, 300, most_cols(t));
+  const int extra = op.draw_extra(d, 50);
+  // Values k/8 with |k| <= 24 have six bits; the shift keeps every sum inside the significand (bf16: 8 bits).
+  recipe fill = make_recipe("dyadic", {d.seed(), 24, 3});
+  const int64_t rows = draw_rows(d, t, cols);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), extra);
+  double shift = 0;
+  if (t.type == dtype::f32)
+    shift = d.one_of({100.0, -200.0, 1e4, -1e4, 1e6, -1e6, 0.125, 3.5});
+  else if (t.type == dtype::f16)
+    shift = d.one_of({100.0, -120.0, 0.125, -3.5});
+  else
+    shift = d.one_of({12.0, -12.0, 0.125, -3.5});
+  c.knobs["shift"] = format_number(shift);
+  return c;
+}
+
+trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
+  const row_length length =
+      telling(op, d, d.index() % 2 ? draw_row_length(d, t, most_cols(t)) : row_length{draw_extent(d, t, 1100, 1100)});
+  const int64_t cols = length.cols;
+  // Every position where the matrix stays small; else a step that is coprime to powers of two, so that rows visit
+  // lanes, warps and tiles evenly, and always the two ends.
+  const int64_t most_rows = length.variant == "auto" ? std::max<int64_t>(2, element_budget(t) / cols) : 4;
+  const int64_t rows = std::min(cols, most_rows);
+  const double step = rows == cols ? 1 : static_cast<double>(d.between(1, cols) | 1);
+  const double first = rows == cols ? 0 : static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)}));
+  trial_case c = op.make_case(t, rows, cols, make_recipe("diagonal", {first, step, op.spike_peak, op.spike_rest}),
+                              op.draw_extra(d, 30));
+  force_variant(c, length);
+  return c;
+}
+
+trial_case masked_rows(const row_operator& op, const target& t, draw& d) {
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const int64_t cols = length.cols;
+  const int64_t unit = d.one_of({int64_t{1}, int64_t{4}, int64_t{32}, int64_t{128}, int64_t{256}, int64_t{1024}});
+  const int64_t begin = d.between(0, (cols - 1) / unit) * unit;
+  const int64_t end = std::min(cols, begin + unit * d.between(1, 4));
+  const char* kind = d.chance(50) ? "masked" : "unmasked";
+  recipe fill = make_recipe(kind, {static_cast<double>(begin), static_cast<double>(end), d.seed()});
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_all));
+  force_variant(c, length);
+  return c;
+}
+
+trial_case special_rows(const row_operator& op, const target& t, draw& d) {
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const int64_t cols = length.cols;
+  recipe fill = make_recipe("randn", {d.seed()});
+  const double top = reference::max_finite(t.type);
+  switch (d.between(0, 5)) {
+    case 0: fill = make_recipe("constant", {-k_inf}); break;
+    case 1: fill = make_recipe("constant", {-top}); break;
+    case 2: fill = make_recipe("special", {d.seed()}); break;
+    case 3: fill = make_recipe("bits", {d.seed()}); break;
+    default: break;
+  }
+  const int64_t rows = draw_rows(d, t, length);
+  const int64_t edits = d.between(0, 2);
+  for (int64_t k = 0; k < edits; ++k) {
+    const int64_t at = d.one_of({int64_t{0}, cols / 2, cols - 1, std::min<int64_t>(cols - 1, 31),
+                                 std::min<int64_t>(cols - 1, 32), d.between(0, cols - 1)});
+    fill.edits.push_back({d.between(0, rows - 1), at, d.one_of({std::nan(""), k_inf, -k_inf, top, -top, 0.0, -0.0})});
+  }
+  trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, k_all));
+  force_variant(c, length);
+  return c;
+}
+
+trial_case tied_maxima(const row_operator& op, const target& t, draw& d) {
+  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const int64_t cols = std::max<int64_t>(2, length.cols);
+  recipe fill = make_recipe("uniform", {d.seed(), -9, 1});
+  const int64_t rows = d.between(1, 3);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_all));
+  force_variant(c, length);
+  const double peak = d.chance(20) ? std::nan("") : 5.0;
+  const int64_t ties = d.between(2, 4);
+  const int64_t first = d.one_of({int64_t{1}, d.between(0, cols - 1), d.between(0, cols - 1)});
+  const int64_t steps[] = {255, 256, 127, 128, 31, 32, 1023, 1024, 1, 4};
+  for (int64_t k = 0; k < ties; ++k) {
+    const int64_t at = std::min(cols - 1, first + k * d.one_of(std::span<const int64_t>(steps)));
+    c.find("x")->fill.edits.push_back({d.between(0, rows - 1), at, peak});
+  }
+  return c;
+}
+
+trial_case two_or_more_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = small_rows(op, t, d);
+  tensor_spec& x = *c.find("x");
+  x.shape[0] = std::max<int64_t>(2, x.shape[0]);
+  draw_layout(d, c);
+  repair_row_outputs(c);
+  return c;
+}
+
+trial_case phase_rows(const row_operator& op, const target& t, draw& d) {
+  const int64_t most = std::min<int64_t>(most_cols(t), 40000);
+  const row_length length =
+      telling(op, d,
+              d.index() / 16 % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
+                                 : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
+  const int64_t cols = length.cols;
+  recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
+  const int64_t rows = d.between(1, 3);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 0));
+  force_variant(c, length);
+  for (tensor_spec& s : c.tensors) s.offset = (s.is_input ? d.index() : d.index() / 4) % 4;
+  c.find("x")->ld = cols + d.one_of({0, 1, 3, 32});
+  if (tensor_spec* y = c.find("y"); y && is_matrix(*y)) y->ld = cols + d.one_of({0, 1, 2, 5});
+  return c;
+}
+
+trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
+  std::vector<int64_t> seams;
+  for (const target::variant& v : t.variants)
+    for (int64_t e : {v.dispatch_min, v.dispatch_max})
+      for (int64_t s : {e - 1, e, e + 1})
+        if (s >= 1 && s <= most_cols(t)) seams.push_back(s);
+  if (seams.empty()) seams.push_back(33);
+  const int64_t cols = seams[static_cast<size_t>(d.index()) % seams.size()];
+  recipe fill = op.draw_fill(d, t, cols);
+  const int64_t rows = std::min<int64_t>(2, draw_rows(d, t, cols));
+  return op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_all));
+}
+
+namespace {
+
+// A variant on one multiprocessor, whose grid is full soon.
+trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const target::variant& v) {
+  const int extra = op.draw_extra(d, 50);
+  recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
+  const int64_t cols = std::max<int64_t>(v.min_extent, d.between(2, 3));
+  trial_case c = op.make_case(t, op.rows_beyond_grid(v), cols, std::move(fill), extra);
+  c.knobs["variant"] = v.name;
+  c.knobs["sm"] = "1";
+  // Millions of threads: one schedule, whatever it is, visits every row.
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
+  return c;
+}
+
+}  // namespace
+
+trial_case many_rows_of_each(const row_operator& op, const target& t, draw& d) {
+  const size_t turn = static_cast<size_t>(d.index()) % (t.variants.size() + 1);
+  return turn == 0 ? many_rows(op, t, d) : many_rows_of(op, t, d, t.variants[turn - 1]);
+}
+
+trial_case many_rows(const row_operator& op, const target& t, draw& d) {
+  if (d.index() % 2 && !t.variants.empty())
+    return many_rows_of(op, t, d, t.variants[static_cast<size_t>(d.index() / 2) % t.variants.size()]);
+  const int64_t rows = d.one_of({int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{70000}, int64_t{270337}});
+  const int extra = op.draw_extra(d, 50);
+  recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
+  const int64_t cols = d.between(2, t.device == "cuda" ? 40 : 3);
+  return op.make_case(t, t.device == "cuda" ? rows : std::min<int64_t>(rows, 70000), cols, std::move(fill), extra);
+}
+
+trial_case far_rows(const row_operator& op, const target& t, draw& d) {
+  const int64_t ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
+  int64_t cols = draw_extent(d, t, 300, 5000);
+  const target::variant* const forced = op.every_variant_far && !t.variants.empty()
+                                            ? &t.variants[static_cast<size_t>(d.index()) % t.variants.size()]
+                                            : nullptr;
+  if (forced && forced->max_extent >= 0) cols = std::min(cols, forced->max_extent);
+  recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
+  trial_case c = op.make_case(t, 2, cols, std::move(fill), op.draw_extra(d, k_all));
+  tensor_spec* y = c.find("y");
+  (!y || !is_matrix(*y) || d.chance(50) ? c.find("x") : y)->ld = ld;
+  if (forced) c.knobs["variant"] = forced->name;
+  c.knobs["schedule"] = "fair";
+  return c;
+}
+
+trial_case wide_row(const row_operator& op, const target& t, draw& d) {
+  // Odd, and beyond 2^24: no f32 holds it. Of the variants, those for any length. Where the row is cut into tiles of
+  // 2^14 elements, the peak is in tile 5 * 256, not the first that a thread of 256 collects.
+  const int64_t at = 5 * (int64_t{1} << 22) + 1 + 2 * d.between(0, 3);
+  recipe fill = make_recipe("spike", {static_cast<double>(at), 7, d.one_of({0.0, -1.0})});
+  const int64_t cols = at + d.between(1, 5);
+  trial_case c = op.make_case(t, 1, cols, std::move(fill), op.draw_extra(d, k_all));
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
+  return c;
+}
+
+trial_case repeated_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = small_rows(op, t, d);
+  c.knobs["repeat"] = t.device == "emulated" ? "5" : "100";
+  c.knobs["sm"] = format_number(static_cast<double>(d.one_of({1, 2, 7, 132})));
+  if (t.device == "cuda" && d.index() % 2) c.knobs["schedule"] = "noise";  // another stream keeps the device busy
+  return c;
+}
+
+trial_case stagnation_rows(const row_operator& op, const target& t, draw& d) {
+  const int64_t cols = telling(op, d, draw_extent_of_variant(d, t, d.index(), most_cols(t)));
+  const double at = static_cast<double>(d.one_of({int64_t{0}, int64_t{0}, cols - 1, d.between(0, cols - 1)}));
+  trial_case c = op.make_case(t, 1, cols, make_recipe("stagnation", {at, -16.64}), op.draw_extra(d, 0));
+  if (d.chance(40)) c.find("x")->fill.edits.push_back({0, d.between(0, cols - 1), 0.0});
+  return c;
+}
+
+trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
+  if (d.index() % 48 == 5 && !t.variants.empty()) {
+    // More rows than the grid of one multiprocessor: what a block leaves behind meets its next row; of rows long enough
+    // for several warps where the variant takes any length. Whatever the schedule, the detector sees it.
+    const size_t n = t.variants.size();
+    const target::variant& v = t.variants[n - 1 - static_cast<size_t>(d.index() / 48) % n];
+    const int extra = op.draw_extra(d, 50);
+    const int64_t cols = std::max<int64_t>(v.min_extent, v.max_extent < 0 ? 1100 : 2);
+    trial_case c = op.make_case(t, std::min<int64_t>(2060, op.rows_beyond_grid(v)), cols,
+                                make_recipe("uniform", {d.seed(), -8, 8}), extra);
+    c.knobs["variant"] = v.name;
+    c.knobs["sm"] = "1";
+    c.knobs["schedule"] = "fair";
+    c.knobs["detect"] = "only";
+    return c;
+  }
+  trial_case c = small_rows(op, t, d);
+  if (d.index() % 2) {
+    const row_length length = draw_forced_length(d, t, d.index() / 2, std::min<int64_t>(most_cols(t), 12300));
+    const int extra = op.draw_extra(d, 50);
+    recipe fill = op.draw_fill(d, t, length.cols);
+    const int64_t rows = d.between(1, 3);
+    c = op.make_case(t, rows, length.cols, std::move(fill), extra);
+    force_variant(c, length);
+    draw_layout(d, c);
+    repair_row_outputs(c);
+  }
+  c.knobs["detect"] = "only";
+  const int64_t seed = d.between(0, 999999);
+  c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt", "pct"}), seed);
+  return c;
+}
+
+trial_case empty_rows(const row_operator& op, const target& t, draw& d) {
+  const bool no_rows = d.index() % 2 == 0;
+  const int extra = op.draw_extra(d, 70);
+  const int64_t cols = no_rows ? d.between(0, 40) : 0;
+  const int64_t rows = no_rows ? 0 : d.between(0, 5);
+  return op.make_case(t, rows, cols, make_recipe("constant", {0}), extra);
+}
+
+trial_case refused_rows(const row_operator& op, const target& t, draw& d) {
+  // Columns such that a row of any element type is no shorter than an index.
+  const int64_t cols = d.between(4, 70);
+  const int64_t rows = d.between(2, 4);
+  return op.make_case(t, rows, cols, make_recipe("constant", {0}), op.draw_extra(d, k_all));
+}
+
+}  // namespace warpcheck

@@ -1,0 +1,125 @@
+// What the row operators have in common: an operator describes itself once (row_operator), and the generators below
+// make its cases.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "properties/engine/property.hpp"
+#include "properties/engine/trial.hpp"
+#include "properties/row_generators.hpp"
+
+namespace warpcheck {
+
+// x is the one input; outputs follow it.
+struct row_operator {
+  std::string name;
+  std::vector<dtype> types;
+
+  // What a case asks for besides its rows (an optional output, an operation), drawn before them: `percent` of the cases
+  // ask for what is optional. 0 where there is nothing to choose.
+  std::function<int(engine::draw&, int percent)> draw_extra = [](engine::draw&, int) { return 0; };
+  std::function<engine::trial_case(const engine::target&, int64_t rows, int64_t cols, engine::recipe fill, int extra)>
+      make_case;
+  // Judges every output of a row.
+  std::function<void(engine::trial&, const engine::run_result&, int64_t row)> judge_row;
+
+  std::function<engine::recipe(engine::draw&, const engine::target&, int64_t cols)> draw_fill = draw_row_fill;
+  // Rows lie one after another without gaps.
+  bool dense = false;
+  // Rows of one element have an answer that can be guessed: they are drawn but seldom.
+  bool seldom_one_column = false;
+  // Rows far apart go through every variant by force, in turn; else through what the dispatch picks.
+  bool every_variant_far = true;
+  // A row of which one element decides the result, and whose other elements show when they are taken for it.
+  double spike_peak = 0, spike_rest = -200;
+  // More rows than the grid of one multiprocessor carries, for rows of a few columns, when this variant is forced.
+  std::function<int64_t(const engine::target::variant&)> rows_beyond_grid = [](const engine::target::variant& v) {
+    return v.max_extent >= 0 && v.max_extent <= 4096 ? 16500 : 2100;  // those for short rows take several a block
+  };
+};
+
+// Of the operators on kernels/primitives/row_fold.hpp: those by lanes take up to 512 rows a block.
+inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
+  return v.max_extent >= 0 ? 2048 * 512 + 300 : 2100;
+}
+
+// The percentage that asks for all that is optional.
+constexpr int k_all = 100;
+
+inline bool is_matrix(const engine::tensor_spec& t) { return t.shape.size() == 2; }
+
+// Outputs follow x after its shape changed: matrices take its shape, and its type unless they hold indices; vectors
+// have an element per row.
+inline bool repair_row_outputs(engine::trial_case& c) {
+  const engine::tensor_spec* x = c.find("x");
+  if (!x) return false;
+  bool has_output = false;
+  for (engine::tensor_spec& t : c.tensors) {
+    if (t.is_input) continue;
+    has_output = true;
+    if (t.shape.size() == x->shape.size()) {
+      t.shape = x->shape;
+      if (is_float(t.type) || !is_float(x->type)) t.type = x->type;
+      if (!t.in_place.empty()) {
+        t.ld = x->ld;
+        t.offset = x->offset;
+      }
+      t.ld = is_matrix(t) ? std::max(t.ld, x->cols()) : x->cols();
+    } else {
+      t.shape = {x->rows()};
+      t.ld = x->rows();
+    }
+  }
+  return has_output;
+}
+bool repair_needs_two_rows(engine::trial_case& c);
+// Takes the gaps between rows away.
+void close_gaps(engine::trial_case& c);
+bool repair_dense_rows(engine::trial_case& c);
+bool repair_needs_two_dense_rows(engine::trial_case& c);
+
+using row_generator = engine::trial_case (*)(const row_operator&, const engine::target&, engine::draw&);
+
+// Every variant, by dispatch or by force, any layout.
+engine::trial_case any_rows(const row_operator&, const engine::target&, engine::draw&);
+// A few thousand columns at most: for properties that launch often.
+engine::trial_case small_rows(const row_operator&, const engine::target&, engine::draw&);
+// Equal elements, alone or beside -Inf.
+engine::trial_case tied_rows(const row_operator&, const engine::target&, engine::draw&);
+// Multiples of 1/8 and a knob `shift` that every one of them takes exactly.
+engine::trial_case dyadic_rows(const row_operator&, const engine::target&, engine::draw&);
+// The spike at every position of short rows; beyond, at steps that visit lanes, warps and tiles evenly, and at the
+// ends.
+engine::trial_case spike_rows(const row_operator&, const engine::target&, engine::draw&);
+// Slices of -Inf, or all but slices.
+engine::trial_case masked_rows(const row_operator&, const engine::target&, engine::draw&);
+engine::trial_case special_rows(const row_operator&, const engine::target&, engine::draw&);
+// Equal largest elements, or NaN, at (i, j) with i < j where j may belong to a lower thread, e.g. (1, 256) for 256.
+engine::trial_case tied_maxima(const row_operator&, const engine::target&, engine::draw&);
+engine::trial_case two_or_more_rows(const row_operator&, const engine::target&, engine::draw&);
+// Sixteen combinations of input and output offset, with leading dimensions.
+engine::trial_case phase_rows(const row_operator&, const engine::target&, engine::draw&);
+// Row lengths where the dispatch changes, and their neighbours.
+engine::trial_case seam_rows(const row_operator&, const engine::target&, engine::draw&);
+// More rows than a grid carries.
+engine::trial_case many_rows(const row_operator&, const engine::target&, engine::draw&);
+// The same, with every variant in a few cases.
+engine::trial_case many_rows_of_each(const row_operator&, const engine::target&, engine::draw&);
+// Rows that lie more than 2^31 elements apart, in sparse memory whose gaps nobody touches.
+engine::trial_case far_rows(const row_operator&, const engine::target&, engine::draw&);
+// A spike at an odd index beyond 2^24.
+engine::trial_case wide_row(const row_operator&, const engine::target&, engine::draw&);
+engine::trial_case repeated_rows(const row_operator&, const engine::target&, engine::draw&);
+// 0 beside e^-16.64, just below 2^-24: added one by one to 1 in f32, every term is lost.
+engine::trial_case stagnation_rows(const row_operator&, const engine::target&, engine::draw&);
+// Under the detector and random schedules.
+engine::trial_case hazard_rows(const row_operator&, const engine::target&, engine::draw&);
+engine::trial_case empty_rows(const row_operator&, const engine::target&, engine::draw&);
+// At least two rows and columns, everything optional asked for.
+engine::trial_case refused_rows(const row_operator&, const engine::target&, engine::draw&);
+
+}  // namespace warpcheck
