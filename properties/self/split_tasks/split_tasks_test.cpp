@@ -140,52 +140,5 @@ TEST(SplitTasks, GainOfTheRootIsThatOfTheReference) {
   EXPECT_EQ(leaf_gain(-10, 26, c), 2.0);  // (10 - 2)^2 / 32
 }
 
-// A leaf of three bins, by hand: 9/1 + 9/2 from {0 | 1 2}, the sum of all being 0.
-TEST(SplitReference, RationalGainIsTheGainByHand) {
-  const std::vector<double> slots = {3, 1, 0, 1, -3, 1};
-  reference::split_problem p;
-  p.slots = slots;
-  p.features = {{0, 3, 0, 0, 0, reference::split_missing::none, false}};
-  p.leaf = {0, 0, 3, 3, 0, 0, 0};
-  p.settings.min_data = 1;
-  const auto gain = reference::rational_gain(p);
-  ASSERT_TRUE(gain.has_value());
-  EXPECT_NEAR(*gain, 13.5, 1e-13);
-  const reference::split_result r = reference::best_split(p);
-  EXPECT_EQ(r.threshold, 0u);
-  EXPECT_EQ(reference::refute(p, r), "");
-  reference::split_result wrong = r;
-  wrong.left.value = -wrong.left.value;
-  EXPECT_EQ(reference::refute(p, wrong), "left value is not what the sums of the left side give");
-  wrong = r;
-  wrong.is_valid = false;
-  EXPECT_EQ(reference::refute(p, wrong), "a candidate is certainly admissible");
-  wrong = r;
-  wrong.threshold = 2;
-  EXPECT_EQ(reference::refute(p, wrong), "it is no candidate");
-  wrong = r;
-  wrong.left.g = 3.5;
-  EXPECT_EQ(reference::refute(p, wrong), "its left sums lie outside their bound");
-}
-
-// A second best record is refuted by its gain alone.
-TEST(SplitReference, LessGainIsRefuted) {
-  const std::vector<double> slots = {3, 1, 1, 1, 1, 1, -5, 1};
-  reference::split_problem p;
-  p.slots = slots;
-  p.features = {{0, 4, 0, 0, 0, reference::split_missing::none, false}};
-  p.leaf = {0, 0, 4, 4, 0, 0, 0};
-  p.settings.min_data = 1;
-  const reference::split_result best = reference::best_split(p);
-  int others = 0;
-  reference::for_each_candidate(p, [&](const reference::split_candidate_sums& c) {
-    const auto r = reference::evaluate(p, c);
-    ASSERT_TRUE(r.has_value());
-    EXPECT_EQ(reference::refute(p, *r).empty(), r->threshold == best.threshold);
-    others += r->threshold != best.threshold;
-  });
-  EXPECT_EQ(others, 2);
-}
-
 }  // namespace
 }  // namespace warpcheck
