@@ -1,0 +1,100 @@
+// Launches on a device with streams and graphs. The library beside this program plays device cuda (pretend_device.cpp).
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "properties/engine/contain.hpp"
+#include "properties/engine/library.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+case_report launch(const std::string& knobs) {
+  return run_case(
+      parse_case_line("v1 softmax/component-bound x=f32[3x2] fill=randn(5) | y=f32[3x2] | device=cuda " + knobs));
+}
+
+// What the device was asked since the last time.
+std::string record() {
+  static const auto read = [] {
+    void* library = dlopen(builtin_library("cuda").c_str(), RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<const char* (*)()>(dlsym(library, "pretended_device_record"));
+  }();
+  return read();
+}
+
+const std::string k_plain = "create run:stream wait:stream";
+
+TEST(device_launch, is_repeated_on_a_stream_of_its_own) {
+  record();
+  const case_report r = launch("");
+  EXPECT_EQ(r.result, verdict::pass) << describe(r);
+  EXPECT_EQ(record(), k_plain + " " + k_plain);
+  EXPECT_EQ(r.launches, 2);
+  EXPECT_EQ(launch("repeat=3").launches, 3);
+}
+
+TEST(device_launch, on_the_default_stream_waits_for_that) {
+  record();
+  EXPECT_EQ(launch("launch=legacy").result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " create run:default wait:default");
+}
+
+TEST(device_launch, again_is_so_many_calls_on_the_stream) {
+  record();
+  const case_report r = launch("launch=again:3");
+  EXPECT_EQ(r.result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " create run:stream run:stream run:stream wait:stream");
+  EXPECT_EQ(r.launches, 1 + 3);
+  EXPECT_EQ(launch("launch=again:2 variant=trusts_old_output").result, verdict::nondeterministic);
+}
+
+TEST(device_launch, of_a_graph_is_captured_once_and_replayed) {
+  record();
+  const case_report r = launch("launch=graph:3");
+  EXPECT_EQ(r.result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " create capture run:stream replay:3 wait:stream");
+  EXPECT_EQ(r.launches, 1 + 3);
+  EXPECT_EQ(launch("launch=graph:2 variant=trusts_old_output").result, verdict::nondeterministic);
+  EXPECT_EQ(launch("launch=graph:1 variant=trusts_old_output").result, verdict::pass);
+}
+
+TEST(device_launch, that_fails_still_ends_its_capture) {
+  record();
+  const case_report r = launch("launch=graph:3 variant=fails_in_a_capture");
+  EXPECT_EQ(r.result, verdict::error_return) << describe(r);
+  EXPECT_EQ(record(), k_plain + " create capture run:stream replay:0 wait:stream");
+  EXPECT_NE(r.message.find("device error"), std::string::npos) << r.message;
+}
+
+TEST(device_launch, says_what_a_graph_ran_into) {
+  const case_report r = launch("launch=graph:3 variant=makes_no_graph");
+  EXPECT_EQ(r.result, verdict::error_return);
+  EXPECT_EQ(r.message, "as a graph: no graph");
+}
+
+TEST(device_launch, says_what_came_after_the_call) {
+  const case_report r = launch("variant=loses_the_device");
+  EXPECT_EQ(r.result, verdict::error_return);
+  EXPECT_EQ(r.message, fmt::format("the device reports an error after the call: lost; the {}", k_process_unusable));
+}
+
+TEST(device_launch, under_a_known_schedule_follows_one_without) {
+  for (const char* schedule : {"nonblocking", "noise"}) {
+    record();
+    EXPECT_EQ(launch(fmt::format("schedule={} repeat=3", schedule)).result, verdict::pass);
+    const std::string other = fmt::format(" create:{} run:stream wait:stream", schedule);
+    EXPECT_EQ(record(), k_plain + other + other);
+  }
+  // One of the emulated device says nothing here.
+  record();
+  EXPECT_EQ(launch("schedule=fair").result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " " + k_plain);
+}
+
+}  // namespace
+}  // namespace warpcheck::engine
