@@ -75,14 +75,15 @@ std::vector<std::string> mutant_build::dependents(const std::vector<std::string>
   std::string names;
   for (const std::string& o : objects) names += " " + shell_word(o);
   std::istringstream lines(ninja("-t deps" + names));
-  const std::string file = tools_.root() + "/" + mutant_.file;
+  const fs::path build = tools_.build_folder(), file = fs::path(tools_.root()) / mutant_.file;
   std::vector<std::string> found;
   std::string object;
   for (std::string line; std::getline(lines, line);) {
     if (line.find(": #deps ") != std::string::npos)
       object = line.substr(0, line.find(": #deps "));
-    else if (line.find_first_not_of(' ') != std::string::npos && line.substr(line.find_first_not_of(' ')) == file)
-      found.push_back(object);
+    else if (const size_t at = line.find_first_not_of(' '); at != std::string::npos)
+      // A compiler cache may name a file by its path from the build folder.
+      if ((build / line.substr(at)).lexically_normal() == file) found.push_back(object);
   }
   return found;
 }

@@ -95,21 +95,28 @@ warpcheck_status run(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-const warpcheck_device_api k_api = {sizeof(warpcheck_device_api),
-                                    WARPCHECK_DEVICE_CUDA,
-                                    describe,
-                                    last_error,
-                                    alloc,
-                                    release,
-                                    check_guards,
-                                    forget,
-                                    copy,
-                                    copy,
-                                    stream_create,
-                                    stream_destroy,
-                                    stream_synchronize,
-                                    capture_begin,
-                                    capture_replay};
+const warpcheck_device_api& device_api() {
+  static const warpcheck_device_api api = [] {
+    warpcheck_device_api a = {};
+    a.struct_size = sizeof a;
+    a.device = WARPCHECK_DEVICE_CUDA;
+    a.describe = describe;
+    a.last_error = last_error;
+    a.alloc = alloc;
+    a.release = release;
+    a.check_guards = check_guards;
+    a.forget = forget;
+    a.copy_in = a.copy_out = copy;
+    a.stream_create = stream_create;
+    a.stream_destroy = stream_destroy;
+    a.stream_synchronize = stream_synchronize;
+    a.capture_begin = capture_begin;
+    a.capture_replay = capture_replay;
+    return a;
+  }();
+  return api;
+}
+
 constexpr uint32_t k_types = WARPCHECK_F32;
 const warpcheck_variant k_variants[] = {{"right", 0, -1, 0, -1, k_types},
                                         {"fails_in_a_capture", 0, -1, 1, 0, k_types},
@@ -120,7 +127,7 @@ const warpcheck_operator k_softmax = {
     "softmax", WARPCHECK_DEVICE_CUDA, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr, 0, run};
 const warpcheck_operator* const k_operators[] = {&k_softmax};
 const warpcheck_candidate k_candidate = {
-    WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "pretended", "test", k_operators, 1, &k_api};
+    WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "pretended", "test", k_operators, 1, &device_api()};
 
 }  // namespace
 
