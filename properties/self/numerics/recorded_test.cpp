@@ -13,10 +13,13 @@
 
 #include "properties/self/numerics/rows.hpp"
 #include "reference/argmax.hpp"
+#include "reference/best_split.hpp"
+#include "reference/histogram.hpp"
 #include "reference/log_softmax.hpp"
 #include "reference/logsumexp.hpp"
 #include "reference/numerics/multiprecision.hpp"
 #include "reference/reduce.hpp"
+#include "reference/scan.hpp"
 #include "reference/sigmoid.hpp"
 #include "reference/softmax.hpp"
 
@@ -52,6 +55,34 @@ void add_row(std::vector<record>& records, const std::string& op, const named_ro
   records.push_back(one);
 }
 
+// Prefix sums, sums of slots and the sums of a leaf's sides.
+void add_tree_operators(std::vector<record>& records, const named_row& row) {
+  const auto n = static_cast<int64_t>(row.x.size());
+  const std::string name = row.name + "/" + std::to_string(n);
+  record scanned{"scan/" + name, {}}, slot{"histogram/" + name, {}}, leaf{"best_split/" + name, {}};
+  for (const dtype type : {dtype::f32, dtype::f64}) {
+    const scan_row model(type == dtype::f32 ? prefix::inclusive : prefix::exclusive, row.x, type);
+    for (const int64_t i : {int64_t{1}, n / 2, n - 1}) {
+      const judgement j = model.judge(i, 1);
+      scanned.numbers.insert(scanned.numbers.end(), {model.expected(i), model.bound(i), j.error, j.bound});
+    }
+  }
+  judged_sum sum;
+  for (const double v : row.x) sum.add(v);
+  for (const judgement& j : {sum.judge_float32(1), sum.judge_float64(1), sum.judge_fix(1), sum.judge_fixed64(1, 20)})
+    slot.numbers.insert(slot.numbers.end(), {j.expected, j.error, j.bound});
+  // Every pair of numbers is a bin, the second one a hessian, but for bin 0, which is not stored.
+  split_problem p;
+  p.slots = std::span(row.x).first(static_cast<size_t>(n / 2 * 2));
+  p.features = {{0, n / 2 + 1, 0, 0, 1, split_missing::none, false}};
+  p.leaf = {0, 1, 2, 1000, 0, 0, 0};
+  p.settings.min_data = 1;
+  for_each_candidate(p, [&](const split_candidate_sums& c) {
+    if (c.threshold % 100 == 0) leaf.numbers.insert(leaf.numbers.end(), {c.g, c.h, c.radius_g, c.radius_h});
+  });
+  records.insert(records.end(), {scanned, slot, leaf});
+}
+
 std::vector<record> all_records() {
   std::vector<record> records;
   for (const int n : {2, 9, 300, 1025})
@@ -73,6 +104,7 @@ std::vector<record> all_records() {
         records.push_back({std::string(name) + "/" + row.name + "/" + std::to_string(n),
                            {reduced.expected(), reduced.bound(), reduced.contract_value().value_or(-1)}});
       }
+      if (n == 9 || n == 300) add_tree_operators(records, row);
     }
   // Budgets change where rows become long.
   for (const int64_t n : {0, 1, 2, 3, 33, 1024, 1025, 16384, 16385, 4194304, 4194305}) {

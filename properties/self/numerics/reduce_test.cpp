@@ -43,11 +43,15 @@ TEST(exact_sum, agrees_with_2300_bit_arithmetic) {
   }
 }
 
+// 2^29 additions are what the digits hold before they are carried.
 TEST(exact_sum, carries_survive_many_additions) {
   exact_sum sum;
   const double x = -0x1.fffffffffffffp-3;
-  for (int k = 0; k < 3'000'000; ++k) sum.add(x);
-  EXPECT_EQ(nearest_double(sum.units()), round_to(dtype::f64, wide(wide(x) * 3'000'000)));
+  const int64_t count = (int64_t{1} << 29) + 1000;
+  for (int64_t k = 0; k < count; ++k) sum.add(x);
+  // x = -(2^53 - 1) 2^-55
+  const exact_sum::integer one = exact_sum::integer((int64_t{1} << 53) - 1) << (1074 - 55);
+  EXPECT_EQ(sum.units(), exact_sum::integer(-count * one));
 }
 
 TEST(exact_sum, rounds_to_nearest_even_once) {

@@ -94,6 +94,48 @@ TEST(scan_reference, overflow_is_judged_by_sign) {
   EXPECT_FALSE(doubles.judge(1, wide[0]).accepted);
 }
 
+// (1 + gamma_1) Sum of x_j > 0 >= 2^128 begins at 2^128 (1 - 2^-24), which is the largest f32.
+TEST(scan_reference, overflow_begins_where_the_bound_reaches_the_threshold) {
+  const double top = max_finite(dtype::f32), below = 0x1p128 * (1 - 0x1p-23);
+  const auto may_overflow = [](const row& x) {
+    return scan_row(prefix::inclusive, x, dtype::f32).judge(1, x[0] < 0 ? -k_inf : k_inf).accepted;
+  };
+  for (const double sign : {1.0, -1.0}) {
+    EXPECT_FALSE(may_overflow({sign * below, sign})) << sign;
+    EXPECT_FALSE(may_overflow({sign * below, sign * std::nextafter(0x1p104, 0)})) << sign;
+    EXPECT_TRUE(may_overflow({sign * below, sign * 0x1p104})) << sign;
+    EXPECT_TRUE(may_overflow({sign * top, sign})) << sign;
+    EXPECT_FALSE(may_overflow({sign * top, -sign})) << sign;
+  }
+}
+
+// By powers of two, where neither overflow nor subnormals interfere.
+TEST(scan_reference, bounds_scale_with_the_row) {
+  const row x = {1, -3, 0.5, 7, 7, -1e-3};
+  const scan_row plain(prefix::inclusive, x, dtype::f64);
+  for (const int exponent : {-500, -300, 300, 900, 1000}) {
+    row scaled = x;
+    for (double& v : scaled) v = std::ldexp(v, exponent);
+    const scan_row model(prefix::inclusive, scaled, dtype::f64);
+    for (int64_t i = 1; i < 6; ++i) {
+      EXPECT_EQ(model.bound(i), std::ldexp(plain.bound(i), exponent)) << exponent << ' ' << i;
+      EXPECT_EQ(model.expected(i), std::ldexp(plain.expected(i), exponent)) << exponent << ' ' << i;
+      const double actual = 7.5, other = std::ldexp(actual, exponent);
+      EXPECT_EQ(model.judge(i, other).error, std::ldexp(plain.judge(i, actual).error, exponent)) << exponent;
+    }
+  }
+}
+
+// gamma_1(2^-53) of 2^53 - 1 smallest numbers is one of them: a whole number, which is not rounded up to the next. The 1
+// that follows keeps the row from being scaled.
+TEST(scan_reference, bounds_of_the_smallest_sums_are_rounded_up_once) {
+  const double unit = 0x1p-1074, most = 0x1.ffffffffffffep52 * unit;
+  const auto bound = [](const row& x) { return scan_row(prefix::inclusive, x, dtype::f64).bound(1); };
+  EXPECT_EQ(bound({most, unit, 1}), 2 * unit);
+  EXPECT_EQ(bound({most, 2 * unit, 1}), 3 * unit);
+  EXPECT_EQ(bound({unit, unit, 1}), 2 * unit);
+}
+
 // Double arithmetic and integers of any size say the same, above all next to the bound.
 TEST(scan_reference, fast_verdicts_are_those_of_exact_arithmetic) {
   std::mt19937_64 random(71);
