@@ -4,6 +4,7 @@
 // launch.
 #include "kernels/best_split.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -29,12 +30,16 @@ struct split_arguments {
   const uint8_t* used;
   int64_t num_tasks;
   int64_t num_leaves;
-  int64_t units;  // of a leaf; a unit is one task of a cluster or `unit_tasks` tasks of a block
-  int64_t unit_tasks;
-  split_record* records;    // [num_leaves][units]
-  uint32_t* lists;          // [num_leaves][units][list], or null
-  uint32_t* categories;     // [num_leaves][num_tasks][list]
-  uint32_t* from_high_end;  // the same
+  int64_t first_task, end_task;  // those of this launch
+  int64_t unit_tasks;            // of a block; a cluster's unit is one task
+  int64_t units;                 // of a leaf, of this launch
+  int64_t first_record;          // of a leaf's records those of this launch begin here
+  int64_t per_leaf;              // records
+  bool reduces;                  // the best record of each leaf is picked by this launch
+  split_record* records;         // [num_leaves][per_leaf]
+  uint32_t* lists;               // [num_leaves][per_leaf][list], or null
+  uint32_t* categories;          // [num_leaves][num_tasks][list]
+  uint32_t* from_high_end;       // the same
   int32_t list;
   split_config config;
 };
@@ -111,10 +116,11 @@ __device__ inline task_winner find_task(const split_arguments& a, int64_t leaf_i
   return {task, index, best, num_cat};
 }
 
-// Writes the record of a unit and its list. One warp; `winner` is right in lane 0.
+// Writes the record of a leaf's unit and its list. One warp; `winner` is right in lane 0.
 template <split_compat Compat>
-__device__ inline void store_unit(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf, int64_t unit,
-                                  const task_winner& winner) {
+__device__ inline void store_unit(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
+                                  int64_t unit_of_leaf, const task_winner& winner) {
+  const int64_t unit = leaf_index * a.per_leaf + a.first_record + unit_of_leaf;
   const int64_t index = __shfl_sync(k_all_lanes, winner.rank.index, 0);
   const int32_t num_cat = __shfl_sync(k_all_lanes, index < 0 ? 0 : winner.num_cat, 0);
   const auto threshold = static_cast<uint32_t>(__shfl_sync(k_all_lanes, winner.rank.place, 0));
@@ -221,10 +227,10 @@ __global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
     best_split_block(split_arguments a, split_record* out, uint32_t* cat_out) {
   SIMT_SHARED(s, block_scratch);
   for (int64_t unit = blockIdx.x; unit < a.num_leaves * a.units; unit += gridDim.x) {
-    const int64_t leaf_index = unit / a.units;
-    const int64_t first = unit % a.units * a.unit_tasks, index = first + warp_index();
+    const int64_t leaf_index = unit / a.units, unit_of_leaf = unit % a.units;
+    const int64_t first = a.first_task + unit_of_leaf * a.unit_tasks, index = first + warp_index();
     const split_leaf leaf = a.leaves[leaf_index];
-    const bool is_mine = warp_index() < a.unit_tasks && index < a.num_tasks &&
+    const bool is_mine = warp_index() < a.unit_tasks && index < a.end_task &&
                          (a.used == nullptr || a.used[leaf_index * a.num_tasks + index] != 0);
     task_winner winner = task_winner::none();
     bool is_long = false;
@@ -255,13 +261,13 @@ __global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
       __syncwarp();
       const ranked_record best = warp_best(lane_index() < k_split_warps ? s.rank[lane_index()] : ranked_record::none());
       const int w = best.index < 0 ? 0 : static_cast<int>(best.index - first);
-      store_unit<Compat>(a, leaf_index, leaf, unit, {best, s.sums[w], s.num_cat[w]});
+      store_unit<Compat>(a, leaf_index, leaf, unit_of_leaf, {best, s.sums[w], s.num_cat[w]});
     }
     __syncthreads();
   }
-  if (a.units == 1) return;
+  if (!a.reduces) return;
   simt::grid_sync();
-  reduce_leaves({a.records, a.lists, a.units, a.num_leaves, a.list, out, cat_out}, s.rank);
+  reduce_leaves({a.records, a.lists, a.per_leaf, a.num_leaves, a.list, out, cat_out}, s.rank);
 }
 
 // A cluster per task; its first block alone takes those of up to a tile of bins.
@@ -270,11 +276,11 @@ __global__ void __launch_bounds__(k_split_threads) best_split_cluster(split_argu
   SIMT_SHARED(slots, warp_slots[k_split_warps]);
   SIMT_SHARED(scratch, split_scratch);
   const int64_t clusters = gridDim.x / simt::cluster_size();
-  for (int64_t unit = blockIdx.x / simt::cluster_size(); unit < a.num_leaves * a.num_tasks; unit += clusters) {
-    const int64_t leaf_index = unit / a.num_tasks, index = unit % a.num_tasks;
+  for (int64_t unit = blockIdx.x / simt::cluster_size(); unit < a.num_leaves * a.units; unit += clusters) {
+    const int64_t leaf_index = unit / a.units, unit_of_leaf = unit % a.units, index = a.first_task + unit_of_leaf;
     const split_leaf leaf = a.leaves[leaf_index];
     task_winner winner = task_winner::none();
-    if (a.used == nullptr || a.used[unit] != 0) {
+    if (a.used == nullptr || a.used[leaf_index * a.num_tasks + index] != 0) {
       if (a.tasks[index].num_bin > k_split_tile)
         winner = find_task<split_team::cluster, Compat>(a, leaf_index, leaf, index, slots, scratch);
       else if (simt::cluster_rank() == 0)
@@ -282,7 +288,7 @@ __global__ void __launch_bounds__(k_split_threads) best_split_cluster(split_argu
     }
     if (warp_index() == 0 && simt::cluster_rank() == 0) {
       __syncwarp();
-      store_unit<Compat>(a, leaf_index, leaf, unit, winner);
+      store_unit<Compat>(a, leaf_index, leaf, unit_of_leaf, winner);
     }
     __syncthreads();
   }
@@ -320,6 +326,10 @@ double leaf_gain(double g, double h, const split_config& config) {
   return unsmoothed_gain(g, h, config.lambda_l1, config.lambda_l2);
 }
 
+double leaf_value(double g, double h, const split_config& config) {
+  return 0.0 - soft_threshold(g, config.lambda_l1) / ((h + k_split_epsilon) + config.lambda_l2);
+}
+
 void split_reduce(const split_record* in, const uint32_t* cat_in, int64_t per_leaf, int64_t num_leaves, int32_t max_cat,
                   split_record* out, uint32_t* cat_out, simt::stream_t stream) {
   const int64_t items = checked_product("per_leaf", per_leaf, checked_product("num_leaves", num_leaves, 1));
@@ -347,6 +357,14 @@ void split_reduce(const split_record* in, const uint32_t* cat_in, int64_t per_le
                record_lists{in, cat_in, per_leaf, num_leaves, list, out, cat_out});
 }
 
+split_knowledge long_tasks_last(std::vector<split_task>& tasks) {
+  split_knowledge known;
+  for (const split_task& t : tasks) known.most_bins = std::max(known.most_bins, t.num_bin);
+  const auto is_short = [](const split_task& t) { return t.num_bin <= k_split_tile; };
+  known.long_tasks = tasks.end() - std::stable_partition(tasks.begin(), tasks.end(), is_short);
+  return known;
+}
+
 namespace {
 
 // Up to so many pairs of a leaf and a task leave multiprocessors idle that a cluster puts to use.
@@ -358,6 +376,36 @@ int64_t tasks_of_block(int64_t num_tasks, int64_t num_leaves, int64_t resident) 
   if (num_tasks <= k_split_warps) return k_split_warps;
   const int64_t each = ceil_div(num_tasks * num_leaves, resident);
   return each < k_split_warps ? each : k_split_warps;
+}
+
+split_path choose_path(const split_config& c, int64_t num_tasks, int64_t num_leaves, simt::stream_t stream) {
+  if (c.path != split_path::automatic) return c.path;
+  if (c.known.most_bins > 0 && c.known.most_bins <= k_warp_tile) return split_path::block;
+  if (simt::device_properties(stream).max_cluster < k_split_cluster) return split_path::block;
+  if (num_tasks * num_leaves <= k_cluster_items) return split_path::cluster;
+  return c.known.long_tasks > 0 ? split_path::mixed : split_path::block;
+}
+
+// Blocks for the tasks of [a.first_task, a.end_task).
+void launch_blocks(split_arguments a, split_record* out, uint32_t* cat_out, int64_t resident, simt::stream_t stream) {
+  const int64_t blocks = a.num_leaves * a.units;
+  simt::launch_config launch{grid_size(a.reduces && blocks > resident ? resident : blocks, stream), k_split_threads, 0,
+                             stream};
+  launch.cooperative = a.reduces;
+  simt::launch(launch,
+               a.config.compat == split_compat::strict ? best_split_block<split_compat::strict>
+                                                       : best_split_block<split_compat::lightgbm_cuda>,
+               a, out, cat_out);
+}
+
+// A cluster for each of these tasks.
+void launch_clusters(const split_arguments& a, simt::stream_t stream) {
+  simt::launch_config launch{grid_size(a.num_leaves * a.units, stream) * k_split_cluster, k_split_threads, 0, stream};
+  launch.cluster = k_split_cluster;
+  simt::launch(launch,
+               a.config.compat == split_compat::strict ? best_split_cluster<split_compat::strict>
+                                                       : best_split_cluster<split_compat::lightgbm_cuda>,
+               a);
 }
 
 }  // namespace
@@ -387,55 +435,55 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
   check_disjoint(out_block, ws_block);
   check_disjoint(cat_block, ws_block);
   if (num_leaves == 0) return config.path;
-  split_path path = config.path;
-  if (path == split_path::automatic)
-    path = simt::device_properties(stream).max_cluster >= k_split_cluster && items <= k_cluster_items
-               ? split_path::cluster
-               : split_path::block;
+  const split_path path = choose_path(config, num_tasks, num_leaves, stream);
+  const int64_t by_clusters = path == split_path::cluster ? num_tasks
+                              : path == split_path::mixed ? config.known.long_tasks
+                                                          : 0;
+  const int64_t by_blocks = num_tasks - by_clusters;
   const int64_t resident = int64_t{k_resident_blocks} * simt::device_properties(stream).sm_count;
-  const int64_t unit_tasks = path == split_path::cluster ? 1 : tasks_of_block(num_tasks, num_leaves, resident);
-  const int64_t units = ceil_div(num_tasks, unit_tasks);
-  if (units == 0) {
+  const int64_t unit_tasks = tasks_of_block(by_blocks, num_leaves, resident);
+  const int64_t units = ceil_div(by_blocks, unit_tasks), per_leaf = units + by_clusters;
+  if (per_leaf == 0) {
     split_reduce(nullptr, nullptr, 0, num_leaves, config.max_cat_threshold, out, cat_bins, stream);
     return path;
   }
   // Where a leaf is one unit, its record is the result.
-  const bool is_final = units == 1;
+  const bool is_final = per_leaf == 1;
   auto* const records = static_cast<split_record*>(ws);
-  auto* const lists = reinterpret_cast<uint32_t*>(records + num_leaves * units);
-  const split_arguments a{hist,
-                          bin_count,
-                          tasks,
-                          leaves,
-                          used,
-                          num_tasks,
-                          num_leaves,
-                          units,
-                          unit_tasks,
-                          is_final ? out : records,
-                          cat_bins == nullptr ? nullptr
-                          : is_final          ? cat_bins
-                                              : lists,
-                          lists + num_leaves * units * list,
-                          lists + num_leaves * units * list + items * list,
-                          list,
-                          config};
-  const bool is_strict = config.compat == split_compat::strict;
-  if (path == split_path::block) {
-    simt::launch_config launch{grid_size(num_leaves * units, stream), k_split_threads, 0, stream};
-    if (!is_final) launch.grid = static_cast<unsigned>(num_leaves * units < resident ? num_leaves * units : resident);
-    launch.cooperative = !is_final;
-    simt::launch(launch,
-                 is_strict ? best_split_block<split_compat::strict> : best_split_block<split_compat::lightgbm_cuda>, a,
-                 out, cat_bins);
-    return path;
+  auto* const lists = reinterpret_cast<uint32_t*>(records + num_leaves * per_leaf);
+  split_arguments a{hist,
+                    bin_count,
+                    tasks,
+                    leaves,
+                    used,
+                    num_tasks,
+                    num_leaves,
+                    by_blocks,
+                    num_tasks,
+                    1,
+                    by_clusters,
+                    units,
+                    per_leaf,
+                    false,
+                    is_final ? out : records,
+                    cat_bins == nullptr ? nullptr
+                    : is_final          ? cat_bins
+                                        : lists,
+                    lists + num_leaves * per_leaf * list,
+                    lists + num_leaves * per_leaf * list + items * list,
+                    list,
+                    config};
+  if (by_clusters > 0) launch_clusters(a, stream);
+  if (units > 0) {
+    a.first_task = a.first_record = 0;
+    a.end_task = by_blocks;
+    a.unit_tasks = unit_tasks;
+    a.units = units;
+    a.reduces = !is_final;
+    launch_blocks(a, out, cat_bins, resident, stream);
+  } else if (!is_final) {
+    split_reduce(records, a.lists, per_leaf, num_leaves, config.max_cat_threshold, out, cat_bins, stream);
   }
-  simt::launch_config launch{grid_size(items, stream) * k_split_cluster, k_split_threads, 0, stream};
-  launch.cluster = k_split_cluster;
-  simt::launch(launch,
-               is_strict ? best_split_cluster<split_compat::strict> : best_split_cluster<split_compat::lightgbm_cuda>,
-               a);
-  if (!is_final) split_reduce(records, a.lists, units, num_leaves, config.max_cat_threshold, out, cat_bins, stream);
   return path;
 }
 
@@ -443,10 +491,12 @@ namespace {
 
 constexpr uint32_t k_dtypes = WARPCHECK_F64;
 
-// In the order of split_path, without `automatic`. The extent is the number of tasks of all leaves.
+// In the order of split_path, without `automatic`. The extent is the number of tasks of all leaves. Nothing is known of
+// the tasks here, so that none is mixed unless it is forced.
 constexpr warpcheck_variant k_variants[] = {
     {"best_split_block", 1, -1, k_cluster_items + 1, -1, k_dtypes},
     {"best_split_cluster", 1, -1, 1, k_cluster_items, k_dtypes},
+    {"best_split_mixed", 1, -1, 1, 0, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 constexpr int64_t k_boundaries[] = {1, 2, 32, 64, 128, 256, 512, 1024, 4096, 65536};
@@ -478,8 +528,8 @@ void run_split(warpcheck_call* call, simt::stream_t stream) {
                             ? 2 * call->inputs[2]->shape[0] * call->inputs[4]->shape[0]
                             : 0;
   const auto forced = static_cast<split_path>(find_variant(call, k_variants, k_num_variants, items) + 1);
-  if (forced == split_path::cluster && simt::device_properties(stream).max_cluster < k_split_cluster)
-    throw unsupported_call("variant best_split_cluster needs a device with clusters");
+  if (forced >= split_path::cluster && simt::device_properties(stream).max_cluster < k_split_cluster)
+    throw unsupported_call("variant " + std::string(call->variant) + " needs a device with clusters");
   split_path used = split_path::automatic;
   with_split_call(call, stream, forced, [&](const split_call& c) {
     used = best_split(c.hist, c.bin_count, c.tasks, c.num_tasks, c.leaves, c.num_leaves, c.used, c.config, c.out,

@@ -73,8 +73,9 @@ inline namespace SIMT_DEVICE_NS {
 enum class missing_kind : uint8_t { none, zero, nan };
 
 // block: a warp for each task of up to 256 bins, a block for each other. cluster: a cluster of blocks per task, for few
-// tasks with many bins. `automatic` picks by the number of tasks and leaves, since the tasks lie in device memory.
-enum class split_path : uint8_t { automatic, block, cluster };
+// tasks with many bins. mixed: clusters for the last config.known.long_tasks tasks, blocks for the others. `automatic`
+// picks by the number of tasks and leaves, and by config.known.
+enum class split_path : uint8_t { automatic, block, cluster, mixed };
 
 // strict: the contract above. lightgbm_cuda: the same, but for what it names.
 enum class split_compat : uint8_t { strict, lightgbm_cuda };
@@ -104,6 +105,13 @@ struct split_task {
   bool one_hot;
 };
 
+// What the call cannot see of the tasks, as they lie in device memory. It decides how fast a split is found, never
+// which.
+struct split_knowledge {
+  int32_t most_bins = 0;   // of a task; 0: not known
+  int64_t long_tasks = 0;  // the last so many tasks, in [0, num_tasks], have more bins than a block takes at a time
+};
+
 struct split_config {
   double lambda_l1 = 0;
   double lambda_l2 = 0;
@@ -119,6 +127,7 @@ struct split_config {
   int32_t max_cat_to_onehot = 4;
   split_path path = split_path::automatic;
   split_compat compat = split_compat::strict;
+  split_knowledge known;
 };
 
 struct split_leaf {
@@ -155,6 +164,10 @@ struct split_record {
 std::vector<split_task> make_split_tasks(const feature_meta* features, int64_t num_features,
                                          const split_config& config);
 
+// Host. Moves long tasks behind the others, each kind in its order, and says what there is: config.known of calls on
+// these tasks. `used` of such a call is in the new order.
+split_knowledge long_tasks_last(std::vector<split_task>& tasks);
+
 size_t best_split_workspace_bytes(int64_t num_tasks, int64_t num_leaves, const split_config& config);
 
 // The result is the path that was used.
@@ -170,6 +183,9 @@ void split_reduce(const split_record* in, const uint32_t* cat_in, int64_t per_le
 
 // (T T)/((h + eps) + lambda_l2): parent_gain of a root.
 double leaf_gain(double g, double h, const split_config& config);
+
+// -T/((h + eps) + lambda_l2): the value of a root, parent_output of its own split.
+double leaf_value(double g, double h, const split_config& config);
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

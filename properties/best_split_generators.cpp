@@ -53,7 +53,7 @@ trial_case any_split(const target& t, draw& d) {
   const int64_t leaves = bins > 64 ? 1 : d.between(1, 2);
   recipe masses = draw_masses(d);
   trial_case c = split_case(t, bins, features, leaves, std::move(masses), knobs);
-  if (d.index() % 3 == 2) c.knobs["variant"] = "best_split_cluster";
+  if (d.index() % 3 == 2) c.knobs["variant"] = d.index() % 2 ? "best_split_mixed" : "best_split_cluster";
   if (d.index() % 3 == 1) c.knobs["variant"] = "best_split_block";
   return c;
 }

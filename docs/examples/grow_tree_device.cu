@@ -216,6 +216,7 @@ class learner {
       meta.push_back({static_cast<int32_t>(f), features_[f].num_bin(), 0, layout_.first_slot[f], 0,
                       features_[f].has_missing ? missing_kind::nan : missing_kind::none, false});
     tasks_ = make_split_tasks(meta.data(), data.features, config_);
+    config_.known = long_tasks_last(tasks_);
   }
 
   tree grow() {

@@ -215,6 +215,7 @@ void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path pat
   const int64_t num_tasks = 2 * feature.rows, num_leaves = leaf.rows;
   const record_tables out = output_tables(tensors, num_leaves, list_length(config.max_cat_threshold));
   config.path = path;
+  if (path == split_path::mixed) config.known.long_tasks = num_tasks / 2;  // a feature's tasks, or one of them
   const size_t ws_bytes = split_workspace_bytes(num_tasks, num_leaves, config);
   const simt::buffer<split_task> tasks(room_for(num_tasks), stream);
   const simt::buffer<split_leaf> leaves(room_for(num_leaves), stream);

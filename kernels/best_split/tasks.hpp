@@ -39,8 +39,11 @@ inline void check_config(const split_config& c) {
     throw std::invalid_argument(allowed("compat", static_cast<int>(c.compat), "0 (strict) or 1 (lightgbm_cuda)"));
   if (c.compat == split_compat::lightgbm_cuda && c.extra_trees)
     throw std::invalid_argument("extra_trees is 1, must be 0 where compat is lightgbm_cuda");
-  if (c.path != split_path::automatic && c.path != split_path::block && c.path != split_path::cluster)
-    throw std::invalid_argument(allowed("path", static_cast<int>(c.path), "0 (automatic), 1 (block) or 2 (cluster)"));
+  if (c.path > split_path::mixed)
+    throw std::invalid_argument(
+        allowed("path", static_cast<int>(c.path), "0 (automatic), 1 (block), 2 (cluster) or 3 (mixed)"));
+  check_not_negative("known.most_bins", c.known.most_bins);
+  check_not_negative("known.long_tasks", static_cast<double>(c.known.long_tasks));
 }
 
 inline int64_t checked_product(const char* name, int64_t a, int64_t b) {
@@ -58,6 +61,9 @@ inline row_block vector_of(const char* name, const void* data, size_t element, i
 inline size_t split_workspace_bytes(int64_t num_tasks, int64_t num_leaves, const split_config& c) {
   check_config(c);
   const int64_t items = checked_product("num_tasks", num_tasks, checked_product("num_leaves", num_leaves, 1));
+  if (c.known.long_tasks > num_tasks)
+    throw std::invalid_argument(allowed("known.long_tasks", static_cast<double>(c.known.long_tasks),
+                                        ("at most num_tasks, " + std::to_string(num_tasks)).c_str()));
   const auto list = static_cast<size_t>(list_length(c.max_cat_threshold));
   return static_cast<size_t>(items) * (sizeof(split_record) + 3 * list * sizeof(uint32_t));
 }

@@ -98,8 +98,93 @@ TEST(SplitTasks, ConfigurationsMustBeFiniteAndNotNegative) {
   c.min_data_in_leaf = -1;
   EXPECT_NE(refusal([&] { best_split_workspace_bytes(1, 1, c); }).find("min_data_in_leaf is"), std::string::npos);
   c = {};
-  c.path = static_cast<split_path>(3);
+  c.path = static_cast<split_path>(4);
   EXPECT_NE(refusal([&] { best_split_workspace_bytes(1, 1, c); }).find("path is"), std::string::npos);
+  c = {};
+  c.known.most_bins = -1;
+  EXPECT_NE(refusal([&] { best_split_workspace_bytes(1, 1, c); }).find("most_bins is -1"), std::string::npos);
+  c = {};
+  for (const int64_t wrong : {-1, 2}) {
+    c.known.long_tasks = wrong;
+    EXPECT_NE(refusal([&] { best_split_workspace_bytes(1, 1, c); }).find("long_tasks is"), std::string::npos);
+  }
+  c.known.long_tasks = 1;
+  EXPECT_EQ(best_split_workspace_bytes(1, 1, c), best_split_workspace_bytes(1, 1, {}));
+}
+
+TEST(SplitTasks, LongOnesGoLast) {
+  std::vector<split_task> tasks;
+  const int32_t bins[] = {3, 2049, 2048, 65536, 257};
+  for (const int32_t n : bins)
+    for (int k = 0; k < 2; ++k) {
+      split_task task{};
+      task.feature = static_cast<int32_t>(2 * tasks.size());
+      task.num_bin = n;
+      tasks.push_back(task);
+    }
+  const split_knowledge known = long_tasks_last(tasks);
+  EXPECT_EQ(known.most_bins, 65536);
+  EXPECT_EQ(known.long_tasks, 4);
+  std::vector<int32_t> order;
+  for (const split_task& t : tasks) order.push_back(t.feature);
+  EXPECT_EQ(order, (std::vector<int32_t>{0, 2, 8, 10, 16, 18, 4, 6, 12, 14}));
+  std::vector<split_task> none;
+  EXPECT_EQ(long_tasks_last(none).most_bins, 0);
+}
+
+// One leaf of features of `short_bins` bins and of one of `long_bins`.
+struct leaf_of_features {
+  std::vector<double> hist;
+  std::vector<split_task> tasks;
+  std::vector<split_leaf> leaves;
+
+  leaf_of_features(int32_t features, int32_t short_bins, int32_t long_bins) {
+    std::vector<feature_meta> metas;
+    for (int32_t f = 0; f <= features; ++f) {
+      const int32_t bins = f == features / 2 ? long_bins : short_bins;
+      if (bins == 0) continue;
+      metas.push_back({f, bins, 0, static_cast<int64_t>(hist.size() / 2), 0, missing_kind::nan, false});
+      // All divide the same rows: the last bin makes up for the others.
+      double g = 5, h = long_bins + short_bins;
+      for (int32_t b = 0; b + 1 < bins; ++b) {
+        const double of_bin = b % 7 - 3 + (f == features / 2 && b < bins / 3 ? 1 : 0);
+        hist.insert(hist.end(), {of_bin, 1});
+        g -= of_bin;
+        h -= 1;
+      }
+      hist.insert(hist.end(), {g, h});
+    }
+    tasks = make_split_tasks(metas.data(), static_cast<int64_t>(metas.size()), {});
+    leaves = {{0, 5, static_cast<double>(long_bins + short_bins), long_bins + short_bins, 0, 0, 0}};
+  }
+};
+
+// What is known of the tasks picks the path and changes no byte of the record.
+TEST(SplitTasks, KnowledgePicksThePath) {
+  const auto run = [](const leaf_of_features& leaf, const split_knowledge& known, split_path expected) {
+    split_config config;
+    config.min_data_in_leaf = 1;
+    config.known = known;
+    const auto num_tasks = static_cast<int64_t>(leaf.tasks.size());
+    std::vector<unsigned char> ws(best_split_workspace_bytes(num_tasks, 1, config) + 16);
+    void* aligned = ws.data() + (16 - reinterpret_cast<uintptr_t>(ws.data()) % 16) % 16;
+    std::vector<unsigned char> record(sizeof(split_record));
+    EXPECT_EQ(
+        best_split(leaf.hist.data(), nullptr, leaf.tasks.data(), num_tasks, leaf.leaves.data(), 1, nullptr, config,
+                   reinterpret_cast<split_record*>(record.data()), nullptr, aligned, ws.size() - 16, nullptr),
+        expected);
+    return record;
+  };
+  const auto check = [&](leaf_of_features leaf, split_path unknown, split_path path) {
+    const std::vector<unsigned char> record = run(leaf, {}, unknown);
+    EXPECT_EQ(record[0], 1);  // is_valid
+    const split_knowledge known = long_tasks_last(leaf.tasks);
+    EXPECT_EQ(run(leaf, known, path), record);
+  };
+  check({0, 0, 256}, split_path::cluster, split_path::block);
+  check({0, 0, 257}, split_path::cluster, split_path::cluster);
+  check({20, 15, 256}, split_path::block, split_path::block);
+  check({20, 15, 2049}, split_path::block, split_path::mixed);
 }
 
 TEST(SplitTasks, CallsWithoutRoomAreRefused) {
@@ -138,6 +223,11 @@ TEST(SplitTasks, GainOfTheRootIsThatOfTheReference) {
   c.lambda_l1 = 2;
   c.lambda_l2 = 6;
   EXPECT_EQ(leaf_gain(-10, 26, c), 2.0);  // (10 - 2)^2 / 32
+  EXPECT_EQ(leaf_value(-10, 26, c), 0.25);
+  EXPECT_EQ(leaf_value(10, 26, c), -0.25);
+  EXPECT_FALSE(std::signbit(leaf_value(1, 26, c)));  // 0 within the soft threshold
+  c.lambda_l2 = 0;
+  EXPECT_EQ(leaf_value(3, 0, c), -1 / static_cast<double>(1e-15f));
 }
 
 }  // namespace
