@@ -6,6 +6,7 @@
 #include <string>
 
 #include "properties/engine/contain.hpp"
+#include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/run_case.hpp"
@@ -13,18 +14,15 @@
 namespace warpcheck::engine {
 namespace {
 
-case_report launch(const std::string& knobs) {
-  return run_case(
-      parse_case_line("v1 softmax/component-bound x=f32[3x2] fill=randn(5) | y=f32[3x2] | device=cuda " + knobs));
+case_report launch(const std::string& knobs, const std::string& device = "cuda") {
+  return run_case(parse_case_line(
+      fmt::format("v1 softmax/component-bound x=f32[3x2] fill=randn(5) | y=f32[3x2] | device={} {}", device, knobs)));
 }
 
-// What the device was asked since the last time.
-std::string record() {
-  static const auto read = [] {
-    void* library = dlopen(builtin_library("cuda").c_str(), RTLD_NOW | RTLD_LOCAL);
-    return reinterpret_cast<const char* (*)()>(dlsym(library, "pretended_device_record"));
-  }();
-  return read();
+// What the device of the library was asked since the last time.
+std::string record(const std::string& library = builtin_library("cuda")) {
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<const char* (*)()>(dlsym(handle, "pretended_device_record"))();
 }
 
 const std::string k_plain = "create run:stream wait:stream";
@@ -94,6 +92,27 @@ TEST(device_launch, under_a_known_schedule_follows_one_without) {
   record();
   EXPECT_EQ(launch("schedule=fair").result, verdict::pass);
   EXPECT_EQ(record(), k_plain + " " + k_plain);
+}
+
+// On the emulated device each launch has a schedule of its own; here there is no twin with a detector.
+TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
+  const std::string knobs = "candidate=" PRETENDED_EMULATED, launched = " run:stream wait:stream";
+  EXPECT_EQ(launch(knobs + " schedule=greedy", "emulated").result, verdict::pass);
+  EXPECT_EQ(record(PRETENDED_EMULATED), "create:greedy" + launched + " create:greedy" + launched);
+  EXPECT_EQ(launch(knobs + " repeat=2", "emulated").launches, 2 * 6);
+  const std::string all = record(PRETENDED_EMULATED);
+  size_t at = 0;
+  for (int round = 0; round < 2; ++round)
+    for (const char* schedule : {"fair ", "greedy ", "reverse ", "random:", "pct_warp:", "preempt:"}) {
+      at = all.find(std::string("create:") + schedule, at);
+      ASSERT_NE(at, std::string::npos) << schedule << " in " << all;
+      ++at;
+    }
+  const case_report r = launch(knobs + " detect=only", "emulated");
+  EXPECT_EQ(r.result, verdict::skipped);
+  EXPECT_EQ(r.message, "detect=only: the candidate has no instrumented build");
+  EXPECT_EQ(record(PRETENDED_EMULATED), "");
+  EXPECT_THROW(launch(knobs + " detect=maybe", "emulated"), usage_error);
 }
 
 }  // namespace

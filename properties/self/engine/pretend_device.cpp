@@ -1,5 +1,6 @@
-// Device `cuda`, played on the host: an interface that does what a GPU's does, late and stream by stream, and keeps a
-// record of what it was asked. What the engine does with streams and graphs is thereby tried without a GPU.
+// A device played on the host (`cuda`, or what PRETENDED_DEVICE says): an interface that does what a GPU's does, late
+// and stream by stream, and keeps a record of what it was asked. What the engine does with streams and graphs is
+// thereby tried without a GPU.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +12,13 @@
 
 #include "kernels/candidate.h"
 
+#ifndef PRETENDED_DEVICE
+#define PRETENDED_DEVICE WARPCHECK_DEVICE_CUDA
+#endif
+
 namespace {
+
+constexpr DLDeviceType k_memory = PRETENDED_DEVICE == WARPCHECK_DEVICE_CUDA ? kDLCUDA : kDLCPU;
 
 std::string record;
 void note(const std::string& text) { record += (record.empty() ? "" : " ") + text; }
@@ -86,7 +93,7 @@ warpcheck_status run(warpcheck_call* call) {
   const DLTensor x = *call->inputs[0], y = *call->outputs[0];
   note("run:" + name_of(call->stream));
   error.clear();
-  if (x.device.device_type != kDLCUDA || y.device.device_type != kDLCUDA) return WARPCHECK_INTERNAL_ERROR;
+  if (x.device.device_type != k_memory || y.device.device_type != k_memory) return WARPCHECK_INTERNAL_ERROR;
   if (variant == "loses_the_device") error = "lost";
   if (variant == "makes_no_graph") error = "no graph";
   stream& s = stream_of(call->stream);
@@ -99,7 +106,7 @@ const warpcheck_device_api& device_api() {
   static const warpcheck_device_api api = [] {
     warpcheck_device_api a = {};
     a.struct_size = sizeof a;
-    a.device = WARPCHECK_DEVICE_CUDA;
+    a.device = PRETENDED_DEVICE;
     a.describe = describe;
     a.last_error = last_error;
     a.alloc = alloc;
@@ -124,7 +131,7 @@ const warpcheck_variant k_variants[] = {{"right", 0, -1, 0, -1, k_types},
                                         {"makes_no_graph", 0, -1, 1, 0, k_types},
                                         {"trusts_old_output", 0, -1, 1, 0, k_types}};
 const warpcheck_operator k_softmax = {
-    "softmax", WARPCHECK_DEVICE_CUDA, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr, 0, run};
+    "softmax", PRETENDED_DEVICE, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr, 0, run};
 const warpcheck_operator* const k_operators[] = {&k_softmax};
 const warpcheck_candidate k_candidate = {
     WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "pretended", "test", k_operators, 1, &device_api()};

@@ -67,6 +67,7 @@ TEST(recorded, data_of_every_distribution) {
       {"special(4)", {"9fe044a21dc698de", "68bacb86c6e162ce", "73c76b60a20d5b03"}},
       {"stagnation(2,-16.64)", {"45f4932f529da9d5", "5c19509e66626eca", "8daf8de3c8127813"}},
       {"permutation(5,33)", {"7deac6900925711c", "9c0018bc5cc33dbd", "9d1e09eb75c25a1e"}},
+      {"permutation(2252625050,4294967291)", {"a9eb644307a08e62", "e2a0a67b522e61ce", "1c11da12c4ffd45f"}},
   };
   const std::map<std::string_view, std::vector<const char*>> texts = {
       {"constant", {"constant(2.5)", "constant(-inf)"}},
@@ -92,7 +93,8 @@ TEST(recorded, data_of_every_distribution) {
       {"one_hot", {"one_hot(4,9,-1)"}},
       {"special", {"special(4)"}},
       {"stagnation", {"stagnation(2,-16.64)"}},
-      {"permutation", {"permutation(5,33)"}},
+      // The step of row 0 is drawn from within `count` of 2^64.
+      {"permutation", {"permutation(5,33)", "permutation(2252625050,4294967291)"}},
   };
   for (const distribution_info& d : distributions()) {
     if (d.name == "npy") continue;

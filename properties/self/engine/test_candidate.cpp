@@ -58,6 +58,13 @@ warpcheck_status run(warpcheck_call* call) {
     std::snprintf(call->message, call->message_size, "n");
     return WARPCHECK_INVALID_ARGUMENT;
   }
+  if (is("refuses_silently")) return WARPCHECK_INVALID_ARGUMENT;
+  if (is("refuses_with_umlaut")) {
+    std::snprintf(call->message, call->message_size,
+                  "\xc3\xbc"
+                  "bersteigt die Grenze");
+    return WARPCHECK_INVALID_ARGUMENT;
+  }
   // Nobody wrote the input of this call.
   if (is("refuses_after_looking") && x.data && std::isnan(static_cast<const float*>(x.data)[0])) return WARPCHECK_OK;
   if (is("refuses_after_looking")) {
@@ -88,6 +95,7 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("writes_past_end")) at(y, rows - 1, cols) = 0;
   if (is("writes_before_start")) at(y, 0, -1) = 0;
   if (is("writes_gap") && y.strides[0] > cols && rows > 1) at(y, 0, cols) = 0;
+  if (is("writes_far_into_gap") && y.strides[0] > cols + 1000 && rows > 1) at(y, 0, cols + 1000) = 0;
   if (is("changes_input")) at(x, 0, 0) = 1234;
   if (is("wants_other_bytes") && found_again) at(y, 0, 0) += 1;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
@@ -112,6 +120,8 @@ const warpcheck_variant k_variants[] = {
 #ifndef TEST_VARIANT
     {"refuses", 0, -1, 1, 0, k_types},
     {"refuses_briefly", 0, -1, 1, 0, k_types},
+    {"refuses_silently", 0, -1, 1, 0, k_types},
+    {"refuses_with_umlaut", 0, -1, 1, 0, k_types},
     {"refuses_after_looking", 0, -1, 1, 0, k_types},
     {"wants_other_bytes", 0, -1, 1, 0, k_types},
     {"off_by_little", 0, -1, 1, 0, k_types},
@@ -121,6 +131,7 @@ const warpcheck_variant k_variants[] = {
     {"writes_past_end", 0, -1, 1, 0, k_types},
     {"writes_before_start", 0, -1, 1, 0, k_types},
     {"writes_gap", 0, -1, 1, 0, k_types},
+    {"writes_far_into_gap", 0, -1, 1, 0, k_types},
     {"changes_input", 0, -1, 1, 0, k_types},
     {"different_each_time", 0, -1, 1, 0, k_types},
     {"different_at_the_end", 0, -1, 1, 0, k_types},

@@ -66,6 +66,32 @@ TEST(trial_report, sees_the_gaps_of_rows_that_are_far_apart) {
   EXPECT_EQ(with_far_input("changes_input").result, verdict::input_modified);
 }
 
+// Up to 256 MiB the whole of a gap is looked at, beyond that its first 256 bytes.
+TEST(trial_report, sees_all_of_the_gaps_of_256_MiB) {
+  const auto run = [](int64_t ld) {
+    return run_case(parse_case_line(fmt::format(
+        "v1 softmax/component-bound x=f32[2x37] fill=randn(5) | y=f32[2x37] ld={} | candidate={} device=cpu "
+        "variant=writes_far_into_gap",
+        ld, TEST_CANDIDATE)));
+  };
+  const int64_t most = (int64_t{1} << 26) - 37;
+  EXPECT_NE(run(most).message.find("tensor y was written at element 1037"), std::string::npos) << run(most).message;
+  EXPECT_EQ(run(most + 1).result, verdict::pass);
+}
+
+// Of a larger tensor a row at a time is held, however long it is; both rows start poisoned.
+TEST(trial_report, poisons_long_rows_that_are_far_apart) {
+  trial t(parse_case_line(
+      fmt::format("v1 softmax/component-bound x=f32[1x4] fill=randn(5) | y=f32[2x8388608] ld=67108864 | candidate={} "
+                  "device=cpu variant=right agree=free",
+                  TEST_CANDIDATE)));
+  const run_result r = t.run();
+  const host_tensor& y = r.at("y");
+  EXPECT_TRUE(std::isfinite(y.value(0, 3)));
+  for (const auto& [row, col] : {std::pair<int64_t, int64_t>{0, 4}, {0, 8388607}, {1, 0}, {1, 8388607}})
+    EXPECT_TRUE(std::isnan(y.value(row, col))) << row << ' ' << col;
+}
+
 TEST(trial_report, of_a_nondeterministic_element_shows_both_values) {
   const case_report r = run_variant("different_each_time");
   EXPECT_NE(r.message.find("y[0,0] is "), std::string::npos) << r.message;
@@ -102,6 +128,19 @@ TEST(trial_report, takes_a_short_refusal_and_one_that_looked_at_the_input) {
   }
 }
 
+// Whatever its first byte: an umlaut's is negative where char is.
+TEST(trial_report, a_refusal_says_why_in_any_language) {
+  const auto run = [](const char* variant) {
+    return run_case(
+        parse_case_line(fmt::format("v1 softmax/refusals x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
+                                    "candidate={} device=cpu variant={}",
+                                    TEST_CANDIDATE, variant)));
+  };
+  EXPECT_EQ(run("refuses_with_umlaut").result, verdict::pass) << describe(run("refuses_with_umlaut"));
+  EXPECT_EQ(run("refuses_silently").result, verdict::error_return);
+  EXPECT_NE(run("refuses_silently").message.find("refused without a message"), std::string::npos);
+}
+
 TEST(trial_report, an_output_without_elements_has_no_byte_to_write) {
   const auto run = [](const char* variant) {
     return run_case(parse_case_line(
@@ -135,6 +174,8 @@ TEST(numbers, may_have_a_sign) {
   EXPECT_EQ(parse_number("+1.5"), 1.5);
   EXPECT_EQ(parse_number("-1.5"), -1.5);
   EXPECT_EQ(parse_number("+0x1p-3"), 0.125);
+  for (const char* text : {"inf", "+inf"}) EXPECT_EQ(parse_number(text), HUGE_VAL);
+  EXPECT_EQ(parse_number("-inf"), -HUGE_VAL);
 }
 
 TEST(recipes, of_a_file_round_trip_and_need_their_parentheses) {
