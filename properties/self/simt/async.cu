@@ -154,11 +154,11 @@ __global__ void bulk_tile(const float* in, float* out) {
   out[t] = tile[63 - t];                        // @bulk_no_wait @mbarrier_parity
 }
 
-// A hint to fetch what is read then. Bug: of bytes that no prefetch takes.
-template <bool Bug>
+// A hint to fetch what is read then. Flaw 1: of bytes that no prefetch takes; flaw 2: from where none begins.
+template <int Flaw>
 __global__ void prefetched_tile(const float* in, float* out) {
   const int t = static_cast<int>(threadIdx.x);
-  if (t == 0) simt::bulk_prefetch(in, Bug ? 248 : 256);  // @prefetch_bytes
+  if (t == 0) simt::bulk_prefetch(in + (Flaw == 2 ? 1 : 0), Flaw == 1 ? 248 : 256);  // @prefetch_bytes @prefetch_start
   out[t] = in[63 - t];
 }
 
@@ -453,8 +453,9 @@ std::vector<trial> async_trials() {
       {"bulk_misaligned", "misaligned", [](stream s) { return run_tiles(s, bulk_tile<6>, 256); }},
       {"bulk_outlives_block", "race", [](stream s) { return run_tiles(s, bulk_tile<7>, 256); }},
       {"bulk_tile", "", [](stream s) { return run_tiles(s, bulk_tile<0>, 256); }},
-      {"prefetch_bytes", "misaligned", [](stream s) { return run_tiles(s, prefetched_tile<true>, 0); }},
-      {"prefetch", "", [](stream s) { return run_tiles(s, prefetched_tile<false>, 0); }},
+      {"prefetch_bytes", "misaligned", [](stream s) { return run_tiles(s, prefetched_tile<1>, 0); }},
+      {"prefetch_start", "misaligned", [](stream s) { return run_tiles(s, prefetched_tile<2>, 0); }},
+      {"prefetch", "", [](stream s) { return run_tiles(s, prefetched_tile<0>, 0); }},
       {"bulk_pipeline", "race|divergence", [](stream s) { return run_pipeline(s, bulk_pipeline<true>, 512, 96); }},
       {"bulk_pipeline_ok", "", [](stream s) { return run_pipeline(s, bulk_pipeline<false>, 512, 96); }},
       {"too_many_arrivals", "divergence|deadlock", [](stream s) { return run_tiles(s, too_many_arrivals<true>, 256); }},

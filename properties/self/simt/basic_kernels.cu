@@ -75,6 +75,14 @@ __global__ void permute_and_convert(const unsigned* selectors, const float* valu
   integers[t] = __float2int_rz(values[t]);
 }
 
+// least[t] and most[t]: of the pair as T, as a double.
+template <class T>
+__global__ void min_and_max(const int* a, const int* b, double* least, double* most) {
+  const unsigned t = threadIdx.x;
+  least[t] = static_cast<double>(min(static_cast<T>(a[t]), static_cast<T>(b[t])));
+  most[t] = static_cast<double>(max(static_cast<T>(a[t]), static_cast<T>(b[t])));
+}
+
 // The phase wants one arrival more than there are threads.
 __global__ void wait_in_vain() {
   SIMT_SHARED(gate, simt::mbarrier);
@@ -110,6 +118,21 @@ void run_permute_and_convert(const unsigned* selectors, const float* values, uns
                              simt::stream_t stream) {
   simt::launch({dim3(1), dim3(n), 0, stream}, permute_and_convert, selectors, values, bytes, integers);
 }
+template <class T>
+void run_min_and_max(const int* a, const int* b, double* least, double* most, unsigned n, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(n), 0, stream}, min_and_max<T>, a, b, least, most);
+}
+#define INSTANTIATE(T) \
+  template void run_min_and_max<T>(const int*, const int*, double*, double*, unsigned, simt::stream_t);
+INSTANTIATE(int)
+INSTANTIATE(unsigned)
+INSTANTIATE(long)
+INSTANTIATE(unsigned long)
+INSTANTIATE(long long)
+INSTANTIATE(unsigned long long)
+INSTANTIATE(float)
+INSTANTIATE(double)
+#undef INSTANTIATE
 void run_wait_in_vain(simt::stream_t stream) { simt::launch({dim3(1), dim3(48), 0, stream}, wait_in_vain); }
 void run_round_trip_f16(const float* in, float* out, int n, simt::stream_t stream) {
   simt::launch({dim3(static_cast<unsigned>(n + 255) / 256), dim3(256), 0, stream}, round_trip<simt::f16>, in, out, n);

@@ -110,6 +110,30 @@ TEST_P(basic, bytes_are_permuted_and_floats_converted) {
   }
 }
 
+template <class T>
+void expect_min_and_max(simt::emulation& stream) {
+  const std::vector<int> a = {1, 2, 3, -7, 0, 5, INT32_MIN}, b = {2, 1, 3, 7, -1, 5, INT32_MAX};
+  device_array<int> first(a), second(b);
+  device_array<double> least(std::vector<double>(a.size())), most(std::vector<double>(a.size()));
+  run_min_and_max<T>(first.data(), second.data(), least.data(), most.data(), static_cast<unsigned>(a.size()), &stream);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const T x = static_cast<T>(a[i]), y = static_cast<T>(b[i]);
+    EXPECT_EQ(least[i], static_cast<double>(x < y ? x : y)) << a[i] << ' ' << b[i];
+    EXPECT_EQ(most[i], static_cast<double>(x < y ? y : x)) << a[i] << ' ' << b[i];
+  }
+}
+
+TEST_P(basic, min_and_max_of_all_types) {
+  expect_min_and_max<int>(stream);
+  expect_min_and_max<unsigned>(stream);
+  expect_min_and_max<long>(stream);
+  expect_min_and_max<unsigned long>(stream);
+  expect_min_and_max<long long>(stream);
+  expect_min_and_max<unsigned long long>(stream);
+  expect_min_and_max<float>(stream);
+  expect_min_and_max<double>(stream);
+}
+
 TEST_P(basic, a_deadlock_counts_its_threads) {
   EXPECT_THROW(run_wait_in_vain(&stream), simt::device_error);
   ASSERT_FALSE(stream.findings.empty());

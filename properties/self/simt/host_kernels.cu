@@ -53,6 +53,57 @@ __global__ void shared_pattern(unsigned* out) {
   out[threadIdx.x] = *const_cast<volatile unsigned*>(&s[threadIdx.x]);
 }
 
+__global__ void shared_at(int* out, int at) {
+  SIMT_SHARED(s, int[8]);
+  s[threadIdx.x] = 1;
+  int* first = s;
+  first[at] = 2;
+  out[threadIdx.x] = s[threadIdx.x];
+}
+
+// Thousands of threads at a time, each with its own on its stack and in shared memory; counts what has changed.
+__global__ void keep_own(int* changed, int per_thread) {
+  SIMT_DYN_SHARED(int, shared);
+  const int t = static_cast<int>(threadIdx.x), own = static_cast<int>(blockIdx.x * blockDim.x) + t + 1;
+  volatile int local[64];
+  for (int i = 0; i < 64; ++i) local[i] = own;
+  for (int i = 0; i < per_thread; ++i) shared[i * static_cast<int>(blockDim.x) + t] = own;
+  simt::grid_sync();
+  int wrong = 0;
+  for (int i = 0; i < 64; ++i) wrong += local[i] != own;
+  for (int i = 0; i < per_thread; ++i) wrong += shared[i * static_cast<int>(blockDim.x) + t] != own;
+  if (wrong != 0) atomicAdd(changed, wrong);
+}
+
+// Lane 31 leaves first if it may.
+__global__ void shuffle_xor(int* out, int mask, bool last_leaves) {
+  const int t = static_cast<int>(threadIdx.x);
+  if (last_leaves && t == 31) return;
+  out[t] = __shfl_xor_sync(0xffffffffu, t, mask);
+}
+
+// Two blocks that are not ordered write to one place.
+__global__ void two_write(int* out) {
+  const bool first = blockIdx.x == 2 && blockIdx.y == 1 && blockIdx.z == 1;
+  const bool second = blockIdx.x == 1 && blockIdx.y == 0 && blockIdx.z == 2;
+  if (threadIdx.x == 5 && (first || second)) out[0] = 1;
+}
+
+// Block 1 fetches three tiles and waits for none.
+__global__ void fetch_three(const float* in, float* out) {
+  SIMT_SHARED(full, simt::mbarrier);
+  SIMT_DYN_SHARED(float, tiles);
+  if (blockIdx.x != 1) return;
+  if (threadIdx.x == 0) {
+    full.init(1);
+    full.arrive_expect_tx(3 * 64);
+    for (int k = 0; k < 3; ++k) simt::bulk_copy(tiles + 16 * k, in + 16 * k, 64, &full);
+    out[0] = tiles[0];
+  }
+  __syncthreads();
+  full.wait(0);
+}
+
 __global__ void barriers(int n) {
   for (int i = 0; i < n; ++i) __syncthreads();
 }
@@ -114,6 +165,24 @@ void run_deep(int* out, int depth, simt::stream_t stream) {
 }
 void run_shared_pattern(unsigned* out, simt::stream_t stream) {
   simt::launch({dim3(1), dim3(4), 0, stream}, shared_pattern, out);
+}
+void run_shared_at(int* out, int at, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(8), 0, stream}, shared_at, out, at);
+}
+void run_keep_own(int* changed, unsigned blocks, unsigned threads, int per_thread, simt::stream_t stream) {
+  simt::launch_config config{dim3(blocks), dim3(threads), static_cast<size_t>(per_thread) * threads * sizeof(int),
+                             stream};
+  config.cooperative = true;
+  simt::launch(config, keep_own, changed, per_thread);
+}
+void run_shuffle_xor(int* out, int mask, bool last_leaves, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(32), 0, stream}, shuffle_xor, out, mask, last_leaves);
+}
+void run_two_write(int* out, simt::stream_t stream) {
+  simt::launch({dim3(3, 2, 3), dim3(32), 0, stream}, two_write, out);
+}
+void run_fetch_three(const float* in, float* out, simt::stream_t stream) {
+  simt::launch({dim3(2), dim3(32), 192, stream}, fetch_three, in, out);
 }
 void run_barriers(unsigned blocks, unsigned threads, int n, simt::stream_t stream) {
   simt::launch({dim3(blocks), dim3(threads), 0, stream}, barriers, n);

@@ -1,7 +1,10 @@
 // What surrounds a launch: device memory and its canaries, limits, streams that failed, shared memory's initial
 // content.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -156,6 +159,22 @@ TEST(shared_memory, starts_with_the_streams_pattern) {
   EXPECT_EQ(out[3], 0x12345678u);
 }
 
+TEST(shared_memory, ends_before_its_first_array) {
+  device_array<int> out(8);
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_shared_at(out.data(), 7, s); }), k_race ? "race" : "");
+  if (!k_race && !k_asan) return;
+  std::string text;
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_shared_at(out.data(), -1, s); }, &text), "out_of_bounds");
+  EXPECT_NE(text.find("host_kernels.cu:"), std::string::npos) << text;
+}
+
+// More threads at a time than one piece of address space has stacks for.
+TEST(stack, of_thousands_of_threads_lie_apart_from_all_else) {
+  device_array<int> changed(1);
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_keep_own(changed.data(), 12, 256, 72, s); }), "");
+  EXPECT_EQ(changed[0], 0);
+}
+
 TEST(local_memory, bounds_are_checked_by_asan) {
   device_array<int> out(32);
   EXPECT_EQ(verdict([&](simt::emulation* s) { run_local_array(out.data(), 7, s); }), "");
@@ -173,6 +192,17 @@ TEST(stack, is_deep_enough_and_its_end_is_noticed) {
   std::string text;
   EXPECT_EQ(verdict([&](simt::emulation* s) { run_deep(out.data(), 232, s); }, &text), "out_of_bounds");
   EXPECT_NE(text.find("overflowed its stack"), std::string::npos) << text;
+}
+
+TEST(shuffles, name_the_lane_that_gives_nothing) {
+  device_array<int> out(32);
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_shuffle_xor(out.data(), 1, false, s); }), "");
+  EXPECT_EQ(out[6], 7);
+  std::string text;
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_shuffle_xor(out.data(), -1, false, s); }, &text), "divergence");
+  EXPECT_NE(text.find("shuffles from lane -1, which the mask does not name"), std::string::npos) << text;
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_shuffle_xor(out.data(), 31, true, s); }, &text), "divergence");
+  EXPECT_NE(text.find("31"), std::string::npos) << text;
 }
 
 struct shape {
@@ -234,6 +264,44 @@ TEST(stream, a_null_stream_and_buffers_work) {
 }
 
 #ifdef SIMT_TEST_RACE
+TEST(findings, name_blocks_by_their_three_indices) {
+  device_array<int> out(1);
+  std::string text;
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_two_write(out.data(), s); }, &text), "race");
+  for (const char* name : {"block (2,1,1) thread 5", "block (1,0,2) thread 5"})
+    EXPECT_NE(text.find(name), std::string::npos) << text;
+}
+
+TEST(findings, name_the_block_of_an_asynchronous_copy) {
+  device_array<float> in(48), out(1);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = 1;
+  std::string text;
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_fetch_three(in.data(), out.data(), s); }, &text), "race");
+  EXPECT_NE(text.find("an asynchronous copy of block (1,0,0) thread 0"), std::string::npos) << text;
+}
+
+// The program's own path may be relative to a folder that it has left.
+TEST(findings, name_their_lines_from_any_folder) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  const size_t name = program.rfind('/');
+  const std::string command = "cd '" + program.substr(0, name) + "' && '." + program.substr(name) +
+                              "' --gtest_also_run_disabled_tests --gtest_filter=findings.DISABLED_from_the_root 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string output;
+  char buffer[256];
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) output += buffer;
+  EXPECT_EQ(pclose(pipe), 0) << output;
+  EXPECT_NE(output.find("[  PASSED  ] 1 test."), std::string::npos) << output;
+}
+TEST(findings, DISABLED_from_the_root) {
+  ASSERT_EQ(chdir("/"), 0);
+  device_array<int> out(1);
+  std::string text;
+  EXPECT_EQ(verdict([&](simt::emulation* s) { run_two_write(out.data(), s); }, &text), "race");
+  EXPECT_NE(text.find("host_kernels.cu:"), std::string::npos) << text;
+}
+
 // A launch of more blocks than the detector has names deals them out again. In some of these the last block bears the
 // name that block 1 had, of which block 0 still knows something.
 TEST(names_of_blocks, mean_their_present_bearer) {

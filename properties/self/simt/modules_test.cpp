@@ -42,6 +42,15 @@ int judge(const module& m) {
   return 0;
 }
 
+// The build that a recorded schedule belongs to: never that of another module.
+uint32_t build_of(const module& m) {
+  simt::emulation stream;
+  stream.schedule = simt::schedule::parse("preempt:1");
+  stream.record = true;
+  m.run(true, &stream);
+  return stream.recorded_schedule().build;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,5 +67,8 @@ int main(int argc, char** argv) {
   int wrong = 0;
   for (int round = 0; round < 3; ++round)
     for (const module& m : modules) wrong += judge(m);
+  for (size_t i = 0; i < modules.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (build_of(modules[i]) == build_of(modules[k])) wrong += complain(modules[i], "its build is another module's");
   return wrong == 0 && !modules.empty() ? 0 : 1;
 }
