@@ -98,7 +98,7 @@ int64_t scan_row::overflow_from(bool positive) const {
     if (!std::isfinite(v) || (v > 0) != positive) continue;
     sum += std::fabs(v) * scale_;
     const auto terms = static_cast<int64_t>(i) + 1;
-    if (terms < 2 || sum < limit * 2 * (1 - 1e-5)) continue;
+    if (sum < limit * 2 * (1 - 1e-5)) continue;
     // Double arithmetic errs by far less than 1e-5, and gamma_48 is less than it.
     if (sum > limit * 2 * (1 + 1e-5)) return terms;
     const exact_parts parts = exactly(terms);
