@@ -24,9 +24,9 @@ void verify_split(const split_case& c, const std::vector<double>& hist, const do
   p.slots = hist;
   p.settings.min_data = 1;
   for (int64_t f = 0; f < c.features; ++f)
-    p.features.push_back({f, c.bins, 0, f * c.bins, 0,
+    p.features.push_back({f, c.bins_of(f), 0, f * c.bins, 0,
                           c.missing ? reference::split_missing::nan : reference::split_missing::none, false});
-  for (int64_t b = 0; b < c.bins; ++b) {
+  for (int64_t b = 0; b < c.bins_of(0); ++b) {
     p.leaf.g += hist[static_cast<size_t>(2 * b)];
     p.leaf.h += hist[static_cast<size_t>(2 * b + 1)];
   }
@@ -59,6 +59,9 @@ std::vector<row> all_rows() {
   for (const int64_t features : {1, 28, 132, 500, 2000}) rows.push_back({{features, 255, true, "automatic"}, 0});
   for (const int64_t bins : {256, 1024, 4096, 16384})
     for (const char* path : {"block", "cluster"}) rows.push_back({{1, bins, true, path}, 0});
+  for (const int64_t bins : {255, 1024}) rows.push_back({{1, bins, true, "known"}, 0});
+  for (const int64_t bins : {4096, 16384, 65536})
+    for (const char* path : {"automatic", "known"}) rows.push_back({{1000, 255, true, path, bins}, 0});
   return rows;
 }
 
@@ -99,8 +102,9 @@ int main(int argc, char** argv) {
     return 3;
   }
   for (const row& r : all_rows()) {
-    const std::string name =
-        "best_split/" + std::to_string(r.shape.features) + "x" + std::to_string(r.shape.bins) + "/" + r.shape.path;
+    const std::string name = "best_split/" + std::to_string(r.shape.features) + "x" + std::to_string(r.shape.bins) +
+                             (r.shape.last_bins > 0 ? "_and_" + std::to_string(r.shape.last_bins) : "") + "/" +
+                             r.shape.path;
     benchmark::RegisterBenchmark(name.c_str(), [r](benchmark::State& state) { measure(state, r); })
         ->Iterations(1)
         ->UseManualTime()

@@ -56,16 +56,17 @@ struct split_calls::state {
 split_calls::split_calls(const split_case& c, size_t flush_bytes) : state_(new state) {
   state& s = *state_;
   s.shape = c;
-  s.slots = c.features * c.bins;
+  s.slots = (c.features - 1) * c.bins + c.bins_of(c.features - 1);
   s.config.path = c.path == "block"     ? split_path::block
                   : c.path == "cluster" ? split_path::cluster
                                         : split_path::automatic;
   s.config.min_data_in_leaf = 1;
   std::vector<feature_meta> features;
   for (int64_t f = 0; f < c.features; ++f)
-    features.push_back({static_cast<int32_t>(f), static_cast<int32_t>(c.bins), 0, f * c.bins, 0,
+    features.push_back({static_cast<int32_t>(f), static_cast<int32_t>(c.bins_of(f)), 0, f * c.bins, 0,
                         c.missing ? missing_kind::nan : missing_kind::none, false});
-  const std::vector<split_task> tasks = make_split_tasks(features.data(), c.features, s.config);
+  std::vector<split_task> tasks = make_split_tasks(features.data(), c.features, s.config);
+  if (c.path == "known") s.config.known = long_tasks_last(tasks);
   s.num_tasks = static_cast<int64_t>(tasks.size());
   s.tasks = to_device(tasks);
   const size_t copies = 2 + flush_bytes / static_cast<size_t>(bytes());
@@ -77,16 +78,18 @@ split_calls::split_calls(const split_case& c, size_t flush_bytes) : state_(new s
       double g = 0, h = 0;
       for (int64_t f = 0; f < c.features; ++f) {
         double of_g = 0, of_h = 0;
-        for (int64_t b = 0; b < c.bins; ++b) of_g += hist[2 * (f * c.bins + b)], of_h += hist[2 * (f * c.bins + b) + 1];
-        if (f == 0) g = of_g, h = of_h + 1024;
-        hist[2 * (f * c.bins + c.bins - 1)] += g - of_g;
-        hist[2 * (f * c.bins + c.bins - 1) + 1] += h - of_h;
+        const int64_t first = f * c.bins, last = first + c.bins_of(f) - 1;
+        for (int64_t b = first; b <= last; ++b) of_g += hist[2 * b], of_h += hist[2 * b + 1];
+        // So much that no feature has more of its own: hessians are 16 on average, up to 32.
+        if (f == 0) g = of_g, h = of_h + 1024 + static_cast<double>(c.last_bins) * 32;
+        hist[2 * last] += g - of_g;
+        hist[2 * last + 1] += h - of_h;
       }
       s.histograms.push_back(std::move(hist));
     }
     const std::vector<double>& hist = s.histograms[i % 3 < s.histograms.size() ? i % 3 : 0];
     double g = 0, h = 0;
-    for (int64_t b = 0; b < c.bins; ++b) g += hist[2 * b], h += hist[2 * b + 1];
+    for (int64_t b = 0; b < c.bins_of(0); ++b) g += hist[2 * b], h += hist[2 * b + 1];
     const split_leaf leaf{0, g, h, static_cast<int64_t>(h), leaf_gain(g, h, s.config), 0, 1};
     s.hist.push_back(to_device(hist));
     s.leaf.push_back(to_device(std::vector<split_leaf>{leaf}));
@@ -108,7 +111,9 @@ split_calls::~split_calls() {
 
 int64_t split_calls::bytes() const { return state_->slots * 16; }
 
-std::string split_calls::path() const { return state_->used == split_path::cluster ? "cluster" : "block"; }
+std::string split_calls::path() const {
+  return state_->used == split_path::cluster ? "cluster" : state_->used == split_path::mixed ? "mixed" : "block";
+}
 
 void split_calls::run(int i, cudaStream_t stream) {
   state& s = *state_;

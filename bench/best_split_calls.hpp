@@ -9,12 +9,16 @@
 
 namespace warpcheck::bench {
 
-// One leaf of `features` features with `bins` bins each, every bin stored, a NaN bin where `missing`.
+// One leaf of `features` features with `bins` bins each, every bin stored, a NaN bin where `missing`; the last one may
+// have more.
 struct split_case {
   int64_t features = 1;
   int64_t bins = 2;
   bool missing = true;
-  std::string path = "automatic";  // or block, cluster
+  std::string path = "automatic";  // or block, cluster; known: automatic, told of the tasks
+  int64_t last_bins = 0;           // 0: as many as the others
+
+  int64_t bins_of(int64_t feature) const { return feature + 1 == features && last_bins > 0 ? last_bins : bins; }
 };
 
 class split_calls {
