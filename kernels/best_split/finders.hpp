@@ -70,10 +70,11 @@ struct numerical_scan {
   }
 
   __device__ int32_t bin_at(int32_t position) const { return reverse ? num_bin - 1 - position : position; }
-  __device__ bool takes_part(int32_t position) const {
+  // Integers, as `&` joins them without a branch.
+  __device__ int takes_part(int32_t position) const {
     return (position >= first) & (position <= last) & (position != skip);
   }
-  __device__ bool is_stored(int32_t position) const { return bin_at(position) >= offset; }
+  __device__ int is_stored(int32_t position) const { return bin_at(position) >= offset; }
   __device__ uint32_t threshold_of(int32_t position) const {
     return static_cast<uint32_t>(reverse ? last - position : position);
   }
@@ -105,7 +106,8 @@ struct warp_tile {
 #pragma unroll
     for (int k = 0; k < k_split_values; ++k) {
       const int32_t position = base + k * k_warp_size + lane;
-      read[k] = (position < end) & scan.is_stored(position) ? bins.slot<Aligned>(scan.bin_at(position)) : double2{0, 0};
+      read[k] =
+          ((position < end) & scan.is_stored(position)) ? bins.slot<Aligned>(scan.bin_at(position)) : double2{0, 0};
     }
     bool found = false;
     __syncwarp();  // the last tile has been read
