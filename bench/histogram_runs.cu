@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(k_byte_threads, 1)
     state = state * 1664525u + 1013904223u;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      auto* const slot = reinterpret_cast<unsigned char*>(tile) + __byte_perm(state, lane.bank[k], lane.selector[k]);
+      auto* const slot = reinterpret_cast<unsigned char*>(tile) + lane.place(lane.turned(state), k);
       updates.add_to_tile(byte_slot<word>{reinterpret_cast<word*>(slot)}, change);
     }
   }

@@ -5,7 +5,7 @@
 // A tile has a line of 256 bytes for each bin: a word per bank of one plane, or two. Of a row a lane takes a word of
 // four bins; a warp takes four rows at once, or a multiple where columns are few, which then have several banks. In
 // step k the lane of row j and word w adds column 4 w + (k + j) % 4: four rows of a word are at its four columns, one
-// each. One byte permutation makes the address.
+// each. A rotation makes the steps of all rows alike, and one byte permutation each the address.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ struct byte_lane {
   int rows;  // that the warp takes at once
   int row;   // this lane's among them; from `rows` on: none
   int word;
-  int copies;            // of every column, in banks `columns` apart
-  int columns;           // with those that only fill the last word
-  unsigned selector[4];  // of step k: byte_perm(bins, bank[k], selector[k]) is the slot's place in the sheet
-  unsigned bank[4];      // in bytes
+  int copies;        // of every column, in banks `columns` apart
+  int columns;       // with those that only fill the last word
+  unsigned turn;     // turned(bins) has the byte of step k at k
+  unsigned bank[4];  // of step k, in bytes
 
   __device__ byte_lane(int num_columns, unsigned word_bytes) {
     const int words = (num_columns + 3) / 4, lane = static_cast<int>(threadIdx.x) % k_warp_size;
@@ -53,11 +53,14 @@ struct byte_lane {
     rows = 4 * copies;
     row = lane / words;
     word = lane % words;
+    turn = 8 * static_cast<unsigned>(row % 4);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      bank[k] = static_cast<unsigned>(row / 4 * columns + column(k)) * word_bytes;
-      selector[k] = 0x5504u | static_cast<unsigned>(byte(k)) << 4;
-    }
+    for (int k = 0; k < 4; ++k) bank[k] = static_cast<unsigned>(row / 4 * columns + column(k)) * word_bytes;
+  }
+  __device__ unsigned turned(unsigned bins) const { return __funnelshift_r(bins, bins, turn); }
+  // The place in a sheet of the slot of step k.
+  __device__ unsigned place(unsigned turned_bins, int k) const {
+    return __byte_perm(turned_bins, bank[k], 0x5504u | static_cast<unsigned>(k) << 4);
   }
   __device__ int byte(int step) const { return (step + row) % 4; }
   __device__ int column(int step) const { return 4 * word + byte(step); }

@@ -26,6 +26,8 @@ struct byte_groups {
 // The rows of an item into the tile.
 template <class Updates, class RowId, bool Listed>
 class byte_adder {
+  using source = typename Updates::source;
+
  public:
   __device__ byte_adder(const Updates& updates, unsigned char* tile, const dense_view<uint8_t>& d,
                         const byte_groups& groups, int64_t group, const RowId* list)
@@ -40,10 +42,61 @@ class byte_adder {
         list_(list),
         lane_(columns_, sizeof(typename Updates::word)) {}
 
-  // Entries `begin` to `end` of the leaf. A lane reads the words of a batch before it needs the first.
+  // Entries `begin` to `end` of the leaf.
   __device__ void add(int64_t begin, int64_t end) const {
     if (lane_.row >= lane_.rows) return;
-    constexpr int k_batch = 4;
+    if (!Listed && aligned_)
+      add_words(begin, end);
+    else
+      add_batches(begin, end);
+    if (updates_.any_noted()) note_rows(begin, end);
+  }
+
+ private:
+  // As many as 64 registers a thread hold.
+  static constexpr int k_batch = sizeof(source) > sizeof(unsigned) ? 4 : 8;
+
+  // Rows whose words are words in memory. The next batch is under way while one is added; behind a warp's last batch
+  // that one is read again.
+  __device__ void add_words(int64_t begin, int64_t end) const {
+    const int warp = static_cast<int>(threadIdx.x) / k_warp_size, warps = static_cast<int>(blockDim.x) / k_warp_size;
+    const int batch = lane_.rows * k_batch;
+    const int64_t batches = (end - begin) / batch;
+    int64_t row = begin + warp * batch + lane_.row;
+    const uint8_t* word = bins_ + row * stride_ + 4 * lane_.word;
+    const int64_t pitch = lane_.rows * stride_;
+    unsigned bins[k_batch];
+    source values[k_batch];
+    const auto read = [&](int u) {
+      bins[u] = *reinterpret_cast<const unsigned*>(word + u * pitch);
+      values[u] = updates_.fetch(row + u * lane_.rows);
+    };
+    int64_t left = (batches - warp + warps - 1) / warps;
+    if (left > 0) {
+#pragma unroll
+      for (int u = 0; u < k_batch; ++u) read(u);
+    }
+    for (; left > 0; --left) {
+      if (left > 1) {
+        row += warps * batch;
+        word += k_batch * warps * pitch;
+      }
+#pragma unroll
+      for (int u = 0; u < k_batch; ++u) {
+        const unsigned bins_now = bins[u];
+        const source values_now = values[u];
+        read(u);
+        add(bins_now, values_now);
+      }
+    }
+    add_rest(begin + batches * batch, end);
+  }
+  // What is left of the last batch.
+  __device__ void add_rest(int64_t begin, int64_t end) const {
+    for_each_row(begin, end, [&](int64_t row) { add(bins_of(row), updates_.fetch(row)); });
+  }
+  // A lane reads the words of a batch before it needs the first.
+  __device__ void add_batches(int64_t begin, int64_t end) const {
     const int64_t warp = threadIdx.x / k_warp_size, warps = blockDim.x / k_warp_size;
     const int64_t batch = static_cast<int64_t>(lane_.rows) * k_batch, step = warps * batch;
     const int64_t whole = begin + (end - begin) / batch * batch;  // batches end here
@@ -68,14 +121,8 @@ class byte_adder {
 #pragma unroll
       for (int u = 0; u < k_batch; ++u) add(bins[u], values[u]);
     }
-    // What is left of the last batch, a step for each warp.
-    for (at = whole + warp * lane_.rows + lane_.row; at < end; at += warps * lane_.rows) {
-      const int64_t row = Listed ? static_cast<int64_t>(list_[at]) : at;
-      add(bins_of(row), updates_.fetch(row));
-    }
+    add_rest(whole, end);
   }
-
- private:
   // The lane's word of a row; 0 for columns that are none.
   __device__ unsigned bins_of(int64_t row) const {
     const uint8_t* const p = bins_ + row * stride_ + 4 * lane_.word;
@@ -88,21 +135,38 @@ class byte_adder {
   }
   __device__ void add(unsigned bins, const typename Updates::source& values) const {
     using word = typename Updates::word;
-    const typename Updates::change change = updates_.change_of(values, context_);
+    const typename Updates::change change = updates_.finite_change_of(values, context_);
+    const unsigned turned = lane_.turned(bins);
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       expect(lane_.column(k) >= columns_ ||
              static_cast<int>(bins >> 8 * lane_.byte(k) & 0xffu) < cols_[lane_.column(k)].num_bin);
-      const unsigned place = __byte_perm(bins, lane_.bank[k], lane_.selector[k]);
-      updates_.add_to_tile(byte_slot<word>{reinterpret_cast<word*>(tile_ + place)}, change);
+      auto* const slot = reinterpret_cast<word*>(tile_ + lane_.place(turned, k));
+      updates_.add_to_tile(byte_slot<word>{slot}, change);
     }
-    if (!updates_.is_noted(change)) return;
-    for (int k = 0; k < 4; ++k) {
-      if (lane_.column(k) >= columns_) continue;
-      const hist_column column = cols_[lane_.column(k)];
-      const int bin = static_cast<int>(bins >> 8 * lane_.byte(k) & 0xffu);
-      if (bin >= column.mfb_offset) updates_.note(column.hist_offset + bin - column.mfb_offset, change);
-    }
+  }
+  // What no sum can hold, in a pass of its own that leaves the registers to the other.
+  __device__ void note_rows(int64_t begin, int64_t end) const {
+    for_each_row(begin, end, [&](int64_t row) {
+      const typename Updates::change change = updates_.change_of(updates_.fetch(row), context_);
+      if (!updates_.is_noted(change)) return;
+      const unsigned bins = bins_of(row);
+#pragma unroll 1
+      for (int k = 0; k < 4; ++k) {
+        if (lane_.column(k) >= columns_) continue;
+        const hist_column column = cols_[lane_.column(k)];
+        const int bin = static_cast<int>(bins >> 8 * lane_.byte(k) & 0xffu);
+        if (bin >= column.mfb_offset) updates_.note(column.hist_offset + bin - column.mfb_offset, change);
+      }
+    });
+  }
+  // Rows of the lane's, a step for each warp.
+  template <class F>
+  __device__ void for_each_row(int64_t begin, int64_t end, F&& f) const {
+    const int64_t warp = threadIdx.x / k_warp_size, warps = blockDim.x / k_warp_size;
+#pragma unroll 1
+    for (int64_t at = begin + warp * lane_.rows + lane_.row; at < end; at += warps * lane_.rows)
+      f(Listed ? static_cast<int64_t>(list_[at]) : at);
   }
 
   const Updates& updates_;

@@ -6,8 +6,11 @@
 //   most_rows()               rows that a tile may take before it is handed over
 //   context, begin()          what a thread reads once
 //   source, fetch(row); change, change_of(source, context)   what is read of a row, and what that adds
+//   in_bytes()                whether finite_change_of(source, context) may stand for it, which for a source that is
+//   not
+//                             finite may be anything: the slots that it is added to are noted
 //   add_to_tile(slot, change), add(index, change), hand_over(slot, index, part)   part 0: g, 1: h
-//   is_noted(change), note(index, change)   what no sum can hold is remembered beside it
+//   any_noted(), is_noted(change), note(index, change)   what no sum can hold is remembered beside it
 #pragma once
 
 #include <cmath>
@@ -27,6 +30,13 @@ constexpr float k_largest_float = std::numeric_limits<float>::max();
 __device__ inline double power_of_two(int exponent) {
   // -1022 <= exponent <= 1023, as every exponent of a scale and its negative.
   return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
+}
+
+// rint(x), halves to even, of |x| <= 2^51: the last place of the sum is 1. A conversion to integers takes many times as
+// long as an addition.
+__device__ inline long long rounded(double x) {
+  constexpr double k_shift = 0x1.8p52;
+  return __double_as_longlong(x + k_shift) - __double_as_longlong(k_shift);
 }
 
 // A slot whose planes lie `distance` words apart, so that neighbouring slots lie in different banks.
@@ -53,10 +63,11 @@ struct fixed64_updates {
   unsigned* poison;  // 2 bits per slot
   int low_bits;
 
+  static constexpr int k_most_low_bits = 27;  // of leaves of one row or two
   static int low_bits_for(int64_t max_rows) {
     int row_bits = 0;
     while (row_bits < 24 && (int64_t{1} << row_bits) < max_rows) ++row_bits;
-    return 32 - (10 + row_bits) / 2;
+    return k_most_low_bits - row_bits / 2;
   }
   int64_t most_rows() const { return int64_t{1} << (32 - low_bits); }
 
@@ -86,6 +97,10 @@ struct fixed64_updates {
     v.h = on_grid(x.h, c.factor_h, 2u, &v.poison);
     return v;
   }
+  bool in_bytes() const { return low_bits < k_most_low_bits; }  // |q| <= 2^51
+  __device__ static change finite_change_of(const source& x, const context& c) {
+    return {rounded(static_cast<double>(x.g) * c.factor_g), rounded(static_cast<double>(x.h) * c.factor_h), 0};
+  }
 
   template <class Slot>
   __device__ void add_to_tile(const Slot& slot, const change& v) const {
@@ -105,6 +120,7 @@ struct fixed64_updates {
     const total sum = (static_cast<total>(high) << low_bits) + *slot.plane(part);
     if (sum != 0) atomicAdd(sums + 2 * index + part, sum);
   }
+  __device__ bool any_noted() const { return scale->nonfinite != 0; }
   __device__ static bool is_noted(const change& v) { return v.poison != 0; }
   __device__ void note(int64_t index, const change& v) const {
     atomicOr(poison + index / k_poison_slots, v.poison << 2 * (index % k_poison_slots));
@@ -132,6 +148,8 @@ struct float_updates {
   __device__ context begin() const { return {}; }
   __device__ source fetch(int64_t row) const { return {g[row], h[row]}; }
   __device__ static change change_of(const source& x, const context&) { return x; }
+  static bool in_bytes() { return true; }
+  __device__ static change finite_change_of(const source& x, const context&) { return x; }
   template <class Slot>
   __device__ static void add_to_tile(const Slot& slot, const change& v) {
     atomicAdd(slot.plane(0), static_cast<T>(v.g));
@@ -146,6 +164,7 @@ struct float_updates {
     const auto sum = static_cast<double>(*slot.plane(part));
     if (sum != 0) atomicAdd(sums + 2 * index + part, sum);
   }
+  __device__ static bool any_noted() { return false; }
   __device__ static bool is_noted(const change&) { return false; }
   __device__ void note(int64_t, const change&) const {}
 };
@@ -178,6 +197,8 @@ struct quantised_updates {
   __device__ static change change_of(source x, const context&) {
     return {static_cast<int16_t>(x & 0xffffu), static_cast<int>(x >> 16)};
   }
+  static bool in_bytes() { return true; }
+  __device__ static change finite_change_of(source x, const context& c) { return change_of(x, c); }
   template <class Slot>
   __device__ static void add_to_tile(const Slot& slot, const change& v) {
     atomicAdd(slot.plane(0), static_cast<unsigned>(v.g));
@@ -192,6 +213,7 @@ struct quantised_updates {
     const auto sum = static_cast<long long>(static_cast<int>(*slot.plane(part)));
     if (sum != 0) atomicAdd(sums + 2 * index + part, static_cast<total>(sum));
   }
+  __device__ static bool any_noted() { return false; }
   __device__ static bool is_noted(const change&) { return false; }
   __device__ void note(int64_t, const change&) const {}
 };
