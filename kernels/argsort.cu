@@ -47,11 +47,9 @@ __device__ inline void store_places(Index* out, int first, int cols, int64_t beg
   }
 }
 
-// Item i of the lanes that share a row: place c of it.
-__device__ inline sort_item load_item(const float* row, int c, int cols, bool descending) {
-  // Places after the row are behind every NaN.
-  const uint32_t image = c < cols ? sort_image<float>::of(load_element(row + c), descending) : ~0u;
-  return make_sort_item(image, static_cast<uint32_t>(c));
+// Places after the row are behind every NaN.
+__device__ inline uint32_t load_image(const float* row, int c, int cols, bool descending) {
+  return c < cols ? sort_image<float>::of(load_element(row + c), descending) : ~0u;
 }
 
 // ---- a row by some lanes of a warp ----
@@ -66,6 +64,7 @@ constexpr int k_lanes_blocks = Items > 8 ? 8 : 10;
 // No barrier; keys are read and indices written once.
 template <class Index, int Lanes, int Items>
 __global__ void __launch_bounds__(k_lanes_threads, k_lanes_blocks<Items>) sort_by_lanes(argsort_arguments<Index> a) {
+  SIMT_SHARED(scratch, uint32_t[k_lanes_threads * Items]);
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
   const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
@@ -75,10 +74,11 @@ __global__ void __launch_bounds__(k_lanes_threads, k_lanes_blocks<Items>) sort_b
     const int64_t r = base + first;
     const int cols = r < a.rows ? static_cast<int>(a.cols) : 0;
     const int64_t at = cols > 0 ? r * a.cols : 0;
+    uint32_t image[Items];
     sort_item item[Items];
 #pragma unroll
-    for (int i = 0; i < Items; ++i) item[i] = load_item(a.keys + at, i * Lanes + lane, cols, a.descending);
-    lane_sort<Lanes>(item);
+    for (int i = 0; i < Items; ++i) image[i] = load_image(a.keys + at, i * Lanes + lane, cols, a.descending);
+    lane_sort<Lanes>(image, 0, scratch + threadIdx.x / Lanes * (Lanes * Items), item);
     store_places(a.index + at, lane * Items, cols, 0, item);
   }
 }
@@ -106,13 +106,16 @@ __global__ void __launch_bounds__(k_block_threads)
     const int64_t begin = t % tiles * tile;
     const int64_t at = t / tiles * a.cols + begin;
     const int count = static_cast<int>(a.cols - begin < tile ? a.cols - begin : tile);
+    uint32_t image[k_block_items];
     sort_item item[k_block_items];
 #pragma unroll
     for (int i = 0; i < k_block_items; ++i)
-      item[i] = load_item(a.keys + at, (thread / k_warp_size * k_block_items + i) * k_warp_size + thread % k_warp_size,
-                          count, a.descending);
-    block_sorter::sort(item, scratch);
+      image[i] =
+          load_image(a.keys + at, (thread / k_warp_size * k_block_items + i) * k_warp_size + thread % k_warp_size,
+                     count, a.descending);
+    block_sorter::sort(image, scratch, item);
     store_places(out.index + at, thread * k_block_items, count, begin, item);
+    __syncthreads();  // the scratch is written again
     if (out.image == nullptr) continue;
 #pragma unroll
     for (int i = 0; i < k_block_items; ++i)

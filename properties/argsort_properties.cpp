@@ -125,6 +125,20 @@ trial_case few_keys(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+// Keys that differ in their last bits only, in an order or in none.
+trial_case near_keys(const row_operator& op, const target& t, draw& d) {
+  row_length length = draw_row_length(d, t, most_cols(t));
+  length.cols = std::max<int64_t>(2, length.cols);
+  const double width = static_cast<double>(length.cols) * 0x1p-23;
+  recipe fill = d.chance(30)   ? make_recipe("uniform", {d.seed(), 1, 1 + width})
+                : d.chance(50) ? make_recipe("descending", {-1 - width, -1})
+                               : make_recipe("ascending", {1, 1 + width});
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 50));
+  force_variant(c, length);
+  return c;
+}
+
 trial_case zeros_among_keys(const row_operator& op, const target& t, draw& d) {
   trial_case c = small_rows(op, t, d);
   // -1, 0, 1 and 2, a third of them 0.
@@ -180,6 +194,17 @@ host_tensor changed_keys(trial& t, Change change) {
     for (int64_t i = 0; i < changed.spec.cols(); ++i)
       changed.set_bits(row, i, encode(changed.spec.type, change(changed.value(row, i))));
   return changed;
+}
+
+// Beside keys far off the leading bits of the others are alike.
+void check_outliers(const row_operator&, trial& t) {
+  int64_t which = 0;
+  const host_tensor x = changed_keys(t, [&](double v) {
+    const int64_t i = which++;
+    return i % 37 != 0 ? v : i % 2 ? 0x1p100 : -0x1p100;
+  });
+  const run_result r = t.run(t.the_case(), {{"x", x}});
+  for (int64_t row = 0; row < x.spec.rows(); ++row) judge_order(t, x, r.at("index"), row, is_descending(t.the_case()));
 }
 
 void check_permutation_of_columns(const row_operator& op, trial& t) {
@@ -318,6 +343,8 @@ const property_registration registration([] {
       .share_percent = 40;
   p.add("few-values", "ties keep the order of their columns wherever runs are merged", few_keys, check_values)
       .share_percent = 40;
+  p.add("outliers", "keys that differ in their last bits are in order beside keys far off", near_keys, check_outliers)
+      .share_percent = 30;
   p.add("signed-zero", "the sign of a zero changes no index", zeros_among_keys, check_signed_zero);
   p.add("negation-duality", "negating the keys and turning the direction changes no index", small_rows,
         check_negation_duality);

@@ -1,4 +1,4 @@
-// Sorting of keys with their places: by a network within a warp, by merging in shared memory within a block.
+// Sorting of keys with their places: by networks within a warp, by merging in shared memory within a block.
 #pragma once
 
 #include <cstdint>
@@ -42,17 +42,24 @@ __device__ inline bool in_wrong_order(sort_item lower, sort_item upper) { return
 
 // ---- within a thread ----
 
-__device__ inline void put_in_order(sort_item& lower, sort_item& upper) {
+// Returns whether they were exchanged.
+__device__ inline bool put_in_order(sort_item& lower, sort_item& upper) {
   const bool exchange = in_wrong_order(lower, upper);
   const sort_item low = exchange ? upper : lower;
   upper = exchange ? lower : upper;
+  lower = low;
+  return exchange;
+}
+__device__ inline void put_in_order(uint32_t& lower, uint32_t& upper) {
+  const uint32_t low = lower < upper ? lower : upper;
+  upper = lower < upper ? upper : lower;
   lower = low;
 }
 
 // Merges the sorted halves of every Stride-th of `Count` items. (K. E. Batcher, Sorting networks and their
 // applications, AFIPS 1968: the odd-even merge.)
-template <int Count, int Stride>
-__device__ inline void merge_halves(sort_item* item) {
+template <int Count, int Stride, class Item>
+__device__ inline void merge_halves(Item* item) {
   if constexpr (2 * Stride < Count) {
     merge_halves<Count, 2 * Stride>(item);
     merge_halves<Count, 2 * Stride>(item + Stride);
@@ -64,8 +71,8 @@ __device__ inline void merge_halves(sort_item* item) {
 }
 
 // Sorts a thread's items ascending; Count: a power of two.
-template <int Count>
-__device__ inline void sort_registers(sort_item* item) {
+template <int Count, class Item>
+__device__ inline void sort_registers(Item* item) {
   if constexpr (Count > 1) {
     sort_registers<Count / 2>(item);
     sort_registers<Count / 2>(item + Count / 2);
@@ -80,12 +87,16 @@ __device__ inline sort_item stays(sort_item item, sort_item other, bool is_upper
   return in_wrong_order(item, other) != is_upper ? other : item;
 }
 
+__device__ inline uint32_t stays(uint32_t item, uint32_t other, bool is_upper) {
+  return is_upper ? (item < other ? other : item) : (item < other ? item : other);
+}
+
 // Sorts the Lanes * Items items of each group of `Lanes` neighbouring lanes ascending: item i of lane l is the
 // (l * Items + i)-th afterwards; before, any order will do. All lanes of the warp take part. Runs of a lane, two lanes,
 // four, ... are merged by the bitonic network (Batcher, ibid.), the second of a pair read backwards. Loops over strides
 // that cross lanes stay loops, for the code to fit the cache of instructions.
-template <int Lanes, int Items>
-__device__ inline void lane_sort(sort_item (&item)[Items]) {
+template <int Lanes, int Items, class Item>
+__device__ inline void lane_network(Item (&item)[Items]) {
   static_assert(Items % 2 == 0, "items in pairs");
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   sort_registers<Items>(item);
@@ -94,9 +105,9 @@ __device__ inline void lane_sort(sort_item (&item)[Items]) {
     const bool is_upper = (lane & width / 2) != 0;
 #pragma unroll
     for (int i = 0; i < Items / 2; ++i) {
-      sort_item &front = item[i], &back = item[Items - 1 - i];
-      const sort_item of_front = __shfl_xor_sync(k_all_lanes, back, width - 1);
-      const sort_item of_back = __shfl_xor_sync(k_all_lanes, front, width - 1);
+      Item &front = item[i], &back = item[Items - 1 - i];
+      const Item of_front = __shfl_xor_sync(k_all_lanes, back, width - 1);
+      const Item of_back = __shfl_xor_sync(k_all_lanes, front, width - 1);
       front = stays(front, of_front, is_upper);
       back = stays(back, of_back, is_upper);
     }
@@ -111,6 +122,74 @@ __device__ inline void lane_sort(sort_item (&item)[Items]) {
       for (int i = 0; i < Items; ++i)
         if ((i & stride) == 0) put_in_order(item[i], item[i | stride]);
   }
+}
+
+// By how much to shift the images of a group of lanes so that what they have in common is gone; ~0, of NaN and of
+// places without a key, does not count.
+template <int Lanes, int Items>
+__device__ inline int common_bits(const uint32_t (&image)[Items]) {
+  uint32_t low = ~0u, high = 0;
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    low = image[i] < low ? image[i] : low;
+    high = image[i] > high && image[i] != ~0u ? image[i] : high;
+  }
+  low = lane_reduce<Lanes>(low, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+  high = lane_reduce<Lanes>(high, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+  return low < high ? __clz(static_cast<int>(low ^ high)) : 0;
+}
+
+// Exchanges neighbours that are in the wrong order, each with the one before it, then with the one behind. Returns
+// whether there were any in this lane.
+template <int Lanes, int Items>
+__device__ inline bool exchange_neighbours(sort_item (&item)[Items]) {
+  const int lane = static_cast<int>(threadIdx.x) % Lanes;
+  const sort_item before = __shfl_up_sync(k_all_lanes, item[Items - 1], 1, Lanes);
+  const sort_item behind = __shfl_down_sync(k_all_lanes, item[0], 1, Lanes);
+  const bool takes_before = lane > 0 && in_wrong_order(before, item[0]);
+  const bool takes_behind = lane < Lanes - 1 && in_wrong_order(item[Items - 1], behind);
+  item[0] = takes_before ? before : item[0];
+  item[Items - 1] = takes_behind ? behind : item[Items - 1];
+  bool any = takes_before || takes_behind;
+#pragma unroll
+  for (int first = 0; first < 2; ++first)
+#pragma unroll
+    for (int i = first; i + 1 < Items; i += 2) any |= put_in_order(item[i], item[i + 1]);
+  return any;
+}
+
+constexpr int k_neighbour_passes = 4;
+
+// Sorts Lanes * Items images of each group of neighbouring lanes, image i of lane l at the (i * Lanes + l)-th place
+// from `first` on, into items placed as by lane_network. The network sorts words of 32 bits, the leading ones of an
+// image that differ within the group and its place there: two instructions put two words in order, five two items.
+// Items that agree in those bits are neighbours then, few in most rows; where exchanging neighbours does not end soon,
+// the network sorts the items. `scratch` takes the images of the group.
+template <int Lanes, int Items>
+__device__ inline void lane_sort(const uint32_t (&image)[Items], uint32_t first, uint32_t* scratch,
+                                 sort_item (&item)[Items]) {
+  constexpr uint32_t k_places = Lanes * Items - 1;
+  const uint32_t lane = threadIdx.x % Lanes;
+  const int common = common_bits<Lanes>(image);
+  uint32_t word[Items];
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const uint32_t place = static_cast<uint32_t>(i) * Lanes + lane;
+    scratch[place] = image[i];
+    word[i] = ((image[i] == ~0u ? ~0u : image[i] << common) & ~k_places) | place;
+  }
+  lane_network<Lanes>(word);
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const uint32_t place = word[i] & k_places;
+    item[i] = make_sort_item(scratch[place], first + place);
+  }
+#pragma unroll 1
+  for (int pass = 0; pass < k_neighbour_passes; ++pass)
+    if (!__any_sync(k_all_lanes, exchange_neighbours<Lanes>(item))) return;
+  lane_network<Lanes>(item);
 }
 
 // ---- within a block ----
@@ -145,10 +224,12 @@ class block_merge_sort {
     return threads * Items + threads * Items / k_gap;
   }
 
-  // Items: a power of two. Two barriers for each doubling of the runs; another must pass before the scratch is used
-  // again otherwise.
-  __device__ static void sort(sort_item (&item)[Items], sort_item* scratch) {
-    lane_sort<k_warp_size>(item);
+  // Images as lane_sort takes them, of each warp behind those of the one before. Items: a power of two. Two barriers
+  // for each doubling of the runs; another must pass before the scratch is used again.
+  __device__ static void sort(const uint32_t (&image)[Items], sort_item* scratch, sort_item (&item)[Items]) {
+    constexpr uint32_t k_run = k_warp_size * Items;
+    const uint32_t first = threadIdx.x / k_warp_size * k_run;
+    lane_sort<k_warp_size>(image, first, reinterpret_cast<uint32_t*>(scratch) + first, item);
     const int count = static_cast<int>(blockDim.x) * Items;
     for (int length = k_warp_size * Items; length < count; length *= 2) merge(item, scratch, length, count);
   }
