@@ -29,10 +29,7 @@ struct log_sum_fold {
 
   template <class Slice>
   __device__ static void absorb(partial& all, const Slice&, const float (&value)[Slice::k_values], int64_t) {
-    const float maximum = max_of()(all.maximum, max_of_values(value));
-    const float rest = sum_of_losers(value, all.maximum, maximum);
-    all.rest = all.rest * rescale(all.maximum, maximum) + rest;
-    all.maximum = maximum;
+    take_in(all, value);
   }
   template <int Lanes>
   __device__ static partial over_lanes(partial mine) {

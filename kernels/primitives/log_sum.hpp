@@ -35,6 +35,25 @@ __device__ inline float sum_of_losers(const float (&value)[Count], float champio
   });
 }
 
+// Takes values that the lane holds into a state of elements before them: the losers are found in the pass that finds
+// the maximum. One rescale.
+template <int Count>
+__device__ inline void take_in(log_sum& all, const float (&value)[Count]) {
+  float loser[Count];
+  float maximum = all.maximum;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    loser[i] = fminf(maximum, value[i]);
+    maximum = max_of()(maximum, value[i]);
+  }
+  const float reference = log_sum_reference(maximum);
+  const float rest = chained_sum<Count>([&](int i) { return expf(loser[i] - reference); });
+  // Known at compile time for the first values of a row, which saves an exponential.
+  const bool nothing_before = all.maximum == -INFINITY;
+  all.rest = (nothing_before ? all.rest : all.rest * rescale(all.maximum, maximum)) + rest;
+  all.maximum = maximum;
+}
+
 // Over `Lanes` neighbouring lanes, of sums that are relative to the same `maximum`, the largest of these lanes and
 // maybe of others: all champions join the sum but one that is the maximum. Without such a one the result's own is -Inf.
 template <int Lanes>

@@ -90,7 +90,7 @@ __device__ inline void store_vector(T* p, const row_vector<T>& vector) {
 template <class T>
 __device__ __host__ constexpr int edge_of(int lanes) {
   const int line = 128 / static_cast<int>(sizeof(T));
-  const int fits = lanes >= 128 ? 64 : lanes >= 64 ? 32 : 16;
+  const int fits = lanes >= 128 ? 64 : lanes >= 64 ? 32 : lanes >= 32 ? 16 : lanes / 2;
   return line < fits ? line : fits;
 }
 

@@ -221,7 +221,10 @@ void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if (a.cols <= 4) return launch_fold_lanes<Fold, k_scalar, 1, 4>(a, stream);
   if (a.cols <= 16) return launch_fold_lanes<Fold, k_scalar, 4, 4>(a, stream);
   if (a.cols <= 64) return launch_fold_lanes<Fold, k_scalar, 16, 4>(a, stream);
-  if (vectors <= 64) return launch_fold_lanes<Fold, row_access::peeled, k_warp_size, 2>(a, stream);
+  // So few lanes that each end of a row, of less than a vector, finds a lane for each of its elements.
+  constexpr int k_few = 2 * row_vector<typename Fold::element>::k_width;
+  if (vectors <= 32) return launch_fold_lanes<Fold, row_access::peeled, k_few, 32 / k_few>(a, stream);
+  if (vectors <= 64) return launch_fold_lanes<Fold, row_access::peeled, k_few, 64 / k_few>(a, stream);
   launch_fold_lanes<Fold, row_access::peeled, k_warp_size, k_most>(a, stream);
 }
 
