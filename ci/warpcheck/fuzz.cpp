@@ -173,6 +173,7 @@ class fuzzer {
     supervise_options s;
     s.workers = workers_for(o_.what, device_);
     s.timeout_seconds = o_.what.timeout;
+    s.shared_device = device_ == "cuda";
     s.run = run_case;
     s.on_progress = print_progress;
     return s;

@@ -46,12 +46,14 @@ int worsened_entries(const golden_options& o, const std::string& device, const s
 
 // The reports of cases that worker processes share: a file must not pay for a process of its own, which on a GPU is
 // half a second of the driver's start.
-std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& cases, double timeout) {
+std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& cases, const std::string& device,
+                                         double timeout) {
   std::vector<engine::job> jobs;
   for (size_t i = 0; i < cases.size(); ++i)
     jobs.push_back({fmt::format("file {}", i), [&cases, i](int64_t) { return cases[i]; }, 1});
   engine::supervise_options s;
   s.timeout_seconds = timeout;
+  s.shared_device = device == "cuda";
   s.run = engine::run_case;
   const engine::run_result_set results = engine::supervise(jobs, s);
   if (results.interrupted) throw engine::environment_error("golden check: interrupted");
@@ -74,7 +76,7 @@ int golden_check(const golden_options& o) {
   if (o.candidate != "builtin")
     for (const std::string& op : o.operators.empty() ? engine::operators_with_properties() : o.operators)
       for (const engine::target& t : ask_targets(o.candidate, op, device)) options.types.push_back(t.type);
-  options.run = [&](const std::vector<engine::trial_case>& cases) { return run_all(cases, o.timeout); };
+  options.run = [&](const std::vector<engine::trial_case>& cases) { return run_all(cases, device, o.timeout); };
   fmt::print("golden data in {}: {}, candidate {}\n", o.folder, note, o.candidate);
   int passed = 0, failed = 0, skipped = 0;
   std::vector<std::string> ops;

@@ -142,6 +142,7 @@ int verify(const verify_options& o) {
   supervise_options options;
   options.workers = workers_for(o, device);
   options.timeout_seconds = o.timeout;
+  options.shared_device = device == "cuda";
   options.journal_folder = o.journal;
   options.resume = o.resume;
   options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases,

@@ -139,11 +139,13 @@ bool is_whole(const std::string& message) {
 
 }  // namespace
 
-bool spoils_process(const case_report& r) {
+bool may_be_the_device(const case_report& r) {
   const auto says_so = [](const std::string& text) { return text.find(k_process_unusable) != std::string::npos; };
-  return r.result == verdict::crash || r.result == verdict::timeout || r.result == verdict::out_of_bounds ||
-         says_so(r.message) || std::any_of(r.findings.begin(), r.findings.end(), says_so);
+  return r.result == verdict::crash || r.result == verdict::timeout || says_so(r.message) ||
+         std::any_of(r.findings.begin(), r.findings.end(), says_so);
 }
+
+bool spoils_process(const case_report& r) { return may_be_the_device(r) || r.result == verdict::out_of_bounds; }
 
 child_process::child_process(const std::function<void()>& body) {
   int ends[2];

@@ -20,6 +20,8 @@ inline constexpr std::string_view k_process_unusable = "process is unusable";
 // True if the next case must not run in the process that made this report: it says so, or its verdict means that memory
 // of the process may be spoilt.
 bool spoils_process(const case_report& r);
+// True if a failure of the device, which may be another process's doing, can be what this report tells of.
+bool may_be_the_device(const case_report& r);
 
 // Runs one case in a process of its own. What happens to that process is the verdict: `crash` when it dies (by a
 // signal, by exit, or by an exception that escapes `run`), `timeout` when no report came within `timeout_seconds`,

@@ -110,13 +110,23 @@ void journal_writer::start(int64_t job, int64_t index, std::string_view line) {
 
 void journal_writer::finish(int64_t job, int64_t index, double seconds, const case_report& report,
                             std::string_view line) {
+  end('F', job, index, seconds, report, line);
+}
+
+void journal_writer::doubt(int64_t job, int64_t index, double seconds, const case_report& report,
+                           std::string_view line) {
+  end('D', job, index, seconds, report, line);
+}
+
+void journal_writer::end(char kind, int64_t job, int64_t index, double seconds, const case_report& report,
+                         std::string_view line) {
   const auto microseconds = static_cast<int64_t>(seconds * 1e6);
   if (report.line == line) {
     case_report brief = report;
     brief.line.clear();
-    append(fmt::format("F {} {} {} {}\n", job, index, microseconds, to_json(brief)));
+    append(fmt::format("{} {} {} {} {}\n", kind, job, index, microseconds, to_json(brief)));
   } else {
-    append(fmt::format("F {} {} {} {}\n", job, index, microseconds, to_json(report)));
+    append(fmt::format("{} {} {} {} {}\n", kind, job, index, microseconds, to_json(report)));
   }
 }
 
@@ -187,7 +197,8 @@ journal_record journal_reader::parse(std::string_view line) {
   };
   journal_record record;
   const std::string_view kind = next_word(line);
-  if (kind != "S" && kind != "F" && kind != "E") throw reject(fmt::format("'{}' is not a record (S, F, E)", kind));
+  if (kind != "S" && kind != "F" && kind != "D" && kind != "E")
+    throw reject(fmt::format("'{}' is not a record (S, F, D, E)", kind));
   record.job = integer("job");
   record.index = integer("index");
   if (kind == "S") {
@@ -200,8 +211,8 @@ journal_record journal_reader::parse(std::string_view line) {
   }
   if (record.job != job_ || record.index != index_)
     throw reject(fmt::format("case {} of job {} ends, but it was not the last to start", record.index, record.job));
-  if (kind == "F") {
-    record.kind = journal_record::finished;
+  if (kind == "F" || kind == "D") {
+    record.kind = kind == "F" ? journal_record::finished : journal_record::doubted;
     record.seconds = static_cast<double>(integer("time")) * 1e-6;
     try {
       record.report = report_from_json(line);

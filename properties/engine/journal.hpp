@@ -5,6 +5,7 @@
 // the death of every process, not a power loss. First line: `warpcheck-journal 1 FINGERPRINT`. Then
 //   S JOB INDEX CASE-LINE            before the case is launched
 //   F JOB INDEX MICROSECONDS REPORT  after it; REPORT is to_json with an empty "case" where it is that of the S record
+//   D JOB INDEX MICROSECONDS REPORT  it ended with its device, which others used too: it is to be run again, alone
 //   E JOB INDEX CODE SENTENCE        the case could not be tried: CODE 2 is a usage_error, 3 an environment_error
 // JOB and INDEX are decimal positions in the run's list of jobs. A last line without its newline was torn by a kill and
 // is ignored; any other line that is not of this form is a usage_error with file and line.
@@ -26,13 +27,13 @@ struct journal_error : environment_error {
 };
 
 struct journal_record {
-  enum kind_type { started, finished, refused };
+  enum kind_type { started, finished, doubted, refused };
   kind_type kind = started;
   int64_t job = 0;
   int64_t index = 0;
   std::string text;    // started: the case line; refused: the sentence
-  case_report report;  // finished
-  double seconds = 0;  // finished: how long the case took
+  case_report report;  // finished, doubted
+  double seconds = 0;  // finished, doubted: how long the case took
   int code = 0;        // refused: the exit code of the error
 };
 
@@ -49,6 +50,7 @@ class journal_writer {
   void start(int64_t job, int64_t index, std::string_view line);
   // `line`: the text given to start.
   void finish(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
+  void doubt(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
   void refuse(int64_t job, int64_t index, int code, std::string_view sentence);
 
   // False if the descriptor no longer is the file: the code on trial closed or replaced it. reopen() mends that.
@@ -59,6 +61,7 @@ class journal_writer {
 
  private:
   void append(std::string record);
+  void end(char kind, int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
 
   std::string path_;
   int fd_ = -1;

@@ -4,174 +4,32 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
-#include <memory>
+#include <deque>
+#include <optional>
 
-#include "properties/engine/classes.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/journal.hpp"
 #include "properties/engine/run_folder.hpp"
+#include "properties/engine/run_plan.hpp"
+#include "properties/engine/tally.hpp"
 
 namespace warpcheck::engine {
 namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
 constexpr int k_exit_journal = 113;  // a worker could not write its journal; it has printed why
 
 double seconds_since(steady::time_point t) { return std::chrono::duration<double>(steady::now() - t).count(); }
-
-bool is_failure(verdict v) { return v != verdict::pass && v != verdict::skipped; }
-
-// All items of all jobs in one order, and the part of them that this shard runs: position p of the shard is item
-// shard_index + p * shard_count.
-class plan {
- public:
-  struct item {
-    int64_t job, index;
-  };
-
-  plan(const std::vector<job>& jobs, const supervise_options& options)
-      : shard_index_(options.shard_index), shard_count_(options.shard_count), first_(options.first) {
-    if (!first_.empty()) {
-      const auto count = static_cast<int64_t>(first_.size());
-      jobs_.push_back({k_first_job, [this](int64_t i) { return first_[static_cast<size_t>(i)]; }, count});
-    }
-    jobs_.insert(jobs_.end(), jobs.begin(), jobs.end());
-    for (const job& j : jobs_) {
-      begins_.push_back(items_);
-      items_ += j.count;
-    }
-  }
-  plan(const plan&) = delete;
-  plan& operator=(const plan&) = delete;
-
-  const std::vector<job>& jobs() const { return jobs_; }
-  int64_t positions() const { return positions_before(items_); }
-  item at(int64_t position) const {
-    const int64_t g = shard_index_ + position * shard_count_;
-    const auto after = std::upper_bound(begins_.begin(), begins_.end(), g);
-    const int64_t j = after - begins_.begin() - 1;
-    return {j, g - begins_[static_cast<size_t>(j)]};
-  }
-  // -1 if the item does not exist or belongs to another shard.
-  int64_t position(int64_t job, int64_t index) const {
-    if (job >= static_cast<int64_t>(jobs_.size()) || index >= jobs_[static_cast<size_t>(job)].count) return -1;
-    const int64_t g = begins_[static_cast<size_t>(job)] + index - shard_index_;
-    return g >= 0 && g % shard_count_ == 0 ? g / shard_count_ : -1;
-  }
-  // How many cases of the job this shard runs when indices beyond `last` are left out.
-  int64_t cases(size_t job, int64_t last) const {
-    const int64_t n = std::min(jobs_[job].count, last == k_no_limit ? k_no_limit : last + 1);
-    return positions_before(begins_[job] + n) - positions_before(begins_[job]);
-  }
-
-  std::string fingerprint(const supervise_options& options) const {
-    uint64_t h = 0xcbf29ce484222325ull;  // FNV-1a
-    const auto add = [&](std::string_view text) {
-      for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
-      h = (h ^ 0xff) * 0x100000001b3ull;  // no text holds this byte: {"a","b"} is not {"ab"}
-    };
-    add(options.fingerprint);
-    add(fmt::format("{}/{} {}", shard_index_, shard_count_, options.max_failures_per_job));
-    for (const job& j : jobs_) add(fmt::format("{} {}", j.count, j.id));
-    for (const trial_case& c : first_) add(format(c));
-    return fmt::format("{:016x}", h);
-  }
-
- private:
-  int64_t positions_before(int64_t item) const {
-    return item <= shard_index_ ? 0 : (item - shard_index_ - 1) / shard_count_ + 1;
-  }
-
-  std::vector<job> jobs_;
-  std::vector<int64_t> begins_;
-  int64_t items_ = 0;
-  int64_t shard_index_, shard_count_;
-  std::vector<trial_case> first_;
-};
-
-// The index of the last case that each job still runs: written here, read by the workers, who cannot write it.
-class job_limits {
- public:
-  explicit job_limits(size_t jobs) : bytes_(std::max<size_t>(1, jobs) * sizeof(limit)) {
-    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw environment_error(fmt::format("cannot map memory: {}", std::strerror(errno)));
-    limits_ = static_cast<limit*>(memory);
-    for (size_t i = 0; i < jobs; ++i) new (&limits_[i]) limit(k_no_limit);
-  }
-  job_limits(const job_limits&) = delete;
-  job_limits& operator=(const job_limits&) = delete;
-  ~job_limits() { munmap(limits_, bytes_); }
-
-  void make_read_only() { mprotect(limits_, bytes_, PROT_READ); }
-  int64_t get(int64_t job) const { return limits_[job].load(std::memory_order_relaxed); }
-  void set(int64_t job, int64_t last) { limits_[job].store(last, std::memory_order_relaxed); }
-
- private:
-  using limit = std::atomic<int64_t>;
-  static_assert(limit::is_always_lock_free);
-  size_t bytes_;
-  limit* limits_;
-};
-
-// Sums up a job. Independent of the order of the reports.
-struct tally {
-  job_result result;
-  std::map<int64_t, case_report> failures;  // at most `most` of the lowest indices
-  int64_t worst_index = 0, skipped_index = 0;
-
-  void add(int64_t index, const case_report& r, double seconds, int most) {
-    ++result.cases;
-    result.launches += r.launches;
-    result.compared += r.compared;
-    result.escalated += r.escalated;
-    result.seconds += seconds;
-    result.worst = std::max(result.worst, r.result);
-    for (const std::string& v : r.variants) ++result.variants[v];
-    for (const std::string& name : r.classes) ++result.classes[name];
-    if (!r.classes.empty())
-      for (const std::string& v : r.variants) ++result.combinations[combination_of(r.classes, v)];
-    if (r.variants.size() == 1 && !r.budgets.thousandths.empty()) result.budgets[r.variants[0]].add(r.budgets);
-    // NaN counts as worse than any number.
-    const double budget = std::isnan(r.max_budget) ? HUGE_VAL : r.max_budget;
-    result.max_ulp = std::max(result.max_ulp, std::isnan(r.max_ulp) ? HUGE_VAL : r.max_ulp);
-    const bool earlier = index < worst_index;
-    if (r.compared > 0 &&
-        (!result.worst_budget_case || budget > result.max_budget || (budget == result.max_budget && earlier))) {
-      result.worst_budget_case = r;
-      result.max_budget = budget;
-      worst_index = index;
-    }
-    if (r.result == verdict::skipped) {
-      ++result.skipped;
-      if (!result.first_skipped || index < skipped_index) {
-        result.first_skipped = r;
-        skipped_index = index;
-      }
-    }
-    if (!is_failure(r.result)) return;
-    failures.emplace(index, r);
-    if (most > 0 && failures.size() > static_cast<size_t>(most)) failures.erase(std::prev(failures.end()));
-  }
-
-  // The last index that counts: that of the failure that ends the job.
-  int64_t last(int most) const {
-    return most > 0 && failures.size() == static_cast<size_t>(most) ? failures.rbegin()->first : k_no_limit;
-  }
-};
 
 volatile sig_atomic_t g_signalled = 0;
 
@@ -212,7 +70,7 @@ class supervisor {
   supervisor(const std::vector<job>& jobs, const supervise_options& options)
       : options_(options),
         plan_(jobs, options),
-        limits_(plan_.jobs().size()),
+        orders_(plan_.jobs().size()),
         folder_(options.journal_folder, options.resume),
         fingerprint_(plan_.fingerprint(options)),
         tallies_(plan_.jobs().size()),
@@ -258,10 +116,16 @@ class supervisor {
     int64_t next = 0;         // position after the last one that the journal tells of
     int64_t in_flight = -1;   // position whose start is in the journal and whose end is not
     std::string line;         // of that case
-    bool leaving = false;     // its last report spoils the process, so that it exits by itself
+    bool leaving = false;     // its last report is the last of the process, which exits by itself
     bool overdue = false;     // killed by the watchdog
     steady::time_point last;  // when the journal last grew
     double in_line = 0;       // seconds_in_line() then
+  };
+
+  // A case that ended with a device that other workers used too.
+  struct suspect {
+    int64_t position;
+    case_report report;  // what it would get, were it to blame
   };
 
   // Reads what earlier processes of this run have finished.
@@ -287,8 +151,8 @@ class supervisor {
   }
 
   bool wanted(int64_t position) const {
-    const plan::item i = plan_.at(position);
-    return !done_[static_cast<size_t>(position)] && i.index <= limits_.get(i.job);
+    const run_plan::item i = plan_.at(position);
+    return !done_[static_cast<size_t>(position)] && i.index <= orders_.last(i.job);
   }
 
   // Moves to the worker's next position that is to be run; false if there is none.
@@ -299,8 +163,11 @@ class supervisor {
   }
 
   void start(size_t number) {
+    if (advance(workers_[number])) launch(number);
+  }
+
+  void launch(size_t number) {
     worker& w = workers_[number];
-    if (!advance(w)) return;
     w.writer = journal_writer(folder_.journal(static_cast<int>(number)), fingerprint_);
     w.in_flight = -1;
     w.leaving = w.overdue = false;
@@ -312,14 +179,14 @@ class supervisor {
 
   // The life of a worker process.
   void work(size_t number) {
-    limits_.make_read_only();
+    orders_.make_read_only();
     for (size_t other = 0; other < workers_.size(); ++other)
       if (other != number) workers_[other].writer.close();
     const pid_t self = getpid();
     worker& w = workers_[number];
     try {
-      for (; advance(w); w.next += static_cast<int64_t>(workers_.size())) {
-        const plan::item i = plan_.at(w.next);
+      for (; (alone_ || !orders_.leave()) && advance(w); w.next += static_cast<int64_t>(workers_.size())) {
+        const run_plan::item i = plan_.at(w.next);
         const auto begin = steady::now();
         std::string line;
         case_report report;
@@ -349,8 +216,14 @@ class supervisor {
           report.message = "it closed or replaced file descriptors that it did not open";
           w.writer.reopen();
         }
+        if (alone_) {
+          settle(report);
+        } else if (options_.shared_device && may_be_the_device(report)) {
+          w.writer.doubt(i.job, i.index, seconds_since(begin), report, line);
+          _exit(0);
+        }
         w.writer.finish(i.job, i.index, seconds_since(begin), report, line);
-        if (spoils_process(report)) _exit(0);
+        if (alone_ || spoils_process(report)) _exit(0);
       }
     } catch (const journal_error& e) {
       child_process::mark_output();
@@ -359,7 +232,15 @@ class supervisor {
     }
   }
 
-  [[noreturn]] void refuse(worker& w, const plan::item& i, const std::string& line, int code, const char* sentence) {
+  // What a case that was judged alone gets: a failure that nobody repeats is not forgotten.
+  void settle(case_report& report) const {
+    if (!suspects_.empty() || explained_ || is_failure(report.result)) return;
+    report = alone_->report;
+    report.message += "; it did not fail alone, nor did what ran beside it";
+  }
+
+  [[noreturn]] void refuse(worker& w, const run_plan::item& i, const std::string& line, int code,
+                           const char* sentence) {
     if (line.empty()) w.writer.start(i.job, i.index, line);
     w.writer.refuse(i.job, i.index, code, sentence);
     _exit(0);
@@ -398,7 +279,33 @@ class supervisor {
     }
     --alive_;
     bury(w, spoilt);
-    start(number);
+    alone_.reset();
+    if (suspects_.empty() && !orders_.leave())
+      start(number);
+    else if (alive_ == 0)
+      judge_suspects();
+  }
+
+  void suspect_case(int64_t position, case_report report) {
+    suspects_.push_back({position, std::move(report)});
+    orders_.set_leave(true);
+  }
+
+  // Runs the next suspect with nobody beside it; after the last one all workers go on.
+  void judge_suspects() {
+    while (!suspects_.empty()) {
+      // The first one seen comes last, when it is known whether another one explains the failure.
+      alone_ = std::move(suspects_.back());
+      suspects_.pop_back();
+      const int64_t position = alone_->position;
+      const auto number = static_cast<size_t>(position) % workers_.size();
+      workers_[number].next = position;
+      if (wanted(position)) return launch(number);
+    }
+    alone_.reset();
+    explained_ = false;
+    orders_.set_leave(false);
+    for (size_t w = 0; w < workers_.size(); ++w) start(w);
   }
 
   // Decides what the end of a worker says about its case.
@@ -408,9 +315,11 @@ class supervisor {
         output.starts_with("journal: "))
       throw journal_error(output);
     const bool making = w.in_flight < 0;
-    if (making && (w.leaving || !advance(w))) return;
+    // Between two cases it may have been told to leave.
+    const bool left = orders_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
+    if (making && (w.leaving || left || !advance(w))) return;
     const int64_t position = making ? w.next : w.in_flight;
-    const plan::item i = plan_.at(position);
+    const run_plan::item i = plan_.at(position);
     case_report r;
     r.line = w.line;
     r.result = verdict::crash;
@@ -422,13 +331,14 @@ class supervisor {
     } else {
       r.message = "the process died: " + w.process.death();
     }
-    w.writer = journal_writer(w.writer.path(), fingerprint_);  // cuts off a torn record
     if (making) {
       r.line.clear();
       r.message = fmt::format("while case {} of {} was made: {}", i.index, plan_.jobs()[static_cast<size_t>(i.job)].id,
                               r.message);
-      w.writer.start(i.job, i.index, r.line);
     }
+    if (options_.shared_device && !alone_ && !spoilt) return suspect_case(position, std::move(r));
+    w.writer = journal_writer(w.writer.path(), fingerprint_);  // cuts off a torn record
+    if (making) w.writer.start(i.job, i.index, r.line);
     w.writer.finish(i.job, i.index, seconds_since(w.last), r, r.line);
     read(w);
   }
@@ -445,9 +355,14 @@ class supervisor {
         return;
       }
       w.in_flight = -1;
+      if (r.kind == journal_record::doubted) {
+        w.leaving = true;
+        return suspect_case(position, std::move(r.report));
+      }
       w.next = position + static_cast<int64_t>(workers_.size());
       if (r.kind == journal_record::refused) throw refusal{r.code, std::move(r.text)};
-      w.leaving = spoils_process(r.report);
+      w.leaving = alone_.has_value() || spoils_process(r.report);
+      explained_ = explained_ || (alone_.has_value() && may_be_the_device(r.report));
       if (!done_[static_cast<size_t>(position)]) take(position, r);
     });
     if (w.last != before) w.in_line = w.process.seconds_in_line();
@@ -462,10 +377,10 @@ class supervisor {
     if (!is_failure(r.report.result)) return;
     ++failures_;
     const int64_t last = t.last(options_.max_failures_per_job);
-    if (last >= limits_.get(r.job)) return;
+    if (last >= orders_.last(r.job)) return;
     const auto job = static_cast<size_t>(r.job);
-    total_ += plan_.cases(job, last) - plan_.cases(job, limits_.get(r.job));
-    limits_.set(r.job, last);
+    total_ += plan_.cases(job, last) - plan_.cases(job, orders_.last(r.job));
+    orders_.set_last(r.job, last);
   }
 
   void stop() {
@@ -494,13 +409,13 @@ class supervisor {
 
   std::vector<job_result> sum_up() {
     bool any_stopped = false;
-    for (size_t j = 0; j < tallies_.size(); ++j) any_stopped |= limits_.get(static_cast<int64_t>(j)) != k_no_limit;
+    for (size_t j = 0; j < tallies_.size(); ++j) any_stopped |= orders_.last(static_cast<int64_t>(j)) != k_no_limit;
     if (any_stopped) {
       // Workers may have gone beyond the case that ended a job: sum up again without those cases.
       tallies_.assign(tallies_.size(), {});
       for (const auto& [number, path] : folder_.journals()) {
         journal_reader(path, fingerprint_).read([&](journal_record&& r) {
-          if (r.kind == journal_record::finished && r.index <= limits_.get(r.job))
+          if (r.kind == journal_record::finished && r.index <= orders_.last(r.job))
             tallies_[static_cast<size_t>(r.job)].add(r.index, r.report, r.seconds, options_.max_failures_per_job);
         });
       }
@@ -509,7 +424,7 @@ class supervisor {
     for (size_t j = 0; j < tallies_.size(); ++j) {
       job_result r = std::move(tallies_[j].result);
       r.id = plan_.jobs()[j].id;
-      r.stopped = limits_.get(static_cast<int64_t>(j)) != k_no_limit;
+      r.stopped = orders_.last(static_cast<int64_t>(j)) != k_no_limit;
       for (auto& [index, report] : tallies_[j].failures) r.failures.push_back(std::move(report));
       results.push_back(std::move(r));
     }
@@ -519,14 +434,17 @@ class supervisor {
   const supervise_options& options_;
   const steady::time_point begin_ = steady::now();
   const stray_collector strays_;
-  plan plan_;
-  job_limits limits_;
+  run_plan plan_;
+  worker_orders orders_;
   run_folder folder_;
   std::string fingerprint_;
   std::vector<tally> tallies_;
   std::vector<bool> done_;  // by position
   std::vector<worker> workers_;
   int alive_ = 0;
+  std::deque<suspect> suspects_;  // of one failure, in the order seen; while there are any, workers leave
+  std::optional<suspect> alone_;  // the one being judged with nobody beside it
+  bool explained_ = false;        // one of this failure's suspects fails alone, too
   int64_t finished_ = 0, failures_ = 0, total_ = 0;
   double worst_budget_ = 0;
   const signal_watch signals_;

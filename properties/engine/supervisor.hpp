@@ -46,6 +46,10 @@ struct supervise_options {
   // A job ends with its case of this many failures, in the order of the index; later cases are not part of the result.
   // 0: never.
   int max_failures_per_job = 5;
+  // All workers use one device, and a failure of it may reach every one of them (a GPU's fault does, under NVIDIA's
+  // MPS): a case that ends with the device, dies or hangs is judged again in a new process with nobody beside it, and
+  // that verdict counts. Where no case of such a failure fails alone, the first one seen keeps its first verdict.
+  bool shared_device = false;
   std::function<case_report(const trial_case&)> run;
   std::function<void(const progress&)> on_progress;  // a few times per second, and once at the end
   std::vector<trial_case> first;                     // regressions: a job of their own, before all others
