@@ -270,6 +270,13 @@ split_instance instance_of(trial& t) {
       total.n = std::max(total.n, all.n);
       of_features.push_back(all);
     }
+    // Where no feature stores bin 0, every one has rows there.
+    if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
+      const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
+      total.g += static_cast<double>(hash % 2048) / 64 - 16;
+      total.h += static_cast<double>(hash / 2048 % 2048) / 64;
+      total.n += 1 + static_cast<int64_t>(hash / 2048 / 2048 % 8);
+    }
     for (int64_t f = 0; f < features; ++f) {
       const split_feature& meta = s.features[static_cast<size_t>(f)];
       if (meta.mfb_offset > 0 || meta.num_bin == 0) continue;  // bin 0 makes up for it

@@ -40,7 +40,9 @@ trial_case categories(const target& t, draw& d, int64_t most_bins, split_knobs k
   knobs.emplace_back("seed", d.seed());
   knobs.emplace_back("categorical", 1);
   const int64_t bins = std::max<int64_t>(2, draw_bins(d, t, most_bins)), features = d.between(1, 2);
-  return split_case(t, bins, features, d.between(1, 2), dyadic_masses(d), knobs);
+  trial_case c = split_case(t, bins, features, d.between(1, 2), dyadic_masses(d), knobs);
+  if (d.index() % 2) c.knobs["variant"] = "best_split_block";  // so few go to clusters
+  return c;
 }
 
 trial_case one_hot_categories(const target& t, draw& d) {
@@ -164,6 +166,40 @@ void check_relabelling(trial& t) {
 trial_case plain_categories(const target& t, draw& d) {
   return split_case(t, std::max<int64_t>(3, draw_bins(d, t, 140)), 1, d.between(1, 2), dyadic_masses(d),
                     {{"seed", d.seed()}, {"categorical", 1}, {"max_onehot", 0}, {"cat_smooth", d.one_of({1.0, 2.5})}});
+}
+
+// One category stands apart, wherever it is.
+void check_place(trial& t) {
+  split_instance s = instance_of(t);
+  const int64_t at = number(t, "at");
+  if (s.leaves.size() != 1 || s.features.size() != 1 || s.features[0].mfb_offset != 0 || !s.features[0].categorical ||
+      s.counts.empty() || at < 1 || at >= s.features[0].num_bin)
+    return t.skip("it takes one leaf with counts and a feature that has the category");
+  const double sign = number(t, "to") != 0 ? -1 : 1;  // of its key: it is at either end of the order
+  for (int64_t b = 0; b < s.features[0].num_bin; ++b) {
+    s.g(0, 0, b) = b == at ? 4 * sign : 0;
+    s.h(0, 0, b) = s.count(0, 0, b) = 1;
+  }
+  set_totals(s, 0);
+  const split_result r = check_dyadic(t, s)[0];
+  t.require(r.is_valid && r.categories == std::vector<uint32_t>{static_cast<uint32_t>(at)},
+            fmt::format("{}: category {} alone stands apart", text_of(r), at));
+}
+
+trial_case category_apart(const target& t, draw& d) {
+  // The numbers of two bytes, with a sign and without one.
+  const bool are_many = d.index() % 4 == 1;
+  const int64_t bins = are_many ? d.one_of({32769, 65535}) : std::max<int64_t>(3, draw_bins(d, t, 1030));
+  const int64_t at = d.one_of({bins - 1, d.between(are_many ? 32768 : 1, bins - 1)});
+  trial_case c = split_case(t, bins, 1, 1, dyadic_masses(d),
+                            {{"categorical", 1},
+                             {"max_onehot", d.index() / 4 % 2 ? 65536.0 : 0.0},
+                             {"max_cat", 2},
+                             {"at", static_cast<double>(at)},
+                             {"to", static_cast<double>(d.between(0, 1))}});
+  if (are_many) c.knobs["schedule"] = "fair";
+  if (d.index() % 3 == 1) c.knobs["variant"] = "best_split_block";
+  return c;
 }
 
 void check_list(trial& t) {
@@ -377,6 +413,9 @@ const property_registration registration([] {
   add("category-relabelling", "renamed categories give the renamed split", plain_categories, check_relabelling)
       .share_percent = 20;
   add("category-list-legal", "the list has no bin twice, not bin 0, and not too many", sorted_categories, check_list);
+  add("split-every-category", "the category that stands apart is split off, whatever its number", category_apart,
+      check_place)
+      .share_percent = 20;
   property& reduce =
       add("reduce-is-lex-max", "the best valid record of each leaf is copied whole", records, check_reduction);
   reduce.share_percent = 100;

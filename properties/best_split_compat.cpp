@@ -23,14 +23,65 @@ void scale_hessians(split_instance& s, double by) {
   for (auto& l : s.leaves) l.h *= by;
 }
 
+// What a case is made to show.
+enum convention : int64_t {
+  of_sums,       // eps, in hessians so small that no sum rounds
+  of_roundings,  // eps that the hessians round
+  of_halves      // sides of half a row too many each
+};
+
+// Category 1 has nearly all hessians, 2 nearly all of the gain: eps is less than 2 units in the last place of the one
+// and 18 of the other, so that the order of additions shows.
+void plant_roundings(split_instance& s) {
+  for (size_t l = 0; l < s.leaves.size(); ++l) {
+    for (size_t f = 0; f < s.features.size(); ++f)
+      for (int64_t b = 0; b < s.features[f].num_bin; ++b) {
+        s.g(l, f, b) = b == 1 ? -2 : b == 2 ? 8 : 0;
+        s.h(l, f, b) = b == 1 ? 6 : b == 2 ? 0.25 : 0;
+      }
+    set_totals(s, l);
+    s.leaves[l].n = 200;
+  }
+}
+
+// Category 1 is to be split off: it has half of the hessians, and the leaf an odd number of rows.
+void plant_halves(split_instance& s) {
+  for (size_t l = 0; l < s.leaves.size(); ++l) {
+    for (size_t f = 0; f < s.features.size(); ++f)
+      for (int64_t b = 0; b < s.features[f].num_bin; ++b) {
+        s.g(l, f, b) = b == 1 ? 64 : -1;
+        s.h(l, f, b) = b == 1 ? 64 : b == 0 ? 66 - static_cast<double>(s.features[f].num_bin) : 1;
+      }
+    set_totals(s, l);
+    s.leaves[l].n |= 1;
+  }
+}
+
 // What is left of eps in the hessians that are reported, and which rows are.
 void check_conventions(trial& t) {
   split_instance s = instance_of(t);
   s.settings.min_hessian = 0;
-  scale_hessians(s, k_tiny);
+  const int64_t what = number(t, "at");
+  const bool are_categories = std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) {
+    return f.mfb_offset == 0 && f.categorical && f.num_bin >= 3 && f.num_bin <= 60;
+  });
+  if (what == of_sums) {
+    scale_hessians(s, k_tiny);
+  } else if (what == of_halves) {
+    if (!are_categories) return t.skip("it takes categories that store bin 0");
+    plant_halves(s);
+  } else if (are_categories) {
+    plant_roundings(s);
+  } else {
+    scale_hessians(s, 0x1p-6);  // below 16 in all
+  }
   const std::vector<split_result> found = check_dyadic(t, s);
+  if (what == of_roundings) return;
   for (size_t l = 0; l < found.size(); ++l) {
     const split_result& r = found[l];
+    if (what == of_halves)
+      t.require(r.is_valid && r.categories == std::vector<uint32_t>{1} && r.left.n == r.right.n,
+                fmt::format("leaf {}: {}: two halves of {} rows are rounded to even", l, text_of(r), s.leaves[l].n));
     if (!r.is_valid) continue;
     const auto f =
         std::find_if(s.features.begin(), s.features.end(), [&](const split_feature& x) { return x.id == r.feature; });
@@ -100,7 +151,44 @@ trial_case conventional_split(const target& t, draw& d) {
   split_knobs knobs = conventions(d);
   knobs.emplace_back("encoding", k_mixed);
   const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 40);
-  return split_case(t, bins, d.between(1, 3), d.between(1, 2), dyadic_masses(d), knobs);
+  trial_case c = split_case(t, bins, d.between(1, 3), d.between(1, 2), dyadic_masses(d), knobs);
+  const auto with = [&](std::initializer_list<std::pair<const char*, const char*>> values) {
+    for (const auto& [name, value] : values) c.knobs[name] = value;
+  };
+  const auto with_bins = [&](int64_t slots) {
+    const int64_t of_all = c.at("feature").rows() * c.at("leaf").rows();
+    c.find("hist")->shape[0] = slots * of_all;
+    repair_split(c);
+  };
+  const bool is_even = d.index() / 6 % 2 == 0;
+  switch (d.index() % 6) {
+    case 0: with({{"categorical", "0"}}); break;
+    case 1:  // two bins, the second one missing
+      with({{"categorical", "0"}, {"missing", "1"}, {"default_bin", "1"}, {"lambda_l1", "0"}});
+      with({{"encoding", is_even ? "1" : "0"}});
+      with_bins(is_even ? 1 : 2);
+      break;
+    case 2:  // of_roundings
+      with({{"at", "1"}});
+      if (is_even) {
+        with({{"categorical", "1"}, {"max_onehot", "100"}, {"encoding", "0"}, {"min_data", "1"}});
+        with({{"lambda_l1", "0"}, {"lambda_l2", "0"}, {"path_smooth", "0"}});
+      }
+      with_bins(d.between(3, 12));
+      break;
+    case 3:  // groups of rows count for nothing
+      with({{"categorical", "1"}, {"max_onehot", "0"}, {"min_group", "20"}, {"min_data", "1"}});
+      break;
+    case 4:  // of_halves
+      with({{"at", "2"}, {"categorical", "1"}, {"encoding", "0"}, {"parent", "0"}, {"min_data", "1"}});
+      with({{"lambda_l1", "0"}, {"path_smooth", "0"}});
+      with_bins(d.between(3, 40));
+      break;
+    default:  // smoothing shows which rows decide
+      with({{"categorical", "1"}, {"max_onehot", "100"}, {"path_smooth", "4"}});
+      break;
+  }
+  return c;
 }
 
 trial_case large_hessians(const target& t, draw& d) {
@@ -117,7 +205,8 @@ const property_registration registration([] {
   list.push_back(split_property("lightgbm-equals-strict",
                                 "where eps adds nothing, its conventions give the strict split", large_hessians,
                                 check_against_strict));
-  for (property& p : list) p.share_percent = 25;
+  list.front().share_percent = 40;  // six kinds of cases
+  list.back().share_percent = 25;
   return list;
 }());
 

@@ -73,7 +73,7 @@ const flawed k_flaws[] = {
     {"stale_record", "no-stale-fields", 1, 1, "dyadic(1,1024,6)", "", true, verdict::uninitialized, ""},
     // N11
     {"partial_warp", "routing-reproduces-sums", 79, 1, "dyadic(1,1024,6)", "missing=2 encoding=1", false,
-     verdict::violation, "expected"},
+     verdict::violation, "routing its rows gives"},
     // N12
     {"zero_without_bin_0", "encoding-invariance", 12, 1, "dyadic(5,1024,6)", "missing=1 default_bin=5", false,
      verdict::violation, "expected"},
