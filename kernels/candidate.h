@@ -114,8 +114,9 @@ typedef struct warpcheck_device_api {
   const char* (*describe)(void); /* "NVIDIA H200, driver 13.0, ..." ; NULL: no such device present, see last_error() */
   const char* (*last_error)(void);
   /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
-   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type); of more
-   * than 256 MiB only the guard zones are. NULL: out of memory. */
+   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type). Of more
+   * than 256 MiB only the guard zones are, and the rest need not be there before copy_in or forget has touched it.
+   * NULL: out of memory. */
   void* (*alloc)(size_t bytes, size_t misalign, size_t element);
   void (*release)(void* p);
   /* The offset, relative to p, of the first guard byte that changed (negative or >= bytes), or INT64_MIN if none has.
@@ -134,6 +135,11 @@ typedef struct warpcheck_device_api {
   /* Captures what the stream gets until `capture_replay`, which then executes it `times` times. NULL: no such thing. */
   int (*capture_begin)(void* stream);
   int (*capture_replay)(void* stream, int32_t times);
+  /* 0 once this process can no longer use the device, because an error has come to stay. NULL: it always can. */
+  int (*usable)(void);
+  /* Makes a stream ready for another call, which starts as on a new one of these options (the schedule stays), though
+   * nobody has waited for the last one. NULL: no such thing. */
+  int (*stream_renew)(void* stream, const warpcheck_stream_options* options);
 } warpcheck_device_api;
 
 typedef struct warpcheck_candidate {

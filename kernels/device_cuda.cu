@@ -14,11 +14,15 @@
 #include <vector>
 
 #include "kernels/candidate.h"
+#include "kernels/device_cuda/sparse_memory.hpp"
 
 namespace {
 
+using warpcheck::sparse_memory;
+using warpcheck::sparse_pool;
+
 constexpr size_t k_guard_bytes = 4096;               // on each side of a buffer
-constexpr size_t k_most_filled = size_t{256} << 20;  // of a larger buffer only the guard zones are filled
+constexpr size_t k_most_filled = size_t{256} << 20;  // a larger buffer is sparse, filled where it is touched
 constexpr int k_fill = 0xff;                         // guard zones and fresh memory: a NaN in every float type
 
 std::string& error_text() {
@@ -184,23 +188,34 @@ memory_image& image() {
   return one;
 }
 
+// Never destroyed: by then the driver may be gone.
+sparse_pool& sparse() {
+  static sparse_pool& one = *new sparse_pool;
+  return one;
+}
+
 void* alloc(size_t bytes, size_t misalign, size_t) {
   return guarded(static_cast<void*>(nullptr), [&]() -> void* {
     const size_t guard = under_sanitizer() ? 0 : k_guard_bytes;
     const size_t total = guard + misalign % 256 + bytes + guard;
     char* base = under_sanitizer() ? nullptr : image().take(total);
-    if (base == nullptr) {
+    const size_t front = guard + misalign % 256;
+    if (base == nullptr && bytes > k_most_filled && !under_sanitizer()) {
+      sparse_memory& memory = sparse().take(total);
+      base = memory.begin();
+      for (const auto& [zone, size] : {std::pair(base, front), std::pair(base + front + bytes, guard)}) {
+        memory.touch(zone, size, k_fill);
+        require(cudaMemset(zone, k_fill, size), "cudaMemset");
+      }
+    } else if (base == nullptr) {
       void* memory = nullptr;
       require(cudaMalloc(&memory, std::max(total, size_t{1})), "cudaMalloc");
       base = static_cast<char*>(memory);
       if (!under_sanitizer()) {
-        const size_t front = guard + misalign % 256;
-        const size_t filled = bytes > k_most_filled ? 0 : bytes;
-        require(cudaMemset(base, k_fill, front + filled), "cudaMemset");
-        require(cudaMemset(base + front + bytes, k_fill, guard), "cudaMemset");
+        require(cudaMemset(base, k_fill, total), "cudaMemset");
       }
     }
-    char* const p = base + guard + misalign % 256;
+    char* const p = base + front;
     allocations()[p] = {base, bytes, guard};
     return p;
   });
@@ -212,6 +227,12 @@ void release(void* p) {
   allocations().erase(p);
   if (image().contains(a.base)) return image().give_back();
   guarded(0, [&] {
+    if (sparse().find(a.base) != nullptr) {
+      // As cudaFree would: nobody still uses it when it is given out again.
+      require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+      sparse().give_back(a.base);
+      return 0;
+    }
     require(cudaFree(a.base), "cudaFree");
     return 0;
   });
@@ -248,20 +269,24 @@ int64_t check_guards(const void* p) {
 // The GPU detects nothing, so that a read of forgotten memory shows by its value.
 void forget(void* p, size_t bytes) {
   guarded(0, [&] {
-    if (image().contains(p))
+    if (image().contains(p)) {
       image().write(p, bytes, [&](char* to) { std::memset(to, k_fill, bytes); });
-    else
+    } else {
+      if (sparse_memory* const range = sparse().find(p)) range->touch(p, bytes, k_fill);
       require(cudaMemset(p, k_fill, bytes), "cudaMemset");
+    }
     return 0;
   });
 }
 
 int copy_in(void* destination, const void* source, size_t bytes) {
   return guarded(1, [&] {
-    if (image().contains(destination))
+    if (image().contains(destination)) {
       image().write(destination, bytes, [&](char* to) { std::memcpy(to, source, bytes); });
-    else if (bytes > 0)
+    } else if (bytes > 0) {
+      if (sparse_memory* const range = sparse().find(destination)) range->touch(destination, bytes, k_fill);
       require(cudaMemcpy(destination, source, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
     return 0;
   });
 }
@@ -385,6 +410,14 @@ void* stream_create(const warpcheck_stream_options* options) {
   });
 }
 
+int stream_renew(void* stream, const warpcheck_stream_options* options) {
+  return guarded(1, [&] {
+    if (options->shared_fill != 0 && !under_sanitizer())
+      dirty_shared_memory(static_cast<cudaStream_t>(stream), options->shared_fill);
+    return 0;
+  });
+}
+
 void stream_destroy(void* stream) {
   image().work_ends();
   guarded(0, [&] {
@@ -426,6 +459,11 @@ int capture_replay(void* stream, int32_t times) {
   });
 }
 
+int usable() {
+  cudaGetLastError();  // forgets an error that does not stay
+  return cudaDeviceSynchronize() == cudaSuccess ? 1 : 0;
+}
+
 }  // namespace
 
 extern "C" const warpcheck_device_api* warpcheck_device_cuda(void);
@@ -444,6 +482,8 @@ extern "C" const warpcheck_device_api* warpcheck_device_cuda(void) {
                                            stream_destroy,
                                            stream_synchronize,
                                            capture_begin,
-                                           capture_replay};
+                                           capture_replay,
+                                           usable,
+                                           stream_renew};
   return &api;
 }

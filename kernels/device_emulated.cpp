@@ -89,6 +89,8 @@ extern "C" const warpcheck_device_api* warpcheck_device_emulated(void) {
                                            stream_destroy,
                                            stream_synchronize,
                                            nullptr,
+                                           nullptr,
+                                           nullptr,
                                            nullptr};
   return &api;
 }

@@ -66,6 +66,7 @@ void* stream_create(const warpcheck_stream_options*) {
   return &token;
 }
 void stream_destroy(void*) {}
+int stream_renew(void*, const warpcheck_stream_options*) { return 0; }
 int stream_synchronize(void*, warpcheck_finding_fn, void*) { return 0; }
 
 const char* describe() { return "host processor"; }
@@ -88,7 +89,9 @@ const warpcheck_device_api& cpu_device_api() {
                                            stream_destroy,
                                            stream_synchronize,
                                            nullptr,
-                                           nullptr};
+                                           nullptr,
+                                           nullptr,
+                                           stream_renew};
   return api;
 }
 

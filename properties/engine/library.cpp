@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -149,11 +150,25 @@ std::string builtin_library(std::string_view stem) {
   return "";
 }
 
+bool is_usable(const warpcheck_device_api& api) {
+  constexpr size_t k_known = offsetof(warpcheck_device_api, usable) + sizeof api.usable;
+  return api.struct_size < k_known || !api.usable || api.usable() != 0;
+}
+
+bool can_renew_streams(const warpcheck_device_api& api) {
+  constexpr size_t k_known = offsetof(warpcheck_device_api, stream_renew) + sizeof api.stream_renew;
+  return api.struct_size >= k_known && api.stream_renew;
+}
+
 std::string cuda_problem() {
+  // Asked for each case; a device that was there and has failed since is the failure of a case.
+  static bool was_there = false;
+  if (was_there) return "";
   const std::string path = builtin_library("cuda");
   if (path.empty()) return "this build has no CUDA kernels (install the CUDA Toolkit and configure the preset cuda)";
   const warpcheck_device_api* api = candidate_library::load(path).table().device_api;
-  return api->describe() ? "" : api->last_error();
+  was_there = api->describe() != nullptr;
+  return was_there ? "" : api->last_error();
 }
 
 std::string describe_device(std::string_view device) {

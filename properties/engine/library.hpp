@@ -43,6 +43,11 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
 // Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
 
+// False once this process can no longer use the device: an error of it, a kernel's fault, say, has come to stay.
+bool is_usable(const warpcheck_device_api& api);
+// Whether a stream of the device can be made like new for another call.
+bool can_renew_streams(const warpcheck_device_api& api);
+
 // The folder that holds the built-in candidate libraries: beside the executable, or ../lib/warpcheck of an
 // installation.
 std::string builtin_library(std::string_view stem);  // stem: "emulated", "race", "cuda"; empty if that build has none

@@ -14,6 +14,7 @@
 
 #include "properties/engine/classes.hpp"
 #include "properties/engine/contain.hpp"
+#include "properties/engine/device_tensor.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/npy.hpp"
 #include "properties/engine/property.hpp"
@@ -22,125 +23,6 @@ namespace warpcheck::engine {
 namespace {
 
 using tensor_map = std::map<std::string, host_tensor, std::less<>>;
-
-// Beyond this many bytes a tensor's gaps are sampled beside the rows instead of read whole (rows 2^31 elements apart).
-constexpr int64_t k_whole_span = int64_t{256} << 20;
-
-size_t span_bytes(const tensor_spec& s) {
-  if (s.elements() == 0) return 0;
-  return static_cast<size_t>((s.rows() - 1) * s.ld + s.cols()) * size_of(s.type);
-}
-
-// A tensor in a device's memory, laid out as its spec says, owned.
-class device_tensor {
- public:
-  device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill)
-      : spec_(spec),
-        api_(&api),
-        bytes_(span_bytes(spec)),
-        fill_(fill),
-        shape_(spec.shape),
-        strides_(spec.shape.size() == 2 ? std::vector<int64_t>{spec.ld, 1} : std::vector<int64_t>{1}) {
-    const size_t element = size_of(spec.type);
-    data_ = api.alloc(bytes_, static_cast<size_t>(spec.offset) * element % 256, element);
-    if (!data_)
-      throw environment_error(
-          fmt::format("tensor {}: {} bytes do not fit the device's memory: {}", spec.name, bytes_, api.last_error()));
-    if (bytes_ == 0) return;
-    // A span too large to touch gets its poison where it will be looked at: rows and the start of the gaps behind them.
-    const size_t row_bytes = static_cast<size_t>(spec.cols()) * element;
-    const std::vector<unsigned char> poison(whole() ? bytes_ : row_bytes + seen_gap(), fill);
-    if (whole())
-      check(api.copy_in(data_, poison.data(), bytes_));
-    else
-      for (int64_t r = 0; r < spec.rows(); ++r)
-        check(api.copy_in(static_cast<char*>(data_) + row_offset(r), poison.data(),
-                          row_bytes + (r + 1 < spec.rows() ? seen_gap() : 0)));
-  }
-  ~device_tensor() { api_->release(data_); }
-  device_tensor(const device_tensor&) = delete;
-  device_tensor& operator=(const device_tensor&) = delete;
-
-  void* data() const { return data_; }
-  const tensor_spec& spec() const { return spec_; }
-  bool is_contiguous() const { return spec_.rows() <= 1 || spec_.ld == spec_.cols(); }
-  bool whole() const { return static_cast<int64_t>(bytes_) <= k_whole_span; }
-
-  void write(const host_tensor& t) {
-    const size_t row_bytes = static_cast<size_t>(spec_.cols()) * size_of(spec_.type);
-    if (t.bytes.empty()) return;
-    if (is_contiguous()) {
-      check(api_->copy_in(data_, t.bytes.data(), t.bytes.size()));
-    } else if (whole()) {
-      std::vector<unsigned char> image(bytes_, fill_);
-      for (int64_t r = 0; r < spec_.rows(); ++r)
-        std::memcpy(image.data() + row_offset(r), t.bytes.data() + static_cast<size_t>(r) * row_bytes, row_bytes);
-      check(api_->copy_in(data_, image.data(), bytes_));
-    } else {
-      for (int64_t r = 0; r < spec_.rows(); ++r)
-        check(api_->copy_in(static_cast<char*>(data_) + row_offset(r),
-                            t.bytes.data() + static_cast<size_t>(r) * row_bytes, row_bytes));
-    }
-  }
-
-  // The rows, packed; `touched` gets where a gap between rows no longer holds what it held, as an element offset, or
-  // -1.
-  host_tensor read(int64_t& touched) const {
-    host_tensor t(spec_);
-    touched = -1;
-    const size_t row_bytes = static_cast<size_t>(spec_.cols()) * size_of(spec_.type);
-    if (t.bytes.empty()) return t;
-    if (is_contiguous()) {
-      check(api_->copy_out(t.bytes.data(), data_, t.bytes.size()));
-      return t;
-    }
-    std::vector<unsigned char> image(whole() ? bytes_ : row_bytes + seen_gap());
-    if (whole()) check(api_->copy_out(image.data(), data_, bytes_));
-    for (int64_t r = 0; r < spec_.rows(); ++r) {
-      const size_t gap = r + 1 < spec_.rows() ? seen_gap() : 0;
-      if (!whole())
-        check(api_->copy_out(image.data(), static_cast<const char*>(data_) + row_offset(r), row_bytes + gap));
-      const unsigned char* row = image.data() + (whole() ? row_offset(r) : 0);
-      std::memcpy(t.bytes.data() + static_cast<size_t>(r) * row_bytes, row, row_bytes);
-      for (size_t i = 0; i < gap && touched < 0; ++i)
-        if (row[row_bytes + i] != fill_)
-          touched = r * spec_.ld + spec_.cols() + static_cast<int64_t>(i / size_of(spec_.type));
-    }
-    return t;
-  }
-
-  DLTensor view(DLDevice device) {
-    const auto bits = static_cast<uint8_t>(8 * size_of(spec_.type));
-    DLDataType type{static_cast<uint8_t>(kDLUInt), bits, 1};
-    if (spec_.type == dtype::bf16)
-      type.code = kDLBfloat;
-    else if (is_float(spec_.type))
-      type.code = kDLFloat;
-    else if (spec_.type == dtype::i32 || spec_.type == dtype::i64)
-      type.code = kDLInt;
-    return {data_, device, static_cast<int32_t>(shape_.size()), type, shape_.data(), strides_.data(), 0};
-  }
-
- private:
-  // Bytes of a gap between rows that are checked.
-  size_t seen_gap() const {
-    const size_t gap = static_cast<size_t>(spec_.ld - spec_.cols()) * size_of(spec_.type);
-    return whole() ? gap : std::min<size_t>(gap, 256);
-  }
-  size_t row_offset(int64_t row) const { return static_cast<size_t>(row * spec_.ld) * size_of(spec_.type); }
-  void check(int status) const {
-    if (status)
-      throw environment_error(
-          fmt::format("tensor {}: a copy to or from the device failed: {}", spec_.name, api_->last_error()));
-  }
-
-  tensor_spec spec_;
-  const warpcheck_device_api* api_;
-  size_t bytes_;
-  unsigned char fill_;
-  void* data_;
-  std::vector<int64_t> shape_, strides_;  // what views point to
-};
 
 struct stream_handle {
   const warpcheck_device_api& api;
@@ -318,6 +200,14 @@ const host_tensor& trial::input(std::string_view name) {
   return inputs_.emplace(std::string(name), materialize(case_.at(name))).first->second;
 }
 
+// The values of a related call's input, made once for all attempts of the call.
+const host_tensor& trial::related_input(const tensor_spec& spec) {
+  for (const auto& [known, values] : related_)
+    if (known == spec) return *values;
+  related_.emplace_back(spec, std::make_unique<host_tensor>(materialize(spec)));
+  return *related_.back().second;
+}
+
 std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   // The poison alternates between a NaN and a finite pattern, so that an element nobody wrote differs between launches.
   const auto poison = [](size_t i) { return static_cast<unsigned char>(i % 2 ? 0x5c : 0xff); };
@@ -365,6 +255,16 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   return list;
 }
 
+template <class Body>
+auto trial::on_device(const trial_case& c, Body&& body) {
+  try {
+    return body();
+  } catch (const device_lost& e) {
+    decide(verdict::error_return, fmt::format("the device has failed: {}; the {}", e.what(), k_process_unusable), c,
+           nullptr);
+  }
+}
+
 run_result trial::run(const trial_case& c, const tensor_map& replace) {
   run_result first;
   std::string first_schedule;
@@ -373,8 +273,16 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
   const std::string agree = c.knob("agree");
   if (agree != "bits" && agree != "free") throw usage_error(fmt::format("agree: '{}' is not one of bits, free", agree));
   if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
-  for (const attempt& a : list) {
-    run_result r = execute(c, a, replace);
+  related_.clear();
+  std::vector<run_result> group;
+  for (size_t i = 0, begin = 0; i < list.size(); ++i) {
+    const attempt& a = list[i];
+    if (i == begin + group.size()) {
+      begin = i;
+      const std::span<const attempt> members = std::span(list).subspan(i, group_size(c, list, i));
+      group = on_device(c, [&] { return execute(c, members, replace); });
+    }
+    run_result r = std::move(group[i - begin]);
     if (!have_first) {
       first = std::move(r);
       first_schedule = a.schedule;
@@ -406,121 +314,173 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
   return first;
 }
 
-run_result trial::execute(const trial_case& c, const attempt& a, const tensor_map& replace) {
-  const warpcheck_device_api& api = *a.api;
+// How many attempts, from the one at `first` on, are made on one stream and waited for together: a wait takes a GPU
+// longer than a small call.
+size_t trial::group_size(const trial_case& c, std::span<const attempt> list, size_t first) {
+  constexpr size_t k_most = 16;
+  constexpr size_t k_most_bytes = size_t{128} << 10;  // of an attempt's tensors
+  const auto joins = [](const attempt& a) {
+    return a.launch.kind == launch_way::stream || a.launch.kind == launch_way::again;
+  };
+  size_t bytes = 0;
+  for (const tensor_spec& t : c.tensors) bytes += span_bytes(t);
+  if (bytes > k_most_bytes || !can_renew_streams(*list[first].api) || !joins(list[first])) return 1;
+  size_t count = 1;
+  while (count < k_most && first + count < list.size() && joins(list[first + count]) &&
+         list[first + count].schedule == list[first].schedule)
+    ++count;
+  return count;
+}
+
+// An attempt from its tensors to its outputs.
+struct trial::flight {
+  const attempt* a;
   std::vector<std::unique_ptr<device_tensor>> memory;
   std::map<std::string, device_tensor*> by_name;
   std::map<std::string, const host_tensor*> written;
+  std::vector<DLTensor> tensors;
+  std::unique_ptr<prepared_call> prepared;
+  warpcheck_status status = WARPCHECK_OK;
+  std::string environment;  // what the call changed of the floating-point environment
+};
+
+trial::flight trial::prepare(const trial_case& c, const attempt& a, const tensor_map& replace) {
+  flight f = {&a, {}, {}, {}, {}, nullptr, WARPCHECK_OK, ""};
   for (const tensor_spec& spec : c.tensors) {
     if (!spec.in_place.empty()) {
-      by_name[spec.name] = by_name.at(spec.in_place);
+      f.by_name[spec.name] = f.by_name.at(spec.in_place);
       continue;
     }
-    memory.push_back(std::make_unique<device_tensor>(spec, api, spec.is_input ? 0xff : a.poison));
-    by_name[spec.name] = memory.back().get();
+    f.memory.push_back(std::make_unique<device_tensor>(spec, *a.api, spec.is_input ? 0xff : a.poison));
+    f.by_name[spec.name] = f.memory.back().get();
     if (!spec.is_input) continue;
     const auto given = replace.find(spec.name);
-    const host_tensor& values = given != replace.end() ? given->second
-                                : c.at(spec.name) == case_.at(spec.name)
-                                    ? input(spec.name)
-                                    : inputs_.insert_or_assign("related " + spec.name, materialize(spec)).first->second;
-    memory.back()->write(values);
-    written[spec.name] = &values;
+    const host_tensor& values = given != replace.end()                   ? given->second
+                                : c.at(spec.name) == case_.at(spec.name) ? input(spec.name)
+                                                                         : related_input(spec);
+    f.memory.back()->write(values);
+    f.written[spec.name] = &values;
   }
+  for (const tensor_spec& spec : c.tensors) f.tensors.push_back(f.by_name.at(spec.name)->view(dl_device(*a.op)));
+  return f;
+}
 
-  std::vector<DLTensor> tensors;
-  for (const tensor_spec& spec : c.tensors) tensors.push_back(by_name.at(spec.name)->view(dl_device(*a.op)));
-
-  warpcheck_stream_options options = {};
-  options.schedule = a.schedule.c_str();
-  options.sm_count = static_cast<int32_t>(c.number("sm"));
-  options.shared_fill = a.poison == 0xff ? 0xffffffffu : 0x5c5c5c5cu;
-  void* raw_stream = api.stream_create(&options);
-  if (!raw_stream) throw usage_error(fmt::format("stream: {}", api.last_error()));
-  const stream_handle stream{api, raw_stream};
-
+// Makes the call; a candidate that is captured is replayed, and `replay_error` gets what that said.
+void trial::launch(const trial_case& c, flight& f, void* stream, std::string& replay_error) {
+  const attempt& a = *f.a;
   const bool on_default_stream = a.launch.kind == launch_way::legacy && a.op->device == WARPCHECK_DEVICE_CUDA;
-  prepared_call prepared(c, tensors, on_default_stream ? nullptr : raw_stream);
-  const warpcheck_call& call = prepared.call;
-  const char* message = prepared.message;
-  const bool captured = a.launch.kind == launch_way::graph && api.capture_begin;
+  f.prepared = std::make_unique<prepared_call>(c, f.tensors, on_default_stream ? nullptr : stream);
+  const bool captured = a.launch.kind == launch_way::graph && a.api->capture_begin;
   const unsigned before = floating_point_controls();
-  if (captured && api.capture_begin(raw_stream)) throw environment_error(fmt::format("stream: {}", api.last_error()));
-  warpcheck_status status = WARPCHECK_OK;
-  for (int i = 0; i < (captured ? 1 : a.launch.times) && status == WARPCHECK_OK; ++i) status = prepared.run(*a.op);
+  if (captured && a.api->capture_begin(stream)) device_failed(*a.api, fmt::format("stream: {}", a.api->last_error()));
+  for (int i = 0; i < (captured ? 1 : a.launch.times) && f.status == WARPCHECK_OK; ++i)
+    f.status = f.prepared->run(*a.op);
   // A capture is ended, whatever the call said.
-  const int replayed = captured ? api.capture_replay(raw_stream, status == WARPCHECK_OK ? a.launch.times : 0) : 0;
-  const std::string replay_error = replayed ? api.last_error() : "";
+  if (captured && a.api->capture_replay(stream, f.status == WARPCHECK_OK ? a.launch.times : 0))
+    replay_error = a.api->last_error();
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);
+  if (before != after) f.environment = fmt::format("{:#x} became {:#x}", before, after);
   report_.launches += a.launch.times;
-  if (before != after)
-    decide(verdict::error_return,
-           fmt::format("the call changed the floating-point environment (MXCSR controls {:#x} became {:#x})", before,
-                       after),
-           c, &a);
+}
 
-  struct collected {
-    std::vector<std::pair<std::string, std::string>> list;
-  } found;
+std::vector<run_result> trial::execute(const trial_case& c, std::span<const attempt> group, const tensor_map& replace) {
+  const warpcheck_device_api& api = *group[0].api;
+  std::vector<flight> flights;
+  for (const attempt& a : group) flights.push_back(prepare(c, a, replace));
+
+  warpcheck_stream_options options = {};
+  options.schedule = group[0].schedule.c_str();
+  options.sm_count = static_cast<int32_t>(c.number("sm"));
+  const auto fill_for = [](const attempt& a) { return a.poison == 0xff ? 0xffffffffu : 0x5c5c5c5cu; };
+  options.shared_fill = fill_for(group[0]);
+  void* raw_stream = api.stream_create(&options);
+  if (!raw_stream) {
+    const std::string why = fmt::format("stream: {}", api.last_error());
+    if (!is_usable(api)) throw device_lost(why);
+    throw usage_error(why);
+  }
+  const stream_handle stream{api, raw_stream};
+
+  std::string replay_error;
+  for (size_t i = 0; i < flights.size() && (i == 0 || flights[i - 1].status == WARPCHECK_OK); ++i) {
+    options.shared_fill = fill_for(group[i]);
+    if (i > 0 && api.stream_renew(raw_stream, &options))
+      device_failed(api, fmt::format("stream: {}", api.last_error()));
+    launch(c, flights[i], raw_stream, replay_error);
+  }
+
+  std::vector<std::pair<std::string, std::string>> found;
   const int sync = api.stream_synchronize(
-      call.stream,
+      flights[0].prepared->call.stream,
       [](void* user, const char* kind, const char* text) {
-        static_cast<collected*>(user)->list.emplace_back(kind, text);
+        static_cast<decltype(found)*>(user)->emplace_back(kind, text);
       },
       &found);
   const std::string sync_error = sync ? api.last_error() : "";
   // Most errors of a CUDA device stay with the process.
   const std::string unusable = sync ? fmt::format("; the {}", k_process_unusable) : "";
-  if (!found.list.empty()) {
-    verdict worst = verdict::pass;
-    for (const auto& [kind, text] : found.list) {
-      // A misaligned vector access touches bytes beyond the element it was made for.
-      const verdict v =
-          kind == "misaligned" ? verdict::out_of_bounds : verdict_from_name(kind).value_or(verdict::crash);
-      if (v > worst) worst = v;
-      report_.findings.push_back(kind + ": " + text);
-    }
-    decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
-  }
-  // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
-  if (status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
-  if (status != WARPCHECK_OK)
-    decide(verdict::error_return, fmt::format("{}: {}{}", status_text(status), message, unusable), c, &a);
-  if (replayed) decide(verdict::error_return, fmt::format("as a graph: {}{}", replay_error, unusable), c, &a);
-  if (sync)
-    decide(verdict::error_return, fmt::format("the device reports an error after the call: {}{}", sync_error, unusable),
-           c, &a);
-  if (call.used_variant) {
-    const std::vector<std::string> listed = variant_names(*a.op);
-    if (std::find(listed.begin(), listed.end(), call.used_variant) == listed.end())
+  std::vector<run_result> results;
+  for (const flight& f : flights) {
+    const attempt& a = *f.a;
+    if (!f.environment.empty())
       decide(verdict::error_return,
-             fmt::format("the candidate says that it ran variant '{}', which it does not list", call.used_variant), c,
-             &a);
+             fmt::format("the call changed the floating-point environment (MXCSR controls {})", f.environment), c, &a);
+    if (!found.empty()) {
+      verdict worst = verdict::pass;
+      for (const auto& [kind, text] : found) {
+        // A misaligned vector access touches bytes beyond the element it was made for.
+        const verdict v =
+            kind == "misaligned" ? verdict::out_of_bounds : verdict_from_name(kind).value_or(verdict::crash);
+        if (v > worst) worst = v;
+        report_.findings.push_back(kind + ": " + text);
+      }
+      decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
+    }
+    const char* message = f.prepared->message;
+    // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
+    if (f.status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
+    if (f.status != WARPCHECK_OK)
+      decide(verdict::error_return, fmt::format("{}: {}{}", status_text(f.status), message, unusable), c, &a);
+    if (!replay_error.empty())
+      decide(verdict::error_return, fmt::format("as a graph: {}{}", replay_error, unusable), c, &a);
+    if (sync)
+      decide(verdict::error_return,
+             fmt::format("the device reports an error after the call: {}{}", sync_error, unusable), c, &a);
+    if (const char* used = f.prepared->call.used_variant) {
+      const std::vector<std::string> listed = variant_names(*a.op);
+      if (std::find(listed.begin(), listed.end(), used) == listed.end())
+        decide(verdict::error_return,
+               fmt::format("the candidate says that it ran variant '{}', which it does not list", used), c, &a);
+      if (std::find(report_.variants.begin(), report_.variants.end(), used) == report_.variants.end())
+        report_.variants.emplace_back(used);
+    }
+    results.push_back(collect(c, f));
   }
-  if (call.used_variant &&
-      std::find(report_.variants.begin(), report_.variants.end(), call.used_variant) == report_.variants.end())
-    report_.variants.emplace_back(call.used_variant);
+  return results;
+}
 
-  for (const auto& t : memory)
-    if (const int64_t offset = api.check_guards(t->data()); offset != INT64_MIN)
+// The outputs, once nothing beside them has changed.
+run_result trial::collect(const trial_case& c, const flight& f) {
+  for (const auto& t : f.memory)
+    if (const int64_t offset = f.a->api->check_guards(t->data()); offset != INT64_MIN)
       decide(verdict::out_of_bounds,
              fmt::format("the guard zone of tensor {} was written at byte {} of a buffer of {} bytes", t->spec().name,
                          offset, span_bytes(t->spec())),
-             c, &a);
+             c, f.a);
   run_result result;
   for (const tensor_spec& spec : c.tensors) {
     const bool overwritten =
         std::any_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& o) { return o.in_place == spec.name; });
     if (spec.is_input && overwritten) continue;
     int64_t touched = -1;
-    host_tensor t = by_name.at(spec.name)->read(touched);
+    host_tensor t = f.by_name.at(spec.name)->read(touched);
     if (touched >= 0)
       decide(verdict::out_of_bounds,
-             fmt::format("the gap between rows of tensor {} was written at element {}", spec.name, touched), c, &a);
+             fmt::format("the gap between rows of tensor {} was written at element {}", spec.name, touched), c, f.a);
     if (spec.is_input) {
-      if (t.bytes != written.at(spec.name)->bytes)
-        decide(verdict::input_modified, fmt::format("input {} changed during the call", spec.name), c, &a);
+      if (t.bytes != f.written.at(spec.name)->bytes)
+        decide(verdict::input_modified, fmt::format("input {} changed during the call", spec.name), c, f.a);
     } else {
       t.spec = spec;
       unify_nans(t);
@@ -531,6 +491,10 @@ run_result trial::execute(const trial_case& c, const attempt& a, const tensor_ma
 }
 
 void trial::expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil) {
+  on_device(case_, [&] { try_refusal(what, spoil); });
+}
+
+void trial::try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil) {
   const warpcheck_device_api& api = *candidate_.api;
   std::vector<std::unique_ptr<device_tensor>> memory;
   std::vector<DLTensor> tensors;
@@ -541,7 +505,9 @@ void trial::expect_refusal(const std::string& what, const std::function<void(std
   }
   spoil(tensors);
   const warpcheck_stream_options options = {};
-  const stream_handle stream{api, api.stream_create(&options)};
+  void* const raw_stream = api.stream_create(&options);
+  if (!raw_stream) device_failed(api, fmt::format("stream: {}", api.last_error()));
+  const stream_handle stream{api, raw_stream};
   prepared_call prepared(case_, tensors, stream.stream);
   const warpcheck_status status = prepared.run(*candidate_.op);
   const char* message = prepared.message;

@@ -73,8 +73,19 @@ class trial {
  private:
   struct attempt;
   std::vector<attempt> attempts(const trial_case& c) const;
-  run_result execute(const trial_case& c, const attempt& a,
-                     const std::map<std::string, host_tensor, std::less<>>& replace);
+  struct flight;
+  static size_t group_size(const trial_case& c, std::span<const attempt> list, size_t first);
+  flight prepare(const trial_case& c, const attempt& a, const std::map<std::string, host_tensor, std::less<>>& replace);
+  const host_tensor& related_input(const tensor_spec& spec);
+  void launch(const trial_case& c, flight& f, void* stream, std::string& replay_error);
+  // The results of attempts that one wait is enough for, in their order.
+  std::vector<run_result> execute(const trial_case& c, std::span<const attempt> group,
+                                  const std::map<std::string, host_tensor, std::less<>>& replace);
+  run_result collect(const trial_case& c, const flight& f);
+  void try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil);
+  // What `body` returns; a device that fails meanwhile is the case's verdict.
+  template <class Body>
+  auto on_device(const trial_case& c, Body&& body);
   // Notes the verdict, narrows the report's case line to the attempt that showed it, and ends the trial.
   [[noreturn]] void decide(verdict v, std::string message, const trial_case& c, const attempt* a);
 
@@ -82,6 +93,7 @@ class trial {
   candidate candidate_;
   case_report report_;
   std::map<std::string, host_tensor, std::less<>> inputs_;
+  std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last
   int64_t rejected_ = 0;
   const bool keeps_budgets_;
 };
