@@ -31,6 +31,7 @@ struct verify_options {
   int workers = 0;
   double timeout = 60;
   bool resume = false;
+  bool mps = false;  // whether the workers share the GPU through a daemon of this run's own
 };
 int verify(const verify_options& options);
 

@@ -9,6 +9,7 @@
 
 #include "ci/warpcheck/fuzz_state.hpp"
 #include "ci/warpcheck/junit.hpp"
+#include "ci/warpcheck/mps.hpp"
 #include "ci/warpcheck/plan.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "golden/reader.hpp"
@@ -110,6 +111,7 @@ class fuzzer {
           o_.what.shard));
     chosen_operators(o_.what);
     device_ = resolve_device(o_.what.device, note_);
+    mps_ = mps_if(o_.what.mps, device_);
     open_folder();
     jobs_ = plan_jobs(o_.what, device_, state_.seed, left_out_);
   }
@@ -379,6 +381,7 @@ class fuzzer {
   const double budget_;  // seconds; 0: none
   const std::pair<int, int> shard_;
   std::string device_, note_;
+  std::unique_ptr<mps_daemon> mps_;
   folder_lock lock_;
   fuzz_state state_;  // as on the disk
   fuzz_state shown_;  // with the results of a round that did not end

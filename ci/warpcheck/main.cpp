@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
     command->add_option("--max-cols", o.max_cols, "Generate no input with more columns, likewise");
     command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
         ->capture_default_str();
+    command->add_flag("--mps", o.mps,
+                      "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
     command->add_option("--timeout", o.timeout, "Seconds after which a case is stopped")->capture_default_str();
   };
 

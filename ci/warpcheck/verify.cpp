@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ci/warpcheck/junit.hpp"
+#include "ci/warpcheck/mps.hpp"
 #include "ci/warpcheck/plan.hpp"
 #include "ci/warpcheck/source_candidate.hpp"
 #include "ci/warpcheck/support.hpp"
@@ -134,6 +135,7 @@ int verify(const verify_options& o) {
   chosen_operators(o);  // a misspelt operator is answered before a device is looked for
   std::string note;
   const std::string device = resolve_device(o.device, note);
+  const std::unique_ptr<mps_daemon> mps = mps_if(o.mps, device);
   fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
   std::fflush(stdout);
 

@@ -77,6 +77,8 @@ class Usage(unittest.TestCase):
                                                       "--device", "emulated"]),
             (2, "size: 'huge'", ["verify", "softmax", "--size", "huge", "--device", "emulated"]),
             (2, "--journal", ["verify", "softmax", "--resume"]),
+            (2, "mps: it shares a GPU, and this run is on device emulated", ["verify", "softmax", "--mps", "--device", "emulated"]),
+            (2, "mps: it shares a GPU", ["fuzz", "softmax", "--mps", "--device", "emulated", "--out", "/tmp/never-made"]),
             (2, "timeout", ["verify", "softmax", "--timeout", "0"]),
             (3, "no file", ["verify", "softmax", "--device", "emulated", "--candidate", "/nonexistent.so"]),
             (3, "device cpu", ["verify", "softmax", "--device", "cpu"]),

@@ -1,0 +1,36 @@
+// NVIDIA's Multi-Process Service for the time of a run: workers use one GPU at the same time instead of in turn.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace warpcheck::cli {
+
+// A daemon of this process's own: the CUDA programs that it starts while this lives are its clients. A process that
+// guards it stops the daemon and removes its folder however this process ends, be it by SIGKILL.
+class mps_daemon {
+ public:
+  // Throws environment_error where nvidia-cuda-mps-control is missing or starts no daemon.
+  mps_daemon();
+  ~mps_daemon();
+  mps_daemon(const mps_daemon&) = delete;
+  mps_daemon& operator=(const mps_daemon&) = delete;
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  void stop();
+
+  std::string folder_;
+  std::optional<std::string> pipes_before_, logs_before_;  // of the environment
+  pid_t guard_ = -1;
+  int alive_ = -1;  // the guard reads the other end and acts when nobody has this one any more
+};
+
+// The daemon of a run on `device` that asked for one, or null. Throws usage_error where the device is no GPU.
+std::unique_ptr<mps_daemon> mps_if(bool asked, const std::string& device);
+
+}  // namespace warpcheck::cli
