@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 
 #include "properties/self/run_command.hpp"
+#include "properties/self/scratch_folder.hpp"
 
 namespace {
 
@@ -52,6 +55,30 @@ TEST(Source, AFaultIsTheVerdictOfItsCaseAndTheRunGoesOn) {
   EXPECT_TRUE(r.has("cudaErrorIllegalAddress")) << r.output;
   // `empty` follows in a new process, where nothing is launched and nothing faults.
   EXPECT_TRUE(r.has("2 failures")) << r.output;
+}
+
+// Under MPS a fault reaches all four workers, and those that were at other cases must not get its verdict.
+TEST(Mps, OnlyCasesThatFaultAreToBlame) {
+  if (warpcheck::self::run_command("command -v nvidia-cuda-mps-control").status != 0)
+    GTEST_SKIP() << "WARPCHECK_SKIP: nvidia-cuda-mps-control is not installed";
+  for (const char* mps : {"--mps", ""}) {
+    const warpcheck::self::scratch_folder folder;
+    const result r = warpcheck::self::run_command(
+        "'" + environment("WARPCHECK_TEST_COMMAND") +
+        "' verify softmax --device cuda --cases 60 --dtype f32 --max-rows 4 --max-cols 257 --workers 4 --timeout 60 "
+        "--property component-bound --property exact-shift --source " +
+        environment("WARPCHECK_TEST_SOURCE") + " --entry writes_nowhere_for_two_rows --json " + folder.path("result") +
+        " " + mps);
+    EXPECT_EQ(r.status, 1) << r.output;
+    std::ifstream file(folder.path("result"));
+    const nlohmann::json result = nlohmann::json::parse(file);
+    EXPECT_FALSE(result.at("failures").empty());
+    for (const nlohmann::json& f : result.at("failures")) {
+      EXPECT_EQ(f.at("verdict"), "error_return") << f;
+      EXPECT_NE(f.at("case").get<std::string>().find("f32[2x"), std::string::npos) << f;
+      EXPECT_EQ(f.at("message").get<std::string>().find("it did not fail alone"), std::string::npos) << f;
+    }
+  }
 }
 
 struct expectation {
