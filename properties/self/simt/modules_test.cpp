@@ -67,6 +67,10 @@ int main(int argc, char** argv) {
   int wrong = 0;
   for (int round = 0; round < 3; ++round)
     for (const module& m : modules) wrong += judge(m);
+  // FNV-1a of nothing: no segment with code was found.
+  constexpr uint32_t k_of_nothing = 0x84222325 ^ 0xcbf29ce4;
+  for (const module& m : modules)
+    if (build_of(m) == k_of_nothing) wrong += complain(m, "its build says nothing of its code");
   for (size_t i = 0; i < modules.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       if (build_of(modules[i]) == build_of(modules[k])) wrong += complain(modules[i], "its build is another module's");
