@@ -366,7 +366,7 @@ trial::flight trial::prepare(const trial_case& c, const attempt& a, const tensor
 }
 
 // Makes the call; a candidate that is captured is replayed, and `replay_error` gets what that said.
-void trial::launch(const trial_case& c, flight& f, void* stream, std::string& replay_error) {
+void trial::launch(const trial_case& c, flight& f, void* stream, std::optional<std::string>& replay_error) {
   const attempt& a = *f.a;
   const bool on_default_stream = a.launch.kind == launch_way::legacy && a.op->device == WARPCHECK_DEVICE_CUDA;
   f.prepared = std::make_unique<prepared_call>(c, f.tensors, on_default_stream ? nullptr : stream);
@@ -402,7 +402,7 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
   }
   const stream_handle stream{api, raw_stream};
 
-  std::string replay_error;
+  std::optional<std::string> replay_error;
   for (size_t i = 0; i < flights.size() && (i == 0 || flights[i - 1].status == WARPCHECK_OK); ++i) {
     options.shared_fill = fill_for(group[i]);
     if (i > 0 && api.stream_renew(raw_stream, &options))
@@ -442,8 +442,7 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
     if (f.status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
     if (f.status != WARPCHECK_OK)
       decide(verdict::error_return, fmt::format("{}: {}{}", status_text(f.status), message, unusable), c, &a);
-    if (!replay_error.empty())
-      decide(verdict::error_return, fmt::format("as a graph: {}{}", replay_error, unusable), c, &a);
+    if (replay_error) decide(verdict::error_return, fmt::format("as a graph: {}{}", *replay_error, unusable), c, &a);
     if (sync)
       decide(verdict::error_return,
              fmt::format("the device reports an error after the call: {}{}", sync_error, unusable), c, &a);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,7 +78,7 @@ class trial {
   static size_t group_size(const trial_case& c, std::span<const attempt> list, size_t first);
   flight prepare(const trial_case& c, const attempt& a, const std::map<std::string, host_tensor, std::less<>>& replace);
   const host_tensor& related_input(const tensor_spec& spec);
-  void launch(const trial_case& c, flight& f, void* stream, std::string& replay_error);
+  void launch(const trial_case& c, flight& f, void* stream, std::optional<std::string>& replay_error);
   // The results of attempts that one wait is enough for, in their order.
   std::vector<run_result> execute(const trial_case& c, std::span<const attempt> group,
                                   const std::map<std::string, host_tensor, std::less<>>& replace);
