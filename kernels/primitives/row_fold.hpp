@@ -210,9 +210,9 @@ void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if (fold_is_aligned(a)) {
     if (vectors <= 1) return launch_fold_lanes<Fold, k_aligned, 1, 1>(a, stream);
     // Lanes side by side read whole lines; where merging is dear, few lanes with many values each come out ahead.
-    constexpr int k_spread = Fold::k_dear ? 4 : 1;
-    if (vectors <= 4) return launch_fold_lanes<Fold, k_aligned, 4 / k_spread, k_spread>(a, stream);
-    if (vectors <= 8) return launch_fold_lanes<Fold, k_aligned, 8 / k_spread, k_spread>(a, stream);
+    constexpr bool k_dear = Fold::k_dear;
+    if (vectors <= 4) return launch_fold_lanes < Fold, k_aligned, k_dear ? 1 : 4, k_dear ? 4 : 1 > (a, stream);
+    if (vectors <= 8) return launch_fold_lanes < Fold, k_aligned, k_dear ? 4 : 8, k_dear ? 2 : 1 > (a, stream);
     if (vectors <= 16) return launch_fold_lanes<Fold, k_aligned, 4, 4>(a, stream);
     if (vectors <= 32) return launch_fold_lanes<Fold, k_aligned, 8, 4>(a, stream);
     if (vectors <= 64) return launch_fold_lanes<Fold, k_aligned, 8, k_most>(a, stream);
