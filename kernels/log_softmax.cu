@@ -12,6 +12,7 @@
 #include "kernels/primitives/log_sum.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_cluster.hpp"
 #include "kernels/primitives/row_tile.hpp"
 
 namespace warpcheck {
@@ -81,11 +82,9 @@ __global__ void __launch_bounds__(k_lanes_threads) log_softmax_lanes(log_softmax
   }
 }
 
-// --- log_softmax_block, log_softmax_cluster: a row lies in the registers of one block, or of a cluster of blocks
+// --- log_softmax_block: a row lies in the registers of a block
 //
-// Cost per row: the row once in and out; two barriers of the block; in a cluster one exchange of (maximum, rest) more.
-
-constexpr int k_max_cluster_blocks = 16;
+// Cost per row: the row once in and out; two barriers.
 
 // Over the block, of sums that are relative to the block's maximum. `scratch` holds k_max_warps values.
 __device__ inline log_sum join_block(log_sum mine, float maximum, log_sum* scratch) {
@@ -98,39 +97,72 @@ __device__ inline log_sum join_block(log_sum mine, float maximum, log_sum* scrat
   return join_lanes<k_warp_size>(mine, maximum);
 }
 
-template <class T, row_access Access, int Vectors, bool Cluster, int MaxThreads, int MinBlocks>
-__global__ void __launch_bounds__(MaxThreads, MinBlocks) log_softmax_team(log_softmax_arguments<T> a) {
+template <class T, row_access Access, int Vectors, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks) log_softmax_block(log_softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, Vectors>;
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, log_sum[k_max_warps]);
-  SIMT_SHARED(slots, log_sum[2][k_max_cluster_blocks]);
-  const int size = Cluster ? static_cast<int>(simt::cluster_size()) : 1;
-  const int rank = Cluster ? static_cast<int>(simt::cluster_rank()) : 0;
-  // Every block must have started before its shared memory is written.
-  if (Cluster) simt::cluster_sync();
-  int turn = 0;
-  for (int64_t r = blockIdx.x / size; r < a.rows; r += gridDim.x / size, turn ^= 1) {
+  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
     const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x),
-                           static_cast<int>(blockDim.x), rank);
+                           static_cast<int>(blockDim.x));
     float value[slice_type::k_values];
     slice.load(value);
     const float mine = max_of_values(value);
     const float maximum = block_reduce(mine, max_of(), maximum_scratch);
-    log_sum all = join_block(log_sum_of(value, mine, maximum), maximum, sum_scratch);
-    if (Cluster) {
-      // A block writes to a slot again only after the exchange in between, when its reader is done with it. No block
-      // writes after its last exchange, so none needs to outlive another.
-      log_sum* const now = slots[turn];
-      if (static_cast<int>(threadIdx.x) < size) *simt::map_shared_rank(now + rank, threadIdx.x) = all;
-      simt::cluster_sync();
-      const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-      all = {-INFINITY, 0.0f};
-      if (lane < size) all = now[lane];
-      all = merge_lanes<k_warp_size>(all);
-    }
+    const log_sum all = join_block(log_sum_of(value, mine, maximum), maximum, sum_scratch);
     store_logs(slice, value, all, a.y + r * a.ldy);
   }
 }
+
+// --- log_softmax_cluster: a cluster of blocks keeps a row (row_cluster.hpp)
+
+struct log_softmax_rule {
+  template <class T>
+  using arguments = log_softmax_arguments<T>;
+  using partial = log_sum;
+
+  template <int Count>
+  __device__ static float terms(const float (&value)[Count], float champion, float maximum) {
+    return sum_of_losers(value, champion, maximum);
+  }
+  template <int Count>
+  __device__ static float champion(float champion, const float (&value)[Count]) {
+    return fmaxf(champion, max_of_values(value));
+  }
+  __device__ static partial over_warp(float own, float terms, float maximum) {
+    return join_lanes<k_warp_size>({own, terms}, maximum);
+  }
+  __device__ static partial combine(const partial* partials, int count) {
+    const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+    float maximum = -INFINITY;
+    for (int i = lane; i < count; i += k_warp_size) maximum = max_of()(maximum, partials[i].maximum);
+    maximum = lane_reduce<k_warp_size>(maximum, max_of());
+    const float reference = log_sum_reference(maximum);
+    log_sum mine{-INFINITY, 0.0f};  // its maximum is the champion of the partials so far
+    for (int i = lane; i < count; i += k_warp_size) {
+      const log_sum part = partials[i];
+      mine.rest += part.rest * rescale(part.maximum, maximum);
+      mine.rest += expf(fminf(mine.maximum, part.maximum) - reference);
+      mine.maximum = fmaxf(mine.maximum, part.maximum);
+    }
+    return join_lanes<k_warp_size>(mine, maximum);
+  }
+  class result {
+   public:
+    __device__ explicit result(const partial& row)
+        : maximum_(row.maximum), log_of_sum_(row.maximum == INFINITY ? NAN : log1pf(row.rest)) {}
+    // A row of nothing but -Inf becomes NaN by the difference; one with +Inf must.
+    __device__ float operator()(float x) const { return (x - maximum_) - log_of_sum_; }
+
+   private:
+    float maximum_;
+    float log_of_sum_;
+  };
+  template <class T>
+  __device__ __host__ static constexpr int64_t* argmax(const arguments<T>&) {
+    return nullptr;
+  }
+};
 
 // --- log_softmax_stream: rows of any length, by tiles that know nothing of each other
 //
@@ -261,40 +293,33 @@ void launch_lanes_variant(const log_softmax_arguments<T>& a, simt::stream_t stre
   launch_warp<T, row_access::peeled, 1, k_most>(needed, a, stream);
 }
 
-template <class T, int Vectors, bool Cluster, int MaxThreads, int MinBlocks>
-void launch_team(unsigned blocks_per_row, const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t vectors = ceil_div(vectors_of_row(a), static_cast<int64_t>(blocks_per_row));
+template <class T, int Vectors, int MaxThreads, int MinBlocks>
+void launch_block(const log_softmax_arguments<T>& a, simt::stream_t stream) {
   // At least a warp, for the ends of a row.
-  const auto threads =
-      static_cast<unsigned>(std::max<int64_t>(1, ceil_div(vectors, Vectors * k_warp_size)) * k_warp_size);
-  const simt::launch_config config{grid_size(a.rows, stream) * blocks_per_row, threads, 0, stream, blocks_per_row};
+  const int64_t warps = std::max<int64_t>(1, ceil_div(vectors_of_row(a), Vectors * k_warp_size));
+  const simt::launch_config config{grid_size(a.rows, stream), static_cast<unsigned>(warps * k_warp_size), 0, stream};
   if (is_aligned(a))
-    simt::launch(config, log_softmax_team<T, row_access::aligned, Vectors, Cluster, MaxThreads, MinBlocks>, a);
+    simt::launch(config, log_softmax_block<T, row_access::aligned, Vectors, MaxThreads, MinBlocks>, a);
   else
-    simt::launch(config, log_softmax_team<T, row_access::peeled, Vectors, Cluster, MaxThreads, MinBlocks>, a);
+    simt::launch(config, log_softmax_block<T, row_access::peeled, Vectors, MaxThreads, MinBlocks>, a);
 }
 
-// Vectors that hold the 32 elements that a thread takes at most.
-template <class T>
-constexpr int most_vectors = 32 / row_vector<T>::k_width;
-
-// Full threads in blocks as small as the row allows.
+// Full threads, of 32 elements, in blocks as small as the row allows.
 template <class T>
 void launch_block_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_most = most_vectors<T>;
+  constexpr int k_most = 32 / row_vector<T>::k_width;
   const int64_t vectors = vectors_of_row(a);
-  if (vectors <= k_most * 256) return launch_team<T, k_most, false, 256, 4>(1, a, stream);
-  if (vectors <= k_most * 512) return launch_team<T, k_most, false, 512, 2>(1, a, stream);
-  launch_team<T, k_most, false, 1024, 1>(1, a, stream);
+  if (vectors <= k_most * 256) return launch_block<T, k_most, 256, 4>(a, stream);
+  if (vectors <= k_most * 512) return launch_block<T, k_most, 512, 2>(a, stream);
+  launch_block<T, k_most, 1024, 1>(a, stream);
 }
 
-// As few blocks as hold the row: the more of them, the more wait for each other.
 template <class T>
 void launch_cluster_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int k_vectors = 2 * most_vectors<T>;
-  const int64_t vectors = vectors_of_row(a);
-  const auto blocks = static_cast<unsigned>(std::max<int64_t>(2, ceil_div(vectors, int64_t{256} * k_vectors)));
-  return launch_team<T, k_vectors, true, 256, 2>(blocks, a, stream);
+  if (is_aligned(a))
+    launch_row_cluster<log_softmax_rule, T, row_access::aligned>(a, stream);
+  else
+    launch_row_cluster<log_softmax_rule, T, row_access::peeled>(a, stream);
 }
 
 template <class T, row_access Access>
@@ -324,7 +349,7 @@ const warpcheck_variant& entry_of(log_softmax_variant variant) { return k_varian
 log_softmax_variant pick(int64_t cols, simt::stream_t stream) {
   if (cols <= k_lanes_cols) return log_softmax_variant::lanes;
   if (cols <= k_block_dispatch_cols) return log_softmax_variant::block;
-  if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster_blocks)
+  if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
     return log_softmax_variant::cluster;
   return cols <= k_block_cols ? log_softmax_variant::block : log_softmax_variant::stream;
 }

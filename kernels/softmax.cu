@@ -16,11 +16,12 @@
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_cluster.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
 #include "kernels/softmax/block.hpp"
-#include "kernels/softmax/cluster.hpp"
 #include "kernels/softmax/lanes.hpp"
+#include "kernels/softmax/partial.hpp"
 #include "kernels/softmax/stream.hpp"
 
 namespace warpcheck {
@@ -139,7 +140,6 @@ constexpr int64_t k_subwarp_cols = 64;
 constexpr int64_t k_warp_cols = 2048;
 constexpr int64_t k_block_cols = 32768;
 constexpr int64_t k_cluster_cols = 262144;
-constexpr int64_t k_cluster_dispatch_cols = 131072;
 constexpr int64_t k_block_dispatch_cols = 24576;
 
 template <class T, row_access Access, int Lanes, int Vectors>
@@ -232,22 +232,12 @@ void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) 
   launch_block<T, k_most, 1024, 1>(a, stream);
 }
 
-template <class T, int Threads>
-void launch_cluster(const softmax_arguments<T>& a, unsigned blocks, simt::stream_t stream) {
-  const simt::launch_config config{grid_size(a.rows, stream) * blocks, Threads, 0, stream, blocks};
-  if (is_aligned(a))
-    simt::launch(config, softmax_cluster<T, row_access::aligned, Threads>, a);
-  else
-    simt::launch(config, softmax_cluster<T, row_access::peeled, Threads>, a);
-}
-
 template <class T>
 void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  constexpr int64_t k_vectors = k_cluster_values / row_vector<T>::k_width;  // of a thread
-  const int64_t vectors = vectors_of_row(a);
-  if (vectors <= 2 * k_warp_size * k_vectors) return launch_cluster<T, k_warp_size>(a, 2, stream);
-  const int64_t blocks = std::max<int64_t>(2, ceil_div(vectors, k_cluster_threads * k_vectors));
-  launch_cluster<T, k_cluster_threads>(a, static_cast<unsigned>(blocks), stream);
+  if (is_aligned(a))
+    launch_row_cluster<softmax_rule, T, row_access::aligned>(a, stream);
+  else
+    launch_row_cluster<softmax_rule, T, row_access::peeled>(a, stream);
 }
 
 template <class T, int Threads>
@@ -299,8 +289,8 @@ constexpr warpcheck_variant k_variants[] = {
     {"softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
     {"softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
     {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes},
-    {"softmax_stream", 1, -1, k_cluster_dispatch_cols + 1, -1, k_dtypes},
-    {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_dispatch_cols, k_dtypes},
+    {"softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
+    {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -310,7 +300,7 @@ softmax_variant pick(int64_t cols, simt::stream_t stream) {
   if (cols <= k_subwarp_cols) return softmax_variant::subwarp;
   if (cols <= k_warp_cols) return softmax_variant::warp;
   if (cols <= k_block_dispatch_cols) return softmax_variant::block;
-  if (cols <= k_cluster_dispatch_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
+  if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
     return softmax_variant::cluster;
   return cols <= k_block_cols ? softmax_variant::block : softmax_variant::stream;
 }

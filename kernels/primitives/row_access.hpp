@@ -136,6 +136,12 @@ class row_slice {
     return i < Vectors * k_width ? first_ + i / k_width * lanes_ * k_width + i % k_width : single_;
   }
 
+  // Index in the row of the first element of vector k, and whether the row has that vector.
+  __device__ int start(int k) const { return first_ + k * lanes_ * k_width; }
+  __device__ bool has(int k) const { return k * lanes_ < vectors_; }
+  // Index in the row of the single element; negative if there is none.
+  __device__ int single() const { return single_; }
+
   // Whether the row has an element for value i.
   __device__ bool exists(int i) const { return i < Vectors * k_width ? has(i / k_width) : single_ >= 0; }
 
@@ -203,9 +209,6 @@ class row_slice {
       }
     }
   }
-
-  // Whether the row has this lane's vector k.
-  __device__ bool has(int k) const { return k * lanes_ < vectors_; }
 
   const T* row_;
   int lanes_;

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
+#include "kernels/softmax/arguments.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -38,6 +40,40 @@ __device__ inline softmax_partial combine(const softmax_partial* partials, int c
   for (int i = lane; i < count; i += k_warp_size) sum += partials[i].sum * expf(partials[i].maximum - reference);
   return {maximum, lane_reduce<k_warp_size>(sum, sum_of())};
 }
+
+// What several blocks compute of a row (row_halves.hpp).
+struct softmax_rule {
+  template <class T>
+  using arguments = softmax_arguments<T>;
+  using partial = softmax_partial;
+
+  template <int Count>
+  __device__ static float terms(const float (&value)[Count], float, float maximum) {
+    const float reference = finite_reference(maximum);
+    return chained_sum<Count>([&](int i) { return expf(value[i] - reference); });
+  }
+  template <int Count>
+  __device__ static float champion(float champion, const float (&)[Count]) {
+    return champion;
+  }
+  __device__ static partial over_warp(float, float terms, float maximum) {
+    return {maximum, lane_reduce<k_warp_size>(terms, sum_of())};
+  }
+  __device__ static partial combine(const partial* partials, int count) { return warpcheck::combine(partials, count); }
+  class result {
+   public:
+    __device__ explicit result(const partial& row) : over_sum_(row.sum), maximum_(row.maximum) {}
+    __device__ float operator()(float x) const { return over_sum_(expf(x - maximum_)); }
+
+   private:
+    row_quotient over_sum_;
+    float maximum_;
+  };
+  template <class T>
+  __device__ __host__ static int64_t* argmax(const arguments<T>& a) {
+    return a.argmax;
+  }
+};
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

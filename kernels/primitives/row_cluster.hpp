@@ -1,0 +1,127 @@
+// row_cluster: a thread block cluster keeps a row (row_halves.hpp).
+//
+// Cost per row: the row once in and out, each exponential twice; one exchange between all warps of the cluster, before
+// which they know nothing of each other, so that some compute while others still load. Three blocks of 64 KB a
+// multiprocessor. Rule: see row_halves.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_halves.hpp"
+#include "kernels/primitives/winner.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_max_cluster = 16;
+constexpr int k_cluster_threads = 256;
+// Blocks of k_cluster_threads that should fit a multiprocessor: of more, reads and writes hinder each other, and twice
+// the values a thread want more registers.
+template <class T>
+constexpr int cluster_residents = sizeof(T) == 4 ? 3 : 2;
+
+// The index of the row's maximum, written by the only warp that has it, or, where several have it, by the block of rank
+// 0 after another exchange, of the claims. `claim_of_lane()` is the lane's best claim.
+template <class Partial, class Claim>
+__device__ inline void write_argmax(const Partial& mine, const Partial* partials, int count, float maximum,
+                                    Claim&& claim_of_lane, int64_t* argmax) {
+  SIMT_SHARED(claim, int);
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const auto wins = [maximum](float of_part) { return of_part == maximum || of_part != of_part; };
+  int winners = 0;
+  for (int i = 0; i < count; i += k_warp_size)
+    winners += __popc(__ballot_sync(k_all_lanes, i + lane < count && wins(partials[i + lane].maximum)));
+  const bool of_warp = wins(mine.maximum);
+  int best = k_no_claim<int>;
+  if (of_warp) best = lane_reduce<k_warp_size>(claim_of_lane(), min_of<int>());
+  if (winners == 1) {
+    if (of_warp && lane == 0) *argmax = claimed_index(best);
+    return;
+  }
+  const bool first = simt::cluster_rank() == 0 && threadIdx.x == 0;
+  if (first) claim = k_no_claim<int>;
+  simt::cluster_sync();
+  if (of_warp && lane == 0) atomicMin(simt::map_shared_rank(&claim, 0), best);
+  simt::cluster_sync();
+  if (first) *argmax = claimed_index(claim);
+}
+
+// Threads: k_cluster_threads, or as many fewer as a row keeps busy.
+template <class Rule, class T, row_access Access, int Threads>
+__global__ void __launch_bounds__(Threads, cluster_residents<T>* k_cluster_threads / Threads)
+    row_cluster(typename Rule::template arguments<T> a) {
+  using partial = typename Rule::partial;
+  using storage = stored_half<T, Threads>;
+  constexpr int k_warps = Threads / k_warp_size;
+  SIMT_DYN_SHARED(storage, stored);
+  // Written to by the peers: the partials of all warps of the cluster, and the barrier that counts their bytes. Two of
+  // them, so that a warp writes to one again only after the exchange in between, when its readers are done with it. No
+  // block leaves before it has received everything, so none writes to one that has left.
+  SIMT_SHARED(partials, partial[2][k_max_cluster * k_warps]);
+  SIMT_SHARED(received, simt::mbarrier[2]);
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
+  const int size = static_cast<int>(simt::cluster_size());
+  const int rank = static_cast<int>(simt::cluster_rank());
+  const int count = size * k_warps;
+  const row_halves<Rule, T, Access, Threads> thread(a, rank, *stored);
+  if (threadIdx.x == 0) {
+    received[0].init(1);
+    received[1].init(1);
+  }
+  simt::cluster_arrive_relaxed();
+  const int64_t first = blockIdx.x / simt::cluster_size();
+  unsigned round = 0;
+  for (int64_t r = first; r < a.rows; r += gridDim.x / simt::cluster_size(), ++round) {
+    held_half<T> held;
+    thread.load_stored(r);
+    thread.load_held(r, held);
+    const unsigned turn = round % 2;
+    if (threadIdx.x == 0) received[turn].arrive_expect_tx(static_cast<unsigned>(count * sizeof(partial)));
+    simt::cp_async_wait<0>();
+    const partial mine = thread.sum_up(r, held);
+    if (r == first) simt::cluster_wait();  // every block has started and set its barriers up
+    if (lane < size) {
+      const auto to = static_cast<unsigned>(lane);
+      simt::store_remote(simt::map_shared_rank(&received[turn], to),
+                         simt::map_shared_rank(&partials[turn][rank * k_warps + warp], to), mine);
+    }
+    received[turn].wait(round / 2 % 2);
+    const partial row = Rule::combine(partials[turn], count);
+    if (Rule::argmax(a) != nullptr)
+      write_argmax(
+          mine, partials[turn], count, row.maximum, [&] { return thread.claim(r, held, row.maximum); },
+          Rule::argmax(a) + r);
+    const typename Rule::result result(row);
+    thread.write_stored(r, result);
+    thread.write_held(r, result, held);
+  }
+}
+
+template <class Rule, class T, row_access Access>
+void launch_row_cluster(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
+  const int64_t vectors = a.cols / row_vector<T>::k_width;
+  const auto run = [&](auto threads) {
+    constexpr int k_threads = decltype(threads)::value;
+    const int64_t wanted = ceil_div(vectors, 2 * k_half_vectors * k_threads);
+    const auto blocks = static_cast<unsigned>(std::max<int64_t>(2, wanted));
+    const simt::launch_config config{grid_size(a.rows, stream) * blocks, k_threads, sizeof(stored_half<T, k_threads>),
+                                     stream, blocks};
+    simt::launch(config, row_cluster<Rule, T, Access, k_threads>, a);
+  };
+  constexpr int64_t k_of_two_threads = 2 * 2 * k_half_vectors;  // one in each of two blocks
+  if (vectors <= k_of_two_threads * k_warp_size)
+    run(std::integral_constant<int, k_warp_size>());
+  else if (vectors <= k_of_two_threads * k_cluster_threads / 2)
+    run(std::integral_constant<int, k_cluster_threads / 2>());
+  else
+    run(std::integral_constant<int, k_cluster_threads>());
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
