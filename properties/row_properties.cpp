@@ -94,6 +94,15 @@ void check_in_place(const row_operator& op, trial& t) {
 void check_seam(const row_operator& op, trial& t) {
   const int64_t cols = t.the_case().at("x").cols();
   const warpcheck_operator& table = t.op();
+  bool is_published = false, is_picked = false;
+  for (int v = 0; v < table.num_variants; ++v) {
+    const warpcheck_variant& variant = table.variants[v];
+    const bool is_bounded = variant.dispatch_max >= 0;
+    is_published |= !is_bounded || variant.dispatch_min <= variant.dispatch_max;
+    is_picked |= cols >= variant.dispatch_min && (!is_bounded || cols <= variant.dispatch_max);
+  }
+  t.require(!is_published || is_picked,
+            fmt::format("no variant is published as the one that is picked for rows of {} columns", cols));
   for (int v = 0; v < table.num_variants; ++v) {
     const warpcheck_variant& variant = table.variants[v];
     if (cols < variant.min_extent || (variant.max_extent >= 0 && cols > variant.max_extent)) continue;
