@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -250,5 +251,25 @@ shared_numbers::shared_numbers(int64_t count) : count_(count) {
 }
 
 shared_numbers::~shared_numbers() { munmap(numbers_, static_cast<size_t>(count_) * sizeof *numbers_); }
+
+int64_t journal_bytes(const std::string& folder) {
+  int64_t bytes = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
+    const auto size = entry.file_size(gone);
+    if (!gone) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+std::vector<int> finished_times(const std::string& folder, int64_t cases) {
+  std::vector<int> times(static_cast<size_t>(cases));
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line) && !file.eof();)
+      if (line.starts_with("F 0 ")) ++times.at(std::strtoul(line.c_str() + 4, nullptr, 10));
+  }
+  return times;
+}
 
 }  // namespace warpcheck::engine

@@ -39,6 +39,11 @@ case_report passing(const trial_case& c);
 // Everything of a result that must not depend on workers, deaths and resumes: all but times.
 std::string summary(const run_result_set& results);
 
+// The size of a run's journals.
+int64_t journal_bytes(const std::string& folder);
+// How often each of the `cases` cases of job 0 has finished, by the journals; torn records do not count.
+std::vector<int> finished_times(const std::string& folder, int64_t cases);
+
 // `count` numbers, zero at first, that this process shares with the processes it forks.
 class shared_numbers {
  public:

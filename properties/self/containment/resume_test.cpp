@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "properties/engine/contain.hpp"
@@ -19,27 +17,6 @@ namespace {
 
 constexpr int64_t k_cases = 600;
 constexpr int k_workers = 3;
-
-int64_t bytes_in(const std::string& folder) {
-  int64_t bytes = 0;
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
-    const auto size = entry.file_size(gone);
-    if (!gone) bytes += static_cast<int64_t>(size);
-  }
-  return bytes;
-}
-
-// How often each case has finished, by the journals.
-std::vector<int> finished(const std::string& folder) {
-  std::vector<int> times(k_cases);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream file(entry.path());
-    for (std::string line; std::getline(file, line) && !file.eof();)
-      if (line.starts_with("F 0 ")) ++times.at(std::strtoul(line.c_str() + 4, nullptr, 10));
-  }
-  return times;
-}
 
 struct killed_run {
   shared_numbers runs{k_cases};
@@ -70,7 +47,7 @@ struct killed_run {
       _exit(0);
     }
     int status = 0;
-    while (bytes_in(folder.path()) < bytes) {
+    while (journal_bytes(folder.path()) < bytes) {
       if (waitpid(supervising, &status, WNOHANG) == supervising) return false;
       sched_yield();
     }
@@ -88,7 +65,7 @@ void kill_at_random_moments(int moments) {
   {
     killed_run whole;
     expected = summary(supervise({whole.cases}, whole.options()));
-    total_bytes = bytes_in(whole.folder.path());
+    total_bytes = journal_bytes(whole.folder.path());
     for (int64_t i = 0; i < k_cases; ++i) ASSERT_EQ(whole.runs[i], 1);
   }
   for (int moment = 0, kills = 0; kills < moments; ++moment) {
@@ -104,12 +81,12 @@ void kill_at_random_moments(int moments) {
       // Workers die with their parent; this returns when the last one is gone.
       while (waitpid(-1, nullptr, 0) > 0) continue;
     }
-    const std::vector<int> before = finished(r.folder.path());
+    const std::vector<int> before = finished_times(r.folder.path(), k_cases);
     std::vector<int> runs_before(k_cases);
     for (int64_t i = 0; i < k_cases; ++i) runs_before[static_cast<size_t>(i)] = r.runs[i];
     const run_result_set results = supervise({r.cases}, r.options());
     EXPECT_EQ(summary(results), expected) << "killed at " << first << " and " << second << " bytes";
-    const std::vector<int> after = finished(r.folder.path());
+    const std::vector<int> after = finished_times(r.folder.path(), k_cases);
     for (size_t i = 0; i < before.size(); ++i) {
       const int now = r.runs[static_cast<int64_t>(i)] - runs_before[i];
       ASSERT_LE(before[i], 1) << "case " << i;

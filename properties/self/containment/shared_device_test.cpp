@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 
@@ -205,15 +203,6 @@ TEST(shared_device, after_kills_nothing_is_lost_or_repeated) {
   const stray_collector orphans;
   std::string expected;
   int64_t whole = 0;
-  const auto bytes_in = [](const std::string& folder) {
-    int64_t bytes = 0;
-    std::error_code gone;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, gone)) {
-      const auto size = entry.file_size(gone);
-      if (!gone) bytes += static_cast<int64_t>(size);
-    }
-    return bytes;
-  };
   for (int64_t moment = 0; moment < 12; ++moment) {
     shared_run shared;
     const scratch_folder folder;
@@ -226,7 +215,7 @@ TEST(shared_device, after_kills_nothing_is_lost_or_repeated) {
         supervise({shared.cases}, o);
         _exit(0);
       }
-      while (bytes_in(folder.path()) < whole * moment / 12 && waitpid(supervising, nullptr, WNOHANG) == 0)
+      while (journal_bytes(folder.path()) < whole * moment / 12 && waitpid(supervising, nullptr, WNOHANG) == 0)
         sched_yield();
       kill(supervising, SIGKILL);
       while (waitpid(-1, nullptr, 0) > 0) continue;
@@ -235,17 +224,11 @@ TEST(shared_device, after_kills_nothing_is_lost_or_repeated) {
     const std::string text = summary(supervise({shared.cases}, o));
     if (moment == 0) {
       expected = text;
-      whole = bytes_in(folder.path());
+      whole = journal_bytes(folder.path());
     }
     EXPECT_EQ(text, expected) << "killed at " << moment << "/12";
-    std::map<int64_t, int> finished;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);)
-        if (line.starts_with("F 0 ")) ++finished[std::strtol(line.c_str() + 4, nullptr, 10)];
-    }
-    EXPECT_EQ(finished.size(), static_cast<size_t>(k_cases));
-    for (const auto& [i, times] : finished) EXPECT_EQ(times, 1) << i;
+    const std::vector<int> finished = finished_times(folder.path(), k_cases);
+    for (int64_t i = 0; i < k_cases; ++i) EXPECT_EQ(finished.at(static_cast<size_t>(i)), 1) << i;
   }
 }
 
