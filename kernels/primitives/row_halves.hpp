@@ -50,7 +50,7 @@ class row_halves {
       : a_(a), rank_(rank), stored_(stored) {}
 
   __device__ void load_stored(int64_t r) const {
-    copy_slice<simt::l2_stay::shortest>(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
+    copy_slice(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
     simt::cp_async_commit();
   }
   __device__ void load_held(int64_t r, held_half<T>& held) const {

@@ -34,11 +34,11 @@ __device__ inline void widen_piece(const row_vector<T> (&vectors)[Vectors], int 
 
 // Copies a slice of the row at `row` to shared memory in the caller's open group of asynchronous copies. Each thread
 // has its own places, so there is no need of a barrier.
-template <simt::l2_stay Stay, class Slice, class T, int Vectors, int Threads>
+template <class Slice, class T, int Vectors, int Threads>
 __device__ inline void copy_slice(const Slice& slice, const T* row, row_vector<T> (&to)[Vectors][Threads]) {
 #pragma unroll
   for (int k = 0; k < Vectors; ++k)
-    if (slice.has(k)) simt::cp_async_16<Stay>(&to[k][threadIdx.x], row + slice.start(k));
+    if (slice.has(k)) simt::cp_async_once(&to[k][threadIdx.x], row + slice.start(k));
 }
 
 // A piece of what copy_slice has copied.

@@ -40,14 +40,10 @@ __device__ __forceinline__ void cp_async(void* destination, const void* source) 
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(source), "n"(Bytes) : "memory");
 }
-// The same of 16 bytes, with a hint how soon the L2 cache may give up what was read.
-template <l2_stay Stay>
-__device__ __forceinline__ void cp_async_16(void* destination, const void* source) {
+// The same of 16 bytes that nobody reads again: the L2 cache may give them up first.
+__device__ __forceinline__ void cp_async_once(void* destination, const void* source) {
   uint64_t policy;
-  if constexpr (Stay == l2_stay::longest)
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  else
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   asm volatile(
       "cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(detail::shared_address(destination)),
       "l"(source), "l"(policy)

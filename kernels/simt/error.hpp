@@ -22,9 +22,6 @@ struct identity {
 template <class T>
 using identity_t = typename identity<T>::type;
 
-// How long the L2 cache should hold what is read: a hint, which changes no result.
-enum class l2_stay { shortest, longest };
-
 // What a kernel may ask of the machine. Bytes, threads, blocks.
 struct machine_limits {
   unsigned threads_per_block = 1024;

@@ -39,10 +39,7 @@ SIMT_INLINE void cp_async(void* destination, const void* source) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "cp_async copies 4, 8 or 16 bytes");
   async_copy(destination, source, Bytes);
 }
-template <l2_stay>
-SIMT_INLINE void cp_async_16(void* destination, const void* source) {
-  async_copy(destination, source, 16);
-}
+SIMT_INLINE void cp_async_once(void* destination, const void* source) { async_copy(destination, source, 16); }
 void cp_async_commit();
 void async_wait(unsigned groups);
 // Waits until at most the Groups youngest groups of the caller are in flight. Others see the data after a barrier.
