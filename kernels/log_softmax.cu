@@ -1,5 +1,5 @@
 // Log_softmax: see the contract in log_softmax.hpp. Variants from the shortest rows up; all read a row once from memory
-// except log_softmax_stream. Bytes moved: cols * sizeof(T) in and out per row.
+// but, beyond what fits the whole device, log_softmax_stream. Bytes moved: cols * sizeof(T) in and out per row.
 #include "kernels/log_softmax.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_cluster.hpp"
-#include "kernels/primitives/row_tile.hpp"
+#include "kernels/primitives/row_stream.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -164,77 +164,6 @@ struct log_softmax_rule {
   }
 };
 
-// --- log_softmax_stream: rows of any length, by tiles that know nothing of each other
-//
-// Three launches: the state of each tile, that of each row, the results. Cost: the row twice in and once out, less what
-// the second pass, which goes backwards, still finds in the L2 cache; 8 bytes per tile of workspace. One rescale.
-
-constexpr int k_stream_threads = 256;
-constexpr int k_merge_threads = 1024;
-constexpr int k_tile_values = 16;  // of a thread
-constexpr int k_tile_elements = k_tile_values * k_stream_threads;
-
-template <class T, row_access Access>
-using tile_slice = row_slice<T, Access, k_tile_values / row_vector<T>::k_width>;
-
-template <class T, row_access Access>
-__global__ void __launch_bounds__(k_stream_threads)
-    log_softmax_tiles(log_softmax_arguments<T> a, int64_t tiles, log_sum* partials) {
-  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
-  SIMT_SHARED(sum_scratch, log_sum[k_max_warps]);
-  for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x) {
-    const T* const row = a.x + i / tiles * a.ldx;
-    const row_tile<T> tile(row, a.cols, i % tiles, k_tile_elements);
-    log_sum all{-INFINITY, 0.0f};
-    if (tile.cols > 0) {
-      const tile_slice<T, Access> slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
-      float value[tile_slice<T, Access>::k_values];
-      slice.load(value);
-      const float mine = max_of_values(value);
-      const float maximum = block_reduce(mine, max_of(), maximum_scratch);
-      all = join_block(log_sum_of(value, mine, maximum), maximum, sum_scratch);
-    }
-    if (threadIdx.x == 0) partials[i] = all;
-  }
-}
-
-// Leaves the state of each row in its first tile.
-__global__ void __launch_bounds__(k_merge_threads) log_softmax_merge(int64_t rows, int64_t tiles, log_sum* partials) {
-  SIMT_SHARED(maximum_scratch, float[k_max_warps]);
-  SIMT_SHARED(sum_scratch, log_sum[k_max_warps]);
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    log_sum* const row = partials + r * tiles;
-    log_sum mine{-INFINITY, 0.0f};
-    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) mine.maximum = fmaxf(mine.maximum, row[t].maximum);
-    const float maximum = block_reduce(mine.maximum, max_of(), maximum_scratch);
-    const float reference = log_sum_reference(maximum);
-    float champion = -INFINITY;  // of this thread's tiles so far
-    for (int64_t t = threadIdx.x; t < tiles; t += blockDim.x) {
-      const log_sum tile = row[t];
-      mine.rest += tile.rest * rescale(tile.maximum, maximum);
-      mine.rest += expf(fminf(champion, tile.maximum) - reference);
-      champion = fmaxf(champion, tile.maximum);
-    }
-    mine = join_block({champion, mine.rest}, maximum, sum_scratch);
-    if (threadIdx.x == 0) row[0] = mine;
-  }
-}
-
-template <class T, row_access Access>
-__global__ void __launch_bounds__(k_stream_threads)
-    log_softmax_apply(log_softmax_arguments<T> a, int64_t tiles, const log_sum* partials) {
-  for (int64_t i = a.rows * tiles - 1 - blockIdx.x; i >= 0; i -= gridDim.x) {
-    const int64_t r = i / tiles;
-    const T* const row = a.x + r * a.ldx;
-    const row_tile<T> tile(row, a.cols, i % tiles, k_tile_elements);
-    if (tile.cols <= 0) continue;
-    const tile_slice<T, Access> slice(row + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_stream_threads);
-    float value[tile_slice<T, Access>::k_values];
-    slice.load(value);
-    store_logs(slice, value, partials[r * tiles], a.y + r * a.ldy + tile.begin);
-  }
-}
-
 // --- Dispatch
 
 constexpr int64_t k_lanes_cols = 2048;
@@ -322,15 +251,12 @@ void launch_cluster_variant(const log_softmax_arguments<T>& a, simt::stream_t st
     launch_row_cluster<log_softmax_rule, T, row_access::peeled>(a, stream);
 }
 
-template <class T, row_access Access>
-void launch_stream(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, k_tile_elements);
-  const simt::buffer<log_sum> partials(static_cast<size_t>(a.rows * tiles), stream);
-  const simt::launch_config config{grid_size(a.rows * tiles, stream), k_stream_threads, 0, stream};
-  simt::launch(config, log_softmax_tiles<T, Access>, a, tiles, partials.data());
-  simt::launch({grid_size(a.rows, stream), k_merge_threads, 0, stream}, log_softmax_merge, a.rows, tiles,
-               partials.data());
-  simt::launch(config, log_softmax_apply<T, Access>, a, tiles, static_cast<const log_sum*>(partials.data()));
+template <class T>
+void launch_stream_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  if (is_aligned(a))
+    launch_row_stream<log_softmax_rule, T, row_access::aligned>(a, stream);
+  else
+    launch_row_stream<log_softmax_rule, T, row_access::peeled>(a, stream);
 }
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
@@ -372,11 +298,7 @@ log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, in
     case log_softmax_variant::lanes: launch_lanes_variant(a, stream); break;
     case log_softmax_variant::block: launch_block_variant(a, stream); break;
     case log_softmax_variant::cluster: launch_cluster_variant(a, stream); break;
-    default:
-      if (is_aligned(a))
-        launch_stream<T, row_access::aligned>(a, stream);
-      else
-        launch_stream<T, row_access::peeled>(a, stream);
+    default: launch_stream_variant(a, stream); break;
   }
   return variant;
 }

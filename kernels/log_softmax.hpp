@@ -20,7 +20,7 @@
 // of the logarithm, computed from the row's data (docs/numerics.md): the result of a dominant element keeps the
 // relative accuracy of the tail, [0, -30] gives -9.35762e-14. A result in a 16-bit T is rounded once more. Budgets kept
 // by every variant: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
-// rescaled more than twice. Same shape, same alignment of x, same input: same bits on every launch, stream and
+// rescaled more than 2 (cols <= 2^22) or 16 times. Same shape, same alignment of x, same input: same bits on every launch, stream and
 // schedule, for every alignment of y.
 //
 // Source. Blanchard, Higham & Higham, "Accurately computing the log-sum-exp and softmax functions", IMA J. Numer. Anal.
@@ -38,8 +38,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// The techniques, for ever longer rows: some lanes of a warp, a block, a cluster of blocks, and tiles that are read
-// twice. `automatic` picks by `cols`.
+// The techniques, for ever longer rows: some lanes of a warp, a block, a cluster of blocks, and all blocks of the
+// device. `automatic` picks by `cols`.
 enum class log_softmax_variant { automatic, lanes, block, cluster, stream };
 
 template <class T>

@@ -1,11 +1,11 @@
-// Softmax: see the contract in softmax.hpp. Variants from the simplest up; all read a row once except softmax_loop and
-// softmax_stream. Bytes moved: cols * sizeof(T) in and out per row; 8 out with argmax.
+// Softmax: see the contract in softmax.hpp. Variants from the simplest up; all read a row once except softmax_loop and,
+// beyond what fits the whole device, softmax_stream. Bytes moved: cols * sizeof(T) in and out per row; 8 out with
+// argmax.
 #include "kernels/softmax.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -17,12 +17,12 @@
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_cluster.hpp"
+#include "kernels/primitives/row_stream.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
 #include "kernels/softmax/block.hpp"
 #include "kernels/softmax/lanes.hpp"
 #include "kernels/softmax/partial.hpp"
-#include "kernels/softmax/stream.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -240,36 +240,12 @@ void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream
     launch_row_cluster<softmax_rule, T, row_access::peeled>(a, stream);
 }
 
-template <class T, int Threads>
-void launch_stream(const softmax_arguments<T>& a, simt::stream_t stream) {
-  const auto properties = simt::device_properties(stream);
-  const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, Threads * k_stream_values);
-  const int64_t total = a.rows * tiles;
-  // As far behind as the blocks that run at the same time are ahead of each other. From a quarter of the L2 cache on,
-  // it holds only the end of a row by then.
-  const int64_t ahead = int64_t{k_stream_blocks} * properties.sm_count * 4 / 5;
-  const auto row_bytes = static_cast<uint64_t>(a.cols) * sizeof(T);
-  const stream_plan plan{a.rows, tiles, std::min(total, tiles + ahead), row_bytes > properties.l2_bytes / 4};
-  const auto rows = static_cast<size_t>(a.rows);
-  const simt::buffer<softmax_partial> partials(static_cast<size_t>(total), stream);
-  const simt::buffer<int64_t> claims(a.argmax == nullptr ? 1 : static_cast<size_t>(total), stream);
-  const simt::buffer<unsigned long long> counters(1 + rows, stream);
-  simt::memset_async(counters.data(), 0, counters.size() * sizeof(unsigned long long), stream);
-  auto* const of_rows = reinterpret_cast<unsigned*>(counters.data() + 1);
-  const stream_state state{counters.data(), of_rows, of_rows + rows, partials.data(), claims.data()};
-  // A block an item, as far as a grid goes: blocks that take another item only stand in the way of those that wait.
-  const auto blocks = static_cast<unsigned>(std::min<int64_t>(2 * total, std::numeric_limits<int>::max()));
-  const simt::launch_config config{blocks, Threads, 0, stream};
-  if (is_aligned(a))
-    simt::launch(config, softmax_stream<T, row_access::aligned, Threads>, a, plan, state);
-  else
-    simt::launch(config, softmax_stream<T, row_access::peeled, Threads>, a, plan, state);
-}
-
 template <class T>
 void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  if (a.cols <= k_warp_size * k_stream_values) return launch_stream<T, k_warp_size>(a, stream);
-  launch_stream<T, k_stream_threads>(a, stream);
+  if (is_aligned(a))
+    launch_row_stream<softmax_rule, T, row_access::aligned>(a, stream);
+  else
+    launch_row_stream<softmax_rule, T, row_access::peeled>(a, stream);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "kernels/simt/simt.hpp"
@@ -71,6 +72,18 @@ __device__ inline float max_of_values(const float (&value)[Count]) {
 #pragma unroll
   for (int i = 1; i < Count; ++i) maximum = max_of()(maximum, value[i]);
   return maximum;
+}
+
+// The largest of a warp, NaN passed on: in the order of integers, which one instruction reduces.
+__device__ inline float warp_maximum(float value) {
+  constexpr int k_nan = 0x7fffffff;  // above +Inf, and NaN itself
+  int key;
+  memcpy(&key, &value, sizeof key);
+  key = value != value ? k_nan : key ^ (key >> 31 & 0x7fffffff);
+  key = __reduce_max_sync(k_all_lanes, key);
+  key ^= key >> 31 & 0x7fffffff;
+  memcpy(&value, &key, sizeof value);
+  return value;
 }
 
 // Sum over a lane's registers in four independent accumulators, then a tree: a chain of Count/4 + 1 additions.

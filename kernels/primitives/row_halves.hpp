@@ -50,7 +50,7 @@ class row_halves {
       : a_(a), rank_(rank), stored_(stored) {}
 
   __device__ void load_stored(int64_t r) const {
-    copy_slice(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
+    copy_slice<row_reuse::never>(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
     simt::cp_async_commit();
   }
   __device__ void load_held(int64_t r, held_half<T>& held) const {
@@ -116,22 +116,25 @@ class row_halves {
   }
 
   __device__ void write_stored(int64_t r, const typename Rule::result& result) const {
+    T* const y = a_.y + r * a_.ldy;
     const slice_type slice = slice_of(r, 1);
+    const bool by_vector = phase_of(y + slice.start(0)) == 0;
     float value[k_piece_values];
 #pragma unroll
     for (int k = 0; k < k_half_vectors; k += k_piece) {
       read_piece(slice, stored_, k, value);
-      write_piece(slice, k, result, value, a_.y + r * a_.ldy);
+      write_piece(slice, k, result, value, y, by_vector);
     }
   }
   __device__ void write_held(int64_t r, const typename Rule::result& result, const held_half<T>& held) const {
     T* const y = a_.y + r * a_.ldy;
     const slice_type slice = slice_of(r, 0);
+    const bool by_vector = phase_of(y + slice.start(0)) == 0;
     float value[k_piece_values];
 #pragma unroll
     for (int k = 0; k < k_half_vectors; k += k_piece) {
       widen_piece(held.vector, k, value);
-      write_piece(slice, k, result, value, y);
+      write_piece(slice, k, result, value, y, by_vector);
     }
     if (slice.single() >= 0) store_element(y + slice.single(), simt::from_float<T>(result(held.single)));
   }

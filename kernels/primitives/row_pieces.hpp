@@ -34,11 +34,16 @@ __device__ inline void widen_piece(const row_vector<T> (&vectors)[Vectors], int 
 
 // Copies a slice of the row at `row` to shared memory in the caller's open group of asynchronous copies. Each thread
 // has its own places, so there is no need of a barrier.
-template <class Slice, class T, int Vectors, int Threads>
+template <row_reuse Reuse, class Slice, class T, int Vectors, int Threads>
 __device__ inline void copy_slice(const Slice& slice, const T* row, row_vector<T> (&to)[Vectors][Threads]) {
 #pragma unroll
-  for (int k = 0; k < Vectors; ++k)
-    if (slice.has(k)) simt::cp_async_once(&to[k][threadIdx.x], row + slice.start(k));
+  for (int k = 0; k < Vectors; ++k) {
+    if (!slice.has(k)) continue;
+    if (Reuse == row_reuse::again)
+      simt::cp_async_again(&to[k][threadIdx.x], row + slice.start(k));
+    else
+      simt::cp_async_once(&to[k][threadIdx.x], row + slice.start(k));
+  }
 }
 
 // A piece of what copy_slice has copied.
@@ -52,12 +57,11 @@ __device__ inline void read_piece(const Slice& slice, const row_vector<T> (&from
   widen_piece(vectors, 0, value);
 }
 
-// Writes result(value) to the places of the piece in the row at `y`.
+// Writes result(value) to the places of the piece in the row at `y`; `by_vector` where they are aligned as vectors.
 template <class Slice, class Result, class T>
 __device__ inline void write_piece(const Slice& slice, int first, const Result& result,
-                                   const float (&value)[k_piece_values], T* y) {
+                                   const float (&value)[k_piece_values], T* y, bool by_vector) {
   constexpr int k_width = row_vector<T>::k_width;
-  const bool by_vector = phase_of(y + slice.start(0)) == 0;
 #pragma unroll
   for (int k = 0; k < piece_vectors<T>; ++k) {
     if (!slice.has(first + k)) continue;

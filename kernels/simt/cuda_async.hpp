@@ -40,14 +40,24 @@ __device__ __forceinline__ void cp_async(void* destination, const void* source) 
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(source), "n"(Bytes) : "memory");
 }
+namespace detail {
+__device__ __forceinline__ void cp_async_16(void* destination, const void* source, uint64_t policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(shared_address(destination)),
+               "l"(source), "l"(policy)
+               : "memory");
+}
+}  // namespace detail
 // The same of 16 bytes that nobody reads again: the L2 cache may give them up first.
 __device__ __forceinline__ void cp_async_once(void* destination, const void* source) {
   uint64_t policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  asm volatile(
-      "cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(detail::shared_address(destination)),
-      "l"(source), "l"(policy)
-      : "memory");
+  detail::cp_async_16(destination, source, policy);
+}
+// The same of 16 bytes that are read again: the L2 cache should give them up last.
+__device__ __forceinline__ void cp_async_again(void* destination, const void* source) {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  detail::cp_async_16(destination, source, policy);
 }
 __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until at most the Groups youngest groups of the caller are in flight. Others see the data after a barrier.

@@ -19,15 +19,6 @@ struct alignas(8) softmax_partial {
 // exp is taken relative to this, so that a part without any finite element sums to 0.
 __device__ inline float finite_reference(float maximum) { return maximum == -INFINITY ? 0.0f : maximum; }
 
-// Of the slices of a warp, of which `own` is the maximum of the lane's; every lane gets the result.
-template <int Count>
-__device__ inline softmax_partial warp_partial(const float (&value)[Count], float own) {
-  const float maximum = lane_reduce<k_warp_size>(own, max_of());
-  const float reference = finite_reference(maximum);
-  const float sum = chained_sum<Count>([&](int i) { return expf(value[i] - reference); });
-  return {maximum, lane_reduce<k_warp_size>(sum, sum_of())};
-}
-
 // Combines `count` partials in an order that depends on their number alone; every lane of the warp gets the result.
 // One rescale per term.
 __device__ inline softmax_partial combine(const softmax_partial* partials, int count) {

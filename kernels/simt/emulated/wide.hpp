@@ -40,6 +40,7 @@ SIMT_INLINE void cp_async(void* destination, const void* source) {
   async_copy(destination, source, Bytes);
 }
 SIMT_INLINE void cp_async_once(void* destination, const void* source) { async_copy(destination, source, 16); }
+SIMT_INLINE void cp_async_again(void* destination, const void* source) { async_copy(destination, source, 16); }
 void cp_async_commit();
 void async_wait(unsigned groups);
 // Waits until at most the Groups youngest groups of the caller are in flight. Others see the data after a barrier.

@@ -1,0 +1,161 @@
+// What a thread does with the part of a row that its block keeps, in pieces of k_part_vectors vectors a thread: it
+// copies a piece to a slot of shared memory, sums it up there, and writes its results. A thread has to do with its own
+// places alone, so that pieces need no barrier. Rule: see row_halves.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_pieces.hpp"
+#include "kernels/primitives/row_team.hpp"
+#include "kernels/primitives/row_tile.hpp"
+#include "kernels/primitives/winner.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_part_vectors = 4;  // of a thread, in a piece
+
+template <class T, int Threads>
+using part_slot = row_vector<T>[k_part_vectors][Threads];
+
+template <class T, int Threads>
+constexpr int part_piece = k_part_vectors* Threads* row_vector<T>::k_width;  // elements
+
+// Where a tile of a row lies.
+template <class T>
+struct tile_place {
+  const T* x;
+  T* y;
+  int64_t begin;  // index in the row
+  int cols;
+};
+
+// What every vector of exists, and nothing else.
+template <class T, int Threads>
+struct whole_slice {
+  static constexpr int k_width = row_vector<T>::k_width;
+  int first;
+  __device__ explicit whole_slice(int piece)
+      : first((piece * k_part_vectors * Threads + static_cast<int>(threadIdx.x)) * k_width) {}
+  __device__ int start(int k) const { return first + k * Threads * k_width; }
+  __device__ bool has(int) const { return true; }
+};
+
+// Plain: every tile that the thread is asked for is whole, and so aligned that vectors can be written; nobody asks for
+// an argmax.
+template <class Rule, class T, row_access Access, int Threads, bool Plain>
+class row_part {
+ public:
+  using arguments = typename Rule::template arguments<T>;
+  using partial = typename Rule::partial;
+  using result = typename Rule::result;
+  using slot = part_slot<T, Threads>;
+  using vectors = row_vector<T>[k_part_vectors];
+
+  // In the caller's open group of asynchronous copies. `again`: it is read once more, soon.
+  __device__ static void copy(const tile_place<T>& at, int piece, slot& to, bool again = false) {
+    if (again)
+      copy_slice<row_reuse::again>(slice_of(at, piece), at.x, to);
+    else
+      copy_slice<row_reuse::never>(slice_of(at, piece), at.x, to);
+  }
+
+  // The lane's single element at an end of the row, which belongs to piece 0 of its tile; -Inf if there is none.
+  __device__ static float single(const tile_place<T>& at) {
+    if constexpr (!k_has_single) {
+      return -INFINITY;
+    } else {
+      const int index = slice_of(at, 0).single();
+      return index >= 0 ? widen(load_element(at.x + index)) : -INFINITY;
+    }
+  }
+
+  // The warp's partial, in every lane. `claim`, if an argmax is asked for, hears of it.
+  __device__ static partial sum_up(const tile_place<T>& at, int piece, const slot& from, float single, bool argmax,
+                                   part_claim& claim) {
+    const auto slice = slice_of(at, piece);
+    const bool with_single = k_has_single && piece == 0;
+    float value[k_steps][k_piece_values], own = with_single ? single : -INFINITY;
+#pragma unroll
+    for (int i = 0; i < k_steps; ++i) {
+      read_piece(slice, from, i * k_step, value[i]);
+      const float of_step = max_of_values(value[i]);
+      own = i == 0 && !with_single ? of_step : max_of()(own, of_step);
+    }
+    const float maximum = warp_maximum(own);
+    const float alone[1] = {single};
+    float terms = with_single ? Rule::terms(alone, -INFINITY, maximum) : 0.0f;
+    float champion = with_single ? single : -INFINITY;
+#pragma unroll
+    for (int i = 0; i < k_steps; ++i) {
+      const float of_step = Rule::terms(value[i], champion, maximum);
+      terms = i == 0 && !with_single ? of_step : terms + of_step;
+      if (i + 1 < k_steps) champion = Rule::champion(champion, value[i]);
+    }
+    if constexpr (!Plain) {
+      if (argmax) {
+        int best = with_single ? claim_of(single, slice.single(), maximum) : k_no_claim<int>;
+#pragma unroll
+        for (int i = 0; i < k_steps; ++i)
+          best = min_of<int>()(best, claim_of_piece(slice, i * k_step, value[i], maximum));
+        claim.offer({maximum, shift_claim(lane_reduce<k_warp_size>(best, min_of<int>()), at.begin)});
+      }
+    }
+    return Rule::over_warp(own, terms, maximum);
+  }
+
+  // Padding where the row has no vector.
+  __device__ static void take(const tile_place<T>& at, int piece, const slot& from, vectors& to) {
+    const auto slice = slice_of(at, piece);
+#pragma unroll
+    for (int k = 0; k < k_part_vectors; ++k) to[k] = slice.has(k) ? from[k][threadIdx.x] : padding_vector<T>();
+  }
+
+  __device__ static void write(const tile_place<T>& at, int piece, const vectors& from, float single,
+                               const result& of_row) {
+    const auto slice = slice_of(at, piece);
+    const bool by_vector = Plain || phase_of(at.y + slice.start(0)) == 0;
+#pragma unroll
+    for (int i = 0; i < k_steps; ++i) {
+      float value[k_piece_values];
+      widen_piece(from, i * k_step, value);
+      write_piece(slice, i * k_step, of_row, value, at.y, by_vector);
+    }
+    if constexpr (k_has_single)
+      if (piece == 0 && slice.single() >= 0) store_element(at.y + slice.single(), simt::from_float<T>(of_row(single)));
+  }
+
+ private:
+  static constexpr int k_step = piece_vectors<T>;  // vectors that are looked at at a time
+  static constexpr int k_steps = k_part_vectors / k_step;
+  static constexpr bool k_has_single = !Plain && Access == row_access::peeled;
+
+  __device__ static auto slice_of(const tile_place<T>& at, int piece) {
+    if constexpr (Plain)
+      return whole_slice<T, Threads>(piece);
+    else
+      return row_slice<T, Access, k_part_vectors>(at.x, at.cols, static_cast<int>(threadIdx.x), Threads, piece);
+  }
+};
+
+// Tile t, of `tile_size` elements, of row r.
+template <class T, class Arguments>
+__device__ inline tile_place<T> place_of(const Arguments& a, int64_t r, int64_t t, int tile_size) {
+  const T* const x = a.x + r * a.ldx;
+  const row_tile<T> tile(x, a.cols, t, tile_size);
+  return {x + tile.begin, a.y + r * a.ldy + tile.begin, tile.begin, tile.cols > 0 ? tile.cols : 0};
+}
+
+// Whether tile t is whole in every row, and every row of y so aligned there that vectors can be written.
+template <class T, class Arguments>
+__device__ inline bool tile_is_whole(const Arguments& a, int64_t t, int tile_size) {
+  const bool alike = a.rows == 1 || (a.ldx % k_edge == 0 && a.ldy % row_vector<T>::k_width == 0);
+  const row_tile<T> tile(a.x, a.cols, t, tile_size);
+  return alike && tile.cols == tile_size && phase_of(a.y + tile.begin) == 0;
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

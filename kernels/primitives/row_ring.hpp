@@ -1,0 +1,232 @@
+// row_ring: a team of blocks keeps a row, each block alone on its multiprocessor, while the next rows are copied ahead.
+//
+// A block's part of a row comes through a ring of slots in shared memory. A piece is summed up as soon as it has
+// arrived, and k_ring_lag pieces later it moves to registers, to the place of the same piece of the row before, which
+// is written. So a slot is free again at once, copies are always in flight, and the exchange between the blocks has the
+// time of k_ring_lag pieces.
+//
+// Cost per row: the row once in and out, each exponential twice; one word a block (row_team.hpp). Two rescales per
+// term. Rule: see row_halves.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_part.hpp"
+#include "kernels/primitives/row_team.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_ring_pieces = 4;  // of a block's part
+constexpr int k_ring_slots = 7;   // what fits a multiprocessor's shared memory with k_ring_threads
+constexpr int k_ring_lag = 3;     // < k_ring_pieces, < k_ring_slots
+constexpr int k_ring_threads = 512;
+
+template <class T, int Threads>
+constexpr int ring_part = k_ring_pieces* part_piece<T, Threads>;  // elements of a row in a block
+
+// What the warps of a block share. Of two neighbouring rows, which overlap.
+template <class Partial, int Warps>
+struct ring_shared {
+  Partial of_pieces[2][k_ring_pieces * Warps];
+  part_claim claims[2][Warps];
+  Partial of_blocks[k_max_team];
+  Partial of_row[2];
+  unsigned summed[2];  // warps that have summed a row up, and that have come to write it
+  unsigned come[2];
+  simt::mbarrier complete[2];  // of_row
+};
+
+template <class Rule, class T, row_access Access, int Threads, bool Plain>
+class ring_block {
+ public:
+  using part = row_part<Rule, T, Access, Threads, Plain>;
+  using partial = typename Rule::partial;
+  using result = typename Rule::result;
+  using slot = part_slot<T, Threads>;
+  static constexpr int k_warps = Threads / k_warp_size;
+  using shared = ring_shared<partial, k_warps>;
+
+  __device__ ring_block(const typename Rule::template arguments<T>& a, const team_plan& plan, slot* slots, shared& s)
+      : a_(a),
+        plan_(plan),
+        slots_(slots),
+        s_(s),
+        team_(static_cast<int>(blockIdx.x) / plan.blocks),
+        rank_(static_cast<int>(blockIdx.x) % plan.blocks),
+        rows_((a.rows - team_ + plan.teams - 1) / plan.teams) {}
+
+  __device__ void run() {
+    copied_ = summed_ = moved_ = written_ = place(0);
+#pragma unroll 1
+    for (int s = 0; s < k_ring_slots; ++s) {
+      if (s / k_ring_pieces < rows_) copy(s / k_ring_pieces, s % k_ring_pieces, s);
+      simt::cp_async_commit();
+    }
+    simt::wait_for_previous();  // the words are cleared
+#pragma unroll 1
+    for (int64_t m = -1; m <= rows_; ++m) turn(m);
+  }
+
+ private:
+  __device__ int64_t row(int64_t i) const { return team_ + i * plan_.teams; }
+  __device__ int64_t word(int64_t i) const { return row(i) * plan_.blocks; }
+  __device__ tile_place<T> place(int64_t i) const { return place_of<T>(a_, row(i), rank_, ring_part<T, Threads>); }
+  // From the place in the row before to that in row i. Plain tiles lie alike in all rows.
+  __device__ void advance(tile_place<T>& at, int64_t i) const {
+    if constexpr (Plain) {
+      at.x += plan_.teams * a_.ldx;
+      at.y += plan_.teams * a_.ldy;
+    } else {
+      at = place(i);
+    }
+  }
+
+  __device__ void copy(int64_t i, int piece, int to) {
+    if (piece == 0 && i > 0) advance(copied_, i);
+    part::copy(copied_, piece, slots_[to]);
+  }
+
+  // Sums the next piece up: `piece` of row i.
+  __device__ void sum_up(int64_t i, int piece) {
+    simt::cp_async_wait<k_ring_slots - k_ring_lag - 1>();
+    if (piece == 0) {
+      if (i > 0) advance(summed_, i);
+      summed_single_ = part::single(summed_);
+      claim_ = part_claim::none();
+    }
+    const partial mine = part::sum_up(summed_, piece, slots_[summed_slot_], summed_single_, argmax(), claim_);
+    summed_slot_ = summed_slot_ == k_ring_slots - 1 ? 0 : summed_slot_ + 1;
+    if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
+    if (piece == k_ring_pieces - 1) publish(i);
+  }
+
+  // The warp that is the last to have summed row i up publishes the block's words.
+  __device__ void publish(int64_t i) {
+    if (argmax() && lane() == 0) s_.claims[i % 2][warp()] = claim_;
+    if (before_me(&s_.summed[i % 2]) != k_warps - 1) return;
+    const partial all = Rule::combine(s_.of_pieces[i % 2], k_ring_pieces * k_warps);
+    if (lane() == 0) simt::store_relaxed(plan_.words + word(i) + rank_, word_of(all));
+    if (!argmax()) return;
+    const int64_t best =
+        best_claim([&](int w) { return w < k_warps ? s_.claims[i % 2][w].against(all.maximum) : k_no_claim<int64_t>; });
+    if (lane() == 0) simt::store_relaxed(plan_.claims + word(i) + rank_, static_cast<team_word>(best));
+  }
+
+  // The row's result. The warp that is the first to come here collects it for the block.
+  __device__ result collect(int64_t i) {
+    if (before_me(&s_.come[i % 2]) == 0) {
+      gather_words(plan_.words + word(i), plan_.blocks,
+                   [&](int block, team_word w) { s_.of_blocks[block] = partial_of<partial>(w); });
+      const partial all = Rule::combine(s_.of_blocks, plan_.blocks);
+      if (lane() == 0) {
+        s_.of_row[i % 2] = all;
+        s_.complete[i % 2].arrive();
+      }
+      if (argmax() && rank_ == 0) write_row_argmax(plan_, row(i), s_.of_blocks, all.maximum, Rule::argmax(a_));
+    }
+    s_.complete[i % 2].wait(static_cast<unsigned>(i / 2 % 2));
+    return result(s_.of_row[i % 2]);
+  }
+  // Moves row m to registers, which hold row m - 1, and writes that one. Small code: what is not in the instruction
+  // cache yet costs more than a few tests.
+  __device__ void turn(int64_t m) {
+#pragma unroll
+    for (int p = 0; p < k_ring_pieces; ++p) {
+      const int64_t summed = m + (p + k_ring_lag) / k_ring_pieces, copied = m + (p + k_ring_slots) / k_ring_pieces;
+      if (summed >= 0 && summed < rows_) sum_up(summed, (p + k_ring_lag) % k_ring_pieces);
+      if (m > 0) {
+        if (p == 0) {
+          result_ = collect(m - 1);
+          if (m > 1) advance(written_, m - 1);
+        }
+        part::write(written_, p, held_[p], held_single_, result_);
+      }
+      if (m >= 0 && m < rows_) {
+        if (p == 0) {
+          held_single_ = summed_single_;
+          if (m > 0) advance(moved_, m);
+        }
+        part::take(moved_, p, slots_[moved_slot_], held_[p]);
+        if (copied < rows_) copy(copied, (p + k_ring_slots) % k_ring_pieces, moved_slot_);
+        simt::cp_async_commit();
+        moved_slot_ = moved_slot_ == k_ring_slots - 1 ? 0 : moved_slot_ + 1;
+      }
+    }
+  }
+
+  __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
+
+  // How many warps have been here before this one, of as many as the block has.
+  __device__ static unsigned before_me(unsigned* count) {
+    unsigned before = 0;
+    if (lane() == 0) {
+      __threadfence_block();
+      before = atomicAdd(count, 1u) % k_warps;
+      __threadfence_block();
+    }
+    __syncwarp();
+    return __shfl_sync(k_all_lanes, before, 0);
+  }
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % k_warp_size; }
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) / k_warp_size; }
+
+  const typename Rule::template arguments<T>& a_;
+  const team_plan& plan_;
+  slot* slots_;
+  shared& s_;
+  int team_, rank_;
+  int64_t rows_;  // of the team
+  row_vector<T> held_[k_ring_pieces][k_part_vectors];
+  result result_ = result(partial{0.0f, 1.0f});
+  part_claim claim_ = part_claim::none();
+  tile_place<T> copied_, summed_, moved_, written_;  // of this block, in the rows that are at it
+  float held_single_ = -INFINITY, summed_single_ = -INFINITY;
+  int summed_slot_ = 0, moved_slot_ = 0;
+};
+
+template <class Rule, class T, row_access Access, int Threads>
+__global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template arguments<T> a, team_plan plan) {
+  using slot = part_slot<T, Threads>;
+  using shared = ring_shared<typename Rule::partial, Threads / k_warp_size>;
+  SIMT_DYN_SHARED(slot, slots);
+  SIMT_SHARED(s, shared);
+  if (threadIdx.x < 2) {
+    s.summed[threadIdx.x] = s.come[threadIdx.x] = 0;
+    s.complete[threadIdx.x].init(1);
+  }
+  __syncthreads();
+  if (Rule::argmax(a) == nullptr &&
+      tile_is_whole<T>(a, static_cast<int>(blockIdx.x) % plan.blocks, ring_part<T, Threads>))
+    ring_block<Rule, T, row_access::aligned, Threads, true>(a, plan, slots, s).run();
+  else
+    ring_block<Rule, T, Access, Threads, false>(a, plan, slots, s).run();
+}
+
+// Blocks that keep a row together.
+template <class T, int Threads, class Arguments>
+int64_t ring_blocks(const Arguments& a) {
+  return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, ring_part<T, Threads>);
+}
+
+// For rows of at most as many blocks as the device has multiprocessors, and k_max_team.
+template <class Rule, class T, row_access Access, int Threads>
+void launch_row_ring(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
+  const int64_t blocks = ring_blocks<T, Threads>(a);
+  const int64_t teams = std::min<int64_t>(simt::device_properties(stream).sm_count / blocks, a.rows);
+  const team_words words(a.rows * blocks, Rule::argmax(a) != nullptr, stream);
+  const team_plan plan{static_cast<int>(blocks), static_cast<int>(teams), words.words(), words.claims()};
+  simt::launch_config config{static_cast<unsigned>(blocks * teams), Threads,
+                             k_ring_slots * sizeof(part_slot<T, Threads>), stream};
+  config.cooperative = blocks > 1;
+  config.overlaps = true;
+  simt::launch(config, row_ring<Rule, T, Access, Threads>, a, plan);
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

@@ -1,0 +1,267 @@
+// row_sweep: all blocks of a device keep a row that is longer than what fits their registers and shared memory.
+//
+// Its tiles come through a ring of slots in shared memory and are summed up; the last of them stay, in registers and in
+// slots. When the blocks have exchanged what they know, those are written first, while the tiles before them are read
+// once more, the last one first, and then the next row. Where the L2 cache can hold those tiles, it is asked to.
+//
+// Cost per row: the row in and out, and the part that did not stay once more in; each exponential twice; one exchange
+// of a word a block (row_team.hpp). Two rescales per term up to k_sweep_group tiles a block (2^22 columns on 16
+// multiprocessors), and two more and one for each doubling beyond. Rule: see row_halves.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_part.hpp"
+#include "kernels/primitives/row_team.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_sweep_threads = 512;
+// Tiles that stay in registers, and slots. Smaller blocks, for shorter rows, keep less, lest they keep all.
+template <int Threads>
+constexpr int sweep_held = Threads == k_sweep_threads ? 4 : 1;
+template <int Threads>
+constexpr int sweep_slots = Threads == k_sweep_threads ? 6 : 2;
+constexpr int k_sweep_group = 32;   // tiles whose partials a block combines at a time
+constexpr int k_sweep_levels = 14;  // of groups, each of twice as many tiles as the one before
+constexpr int k_sweep_cached = 8;  // tiles of a block that do not stay and that the L2 cache can hold: 34 MB on an H200
+
+template <class Partial, int Warps>
+struct sweep_shared {
+  Partial of_tiles[k_sweep_group * Warps];
+  part_claim claims[Warps];
+  Partial of_blocks[k_max_team];
+  Partial of_levels[k_sweep_levels];
+  Partial pair[2];
+  Partial of_row;
+};
+
+template <class Rule, class T, row_access Access, int Threads, bool Plain>
+class sweep_block {
+ public:
+  using part = row_part<Rule, T, Access, Threads, Plain>;
+  using partial = typename Rule::partial;
+  using result = typename Rule::result;
+  using slot = part_slot<T, Threads>;
+  static constexpr int k_warps = Threads / k_warp_size;
+  static constexpr int k_tile = part_piece<T, Threads>;
+  static constexpr int k_held = sweep_held<Threads>;
+  static constexpr int k_slots = sweep_slots<Threads>;
+  using shared = sweep_shared<partial, k_warps>;
+
+  // The block takes every blocks-th tile of a row: `steps` of them.
+  __device__ sweep_block(const typename Rule::template arguments<T>& a, const team_plan& plan, int steps, slot* slots,
+                         shared& s)
+      : a_(a),
+        plan_(plan),
+        slots_(slots),
+        s_(s),
+        steps_(steps),
+        dropped_(steps > k_slots + k_held ? steps - k_slots - k_held : 0),
+        held_count_(steps - dropped_ < k_held ? steps - dropped_ : k_held),
+        first_(place(0, 0)),
+        copied_(first_) {}
+
+  __device__ void run() {
+#pragma unroll 1
+    for (int s = 0; s < k_slots; ++s) refill();
+    simt::wait_for_previous();  // the words are cleared
+    for (int64_t r = 0; r < a_.rows; ++r) {
+      if (r > 0) first_ = place(r, 0);
+      sum_up(r);
+      if (warp() == 0) exchange(r);
+      __syncthreads();
+      if (steps_ > 0) write(r, result(s_.of_row));
+    }
+  }
+
+ private:
+  __device__ tile_place<T> place(int64_t r, int step) const {
+    return place_of<T>(a_, r, static_cast<int64_t>(step) * plan_.blocks + blockIdx.x, k_tile);
+  }
+  // The same in row r of which `first` is the block's first tile. Plain tiles lie at one distance from each other.
+  __device__ tile_place<T> place(int64_t r, const tile_place<T>& first, int step) const {
+    if constexpr (!Plain) return place(r, step);
+    const int64_t distance = static_cast<int64_t>(step) * (plan_.blocks * k_tile);
+    return {first.x + distance, first.y + distance, 0, k_tile};
+  }
+
+  // The slot that has been free for longest takes what comes next: the tiles of a row, then those of them that did not
+  // stay, backwards, then the next row. One group of asynchronous copies each.
+  __device__ void refill() {
+    if (steps_ > 0 && next_row_ < a_.rows) {
+      const bool again = next_ < dropped_ && dropped_ <= k_sweep_cached;
+      part::copy(place(next_row_, copied_, next_ < steps_ ? next_ : steps_ + dropped_ - 1 - next_), 0,
+                 slots_[refilled_], again);
+      if (++next_ == steps_ + dropped_) {
+        next_ = 0;
+        if (++next_row_ < a_.rows) copied_ = place(next_row_, 0);
+      }
+    }
+    simt::cp_async_commit();
+    refilled_ = after(refilled_);
+  }
+  __device__ static int after(int slot) { return slot == k_slots - 1 ? 0 : slot + 1; }
+
+  // Waits for a copy; `staying` slots before it have not been refilled since.
+  template <int Slots = k_slots>
+  __device__ static void wait_for_copy(int staying) {
+    if (staying == k_slots - Slots)
+      simt::cp_async_wait<Slots - 1>();
+    else if constexpr (Slots > 1)
+      wait_for_copy<Slots - 1>(staying);
+  }
+
+  __device__ void sum_up(int64_t r) {
+    part_claim claim = part_claim::none();
+    int groups = 0;
+    int slot_of_step = refilled_;  // which is the oldest
+#pragma unroll 1
+    for (int step = 0; step < steps_; ++step) {
+      const int staying = step - dropped_ - held_count_;  // in its slot, if not negative
+      wait_for_copy(staying < 0 ? 0 : staying);
+      const tile_place<T> at = place(r, first_, step);
+      const partial mine = part::sum_up(at, 0, slots_[slot_of_step], part::single(at), argmax(), claim);
+      const int of_group = step % k_sweep_group;
+      if (lane() == 0) s_.of_tiles[of_group * k_warps + warp()] = mine;
+      if (staying < 0) {
+        if (step >= dropped_)
+#pragma unroll
+          for (int h = 0; h < k_held; ++h)
+            if (step - dropped_ == h) part::take(at, 0, slots_[slot_of_step], held_[h]);
+        refill();
+      }
+      slot_of_step = after(slot_of_step);
+      if (of_group == k_sweep_group - 1 || step == steps_ - 1) {
+        __syncthreads();
+        if (warp() == 0) combine_group(of_group + 1, groups);
+        ++groups;
+        __syncthreads();
+      }
+    }
+    if (argmax()) {
+      if (lane() == 0) s_.claims[warp()] = claim;
+      __syncthreads();
+    }
+    if (warp() == 0) {
+      for (int level = lane(); level < k_sweep_levels; level += k_warp_size)
+        if ((groups >> level & 1) == 0) s_.of_levels[level] = {-INFINITY, 0.0f};
+      __syncwarp();
+      const partial all = Rule::combine(s_.of_levels, k_sweep_levels);
+      if (lane() == 0) s_.of_row = all;
+      __syncwarp();
+    }
+  }
+
+  // By one warp: the partials of a group of tiles become one, and as many groups as a power of two says one of a level.
+  __device__ void combine_group(int tiles, int groups_before) {
+    partial all = Rule::combine(s_.of_tiles, tiles * k_warps);
+    int level = 0;
+    for (; (groups_before >> level & 1) != 0; ++level) {
+      if (lane() == 0) {
+        s_.pair[0] = s_.of_levels[level];
+        s_.pair[1] = all;
+      }
+      __syncwarp();
+      all = Rule::combine(s_.pair, 2);
+      __syncwarp();
+    }
+    if (lane() == 0) s_.of_levels[level] = all;
+    __syncwarp();
+  }
+
+  // By one warp: of_row is the block's partial before and the row's after.
+  __device__ void exchange(int64_t r) {
+    const partial mine = s_.of_row;
+    const int64_t word = r * plan_.blocks;
+    if (lane() == 0) simt::store_relaxed(plan_.words + word + blockIdx.x, word_of(mine));
+    gather_words(plan_.words + word, plan_.blocks,
+                 [&](int block, team_word w) { s_.of_blocks[block] = partial_of<partial>(w); });
+    const partial all = Rule::combine(s_.of_blocks, plan_.blocks);
+    if (lane() == 0) s_.of_row = all;
+    if (!argmax()) return;
+    const int64_t best =
+        best_claim([&](int i) { return i < k_warps ? s_.claims[i].against(mine.maximum) : k_no_claim<int64_t>; });
+    if (lane() == 0) simt::store_relaxed(plan_.claims + word + blockIdx.x, static_cast<team_word>(best));
+    if (blockIdx.x == 0) write_row_argmax(plan_, r, s_.of_blocks, all.maximum, Rule::argmax(a_));
+  }
+
+  __device__ void write(int64_t r, const result& of_row) {
+    const int in_slots = steps_ - dropped_ - held_count_;
+#pragma unroll 1
+    for (int i = 0; i < steps_; ++i) {
+      // First those that stayed in slots, then those in registers, then those that are read again.
+      const int h = i - in_slots;
+      const bool again = h >= held_count_;
+      const int step = h < 0 ? dropped_ + held_count_ + i : again ? dropped_ - 1 - (h - held_count_) : dropped_ + h;
+      const tile_place<T> at = place(r, first_, step);
+      typename part::vectors vectors;
+      if (h < 0 || again) {
+        if (again) wait_for_copy(0);
+        part::take(at, 0, slots_[refilled_], vectors);
+      } else {
+#pragma unroll
+        for (int k = 0; k < k_held; ++k)
+          if (h == k) memcpy(&vectors, &held_[k], sizeof vectors);
+      }
+      part::write(at, 0, vectors, part::single(at), of_row);
+      if (h < 0 || again) refill();
+    }
+  }
+
+  __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % k_warp_size; }
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) / k_warp_size; }
+
+  const typename Rule::template arguments<T>& a_;
+  const team_plan& plan_;
+  slot* slots_;
+  shared& s_;
+  int steps_, dropped_;  // tiles of the block, and how many of them do not stay
+  int held_count_;       // in registers
+  tile_place<T> first_;  // of the row at hand
+  row_vector<T> held_[k_held][k_part_vectors];
+  int64_t next_row_ = 0;  // to be copied
+  tile_place<T> copied_;  // the first of that row
+  int next_ = 0;          // of that row
+  int refilled_ = 0;
+};
+
+template <class Rule, class T, row_access Access, int Threads>
+__global__ void __launch_bounds__(Threads, 1)
+    row_sweep(typename Rule::template arguments<T> a, team_plan plan, int64_t tiles) {
+  using slot = part_slot<T, Threads>;
+  using shared = sweep_shared<typename Rule::partial, Threads / k_warp_size>;
+  constexpr int k_tile = part_piece<T, Threads>;
+  SIMT_DYN_SHARED(slot, slots);
+  SIMT_SHARED(s, shared);
+  const int64_t block = blockIdx.x;
+  const int steps = block < tiles ? static_cast<int>(ceil_div(tiles - block, plan.blocks)) : 0;
+  if (Rule::argmax(a) == nullptr && steps > 0 && tile_is_whole<T>(a, block, k_tile) &&
+      tile_is_whole<T>(a, block + static_cast<int64_t>(steps - 1) * plan.blocks, k_tile))
+    sweep_block<Rule, T, row_access::aligned, Threads, true>(a, plan, steps, slots, s).run();
+  else
+    sweep_block<Rule, T, Access, Threads, false>(a, plan, steps, slots, s).run();
+}
+
+// For rows of any length.
+template <class Rule, class T, row_access Access, int Threads>
+void launch_row_sweep(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
+  const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>);
+  const int blocks = std::min(simt::device_properties(stream).sm_count, k_max_team);
+  const team_words words(a.rows * blocks, Rule::argmax(a) != nullptr, stream);
+  const team_plan plan{blocks, 1, words.words(), words.claims()};
+  simt::launch_config config{static_cast<unsigned>(blocks), Threads,
+                             sweep_slots<Threads> * sizeof(part_slot<T, Threads>), stream};
+  config.cooperative = true;
+  config.overlaps = true;
+  simt::launch(config, row_sweep<Rule, T, Access, Threads>, a, plan, tiles);
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
