@@ -68,7 +68,6 @@ std::string compile_cuda(const toolchain& tools, const std::string& file, const 
                          const std::string& op) {
   const fs::path folder = fs::path(tools.build_folder()) / "imported";
   fs::create_directories(folder);
-  const std::string nvcc = fs::exists("/usr/local/cuda/bin/nvcc") ? "/usr/local/cuda/bin/nvcc" : "nvcc";
   const std::string text =
       fmt::format("#include \"kernels/simt/import/entry.hpp\"\n#include \"{}\"\n{}", fs::absolute(file).string(),
                   epilogue(op, entry, "nvcc", "WARPCHECK_DEVICE_CUDA", "nullptr"));
@@ -78,10 +77,9 @@ std::string compile_cuda(const toolchain& tools, const std::string& file, const 
   const std::string wrapper = (folder / fmt::format("{}.{}.cu", stem, getpid())).string();
   const std::string made = wrapper + ".so";
   write_file(wrapper, text);
-  const command_result r = run_command({nvcc, "-std=c++17", "-O3", "-arch=native", "-lineinfo", "-shared", "-Xcompiler",
-                                        "-fPIC,-fvisibility=hidden", "-I" + tools.root(), wrapper, "-o", made});
+  const std::string said = tools.compile_cuda(wrapper, made);
   fs::remove(wrapper);
-  if (r.status != 0) throw usage_error(fmt::format("{} does not compile with nvcc:\n{}", file, r.output));
+  if (!said.empty()) throw usage_error(fmt::format("{} does not compile with nvcc:\n{}", file, said));
   fs::rename(made, library);
   return library.string();
 }

@@ -1,5 +1,5 @@
-# Records how this build compiles kernels for the emulated device, so that `warpcheck` can do the same at run time
-# (toolchain.hpp reads the file). The options are those of the built-in kernels' own targets.
+# Records how this build compiles kernels, for the emulated device and with nvcc, so that `warpcheck` can do the same at
+# run time (toolchain.hpp reads the file). Options and include folders are those of the built-in kernels' own targets.
 function(warpcheck_json_array variable list)
   set(${variable} "[\"$<JOIN:${list},\",\">\"]" PARENT_SCOPE)
 endfunction()
@@ -25,6 +25,12 @@ foreach(flavour IN ITEMS plain race)
 endforeach()
 list(JOIN flavours ",\n" flavours)
 
+# A source that is brought for device cuda.
+set(cuda_includes "[]")
+if(TARGET warpcheck_kernels_cuda)
+  warpcheck_json_array(cuda_includes "$<TARGET_PROPERTY:warpcheck_kernels_cuda,INCLUDE_DIRECTORIES>")
+endif()
+
 # Ninja knows what depends on a file that a mutant changes.
 set(ninja)
 if(CMAKE_GENERATOR STREQUAL "Ninja")
@@ -40,6 +46,10 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/warpcheck_toolchain.json CONTENT
   \"ctest\": \"${CMAKE_CTEST_COMMAND}\",
   \"root\": \"${PROJECT_SOURCE_DIR}\",
   \"version\": \"${PROJECT_VERSION}\",
+  \"cuda\": {
+    \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
+    \"includes\": ${cuda_includes}
+  },
   \"flavours\": {
 ${flavours}
   }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -43,6 +44,19 @@ void require_file(const std::string& path, const char* what) {
   std::error_code ignored;
   if (!fs::exists(path, ignored))
     throw environment_error(fmt::format("toolchain: {} '{}' that this build was made with is missing", what, path));
+}
+
+void require_folders(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) require_file(folder, "the include folder");
+}
+
+// Without the empty ones and repetitions that CMake's lists have.
+std::vector<std::string> folders_of(const nlohmann::json& list) {
+  std::vector<std::string> folders;
+  for (const std::string folder : list)
+    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
+  return folders;
 }
 
 // A folder for intermediate files that goes away with the object.
@@ -137,6 +151,8 @@ toolchain toolchain::load(const std::string& asked) {
     t.ctest_ = json.at("ctest");
     t.root_ = json.at("root");
     t.version_ = json.at("version");
+    t.nvcc_ = json.at("cuda").at("compiler");
+    t.cuda_includes_ = folders_of(json.at("cuda").at("includes"));
     for (const auto& [name, j] : json.at("flavours").items()) {
       flavour& f = t.flavours_[name];
       f.options.push_back("-std=c++17");
@@ -146,8 +162,9 @@ toolchain toolchain::load(const std::string& asked) {
       for (const std::string option : j.at("options")) append_option(f.options, option);
       for (const std::string definition : j.at("definitions"))
         if (!definition.empty()) f.options.push_back("-D" + definition);
-      for (const std::string include : j.at("includes"))
-        if (!include.empty()) f.options.push_back("-I" + include);
+      const std::vector<std::string> includes = folders_of(j.at("includes"));
+      require_folders(includes);
+      for (const std::string& include : includes) f.options.push_back("-I" + include);
       for (const std::string library : j.at("libraries")) {
         require_file(library, "the library");
         parts += file_sha256(library);
@@ -221,6 +238,24 @@ std::string toolchain::compile(const compilation& c) const {
     link.push_back(word);
   if (command_result r = run_command(link); r.status != 0) return r.output;
   fs::rename(library, c.output);
+  return "";
+}
+
+std::string toolchain::compile_cuda(const std::string& source, const std::string& output) const {
+  if (nvcc_.empty())
+    throw environment_error(
+        "toolchain: this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has");
+  require_file(nvcc_, "the compiler");
+  require_folders(cuda_includes_);
+  const scratch_folder scratch(output + ".parts");
+  const std::string library = scratch.file("library.so");
+  std::vector<std::string> command = {nvcc_, "-std=c++17", "-O3", "-arch=native", "-lineinfo", "-shared"};
+  command.insert(command.end(), {"-Xcompiler", "-fPIC,-fvisibility=hidden"});
+  for (const std::string& include : cuda_includes_) command.push_back("-I" + include);
+  command.insert(command.end(), {source, "-o", library});
+  if (command_result r = run_command(command); r.status != 0)
+    return r.output.empty() ? fmt::format("nvcc ended with status {}", r.status) : r.output;
+  fs::rename(library, output);
   return "";
 }
 

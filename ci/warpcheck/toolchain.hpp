@@ -1,5 +1,5 @@
-// Compiles kernels for the emulated device at run time, with the compiler, options and libraries of this build: mutants
-// of our kernels and kernels that users bring as source.
+// Compiles kernels at run time, with the compilers, options, include folders and libraries of this build: mutants of
+// our kernels, for the emulated device, and kernels that users bring as source, for that or with nvcc.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct compilation {
 class toolchain {
  public:
   // Reads warpcheck_toolchain.json in the folder, by default the executable's. environment_error when there is none (an
-  // installation or a bundle), or the compiler, objcopy or a library that it names is gone.
+  // installation or a bundle), or the compiler, objcopy, a library or an include folder that it names is gone.
   static toolchain load(const std::string& folder = "");
 
   // Returns what the compiler or linker said if it failed, nothing if the library was made. environment_error when a
@@ -29,6 +29,11 @@ class toolchain {
   std::string compile(const compilation& c) const;
   // Only preprocesses the one source of `c`, under the same options, into the file c.output.
   std::string preprocess(const compilation& c) const;
+
+  // Makes a shared library of a .cu file with nvcc, for the GPU that is present; `output` is written whole or not at
+  // all. Returns what nvcc said if it failed. environment_error when this build has no nvcc, or it or an include folder
+  // is gone.
+  std::string compile_cuda(const std::string& source, const std::string& output) const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
   const std::string& root() const { return root_; }    // of the source tree
@@ -54,6 +59,8 @@ class toolchain {
 
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
+  std::string nvcc_;  // empty where the build has no CUDA kernels
+  std::vector<std::string> cuda_includes_;
 };
 
 struct command_result {

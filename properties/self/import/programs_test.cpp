@@ -189,10 +189,15 @@ TEST(Toolchain, ThatIsMissingIsSaid) {
   fs::remove_all(folder);
   fs::create_directories(folder);
   fs::create_hard_link(command, folder / "warpcheck");
-  const result r = run("misuse.cu", (folder / "warpcheck").string());
+  const std::string moved = (folder / "warpcheck").string();
+  const result program = run("misuse.cu", moved);
+  const result candidate = warpcheck::self::run_command("'" + moved + "' verify softmax --device emulated --source '" +
+                                                        programs() + "/softmax.cu' --entry f");
   fs::remove_all(folder);
-  EXPECT_EQ(r.status, 3) << r.output;
-  EXPECT_TRUE(r.has("warpcheck_toolchain.json")) << r.output;
+  for (const result& r : {program, candidate}) {
+    EXPECT_EQ(r.status, 3) << r.output;
+    EXPECT_TRUE(r.has("there is no warpcheck_toolchain.json in " + folder.string())) << r.output;
+  }
 }
 
 }  // namespace

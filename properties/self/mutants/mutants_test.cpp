@@ -221,10 +221,10 @@ TEST_F(Mutants, ToolchainReportsWhatTheCompilerSays) {
 }
 
 TEST_F(Mutants, ToolchainThatIsGoneIsAnEnvironmentError) {
-  const auto sentence = [&](const char* key, const std::string& value) -> std::string {
+  const auto sentence = [&](const std::string& key, const std::string& value) -> std::string {
     nlohmann::json json = nlohmann::json::parse(read_text(WARPCHECK_BUILD "/warpcheck_toolchain.json"));
-    if (std::string(key) == "libraries")
-      json["flavours"]["plain"]["libraries"][0] = value;
+    if (key == "libraries" || key == "includes")
+      json["flavours"]["plain"][key][0] = value;
     else
       json[key] = value;
     write("warpcheck_toolchain.json", json.dump());
@@ -241,9 +241,84 @@ TEST_F(Mutants, ToolchainThatIsGoneIsAnEnvironmentError) {
             "toolchain: objcopy '/no/objcopy' that this build was made with is missing");
   EXPECT_EQ(sentence("libraries", "/no/lib.a"),
             "toolchain: the library '/no/lib.a' that this build was made with is missing");
+  EXPECT_EQ(sentence("includes", "/no/include"),
+            "toolchain: the include folder '/no/include' that this build was made with is missing");
   write("warpcheck_toolchain.json", "{");
   EXPECT_THROW(toolchain::load(folder_.string()), environment_error);
   EXPECT_THROW(toolchain::load((folder_ / "kernels").string()), environment_error);
+}
+
+// The toolchain of this build with another nvcc and other include folders for it.
+class CudaToolchain : public Mutants {
+ protected:
+  toolchain with(const std::string& nvcc, const std::vector<std::string>& includes) {
+    nlohmann::json json = nlohmann::json::parse(read_text(WARPCHECK_BUILD "/warpcheck_toolchain.json"));
+    json["cuda"] = {{"compiler", nvcc}, {"includes", includes}};
+    write("warpcheck_toolchain.json", json.dump());
+    return toolchain::load(folder_.string());
+  }
+  std::string refusal_of(const std::string& nvcc, const std::vector<std::string>& includes) {
+    try {
+      return with(nvcc, includes).compile_cuda("a.cu", (folder_ / "a.so").string());
+    } catch (const environment_error& e) {
+      return e.what();
+    }
+  }
+  // A program that does as `script` says.
+  std::string program(const std::string& script) {
+    const std::string path = write("nvcc", "#!/bin/sh\n" + script);
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+};
+
+TEST_F(CudaToolchain, GivesNvccTheIncludeFoldersOfTheBuild) {
+  const std::string root = folder_.string();
+  fs::create_directories(folder_ / "one");
+  fs::create_directories(folder_ / "two");
+  const std::string words = root + "/words", output = root + "/a.so";
+  const std::string nvcc = program("printf '%s\\n' \"$@\" > " + words + "\nfor last; do :; done\n: > \"$last\"\n");
+  const toolchain t = with(nvcc, {root + "/one", "", root + "/two", root + "/one"});
+  EXPECT_EQ(t.compile_cuda("a.cu", output), "");
+  EXPECT_TRUE(fs::exists(output));
+  EXPECT_FALSE(fs::exists(output + ".parts"));
+  std::istringstream lines(read_text(words));
+  std::vector<std::string> includes;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("-I")) includes.push_back(line);
+  EXPECT_EQ(includes, (std::vector<std::string>{"-I" + root + "/one", "-I" + root + "/two"}));
+}
+
+TEST_F(CudaToolchain, SaysWhatIsMissingAndWhatNvccSays) {
+  EXPECT_EQ(refusal_of("", {}),
+            "toolchain: this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has");
+  EXPECT_EQ(refusal_of("/no/nvcc", {}), "toolchain: the compiler '/no/nvcc' that this build was made with is missing");
+  EXPECT_EQ(refusal_of(program("exit 0"), {"/no/include"}),
+            "toolchain: the include folder '/no/include' that this build was made with is missing");
+  EXPECT_EQ(refusal_of(program("echo no such thing >&2; exit 2"), {}), "no such thing\n");
+  EXPECT_EQ(refusal_of(program("exit 2"), {}), "nvcc ended with status 2");
+  EXPECT_FALSE(fs::exists(folder_ / "a.so"));
+}
+
+TEST_F(CudaToolchain, MakesALibraryOfWhatACandidateIncludes) {
+  const nlohmann::json recorded =
+      nlohmann::json::parse(read_text(WARPCHECK_BUILD "/warpcheck_toolchain.json")).at("cuda");
+  const std::string nvcc = recorded.at("compiler");
+  const std::string source = write("a.cu",
+                                   "#include <only_there.hpp>\n#include \"kernels/simt/import/entry.hpp\"\n"
+                                   "extern \"C\" int warpcheck_test() { return k_only_there; }\n");
+  fs::create_directories(folder_ / "elsewhere");
+  write("elsewhere/only_there.hpp", "constexpr int k_only_there = 1;\n");
+  const std::string output = (folder_ / "a.so").string();
+  if (nvcc.empty()) {
+    EXPECT_THROW(toolchain::load(WARPCHECK_BUILD).compile_cuda(source, output), environment_error);
+    return;
+  }
+  auto includes = recorded.at("includes").get<std::vector<std::string>>();
+  EXPECT_NE(with(nvcc, includes).compile_cuda(source, output).find("only_there.hpp"), std::string::npos);
+  includes.push_back((folder_ / "elsewhere").string());
+  EXPECT_EQ(with(nvcc, includes).compile_cuda(source, output), "");
+  EXPECT_TRUE(fs::exists(output));
 }
 
 TEST_F(Mutants, KilledMutantsAreKilledAgainByTheirReplayLine) {
