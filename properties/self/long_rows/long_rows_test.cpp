@@ -1,0 +1,360 @@
+// More than 2^31 columns, and more than 2^31 rows: what no 32-bit index reaches. All of x is one value but for a few
+// elements that decide the results, most of them beyond 2^31, and these results are known exactly or by the reference:
+// -Inf drops out of a softmax, and 0 out of a sum, so that a row has the results of its other elements alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/candidate.h"
+#include "properties/self/long_rows/long_device.hpp"
+#include "reference/log_softmax.hpp"
+#include "reference/logsumexp.hpp"
+#include "reference/sigmoid.hpp"
+#include "reference/softmax.hpp"
+
+namespace warpcheck::self {
+namespace {
+
+using reference::decode;
+using reference::encode;
+
+constexpr int64_t k_beyond = int64_t{1} << 31;
+// No multiple of anything that a kernel takes at a time, and more than one tile of any kernel beyond 2^31.
+constexpr int64_t k_length = k_beyond + (int64_t{1} << 20) + 100003;
+constexpr double k_infinity = std::numeric_limits<double>::infinity();
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
+
+using values = std::map<int64_t, double>;  // by index
+
+struct input {
+  dtype type;
+  int64_t rows, cols;
+  double background;
+  values listed;
+};
+
+struct output {
+  dtype type;
+  bool of_element = true;  // or of each row
+  // Whether `value` may be element i. The answer is the same for all elements between two listed ones of `changes`, the
+  // listed ones stand for themselves.
+  std::function<bool(int64_t i, double value)> accepts;
+  std::vector<int64_t> changes;
+};
+
+struct problem {
+  std::string op;
+  std::string variant;  // empty: the dispatch
+  input x;
+  std::vector<output> outputs;
+  std::vector<warpcheck_scalar> scalars;
+};
+
+const warpcheck_candidate& candidate() { return *warpcheck_candidate_get(WARPCHECK_CANDIDATE_ABI); }
+
+const warpcheck_operator& operator_of(const std::string& name) {
+  for (const warpcheck_operator* op : std::span(candidate().operators, static_cast<size_t>(candidate().num_operators)))
+    if (name == op->name) return *op;
+  throw std::logic_error("no operator " + name);
+}
+
+DLDataType type_of(dtype t) {
+  const auto bits = static_cast<uint8_t>(8 * size_of(t));
+  return {static_cast<uint8_t>(t == dtype::bf16 ? kDLBfloat : is_float(t) ? kDLFloat : kDLInt), bits, 1};
+}
+
+struct tensor {
+  DLTensor dl;
+  int64_t shape[2], strides[2];
+
+  tensor(void* data, dtype type, std::vector<int64_t> extents) {
+    const auto dimensions = static_cast<int32_t>(extents.size());
+    std::copy(extents.begin(), extents.end(), shape);
+    strides[0] = dimensions == 2 ? extents[1] : 1;
+    strides[1] = 1;
+    const bool cuda = candidate().operators[0]->device == WARPCHECK_DEVICE_CUDA;
+    dl = {data, {cuda ? kDLCUDA : kDLCPU, 0}, dimensions, type_of(type), shape, strides, 0};
+  }
+  tensor(const tensor&) = delete;
+  tensor& operator=(const tensor&) = delete;
+};
+
+double value_of(dtype t, uint64_t bits) {
+  return is_float(t) ? decode(t, bits) : static_cast<double>(static_cast<int64_t>(bits));
+}
+
+void judge(const output& o, int64_t length, const long_array& y) {
+  const size_t size = size_of(o.type);
+  size_t next = 0;  // of o.changes
+  int64_t seen = 0, wrong = 0;
+  y.visit([&](int64_t first, int64_t count, const char* bytes) {
+    seen += count;
+    const auto element = [&](int64_t i) { return bytes + static_cast<size_t>(i - first) * size; };
+    while (next < o.changes.size() && o.changes[next] < first) ++next;
+    for (int64_t i = first; i < first + count;) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, element(i), size);
+      const double value = value_of(o.type, bits);
+      const bool accepted = o.accepts(i, value);
+      if (!accepted && ++wrong <= 8) ADD_FAILURE() << "element " << i << " is " << value;
+      const bool is_change = next < o.changes.size() && i == o.changes[next];
+      if (is_change) ++next;
+      ++i;
+      if (is_change || !accepted) continue;
+      // As many of the following ones as are the same.
+      const int64_t end = next < o.changes.size() ? std::min(o.changes[next], first + count) : first + count;
+      for (int64_t step = 1 << 16; i < end && step > 0;) {
+        const int64_t same = std::min(step, end - i);
+        if (std::memcmp(element(i - 1), element(i), static_cast<size_t>(same) * size) == 0)
+          i += same;
+        else
+          step /= 16;
+      }
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(next, o.changes.size()) << "a listed element was not looked at";
+  EXPECT_GE(seen, std::min(length, int64_t{1} << 15));
+}
+
+// Launches the problem and judges all that can be looked at.
+void solve(const problem& p) {
+  const warpcheck_device_api& device = *candidate().device_api;
+  ASSERT_NE(device.describe(), nullptr) << device.last_error();
+  const int64_t count = p.x.rows * p.x.cols;
+  const size_t size = size_of(p.x.type);
+  elements listed;
+  for (const auto& [i, value] : p.x.listed) listed[i] = encode(p.x.type, value);
+  const auto x_data = make_input(size, count, 1, encode(p.x.type, p.x.background), listed);
+  const bool is_vector = p.op == "sigmoid";
+  const auto extents = [&](bool matrix) {
+    if (!matrix) return std::vector<int64_t>{p.x.rows};
+    return is_vector ? std::vector<int64_t>{p.x.cols} : std::vector<int64_t>{p.x.rows, p.x.cols};
+  };
+  tensor x(x_data->data(), p.x.type, extents(true));
+  const DLTensor* const inputs[] = {&x.dl};
+
+  std::vector<std::unique_ptr<long_array>> y_data;
+  std::vector<std::unique_ptr<tensor>> y;
+  std::vector<DLTensor*> outputs;
+  for (const output& o : p.outputs) {
+    const int64_t length = o.of_element ? count : p.x.rows;
+    // The first elements, those around 2^31 and the last ones, and where results change.
+    std::vector<int64_t> places = {0, length - 1};
+    if (length > k_beyond) places.push_back(k_beyond);
+    places.insert(places.end(), o.changes.begin(), o.changes.end());
+    std::sort(places.begin(), places.end());
+    y_data.push_back(make_output(size_of(o.type), length, places));
+    y.push_back(std::make_unique<tensor>(y_data.back()->data(), o.type, extents(o.of_element)));
+    outputs.push_back(&y.back()->dl);
+  }
+
+  warpcheck_stream_options options = {};
+  void* const stream = device.stream_create(&options);
+  ASSERT_NE(stream, nullptr) << device.last_error();
+  prepare(stream);
+  char message[256] = "";
+  warpcheck_call call = {};
+  call.inputs = inputs;
+  call.num_inputs = 1;
+  call.outputs = outputs.data();
+  call.num_outputs = static_cast<int32_t>(outputs.size());
+  call.scalars = p.scalars.data();
+  call.num_scalars = static_cast<int32_t>(p.scalars.size());
+  call.variant = p.variant.empty() ? nullptr : p.variant.c_str();
+  call.stream = stream;
+  call.message = message;
+  call.message_size = sizeof message;
+  const warpcheck_status status = operator_of(p.op).run(&call);
+  std::string findings;
+  const int failed = device.stream_synchronize(
+      stream,
+      [](void* text, const char* kind, const char* said) {
+        *static_cast<std::string*>(text) += std::string(kind) + ": " + said + "\n";
+      },
+      &findings);
+  device.stream_destroy(stream);
+  ASSERT_EQ(status, WARPCHECK_OK) << message << findings;
+  ASSERT_EQ(failed, 0) << device.last_error();
+  ASSERT_EQ(findings, "");
+  if (call.variant != nullptr) {
+    ASSERT_NE(call.used_variant, nullptr);
+    EXPECT_STREQ(call.used_variant, call.variant);
+  }
+  for (size_t i = 0; i < y_data.size(); ++i) {
+    SCOPED_TRACE("output " + std::to_string(i));
+    judge(p.outputs[i], p.outputs[i].of_element ? count : p.x.rows, *y_data[i]);
+  }
+}
+
+// A value below the others at the start, and equal largest ones beyond 2^31, up to the end.
+const values k_logits = {{5, -11}, {k_beyond + 3, 1}, {k_beyond + 600001, 1}, {k_length - 2, 1}, {k_length - 1, 1}};
+constexpr int64_t k_first_maximum = k_beyond + 3;
+
+std::vector<int64_t> keys(const values& v) {
+  std::vector<int64_t> found;
+  for (const auto& [i, value] : v) found.push_back(i);
+  return found;
+}
+
+// What is finite of a row. Its models are those of the whole row, but for a bound that is less generous.
+const std::vector<double>& finite_logits() {
+  static const std::vector<double> found = [] {
+    std::vector<double> all;
+    for (const auto& [i, value] : k_logits) all.push_back(value);
+    return all;
+  }();
+  return found;
+}
+int64_t finite_index(int64_t i) { return std::distance(k_logits.begin(), k_logits.find(i)); }
+
+template <class Row>
+output by_finite_row(double elsewhere) {
+  return {dtype::f16, true,
+          [row = std::make_shared<Row>(finite_logits(), dtype::f16), elsewhere](int64_t i, double y) {
+            if (k_logits.count(i)) return row->judge(finite_index(i), y).accepted;
+            return y == elsewhere && std::signbit(y) == std::signbit(elsewhere);
+          },
+          keys(k_logits)};
+}
+
+// An element, or the one of its row, is as expected.
+output exactly(dtype type, bool of_element, std::function<double(int64_t)> expected, std::vector<int64_t> changes) {
+  const auto is = [expected](int64_t i, double y) {
+    const double e = expected(i);
+    return std::isnan(e) ? std::isnan(y) : y == e && std::signbit(y) == std::signbit(e);
+  };
+  return {type, of_element, is, std::move(changes)};
+}
+
+double at(const values& v, int64_t i, double elsewhere) {
+  const auto found = v.find(i);
+  return found == v.end() ? elsewhere : found->second;
+}
+
+// Powers of 2, so that a sum tells which of them are in it.
+const values k_terms = {{5, 8}, {k_beyond + 3, 1}, {k_beyond + 600001, 2}, {k_length - 2, 4}, {k_length - 1, 16}};
+
+double sum_up_to(int64_t i) {
+  double sum = 0;
+  for (const auto& [place, term] : k_terms) sum += place <= i ? term : 0;
+  return sum;
+}
+
+constexpr warpcheck_scalar k_sum = {"op", 0};
+constexpr warpcheck_scalar k_inclusive = {"kind", 0};
+constexpr warpcheck_scalar k_no_shift = {"mu", 0};
+constexpr warpcheck_scalar k_no_gain = {"sigma", 1};
+
+// One row of k_length elements.
+problem long_row(const std::string& op) {
+  const input logits = {dtype::f16, 1, k_length, -k_infinity, k_logits};
+  const input terms = {dtype::f32, 1, k_length, 0, k_terms};
+  const output maximum = exactly(dtype::i64, false, [](int64_t) { return k_first_maximum; }, {});
+  if (op == "softmax") return {op, "", logits, {by_finite_row<reference::softmax_row>(0.0), maximum}, {}};
+  if (op == "log_softmax") return {op, "", logits, {by_finite_row<reference::log_softmax_row>(-k_infinity)}, {}};
+  if (op == "logsumexp") {
+    const auto is = [](int64_t, double y) {
+      return reference::logsumexp_row(finite_logits(), dtype::f16).judge(y).accepted;
+    };
+    return {op, "", logits, {{dtype::f16, false, is, {}}}, {}};
+  }
+  if (op == "argmax") return {op, "", logits, {maximum}, {}};
+  if (op == "reduce") return {op, "", terms, {exactly(dtype::f32, false, [](int64_t) { return 31; }, {})}, {k_sum}};
+  if (op == "scan") return {op, "", terms, {exactly(dtype::f32, true, sum_up_to, keys(k_terms))}, {k_inclusive}};
+  const auto is = [model = reference::sigmoid_model(0, 1, dtype::f16)](int64_t i, double y) {
+    return model.judge(at(k_logits, i, 0), y).accepted;
+  };
+  return {op,
+          "",
+          {dtype::f16, 1, k_length, 0, k_logits},
+          {{dtype::f16, true, is, keys(k_logits)}},
+          {k_no_shift, k_no_gain}};
+}
+
+// k_length rows of one element; of two, where one has nothing to choose from.
+problem many_rows(const std::string& op) {
+  const auto itself = [](int64_t r) { return at(k_terms, r, 0.5); };
+  const input terms = {dtype::f16, k_length, 1, 0.5, k_terms};
+  if (op == "softmax" || op == "log_softmax") {
+    values no_numbers;
+    for (const auto& [r, term] : k_terms) no_numbers[r] = k_nan;
+    const double alone = op == "softmax" ? 1 : 0;
+    const auto expected = [=](int64_t r) { return at(no_numbers, r, alone); };
+    return {op,
+            "",
+            {dtype::f16, k_length, 1, 0.5, no_numbers},
+            {exactly(dtype::f16, true, expected, keys(no_numbers))},
+            {}};
+  }
+  if (op == "logsumexp") return {op, "", terms, {exactly(dtype::f16, false, itself, keys(k_terms))}, {}};
+  if (op == "argmax") {
+    values second;
+    for (const auto& [r, term] : k_terms) second[2 * r + 1] = 1;
+    const auto expected = [](int64_t r) { return k_terms.count(r) ? 1 : 0; };
+    return {op, "", {dtype::f16, k_length, 2, 0, second}, {exactly(dtype::i64, false, expected, keys(k_terms))}, {}};
+  }
+  const input wide = {dtype::f32, k_length, 1, 0.5, k_terms};
+  if (op == "reduce") return {op, "", wide, {exactly(dtype::f32, false, itself, keys(k_terms))}, {k_sum}};
+  return {op, "", wide, {exactly(dtype::f32, true, itself, keys(k_terms))}, {k_inclusive}};
+}
+
+constexpr const char* k_of_rows[] = {"softmax", "log_softmax", "logsumexp", "argmax", "reduce", "scan"};
+
+// Every variant that takes rows of any length.
+std::vector<problem> long_problems() {
+  std::vector<problem> all;
+  std::vector<std::string> operators(std::begin(k_of_rows), std::end(k_of_rows));
+  operators.push_back("sigmoid");
+  for (const std::string& name : operators) {
+    const warpcheck_operator& op = operator_of(name);
+    for (const warpcheck_variant& v : std::span(op.variants, static_cast<size_t>(op.num_variants))) {
+      if (v.max_extent >= 0) continue;
+      all.push_back(long_row(name));
+      all.back().variant = v.name;
+    }
+  }
+  return all;
+}
+
+std::vector<problem> many_problems() {
+  std::vector<problem> all;
+  for (const char* op : k_of_rows) all.push_back(many_rows(op));
+  return all;
+}
+
+class beyond_2_to_31 : public testing::TestWithParam<problem> {};
+
+TEST_P(beyond_2_to_31, results_are_right) { solve(GetParam()); }
+
+std::string name_of(const testing::TestParamInfo<problem>& p) {
+  return p.param.variant.empty() ? p.param.op + "_dispatched" : p.param.variant;
+}
+void PrintTo(const problem& p, std::ostream* out) { *out << p.op << " " << p.variant; }
+
+INSTANTIATE_TEST_SUITE_P(columns, beyond_2_to_31, testing::ValuesIn(long_problems()), name_of);
+INSTANTIATE_TEST_SUITE_P(rows, beyond_2_to_31, testing::ValuesIn(many_problems()), name_of);
+
+}  // namespace
+}  // namespace warpcheck::self
+
+// A filter that fits no test is a mistake.
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const int failed = RUN_ALL_TESTS();
+  if (testing::UnitTest::GetInstance()->test_to_run_count() > 0) return failed;
+  std::fputs("no test has a name that fits the filter\n", stderr);
+  return 2;
+}
