@@ -128,6 +128,10 @@ test_judges::test_judges(const std::string& path, const toolchain& t) : path_(pa
   }
 }
 
+bool test_judges::judge(const mutant& m) const {
+  return std::any_of(rules_.begin(), rules_.end(), [&](const rule& r) { return m.file.starts_with(r.prefix); });
+}
+
 std::vector<test_program*> test_judges::of(const mutant& m) {
   for (const rule& r : rules_) {
     if (!m.file.starts_with(r.prefix)) continue;
@@ -151,7 +155,7 @@ void test_judges::measure(const std::vector<const mutant*>& mutants, const std::
   std::vector<engine::child_process> running;
   for (const test_program* test : needed) {
     if (fs::exists(record(*test))) continue;
-    running.emplace_back([&record, &folder, test] {
+    running.emplace_back([&record, test] {
       const std::string path = record(*test);
       write_file(path, measured(*test, path + ".run").dump() + "\n");
     });

@@ -1,5 +1,6 @@
 // Mutants of the suite itself (comparator, generators, bounds, emulated device) on trial: a test of this build, linked
-// with the mutated file, must fail. ci/mutate/judges says which tests judge which files.
+// with the mutated file, must fail. Mutants of a kernel that no property kills likewise, where a test knows more.
+// ci/mutate/judges says which tests judge which files.
 #pragma once
 
 #include <string>
@@ -31,6 +32,8 @@ class test_judges {
   // (unit.cli@warpcheck). usage_error for a malformed line or an unknown test; environment_error for one not built.
   test_judges(const std::string& path, const toolchain& t);
 
+  // Whether a line fits the file.
+  bool judge(const mutant& m) const;
   // In the order in which they try. usage_error where no line fits the file.
   std::vector<test_program*> of(const mutant& m);
 

@@ -196,6 +196,7 @@ std::string to_json(const mutant_result& r) {
                       {"as_expected", r.as_expected},
                       {"compared_code", r.compared_code},
                       {"same_code", r.same_code},
+                      {"tests", r.tests},
                       {"cases", r.cases},
                       {"coarse", r.coarse_rejects},
                       {"fine", r.fine_rejects}};
@@ -214,6 +215,7 @@ mutant_result mutant_result_from_json(const std::string& text) {
   r.as_expected = j.at("as_expected");
   r.compared_code = j.at("compared_code");
   r.same_code = j.at("same_code");
+  r.tests = j.value("tests", "");
   r.cases = j.at("cases");
   r.coarse_rejects = j.at("coarse");
   r.fine_rejects = j.at("fine");

@@ -25,6 +25,7 @@ struct mutant_result {
   bool as_expected = false;     // it was the expected property and verdict
   bool compared_code = false;   // whether the next line is known
   bool same_code = false;       // nothing killed it, and the compiler makes the same code of it as of the original
+  std::string tests;            // of a kernel that no property killed: tests_key of those that judged it then
   int64_t cases = 0;            // tried; of a mutant of the suite: tests
   bool coarse_rejects = false;  // allclose(randn, 1e-2) sees it
   bool fine_rejects = false;    // allclose(randn, 1e-4) sees it

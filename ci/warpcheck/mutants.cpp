@@ -140,6 +140,55 @@ void generate(const mutants_options& o, const toolchain& t, const std::string& f
   fmt::print(stderr, "{}", r.output);
 }
 
+std::string judges_file(const toolchain& t) { return t.root() + "/ci/mutate/judges"; }
+
+// Generated mutants that nobody has killed.
+std::vector<tried_mutant*> survivors_of(std::vector<tried_mutant>& entries) {
+  std::vector<tried_mutant*> survivors;
+  for (tried_mutant& e : entries)
+    if (e.m.property.empty() && e.counts() && !e.killed()) survivors.push_back(&e);
+  return survivors;
+}
+
+// Whether the compiler makes the same code of the survivors as of the original.
+void compare_code(std::vector<tried_mutant>& entries, const toolchain& tools, int jobs) {
+  std::vector<tried_mutant*> unknown = survivors_of(entries);
+  std::erase_if(unknown, [](const tried_mutant* e) { return e->result->compared_code; });
+  const auto compare = [&](const tried_mutant& e) {
+    mutant_result result = mutant_result_from_json(read_text(e.path));
+    result.same_code = mutant_build(tools, e.m, e.path + ".build").same_code();
+    result.compared_code = true;
+    write_file(e.path, to_json(result));
+  };
+  run_all(unknown, compare, jobs);
+}
+
+// Mutants of kernels that no property kills meet the tests that take too long to judge every mutant.
+void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchain& tools,
+                              std::optional<test_judges>& judges, const std::string& folder, int jobs) {
+  std::vector<tried_mutant*> survivors = survivors_of(entries);
+  std::erase_if(survivors, [](const tried_mutant* e) { return !e->m.kernel; });
+  if (survivors.empty()) return;
+  if (!judges) judges.emplace(judges_file(tools), tools);
+  std::erase_if(survivors, [&](const tried_mutant* e) {
+    return !judges->judge(e->m) || e->result->tests == tests_key(e->m, judges->of(e->m), tools);
+  });
+  std::vector<const mutant*> mutants;
+  for (const tried_mutant* e : survivors) mutants.push_back(&e->m);
+  judges->measure(mutants, folder);
+  const auto judge = [&](const tried_mutant& e) {
+    mutant_result result = mutant_result_from_json(read_text(e.path));
+    const std::vector<test_program*> tests = judges->of(e.m);
+    const mutant_result by_tests = try_by_tests(e.m, tests, tools, e.path + ".build");
+    result.kill = by_tests.kill;
+    result.as_expected = by_tests.as_expected;
+    result.tests = tests_key(e.m, tests, tools);
+    result.cases += by_tests.cases;
+    write_file(e.path, to_json(result));
+  };
+  run_all(survivors, judge, jobs);
+}
+
 }  // namespace
 
 int mutants(const mutants_options& o) {
@@ -170,7 +219,7 @@ int mutants(const mutants_options& o) {
     if (!e.m.kernel && !e.m.equivalent) of_suite.push_back(&e.m);
   std::optional<test_judges> judges;
   if (!of_suite.empty()) {
-    judges.emplace(tools.root() + "/ci/mutate/judges", tools);
+    judges.emplace(judges_file(tools), tools);
     judges->measure(of_suite, trial.folder);
   }
   for (tried_mutant& e : entries)
@@ -185,7 +234,7 @@ int mutants(const mutants_options& o) {
       write_file(e.path, to_json(try_by_tests(e.m, judges->of(e.m), tools, e.path + ".build")));
   };
   const int jobs = o.jobs > 0 ? o.jobs : usable_cores();
-  std::vector<tried_mutant*> untried, survivors;
+  std::vector<tried_mutant*> untried;
   for (tried_mutant& e : entries) {
     if (e.m.equivalent) continue;
     if (fs::exists(e.path))
@@ -200,19 +249,8 @@ int mutants(const mutants_options& o) {
     std::sort(untried.begin(), untried.end(),
               [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });
   run_all(untried, try_one, jobs);
-  for (tried_mutant& e : entries)
-    if (!e.m.equivalent && e.m.property.empty() && e.counts() && !e.killed() && !e.result->compared_code)
-      survivors.push_back(&e);
-  if (!tools.ninja().empty())
-    run_all(
-        survivors,
-        [&](const tried_mutant& e) {
-          mutant_result result = mutant_result_from_json(read_text(e.path));
-          result.same_code = mutant_build(tools, e.m, e.path + ".build").same_code();
-          result.compared_code = true;
-          write_file(e.path, to_json(result));
-        },
-        jobs);
+  if (!tools.ninja().empty()) compare_code(entries, tools, jobs);
+  judge_survivors_by_tests(entries, tools, judges, trial.folder, jobs);
 
   print_mutants(entries);
   print_survivors(entries);

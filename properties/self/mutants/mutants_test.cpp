@@ -186,7 +186,11 @@ TEST_F(Mutants, EveryPartOfTheSuiteHasItsJudges) {
     m.file = file;
     EXPECT_FALSE(judges.of(m).empty()) << file;
   }
+  m.file = "kernels/softmax.cu";
+  EXPECT_TRUE(judges.judge(m));
+  EXPECT_EQ(judges.of(m)[0]->name, "nightly.long_rows.softmax_loop");
   m.file = "golden/reader.cpp";
+  EXPECT_FALSE(judges.judge(m));
   EXPECT_THROW(judges.of(m), usage_error);
   EXPECT_THROW(test_judges(write("judges", "reference/\tno.such.test\n"), t), usage_error);
   EXPECT_THROW(test_judges(write("judges", "reference/\t\n"), t), usage_error);
@@ -366,6 +370,21 @@ TEST_F(Mutants, SuiteMutantIsKilledByATestUnlessItIsTheSameProgram) {
   EXPECT_NE(tried.output.find("1 generated mutants do not compile"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("2 are equivalent"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("mutation score 100.0 % (1 of 1"), std::string::npos) << tried.output;
+}
+
+TEST_F(Mutants, KernelMutantThatNoPropertyKillsMeetsTheLongTests) {
+  write("sigmoid.mutants",
+        "G-1\tkernels/sigmoid.cu\tslice.store(value, y + tile.begin)\tslice.store(value, y + "
+        "static_cast<int>(tile.begin))\t*\n");
+  const std::vector<std::string> command = {WARPCHECK_COMMAND, "mutants",       "sigmoid", "--cases", "6",
+                                            "--folder",        folder_.string()};
+  const command_result tried = run_command(command);
+  EXPECT_EQ(tried.status, 0) << tried.output;
+  EXPECT_NE(tried.output.find("G-1: nightly.long_rows.sigmoid_flat ("), std::string::npos) << tried.output;
+  EXPECT_NE(tried.output.find("mutation score 100.0 % (1 of 1"), std::string::npos) << tried.output;
+  const command_result again = run_command(command);
+  EXPECT_EQ(again.status, 0) << again.output;
+  EXPECT_NE(again.output.find("1 mutants, 0 of them to try"), std::string::npos) << again.output;
 }
 
 TEST_F(Mutants, GeneratedMutantThatDoesNotCompileIsLeftOut) {
