@@ -133,6 +133,7 @@ class ring_block {
     s_.complete[i % 2].wait(static_cast<unsigned>(i / 2 % 2));
     return result(s_.of_row[i % 2]);
   }
+
   // Moves row m to registers, which hold row m - 1, and writes that one. Small code: what is not in the instruction
   // cache yet costs more than a few tests.
   __device__ void turn(int64_t m) {

@@ -20,15 +20,16 @@ constexpr int64_t k_small_team = 3;
 template <class Rule, class T, row_access Access>
 void launch_row_stream(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
   const auto properties = simt::device_properties(stream);
+  const int64_t most = std::min(properties.sm_count, k_max_team);
   // The ring wants compute capability 9.0, as clusters do, and large blocks the shared memory that came with it.
   const bool has_ring = properties.max_cluster > 1;
   const bool has_large = properties.shared_per_block_optin > k_ring_slots * sizeof(part_slot<T, k_ring_threads>);
   if (a.cols <= k_small_cols || !has_large) {
-    if (has_ring && ring_blocks<T, k_small_threads>(a) <= k_small_team)
+    if (has_ring && ring_blocks<T, k_small_threads>(a) <= std::min(k_small_team, most))
       return launch_row_ring<Rule, T, Access, k_small_threads>(a, stream);
     return launch_row_sweep<Rule, T, Access, k_small_threads>(a, stream);
   }
-  if (has_ring && ring_blocks<T, k_ring_threads>(a) <= std::min(properties.sm_count, k_max_team))
+  if (has_ring && ring_blocks<T, k_ring_threads>(a) <= most)
     return launch_row_ring<Rule, T, Access, k_ring_threads>(a, stream);
   launch_row_sweep<Rule, T, Access, k_sweep_threads>(a, stream);
 }
