@@ -251,14 +251,6 @@ void launch_cluster_variant(const log_softmax_arguments<T>& a, simt::stream_t st
     launch_row_cluster<log_softmax_rule, T, row_access::peeled>(a, stream);
 }
 
-template <class T>
-void launch_stream_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  if (is_aligned(a))
-    launch_row_stream<log_softmax_rule, T, row_access::aligned>(a, stream);
-  else
-    launch_row_stream<log_softmax_rule, T, row_access::peeled>(a, stream);
-}
-
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of log_softmax_variant, without `automatic`.
@@ -298,7 +290,7 @@ log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, in
     case log_softmax_variant::lanes: launch_lanes_variant(a, stream); break;
     case log_softmax_variant::block: launch_block_variant(a, stream); break;
     case log_softmax_variant::cluster: launch_cluster_variant(a, stream); break;
-    default: launch_stream_variant(a, stream); break;
+    default: launch_row_stream<log_softmax_rule, T>(a, stream); break;
   }
   return variant;
 }

@@ -241,14 +241,6 @@ void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream
 }
 
 template <class T>
-void launch_stream_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  if (is_aligned(a))
-    launch_row_stream<softmax_rule, T, row_access::aligned>(a, stream);
-  else
-    launch_row_stream<softmax_rule, T, row_access::peeled>(a, stream);
-}
-
-template <class T>
 void launch_loop_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   // No more threads than a short row keeps busy in one step, which may start before the row.
   const int64_t steps = a.cols + row_vector<T>::k_width;
@@ -309,7 +301,7 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
     case softmax_variant::warp: launch_warp_variant(a, stream); break;
     case softmax_variant::block: launch_block_variant(a, stream); break;
     case softmax_variant::cluster: launch_cluster_variant(a, stream); break;
-    case softmax_variant::stream: launch_stream_variant(a, stream); break;
+    case softmax_variant::stream: launch_row_stream<softmax_rule, T>(a, stream); break;
     default: launch_loop_variant(a, stream); break;
   }
   return variant;

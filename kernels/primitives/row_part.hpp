@@ -46,7 +46,7 @@ struct whole_slice {
 
 // Plain: every tile that the thread is asked for is whole, and so aligned that vectors can be written; nobody asks for
 // an argmax.
-template <class Rule, class T, row_access Access, int Threads, bool Plain>
+template <class Rule, class T, int Threads, bool Plain>
 class row_part {
  public:
   using arguments = typename Rule::template arguments<T>;
@@ -131,13 +131,14 @@ class row_part {
  private:
   static constexpr int k_step = piece_vectors<T>;  // vectors that are looked at at a time
   static constexpr int k_steps = k_part_vectors / k_step;
-  static constexpr bool k_has_single = !Plain && Access == row_access::peeled;
+  static constexpr bool k_has_single = !Plain;
 
   __device__ static auto slice_of(const tile_place<T>& at, int piece) {
     if constexpr (Plain)
       return whole_slice<T, Threads>(piece);
     else
-      return row_slice<T, Access, k_part_vectors>(at.x, at.cols, static_cast<int>(threadIdx.x), Threads, piece);
+      return row_slice<T, row_access::peeled, k_part_vectors>(at.x, at.cols, static_cast<int>(threadIdx.x), Threads,
+                                                              piece);
   }
 };
 

@@ -42,10 +42,10 @@ struct ring_shared {
   simt::mbarrier complete[2];  // of_row
 };
 
-template <class Rule, class T, row_access Access, int Threads, bool Plain>
+template <class Rule, class T, int Threads, bool Plain>
 class ring_block {
  public:
-  using part = row_part<Rule, T, Access, Threads, Plain>;
+  using part = row_part<Rule, T, Threads, Plain>;
   using partial = typename Rule::partial;
   using result = typename Rule::result;
   using slot = part_slot<T, Threads>;
@@ -191,7 +191,7 @@ class ring_block {
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
-template <class Rule, class T, row_access Access, int Threads>
+template <class Rule, class T, int Threads>
 __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template arguments<T> a, team_plan plan) {
   using slot = part_slot<T, Threads>;
   using shared = ring_shared<typename Rule::partial, Threads / k_warp_size>;
@@ -204,9 +204,9 @@ __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template a
   __syncthreads();
   if (Rule::argmax(a) == nullptr &&
       tile_is_whole<T>(a, static_cast<int>(blockIdx.x) % plan.blocks, ring_part<T, Threads>))
-    ring_block<Rule, T, row_access::aligned, Threads, true>(a, plan, slots, s).run();
+    ring_block<Rule, T, Threads, true>(a, plan, slots, s).run();
   else
-    ring_block<Rule, T, Access, Threads, false>(a, plan, slots, s).run();
+    ring_block<Rule, T, Threads, false>(a, plan, slots, s).run();
 }
 
 // Blocks that keep a row together.
@@ -216,7 +216,7 @@ int64_t ring_blocks(const Arguments& a) {
 }
 
 // For rows of at most as many blocks as the device has multiprocessors, and k_max_team.
-template <class Rule, class T, row_access Access, int Threads>
+template <class Rule, class T, int Threads>
 void launch_row_ring(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
   const int64_t blocks = ring_blocks<T, Threads>(a);
   const int64_t teams = std::min<int64_t>(simt::device_properties(stream).sm_count / blocks, a.rows);
@@ -226,7 +226,7 @@ void launch_row_ring(const typename Rule::template arguments<T>& a, simt::stream
                              k_ring_slots * sizeof(part_slot<T, Threads>), stream};
   config.cooperative = blocks > 1;
   config.overlaps = true;
-  simt::launch(config, row_ring<Rule, T, Access, Threads>, a, plan);
+  simt::launch(config, row_ring<Rule, T, Threads>, a, plan);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_ring.hpp"
 #include "kernels/primitives/row_sweep.hpp"
 
@@ -17,7 +16,7 @@ constexpr int64_t k_small_cols = 65536;
 constexpr int64_t k_small_team = 3;
 
 // Rule: see row_halves.hpp.
-template <class Rule, class T, row_access Access>
+template <class Rule, class T>
 void launch_row_stream(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
   const auto properties = simt::device_properties(stream);
   const int64_t most = std::min(properties.sm_count, k_max_team);
@@ -26,12 +25,11 @@ void launch_row_stream(const typename Rule::template arguments<T>& a, simt::stre
   const bool has_large = properties.shared_per_block_optin > k_ring_slots * sizeof(part_slot<T, k_ring_threads>);
   if (a.cols <= k_small_cols || !has_large) {
     if (has_ring && ring_blocks<T, k_small_threads>(a) <= std::min(k_small_team, most))
-      return launch_row_ring<Rule, T, Access, k_small_threads>(a, stream);
-    return launch_row_sweep<Rule, T, Access, k_small_threads>(a, stream);
+      return launch_row_ring<Rule, T, k_small_threads>(a, stream);
+    return launch_row_sweep<Rule, T, k_small_threads>(a, stream);
   }
-  if (has_ring && ring_blocks<T, k_ring_threads>(a) <= most)
-    return launch_row_ring<Rule, T, Access, k_ring_threads>(a, stream);
-  launch_row_sweep<Rule, T, Access, k_sweep_threads>(a, stream);
+  if (has_ring && ring_blocks<T, k_ring_threads>(a) <= most) return launch_row_ring<Rule, T, k_ring_threads>(a, stream);
+  launch_row_sweep<Rule, T, k_sweep_threads>(a, stream);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -41,10 +41,10 @@ struct sweep_shared {
   Partial of_row;
 };
 
-template <class Rule, class T, row_access Access, int Threads, bool Plain>
+template <class Rule, class T, int Threads, bool Plain>
 class sweep_block {
  public:
-  using part = row_part<Rule, T, Access, Threads, Plain>;
+  using part = row_part<Rule, T, Threads, Plain>;
   using partial = typename Rule::partial;
   using result = typename Rule::result;
   using slot = part_slot<T, Threads>;
@@ -232,7 +232,7 @@ class sweep_block {
   int refilled_ = 0;
 };
 
-template <class Rule, class T, row_access Access, int Threads>
+template <class Rule, class T, int Threads>
 __global__ void __launch_bounds__(Threads, 1)
     row_sweep(typename Rule::template arguments<T> a, team_plan plan, int64_t tiles) {
   using slot = part_slot<T, Threads>;
@@ -244,13 +244,13 @@ __global__ void __launch_bounds__(Threads, 1)
   const int steps = block < tiles ? static_cast<int>(ceil_div(tiles - block, plan.blocks)) : 0;
   if (Rule::argmax(a) == nullptr && steps > 0 && tile_is_whole<T>(a, block, k_tile) &&
       tile_is_whole<T>(a, block + static_cast<int64_t>(steps - 1) * plan.blocks, k_tile))
-    sweep_block<Rule, T, row_access::aligned, Threads, true>(a, plan, steps, slots, s).run();
+    sweep_block<Rule, T, Threads, true>(a, plan, steps, slots, s).run();
   else
-    sweep_block<Rule, T, Access, Threads, false>(a, plan, steps, slots, s).run();
+    sweep_block<Rule, T, Threads, false>(a, plan, steps, slots, s).run();
 }
 
 // For rows of any length.
-template <class Rule, class T, row_access Access, int Threads>
+template <class Rule, class T, int Threads>
 void launch_row_sweep(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
   const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>);
   const int blocks = std::min(simt::device_properties(stream).sm_count, k_max_team);
@@ -260,7 +260,7 @@ void launch_row_sweep(const typename Rule::template arguments<T>& a, simt::strea
                              sweep_slots<Threads> * sizeof(part_slot<T, Threads>), stream};
   config.cooperative = true;
   config.overlaps = true;
-  simt::launch(config, row_sweep<Rule, T, Access, Threads>, a, plan, tiles);
+  simt::launch(config, row_sweep<Rule, T, Threads>, a, plan, tiles);
 }
 
 }  // namespace SIMT_DEVICE_NS
