@@ -85,7 +85,7 @@ class row_part {
       const float of_step = max_of_values(value[i]);
       own = i == 0 && !with_single ? of_step : max_of()(own, of_step);
     }
-    const float maximum = warp_maximum(own);
+    const float maximum = Plain ? warp_maximum(own) : lane_reduce<k_warp_size>(own, max_of());
     const float alone[1] = {single};
     float terms = with_single ? Rule::terms(alone, -INFINITY, maximum) : 0.0f;
     float champion = with_single ? single : -INFINITY;

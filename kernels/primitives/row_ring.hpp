@@ -37,9 +37,9 @@ struct ring_shared {
   part_claim claims[2][Warps];
   Partial of_blocks[k_max_team];
   Partial of_row[2];
-  unsigned summed[2];  // warps that have summed a row up, and that have come to write it
-  unsigned come[2];
-  simt::mbarrier complete[2];  // of_row
+  unsigned summed_warps[2], come_warps[2];  // warps that have summed a row up, and that have come to write it
+  simt::mbarrier summed[2];                 // of_pieces and claims of all warps
+  simt::mbarrier complete[2];               // of_row
 };
 
 template <class Rule, class T, int Threads, bool Plain>
@@ -63,7 +63,8 @@ class ring_block {
 
   __device__ void run() {
     copied_ = summed_ = moved_ = written_ = place(0);
-#pragma unroll 1
+    // Unrolled: as a loop, nvcc 13.0 gives the copies addresses in a register that nobody sets.
+#pragma unroll
     for (int s = 0; s < k_ring_slots; ++s) {
       if (s / k_ring_pieces < rows_) copy(s / k_ring_pieces, s % k_ring_pieces, s);
       simt::cp_async_commit();
@@ -87,6 +88,8 @@ class ring_block {
     }
   }
 
+  __device__ static int after(int slot) { return slot == k_ring_slots - 1 ? 0 : slot + 1; }
+
   __device__ void copy(int64_t i, int piece, int to) {
     if (piece == 0 && i > 0) advance(copied_, i);
     part::copy(copied_, piece, slots_[to]);
@@ -101,15 +104,19 @@ class ring_block {
       claim_ = part_claim::none();
     }
     const partial mine = part::sum_up(summed_, piece, slots_[summed_slot_], summed_single_, argmax(), claim_);
-    summed_slot_ = summed_slot_ == k_ring_slots - 1 ? 0 : summed_slot_ + 1;
+    summed_slot_ = after(summed_slot_);
     if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
     if (piece == k_ring_pieces - 1) publish(i);
   }
 
   // The warp that is the last to have summed row i up publishes the block's words.
   __device__ void publish(int64_t i) {
-    if (argmax() && lane() == 0) s_.claims[i % 2][warp()] = claim_;
-    if (before_me(&s_.summed[i % 2]) != k_warps - 1) return;
+    if (lane() == 0) {
+      if (argmax()) s_.claims[i % 2][warp()] = claim_;
+      s_.summed[i % 2].arrive();
+    }
+    if (before_me(&s_.summed_warps[i % 2]) != k_warps - 1) return;
+    s_.summed[i % 2].wait(static_cast<unsigned>(i / 2 % 2));
     const partial all = Rule::combine(s_.of_pieces[i % 2], k_ring_pieces * k_warps);
     if (lane() == 0) simt::store_relaxed(plan_.words + word(i) + rank_, word_of(all));
     if (!argmax()) return;
@@ -120,7 +127,7 @@ class ring_block {
 
   // The row's result. The warp that is the first to come here collects it for the block.
   __device__ result collect(int64_t i) {
-    if (before_me(&s_.come[i % 2]) == 0) {
+    if (before_me(&s_.come_warps[i % 2]) == 0) {
       gather_words(plan_.words + word(i), plan_.blocks,
                    [&](int block, team_word w) { s_.of_blocks[block] = partial_of<partial>(w); });
       const partial all = Rule::combine(s_.of_blocks, plan_.blocks);
@@ -156,22 +163,17 @@ class ring_block {
         part::take(moved_, p, slots_[moved_slot_], held_[p]);
         if (copied < rows_) copy(copied, (p + k_ring_slots) % k_ring_pieces, moved_slot_);
         simt::cp_async_commit();
-        moved_slot_ = moved_slot_ == k_ring_slots - 1 ? 0 : moved_slot_ + 1;
+        moved_slot_ = after(moved_slot_);
       }
     }
   }
 
   __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
 
-  // How many warps have been here before this one, of as many as the block has.
+  // How many warps have been here before this one, of as many as the block has. Orders nothing.
   __device__ static unsigned before_me(unsigned* count) {
     unsigned before = 0;
-    if (lane() == 0) {
-      __threadfence_block();
-      before = atomicAdd(count, 1u) % k_warps;
-      __threadfence_block();
-    }
-    __syncwarp();
+    if (lane() == 0) before = atomicAdd(count, 1u) % k_warps;
     return __shfl_sync(k_all_lanes, before, 0);
   }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % k_warp_size; }
@@ -198,7 +200,8 @@ __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template a
   SIMT_DYN_SHARED(slot, slots);
   SIMT_SHARED(s, shared);
   if (threadIdx.x < 2) {
-    s.summed[threadIdx.x] = s.come[threadIdx.x] = 0;
+    s.summed_warps[threadIdx.x] = s.come_warps[threadIdx.x] = 0;
+    s.summed[threadIdx.x].init(Threads / k_warp_size);
     s.complete[threadIdx.x].init(1);
   }
   __syncthreads();
