@@ -39,7 +39,7 @@ struct ring_shared {
   Partial of_row[2];
   unsigned summed_warps[2], come_warps[2];  // warps that have summed a row up, and that have come to write it
   simt::mbarrier summed[2];                 // of_pieces and claims of all warps
-  simt::mbarrier complete[2];               // of_row
+  simt::mbarrier complete[2];  // of_row is there, and nobody looks at of_pieces, claims and of_blocks any more
 };
 
 template <class Rule, class T, int Threads, bool Plain>
@@ -111,33 +111,39 @@ class ring_block {
 
   // The warp that is the last to have summed row i up publishes the block's words.
   __device__ void publish(int64_t i) {
+    __syncwarp();  // no lane looks at of_row of row i - 2 any more
     if (lane() == 0) {
       if (argmax()) s_.claims[i % 2][warp()] = claim_;
       s_.summed[i % 2].arrive();
     }
     if (before_me(&s_.summed_warps[i % 2]) != k_warps - 1) return;
-    s_.summed[i % 2].wait(static_cast<unsigned>(i / 2 % 2));
+    wait(s_.summed[i % 2], i);
     const partial all = Rule::combine(s_.of_pieces[i % 2], k_ring_pieces * k_warps);
-    if (lane() == 0) simt::store_relaxed(plan_.words + word(i) + rank_, word_of(all));
-    if (!argmax()) return;
-    const int64_t best =
-        best_claim([&](int w) { return w < k_warps ? s_.claims[i % 2][w].against(all.maximum) : k_no_claim<int64_t>; });
-    if (lane() == 0) simt::store_relaxed(plan_.claims + word(i) + rank_, static_cast<team_word>(best));
+    int64_t best = k_no_claim<int64_t>;
+    if (argmax())
+      best = best_claim([&](int w) { return w < k_warps ? s_.claims[i % 2][w].against(all.maximum) : best; });
+    __syncwarp();
+    if (lane() != 0) return;
+    simt::store_relaxed(plan_.words + word(i) + rank_, word_of(all));
+    if (argmax()) simt::store_relaxed(plan_.claims + word(i) + rank_, static_cast<team_word>(best));
+    s_.complete[i % 2].arrive();
   }
 
   // The row's result. The warp that is the first to come here collects it for the block.
   __device__ result collect(int64_t i) {
     if (before_me(&s_.come_warps[i % 2]) == 0) {
+      wait(s_.summed[i % 2], i);
       gather_words(plan_.words + word(i), plan_.blocks,
                    [&](int block, team_word w) { s_.of_blocks[block] = partial_of<partial>(w); });
       const partial all = Rule::combine(s_.of_blocks, plan_.blocks);
+      if (argmax() && rank_ == 0) write_row_argmax(plan_, row(i), s_.of_blocks, all.maximum, Rule::argmax(a_));
+      __syncwarp();
       if (lane() == 0) {
         s_.of_row[i % 2] = all;
         s_.complete[i % 2].arrive();
       }
-      if (argmax() && rank_ == 0) write_row_argmax(plan_, row(i), s_.of_blocks, all.maximum, Rule::argmax(a_));
     }
-    s_.complete[i % 2].wait(static_cast<unsigned>(i / 2 % 2));
+    wait(s_.complete[i % 2], i);
     return result(s_.of_row[i % 2]);
   }
 
@@ -169,6 +175,9 @@ class ring_block {
   }
 
   __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
+
+  // The barrier of row i.
+  __device__ static void wait(simt::mbarrier& barrier, int64_t i) { barrier.wait(static_cast<unsigned>(i / 2 % 2)); }
 
   // How many warps have been here before this one, of as many as the block has. Orders nothing.
   __device__ static unsigned before_me(unsigned* count) {
@@ -202,7 +211,7 @@ __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template a
   if (threadIdx.x < 2) {
     s.summed_warps[threadIdx.x] = s.come_warps[threadIdx.x] = 0;
     s.summed[threadIdx.x].init(Threads / k_warp_size);
-    s.complete[threadIdx.x].init(1);
+    s.complete[threadIdx.x].init(2);
   }
   __syncthreads();
   if (Rule::argmax(a) == nullptr &&
