@@ -33,7 +33,7 @@ struct tile_place {
   int cols;
 };
 
-// What every vector of exists, and nothing else.
+// A slice of which every vector exists, and nothing else.
 template <class T, int Threads>
 struct whole_slice {
   static constexpr int k_width = row_vector<T>::k_width;

@@ -10,8 +10,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"
