@@ -202,6 +202,23 @@ trial_case phase_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+trial_case phase_or_pitched_rows(const row_operator& op, const target& t, draw& d) {
+  const auto any_length = std::find_if(t.variants.begin(), t.variants.end(),
+                                       [](const target::variant& v) { return v.max_extent < 0; });
+  if (d.index() % 8 != 7 || any_length == t.variants.end()) return phase_rows(op, t, d);
+  constexpr int64_t k_tile_bytes = 16384;  // of a small block of row_ring
+  const int64_t tiles = d.between(1, 2);
+  const int64_t cols = tiles * k_tile_bytes / static_cast<int64_t>(size_of(t.type));
+  recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
+  const int64_t rows = d.between(2, 4);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), 0);
+  c.knobs["variant"] = any_length->name;
+  c.knobs["sm"] = fmt::format("{}", tiles);
+  c.find("x")->ld = cols + d.one_of({0, 64, 128});
+  c.find("y")->ld = cols + d.one_of({0, 8, 3});
+  return c;
+}
+
 trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
   std::vector<int64_t> seams;
   for (const target::variant& v : t.variants)
