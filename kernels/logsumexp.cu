@@ -35,6 +35,10 @@ struct log_sum_fold {
   __device__ static partial over_lanes(partial mine) {
     return merge_lanes<Lanes>(mine);
   }
+  template <int Lanes, int Count>
+  __device__ static partial over_row(const float (&value)[Count]) {
+    return log_sum_over_lanes<Lanes>(value);
+  }
   __device__ static partial collect(const partial* partials, int64_t first, int64_t last, int64_t step) {
     partial all = none();
     for (int64_t i = first; i < last; i += step) all.maximum = fmaxf(all.maximum, partials[i].maximum);

@@ -157,7 +157,7 @@ const property_registration registration([] {
   p.add_common("depth");
   p.add_common("row-isolation");
   p.add_common("in-place-equals-out-of-place");
-  p.add_common("phase", phase_or_pitched_rows);
+  p.add_common("phase", phase_or_team_rows);
   p.add_common("regime-seam").share_percent = 50;
   p.add_common("rows-beyond-grid").share_percent = 10;
   p.add_common("large-offset");

@@ -202,20 +202,28 @@ trial_case phase_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-trial_case phase_or_pitched_rows(const row_operator& op, const target& t, draw& d) {
-  const auto any_length = std::find_if(t.variants.begin(), t.variants.end(),
-                                       [](const target::variant& v) { return v.max_extent < 0; });
-  if (d.index() % 8 != 7 || any_length == t.variants.end()) return phase_rows(op, t, d);
-  constexpr int64_t k_tile_bytes = 16384;  // of a small block of row_ring
+trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) {
+  std::vector<std::string> of_any_length;
+  for (const target::variant& v : t.variants)
+    if (v.max_extent < 0) of_any_length.push_back(v.name);
+  const int64_t most = std::min<int64_t>(most_cols(t), 40000);
+  const bool whole = d.index() % 8 == 7, large = d.index() % 8 == 6;
+  const int64_t k_tile_bytes = 16384;  // of a small block of row_ring
   const int64_t tiles = d.between(1, 2);
-  const int64_t cols = tiles * k_tile_bytes / static_cast<int64_t>(size_of(t.type));
+  const int64_t cols = whole ? tiles * k_tile_bytes / static_cast<int64_t>(size_of(t.type)) : d.between(most / 2, most);
+  if (of_any_length.empty() || !(whole || large) || cols > most) return phase_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
-  const int64_t rows = d.between(2, 4);
-  trial_case c = op.make_case(t, rows, cols, std::move(fill), 0);
-  c.knobs["variant"] = any_length->name;
-  c.knobs["sm"] = fmt::format("{}", tiles);
+  trial_case c = op.make_case(t, d.between(2, 4), cols, std::move(fill), 0);
+  c.knobs["variant"] = of_any_length[static_cast<size_t>(d.index() / 8) % of_any_length.size()];
+  if (whole) {
+    c.knobs["sm"] = fmt::format("{}", tiles);
+  } else {
+    // More blocks than a warp has lanes; they ask each other often, so one schedule is enough.
+    c.knobs["sm"] = d.chance(20) ? "132" : "36";
+    c.knobs["schedule"] = "fair";
+  }
   c.find("x")->ld = cols + d.one_of({0, 64, 128});
-  c.find("y")->ld = cols + d.one_of({0, 8, 3});
+  c.find("y")->ld = cols + d.one_of({0, 8, 1, 3});
   return c;
 }
 

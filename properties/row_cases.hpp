@@ -103,9 +103,9 @@ engine::trial_case tied_maxima(const row_operator&, const engine::target&, engin
 engine::trial_case two_or_more_rows(const row_operator&, const engine::target&, engine::draw&);
 // Sixteen combinations of input and output offset, with leading dimensions.
 engine::trial_case phase_rows(const row_operator&, const engine::target&, engine::draw&);
-// The same for matrices x and y; in some, one team of blocks takes several rows of whole tiles that lie at other
-// distances in y than in x.
-engine::trial_case phase_or_pitched_rows(const row_operator&, const engine::target&, engine::draw&);
+// The same for matrices x and y, and rows of which teams of blocks take several each, whole tiles at other distances in
+// y than in x; and rows that all blocks of a large device keep together.
+engine::trial_case phase_or_team_rows(const row_operator&, const engine::target&, engine::draw&);
 // Row lengths where the dispatch changes, and their neighbours.
 engine::trial_case seam_rows(const row_operator&, const engine::target&, engine::draw&);
 // More rows than a grid carries.

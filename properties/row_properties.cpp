@@ -98,7 +98,13 @@ void check_seam(const row_operator& op, trial& t) {
   for (int v = 0; v < table.num_variants; ++v) {
     const warpcheck_variant& variant = table.variants[v];
     const bool is_bounded = variant.dispatch_max >= 0;
-    is_published |= !is_bounded || variant.dispatch_min <= variant.dispatch_max;
+    if (is_bounded && variant.dispatch_min > variant.dispatch_max) continue;
+    is_published = true;
+    t.require(
+        variant.dispatch_min >= variant.min_extent &&
+            (variant.max_extent < 0 || (is_bounded && variant.dispatch_max <= variant.max_extent)),
+        fmt::format("{} is published as picked from {} columns to {}, but accepts {} to {} (-1: no limit)",
+                    variant.name, variant.dispatch_min, variant.dispatch_max, variant.min_extent, variant.max_extent));
     is_picked |= cols >= variant.dispatch_min && (!is_bounded || cols <= variant.dispatch_max);
   }
   t.require(!is_published || is_picked,

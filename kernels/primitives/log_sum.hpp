@@ -35,19 +35,30 @@ __device__ inline float sum_of_losers(const float (&value)[Count], float champio
   });
 }
 
-// Takes values that the lane holds into a state of elements before them: the losers are found in the pass that finds
-// the maximum. One rescale.
+// Likewise, but the losers are found in the pass that finds the maximum, NaN passed on.
+template <int Count>
+struct losers {
+  float champion;
+  float loser[Count];
+
+  __device__ losers(const float (&value)[Count], float before) : champion(before) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      loser[i] = fminf(champion, value[i]);
+      champion = max_of()(champion, value[i]);
+    }
+  }
+  __device__ float sum(float maximum) const {
+    const float reference = log_sum_reference(maximum);
+    return chained_sum<Count>([&](int i) { return expf(loser[i] - reference); });
+  }
+};
+
+// Takes values that the lane holds into a state of elements before them. One rescale.
 template <int Count>
 __device__ inline void take_in(log_sum& all, const float (&value)[Count]) {
-  float loser[Count];
-  float maximum = all.maximum;
-#pragma unroll
-  for (int i = 0; i < Count; ++i) {
-    loser[i] = fminf(maximum, value[i]);
-    maximum = max_of()(maximum, value[i]);
-  }
-  const float reference = log_sum_reference(maximum);
-  const float rest = chained_sum<Count>([&](int i) { return expf(loser[i] - reference); });
+  const losers<Count> of_values(value, all.maximum);
+  const float maximum = of_values.champion, rest = of_values.sum(maximum);
   // Known at compile time for the first values of a row, which saves an exponential.
   const bool nothing_before = all.maximum == -INFINITY;
   all.rest = (nothing_before ? all.rest : all.rest * rescale(all.maximum, maximum)) + rest;
@@ -66,7 +77,15 @@ __device__ inline log_sum join_lanes(log_sum mine, float maximum) {
   return {of_group != 0 ? maximum : -INFINITY, lane_reduce<Lanes>(mine.rest, sum_of())};
 }
 
-// The same of sums that are each relative to their own maximum: one rescale.
+// Of all values that `Lanes` neighbouring lanes hold, whose maximum is found first: no rescale.
+template <int Lanes, int Count>
+__device__ inline log_sum log_sum_over_lanes(const float (&value)[Count]) {
+  const losers<Count> mine(value, -INFINITY);
+  const float maximum = lane_reduce<Lanes>(mine.champion, max_of());
+  return join_lanes<Lanes>({mine.champion, mine.sum(maximum)}, maximum);
+}
+
+// Of sums that are each relative to their own maximum: one rescale.
 template <int Lanes>
 __device__ inline log_sum merge_lanes(log_sum mine) {
   const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());

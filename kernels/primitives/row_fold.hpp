@@ -7,7 +7,8 @@
 //   over_lanes<Lanes>(partial)        the partial of `Lanes` neighbouring lanes, in each of them, with the same bits
 //   collect(partials, first, last, step)  that of every step-th of an array of partials
 //   finish(partial)                   the result
-//   k_dear                            whether merging partials costs far more than taking in a value
+//   k_dear                            whether merging partials costs far more than taking in a value; if so,
+//   over_row<Lanes>(value)            the partial of a row whose values `Lanes` neighbouring lanes hold, as over_lanes
 // A fold of two partials, merge(a, b), gets over_lanes and collect from merging_fold.
 #pragma once
 
@@ -111,17 +112,21 @@ __global__ void __launch_bounds__(k_fold_lanes_threads) fold_lanes(fold_argument
     typename Fold::partial of_row[Rows];
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      const int64_t r = first + j * k_groups;
-      of_row[j] = Fold::none();
-      Fold::absorb(of_row[j], slice_of(r, 0), value[j], 0);
-      if constexpr (Rows == 1) {
-        for (int part = 1; part * Lanes * Vectors < cols / slice_type::k_width; ++part) {
-          const slice_type slice = slice_of(r, part);
-          slice.load(value[j]);
-          Fold::absorb(of_row[j], slice, value[j], 0);
+      if constexpr (Rows > 1 && Fold::k_dear) {
+        of_row[j] = Fold::template over_row<Lanes>(value[j]);
+      } else {
+        const int64_t r = first + j * k_groups;
+        of_row[j] = Fold::none();
+        Fold::absorb(of_row[j], slice_of(r, 0), value[j], 0);
+        if constexpr (Rows == 1) {
+          for (int part = 1; part * Lanes * Vectors < cols / slice_type::k_width; ++part) {
+            const slice_type slice = slice_of(r, part);
+            slice.load(value[j]);
+            Fold::absorb(of_row[j], slice, value[j], 0);
+          }
         }
+        of_row[j] = Fold::template over_lanes<Lanes>(of_row[j]);
       }
-      of_row[j] = Fold::template over_lanes<Lanes>(of_row[j]);
     }
     // Each lane finishes another of the rows.
 #pragma unroll

@@ -76,7 +76,9 @@ struct alignas(64) thread {
   warp_op op{};
   unsigned mask = 0, argument = 0;
   int width = 0;
-  uint32_t idle = 0;  // consecutive atomics at idle_at that changed nothing: a spin
+  // How often the thread has come back to idle_at since an atomic of it changed anything: a spin. How many other words
+  // it has asked since, and after how many of them it takes a later one for idle_at.
+  uint32_t idle = 0, idle_steps = 0, idle_window = 1;
   uint64_t value = 0, result = 0;
   call_site site;
   const void* idle_at = nullptr;

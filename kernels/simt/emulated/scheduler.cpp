@@ -9,7 +9,7 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-// Consecutive atomics without effect after which a thread gives way: a spin loop must not starve whom it waits for.
+// Rounds of atomics without effect after which a thread gives way: a spin loop must not starve whom it waits for.
 constexpr uint32_t k_spin = 64;
 constexpr uint32_t k_turns_ahead = 2;
 constexpr int k_prefetched_lines = 4;  // of a stack, from its top
@@ -239,18 +239,27 @@ void access_point() {
 void atomic_done(bool changed, const void* p) {
   thread& self = *current;
   if (changed) device.idle_yields = 0;
-  if (changed || p != self.idle_at) {
-    self.idle = 0;
+  if (changed) {
+    self.idle = self.idle_steps = 0;
+    self.idle_window = 1;
     self.idle_at = p;
-  } else if (++self.idle > k_spin) {
-    spin_yield(self.site);
+  } else if (p == self.idle_at) {
+    self.idle_steps = 0;
+    if (++self.idle > k_spin) spin_yield(self.site);
+  } else if (++self.idle_steps == self.idle_window) {
+    // A loop that asks several words comes back to one of them. Which, and after how many others, it finds out by
+    // comparing with ever later ones (R. P. Brent, "An improved Monte Carlo factorization algorithm", BIT 20, 1980).
+    self.idle = self.idle_steps = 0;
+    self.idle_window *= 2;
+    self.idle_at = p;
   }
 }
 
 void spin_yield(const call_site& site) {
   thread& self = *current;
   self.site = site;
-  self.idle = 0;
+  self.idle = self.idle_steps = 0;
+  self.idle_window = 1;
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;
   if (++device.idle_yields > allowed) stop_livelock("every runnable thread spins and memory does not change");
   land_one_flight();

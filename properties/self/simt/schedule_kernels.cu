@@ -55,8 +55,15 @@ __global__ void arrival_order(int* next, int* order) {
   }
 }
 
-__global__ void spin_for_ever(const int* flag, int* out) {
-  while (simt::load_relaxed(flag) == 0) {
+// In each round it asks all flags.
+__device__ bool is_set(const int* flags, int count) {
+  bool all = true;
+  for (int i = 0; i < count; ++i) all &= simt::load_relaxed(flags + i) != 0;
+  return all;
+}
+
+__global__ void spin_for_ever(const int* flags, int count, int* out) {
+  while (!is_set(flags, count)) {
   }
   *out = 1;
 }
@@ -66,14 +73,14 @@ __global__ void ping_pong(int* token) {
   for (;;) atomicExch(token, static_cast<int>(blockIdx.x));
 }
 
-__global__ void wait_for_other_block(int* flag, int* out) {
+__global__ void wait_for_other_block(int* flags, int count, int* out) {
   if (blockIdx.x == 0) {
-    while (simt::load_acquire(flag) == 0) {
+    while (!is_set(flags, count)) {
     }
-    out[threadIdx.x] = 1;
+    out[threadIdx.x] = simt::load_acquire(flags);
   } else {
     __syncthreads();
-    if (threadIdx.x == 0) simt::store_release(flag, 1);
+    if (static_cast<int>(threadIdx.x) < count) simt::store_release(flags + threadIdx.x, 1);
   }
 }
 
@@ -89,12 +96,12 @@ void run_read_then_exchange(int* counter, simt::stream_t stream) {
 void run_arrival_order(int* next, int* order, simt::stream_t stream) {
   simt::launch({dim3(6), dim3(40), 0, stream}, arrival_order, next, order);
 }
-void run_spin_for_ever(const int* flag, int* out, simt::stream_t stream) {
-  simt::launch({dim3(2), dim3(64), 0, stream}, spin_for_ever, flag, out);
+void run_spin_for_ever(const int* flags, int count, int* out, simt::stream_t stream) {
+  simt::launch({dim3(2), dim3(64), 0, stream}, spin_for_ever, flags, count, out);
 }
 void run_ping_pong(int* token, simt::stream_t stream) { simt::launch({dim3(2), dim3(1), 0, stream}, ping_pong, token); }
-void run_wait_for_other_block(int* flag, int* out, simt::stream_t stream) {
-  simt::launch({dim3(2), dim3(64), 0, stream}, wait_for_other_block, flag, out);
+void run_wait_for_other_block(int* flags, int count, int* out, simt::stream_t stream) {
+  simt::launch({dim3(2), dim3(64), 0, stream}, wait_for_other_block, flags, count, out);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -240,7 +240,7 @@ TEST(endless, spins_and_exchanges_are_livelocks_under_every_strategy) {
     EXPECT_EQ(stops_with(stream,
                          [](simt::emulation* s) {
                            device_array<int> flag(1), out(1);
-                           run_spin_for_ever(flag.data(), out.data(), s);
+                           run_spin_for_ever(flag.data(), 1, out.data(), s);
                          }),
               "livelock");
     // Until it is cleared, the stream refuses work.
@@ -249,6 +249,13 @@ TEST(endless, spins_and_exchanges_are_livelocks_under_every_strategy) {
     EXPECT_EQ(stream.findings.size(), 1u);
     stream.clear();
     EXPECT_NO_THROW(run_read_then_exchange(counter.data(), &stream));
+
+    EXPECT_EQ(stops_with(stream,
+                         [](simt::emulation* s) {
+                           device_array<int> flags(5), out(1);
+                           run_spin_for_ever(flags.data(), 5, out.data(), s);
+                         }),
+              "livelock");
 
     simt::emulation busy;
     busy.schedule = simt::schedule::parse(token);
@@ -267,9 +274,11 @@ TEST(endless, waiting_for_a_block_that_is_resident_ends) {
        {"fair", "greedy", "reverse", "random:1", "preempt:1", "pct:1", "pct:2", "pct_warp:1", "pct_warp:2"}) {
     simt::emulation stream;
     stream.schedule = simt::schedule::parse(token);
-    device_array<int> flag(1), out(64);
-    run_wait_for_other_block(flag.data(), out.data(), &stream);
-    EXPECT_EQ(out[63], 1);
+    for (const int flags_asked : {1, 2, 5}) {
+      device_array<int> flags(flags_asked), out(64);
+      run_wait_for_other_block(flags.data(), flags_asked, out.data(), &stream);
+      EXPECT_EQ(out[63], 1) << flags_asked << " flags under " << token;
+    }
   }
 }
 
