@@ -50,8 +50,7 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   device.by_resident[t.resident] = &t;
   t.lane = static_cast<uint8_t>(linear % k_lanes);
   t.warp = static_cast<uint8_t>(linear / k_lanes);
-  t.idle = t.idle_steps = 0;
-  t.idle_window = 1;
+  t.is_not_idle();
   t.cluster_phase = t.grid_phase = 0;
   t.open_group = 1;
   t.copies.clear();

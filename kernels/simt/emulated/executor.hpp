@@ -79,6 +79,10 @@ struct alignas(64) thread {
   // How often the thread has come back to idle_at since an atomic of it changed anything: a spin. How many other words
   // it has asked since, and after how many of them it takes a later one for idle_at.
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
+  void is_not_idle() {
+    idle = idle_steps = 0;
+    idle_window = 1;
+  }
   uint64_t value = 0, result = 0;
   call_site site;
   const void* idle_at = nullptr;

@@ -240,8 +240,7 @@ void atomic_done(bool changed, const void* p) {
   thread& self = *current;
   if (changed) device.idle_yields = 0;
   if (changed) {
-    self.idle = self.idle_steps = 0;
-    self.idle_window = 1;
+    self.is_not_idle();
     self.idle_at = p;
   } else if (p == self.idle_at) {
     self.idle_steps = 0;
@@ -258,8 +257,7 @@ void atomic_done(bool changed, const void* p) {
 void spin_yield(const call_site& site) {
   thread& self = *current;
   self.site = site;
-  self.idle = self.idle_steps = 0;
-  self.idle_window = 1;
+  self.is_not_idle();
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;
   if (++device.idle_yields > allowed) stop_livelock("every runnable thread spins and memory does not change");
   land_one_flight();
