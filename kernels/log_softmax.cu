@@ -136,19 +136,24 @@ struct log_softmax_rule {
     const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
     float maximum = -INFINITY;
     for (int i = lane; i < count; i += k_warp_size) maximum = max_of()(maximum, partials[i].maximum);
-    maximum = lane_reduce<k_warp_size>(maximum, max_of());
+    maximum = warp_maximum(maximum);
     const float reference = log_sum_reference(maximum);
-    log_sum mine{-INFINITY, 0.0f};  // its maximum is the champion of the partials so far
+    // A lane holds its first maximal champion out, and the warp that of its first such lane.
+    float rest = 0.0f;
+    bool holds = false;
     for (int i = lane; i < count; i += k_warp_size) {
-      const log_sum part = partials[i];
-      mine.rest += part.rest * rescale(part.maximum, maximum);
-      mine.rest += expf(fminf(mine.maximum, part.maximum) - reference);
-      mine.maximum = fmaxf(mine.maximum, part.maximum);
+      const float champion = expf(partials[i].maximum - reference);
+      const bool hold_out = !holds && partials[i].maximum == maximum;
+      rest = fmaf(partials[i].rest, champion, hold_out ? rest : rest + champion);
+      holds = holds || hold_out;
     }
-    return join_lanes<k_warp_size>(mine, maximum);
+    const unsigned holders = __ballot_sync(k_all_lanes, holds);
+    if (holds && (holders & ((1u << lane) - 1)) != 0) rest += expf(maximum - reference);
+    return {holders != 0 ? maximum : -INFINITY, lane_reduce<k_warp_size>(rest, sum_of())};
   }
   class result {
    public:
+    result() = default;
     __device__ explicit result(const partial& row)
         : maximum_(row.maximum), log_of_sum_(row.maximum == INFINITY ? NAN : log1pf(row.rest)) {}
     // A row of nothing but -Inf becomes NaN by the difference; one with +Inf must.

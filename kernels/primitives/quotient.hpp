@@ -14,6 +14,7 @@ inline namespace SIMT_DEVICE_NS {
 // a rounding boundary, which are the only ones in reach of the correction's own error).
 class row_quotient {
  public:
+  row_quotient() = default;
   __device__ explicit row_quotient(float divisor) : divisor_(divisor), reciprocal_(1.0f / divisor) {}
 
   __device__ float operator()(float e) const {

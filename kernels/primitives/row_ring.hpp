@@ -31,12 +31,12 @@ template <class T, int Threads>
 constexpr int ring_part = k_ring_pieces* part_piece<T, Threads>;  // elements of a row in a block
 
 // What the warps of a block share. Of two neighbouring rows, which overlap.
-template <class Partial, int Warps>
+template <class Partial, class Result, int Warps>
 struct ring_shared {
   Partial of_pieces[2][k_ring_pieces * Warps];
   part_claim claims[2][Warps];
   Partial of_blocks[k_max_team];
-  Partial of_row[2];
+  Result of_row[2];
   unsigned summed_warps[2], come_warps[2];  // warps that have summed a row up, and that have come to write it
   // Every lane arrives for itself: with a __syncwarp and an arrival of one lane, ptxas 13.0 writes the loop out twice,
   // which takes 7 % of the time of 2^22 columns.
@@ -52,7 +52,7 @@ class ring_block {
   using result = typename Rule::result;
   using slot = part_slot<T, Threads>;
   static constexpr int k_warps = Threads / k_warp_size;
-  using shared = ring_shared<partial, k_warps>;
+  using shared = ring_shared<partial, result, k_warps>;
 
   __device__ ring_block(const typename Rule::template arguments<T>& a, const team_plan& plan, slot* slots, shared& s)
       : a_(a),
@@ -136,11 +136,11 @@ class ring_block {
                    [&](int block, team_word w) { s_.of_blocks[block] = partial_of<partial>(w); });
       const partial all = Rule::combine(s_.of_blocks, plan_.blocks);
       if (argmax() && rank_ == 0) write_row_argmax(plan_, row(i), s_.of_blocks, all.maximum, Rule::argmax(a_));
-      if (lane() == 0) s_.of_row[i % 2] = all;
+      if (lane() == 0) s_.of_row[i % 2] = result(all);
       s_.complete[i % 2].arrive();
     }
     wait(s_.complete[i % 2], i);
-    return result(s_.of_row[i % 2]);
+    return s_.of_row[i % 2];
   }
 
   // Moves row m to registers, which hold row m - 1, and writes that one. Small code: what is not in the instruction
@@ -201,7 +201,7 @@ class ring_block {
 template <class Rule, class T, int Threads>
 __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template arguments<T> a, team_plan plan) {
   using slot = part_slot<T, Threads>;
-  using shared = ring_shared<typename Rule::partial, Threads / k_warp_size>;
+  using shared = ring_shared<typename Rule::partial, typename Rule::result, Threads / k_warp_size>;
   SIMT_DYN_SHARED(slot, slots);
   SIMT_SHARED(s, shared);
   if (threadIdx.x < 2) {

@@ -2,7 +2,10 @@
 //
 // Its tiles come through a ring of slots in shared memory and are summed up; the last of them stay, in registers and in
 // slots. When the blocks have exchanged what they know, those are written first, while the tiles before them are read
-// once more, the last one first, and then the next row. Where the L2 cache can hold those tiles, it is asked to.
+// once more, the last one first, and then the next row. Where the L2 cache can hold those tiles, it is asked to, and
+// each block takes its own. Of longer rows a block takes the next tile that nobody has taken: multiprocessors differ by
+// a third in speed, and what all of them write at a time should lie close together (the same work in random order takes
+// 8 % longer).
 //
 // Cost per row: the row in and out, and the part that did not stay once more in; each exponential twice; one exchange
 // of a word a block (row_team.hpp). Two rescales per term up to k_sweep_group tiles a block (2^22 columns on 16
@@ -31,10 +34,14 @@ template <int Threads>
 constexpr int sweep_slots = Threads == k_sweep_threads ? 6 : 2;
 constexpr int k_sweep_group = 32;   // tiles whose partials a block combines at a time
 constexpr int k_sweep_levels = 14;  // of groups, each of twice as many tiles as the one before
-constexpr int k_sweep_cached = 8;  // tiles of a block that do not stay and that the L2 cache can hold: 34 MB on an H200
+// Tiles of a block that do not stay and that the L2 cache can hold: 34 MB on an H200.
+template <int Threads>
+constexpr int sweep_cached = Threads == k_sweep_threads ? 8 : 1;
+constexpr int k_sweep_turns = 16;  // > the slots of a block + 1
 
 template <class Partial, int Warps>
 struct sweep_shared {
+  int64_t again[k_sweep_turns];  // tiles that are being read once more, in turn; negative: there are no more
   Partial of_tiles[k_sweep_group * Warps];
   part_claim claims[Warps];
   Partial of_blocks[k_max_team];
@@ -54,19 +61,22 @@ class sweep_block {
   static constexpr int k_tile = part_piece<T, Threads>;
   static constexpr int k_held = sweep_held<Threads>;
   static constexpr int k_slots = sweep_slots<Threads>;
+  static_assert(k_slots + 1 < k_sweep_turns, "a turn is over before its place is needed again");
   using shared = sweep_shared<partial, k_warps>;
 
-  // The block takes every blocks-th tile of a row: `steps` of them.
-  __device__ sweep_block(const typename Rule::template arguments<T>& a, const team_plan& plan, int steps, slot* slots,
-                         shared& s)
+  // The block takes every blocks-th of a row's `tiles`: `steps` of them. `taken`: see launch_row_sweep.
+  __device__ sweep_block(const typename Rule::template arguments<T>& a, const team_plan& plan, team_word* taken,
+                         int64_t tiles, int steps, slot* slots, shared& s)
       : a_(a),
         plan_(plan),
+        taken_(taken),
         slots_(slots),
         s_(s),
+        dropped_of_row_(tiles - (k_slots + k_held) * plan.blocks),
         steps_(steps),
         dropped_(steps > k_slots + k_held ? steps - k_slots - k_held : 0),
         held_count_(steps - dropped_ < k_held ? steps - dropped_ : k_held),
-        first_(place(0, 0)),
+        first_(place_of<T>(a, 0, tile(0), k_tile)),
         copied_(first_) {}
 
   __device__ void run() {
@@ -74,8 +84,10 @@ class sweep_block {
     for (int s = 0; s < k_slots; ++s) refill();
     simt::wait_for_previous();  // the words are cleared
     for (int64_t r = 0; r < a_.rows; ++r) {
-      if (r > 0) first_ = place(r, 0);
+      if (r > 0) first_ = place_of<T>(a_, r, tile(0), k_tile);
       sum_up(r);
+      own_left_ = dropped_;
+      if (threadIdx.x == 0) next_again_ = take(r);
       if (warp() == 0) exchange(r);
       __syncthreads();
       if (steps_ > 0) write(r, result(s_.of_row));
@@ -83,31 +95,52 @@ class sweep_block {
   }
 
  private:
-  __device__ tile_place<T> place(int64_t r, int step) const {
-    return place_of<T>(a_, r, static_cast<int64_t>(step) * plan_.blocks + blockIdx.x, k_tile);
-  }
-  // The same in row r of which `first` is the block's first tile. Plain tiles lie at one distance from each other.
-  __device__ tile_place<T> place(int64_t r, const tile_place<T>& first, int step) const {
-    if constexpr (!Plain) return place(r, step);
-    const int64_t distance = static_cast<int64_t>(step) * (plan_.blocks * k_tile);
+  // The block's tile of a row at `step`.
+  __device__ int64_t tile(int step) const { return static_cast<int64_t>(step) * plan_.blocks + blockIdx.x; }
+  // Tile t of row r, of which `first` is the block's first tile. Plain tiles lie at one distance from each other.
+  __device__ tile_place<T> place(int64_t r, const tile_place<T>& first, int64_t t) const {
+    if constexpr (!Plain) return place_of<T>(a_, r, t, k_tile);
+    const int64_t distance = (t - blockIdx.x) * k_tile;
     return {first.x + distance, first.y + distance, 0, k_tile};
   }
 
-  // The slot that has been free for longest takes what comes next: the tiles of a row, then those of them that did not
-  // stay, backwards, then the next row. One group of asynchronous copies each.
+  // The slot that has been free for longest takes what comes next: the block's tiles of the row, then those of the next
+  // row. One group of asynchronous copies each.
   __device__ void refill() {
     if (steps_ > 0 && next_row_ < a_.rows) {
-      const bool again = next_ < dropped_ && dropped_ <= k_sweep_cached;
-      part::copy(place(next_row_, copied_, next_ < steps_ ? next_ : steps_ + dropped_ - 1 - next_), 0,
-                 slots_[refilled_], again);
-      if (++next_ == steps_ + dropped_) {
+      part::copy(place(next_row_, copied_, tile(next_)), 0, slots_[refilled_], next_ < dropped_ && is_cached());
+      if (++next_ == steps_) {
         next_ = 0;
-        if (++next_row_ < a_.rows) copied_ = place(next_row_, 0);
+        if (++next_row_ < a_.rows) copied_ = place_of<T>(a_, next_row_, tile(0), k_tile);
       }
     }
     simt::cp_async_commit();
     refilled_ = after(refilled_);
   }
+
+  // By all threads, while row r is written: likewise, but tiles that did not stay come first. The barrier keeps the
+  // warps together, which spares 2 % of the time even where each block takes its own tiles. The hint to keep what
+  // nobody reads again spares 1 %, why is not known.
+  __device__ void refill_again(int64_t r) {
+    if (threadIdx.x == 0) {
+      s_.again[turn_ % k_sweep_turns] = next_again_;
+      if (next_again_ >= 0) next_again_ = take(r);
+    }
+    __syncthreads();
+    const int64_t t = s_.again[turn_++ % k_sweep_turns];
+    if (t < 0) return refill();
+    part::copy(place(r, first_, t), 0, slots_[refilled_], !is_cached());
+    simt::cp_async_commit();
+    refilled_ = after(refilled_);
+  }
+
+  // The next tile of row r that is read once more; negative if there is none. By one thread, a turn ahead.
+  __device__ int64_t take(int64_t r) {
+    if (is_cached()) return own_left_ > 0 ? tile(--own_left_) : -1;
+    return dropped_of_row_ - 2 - static_cast<int64_t>(atomicAdd(taken_ + r, 1));
+  }
+  __device__ bool is_cached() const { return dropped_of_row_ <= sweep_cached<Threads> * plan_.blocks; }
+
   __device__ static int after(int slot) { return slot == k_slots - 1 ? 0 : slot + 1; }
 
   // Waits for a copy; `staying` slots before it have not been refilled since.
@@ -127,7 +160,7 @@ class sweep_block {
     for (int step = 0; step < steps_; ++step) {
       const int staying = step - dropped_ - held_count_;  // in its slot, if not negative
       wait_for_copy(staying < 0 ? 0 : staying);
-      const tile_place<T> at = place(r, first_, step);
+      const tile_place<T> at = place(r, first_, tile(step));
       const partial mine = part::sum_up(at, 0, slots_[slot_of_step], part::single(at), argmax(), claim);
       const int of_group = step % k_sweep_group;
       if (lane() == 0) s_.of_tiles[of_group * k_warps + warp()] = mine;
@@ -150,7 +183,7 @@ class sweep_block {
       if (lane() == 0) s_.claims[warp()] = claim;
       __syncthreads();
     }
-    if (warp() == 0) {
+    if (warp() == 0 && groups != 1) {
       for (int level = lane(); level < k_sweep_levels; level += k_warp_size)
         if ((groups >> level & 1) == 0) s_.of_levels[level] = {-INFINITY, 0.0f};
       __syncwarp();
@@ -173,7 +206,7 @@ class sweep_block {
       all = Rule::combine(s_.pair, 2);
       __syncwarp();
     }
-    if (lane() == 0) s_.of_levels[level] = all;
+    if (lane() == 0) s_.of_levels[level] = s_.of_row = all;
     __syncwarp();
   }
 
@@ -181,9 +214,12 @@ class sweep_block {
   __device__ void exchange(int64_t r) {
     const partial mine = s_.of_row;
     const int64_t word = r * plan_.blocks;
+    // In place, other blocks write the tiles that this one has read, and it writes theirs.
+    if (!is_cached()) __threadfence();
     if (lane() == 0) simt::store_relaxed(plan_.words + word + blockIdx.x, word_of(mine));
     gather_words(plan_.words + word, plan_.blocks,
                  [&](int block, team_word w) { s_.of_blocks[block] = partial_of<partial>(w); });
+    if (!is_cached()) __threadfence();
     const partial all = Rule::combine(s_.of_blocks, plan_.blocks);
     if (lane() == 0) s_.of_row = all;
     if (!argmax()) return;
@@ -193,27 +229,30 @@ class sweep_block {
     if (blockIdx.x == 0) write_row_argmax(plan_, r, s_.of_blocks, all.maximum, Rule::argmax(a_));
   }
 
+  // First the tiles that stayed in slots, then those in registers, then those that are read once more.
   __device__ void write(int64_t r, const result& of_row) {
-    const int in_slots = steps_ - dropped_ - held_count_;
+    int64_t again = turn_;
 #pragma unroll 1
-    for (int i = 0; i < steps_; ++i) {
-      // First those that stayed in slots, then those in registers, then those that are read again.
-      const int h = i - in_slots;
-      const bool again = h >= held_count_;
-      const int step = h < 0 ? dropped_ + held_count_ + i : again ? dropped_ - 1 - (h - held_count_) : dropped_ + h;
-      const tile_place<T> at = place(r, first_, step);
-      typename part::vectors vectors;
-      if (h < 0 || again) {
-        if (again) wait_for_copy(0);
-        part::take(at, 0, slots_[refilled_], vectors);
-      } else {
+    for (int step = dropped_ + held_count_; step < steps_; ++step) write_slot(r, tile(step), of_row);
 #pragma unroll
-        for (int k = 0; k < k_held; ++k)
-          if (h == k) memcpy(&vectors, &held_[k], sizeof vectors);
-      }
-      part::write(at, 0, vectors, part::single(at), of_row);
-      if (h < 0 || again) refill();
+    for (int h = 0; h < k_held; ++h) {
+      if (h >= held_count_) break;
+      const tile_place<T> at = place(r, first_, tile(dropped_ + h));
+      part::write(at, 0, held_[h], part::single(at), of_row);
     }
+#pragma unroll 1
+    for (; again < turn_ && s_.again[again % k_sweep_turns] >= 0; ++again) {
+      wait_for_copy(0);
+      write_slot(r, s_.again[again % k_sweep_turns], of_row);
+    }
+  }
+  // Tile t of row r is in the slot that is refilled next.
+  __device__ void write_slot(int64_t r, int64_t t, const result& of_row) {
+    const tile_place<T> at = place(r, first_, t);
+    typename part::vectors vectors;
+    part::take(at, 0, slots_[refilled_], vectors);
+    part::write(at, 0, vectors, part::single(at), of_row);
+    refill_again(r);
   }
 
   __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
@@ -222,21 +261,26 @@ class sweep_block {
 
   const typename Rule::template arguments<T>& a_;
   const team_plan& plan_;
+  team_word* taken_;
   slot* slots_;
   shared& s_;
-  int steps_, dropped_;  // tiles of the block, and how many of them do not stay
-  int held_count_;       // in registers
-  tile_place<T> first_;  // of the row at hand
+  int64_t dropped_of_row_;  // tiles that do not stay: the first ones; maybe negative
+  int steps_, dropped_;     // tiles of the block, and how many of them do not stay
+  int held_count_;          // in registers
+  tile_place<T> first_;     // of the row at hand
   row_vector<T> held_[k_held][k_part_vectors];
   int64_t next_row_ = 0;  // to be copied
   tile_place<T> copied_;  // the first of that row
   int next_ = 0;          // of that row
   int refilled_ = 0;
+  int64_t turn_ = 0;  // of refill_again
+  int own_left_ = 0;  // tiles of this row that thread 0 may still take, and what it has taken
+  int64_t next_again_ = -1;
 };
 
 template <class Rule, class T, int Threads>
 __global__ void __launch_bounds__(Threads, 1)
-    row_sweep(typename Rule::template arguments<T> a, team_plan plan, int64_t tiles) {
+    row_sweep(typename Rule::template arguments<T> a, team_plan plan, team_word* taken, int64_t tiles) {
   using slot = part_slot<T, Threads>;
   using shared = sweep_shared<typename Rule::partial, Threads / k_warp_size>;
   constexpr int k_tile = part_piece<T, Threads>;
@@ -246,9 +290,9 @@ __global__ void __launch_bounds__(Threads, 1)
   const int steps = block < tiles ? static_cast<int>(ceil_div(tiles - block, plan.blocks)) : 0;
   if (Rule::argmax(a) == nullptr && steps > 0 && tile_is_whole<T>(a, block, k_tile) &&
       tile_is_whole<T>(a, block + static_cast<int64_t>(steps - 1) * plan.blocks, k_tile))
-    sweep_block<Rule, T, Threads, true>(a, plan, steps, slots, s).run();
+    sweep_block<Rule, T, Threads, true>(a, plan, taken, tiles, steps, slots, s).run();
   else
-    sweep_block<Rule, T, Threads, false>(a, plan, steps, slots, s).run();
+    sweep_block<Rule, T, Threads, false>(a, plan, taken, tiles, steps, slots, s).run();
 }
 
 // For rows of any length.
@@ -256,13 +300,14 @@ template <class Rule, class T, int Threads>
 void launch_row_sweep(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
   const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>);
   const int blocks = std::min(simt::device_properties(stream).sm_count, k_max_team);
-  const team_words words(a.rows * blocks, Rule::argmax(a) != nullptr, stream);
+  // A word more for each row: how many tiles have been taken to be read once more, less one (k_no_word).
+  const team_words words(a.rows * (blocks + 1), Rule::argmax(a) != nullptr, stream);
   const team_plan plan{blocks, 1, words.words(), words.claims()};
   simt::launch_config config{static_cast<unsigned>(blocks), Threads,
                              sweep_slots<Threads> * sizeof(part_slot<T, Threads>), stream};
   config.cooperative = true;
   config.overlaps = true;
-  simt::launch(config, row_sweep<Rule, T, Threads>, a, plan, tiles);
+  simt::launch(config, row_sweep<Rule, T, Threads>, a, plan, words.words() + a.rows * blocks, tiles);
 }
 
 }  // namespace SIMT_DEVICE_NS

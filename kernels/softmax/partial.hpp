@@ -53,6 +53,7 @@ struct softmax_rule {
   __device__ static partial combine(const partial* partials, int count) { return warpcheck::combine(partials, count); }
   class result {
    public:
+    result() = default;
     __device__ explicit result(const partial& row) : over_sum_(row.sum), maximum_(row.maximum) {}
     __device__ float operator()(float x) const { return over_sum_(expf(x - maximum_)); }
 

@@ -60,6 +60,7 @@ struct problem {
   input x;
   std::vector<output> outputs;
   std::vector<warpcheck_scalar> scalars;
+  int64_t offset = 1;  // elements between a boundary of 256 bytes and x
 };
 
 const warpcheck_candidate& candidate() { return *warpcheck_candidate_get(WARPCHECK_CANDIDATE_ABI); }
@@ -137,7 +138,7 @@ void solve(const problem& p) {
   const size_t size = size_of(p.x.type);
   elements listed;
   for (const auto& [i, value] : p.x.listed) listed[i] = encode(p.x.type, value);
-  const auto x_data = make_input(size, count, 1, encode(p.x.type, p.x.background), listed);
+  const auto x_data = make_input(size, count, p.offset, encode(p.x.type, p.x.background), listed);
   const bool is_vector = p.op == "sigmoid";
   const auto extents = [&](bool matrix) {
     if (!matrix) return std::vector<int64_t>{p.x.rows};
@@ -329,6 +330,19 @@ std::vector<problem> long_problems() {
   return all;
 }
 
+// Rows that row_sweep.hpp takes by whole tiles: on a boundary, and nobody asks for an argmax.
+std::vector<problem> whole_problems() {
+  std::vector<problem> all;
+  for (const char* op : {"softmax", "log_softmax"}) {
+    all.push_back(long_row(op));
+    problem& p = all.back();
+    p.variant = std::string(op) + "_stream";
+    p.outputs.resize(1);
+    p.offset = 0;
+  }
+  return all;
+}
+
 std::vector<problem> many_problems() {
   std::vector<problem> all;
   for (const char* op : k_of_rows) all.push_back(many_rows(op));
@@ -340,11 +354,13 @@ class beyond_2_to_31 : public testing::TestWithParam<problem> {};
 TEST_P(beyond_2_to_31, results_are_right) { solve(GetParam()); }
 
 std::string name_of(const testing::TestParamInfo<problem>& p) {
-  return p.param.variant.empty() ? p.param.op + "_dispatched" : p.param.variant;
+  if (p.param.variant.empty()) return p.param.op + "_dispatched";
+  return p.param.variant + (p.param.offset == 0 ? "_whole" : "");
 }
 void PrintTo(const problem& p, std::ostream* out) { *out << p.op << " " << p.variant; }
 
 INSTANTIATE_TEST_SUITE_P(columns, beyond_2_to_31, testing::ValuesIn(long_problems()), name_of);
+INSTANTIATE_TEST_SUITE_P(whole_tiles, beyond_2_to_31, testing::ValuesIn(whole_problems()), name_of);
 INSTANTIATE_TEST_SUITE_P(rows, beyond_2_to_31, testing::ValuesIn(many_problems()), name_of);
 
 }  // namespace
