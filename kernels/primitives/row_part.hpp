@@ -1,6 +1,6 @@
-// What a thread does with the part of a row that its block keeps, in pieces of k_part_vectors vectors a thread: it
-// copies a piece to a slot of shared memory, sums it up there, and writes its results. A thread has to do with its own
-// places alone, so that pieces need no barrier. Rule: see row_halves.hpp.
+// What a thread does with a piece of a row that its block keeps, a tile of k_part_vectors vectors a thread: it copies
+// it to a slot of shared memory, sums it up there, and writes its results. A thread has to do with its own places
+// alone, so that pieces need no barrier. Rule: see row_halves.hpp.
 #pragma once
 
 #include <cmath>
@@ -31,16 +31,16 @@ struct tile_place {
   T* y;
   int64_t begin;  // index in the row
   int cols;
+  int offset = 0;  // of a whole tile: elements between x, y and where it lies
 };
 
 // A slice of which every vector exists, and nothing else.
 template <class T, int Threads>
 struct whole_slice {
   static constexpr int k_width = row_vector<T>::k_width;
-  int first;
-  __device__ explicit whole_slice(int piece)
-      : first((piece * k_part_vectors * Threads + static_cast<int>(threadIdx.x)) * k_width) {}
-  __device__ int start(int k) const { return first + k * Threads * k_width; }
+  int offset;
+  // In this order: ptxas 13.0 keeps less in registers than with the thread's first place as a sum.
+  __device__ int start(int k) const { return offset + (k * Threads + static_cast<int>(threadIdx.x)) * k_width; }
   __device__ bool has(int) const { return true; }
 };
 
@@ -56,48 +56,37 @@ class row_part {
   using vectors = row_vector<T>[k_part_vectors];
 
   // In the caller's open group of asynchronous copies. `again`: it is read once more, soon.
-  __device__ static void copy(const tile_place<T>& at, int piece, slot& to, bool again = false) {
+  __device__ static void copy(const tile_place<T>& at, slot& to, bool again = false) {
     if (again)
-      copy_slice<row_reuse::again>(slice_of(at, piece), at.x, to);
+      copy_slice<row_reuse::again>(slice_of(at), at.x, to);
     else
-      copy_slice<row_reuse::never>(slice_of(at, piece), at.x, to);
-  }
-
-  // The lane's single element at an end of the row, which belongs to piece 0 of its tile; -Inf if there is none.
-  __device__ static float single(const tile_place<T>& at) {
-    if constexpr (!k_has_single) {
-      return -INFINITY;
-    } else {
-      const int index = slice_of(at, 0).single();
-      return index >= 0 ? widen(load_element(at.x + index)) : -INFINITY;
-    }
+      copy_slice<row_reuse::never>(slice_of(at), at.x, to);
   }
 
   // The warp's partial, in every lane. `claim`, if an argmax is asked for, hears of it.
-  __device__ static partial sum_up(const tile_place<T>& at, int piece, const slot& from, float single, bool argmax,
-                                   part_claim& claim) {
-    const auto slice = slice_of(at, piece);
-    const bool with_single = k_has_single && piece == 0;
-    float value[k_steps][k_piece_values], own = with_single ? single : -INFINITY;
+  __device__ static partial sum_up(const tile_place<T>& at, const slot& from, bool argmax, part_claim& claim) {
+    const auto slice = slice_of(at);
+    const float single = single_of(at);
+    float value[k_steps][k_piece_values], own = single;
 #pragma unroll
     for (int i = 0; i < k_steps; ++i) {
       read_piece(slice, from, i * k_step, value[i]);
       const float of_step = max_of_values(value[i]);
-      own = i == 0 && !with_single ? of_step : max_of()(own, of_step);
+      own = i == 0 && !k_has_single ? of_step : max_of()(own, of_step);
     }
     const float maximum = Plain ? warp_maximum(own) : lane_reduce<k_warp_size>(own, max_of());
     const float alone[1] = {single};
-    float terms = with_single ? Rule::terms(alone, -INFINITY, maximum) : 0.0f;
-    float champion = with_single ? single : -INFINITY;
+    float terms = k_has_single ? Rule::terms(alone, -INFINITY, maximum) : 0.0f;
+    float champion = single;
 #pragma unroll
     for (int i = 0; i < k_steps; ++i) {
       const float of_step = Rule::terms(value[i], champion, maximum);
-      terms = i == 0 && !with_single ? of_step : terms + of_step;
+      terms = i == 0 && !k_has_single ? of_step : terms + of_step;
       if (i + 1 < k_steps) champion = Rule::champion(champion, value[i]);
     }
     if constexpr (!Plain) {
       if (argmax) {
-        int best = with_single ? claim_of(single, slice.single(), maximum) : k_no_claim<int>;
+        int best = claim_of(single, slice.single(), maximum);
 #pragma unroll
         for (int i = 0; i < k_steps; ++i)
           best = min_of<int>()(best, claim_of_piece(slice, i * k_step, value[i], maximum));
@@ -108,15 +97,14 @@ class row_part {
   }
 
   // Padding where the row has no vector.
-  __device__ static void take(const tile_place<T>& at, int piece, const slot& from, vectors& to) {
-    const auto slice = slice_of(at, piece);
+  __device__ static void take(const tile_place<T>& at, const slot& from, vectors& to) {
+    const auto slice = slice_of(at);
 #pragma unroll
     for (int k = 0; k < k_part_vectors; ++k) to[k] = slice.has(k) ? from[k][threadIdx.x] : padding_vector<T>();
   }
 
-  __device__ static void write(const tile_place<T>& at, int piece, const vectors& from, float single,
-                               const result& of_row) {
-    const auto slice = slice_of(at, piece);
+  __device__ static void write(const tile_place<T>& at, const vectors& from, const result& of_row) {
+    const auto slice = slice_of(at);
     const bool by_vector = Plain || phase_of(at.y + slice.start(0)) == 0;
 #pragma unroll
     for (int i = 0; i < k_steps; ++i) {
@@ -125,7 +113,7 @@ class row_part {
       write_piece(slice, i * k_step, of_row, value, at.y, by_vector);
     }
     if constexpr (k_has_single)
-      if (piece == 0 && slice.single() >= 0) store_element(at.y + slice.single(), simt::from_float<T>(of_row(single)));
+      if (slice.single() >= 0) store_element(at.y + slice.single(), simt::from_float<T>(of_row(single_of(at))));
   }
 
  private:
@@ -133,12 +121,21 @@ class row_part {
   static constexpr int k_steps = k_part_vectors / k_step;
   static constexpr bool k_has_single = !Plain;
 
-  __device__ static auto slice_of(const tile_place<T>& at, int piece) {
+  __device__ static auto slice_of(const tile_place<T>& at) {
     if constexpr (Plain)
-      return whole_slice<T, Threads>(piece);
+      return whole_slice<T, Threads>{at.offset};
     else
-      return row_slice<T, row_access::peeled, k_part_vectors>(at.x, at.cols, static_cast<int>(threadIdx.x), Threads,
-                                                              piece);
+      return row_slice<T, row_access::peeled, k_part_vectors>(at.x, at.cols, static_cast<int>(threadIdx.x), Threads);
+  }
+
+  // The lane's single element at an end of the row; -Inf if there is none.
+  __device__ static float single_of(const tile_place<T>& at) {
+    if constexpr (!k_has_single) {
+      return -INFINITY;
+    } else {
+      const int index = slice_of(at).single();
+      return index >= 0 ? widen(load_element(at.x + index)) : -INFINITY;
+    }
   }
 };
 

@@ -1,9 +1,10 @@
 // row_ring: a team of blocks keeps a row, each block alone on its multiprocessor, while the next rows are copied ahead.
 //
-// A block's part of a row comes through a ring of slots in shared memory. A piece is summed up as soon as it has
-// arrived, and k_ring_lag pieces later it moves to registers, to the place of the same piece of the row before, which
-// is written. So a slot is free again at once, copies are always in flight, and the exchange between the blocks has the
-// time of k_ring_lag pieces.
+// A block's pieces of a row, every n-th for a team of n blocks, come through a ring of slots in shared memory. So what
+// all blocks read and write at a time lies together (parts in one piece take 1 to 2 % longer). A piece is summed up as
+// soon as it has arrived, and k_ring_lag pieces later it moves to registers, to the place of the same piece of the row
+// before, which is written. So a slot is free again at once, copies are always in flight, and the exchange between the
+// blocks has the time of k_ring_lag pieces.
 //
 // Cost per row: the row once in and out, each exponential twice; one word a block (row_team.hpp). Two rescales per
 // term. Rule: see row_halves.hpp.
@@ -22,13 +23,10 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-constexpr int k_ring_pieces = 4;  // of a block's part
+constexpr int k_ring_pieces = 4;  // of a row in a block
 constexpr int k_ring_slots = 7;   // what fits a multiprocessor's shared memory with k_ring_threads
 constexpr int k_ring_lag = 3;     // < k_ring_pieces, < k_ring_slots
 constexpr int k_ring_threads = 512;
-
-template <class T, int Threads>
-constexpr int ring_part = k_ring_pieces* part_piece<T, Threads>;  // elements of a row in a block
 
 // What the warps of a block share. Of two neighbouring rows, which overlap.
 template <class Partial, class Result, int Warps>
@@ -52,6 +50,7 @@ class ring_block {
   using result = typename Rule::result;
   using slot = part_slot<T, Threads>;
   static constexpr int k_warps = Threads / k_warp_size;
+  static constexpr int k_piece = part_piece<T, Threads>;
   using shared = ring_shared<partial, result, k_warps>;
 
   __device__ ring_block(const typename Rule::template arguments<T>& a, const team_plan& plan, slot* slots, shared& s)
@@ -64,7 +63,7 @@ class ring_block {
         rows_((a.rows - team_ + plan.teams - 1) / plan.teams) {}
 
   __device__ void run() {
-    copied_ = summed_ = moved_ = written_ = place(0);
+    copied_ = summed_ = written_ = place(0);
     // Unrolled: as a loop, nvcc 13.0 gives the copies addresses in a register that nobody sets.
 #pragma unroll
     for (int s = 0; s < k_ring_slots; ++s) {
@@ -79,33 +78,35 @@ class ring_block {
  private:
   __device__ int64_t row(int64_t i) const { return team_ + i * plan_.teams; }
   __device__ int64_t word(int64_t i) const { return row(i) * plan_.blocks; }
-  __device__ tile_place<T> place(int64_t i) const { return place_of<T>(a_, row(i), rank_, ring_part<T, Threads>); }
-  // From the place in the row before to that in row i. Plain tiles lie alike in all rows.
-  __device__ void advance(tile_place<T>& at, int64_t i) const {
-    if constexpr (Plain) {
-      at.x += plan_.teams * a_.ldx;
-      at.y += plan_.teams * a_.ldy;
-    } else {
-      at = place(i);
-    }
+  // The block's first piece of row i.
+  __device__ tile_place<T> place(int64_t i) const { return place_of<T>(a_, row(i), rank_, k_piece); }
+  // Piece p of row i, of which `first` is the block's first one. Plain pieces lie at one distance from each other, and
+  // alike in all rows; where nothing is read or written, `first` may be of any row.
+  __device__ tile_place<T> place(int64_t i, const tile_place<T>& first, int p) const {
+    if constexpr (!Plain) return place_of<T>(a_, row(i), p * plan_.blocks + rank_, k_piece);
+    return {first.x, first.y, 0, k_piece, p * plan_.blocks * k_piece};
+  }
+  // From the first piece of the row before to that of the next.
+  __device__ void advance(tile_place<T>& first) const {
+    first.x += plan_.teams * a_.ldx;
+    first.y += plan_.teams * a_.ldy;
   }
 
   __device__ static int after(int slot) { return slot == k_ring_slots - 1 ? 0 : slot + 1; }
 
   __device__ void copy(int64_t i, int piece, int to) {
-    if (piece == 0 && i > 0) advance(copied_, i);
-    part::copy(copied_, piece, slots_[to]);
+    if (piece == 0 && i > 0) advance(copied_);
+    part::copy(place(i, copied_, piece), slots_[to]);
   }
 
   // Sums the next piece up: `piece` of row i.
   __device__ void sum_up(int64_t i, int piece) {
     simt::cp_async_wait<k_ring_slots - k_ring_lag - 1>();
     if (piece == 0) {
-      if (i > 0) advance(summed_, i);
-      summed_single_ = part::single(summed_);
+      if (i > 0) advance(summed_);
       claim_ = part_claim::none();
     }
-    const partial mine = part::sum_up(summed_, piece, slots_[summed_slot_], summed_single_, argmax(), claim_);
+    const partial mine = part::sum_up(place(i, summed_, piece), slots_[summed_slot_], argmax(), claim_);
     summed_slot_ = after(summed_slot_);
     if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
     if (piece == k_ring_pieces - 1) publish(i);
@@ -153,16 +154,12 @@ class ring_block {
       if (m > 0) {
         if (p == 0) {
           result_ = collect(m - 1);
-          if (m > 1) advance(written_, m - 1);
+          if (m > 1) advance(written_);
         }
-        part::write(written_, p, held_[p], held_single_, result_);
+        part::write(place(m - 1, written_, p), held_[p], result_);
       }
       if (m >= 0 && m < rows_) {
-        if (p == 0) {
-          held_single_ = summed_single_;
-          if (m > 0) advance(moved_, m);
-        }
-        part::take(moved_, p, slots_[moved_slot_], held_[p]);
+        part::take(place(m, written_, p), slots_[moved_slot_], held_[p]);
         if (copied < rows_) copy(copied, (p + k_ring_slots) % k_ring_pieces, moved_slot_);
         simt::cp_async_commit();
         moved_slot_ = after(moved_slot_);
@@ -193,8 +190,7 @@ class ring_block {
   row_vector<T> held_[k_ring_pieces][k_part_vectors];
   result result_ = result(partial{0.0f, 1.0f});
   part_claim claim_ = part_claim::none();
-  tile_place<T> copied_, summed_, moved_, written_;  // of this block, in the rows that are at it
-  float held_single_ = -INFINITY, summed_single_ = -INFINITY;
+  tile_place<T> copied_, summed_, written_;  // the first piece of the rows that are at it
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
@@ -210,8 +206,10 @@ __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template a
     s.complete[threadIdx.x].init(2 * k_warp_size);
   }
   __syncthreads();
-  if (Rule::argmax(a) == nullptr &&
-      tile_is_whole<T>(a, static_cast<int>(blockIdx.x) % plan.blocks, ring_part<T, Threads>))
+  constexpr int k_piece = part_piece<T, Threads>;
+  const int rank = static_cast<int>(blockIdx.x) % plan.blocks;
+  if (Rule::argmax(a) == nullptr && tile_is_whole<T>(a, rank, k_piece) &&
+      tile_is_whole<T>(a, (k_ring_pieces - 1) * plan.blocks + rank, k_piece))
     ring_block<Rule, T, Threads, true>(a, plan, slots, s).run();
   else
     ring_block<Rule, T, Threads, false>(a, plan, slots, s).run();
@@ -220,7 +218,7 @@ __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template a
 // Blocks that keep a row together.
 template <class T, int Threads, class Arguments>
 int64_t ring_blocks(const Arguments& a) {
-  return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, ring_part<T, Threads>);
+  return ceil_div(tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>), k_ring_pieces);
 }
 
 // For rows of at most as many blocks as the device has multiprocessors, and k_max_team.

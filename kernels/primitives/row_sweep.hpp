@@ -108,7 +108,7 @@ class sweep_block {
   // row. One group of asynchronous copies each.
   __device__ void refill() {
     if (steps_ > 0 && next_row_ < a_.rows) {
-      part::copy(place(next_row_, copied_, tile(next_)), 0, slots_[refilled_], next_ < dropped_ && is_cached());
+      part::copy(place(next_row_, copied_, tile(next_)), slots_[refilled_], next_ < dropped_ && is_cached());
       if (++next_ == steps_) {
         next_ = 0;
         if (++next_row_ < a_.rows) copied_ = place_of<T>(a_, next_row_, tile(0), k_tile);
@@ -129,7 +129,7 @@ class sweep_block {
     __syncthreads();
     const int64_t t = s_.again[turn_++ % k_sweep_turns];
     if (t < 0) return refill();
-    part::copy(place(r, first_, t), 0, slots_[refilled_], !is_cached());
+    part::copy(place(r, first_, t), slots_[refilled_], !is_cached());
     simt::cp_async_commit();
     refilled_ = after(refilled_);
   }
@@ -161,14 +161,14 @@ class sweep_block {
       const int staying = step - dropped_ - held_count_;  // in its slot, if not negative
       wait_for_copy(staying < 0 ? 0 : staying);
       const tile_place<T> at = place(r, first_, tile(step));
-      const partial mine = part::sum_up(at, 0, slots_[slot_of_step], part::single(at), argmax(), claim);
+      const partial mine = part::sum_up(at, slots_[slot_of_step], argmax(), claim);
       const int of_group = step % k_sweep_group;
       if (lane() == 0) s_.of_tiles[of_group * k_warps + warp()] = mine;
       if (staying < 0) {
         if (step >= dropped_)
 #pragma unroll
           for (int h = 0; h < k_held; ++h)
-            if (step - dropped_ == h) part::take(at, 0, slots_[slot_of_step], held_[h]);
+            if (step - dropped_ == h) part::take(at, slots_[slot_of_step], held_[h]);
         refill();
       }
       slot_of_step = after(slot_of_step);
@@ -238,7 +238,7 @@ class sweep_block {
     for (int h = 0; h < k_held; ++h) {
       if (h >= held_count_) break;
       const tile_place<T> at = place(r, first_, tile(dropped_ + h));
-      part::write(at, 0, held_[h], part::single(at), of_row);
+      part::write(at, held_[h], of_row);
     }
 #pragma unroll 1
     for (; again < turn_ && s_.again[again % k_sweep_turns] >= 0; ++again) {
@@ -250,8 +250,8 @@ class sweep_block {
   __device__ void write_slot(int64_t r, int64_t t, const result& of_row) {
     const tile_place<T> at = place(r, first_, t);
     typename part::vectors vectors;
-    part::take(at, 0, slots_[refilled_], vectors);
-    part::write(at, 0, vectors, part::single(at), of_row);
+    part::take(at, slots_[refilled_], vectors);
+    part::write(at, vectors, of_row);
     refill_again(r);
   }
 
