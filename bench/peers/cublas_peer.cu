@@ -1,0 +1,98 @@
+// cuBLAS as a candidate for the sum of rows (kernels/candidate.h): `verify reduce --candidate
+// libwarpcheck_peer_cublas.so --device cuda` puts it on trial, `reduce_bench --peer` measures it.
+//
+// A product with a vector of ones: cublas<t>gemv_64 on the transpose, for a matrix by rows is one by columns
+// transposed. The ones are written at each call. cuBLAS has no minimum and no maximum.
+#include <cublas_v2.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/candidate.h"
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/fill.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string text = std::string(what) + ": " + cublasGetStatusString(status);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) throw unsupported_call(text);
+  throw simt::device_error(text);
+}
+
+// One handle per process, made at the first call: a candidate may be loaded where no call follows.
+cublasHandle_t handle() {
+  static const cublasHandle_t made = [] {
+    cublasHandle_t fresh = nullptr;
+    check(cublasCreate(&fresh), "cublasCreate");
+    return fresh;
+  }();
+  return made;
+}
+
+// y[r] = the sum of x[r, 0:cols].
+void sum_rows(const matrix_view& x, const float* ones, float* y) {
+  const float one = 1.0f, zero = 0.0f;
+  check(cublasSgemv_64(handle(), CUBLAS_OP_T, x.cols, x.rows, &one, x.data<float>(), x.ld, ones, 1, &zero, y, 1),
+        "cublasSgemv_64");
+}
+void sum_rows(const matrix_view& x, const double* ones, double* y) {
+  const double one = 1.0, zero = 0.0;
+  check(cublasDgemv_64(handle(), CUBLAS_OP_T, x.cols, x.rows, &one, x.data<double>(), x.ld, ones, 1, &zero, y, 1),
+        "cublasDgemv_64");
+}
+
+template <class T>
+void run_reduce_of(const warpcheck_call* call, const tensor_arguments& tensors, const matrix_view& x, double op) {
+  T* const y = tensors.output_vector<T>(0, "y", x.rows);
+  const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
+  const row_block results{"y", y, sizeof(T), 1, x.rows, x.rows, nullptr};
+  check_rows(x_rows);
+  check_rows(results);
+  check_disjoint(x_rows, results);
+  if (op != 0 && op != 1 && op != 2)
+    throw std::invalid_argument("op is " + std::to_string(op) + ", must be 0 (sum), 1 (min) or 2 (max)");
+  if (op != 0) throw unsupported_call("cuBLAS has no minimum and no maximum of rows");
+  if (call->variant != nullptr) throw unsupported_call("cuBLAS has no variants");
+  if (x.rows == 0) return;
+  auto* const stream = static_cast<cudaStream_t>(call->stream);
+  if (x.cols == 0) return simt::memset_async(y, 0, static_cast<size_t>(x.rows) * sizeof(T), stream);
+  const simt::buffer<T> ones(static_cast<size_t>(x.cols), stream);
+  fill(ones.data(), x.cols, T{1}, stream);
+  check(cublasSetStream(handle(), stream), "cublasSetStream");
+  sum_rows(x, ones.data(), y);
+}
+
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum.
+warpcheck_status run_reduce(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const double op = scalar_argument(call, "op");
+    if (x.dtype == WARPCHECK_F32) return run_reduce_of<float>(call, tensors, x, op);
+    if (x.dtype == WARPCHECK_F64) return run_reduce_of<double>(call, tensors, x, op);
+    throw unsupported_call("element type of the first input is not one of f32, f64");
+  });
+}
+
+constexpr warpcheck_operator k_reduce = {
+    "reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, nullptr, 0, nullptr, 0, run_reduce};
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
+    uint32_t abi_version) {
+  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
+  static const warpcheck_operator* const operators[] = {&warpcheck::k_reduce};
+  static const std::string build = "cuBLAS " + std::to_string(CUBLAS_VERSION);
+  static const warpcheck_candidate table = {
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cublas", build.c_str(), operators, 1, nullptr};
+  return &table;
+}
