@@ -172,6 +172,13 @@ __host__ __device__ inline bf16 from_float<bf16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
+// 1 / x to within a unit in the last place, for 1 <= x <= 2; NaN for NaN (PTX ISA 9.0, rcp.approx.ftz.f32).
+__device__ __forceinline__ float reciprocal_approx(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 // The larger of two; NaN if either is.
 __device__ __forceinline__ float max_nan(float a, float b) {
   float result;

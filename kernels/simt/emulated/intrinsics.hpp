@@ -72,6 +72,7 @@ namespace simt {
 inline namespace emu {
 
 // The larger of two; NaN if either is.
+SIMT_INLINE float reciprocal_approx(float x) { return 1.0f / x; }
 SIMT_INLINE float max_nan(float a, float b) { return a != a || b != b ? a + b : std::fmax(a, b); }
 
 namespace detail {
