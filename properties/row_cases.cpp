@@ -209,23 +209,27 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
   for (const target::variant& v : t.variants)
     if (v.max_extent < 0) of_any_length.push_back(v.name);
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
-  const bool whole = d.index() % 2 == 1;
-  constexpr int64_t k_tile_bytes = 16384;  // of a small block of row_ring
-  const int64_t tiles = d.between(1, 2);
-  const int64_t cols = whole ? tiles * k_tile_bytes / static_cast<int64_t>(size_of(t.type)) : d.between(most / 2, most);
+  // Rows of whole tiles; or of any length; or one element beyond a whole tile, in rows that all begin on a boundary.
+  const bool whole = d.index() % 2 == 1, one_beyond = !whole && d.index() / 4 % 2 == 1;
+  const int64_t tile = 4096 / static_cast<int64_t>(size_of(t.type));  // of a small block of row_sweep and row_ring
+  const int64_t blocks = d.between(1, 2);
+  constexpr int64_t k_tiles_of_block = 4;  // of row_ring
+  const int64_t any = d.between(most / 2, most);
+  const int64_t cols = whole ? blocks * k_tiles_of_block * tile : one_beyond ? any / tile * tile + 1 : any;
   if (of_any_length.empty() || cols > most) return phase_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, d.between(2, 4), cols, std::move(fill), 0);
   c.knobs["variant"] = of_any_length[static_cast<size_t>(d.index() / 2) % of_any_length.size()];
   if (whole) {
-    c.knobs["sm"] = fmt::format("{}", tiles);
+    c.knobs["sm"] = fmt::format("{}", blocks);
   } else {
     // More blocks than a warp has lanes; they ask each other often, so one schedule is enough.
     c.knobs["sm"] = d.chance(20) ? "132" : "36";
     c.knobs["schedule"] = "fair";
   }
-  c.find("x")->ld = cols + d.one_of({0, 64, 128});
-  c.find("y")->ld = cols + d.one_of({0, 8, 1, 3});
+  const int64_t x_more = d.one_of({0, 64, 128}), y_more = d.one_of({0, 8, 1, 3});
+  c.find("x")->ld = one_beyond ? cols + 63 + x_more : cols + x_more;
+  c.find("y")->ld = one_beyond ? cols + 63 : cols + y_more;
   return c;
 }
 
