@@ -63,7 +63,7 @@ class ring_block {
         rows_((a.rows - team_ + plan.teams - 1) / plan.teams) {}
 
   __device__ void run() {
-    copied_ = summed_ = written_ = place(0);
+    copied_ = written_ = place(0);
     // Unrolled: as a loop, nvcc 13.0 gives the copies addresses in a register that nobody sets.
 #pragma unroll
     for (int s = 0; s < k_ring_slots; ++s) {
@@ -102,11 +102,8 @@ class ring_block {
   // Sums the next piece up: `piece` of row i.
   __device__ void sum_up(int64_t i, int piece) {
     simt::cp_async_wait<k_ring_slots - k_ring_lag - 1>();
-    if (piece == 0) {
-      if (i > 0) advance(summed_);
-      claim_ = part_claim::none();
-    }
-    const partial mine = part::sum_up(place(i, summed_, piece), slots_[summed_slot_], argmax(), claim_);
+    if (piece == 0) claim_ = part_claim::none();
+    const partial mine = part::sum_up(place(i, written_, piece), slots_[summed_slot_], argmax(), claim_);
     summed_slot_ = after(summed_slot_);
     if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
     if (piece == k_ring_pieces - 1) publish(i);
@@ -190,7 +187,7 @@ class ring_block {
   row_vector<T> held_[k_ring_pieces][k_part_vectors];
   result result_ = result(partial{0.0f, 1.0f});
   part_claim claim_ = part_claim::none();
-  tile_place<T> copied_, summed_, written_;  // the first piece of the rows that are at it
+  tile_place<T> copied_, written_;  // the first piece of the rows that are at it
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
