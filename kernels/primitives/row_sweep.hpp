@@ -288,7 +288,8 @@ __global__ void __launch_bounds__(Threads, 1)
   SIMT_SHARED(s, shared);
   const int64_t block = blockIdx.x;
   const int steps = block < tiles ? static_cast<int>(ceil_div(tiles - block, plan.blocks)) : 0;
-  if (Rule::argmax(a) == nullptr && steps > 0 && tile_is_whole<T>(a, block, k_tile) &&
+  // A block may read any tile once more, so the row's first one must be whole, too.
+  if (Rule::argmax(a) == nullptr && steps > 0 && tile_is_whole<T>(a, 0, k_tile) &&
       tile_is_whole<T>(a, block + static_cast<int64_t>(steps - 1) * plan.blocks, k_tile))
     sweep_block<Rule, T, Threads, true>(a, plan, taken, tiles, steps, slots, s).run();
   else
