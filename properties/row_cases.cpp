@@ -25,6 +25,27 @@ row_length telling(const row_operator& op, const draw& d, row_length length) {
   return length;
 }
 
+std::vector<std::string> variants_of_any_length(const target& t) {
+  std::vector<std::string> names;
+  for (const target::variant& v : t.variants)
+    if (v.max_extent < 0) names.push_back(v.name);
+  return names;
+}
+
+// By one block of a variant for any length: what it combines is more than a warp has lanes.
+trial_case tied_tiles(const row_operator& op, const target& t, draw& d, const std::string& variant) {
+  const int64_t cols = std::min<int64_t>(most_cols(t), 40000) - d.between(0, 200);
+  recipe fill = make_recipe("constant", {d.one_of({0.0, -1.0, 80.0})});
+  if (d.chance(50)) {
+    const auto seed = d.seed();
+    fill = make_recipe("duplicates", {seed, static_cast<double>(d.between(2, 5))});
+  }
+  trial_case c = op.make_case(t, 1, cols, std::move(fill), op.draw_extra(d, 0));
+  c.knobs["variant"] = variant;
+  c.knobs["sm"] = "1";
+  return c;
+}
+
 }  // namespace
 
 bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at("x").rows() >= 2; }
@@ -66,6 +87,8 @@ trial_case small_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case tied_rows(const row_operator& op, const target& t, draw& d) {
+  if (const std::vector<std::string> names = variants_of_any_length(t); !names.empty() && d.index() % 8 == 5)
+    return tied_tiles(op, t, d, names[static_cast<size_t>(d.index() / 8) % names.size()]);
   const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   recipe fill;
@@ -205,9 +228,7 @@ trial_case phase_rows(const row_operator& op, const target& t, draw& d) {
 trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) {
   // Sixteen cases at a time, lest a combination of offsets be left out.
   if (d.index() / 16 % 4 != 3) return phase_rows(op, t, d);
-  std::vector<std::string> of_any_length;
-  for (const target::variant& v : t.variants)
-    if (v.max_extent < 0) of_any_length.push_back(v.name);
+  const std::vector<std::string> of_any_length = variants_of_any_length(t);
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
   // Rows of whole tiles; or of any length; or one element beyond a whole tile, in rows that all begin on a boundary.
   const bool whole = d.index() % 2 == 1, one_beyond = !whole && d.index() / 4 % 2 == 1;

@@ -88,7 +88,7 @@ using row_generator = engine::trial_case (*)(const row_operator&, const engine::
 engine::trial_case any_rows(const row_operator&, const engine::target&, engine::draw&);
 // A few thousand columns at most: for properties that launch often.
 engine::trial_case small_rows(const row_operator&, const engine::target&, engine::draw&);
-// Equal elements, alone or beside -Inf.
+// Equal elements, alone or beside -Inf; and a row of more equal tiles of a block than a warp has lanes.
 engine::trial_case tied_rows(const row_operator&, const engine::target&, engine::draw&);
 // Multiples of 1/8 and a knob `shift` that every one of them takes exactly.
 engine::trial_case dyadic_rows(const row_operator&, const engine::target&, engine::draw&);

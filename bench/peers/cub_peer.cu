@@ -11,13 +11,12 @@
 #include <cuda/std/functional>
 #include <iterator>
 #include <limits>
-#include <stdexcept>
-#include <string>
+#include <type_traits>
 
 #include "bench/peers/cub_calls.hpp"
+#include "bench/peers/peer_calls.hpp"
 #include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
-#include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -51,40 +50,16 @@ void reduce_rows(const matrix_view& x, T* y, Operation operation, T initial, cud
   });
 }
 
-// Refuses what the contract refuses.
-template <class T>
-void check_call(const matrix_view& x, const char* output, const void* y, size_t result_bytes) {
-  const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
-  const row_block results{output, y, result_bytes, 1, x.rows, x.rows, nullptr};
-  check_rows(x_rows);
-  check_rows(results);
-  check_disjoint(x_rows, results);
-}
-
-template <class T>
-void run_reduce_of(const warpcheck_call* call, const tensor_arguments& tensors, const matrix_view& x, double op) {
-  T* const y = tensors.output_vector<T>(0, "y", x.rows);
-  check_call<T>(x, "y", y, sizeof(T));
-  if (op != 0 && op != 1 && op != 2)
-    throw std::invalid_argument("op is " + std::to_string(op) + ", must be 0 (sum), 1 (min) or 2 (max)");
-  if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
-  if (x.rows == 0) return;
-  constexpr T k_infinity = std::numeric_limits<T>::infinity();
-  auto* const stream = static_cast<cudaStream_t>(call->stream);
-  if (op == 0) return reduce_rows<T>(x, y, ::cuda::std::plus<>{}, T{0}, stream);
-  if (op == 1) return reduce_rows<T>(x, y, ::cuda::minimum<>{}, k_infinity, stream);
-  reduce_rows<T>(x, y, ::cuda::maximum<>{}, -k_infinity, stream);
-}
-
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum, 1 min, 2 max.
+// Tensors and scalars: see run_reduction.
 warpcheck_status run_reduce(warpcheck_call* call) {
-  return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const double op = scalar_argument(call, "op");
-    if (x.dtype == WARPCHECK_F32) return run_reduce_of<float>(call, tensors, x, op);
-    if (x.dtype == WARPCHECK_F64) return run_reduce_of<double>(call, tensors, x, op);
-    throw unsupported_call("element type of the first input is not one of f32, f64");
+  return run_reduction(call, "CUB", [](const matrix_view& x, auto* y, reduction op, cudaStream_t stream) {
+    using T = std::remove_pointer_t<decltype(y)>;
+    constexpr T k_infinity = std::numeric_limits<T>::infinity();
+    switch (op) {
+      case reduction::sum: return reduce_rows<T>(x, y, ::cuda::std::plus<>{}, T{0}, stream);
+      case reduction::min: return reduce_rows<T>(x, y, ::cuda::minimum<>{}, k_infinity, stream);
+      case reduction::max: return reduce_rows<T>(x, y, ::cuda::maximum<>{}, -k_infinity, stream);
+    }
   });
 }
 
@@ -96,7 +71,7 @@ warpcheck_status run_argmax(warpcheck_call* call) {
     int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
     with_float_type(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
-      check_call<T>(x, "index", index, sizeof(int64_t));
+      check_result_per_row<T>(x, "index", index, sizeof(int64_t));
       if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
       if (x.rows == 0) return;
       if (x.cols == 0) throw unsupported_call("CUB's argmax of an empty row is not -1");

@@ -6,12 +6,12 @@
 #include <cublas_v2.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
+#include <type_traits>
 
+#include "bench/peers/peer_calls.hpp"
 #include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
-#include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/fill.hpp"
 
 namespace warpcheck {
@@ -19,10 +19,7 @@ inline namespace SIMT_DEVICE_NS {
 namespace {
 
 void check(cublasStatus_t status, const char* what) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const std::string text = std::string(what) + ": " + cublasGetStatusString(status);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) throw unsupported_call(text);
-  throw simt::device_error(text);
+  check_status(status, CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_NOT_SUPPORTED, cublasGetStatusString, what);
 }
 
 // One handle per process, made at the first call: a candidate may be loaded where no call follows.
@@ -47,36 +44,16 @@ void sum_rows(const matrix_view& x, const double* ones, double* y) {
         "cublasDgemv_64");
 }
 
-template <class T>
-void run_reduce_of(const warpcheck_call* call, const tensor_arguments& tensors, const matrix_view& x, double op) {
-  T* const y = tensors.output_vector<T>(0, "y", x.rows);
-  const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
-  const row_block results{"y", y, sizeof(T), 1, x.rows, x.rows, nullptr};
-  check_rows(x_rows);
-  check_rows(results);
-  check_disjoint(x_rows, results);
-  if (op != 0 && op != 1 && op != 2)
-    throw std::invalid_argument("op is " + std::to_string(op) + ", must be 0 (sum), 1 (min) or 2 (max)");
-  if (op != 0) throw unsupported_call("cuBLAS has no minimum and no maximum of rows");
-  if (call->variant != nullptr) throw unsupported_call("cuBLAS has no variants");
-  if (x.rows == 0) return;
-  auto* const stream = static_cast<cudaStream_t>(call->stream);
-  if (x.cols == 0) return simt::memset_async(y, 0, static_cast<size_t>(x.rows) * sizeof(T), stream);
-  const simt::buffer<T> ones(static_cast<size_t>(x.cols), stream);
-  fill(ones.data(), x.cols, T{1}, stream);
-  check(cublasSetStream(handle(), stream), "cublasSetStream");
-  sum_rows(x, ones.data(), y);
-}
-
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum.
+// Tensors and scalars: see run_reduction.
 warpcheck_status run_reduce(warpcheck_call* call) {
-  return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const double op = scalar_argument(call, "op");
-    if (x.dtype == WARPCHECK_F32) return run_reduce_of<float>(call, tensors, x, op);
-    if (x.dtype == WARPCHECK_F64) return run_reduce_of<double>(call, tensors, x, op);
-    throw unsupported_call("element type of the first input is not one of f32, f64");
+  return run_reduction(call, "cuBLAS", [](const matrix_view& x, auto* y, reduction op, cudaStream_t stream) {
+    using T = std::remove_pointer_t<decltype(y)>;
+    if (op != reduction::sum) throw unsupported_call("cuBLAS has no minimum and no maximum of rows");
+    if (x.cols == 0) return simt::memset_async(y, 0, static_cast<size_t>(x.rows) * sizeof(T), stream);
+    const simt::buffer<T> ones(static_cast<size_t>(x.cols), stream);
+    fill(ones.data(), x.cols, T{1}, stream);
+    check(cublasSetStream(handle(), stream), "cublasSetStream");
+    sum_rows(x, ones.data(), y);
   });
 }
 

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 
+#include "bench/peers/peer_calls.hpp"
 #include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
@@ -19,10 +19,7 @@ inline namespace SIMT_DEVICE_NS {
 namespace {
 
 void check(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  const std::string text = std::string(what) + ": " + cudnnGetErrorString(status);
-  if (status == CUDNN_STATUS_NOT_SUPPORTED) throw unsupported_call(text);
-  throw simt::device_error(text);
+  check_status(status, CUDNN_STATUS_SUCCESS, CUDNN_STATUS_NOT_SUPPORTED, cudnnGetErrorString, what);
 }
 
 // One handle per process, made at the first call: a candidate may be loaded where no call follows.

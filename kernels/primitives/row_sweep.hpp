@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"
@@ -76,7 +75,7 @@ class sweep_block {
         steps_(steps),
         dropped_(steps > k_slots + k_held ? steps - k_slots - k_held : 0),
         held_count_(steps - dropped_ < k_held ? steps - dropped_ : k_held),
-        first_(place_of<T>(a, 0, tile(0), k_tile)),
+        first_(first_of(0)),
         copied_(first_) {}
 
   __device__ void run() {
@@ -84,7 +83,7 @@ class sweep_block {
     for (int s = 0; s < k_slots; ++s) refill();
     simt::wait_for_previous();  // the words are cleared
     for (int64_t r = 0; r < a_.rows; ++r) {
-      if (r > 0) first_ = place_of<T>(a_, r, tile(0), k_tile);
+      if (r > 0) first_ = first_of(r);
       sum_up(r);
       own_left_ = dropped_;
       if (threadIdx.x == 0) next_again_ = take(r);
@@ -97,6 +96,7 @@ class sweep_block {
  private:
   // The block's tile of a row at `step`.
   __device__ int64_t tile(int step) const { return static_cast<int64_t>(step) * plan_.blocks + blockIdx.x; }
+  __device__ tile_place<T> first_of(int64_t r) const { return place_of<T>(a_, r, tile(0), k_tile); }
   // Tile t of row r, of which `first` is the block's first tile. Plain tiles lie at one distance from each other.
   __device__ tile_place<T> place(int64_t r, const tile_place<T>& first, int64_t t) const {
     if constexpr (!Plain) return place_of<T>(a_, r, t, k_tile);
@@ -111,7 +111,7 @@ class sweep_block {
       part::copy(place(next_row_, copied_, tile(next_)), slots_[refilled_], next_ < dropped_ && is_cached());
       if (++next_ == steps_) {
         next_ = 0;
-        if (++next_row_ < a_.rows) copied_ = place_of<T>(a_, next_row_, tile(0), k_tile);
+        if (++next_row_ < a_.rows) copied_ = first_of(next_row_);
       }
     }
     simt::cp_async_commit();
