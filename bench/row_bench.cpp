@@ -388,7 +388,8 @@ void row_list::add_listed() {
 }
 
 void row_list::add_misaligned() {
-  for (const int64_t cols : {256, 1024, 4096, 32768}) add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
+  for (const int64_t cols : {256, 1024, 4096, 32768, 4194304, 16777216})
+    add(element::f32, (int64_t{1} << 26) / cols, cols).offset = 1;
 }
 
 void row_list::add_half_types() {
