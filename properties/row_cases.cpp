@@ -230,14 +230,17 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
   if (d.index() / 16 % 4 != 3) return phase_rows(op, t, d);
   const std::vector<std::string> of_any_length = variants_of_any_length(t);
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
-  // Rows of whole tiles; or of any length; or one element beyond a whole tile, in rows that all begin on a boundary.
+  // Rows that end with a whole tile, of few blocks or many; or anywhere; or one element beyond one. All begin alike.
   const bool whole = d.index() % 2 == 1, one_beyond = !whole && d.index() / 4 % 2 == 1;
   const int64_t tile = 4096 / static_cast<int64_t>(size_of(t.type));  // of a small block of row_sweep and row_ring
   const int64_t blocks = d.between(1, 2);
   constexpr int64_t k_tiles_of_block = 4;  // of row_ring
-  const int64_t any = d.between(most / 2, most);
-  const int64_t cols = whole ? blocks * k_tiles_of_block * tile : one_beyond ? any / tile * tile + 1 : any;
-  if (of_any_length.empty() || cols > most) return phase_rows(op, t, d);
+  const int64_t any = d.between(most / 2, most), to_tile = any / tile * tile;
+  const int64_t long_end = one_beyond ? to_tile + 1 : d.chance(50) ? to_tile : any;
+  const int64_t end = whole ? blocks * k_tiles_of_block * tile : long_end;
+  // They may begin off it.
+  const int64_t begin = d.one_of({0, 0, 1, 6}), cols = end - begin;
+  if (of_any_length.empty() || end > most) return phase_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, d.between(2, 4), cols, std::move(fill), 0);
   c.knobs["variant"] = of_any_length[static_cast<size_t>(d.index() / 2) % of_any_length.size()];
@@ -249,8 +252,10 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
     c.knobs["schedule"] = "fair";
   }
   const int64_t x_more = d.one_of({0, 64, 128}), y_more = d.one_of({0, 8, 1, 3});
-  c.find("x")->ld = one_beyond ? cols + 63 + x_more : cols + x_more;
-  c.find("y")->ld = one_beyond ? cols + 63 : cols + y_more;
+  const int64_t ld = (end + 63) / 64 * 64;
+  c.find("x")->ld = ld + x_more;
+  c.find("y")->ld = ld + y_more;
+  for (tensor_spec& s : c.tensors) s.offset = begin;
   return c;
 }
 

@@ -147,13 +147,23 @@ __device__ inline tile_place<T> place_of(const Arguments& a, int64_t r, int64_t 
   return {x + tile.begin, a.y + r * a.ldy + tile.begin, tile.begin, tile.cols > 0 ? tile.cols : 0};
 }
 
-// Whether tile t is whole in every row, and every row of y so aligned there that vectors can be written.
+// Tiles [begin, end) of every row are whole, and every row of y is so aligned there that vectors can be written.
+struct whole_tiles {
+  int64_t begin, end;
+  __host__ __device__ bool has(int64_t t) const { return t >= begin && t < end; }
+};
 template <class T, class Arguments>
-__device__ inline bool tile_is_whole(const Arguments& a, int64_t t, int tile_size) {
+__host__ __device__ inline whole_tiles whole_tiles_of(const Arguments& a, int tile_size) {
   const bool alike = a.rows == 1 || (a.ldx % k_edge == 0 && a.ldy % row_vector<T>::k_width == 0);
-  const row_tile<T> tile(a.x, a.cols, t, tile_size);
-  return alike && tile.cols == tile_size && phase_of(a.y + tile.begin) == 0;
+  const int64_t begin = row_tile<T>(a.x, a.cols, 0, tile_size).cols == tile_size ? 0 : 1;
+  const row_tile<T> tile(a.x, a.cols, begin, tile_size);
+  if (!alike || tile.cols < tile_size || phase_of(a.y + tile.begin) != 0) return {0, 0};
+  return {begin, begin + (a.cols - tile.begin) / tile_size};
 }
+
+// What the blocks of a launch have to do with: whole tiles alone; whole tiles but for the first and the last ones of a
+// row, which are alike in all rows; or any tiles, and maybe an argmax.
+enum class part_kind { whole, ends, any };
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

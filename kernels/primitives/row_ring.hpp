@@ -42,10 +42,9 @@ struct ring_shared {
   simt::mbarrier complete[2];  // of_row is there, and nobody looks at of_pieces, claims and of_blocks any more
 };
 
-template <class Rule, class T, int Threads, bool Plain>
+template <class Rule, class T, int Threads, part_kind Kind>
 class ring_block {
  public:
-  using part = row_part<Rule, T, Threads, Plain>;
   using partial = typename Rule::partial;
   using result = typename Rule::result;
   using slot = part_slot<T, Threads>;
@@ -60,10 +59,12 @@ class ring_block {
         s_(s),
         team_(static_cast<int>(blockIdx.x) / plan.blocks),
         rank_(static_cast<int>(blockIdx.x) % plan.blocks),
+        first_is_end_(is_end(0)),
+        last_is_end_(is_end(k_ring_pieces - 1)),
         rows_((a.rows - team_ + plan.teams - 1) / plan.teams) {}
 
   __device__ void run() {
-    copied_ = written_ = place(0);
+    copied_ = written_ = origin(0);
     // Unrolled: as a loop, nvcc 13.0 gives the copies addresses in a register that nobody sets.
 #pragma unroll
     for (int s = 0; s < k_ring_slots; ++s) {
@@ -78,15 +79,29 @@ class ring_block {
  private:
   __device__ int64_t row(int64_t i) const { return team_ + i * plan_.teams; }
   __device__ int64_t word(int64_t i) const { return row(i) * plan_.blocks; }
-  // The block's first piece of row i.
-  __device__ tile_place<T> place(int64_t i) const { return place_of<T>(a_, row(i), rank_, k_piece); }
-  // Piece p of row i, of which `first` is the block's first one. Plain pieces lie at one distance from each other, and
-  // alike in all rows; where nothing is read or written, `first` may be of any row.
-  __device__ tile_place<T> place(int64_t i, const tile_place<T>& first, int p) const {
-    if constexpr (!Plain) return place_of<T>(a_, row(i), p * plan_.blocks + rank_, k_piece);
-    return {first.x, first.y, 0, k_piece, p * plan_.blocks * k_piece};
+  // The block's piece p of row i.
+  __device__ tile_place<T> place(int64_t i, int p) const {
+    return place_of<T>(a_, row(i), p * plan_.blocks + rank_, k_piece);
   }
-  // From the first piece of the row before to that of the next.
+  // The piece from whose place those of whole pieces follow: the second is whole where the first may not be.
+  static constexpr int k_origin = Kind == part_kind::ends ? 1 : 0;
+  __device__ tile_place<T> origin(int64_t i) const { return place(i, k_origin); }
+  // What is to be done with piece p of row i, of which `first` is the origin. Whole pieces lie at one distance from
+  // each other, and alike in all rows; where nothing is read or written, `first` may be of any row.
+  template <class Visit>
+  __device__ void with_piece(int64_t i, const tile_place<T>& first, int p, Visit&& visit) const {
+    if constexpr (Kind != part_kind::whole) {
+      const bool end = p == 0 ? first_is_end_ : p == k_ring_pieces - 1 && last_is_end_;
+      if (Kind == part_kind::any || end) return visit(row_part<Rule, T, Threads, false>(), place(i, p));
+    }
+    if constexpr (Kind != part_kind::any)
+      visit(row_part<Rule, T, Threads, true>(),
+            tile_place<T>{first.x, first.y, 0, k_piece, (p - k_origin) * plan_.blocks * k_piece});
+  }
+  __device__ bool is_end(int p) const {
+    return Kind == part_kind::ends && !whole_tiles_of<T>(a_, k_piece).has(p * plan_.blocks + rank_);
+  }
+  // From the origin of the row before to that of the next.
   __device__ void advance(tile_place<T>& first) const {
     first.x += plan_.teams * a_.ldx;
     first.y += plan_.teams * a_.ldy;
@@ -96,14 +111,16 @@ class ring_block {
 
   __device__ void copy(int64_t i, int piece, int to) {
     if (piece == 0 && i > 0) advance(copied_);
-    part::copy(place(i, copied_, piece), slots_[to]);
+    with_piece(i, copied_, piece, [&](auto part, const auto& at) { part.copy(at, slots_[to]); });
   }
 
   // Sums the next piece up: `piece` of row i.
   __device__ void sum_up(int64_t i, int piece) {
     simt::cp_async_wait<k_ring_slots - k_ring_lag - 1>();
     if (piece == 0) claim_ = part_claim::none();
-    const partial mine = part::sum_up(place(i, written_, piece), slots_[summed_slot_], argmax(), claim_);
+    partial mine;
+    with_piece(i, written_, piece,
+               [&](auto part, const auto& at) { mine = part.sum_up(at, slots_[summed_slot_], argmax(), claim_); });
     summed_slot_ = after(summed_slot_);
     if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
     if (piece == k_ring_pieces - 1) publish(i);
@@ -153,10 +170,10 @@ class ring_block {
           result_ = collect(m - 1);
           if (m > 1) advance(written_);
         }
-        part::write(place(m - 1, written_, p), held_[p], result_);
+        with_piece(m - 1, written_, p, [&](auto part, const auto& at) { part.write(at, held_[p], result_); });
       }
       if (m >= 0 && m < rows_) {
-        part::take(place(m, written_, p), slots_[moved_slot_], held_[p]);
+        with_piece(m, written_, p, [&](auto part, const auto& at) { part.take(at, slots_[moved_slot_], held_[p]); });
         if (copied < rows_) copy(copied, (p + k_ring_slots) % k_ring_pieces, moved_slot_);
         simt::cp_async_commit();
         moved_slot_ = after(moved_slot_);
@@ -164,7 +181,7 @@ class ring_block {
     }
   }
 
-  __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
+  __device__ bool argmax() const { return Kind == part_kind::any && Rule::argmax(a_) != nullptr; }
 
   // The barrier of row i.
   __device__ static void wait(simt::mbarrier& barrier, int64_t i) { barrier.wait(static_cast<unsigned>(i / 2 % 2)); }
@@ -183,16 +200,20 @@ class ring_block {
   slot* slots_;
   shared& s_;
   int team_, rank_;
-  int64_t rows_;  // of the team
+  bool first_is_end_, last_is_end_;  // pieces that are not whole
+  int64_t rows_;                     // of the team
   row_vector<T> held_[k_ring_pieces][k_part_vectors];
   result result_ = result(partial{0.0f, 1.0f});
   part_claim claim_ = part_claim::none();
-  tile_place<T> copied_, written_;  // the first piece of the rows that are at it
+  tile_place<T> copied_, written_;  // the origin of the rows that are at it
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
-template <class Rule, class T, int Threads>
-__global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template arguments<T> a, team_plan plan) {
+// Ends have a kernel of their own, lest they cost the others registers. The others share one: alone, blocks of whole
+// pieces take 1 % longer at 2^22 columns, with ptxas 13.0.
+template <class Rule, class T, int Threads, bool Ends>
+__global__ void __launch_bounds__(Threads, 1)
+    row_ring(typename Rule::template arguments<T> a, team_plan plan, part_kind kind) {
   using slot = part_slot<T, Threads>;
   using shared = ring_shared<typename Rule::partial, typename Rule::result, Threads / k_warp_size>;
   SIMT_DYN_SHARED(slot, slots);
@@ -203,19 +224,26 @@ __global__ void __launch_bounds__(Threads, 1) row_ring(typename Rule::template a
     s.complete[threadIdx.x].init(2 * k_warp_size);
   }
   __syncthreads();
-  constexpr int k_piece = part_piece<T, Threads>;
-  const int rank = static_cast<int>(blockIdx.x) % plan.blocks;
-  if (Rule::argmax(a) == nullptr && tile_is_whole<T>(a, rank, k_piece) &&
-      tile_is_whole<T>(a, (k_ring_pieces - 1) * plan.blocks + rank, k_piece))
-    ring_block<Rule, T, Threads, true>(a, plan, slots, s).run();
+  if constexpr (Ends)
+    ring_block<Rule, T, Threads, part_kind::ends>(a, plan, slots, s).run();
+  else if (kind == part_kind::whole)
+    ring_block<Rule, T, Threads, part_kind::whole>(a, plan, slots, s).run();
   else
-    ring_block<Rule, T, Threads, false>(a, plan, slots, s).run();
+    ring_block<Rule, T, Threads, part_kind::any>(a, plan, slots, s).run();
 }
 
 // Blocks that keep a row together.
 template <class T, int Threads, class Arguments>
 int64_t ring_blocks(const Arguments& a) {
   return ceil_div(tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>), k_ring_pieces);
+}
+
+template <class Rule, class T, int Threads>
+part_kind ring_kind(const typename Rule::template arguments<T>& a, int64_t blocks) {
+  static_assert(k_ring_pieces > 2, "a block has pieces that are no ends");
+  const whole_tiles whole = whole_tiles_of<T>(a, part_piece<T, Threads>);
+  if (Rule::argmax(a) != nullptr || whole.end < (k_ring_pieces - 1) * blocks) return part_kind::any;
+  return whole.begin == 0 && whole.end == k_ring_pieces * blocks ? part_kind::whole : part_kind::ends;
 }
 
 // For rows of at most as many blocks as the device has multiprocessors, and k_max_team.
@@ -229,7 +257,11 @@ void launch_row_ring(const typename Rule::template arguments<T>& a, simt::stream
                              k_ring_slots * sizeof(part_slot<T, Threads>), stream};
   config.cooperative = blocks > 1;
   config.overlaps = true;
-  simt::launch(config, row_ring<Rule, T, Threads>, a, plan);
+  const part_kind kind = ring_kind<Rule, T, Threads>(a, blocks);
+  if (kind == part_kind::ends)
+    simt::launch(config, row_ring<Rule, T, Threads, true>, a, plan, kind);
+  else
+    simt::launch(config, row_ring<Rule, T, Threads, false>, a, plan, kind);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -49,10 +49,9 @@ struct sweep_shared {
   Partial of_row;
 };
 
-template <class Rule, class T, int Threads, bool Plain>
+template <class Rule, class T, int Threads, part_kind Kind>
 class sweep_block {
  public:
-  using part = row_part<Rule, T, Threads, Plain>;
   using partial = typename Rule::partial;
   using result = typename Rule::result;
   using slot = part_slot<T, Threads>;
@@ -71,6 +70,7 @@ class sweep_block {
         taken_(taken),
         slots_(slots),
         s_(s),
+        whole_(whole_tiles_of<T>(a, k_tile)),
         dropped_of_row_(tiles - (k_slots + k_held) * plan.blocks),
         steps_(steps),
         dropped_(steps > k_slots + k_held ? steps - k_slots - k_held : 0),
@@ -96,19 +96,28 @@ class sweep_block {
  private:
   // The block's tile of a row at `step`.
   __device__ int64_t tile(int step) const { return static_cast<int64_t>(step) * plan_.blocks + blockIdx.x; }
-  __device__ tile_place<T> first_of(int64_t r) const { return place_of<T>(a_, r, tile(0), k_tile); }
-  // Tile t of row r, of which `first` is the block's first tile. Plain tiles lie at one distance from each other.
-  __device__ tile_place<T> place(int64_t r, const tile_place<T>& first, int64_t t) const {
-    if constexpr (!Plain) return place_of<T>(a_, r, t, k_tile);
-    const int64_t distance = (t - blockIdx.x) * k_tile;
-    return {first.x + distance, first.y + distance, 0, k_tile};
+  // The tile from whose place those of whole tiles follow.
+  __device__ int64_t origin() const { return Kind == part_kind::ends ? whole_.begin : 0; }
+  __device__ tile_place<T> first_of(int64_t r) const { return place_of<T>(a_, r, origin(), k_tile); }
+  // What is to be done with tile t of row r, of which `first` is the origin. Whole tiles lie at one distance from each
+  // other.
+  template <class Visit>
+  __device__ void with_tile(int64_t r, const tile_place<T>& first, int64_t t, Visit&& visit) const {
+    if constexpr (Kind != part_kind::whole)
+      if (Kind == part_kind::any || !whole_.has(t))
+        return visit(row_part<Rule, T, Threads, false>(), place_of<T>(a_, r, t, k_tile));
+    if constexpr (Kind != part_kind::any) {
+      const int64_t distance = (t - origin()) * k_tile;
+      visit(row_part<Rule, T, Threads, true>(), tile_place<T>{first.x + distance, first.y + distance, 0, k_tile});
+    }
   }
 
   // The slot that has been free for longest takes what comes next: the block's tiles of the row, then those of the next
   // row. One group of asynchronous copies each.
   __device__ void refill() {
     if (steps_ > 0 && next_row_ < a_.rows) {
-      part::copy(place(next_row_, copied_, tile(next_)), slots_[refilled_], next_ < dropped_ && is_cached());
+      with_tile(next_row_, copied_, tile(next_),
+                [&](auto part, const auto& at) { part.copy(at, slots_[refilled_], next_ < dropped_ && is_cached()); });
       if (++next_ == steps_) {
         next_ = 0;
         if (++next_row_ < a_.rows) copied_ = first_of(next_row_);
@@ -129,7 +138,7 @@ class sweep_block {
     __syncthreads();
     const int64_t t = s_.again[turn_++ % k_sweep_turns];
     if (t < 0) return refill();
-    part::copy(place(r, first_, t), slots_[refilled_], !is_cached());
+    with_tile(r, first_, t, [&](auto part, const auto& at) { part.copy(at, slots_[refilled_], !is_cached()); });
     simt::cp_async_commit();
     refilled_ = after(refilled_);
   }
@@ -160,15 +169,18 @@ class sweep_block {
     for (int step = 0; step < steps_; ++step) {
       const int staying = step - dropped_ - held_count_;  // in its slot, if not negative
       wait_for_copy(staying < 0 ? 0 : staying);
-      const tile_place<T> at = place(r, first_, tile(step));
-      const partial mine = part::sum_up(at, slots_[slot_of_step], argmax(), claim);
+      partial mine;
+      with_tile(r, first_, tile(step),
+                [&](auto part, const auto& at) { mine = part.sum_up(at, slots_[slot_of_step], argmax(), claim); });
       const int of_group = step % k_sweep_group;
       if (lane() == 0) s_.of_tiles[of_group * k_warps + warp()] = mine;
       if (staying < 0) {
         if (step >= dropped_)
 #pragma unroll
           for (int h = 0; h < k_held; ++h)
-            if (step - dropped_ == h) part::take(at, slots_[slot_of_step], held_[h]);
+            if (step - dropped_ == h)
+              with_tile(r, first_, tile(step),
+                        [&](auto part, const auto& at) { part.take(at, slots_[slot_of_step], held_[h]); });
         refill();
       }
       slot_of_step = after(slot_of_step);
@@ -237,8 +249,7 @@ class sweep_block {
 #pragma unroll
     for (int h = 0; h < k_held; ++h) {
       if (h >= held_count_) break;
-      const tile_place<T> at = place(r, first_, tile(dropped_ + h));
-      part::write(at, held_[h], of_row);
+      with_tile(r, first_, tile(dropped_ + h), [&](auto part, const auto& at) { part.write(at, held_[h], of_row); });
     }
 #pragma unroll 1
     for (; again < turn_ && s_.again[again % k_sweep_turns] >= 0; ++again) {
@@ -248,14 +259,15 @@ class sweep_block {
   }
   // Tile t of row r is in the slot that is refilled next.
   __device__ void write_slot(int64_t r, int64_t t, const result& of_row) {
-    const tile_place<T> at = place(r, first_, t);
-    typename part::vectors vectors;
-    part::take(at, slots_[refilled_], vectors);
-    part::write(at, vectors, of_row);
+    with_tile(r, first_, t, [&](auto part, const auto& at) {
+      row_vector<T> vectors[k_part_vectors];
+      part.take(at, slots_[refilled_], vectors);
+      part.write(at, vectors, of_row);
+    });
     refill_again(r);
   }
 
-  __device__ bool argmax() const { return !Plain && Rule::argmax(a_) != nullptr; }
+  __device__ bool argmax() const { return Kind == part_kind::any && Rule::argmax(a_) != nullptr; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % k_warp_size; }
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / k_warp_size; }
 
@@ -264,13 +276,14 @@ class sweep_block {
   team_word* taken_;
   slot* slots_;
   shared& s_;
+  whole_tiles whole_;
   int64_t dropped_of_row_;  // tiles that do not stay: the first ones; maybe negative
   int steps_, dropped_;     // tiles of the block, and how many of them do not stay
   int held_count_;          // in registers
-  tile_place<T> first_;     // of the row at hand
+  tile_place<T> first_;     // the origin of the row at hand
   row_vector<T> held_[k_held][k_part_vectors];
   int64_t next_row_ = 0;  // to be copied
-  tile_place<T> copied_;  // the first of that row
+  tile_place<T> copied_;  // the origin of that row
   int next_ = 0;          // of that row
   int refilled_ = 0;
   int64_t turn_ = 0;  // of refill_again
@@ -278,22 +291,24 @@ class sweep_block {
   int64_t next_again_ = -1;
 };
 
-template <class Rule, class T, int Threads>
+// Each kind has a kernel of its own: in one they cost each other registers.
+template <class Rule, class T, int Threads, part_kind Kind>
 __global__ void __launch_bounds__(Threads, 1)
     row_sweep(typename Rule::template arguments<T> a, team_plan plan, team_word* taken, int64_t tiles) {
   using slot = part_slot<T, Threads>;
   using shared = sweep_shared<typename Rule::partial, Threads / k_warp_size>;
-  constexpr int k_tile = part_piece<T, Threads>;
   SIMT_DYN_SHARED(slot, slots);
   SIMT_SHARED(s, shared);
   const int64_t block = blockIdx.x;
   const int steps = block < tiles ? static_cast<int>(ceil_div(tiles - block, plan.blocks)) : 0;
-  // A block may read any tile once more, so the row's first one must be whole, too.
-  if (Rule::argmax(a) == nullptr && steps > 0 && tile_is_whole<T>(a, 0, k_tile) &&
-      tile_is_whole<T>(a, block + static_cast<int64_t>(steps - 1) * plan.blocks, k_tile))
-    sweep_block<Rule, T, Threads, true>(a, plan, taken, tiles, steps, slots, s).run();
-  else
-    sweep_block<Rule, T, Threads, false>(a, plan, taken, tiles, steps, slots, s).run();
+  sweep_block<Rule, T, Threads, Kind>(a, plan, taken, tiles, steps, slots, s).run();
+}
+
+template <class Rule, class T, int Threads>
+part_kind sweep_kind(const typename Rule::template arguments<T>& a, int64_t tiles) {
+  const whole_tiles whole = whole_tiles_of<T>(a, part_piece<T, Threads>);
+  if (Rule::argmax(a) != nullptr || whole.end == whole.begin) return part_kind::any;
+  return whole.begin == 0 && whole.end == tiles ? part_kind::whole : part_kind::ends;
 }
 
 // For rows of any length.
@@ -308,7 +323,12 @@ void launch_row_sweep(const typename Rule::template arguments<T>& a, simt::strea
                              sweep_slots<Threads> * sizeof(part_slot<T, Threads>), stream};
   config.cooperative = true;
   config.overlaps = true;
-  simt::launch(config, row_sweep<Rule, T, Threads>, a, plan, words.words() + a.rows * blocks, tiles);
+  const auto run = [&](auto kernel) { simt::launch(config, kernel, a, plan, words.words() + a.rows * blocks, tiles); };
+  switch (sweep_kind<Rule, T, Threads>(a, tiles)) {
+    case part_kind::whole: return run(row_sweep<Rule, T, Threads, part_kind::whole>);
+    case part_kind::ends: return run(row_sweep<Rule, T, Threads, part_kind::ends>);
+    case part_kind::any: return run(row_sweep<Rule, T, Threads, part_kind::any>);
+  }
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -13,7 +13,7 @@ inline namespace SIMT_DEVICE_NS {
 // k_edge. `cols` <= 0: the row ends before.
 template <class T>
 struct row_tile {
-  __device__ row_tile(const T* row, int64_t row_cols, int64_t t, int tile_size) {
+  __host__ __device__ row_tile(const T* row, int64_t row_cols, int64_t t, int tile_size) {
     const int phase = edge_phase(row, edge_of<T>(2 * k_edge));
     begin = t == 0 ? 0 : t * tile_size - phase;
     const int64_t end = (t + 1) * tile_size - phase;

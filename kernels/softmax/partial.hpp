@@ -25,7 +25,7 @@ __device__ inline softmax_partial combine(const softmax_partial* partials, int c
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
   float maximum = -INFINITY;
   for (int i = lane; i < count; i += k_warp_size) maximum = max_of()(maximum, partials[i].maximum);
-  maximum = lane_reduce<k_warp_size>(maximum, max_of());
+  maximum = warp_maximum(maximum);
   const float reference = finite_reference(maximum);
   float sum = 0.0f;
   for (int i = lane; i < count; i += k_warp_size) sum += partials[i].sum * expf(partials[i].maximum - reference);
