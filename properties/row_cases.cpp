@@ -230,34 +230,34 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
   if (d.index() / 16 % 4 != 3) return phase_rows(op, t, d);
   const std::vector<std::string> of_any_length = variants_of_any_length(t);
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
-  // Rows that end with a whole tile, of few blocks or many; or anywhere; or one element beyond one. All begin alike.
-  const bool whole = d.index() % 2 == 1, one_beyond = !whole && d.index() / 4 % 2 == 1;
+  // A few blocks, whose last tiles are whole; or many, of which the last tile is whole, or ends anywhere, or has one
+  // element. Rows begin on the boundary of a tile or off it, all alike.
+  const int64_t turn = d.index() % 16;
+  const bool few = turn % 2 == 1, second = turn / 4 % 2 == 1, late = turn / 8 == 1;
   const int64_t tile = 4096 / static_cast<int64_t>(size_of(t.type));  // of a small block of row_sweep and row_ring
   const int64_t blocks = d.between(1, 2);
   constexpr int64_t k_tiles_of_block = 4;  // of row_ring
   const int64_t any = d.between(most / 2, most), to_tile = any / tile * tile;
-  const int64_t long_end = one_beyond ? to_tile + 1 : d.chance(50) ? to_tile : any;
-  const int64_t end = whole ? blocks * k_tiles_of_block * tile : long_end;
-  // They may begin off it.
-  const int64_t begin = d.one_of({0, 0, 1, 6}), cols = end - begin;
+  const int64_t end = few ? blocks * k_tiles_of_block * tile : second ? to_tile + 1 : late ? any : to_tile;
+  const bool off = few ? second : second == late;
+  const int64_t behind = d.one_of({1, 6}), begin = off ? behind : 0, cols = end - begin;
   if (of_any_length.empty() || end > most) return phase_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, d.between(2, 4), cols, std::move(fill), 0);
   c.knobs["variant"] = of_any_length[static_cast<size_t>(d.index() / 2) % of_any_length.size()];
-  if (whole) {
+  if (few) {
     c.knobs["sm"] = fmt::format("{}", blocks);
   } else {
     // More blocks than a warp has lanes; they ask each other often, so one schedule is enough.
     c.knobs["sm"] = d.chance(20) ? "132" : "36";
     c.knobs["schedule"] = "fair";
   }
-  const int64_t x_more = d.one_of({0, 64, 128}), y_more = d.one_of({0, 8, 1, 3});
   const int64_t ld = (end + 63) / 64 * 64;
-  c.find("x")->ld = ld + x_more;
-  c.find("y")->ld = ld + y_more;
+  c.find("x")->ld = ld + d.one_of({0, 64, 128});
+  c.find("y")->ld = ld + (off ? d.one_of({0, 8}) : d.one_of({0, 8, 1, 3}));
   c.find("x")->offset = begin;
   // Vectors of y meet those of x; or they would if x began as far behind a boundary as it begins before one.
-  c.find("y")->offset = d.chance(25) ? (8 - begin) % 8 : begin;
+  c.find("y")->offset = second && late ? (8 - begin) % 8 : begin;
   return c;
 }
 
