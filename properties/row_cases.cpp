@@ -232,6 +232,7 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
   // A few blocks, whose last tiles are whole; or many, of which the last tile is whole, or ends anywhere, or has one
   // element. Rows begin on the boundary of a tile or off it, all alike.
+  // In turn, not by chance: a kernel that takes one end for another is wrong in one or two of the sixteen.
   const int64_t turn = d.index() % 16;
   const bool few = turn % 2 == 1, second = turn / 4 % 2 == 1, late = turn / 8 == 1;
   const int64_t tile = 4096 / static_cast<int64_t>(size_of(t.type));  // of a small block of row_sweep and row_ring
