@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(k_lanes_threads) log_softmax_lanes(log_softmax
     float value[Rows][slice_type::k_values];
     log_sum all[Rows];
 #pragma unroll
-    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
+    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).template load<written_row<T>>(value[j]);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
       const float mine = max_of_values(value[j]);
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(MaxThreads, MinBlocks) log_softmax_block(log_s
     const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x),
                            static_cast<int>(blockDim.x));
     float value[slice_type::k_values];
-    slice.load(value);
+    slice.template load<written_row<T>>(value);
     const float mine = max_of_values(value);
     const float maximum = block_reduce(mine, max_of(), maximum_scratch);
     const log_sum all = join_block(log_sum_of(value, mine, maximum), maximum, sum_scratch);

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y,
   if (tile.cols <= 0) return;
   const slice_type slice(x + tile.begin, tile.cols, static_cast<int>(threadIdx.x), k_flat_threads);
   float value[slice_type::k_values];
-  slice.load(value);
+  slice.template load<written_row<T>>(value);
 #pragma unroll
   for (int k = 0; k < slice_type::k_values; ++k) value[k] = sigmoid_of(value[k], mu, sigma);
   slice.store(value, y + tile.begin);

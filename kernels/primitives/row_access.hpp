@@ -57,10 +57,17 @@ struct alignas(16) row_vector {
 // Whether a row is read again soon, and is therefore to stay in the L2 cache.
 enum class row_reuse { never, again };
 
+// How to read a row whose results are written right away: as if it were read again. What stays then leaves the cache
+// after what is written, which takes 1 to 4 % off the time of f32 rows on an H200, and as much off a plain copy, though
+// the memory moves the same bytes. Rows of 16-bit types, which instructions limit, lose up to 1 % by it, and up to 9 %
+// where registers are few.
+template <class T>
+constexpr row_reuse written_row = sizeof(T) < 4 ? row_reuse::never : row_reuse::again;
+
 template <row_reuse Reuse = row_reuse::never, class T>
 __device__ inline row_vector<T> load_vector(const T* p) {
   const uint4* const address = reinterpret_cast<const uint4*>(p);
-  const uint4 bits = Reuse == row_reuse::again ? __ldcg(address) : __ldcs(address);
+  const uint4 bits = Reuse == row_reuse::again ? simt::load_again(address) : __ldcs(address);
   row_vector<T> vector;
   memcpy(&vector, &bits, sizeof bits);
   return vector;
@@ -70,7 +77,10 @@ __device__ inline row_vector<T> load_vector(const T* p) {
 // a misaligned softmax on an H200).
 template <row_reuse Reuse = row_reuse::never, class T>
 __device__ inline T load_element(const T* p) {
-  return Reuse == row_reuse::again ? __ldcg(p) : __ldcs(p);
+  if constexpr (Reuse == row_reuse::again)
+    return simt::load_again(p);
+  else
+    return __ldcs(p);
 }
 template <class T>
 __device__ inline void store_element(T* p, T value) {

@@ -50,7 +50,7 @@ class row_halves {
       : a_(a), rank_(rank), stored_(stored) {}
 
   __device__ void load_stored(int64_t r) const {
-    copy_slice<row_reuse::never>(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
+    copy_slice<written_row<T>>(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
     simt::cp_async_commit();
   }
   __device__ void load_held(int64_t r, held_half<T>& held) const {
@@ -58,13 +58,13 @@ class row_halves {
     const slice_type slice = slice_of(r, 0);
     if (slice.has(k_half_vectors - 1)) {
 #pragma unroll
-      for (int k = 0; k < k_half_vectors; ++k) held.vector[k] = load_vector(row + slice.start(k));
+      for (int k = 0; k < k_half_vectors; ++k) held.vector[k] = load_vector<written_row<T>>(row + slice.start(k));
     } else {
 #pragma unroll
       for (int k = 0; k < k_half_vectors; ++k)
-        held.vector[k] = slice.has(k) ? load_vector(row + slice.start(k)) : padding_vector<T>();
+        held.vector[k] = slice.has(k) ? load_vector<written_row<T>>(row + slice.start(k)) : padding_vector<T>();
     }
-    held.single = slice.single() >= 0 ? widen(load_element(row + slice.single())) : -INFINITY;
+    held.single = slice.single() >= 0 ? widen(load_element<written_row<T>>(row + slice.single())) : -INFINITY;
   }
 
   // The warp's partial, in every lane.

@@ -44,9 +44,11 @@ struct whole_slice {
   __device__ bool has(int) const { return true; }
 };
 
-// Plain: every tile that the thread is asked for is whole, and so aligned that vectors can be written; nobody asks for
-// an argmax.
-template <class Rule, class T, int Threads, bool Plain>
+// What a tile may be: whole, and so aligned that vectors can be written; the first or the last of a row whose other
+// tiles are whole; or any, and then an argmax may be asked for.
+enum class part_kind { whole, end, any };
+
+template <class Rule, class T, int Threads, part_kind Kind>
 class row_part {
  public:
   using arguments = typename Rule::template arguments<T>;
@@ -55,8 +57,8 @@ class row_part {
   using slot = part_slot<T, Threads>;
   using vectors = row_vector<T>[k_part_vectors];
 
-  // In the caller's open group of asynchronous copies. `again`: it is read once more, soon.
-  __device__ static void copy(const tile_place<T>& at, slot& to, bool again = false) {
+  // In the caller's open group of asynchronous copies. `again`: it is read once more, soon, or see written_row.
+  __device__ static void copy(const tile_place<T>& at, slot& to, bool again) {
     if (again)
       copy_slice<row_reuse::again>(slice_of(at), at.x, to);
     else
@@ -74,7 +76,7 @@ class row_part {
       const float of_step = max_of_values(value[i]);
       own = i == 0 && !k_has_single ? of_step : max_of()(own, of_step);
     }
-    const float maximum = Plain ? warp_maximum(own) : lane_reduce<k_warp_size>(own, max_of());
+    const float maximum = k_whole ? warp_maximum(own) : lane_reduce<k_warp_size>(own, max_of());
     const float alone[1] = {single};
     float terms = k_has_single ? Rule::terms(alone, -INFINITY, maximum) : 0.0f;
     float champion = single;
@@ -84,7 +86,7 @@ class row_part {
       terms = i == 0 && !k_has_single ? of_step : terms + of_step;
       if (i + 1 < k_steps) champion = Rule::champion(champion, value[i]);
     }
-    if constexpr (!Plain) {
+    if constexpr (Kind == part_kind::any) {
       if (argmax) {
         int best = claim_of(single, slice.single(), maximum);
 #pragma unroll
@@ -105,7 +107,7 @@ class row_part {
 
   __device__ static void write(const tile_place<T>& at, const vectors& from, const result& of_row) {
     const auto slice = slice_of(at);
-    const bool by_vector = Plain || phase_of(at.y + slice.start(0)) == 0;
+    const bool by_vector = Kind != part_kind::any || phase_of(at.y + slice.start(0)) == 0;
 #pragma unroll
     for (int i = 0; i < k_steps; ++i) {
       float value[k_piece_values];
@@ -119,10 +121,11 @@ class row_part {
  private:
   static constexpr int k_step = piece_vectors<T>;  // vectors that are looked at at a time
   static constexpr int k_steps = k_part_vectors / k_step;
-  static constexpr bool k_has_single = !Plain;
+  static constexpr bool k_whole = Kind == part_kind::whole;
+  static constexpr bool k_has_single = !k_whole;
 
   __device__ static auto slice_of(const tile_place<T>& at) {
-    if constexpr (Plain)
+    if constexpr (k_whole)
       return whole_slice<T, Threads>{at.offset};
     else
       return row_slice<T, row_access::peeled, k_part_vectors>(at.x, at.cols, static_cast<int>(threadIdx.x), Threads);
@@ -134,7 +137,7 @@ class row_part {
       return -INFINITY;
     } else {
       const int index = slice_of(at).single();
-      return index >= 0 ? widen(load_element(at.x + index)) : -INFINITY;
+      return index >= 0 ? widen(load_element<written_row<T>>(at.x + index)) : -INFINITY;
     }
   }
 };
@@ -151,6 +154,9 @@ __device__ inline tile_place<T> place_of(const Arguments& a, int64_t r, int64_t 
 struct whole_tiles {
   int64_t begin, end;
   __host__ __device__ bool has(int64_t t) const { return t >= begin && t < end; }
+  __host__ __device__ int64_t count() const { return end - begin; }
+  // The i-th tile that is not among them.
+  __host__ __device__ int64_t other(int64_t i) const { return i < begin ? i : i + count(); }
 };
 template <class T, class Arguments>
 __host__ __device__ inline whole_tiles whole_tiles_of(const Arguments& a, int tile_size) {
@@ -160,10 +166,6 @@ __host__ __device__ inline whole_tiles whole_tiles_of(const Arguments& a, int ti
   if (!alike || tile.cols < tile_size || phase_of(a.y + tile.begin) != 0) return {0, 0};
   return {begin, begin + (a.cols - tile.begin) / tile_size};
 }
-
-// What the blocks of a launch have to do with: whole tiles alone; whole tiles but for the first and the last ones of a
-// row, which are alike in all rows; or any tiles, and maybe an argmax.
-enum class part_kind { whole, ends, any };
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

@@ -6,6 +6,9 @@
 // before, which is written. So a slot is free again at once, copies are always in flight, and the exchange between the
 // blocks has the time of k_ring_lag pieces.
 //
+// Pieces that are not whole, at the ends of a row, take much longer, and the team waits for each other: they have a
+// block of their own.
+//
 // Cost per row: the row once in and out, each exponential twice; one word a block (row_team.hpp). Two rescales per
 // term. Rule: see row_halves.hpp.
 #pragma once
@@ -27,6 +30,7 @@ constexpr int k_ring_pieces = 4;  // of a row in a block
 constexpr int k_ring_slots = 7;   // what fits a multiprocessor's shared memory with k_ring_threads
 constexpr int k_ring_lag = 3;     // < k_ring_pieces, < k_ring_slots
 constexpr int k_ring_threads = 512;
+constexpr int k_ring_ends = 2;  // pieces of a row that are not whole, beside blocks of whole ones
 
 // What the warps of a block share. Of two neighbouring rows, which overlap.
 template <class Partial, class Result, int Warps>
@@ -42,6 +46,17 @@ struct ring_shared {
   simt::mbarrier complete[2];  // of_row is there, and nobody looks at of_pieces, claims and of_blocks any more
 };
 
+// How the tiles of a row, its pieces, are shared by the blocks of a team: the first blocks take those of `whole`, every
+// n-th each of n blocks, and those after them the others likewise. Where there are blocks of whole pieces, up to two
+// others are left for one block.
+struct ring_share {
+  int blocks;
+  int of_whole;  // blocks
+  whole_tiles whole;
+  int64_t others;  // tiles
+};
+
+// Kind: that of the block's pieces.
 template <class Rule, class T, int Threads, part_kind Kind>
 class ring_block {
  public:
@@ -52,19 +67,25 @@ class ring_block {
   static constexpr int k_piece = part_piece<T, Threads>;
   using shared = ring_shared<partial, result, k_warps>;
 
-  __device__ ring_block(const typename Rule::template arguments<T>& a, const team_plan& plan, slot* slots, shared& s)
+  __device__ ring_block(const typename Rule::template arguments<T>& a, const team_plan& plan, const ring_share& share,
+                        slot* slots, shared& s)
       : a_(a),
         plan_(plan),
+        share_(share),
         slots_(slots),
         s_(s),
         team_(static_cast<int>(blockIdx.x) / plan.blocks),
         rank_(static_cast<int>(blockIdx.x) % plan.blocks),
-        first_is_end_(is_end(0)),
-        last_is_end_(is_end(k_ring_pieces - 1)),
+        pieces_(static_cast<int>(ceil_div((k_whole ? share.whole.count() : share.others) - sharer(), sharers()))),
         rows_((a.rows - team_ + plan.teams - 1) / plan.teams) {}
 
   __device__ void run() {
-    copied_ = written_ = origin(0);
+    copied_ = written_ = place(0, 0);
+    if (lane() == 0) {
+#pragma unroll
+      for (int p = 0; p < k_ring_pieces; ++p)
+        if (!has(p)) s_.of_pieces[0][p * k_warps + warp()] = s_.of_pieces[1][p * k_warps + warp()] = {-INFINITY, 0.0f};
+    }
     // Unrolled: as a loop, nvcc 13.0 gives the copies addresses in a register that nobody sets.
 #pragma unroll
     for (int s = 0; s < k_ring_slots; ++s) {
@@ -77,31 +98,35 @@ class ring_block {
   }
 
  private:
+  static constexpr bool k_whole = Kind == part_kind::whole;
+
   __device__ int64_t row(int64_t i) const { return team_ + i * plan_.teams; }
   __device__ int64_t word(int64_t i) const { return row(i) * plan_.blocks; }
+  // Which of the blocks that share such tiles this is, and of how many.
+  __device__ int sharer() const { return k_whole ? rank_ : rank_ - share_.of_whole; }
+  __device__ int sharers() const { return k_whole ? share_.of_whole : plan_.blocks - share_.of_whole; }
+  // Whether the block has a piece p. What share_ring sees to is known at compile time.
+  __device__ bool has(int p) const {
+    if (k_whole && p < k_ring_pieces - 1) return true;
+    return (Kind != part_kind::end || p < k_ring_ends) && p < pieces_;
+  }
   // The block's piece p of row i.
   __device__ tile_place<T> place(int64_t i, int p) const {
-    return place_of<T>(a_, row(i), p * plan_.blocks + rank_, k_piece);
+    const int64_t t = p * sharers() + sharer();
+    return place_of<T>(a_, row(i), k_whole ? share_.whole.begin + t : share_.whole.other(t), k_piece);
   }
-  // The piece from whose place those of whole pieces follow: the second is whole where the first may not be.
-  static constexpr int k_origin = Kind == part_kind::ends ? 1 : 0;
-  __device__ tile_place<T> origin(int64_t i) const { return place(i, k_origin); }
-  // What is to be done with piece p of row i, of which `first` is the origin. Whole pieces lie at one distance from
-  // each other, and alike in all rows; where nothing is read or written, `first` may be of any row.
+  // What is to be done with piece p of row i, if the block has it; `first` is the place of the first one. Whole pieces
+  // lie at one distance from each other; where nothing is read or written, `first` may be of any row.
   template <class Visit>
   __device__ void with_piece(int64_t i, const tile_place<T>& first, int p, Visit&& visit) const {
-    if constexpr (Kind != part_kind::whole) {
-      const bool end = p == 0 ? first_is_end_ : p == k_ring_pieces - 1 && last_is_end_;
-      if (Kind == part_kind::any || end) return visit(row_part<Rule, T, Threads, false>(), place(i, p));
-    }
-    if constexpr (Kind != part_kind::any)
-      visit(row_part<Rule, T, Threads, true>(),
-            tile_place<T>{first.x, first.y, 0, k_piece, (p - k_origin) * plan_.blocks * k_piece});
+    if (!has(p)) return;
+    if constexpr (k_whole)
+      visit(row_part<Rule, T, Threads, Kind>(),
+            tile_place<T>{first.x, first.y, 0, k_piece, p * share_.of_whole * k_piece});
+    else
+      visit(row_part<Rule, T, Threads, Kind>(), place(i, p));
   }
-  __device__ bool is_end(int p) const {
-    return Kind == part_kind::ends && !whole_tiles_of<T>(a_, k_piece).has(p * plan_.blocks + rank_);
-  }
-  // From the origin of the row before to that of the next.
+  // From the first piece of a row to that of the next.
   __device__ void advance(tile_place<T>& first) const {
     first.x += plan_.teams * a_.ldx;
     first.y += plan_.teams * a_.ldy;
@@ -111,18 +136,19 @@ class ring_block {
 
   __device__ void copy(int64_t i, int piece, int to) {
     if (piece == 0 && i > 0) advance(copied_);
-    with_piece(i, copied_, piece, [&](auto part, const auto& at) { part.copy(at, slots_[to]); });
+    with_piece(i, copied_, piece,
+               [&](auto part, const auto& at) { part.copy(at, slots_[to], written_row<T> == row_reuse::again); });
   }
 
   // Sums the next piece up: `piece` of row i.
   __device__ void sum_up(int64_t i, int piece) {
     simt::cp_async_wait<k_ring_slots - k_ring_lag - 1>();
     if (piece == 0) claim_ = part_claim::none();
-    partial mine;
-    with_piece(i, written_, piece,
-               [&](auto part, const auto& at) { mine = part.sum_up(at, slots_[summed_slot_], argmax(), claim_); });
+    with_piece(i, written_, piece, [&](auto part, const auto& at) {
+      const partial mine = part.sum_up(at, slots_[summed_slot_], argmax(), claim_);
+      if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
+    });
     summed_slot_ = after(summed_slot_);
-    if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
     if (piece == k_ring_pieces - 1) publish(i);
   }
 
@@ -197,23 +223,22 @@ class ring_block {
 
   const typename Rule::template arguments<T>& a_;
   const team_plan& plan_;
+  const ring_share& share_;
   slot* slots_;
   shared& s_;
-  int team_, rank_;
-  bool first_is_end_, last_is_end_;  // pieces that are not whole
-  int64_t rows_;                     // of the team
+  int team_, rank_, pieces_;
+  int64_t rows_;  // of the team
   row_vector<T> held_[k_ring_pieces][k_part_vectors];
   result result_ = result(partial{0.0f, 1.0f});
   part_claim claim_ = part_claim::none();
-  tile_place<T> copied_, written_;  // the origin of the rows that are at it
+  tile_place<T> copied_, written_;  // the first piece of the rows that are at it
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
-// Ends have a kernel of their own, lest they cost the others registers. The others share one: alone, blocks of whole
-// pieces take 1 % longer at 2^22 columns, with ptxas 13.0.
-template <class Rule, class T, int Threads, bool Ends>
+// Any: the pieces may be any. Those have a kernel of their own, lest they cost the others registers.
+template <class Rule, class T, int Threads, bool Any>
 __global__ void __launch_bounds__(Threads, 1)
-    row_ring(typename Rule::template arguments<T> a, team_plan plan, part_kind kind) {
+    row_ring(typename Rule::template arguments<T> a, team_plan plan, ring_share share) {
   using slot = part_slot<T, Threads>;
   using shared = ring_shared<typename Rule::partial, typename Rule::result, Threads / k_warp_size>;
   SIMT_DYN_SHARED(slot, slots);
@@ -224,44 +249,43 @@ __global__ void __launch_bounds__(Threads, 1)
     s.complete[threadIdx.x].init(2 * k_warp_size);
   }
   __syncthreads();
-  if constexpr (Ends)
-    ring_block<Rule, T, Threads, part_kind::ends>(a, plan, slots, s).run();
-  else if (kind == part_kind::whole)
-    ring_block<Rule, T, Threads, part_kind::whole>(a, plan, slots, s).run();
+  if constexpr (Any)
+    ring_block<Rule, T, Threads, part_kind::any>(a, plan, share, slots, s).run();
+  else if (static_cast<int>(blockIdx.x) % plan.blocks < share.of_whole)
+    ring_block<Rule, T, Threads, part_kind::whole>(a, plan, share, slots, s).run();
   else
-    ring_block<Rule, T, Threads, part_kind::any>(a, plan, slots, s).run();
+    ring_block<Rule, T, Threads, part_kind::end>(a, plan, share, slots, s).run();
 }
 
-// Blocks that keep a row together.
-template <class T, int Threads, class Arguments>
-int64_t ring_blocks(const Arguments& a) {
-  return ceil_div(tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>), k_ring_pieces);
-}
-
+// How a team of at most `most` blocks shares a row; of more blocks if they cannot.
 template <class Rule, class T, int Threads>
-part_kind ring_kind(const typename Rule::template arguments<T>& a, int64_t blocks) {
-  static_assert(k_ring_pieces > 2, "a block has pieces that are no ends");
+ring_share share_ring(const typename Rule::template arguments<T>& a, int64_t most) {
+  const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, part_piece<T, Threads>);
   const whole_tiles whole = whole_tiles_of<T>(a, part_piece<T, Threads>);
-  if (Rule::argmax(a) != nullptr || whole.end < (k_ring_pieces - 1) * blocks) return part_kind::any;
-  return whole.begin == 0 && whole.end == k_ring_pieces * blocks ? part_kind::whole : part_kind::ends;
+  const int64_t others = tiles - whole.count();
+  const int64_t of_whole = ceil_div(whole.count(), k_ring_pieces);
+  const int64_t blocks = of_whole + ceil_div(others, k_ring_ends);
+  if (Rule::argmax(a) == nullptr && blocks <= most && of_whole > 0 && whole.count() >= (k_ring_pieces - 1) * of_whole)
+    return {static_cast<int>(blocks), static_cast<int>(of_whole), whole, others};
+  const int64_t of_any = ceil_div(tiles, k_ring_pieces);
+  return {static_cast<int>(std::min(of_any, most + 1)), 0, {0, 0}, tiles};
 }
 
-// For rows of at most as many blocks as the device has multiprocessors, and k_max_team.
+// For teams of at most as many blocks as the device has multiprocessors, and k_max_team.
 template <class Rule, class T, int Threads>
-void launch_row_ring(const typename Rule::template arguments<T>& a, simt::stream_t stream) {
-  const int64_t blocks = ring_blocks<T, Threads>(a);
+void launch_row_ring(const typename Rule::template arguments<T>& a, const ring_share& share, simt::stream_t stream) {
+  const int blocks = share.blocks;
   const int64_t teams = std::min<int64_t>(simt::device_properties(stream).sm_count / blocks, a.rows);
   const team_words words(a.rows * blocks, Rule::argmax(a) != nullptr, stream);
-  const team_plan plan{static_cast<int>(blocks), static_cast<int>(teams), words.words(), words.claims()};
+  const team_plan plan{blocks, static_cast<int>(teams), words.words(), words.claims()};
   simt::launch_config config{static_cast<unsigned>(blocks * teams), Threads,
                              k_ring_slots * sizeof(part_slot<T, Threads>), stream};
   config.cooperative = blocks > 1;
   config.overlaps = true;
-  const part_kind kind = ring_kind<Rule, T, Threads>(a, blocks);
-  if (kind == part_kind::ends)
-    simt::launch(config, row_ring<Rule, T, Threads, true>, a, plan, kind);
+  if (share.of_whole > 0)
+    simt::launch(config, row_ring<Rule, T, Threads, false>, a, plan, share);
   else
-    simt::launch(config, row_ring<Rule, T, Threads, false>, a, plan, kind);
+    simt::launch(config, row_ring<Rule, T, Threads, true>, a, plan, share);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -24,11 +24,13 @@ void launch_row_stream(const typename Rule::template arguments<T>& a, simt::stre
   const bool has_ring = properties.max_cluster > 1;
   const bool has_large = properties.shared_per_block_optin > k_ring_slots * sizeof(part_slot<T, k_ring_threads>);
   if (a.cols <= k_small_cols || !has_large) {
-    if (has_ring && ring_blocks<T, k_small_threads>(a) <= std::min(k_small_team, most))
-      return launch_row_ring<Rule, T, k_small_threads>(a, stream);
+    const int64_t team = std::min(k_small_team, most);
+    const ring_share share = share_ring<Rule, T, k_small_threads>(a, team);
+    if (has_ring && share.blocks <= team) return launch_row_ring<Rule, T, k_small_threads>(a, share, stream);
     return launch_row_sweep<Rule, T, k_small_threads>(a, stream);
   }
-  if (has_ring && ring_blocks<T, k_ring_threads>(a) <= most) return launch_row_ring<Rule, T, k_ring_threads>(a, stream);
+  const ring_share share = share_ring<Rule, T, k_ring_threads>(a, most);
+  if (has_ring && share.blocks <= most) return launch_row_ring<Rule, T, k_ring_threads>(a, share, stream);
   launch_row_sweep<Rule, T, k_sweep_threads>(a, stream);
 }
 

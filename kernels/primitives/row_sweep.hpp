@@ -49,6 +49,7 @@ struct sweep_shared {
   Partial of_row;
 };
 
+// Kind: what tiles the block has to do with; `end` ones beside whole ones, which lie alike in all rows.
 template <class Rule, class T, int Threads, part_kind Kind>
 class sweep_block {
  public:
@@ -97,7 +98,7 @@ class sweep_block {
   // The block's tile of a row at `step`.
   __device__ int64_t tile(int step) const { return static_cast<int64_t>(step) * plan_.blocks + blockIdx.x; }
   // The tile from whose place those of whole tiles follow.
-  __device__ int64_t origin() const { return Kind == part_kind::ends ? whole_.begin : 0; }
+  __device__ int64_t origin() const { return Kind == part_kind::end ? whole_.begin : 0; }
   __device__ tile_place<T> first_of(int64_t r) const { return place_of<T>(a_, r, origin(), k_tile); }
   // What is to be done with tile t of row r, of which `first` is the origin. Whole tiles lie at one distance from each
   // other.
@@ -105,10 +106,11 @@ class sweep_block {
   __device__ void with_tile(int64_t r, const tile_place<T>& first, int64_t t, Visit&& visit) const {
     if constexpr (Kind != part_kind::whole)
       if (Kind == part_kind::any || !whole_.has(t))
-        return visit(row_part<Rule, T, Threads, false>(), place_of<T>(a_, r, t, k_tile));
+        return visit(row_part<Rule, T, Threads, Kind>(), place_of<T>(a_, r, t, k_tile));
     if constexpr (Kind != part_kind::any) {
       const int64_t distance = (t - origin()) * k_tile;
-      visit(row_part<Rule, T, Threads, true>(), tile_place<T>{first.x + distance, first.y + distance, 0, k_tile});
+      visit(row_part<Rule, T, Threads, part_kind::whole>(),
+            tile_place<T>{first.x + distance, first.y + distance, 0, k_tile});
     }
   }
 
@@ -117,7 +119,7 @@ class sweep_block {
   __device__ void refill() {
     if (steps_ > 0 && next_row_ < a_.rows) {
       with_tile(next_row_, copied_, tile(next_),
-                [&](auto part, const auto& at) { part.copy(at, slots_[refilled_], next_ < dropped_ && is_cached()); });
+                [&](auto part, const auto& at) { part.copy(at, slots_[refilled_], next_ < dropped_); });
       if (++next_ == steps_) {
         next_ = 0;
         if (++next_row_ < a_.rows) copied_ = first_of(next_row_);
@@ -308,7 +310,7 @@ template <class Rule, class T, int Threads>
 part_kind sweep_kind(const typename Rule::template arguments<T>& a, int64_t tiles) {
   const whole_tiles whole = whole_tiles_of<T>(a, part_piece<T, Threads>);
   if (Rule::argmax(a) != nullptr || whole.end == whole.begin) return part_kind::any;
-  return whole.begin == 0 && whole.end == tiles ? part_kind::whole : part_kind::ends;
+  return whole.begin == 0 && whole.end == tiles ? part_kind::whole : part_kind::end;
 }
 
 // For rows of any length.
@@ -326,7 +328,7 @@ void launch_row_sweep(const typename Rule::template arguments<T>& a, simt::strea
   const auto run = [&](auto kernel) { simt::launch(config, kernel, a, plan, words.words() + a.rows * blocks, tiles); };
   switch (sweep_kind<Rule, T, Threads>(a, tiles)) {
     case part_kind::whole: return run(row_sweep<Rule, T, Threads, part_kind::whole>);
-    case part_kind::ends: return run(row_sweep<Rule, T, Threads, part_kind::ends>);
+    case part_kind::end: return run(row_sweep<Rule, T, Threads, part_kind::end>);
     case part_kind::any: return run(row_sweep<Rule, T, Threads, part_kind::any>);
   }
 }

@@ -186,6 +186,28 @@ __device__ __forceinline__ float max_nan(float a, float b) {
   return result;
 }
 
+// Reads what the L2 cache should give up last: 4 or 16 bytes.
+template <class T>
+__device__ __forceinline__ T load_again(const T* address) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 16, "4 or 16 bytes");
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  unsigned word[sizeof(T) / 4];
+  if constexpr (sizeof(T) == 4)
+    asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(word[0])
+                 : "l"(address), "l"(policy)
+                 : "memory");
+  else
+    asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                 : "l"(address), "l"(policy)
+                 : "memory");
+  T value;
+  memcpy(&value, word, sizeof value);
+  return value;
+}
+
 // Relaxed and acquire/release accesses at device scope, for flags.
 template <class T>
 __device__ __forceinline__ T load_relaxed(const T* address) {

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(MaxThreads, MinBlocks) softmax_block(softmax_a
     const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x),
                            static_cast<int>(blockDim.x));
     float value[slice_type::k_values];
-    slice.load(value);
+    slice.template load<written_row<T>>(value);
 
     if (threadIdx.x == 0) claim = k_no_claim<int>;
     const float own = max_of_values(value);

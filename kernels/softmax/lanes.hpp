@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
     float maximum[Rows];
     float sum[Rows];
 #pragma unroll
-    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).load(value[j]);
+    for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).template load<written_row<T>>(value[j]);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
       maximum[j] = lane_reduce<Lanes>(max_of_values(value[j]), max_of());

@@ -129,6 +129,11 @@ SIMT_CACHED_LOAD(__ldcg)
 SIMT_CACHED_LOAD(__ldcs)
 SIMT_CACHED_LOAD(__ldlu)
 SIMT_CACHED_LOAD(__ldcv)
+namespace simt {
+inline namespace emu {
+SIMT_CACHED_LOAD(load_again)
+}  // namespace emu
+}  // namespace simt
 #undef SIMT_CACHED_LOAD
 #define SIMT_CACHED_STORE(name)                \
   template <class T>                           \
