@@ -34,7 +34,7 @@ std::vector<std::string> variants_of_any_length(const target& t) {
 
 // By one block of a variant for any length: what it combines is more than a warp has lanes.
 trial_case tied_tiles(const row_operator& op, const target& t, draw& d, const std::string& variant) {
-  const int64_t cols = std::min<int64_t>(most_cols(t), 40000) - d.between(0, 200);
+  const int64_t cols = std::max<int64_t>(1, std::min<int64_t>(most_cols(t), 40000) - d.between(0, 200));
   recipe fill = make_recipe("constant", {d.one_of({0.0, -1.0, 80.0})});
   if (d.chance(50)) {
     const auto seed = d.seed();
@@ -242,7 +242,7 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
   const int64_t end = few ? blocks * k_tiles_of_block * tile : second ? to_tile + 1 : late ? any : to_tile;
   const bool off = few ? second : second == late;
   const int64_t behind = d.one_of({1, 6}), begin = off ? behind : 0, cols = end - begin;
-  if (of_any_length.empty() || end > most) return phase_rows(op, t, d);
+  if (of_any_length.empty() || end > most || cols < 1) return phase_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, d.between(2, 4), cols, std::move(fill), 0);
   c.knobs["variant"] = of_any_length[static_cast<size_t>(d.index() / 2) % of_any_length.size()];

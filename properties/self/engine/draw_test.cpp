@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "properties/engine/generate.hpp"
 
@@ -67,6 +68,24 @@ TEST(generate_case, keeps_inputs_within_the_limits_and_refuses_where_none_fits) 
   EXPECT_THROW(generate_case(find_property("softmax", "wide-index"), t, 1, 0), no_case_fits);
   t.max_rows = t.max_cols = 1;
   EXPECT_EQ(generate_case(find_property("softmax", "phase"), t, 1, 0).at("x").elements(), 1);
+}
+
+TEST(generate_case, draws_what_can_be_written_down_within_any_limits) {
+  for (const property& p : all_properties())
+    for (const int64_t most : {1, 6, 257, 1500}) {
+      target t = three_variants();
+      t.op = p.op;
+      t.type = p.types.front();
+      t.max_rows = 4;
+      t.max_cols = most;
+      try {
+        for (int64_t i = 0; i < 64; ++i) {
+          const std::string text = format(generate_case(p, t, 1, i));
+          ASSERT_NO_THROW(parse_case(text, p.knobs)) << text;
+        }
+      } catch (const no_case_fits&) {  // and that is said
+      }
+    }
 }
 
 TEST(phase, combines_every_pair_of_offsets) {
