@@ -53,6 +53,12 @@ __global__ void read_strided(const uint4* x, size_t count, unsigned* sink) {
 
 __global__ void empty() {}
 
+__global__ void wait(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
 __device__ unsigned hashed(uint64_t i) {
   i = (i ^ (i >> 33)) * 0xff51afd7ed558ccdull;
   i = (i ^ (i >> 33)) * 0xc4ceb9fe1a85ec53ull;
@@ -115,8 +121,10 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
                                               const std::vector<std::function<void(int)>>& runs) {
   // So many executions of its own before a candidate is timed: lines that another left in the cache to be written back
-  // are then gone, and the host has run ahead of the device.
+  // are then gone.
   constexpr int k_warmup = 8;
+  // Some 5 ms, in which the host sends what is measured: a call takes it longer than a small array takes the device.
+  constexpr long long k_head_start_cycles = 9'000'000;
   const int turns = runs.size() > 1 ? 5 : 1;
   const int of_turn = (repeats + turns - 1) / turns;
   std::vector<std::vector<double>> us(runs.size());
@@ -126,6 +134,7 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
   for (int turn = 0; turn < turns; ++turn) {
     for (size_t k = 0; k < runs.size(); ++k) {
       for (int i = 0; i < k_warmup; ++i) runs[k](execution++);
+      wait<<<1, 1, 0, stream>>>(k_head_start_cycles);
       check(cudaEventRecord(events[0], stream), "cudaEventRecord");
       for (int i = 0; i < of_turn; ++i) {
         runs[k](execution++);
