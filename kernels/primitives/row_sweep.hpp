@@ -130,8 +130,8 @@ class sweep_block {
   }
 
   // By all threads, while row r is written: likewise, but tiles that did not stay come first. The barrier keeps the
-  // warps together, which spares 2 % of the time even where each block takes its own tiles. The hint to keep what
-  // nobody reads again spares 1 %, why is not known.
+  // warps together, which spares 2 % of the time even where each block takes its own tiles. What nobody reads again is
+  // to stay all the same (written_row), unless it takes the place of what is.
   __device__ void refill_again(int64_t r) {
     if (threadIdx.x == 0) {
       s_.again[turn_ % k_sweep_turns] = next_again_;
