@@ -186,12 +186,20 @@ __device__ __forceinline__ float max_nan(float a, float b) {
   return result;
 }
 
+namespace detail {
+// What the L2 cache should give up last.
+__device__ __forceinline__ uint64_t evict_last() {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+}  // namespace detail
+
 // Reads what the L2 cache should give up last: 4 or 16 bytes.
 template <class T>
 __device__ __forceinline__ T load_again(const T* address) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 16, "4 or 16 bytes");
-  uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  const uint64_t policy = detail::evict_last();
   unsigned word[sizeof(T) / 4];
   if constexpr (sizeof(T) == 4)
     asm volatile("ld.global.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"

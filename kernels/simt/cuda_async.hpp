@@ -55,9 +55,7 @@ __device__ __forceinline__ void cp_async_once(void* destination, const void* sou
 }
 // The same of 16 bytes that are read again: the L2 cache should give them up last.
 __device__ __forceinline__ void cp_async_again(void* destination, const void* source) {
-  uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  detail::cp_async_16(destination, source, policy);
+  detail::cp_async_16(destination, source, detail::evict_last());
 }
 __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until at most the Groups youngest groups of the caller are in flight. Others see the data after a barrier.
