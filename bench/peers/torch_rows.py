@@ -8,6 +8,7 @@ Each row is measured as the benchmark measures it: random data, inputs and outpu
 L2 cache, 101 executions back to back between CUDA events. Rows that PyTorch has no call for are left out, with a message.
 """
 import argparse
+import collections
 import json
 import re
 import statistics
@@ -38,18 +39,19 @@ def calls(torch):
 
 
 def measure(torch, run, inputs):
-    for i in range(WARMUP):
-        run(inputs[i % len(inputs)])
+    # As many results are kept as there are inputs: the allocator gives out the memory of the oldest.
+    kept = collections.deque(maxlen=len(inputs))
+    for i in range(len(inputs) + WARMUP):
+        kept.append(run(inputs[i % len(inputs)]))
     torch.cuda.synchronize()
     events = [torch.cuda.Event(enable_timing=True) for _ in range(REPEATS + 1)]
     torch.cuda._sleep(HEAD_START_CYCLES)
-    kept = run(inputs[0])
+    kept.append(run(inputs[0]))
     events[0].record()
     for i in range(REPEATS):
-        kept = run(inputs[(i + 1) % len(inputs)])  # the previous result is freed: the allocator rotates the outputs
+        kept.append(run(inputs[(i + 1) % len(inputs)]))
         events[i + 1].record()
     torch.cuda.synchronize()
-    del kept
     return [events[i].elapsed_time(events[i + 1]) * 1e3 for i in range(REPEATS)]
 
 
