@@ -51,6 +51,20 @@ __global__ void read_strided(const uint4* x, size_t count, unsigned* sink) {
   if (mix == 0x9e3779b9u) *sink = mix;
 }
 
+// As copy_tiles.
+template <int Loads>
+__global__ void read_tiles(const uint4* x, size_t count, unsigned* sink) {
+  const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
+  uint4 value[Loads] = {};
+#pragma unroll
+  for (int k = 0; k < Loads; ++k)
+    if (base + k * blockDim.x < count) value[k] = __ldcs(x + base + k * blockDim.x);
+  unsigned mix = 0;
+#pragma unroll
+  for (int k = 0; k < Loads; ++k) mix ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
+  if (mix == 0x9e3779b9u) *sink = mix;
+}
+
 __global__ void empty() {}
 
 __global__ void wait(long long cycles) {
@@ -262,12 +276,27 @@ limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStrea
 
 limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
   limit best;
+  const size_t count = bytes / sizeof(uint4);
+  const auto offer_tiles = [&](auto kernel, unsigned loads) {
+    for (const unsigned threads : {128u, 256u, 512u}) {
+      const auto blocks = static_cast<unsigned>((count + threads * loads - 1) / (threads * loads));
+      offer(&best,
+            median(time_each(stream, repeats,
+                             [&](int i) {
+                               kernel<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(ring.input(i)), count,
+                                                                      static_cast<unsigned*>(ring.output(i)));
+                             })),
+            "read_tiles<" + std::to_string(loads) + ">(" + std::to_string(threads) + ")");
+    }
+  };
+  offer_tiles(read_tiles<4>, 4);
+  offer_tiles(read_tiles<8>, 8);
   for (const int per_sm : {4, 8, 16}) {
     offer(&best,
           median(time_each(stream, repeats,
                            [&](int i) {
                              read_strided<<<sm_count() * per_sm, 512, 0, stream>>>(
-                                 static_cast<const uint4*>(ring.input(i)), bytes / sizeof(uint4),
+                                 static_cast<const uint4*>(ring.input(i)), count,
                                  static_cast<unsigned*>(ring.output(i)));
                            })),
           "read_strided<" + std::to_string(per_sm) + ">");
