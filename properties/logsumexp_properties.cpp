@@ -78,6 +78,32 @@ trial_case tied_long_row(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+// So many rows that each is one tile of two groups of parts, of which a block takes several (fold_ahead in
+// kernels/primitives/row_fold.hpp).
+trial_case many_long_rows(const row_operator& op, const target& t, draw& d) {
+  recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
+  const int64_t cols = 32768 + 4 * d.between(1, 1000);
+  trial_case c = op.make_case(t, d.between(420, 440), cols, std::move(fill), op.draw_extra(d, 50));
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
+  return c;
+}
+
+trial_case long_rows(const row_operator& op, const target& t, draw& d) {
+  return d.index() % 2 == 0 ? tied_long_row(op, t, d) : many_long_rows(op, t, d);
+}
+
+// Every other time aligned, and so long that the next part of a row is read while one is taken in.
+trial_case far_long_rows(const row_operator& op, const target& t, draw& d) {
+  if (d.index() % 2 == 0) return far_rows(op, t, d);
+  recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
+  trial_case c = op.make_case(t, 2, 4 * d.between(1025, 1250), std::move(fill), op.draw_extra(d, 50));
+  c.find("x")->ld = int64_t{1} << 31;
+  c.knobs["variant"] = "logsumexp_tiles";
+  c.knobs["schedule"] = "fair";
+  return c;
+}
+
 // ---- checks ----
 
 void check_shift(const row_operator& op, trial& t) {
@@ -176,11 +202,11 @@ const property_registration registration([] {
   p.add_common("phase");
   p.add_common("regime-seam");
   p.add_common("rows-beyond-grid");
-  p.add_common("large-offset");
-  property& long_row =
-      p.add("long-row", "rows whose tiles are more than a block has threads are right", tied_long_row, check_values);
+  p.add_common("large-offset", far_long_rows);
+  property& long_row = p.add("long-row", "rows of more tiles than a block has threads, and many long rows, are right",
+                             long_rows, check_values);
   long_row.types = {dtype::f32};
-  long_row.share_percent = 1;
+  long_row.share_percent = 2;
   p.add_common("bit-repeatability");
   p.add_common("no-hazard");
   p.add("empty", "rows without columns give -Inf; without rows nothing is written", empty_rows, check_empty)

@@ -7,7 +7,8 @@
 //   over_lanes<Lanes>(partial)        the partial of `Lanes` neighbouring lanes, in each of them, with the same bits
 //   collect(partials, first, last, step)  that of every step-th of an array of partials
 //   finish(partial)                   the result
-//   k_dear                            whether merging partials costs far more than taking in a value; if so,
+//   k_dear                            whether taking in values and merging partials cost so much that they show beside
+//                                     the time of reading; if so, absorb looks at the values alone, and there is
 //   over_row<Lanes>(value)            the partial of a row whose values `Lanes` neighbouring lanes hold, as over_lanes
 // A fold of two partials, merge(a, b), gets over_lanes and collect from merging_fold.
 #pragma once
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"
@@ -84,6 +86,10 @@ constexpr int k_fold_tile_values = 32;  // of a thread at a time
 constexpr int k_fold_parts = 8;         // of the largest tile: bounds the chain of merges
 constexpr int k_fold_tiles_threads = 128;
 constexpr int k_fold_wide_threads = 512;
+
+constexpr int k_fold_ahead_threads = 128;
+constexpr int k_fold_ahead_blocks = 4;  // of a multiprocessor: all that the registers of two parts leave room for
+constexpr int k_fold_ahead_groups = 4;  // of the largest tile, of k_fold_parts parts each: bounds the chain of merges
 
 template <class Fold, int Values>
 constexpr int fold_vectors = Values / row_vector<typename Fold::element>::k_width;
@@ -171,6 +177,75 @@ __global__ void __launch_bounds__(Threads)
   }
 }
 
+// The same for aligned rows and dear folds, with blocks that stay: the next part, of this tile or another, is on its
+// way while one is taken in. tile_size: at most k_fold_ahead_groups groups of k_fold_parts parts.
+template <class Fold>
+__global__ void __launch_bounds__(k_fold_ahead_threads, k_fold_ahead_blocks)
+    fold_ahead(fold_arguments<Fold> a, int64_t tiles, int tile_size, typename Fold::partial* partials) {
+  using element = typename Fold::element;
+  using slice_type = row_slice<element, row_access::aligned, fold_vectors<Fold, k_fold_tile_values>>;
+  constexpr int k_part = k_fold_ahead_threads * slice_type::k_values;
+  static_assert(std::is_same_v<element, wide_type<element>>, "a conversion would wait for what is on its way");
+  SIMT_SHARED(scratch, typename Fold::partial[2][k_max_warps]);
+  if (partials != nullptr) simt::let_next_start();
+  const bool grouped = tile_size > k_fold_parts * k_part && a.cols > k_fold_parts * k_part;
+  // What is read next.
+  int64_t i = blockIdx.x;
+  const element* tile = nullptr;
+  int cols = 0, part = 0;
+  const auto enter = [&] {
+    int64_t row = i, begin = 0;
+    if (tiles > 1) {
+      row = i / tiles;
+      begin = i % tiles * tile_size;
+    }
+    tile = a.x + row * a.ldx + begin;
+    cols = static_cast<int>(tile_size < a.cols - begin ? tile_size : a.cols - begin);
+  };
+  const auto slice_of = [&] {
+    return slice_type(tile, cols, static_cast<int>(threadIdx.x), k_fold_ahead_threads, part);
+  };
+  enter();
+  element next[slice_type::k_values];
+  slice_of().load(next);
+  auto of_groups = Fold::none(), partial = Fold::none();
+  int turn = 0;
+  for (bool more = true; more;) {
+    element value[slice_type::k_values];
+#pragma unroll
+    for (int k = 0; k < slice_type::k_values; ++k) value[k] = next[k];
+    const slice_type slice = slice_of();
+    const int64_t of_value = i;
+    const bool ends = (part + 1) * k_part >= cols;
+    if (ends) {
+      i += gridDim.x;
+      part = 0;
+      more = i < a.rows * tiles;
+      if (more) enter();
+    } else {
+      ++part;
+    }
+    if (more) slice_of().load(next);
+    Fold::absorb(partial, slice, value, 0);
+    if (grouped && part % k_fold_parts == 0) {
+      const typename Fold::partial both[2] = {of_groups, partial};
+      of_groups = Fold::collect(both, 0, 2, 1);
+      partial = ends ? of_groups : Fold::none();
+    }
+    if (ends) {
+      partial = merge_block<Fold>(partial, scratch[turn]);
+      turn ^= 1;
+      if (threadIdx.x == 0) {
+        if (partials != nullptr)
+          partials[of_value] = partial;
+        else
+          a.y[of_value] = Fold::finish(partial);
+      }
+      partial = of_groups = Fold::none();
+    }
+  }
+}
+
 constexpr int k_fold_merge_threads = 256;
 
 // Merges the tiles of the row of each block, in an order that depends on their number alone. So long are rows of
@@ -185,15 +260,20 @@ __global__ void __launch_bounds__(k_fold_merge_threads)
   if (threadIdx.x == 0) a.y[r] = Fold::finish(partial);
 }
 
-// Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles.
-constexpr int64_t k_fold_lanes_cols = 2048;
-constexpr int64_t k_fold_tiles_cols = 16384;
+// Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles. A part of 16-bit
+// elements has half the bytes, and merging counts twice.
+template <class T>
+constexpr int64_t fold_lanes_cols = sizeof(T) == 2 ? 4096 : 2048;
+template <class T>
+constexpr int64_t fold_tiles_cols = sizeof(T) == 2 ? 32768 : 16384;
 
 template <class Fold, row_access Access, int Lanes, int Vectors>
 void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   // Enough elements in flight per lane to cover the latency of memory.
   constexpr int k_in_flight = k_fold_lanes_values / (Vectors * access_width<typename Fold::element, Access>);
-  constexpr int k_rows = Lanes == k_warp_size ? 1 : k_in_flight < 4 ? k_in_flight : 4;
+  // Measured on an H200: with three rows, registers leave room for more blocks where that counts.
+  constexpr int k_most_rows = Lanes >= 8 ? 8 : Fold::k_dear && Lanes == 4 && Vectors == 2 ? 3 : 4;
+  constexpr int k_rows = Lanes == k_warp_size ? 1 : k_in_flight < k_most_rows ? k_in_flight : k_most_rows;
   constexpr int64_t k_rows_per_block = k_fold_lanes_threads / Lanes * k_rows;
   simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_fold_lanes_threads, 0, stream},
                fold_lanes<Fold, Access, Lanes, Vectors, k_rows>, a);
@@ -205,7 +285,7 @@ bool fold_is_aligned(const fold_arguments<Fold>& a) {
   return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
 }
 
-// For rows of any length, meant for up to k_fold_lanes_cols elements.
+// For rows of any length, meant for up to fold_lanes_cols elements.
 template <class Fold>
 void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   constexpr auto k_aligned = row_access::aligned;
@@ -233,9 +313,50 @@ void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   launch_fold_lanes<Fold, row_access::peeled, k_warp_size, k_most>(a, stream);
 }
 
-// For rows of any length: in blocks of `Threads`, as many tiles as give the device about `Blocks`.
+// `launch` gets the partials of all tiles, rows x tiles, or nullptr where a row is one tile.
+template <class Fold, class Launch>
+void launch_and_merge(const fold_arguments<Fold>& a, int64_t tiles, simt::stream_t stream, const Launch& launch) {
+  if (tiles == 1) return launch(nullptr);
+  const simt::buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
+  launch(partials.data());
+  const int64_t mergers = std::min<int64_t>(ceil_div(tiles, k_warp_size) * k_warp_size, k_fold_merge_threads);
+  simt::launch_config merge{static_cast<unsigned>(a.rows), static_cast<unsigned>(mergers), 0, stream};
+  merge.overlaps = true;  // its start costs as much as its work
+  simt::launch(merge, fold_merge<Fold>, a, tiles, static_cast<const typename Fold::partial*>(partials.data()));
+}
+
+template <class Fold>
+void launch_fold_ahead(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  constexpr int k_part = k_fold_ahead_threads * k_fold_tile_values;
+  // What the block with the most to do has to do on 132 multiprocessors, in eighths of a part: a tile costs one of
+  // these beside its parts, the launch that merges tiles 8. Not by the number of multiprocessors here, so that the bits
+  // of a result do not depend on it.
+  constexpr int64_t k_blocks = 132 * k_fold_ahead_blocks;
+  int tile_size = 0;
+  int64_t least = INT64_MAX;
+  for (int parts = k_fold_ahead_groups * k_fold_parts; parts > 0; parts /= 2) {
+    const int64_t tiles = ceil_div(a.cols, parts * k_part);
+    const int64_t parts_of_tile = std::min<int64_t>(parts, ceil_div(a.cols, k_part));
+    const int64_t cost = ceil_div(a.rows * tiles, k_blocks) * (8 * parts_of_tile + 1) + (tiles > 1 ? 8 : 0);
+    if (cost >= least) continue;
+    least = cost;
+    tile_size = parts * k_part;
+  }
+  const int64_t tiles = ceil_div(a.cols, tile_size);
+  const int64_t staying = int64_t{k_fold_ahead_blocks} * simt::device_properties(stream).sm_count;
+  const simt::launch_config config{static_cast<unsigned>(std::min(a.rows * tiles, staying)), k_fold_ahead_threads, 0,
+                                   stream};
+  launch_and_merge(a, tiles, stream, [&](typename Fold::partial* partials) {
+    simt::launch(config, fold_ahead<Fold>, a, tiles, tile_size, partials);
+  });
+}
+
+// For rows of any length: in blocks of `Threads`, as many tiles as give the device about `Blocks`; where fold_ahead
+// takes the rows, as it wants them.
 template <class Fold, int Threads, int Blocks>
 void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  if constexpr (Fold::k_dear && std::is_same_v<typename Fold::element, float>)
+    if (fold_is_aligned(a) && a.cols > k_fold_ahead_threads * k_fold_tile_values) return launch_fold_ahead(a, stream);
   // A row shorter than what the block takes at a time needs no more threads than it keeps busy; at least a warp.
   const int64_t busy = ceil_div(ceil_div(a.cols, k_fold_tile_values), k_warp_size) * k_warp_size;
   const int threads = static_cast<int>(std::min<int64_t>(busy, Threads));
@@ -244,19 +365,12 @@ void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   while (tile_size > threads * k_fold_tile_values && a.rows * tiles_of(tile_size) < Blocks) tile_size /= 2;
   const int64_t tiles = tiles_of(tile_size);
   const simt::launch_config config{grid_size(a.rows * tiles, stream), static_cast<unsigned>(threads), 0, stream};
-  const auto run = [&](typename Fold::partial* partials) {
+  launch_and_merge(a, tiles, stream, [&](typename Fold::partial* partials) {
     if (fold_is_aligned(a))
       simt::launch(config, fold_tiles<Fold, row_access::aligned, Threads>, a, tiles, tile_size, partials);
     else
       simt::launch(config, fold_tiles<Fold, row_access::peeled, Threads>, a, tiles, tile_size, partials);
-  };
-  if (tiles == 1) return run(nullptr);
-  const simt::buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
-  run(partials.data());
-  const int64_t mergers = std::min<int64_t>(ceil_div(tiles, k_warp_size) * k_warp_size, k_fold_merge_threads);
-  simt::launch_config merge{static_cast<unsigned>(a.rows), static_cast<unsigned>(mergers), 0, stream};
-  merge.overlaps = true;  // its start costs as much as its work
-  simt::launch(merge, fold_merge<Fold>, a, tiles, static_cast<const typename Fold::partial*>(partials.data()));
+  });
 }
 
 // Small blocks with much to do spend least on merging.
