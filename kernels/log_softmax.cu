@@ -13,6 +13,7 @@
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_cluster.hpp"
+#include "kernels/primitives/row_lanes.hpp"
 #include "kernels/primitives/row_stream.hpp"
 
 namespace warpcheck {
@@ -48,10 +49,10 @@ __device__ inline log_sum log_sum_of(const float (&value)[Count], float own, flo
 //
 // A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
 
-constexpr int k_lanes_threads = 128;
-
 template <class T, row_access Access, int Lanes, int Vectors, int Rows>
-__global__ void __launch_bounds__(k_lanes_threads) log_softmax_lanes(log_softmax_arguments<T> a) {
+__global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, Access>),
+                                  lanes_resident_blocks<T>(Rows* Vectors* access_width<T, Access>))
+    log_softmax_lanes(log_softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, Vectors>;
   constexpr int k_groups = k_warp_size / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -178,11 +179,11 @@ constexpr int64_t k_block_dispatch_cols = 16384;
 
 template <class T, row_access Access, int Lanes, int Vectors>
 void launch_lanes(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  // Enough elements in flight per lane to cover the latency of memory, without giving up occupancy.
   constexpr int k_count = Vectors * access_width<T, Access>;
-  constexpr int k_rows = k_count >= 8 ? 1 : k_count == 1 ? 4 : 2;
-  constexpr int64_t k_rows_per_block = k_lanes_threads / Lanes * k_rows;
-  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_lanes_threads, 0, stream},
+  constexpr int k_rows = lanes_rows<T, Access>(k_count);
+  constexpr unsigned k_threads = lanes_threads(k_rows * k_count);
+  constexpr int64_t k_rows_per_block = k_threads / Lanes * k_rows;
+  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_threads, 0, stream},
                log_softmax_lanes<T, Access, Lanes, Vectors, k_rows>, a);
 }
 
@@ -216,10 +217,12 @@ void launch_lanes_variant(const log_softmax_arguments<T>& a, simt::stream_t stre
   const int64_t vectors = vectors_of_row(a), needed = ceil_div(vectors, k_warp_size);
   if (is_aligned(a)) {
     if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
-    if (vectors <= 4) return launch_lanes<T, k_aligned, 4, 1>(a, stream);
-    if (vectors <= 8) return launch_lanes<T, k_aligned, 8, 1>(a, stream);
-    if (vectors <= 16) return launch_lanes<T, k_aligned, 16, 1>(a, stream);
-    return launch_warp<T, k_aligned, 1, k_most>(needed, a, stream);
+    constexpr int k_few = sizeof(T) == 2 ? 2 : 1;  // vectors a lane: with one, 16-bit rows spend more on reductions
+    if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / k_few, k_few>(a, stream);
+    if (vectors <= 8) return launch_lanes<T, k_aligned, 4, 2>(a, stream);
+    if (vectors <= 16) return launch_lanes<T, k_aligned, 16 / k_few, k_few>(a, stream);
+    if (vectors <= 32) return launch_lanes<T, k_aligned, 32 / k_few, k_few>(a, stream);
+    return launch_warp<T, k_aligned, 2, k_most>(needed, a, stream);
   }
   if (a.cols <= 4) return launch_lanes<T, k_scalar, 4, 1>(a, stream);
   if (a.cols <= 16) return launch_lanes<T, k_scalar, 16, 1>(a, stream);

@@ -144,9 +144,8 @@ constexpr int64_t k_block_dispatch_cols = 24576;
 
 template <class T, row_access Access, int Lanes, int Vectors>
 void launch_lanes(const softmax_arguments<T>& a, simt::stream_t stream) {
-  // Enough elements in flight per lane to cover the latency of memory, without giving up occupancy.
   constexpr int k_count = Vectors * access_width<T, Access>;
-  constexpr int k_rows = k_count >= 8 ? 1 : k_count == 1 ? 4 : 2;
+  constexpr int k_rows = lanes_rows<T, Access>(k_count);
   constexpr unsigned k_threads = lanes_threads(k_rows * k_count);
   constexpr int64_t k_rows_per_block = k_threads / Lanes * k_rows;
   simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_threads, 0, stream},
@@ -174,11 +173,12 @@ template <class T>
 void launch_subwarp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   if (is_aligned(a)) {
     constexpr auto k_aligned = row_access::aligned;
+    constexpr int k_few = sizeof(T) == 2 ? 2 : 1;  // vectors a lane: with one, 16-bit rows spend more on reductions
     const int64_t vectors = a.cols / row_vector<T>::k_width;
     if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
     if (vectors <= 2) return launch_lanes<T, k_aligned, 2, 1>(a, stream);
-    if (vectors <= 4) return launch_lanes<T, k_aligned, 4, 1>(a, stream);
-    if (vectors <= 8) return launch_lanes<T, k_aligned, 8, 1>(a, stream);
+    if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / k_few, k_few>(a, stream);
+    if (vectors <= 8) return launch_lanes<T, k_aligned, 8 / k_few, k_few>(a, stream);
     return launch_lanes<T, k_aligned, 16, 1>(a, stream);
   }
   constexpr auto k_scalar = row_access::scalar;

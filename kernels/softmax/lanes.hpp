@@ -9,30 +9,16 @@
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_lanes.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Threads of a block of lanes that hold `values` each: the more they hold, the smaller the block, for as the last warp
-// of a block ends, all its places become free at once.
-constexpr int lanes_threads(int values) { return values <= 9 ? 128 : values <= 17 ? 64 : 32; }
-
-// Blocks that should fit a multiprocessor, in whole rounds of its four schedulers: 64 Ki registers over a thread's
-// values and some 32 for everything else, but no more than 96 KB of values, beyond which reads and writes hinder each
-// other.
-constexpr int lanes_resident_blocks(int values) {
-  const int by_registers = 65536 / (k_warp_size * ((values + 32 + 7) / 8 * 8));
-  const int by_values = 768 / values;
-  const int warps = (by_registers < by_values ? by_registers : by_values) / 4 * 4;
-  const int fit = warps * k_warp_size / lanes_threads(values);
-  return fit < 32 ? fit : 32;
-}
-
 template <class T, row_access Access, int Lanes, int Vectors, int Rows>
 __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, Access>),
-                                  lanes_resident_blocks(Rows* Vectors* access_width<T, Access>))
+                                  lanes_resident_blocks<T>(Rows* Vectors* access_width<T, Access>))
     softmax_lanes(softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, Vectors>;
   constexpr int k_groups = k_warp_size / Lanes;
