@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/library.hpp"
 #include "reference/argmax.hpp"
 #include "reference/numerics/float_value.hpp"
 
@@ -95,8 +96,10 @@ void check_seam(const row_operator& op, trial& t) {
   const int64_t cols = t.the_case().at("x").cols();
   const warpcheck_operator& table = t.op();
   bool is_published = false, is_picked = false;
+  const uint32_t type = dtype_bit(t.the_case().at("x").type);
   for (int v = 0; v < table.num_variants; ++v) {
     const warpcheck_variant& variant = table.variants[v];
+    if (!(variant.dtypes & type)) continue;
     const bool is_bounded = variant.dispatch_max >= 0;
     if (is_bounded && variant.dispatch_min > variant.dispatch_max) continue;
     is_published = true;
@@ -111,6 +114,7 @@ void check_seam(const row_operator& op, trial& t) {
             fmt::format("no variant is published as the one that is picked for rows of {} columns", cols));
   for (int v = 0; v < table.num_variants; ++v) {
     const warpcheck_variant& variant = table.variants[v];
+    if (!(variant.dtypes & type)) continue;
     if (cols < variant.min_extent || (variant.max_extent >= 0 && cols > variant.max_extent)) continue;
     trial_case forced = t.the_case();
     forced.knobs["variant"] = variant.name;

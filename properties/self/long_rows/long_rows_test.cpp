@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -321,8 +322,9 @@ std::vector<problem> long_problems() {
   operators.push_back("sigmoid");
   for (const std::string& name : operators) {
     const warpcheck_operator& op = operator_of(name);
+    std::set<std::string> seen;  // a variant may be listed once for each element type
     for (const warpcheck_variant& v : std::span(op.variants, static_cast<size_t>(op.num_variants))) {
-      if (v.max_extent >= 0) continue;
+      if (v.max_extent >= 0 || !seen.insert(v.name).second) continue;
       all.push_back(long_row(name));
       all.back().variant = v.name;
     }
@@ -330,7 +332,8 @@ std::vector<problem> long_problems() {
   return all;
 }
 
-// Rows that row_sweep.hpp takes by whole tiles: on a boundary, and nobody asks for an argmax.
+// Rows on a boundary: row_sweep.hpp takes them by whole tiles where nobody asks for an argmax, and row_fold.hpp reads
+// those of f32 ahead in logsumexp.
 std::vector<problem> whole_problems() {
   std::vector<problem> all;
   for (const char* op : {"softmax", "log_softmax"}) {
@@ -340,6 +343,16 @@ std::vector<problem> whole_problems() {
     p.outputs.resize(1);
     p.offset = 0;
   }
+  problem ahead = long_row("logsumexp");
+  ahead.variant = "logsumexp_wide";
+  ahead.x.type = dtype::f32;
+  ahead.x.cols = k_length + 1;  // a multiple of 4
+  ahead.outputs[0].type = dtype::f32;
+  ahead.outputs[0].accepts = [](int64_t, double y) {
+    return reference::logsumexp_row(finite_logits(), dtype::f32).judge(y).accepted;
+  };
+  ahead.offset = 0;
+  all.push_back(ahead);
   return all;
 }
 
