@@ -99,7 +99,6 @@ trial_case far_long_rows(const row_operator& op, const target& t, draw& d) {
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, 2, 4 * d.between(1025, 1250), std::move(fill), op.draw_extra(d, 50));
   c.find("x")->ld = int64_t{1} << 31;
-  c.knobs["variant"] = "logsumexp_tiles";
   c.knobs["schedule"] = "fair";
   return c;
 }

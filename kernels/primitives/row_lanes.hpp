@@ -7,8 +7,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Rows in flight of lanes that hold `values` of a row each: enough bytes to cover the latency of memory, without giving
-// up occupancy.
+// Rows in flight of lanes that hold `values` of a row each: enough to cover the latency of memory, without giving up
+// occupancy. 16-bit values need more, had for aligned rows alone: the others' code would grow, too.
 template <class T, row_access Access>
 constexpr int lanes_rows(int values) {
   return values == 1 ? 4 : values <= (sizeof(T) == 2 && Access == row_access::aligned ? 16 : 4) ? 2 : 1;
