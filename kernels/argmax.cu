@@ -73,17 +73,11 @@ struct winner_fold {
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
-constexpr uint32_t k_16_bit = WARPCHECK_F16 | WARPCHECK_BF16;
-constexpr int64_t k_most_lanes_cols = fold_lanes_cols<simt::f16>;
 // In the order of argmax_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"argmax_lanes", 1, k_most_lanes_cols, 1, fold_lanes_cols<float>, WARPCHECK_F32},
-    {"argmax_tiles", 1, -1, fold_lanes_cols<float> + 1, fold_tiles_cols<float>, WARPCHECK_F32},
-    {"argmax_wide", 1, -1, fold_tiles_cols<float> + 1, -1, WARPCHECK_F32},
-    // The same of the other types.
-    {"argmax_lanes", 1, k_most_lanes_cols, 1, fold_lanes_cols<simt::f16>, k_16_bit},
-    {"argmax_tiles", 1, -1, fold_lanes_cols<simt::f16> + 1, fold_tiles_cols<simt::f16>, k_16_bit},
-    {"argmax_wide", 1, -1, fold_tiles_cols<simt::f16> + 1, -1, k_16_bit},
+    {"argmax_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
+    {"argmax_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
+    {"argmax_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -102,9 +96,9 @@ argmax_variant argmax_with(argmax_variant variant, const T* x, int64_t ldx, int6
     return variant;
   }
   if (variant == argmax_variant::automatic)
-    variant = cols <= fold_lanes_cols<T>   ? argmax_variant::lanes
-              : cols <= fold_tiles_cols<T> ? argmax_variant::tiles
-                                           : argmax_variant::wide;
+    variant = cols <= k_fold_lanes_cols   ? argmax_variant::lanes
+              : cols <= k_fold_tiles_cols ? argmax_variant::tiles
+                                          : argmax_variant::wide;
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
   const fold_arguments<winner_fold<T>> a{x, ldx, index, rows, cols};

@@ -26,7 +26,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 // lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. `automatic`
-// picks by `cols`.
+// picks by `cols`. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
 enum class argmax_variant { automatic, lanes, tiles, wide };
 
 template <class T>

@@ -58,17 +58,11 @@ struct log_sum_fold {
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
-constexpr uint32_t k_16_bit = WARPCHECK_F16 | WARPCHECK_BF16;
-constexpr int64_t k_most_lanes_cols = fold_lanes_cols<simt::f16>;
 // In the order of logsumexp_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"logsumexp_lanes", 1, k_most_lanes_cols, 1, fold_lanes_cols<float>, WARPCHECK_F32},
-    {"logsumexp_tiles", 1, -1, fold_lanes_cols<float> + 1, fold_tiles_cols<float>, WARPCHECK_F32},
-    {"logsumexp_wide", 1, -1, fold_tiles_cols<float> + 1, -1, WARPCHECK_F32},
-    // The same of the other types.
-    {"logsumexp_lanes", 1, k_most_lanes_cols, 1, fold_lanes_cols<simt::f16>, k_16_bit},
-    {"logsumexp_tiles", 1, -1, fold_lanes_cols<simt::f16> + 1, fold_tiles_cols<simt::f16>, k_16_bit},
-    {"logsumexp_wide", 1, -1, fold_tiles_cols<simt::f16> + 1, -1, k_16_bit},
+    {"logsumexp_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
+    {"logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
+    {"logsumexp_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -87,9 +81,9 @@ logsumexp_variant logsumexp_with(logsumexp_variant variant, const T* x, int64_t 
     return variant;
   }
   if (variant == logsumexp_variant::automatic)
-    variant = cols <= fold_lanes_cols<T>   ? logsumexp_variant::lanes
-              : cols <= fold_tiles_cols<T> ? logsumexp_variant::tiles
-                                           : logsumexp_variant::wide;
+    variant = cols <= k_fold_lanes_cols   ? logsumexp_variant::lanes
+              : cols <= k_fold_tiles_cols ? logsumexp_variant::tiles
+                                          : logsumexp_variant::wide;
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
   const fold_arguments<log_sum_fold<T, Y>> a{x, ldx, y, rows, cols};

@@ -64,9 +64,9 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64;
 
 // In the order of reduce_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"reduce_lanes", 1, fold_lanes_cols<float>, 1, fold_lanes_cols<float>, k_dtypes},
-    {"reduce_tiles", 1, -1, fold_lanes_cols<float> + 1, fold_tiles_cols<float>, k_dtypes},
-    {"reduce_wide", 1, -1, fold_tiles_cols<float> + 1, -1, k_dtypes},
+    {"reduce_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
+    {"reduce_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
+    {"reduce_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -91,9 +91,9 @@ reduce_variant reduce_with(reduce_variant variant, reduce_op op, const T* x, int
   check_disjoint(x_rows, y_rows);
   if (cols > 0) {
     if (variant == reduce_variant::automatic)
-      variant = cols <= fold_lanes_cols<T>   ? reduce_variant::lanes
-                : cols <= fold_tiles_cols<T> ? reduce_variant::tiles
-                                             : reduce_variant::wide;
+      variant = cols <= k_fold_lanes_cols   ? reduce_variant::lanes
+                : cols <= k_fold_tiles_cols ? reduce_variant::tiles
+                                            : reduce_variant::wide;
     check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   }
   switch (op) {

@@ -268,12 +268,14 @@ __global__ void __launch_bounds__(k_fold_merge_threads)
   if (threadIdx.x == 0) a.y[r] = Fold::finish(partial);
 }
 
-// Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles. A part of 16-bit
-// elements has half the bytes, and merging counts twice.
-template <class T>
-constexpr int64_t fold_lanes_cols = sizeof(T) == 2 ? 4096 : 2048;
-template <class T>
-constexpr int64_t fold_tiles_cols = sizeof(T) == 2 ? 32768 : 16384;
+// Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles.
+constexpr int64_t k_fold_lanes_cols = 2048;
+constexpr int64_t k_fold_tiles_cols = 16384;
+
+// A part of 16-bit elements has half the bytes, and merging counts twice: their rows change over at twice these
+// lengths, within the calls of the next.
+template <class Fold>
+constexpr bool fold_is_16_bit = sizeof(typename Fold::element) == 2;
 
 template <class Fold, row_access Access, int Lanes, int Vectors>
 void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
@@ -295,7 +297,7 @@ bool fold_is_aligned(const fold_arguments<Fold>& a) {
   return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
 }
 
-// For rows of any length, meant for up to fold_lanes_cols elements.
+// For rows of any length, meant for up to k_fold_lanes_cols elements.
 template <class Fold>
 void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   constexpr auto k_aligned = row_access::aligned;
@@ -386,6 +388,8 @@ void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
 // Small blocks with much to do spend least on merging.
 template <class Fold>
 void fold_by_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  if (fold_is_16_bit<Fold> && a.cols > k_fold_lanes_cols && a.cols <= 2 * k_fold_lanes_cols)
+    return fold_by_lanes(a, stream);
   launch_fold_tiles<Fold, k_fold_tiles_threads, 1024>(a, stream);
 }
 
@@ -393,10 +397,9 @@ void fold_by_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
 // in small ones.
 template <class Fold>
 void fold_by_wide_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
-  if constexpr (Fold::k_dear && sizeof(typename Fold::element) == 2)
-    fold_by_tiles(a, stream);
-  else
-    launch_fold_tiles<Fold, k_fold_wide_threads, 256>(a, stream);
+  if (fold_is_16_bit<Fold> && (Fold::k_dear || (a.cols > k_fold_tiles_cols && a.cols <= 2 * k_fold_tiles_cols)))
+    return launch_fold_tiles<Fold, k_fold_tiles_threads, 1024>(a, stream);
+  if constexpr (!(fold_is_16_bit<Fold> && Fold::k_dear)) launch_fold_tiles<Fold, k_fold_wide_threads, 256>(a, stream);
 }
 
 // Row lengths at which lanes, vectors, parts or tiles change.
