@@ -81,7 +81,7 @@ typedef struct warpcheck_variant {
   int64_t max_extent;
   int64_t dispatch_min; /* the extents for which the operator's own dispatch picks this variant; empty if min > max */
   int64_t dispatch_max;
-  uint32_t dtypes; /* types whose extents differ have entries of their own, of the same name */
+  uint32_t dtypes;
 } warpcheck_variant;
 
 typedef struct warpcheck_operator {

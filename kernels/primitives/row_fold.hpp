@@ -337,6 +337,7 @@ void launch_and_merge(const fold_arguments<Fold>& a, int64_t tiles, simt::stream
   simt::launch(merge, fold_merge<Fold>, a, tiles, static_cast<const typename Fold::partial*>(partials.data()));
 }
 
+// For aligned rows of any length.
 template <class Fold>
 void launch_fold_ahead(const fold_arguments<Fold>& a, simt::stream_t stream) {
   constexpr int k_part = k_fold_ahead_threads * k_fold_tile_values;
@@ -363,18 +364,19 @@ void launch_fold_ahead(const fold_arguments<Fold>& a, simt::stream_t stream) {
   });
 }
 
-// For rows of any length: in blocks of `Threads`, as many tiles as give the device about `Blocks`; where fold_ahead
+// For rows of any length: in blocks of `Threads`, in tiles that give the device about 2^17 threads; where fold_ahead
 // takes the rows, as it wants them.
-template <class Fold, int Threads, int Blocks>
+template <class Fold, int Threads>
 void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if constexpr (Fold::k_dear && std::is_same_v<typename Fold::element, float>)
     if (fold_is_aligned(a) && a.cols > k_fold_ahead_threads * k_fold_tile_values) return launch_fold_ahead(a, stream);
   // A row shorter than what the block takes at a time needs no more threads than it keeps busy; at least a warp.
   const int64_t busy = ceil_div(ceil_div(a.cols, k_fold_tile_values), k_warp_size) * k_warp_size;
   const int threads = static_cast<int>(std::min<int64_t>(busy, Threads));
+  constexpr int64_t k_blocks = (1 << 17) / Threads;
   const auto tiles_of = [&](int tile_size) { return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_size); };
   int tile_size = k_fold_parts * threads * k_fold_tile_values;
-  while (tile_size > threads * k_fold_tile_values && a.rows * tiles_of(tile_size) < Blocks) tile_size /= 2;
+  while (tile_size > threads * k_fold_tile_values && a.rows * tiles_of(tile_size) < k_blocks) tile_size /= 2;
   const int64_t tiles = tiles_of(tile_size);
   const simt::launch_config config{grid_size(a.rows * tiles, stream), static_cast<unsigned>(threads), 0, stream};
   launch_and_merge(a, tiles, stream, [&](typename Fold::partial* partials) {
@@ -390,16 +392,17 @@ template <class Fold>
 void fold_by_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if (fold_is_16_bit<Fold> && a.cols > k_fold_lanes_cols && a.cols <= 2 * k_fold_lanes_cols)
     return fold_by_lanes(a, stream);
-  launch_fold_tiles<Fold, k_fold_tiles_threads, 1024>(a, stream);
+  launch_fold_tiles<Fold, k_fold_tiles_threads>(a, stream);
 }
 
 // Large blocks hold a longer row in one tile, which spares the second launch. Dear folds of 16-bit elements are as fast
 // in small ones.
 template <class Fold>
 void fold_by_wide_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
-  if (fold_is_16_bit<Fold> && (Fold::k_dear || (a.cols > k_fold_tiles_cols && a.cols <= 2 * k_fold_tiles_cols)))
-    return launch_fold_tiles<Fold, k_fold_tiles_threads, 1024>(a, stream);
-  if constexpr (!(fold_is_16_bit<Fold> && Fold::k_dear)) launch_fold_tiles<Fold, k_fold_wide_threads, 256>(a, stream);
+  constexpr int k_threads = fold_is_16_bit<Fold> && Fold::k_dear ? k_fold_tiles_threads : k_fold_wide_threads;
+  if (fold_is_16_bit<Fold> && a.cols > k_fold_tiles_cols && a.cols <= 2 * k_fold_tiles_cols)
+    return launch_fold_tiles<Fold, k_fold_tiles_threads>(a, stream);
+  launch_fold_tiles<Fold, k_threads>(a, stream);
 }
 
 // Row lengths at which lanes, vectors, parts or tiles change.

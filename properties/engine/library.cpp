@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <algorithm>
 
 #include <cstddef>
 #include <cstdlib>
@@ -206,9 +205,7 @@ uint32_t dtype_bit(dtype type) {
 
 std::vector<std::string> variant_names(const warpcheck_operator& op) {
   std::vector<std::string> names;
-  for (int i = 0; i < op.num_variants; ++i)
-    if (std::find(names.begin(), names.end(), op.variants[i].name) == names.end())
-      names.emplace_back(op.variants[i].name);
+  for (int i = 0; i < op.num_variants; ++i) names.emplace_back(op.variants[i].name);
   return names;
 }
 
