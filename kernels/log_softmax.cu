@@ -217,11 +217,10 @@ void launch_lanes_variant(const log_softmax_arguments<T>& a, simt::stream_t stre
   const int64_t vectors = vectors_of_row(a), needed = ceil_div(vectors, k_warp_size);
   if (is_aligned(a)) {
     if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
-    constexpr int k_few = sizeof(T) == 2 ? 2 : 1;  // vectors a lane: with one, 16-bit rows spend more on reductions
-    if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / k_few, k_few>(a, stream);
+    if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / few_vectors<T>, few_vectors<T>>(a, stream);
     if (vectors <= 8) return launch_lanes<T, k_aligned, 4, 2>(a, stream);
-    if (vectors <= 16) return launch_lanes<T, k_aligned, 16 / k_few, k_few>(a, stream);
-    if (vectors <= 32) return launch_lanes<T, k_aligned, 32 / k_few, k_few>(a, stream);
+    if (vectors <= 16) return launch_lanes<T, k_aligned, 16 / few_vectors<T>, few_vectors<T>>(a, stream);
+    if (vectors <= 32) return launch_lanes<T, k_aligned, 32 / few_vectors<T>, few_vectors<T>>(a, stream);
     return launch_warp<T, k_aligned, 2, k_most>(needed, a, stream);
   }
   if (a.cols <= 4) return launch_lanes<T, k_scalar, 4, 1>(a, stream);

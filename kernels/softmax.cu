@@ -173,12 +173,11 @@ template <class T>
 void launch_subwarp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   if (is_aligned(a)) {
     constexpr auto k_aligned = row_access::aligned;
-    constexpr int k_few = sizeof(T) == 2 ? 2 : 1;  // vectors a lane: with one, 16-bit rows spend more on reductions
     const int64_t vectors = a.cols / row_vector<T>::k_width;
     if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
     if (vectors <= 2) return launch_lanes<T, k_aligned, 2, 1>(a, stream);
-    if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / k_few, k_few>(a, stream);
-    if (vectors <= 8) return launch_lanes<T, k_aligned, 8 / k_few, k_few>(a, stream);
+    if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / few_vectors<T>, few_vectors<T>>(a, stream);
+    if (vectors <= 8) return launch_lanes<T, k_aligned, 8 / few_vectors<T>, few_vectors<T>>(a, stream);
     return launch_lanes<T, k_aligned, 16, 1>(a, stream);
   }
   constexpr auto k_scalar = row_access::scalar;

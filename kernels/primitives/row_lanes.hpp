@@ -7,6 +7,10 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
+// Vectors of a lane of short aligned rows: with one, 16-bit rows spend more on reductions.
+template <class T>
+constexpr int few_vectors = sizeof(T) == 2 ? 2 : 1;
+
 // Rows in flight of lanes that hold `values` of a row each: enough to cover the latency of memory, without giving up
 // occupancy. 16-bit values need more, had for aligned rows alone: the others' code would grow, too.
 template <class T, row_access Access>
