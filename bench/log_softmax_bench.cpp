@@ -29,6 +29,7 @@ std::vector<row_case> all_rows() {
   rows.add(element::f32, 16, 4194304);
   rows.add(element::f32, 4, 16777216).target = 0.70;
   rows.add(element::f32, 1, 67108864).target = 0.70;
+  rows.add_small();
   rows.add_misaligned();
   rows.add_half_types();
   return rows.take();

@@ -25,6 +25,7 @@ std::vector<row_case> all_rows() {
   rows.add_listed();
   rows.add(element::f32, 4, 16777216);
   rows.add(element::f32, 1, 67108864);
+  rows.add_small();
   rows.add_misaligned();
   return rows.take();
 }

@@ -232,7 +232,8 @@ struct measurement {
   double fraction = 0;  // of the limit
   double target = 0;
   limit best;
-  std::string peer;  // the fastest, or empty
+  std::vector<std::pair<std::string, double>> peers;  // each with its median in us
+  std::string peer;                                   // the fastest, or empty
   double peer_us = 0;
   ratio to_peer;
 };
@@ -297,7 +298,9 @@ measurement measure(program& p, const row_case& row, std::vector<double>* times)
   result.fraction = result.best.us / result.us;
 
   const auto offer = [&](const std::string& name, const std::vector<double>& us) {
-    if (us.empty() || (result.peer_us != 0 && median(us) >= result.peer_us)) return;
+    if (us.empty()) return;
+    result.peers.emplace_back(name, median(us));
+    if (result.peer_us != 0 && median(us) >= result.peer_us) return;
     result.peer = name;
     result.peer_us = median(us);
     result.to_peer = ratio_of_medians(*times, us);
@@ -325,6 +328,7 @@ void run_benchmark(benchmark::State& state, program& p, const row_case& row) {
   state.counters["GBps"] = result.gbps;
   state.counters["fraction_of_limit"] = result.fraction;
   state.counters["limit_us"] = result.best.us;
+  for (const auto& [name, us] : result.peers) state.counters["us of " + name] = us;
   if (!result.peer.empty()) {
     state.counters["peer_us"] = result.peer_us;
     state.counters["ratio_to_peer"] = result.to_peer.value;
@@ -385,6 +389,10 @@ void row_list::add_listed() {
                                      {16384, 4096}, {8192, 8192},  {4096, 16384}, {2048, 32768}, {1024, 65536},
                                      {512, 131072}, {512, 128256}, {64, 1048576}};
   for (const auto& shape : k_listed) add(element::f32, shape[0], shape[1]);
+}
+
+void row_list::add_small() {
+  for (const int64_t cols : {32, 1024, 16384, 262144}) add(element::f32, (int64_t{1} << 18) / cols, cols);
 }
 
 void row_list::add_misaligned() {

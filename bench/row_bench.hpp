@@ -58,6 +58,8 @@ class row_list {
   row_case& add(element type, int64_t rows, int64_t cols);
   // The shapes of 64 Mi elements that every row operator is measured at, short rows to long ones.
   void add_listed();
+  // 1 MB, which costs little more than a launch.
+  void add_small();
   // Rows that start one element past a boundary.
   void add_misaligned();
   // 128 Mi elements of each 16-bit type.

@@ -34,6 +34,7 @@ std::vector<row_case> all_rows() {
     with_index.argmax = true;
     with_index.target = 0.96;
   }
+  rows.add_small();
   rows.add_misaligned();
   rows.add_half_types();
   return rows.take();

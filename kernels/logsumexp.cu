@@ -14,10 +14,10 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-// Rescales of one term: when a lane takes in more values (at most k_fold_parts - 1 times, once for rows of 1024) or
+// Rescales of one term: when a lane takes in more values (at most k_fold_dear_parts - 1 times, once for rows of 1024) or
 // merges groups of them, over the warp, over the block, and where the tiles of a row are collected, merged over the
 // warp and the block.
-static_assert(k_fold_parts - 1 + k_fold_ahead_groups + 2 + 3 <= 16, "the contract's budget of rescales");
+static_assert(k_fold_dear_parts - 1 + k_fold_ahead_groups + 2 + 3 <= 16, "the contract's budget of rescales");
 
 template <class T, class Y>
 struct log_sum_fold {

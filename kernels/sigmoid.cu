@@ -50,18 +50,43 @@ __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y,
   slice.store(value, y + tile.begin);
 }
 
-template <class T, int Vectors>
+// Aligned vectors, one a thread: for so few that looking for tiles would show beside reading them.
+template <class T>
+__global__ void __launch_bounds__(k_flat_threads) sigmoid_few(const T* x, T* y, int vectors, float mu, float sigma) {
+  constexpr int k_width = row_vector<T>::k_width;
+  const int i = static_cast<int>(blockIdx.x) * k_flat_threads + static_cast<int>(threadIdx.x);
+  if (i >= vectors) return;
+  row_vector<T> vector = load_vector(x + i * k_width);
+#pragma unroll
+  for (int k = 0; k < k_width; ++k)
+    vector.element[k] = simt::from_float<T>(sigmoid_of(widen(vector.element[k]), mu, sigma));
+  store_vector(y + i * k_width, vector);
+}
+
+template <row_access Access, int Vectors, class T>
 void launch_flat(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
   const int64_t tiles = tiles_of_rows(x, n, 1, n, k_flat_threads * Vectors * row_vector<T>::k_width);
   const simt::launch_config config{static_cast<unsigned>(tiles), k_flat_threads, 0, stream};
-  if (phase_of(x) == 0 && n % row_vector<T>::k_width == 0)
-    simt::launch(config, sigmoid_flat<T, row_access::aligned, Vectors>, x, y, n, mu, sigma);
-  else
-    simt::launch(config, sigmoid_flat<T, row_access::peeled, Vectors>, x, y, n, mu, sigma);
+  simt::launch(config, sigmoid_flat<T, Access, Vectors>, x, y, n, mu, sigma);
 }
 
 // Below this, one vector a thread spreads the work over more multiprocessors.
 constexpr int64_t k_small = int64_t{1} << 21;
+
+template <class T>
+void launch(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
+  constexpr int k_width = row_vector<T>::k_width;
+  const bool aligned = phase_of(x) == 0 && n % k_width == 0;
+  if (n >= k_small) {
+    if (aligned) return launch_flat<row_access::aligned, 2>(x, y, n, mu, sigma, stream);
+    return launch_flat<row_access::peeled, 2>(x, y, n, mu, sigma, stream);
+  }
+  if (!aligned || phase_of(y) != 0) return launch_flat<row_access::peeled, 1>(x, y, n, mu, sigma, stream);
+  const int vectors = static_cast<int>(n / k_width);
+  const simt::launch_config config{static_cast<unsigned>((vectors + k_flat_threads - 1) / k_flat_threads),
+                                   k_flat_threads, 0, stream};
+  simt::launch(config, sigmoid_few<T>, x, y, vectors, mu, sigma);
+}
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 constexpr warpcheck_variant k_variants[] = {{"sigmoid_flat", 1, -1, 1, -1, k_dtypes}};
@@ -74,9 +99,7 @@ void run(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stre
   check_rows(x_row);
   check_rows(y_row);
   if (static_cast<const void*>(x) != y) check_disjoint(x_row, y_row);
-  if (n == 0) return;
-  if (n < k_small) return launch_flat<T, 1>(x, y, n, mu, sigma, stream);
-  launch_flat<T, 2>(x, y, n, mu, sigma, stream);
+  if (n > 0) launch(x, y, n, mu, sigma, stream);
 }
 
 }  // namespace

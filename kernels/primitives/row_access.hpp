@@ -16,6 +16,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 enum class row_access {
+  whole,    // every row starts on a 16-byte boundary, and every lane has all of its vectors
   aligned,  // every row starts on a 16-byte boundary and is a whole number of
             // vectors
   peeled,   // any start and length: what lies outside whole vectors goes by
@@ -148,7 +149,7 @@ class row_slice {
 
   // Index in the row of the first element of vector k, and whether the row has that vector.
   __device__ int start(int k) const { return first_ + k * lanes_ * k_width; }
-  __device__ bool has(int k) const { return k * lanes_ < vectors_; }
+  __device__ bool has(int k) const { return Access == row_access::whole || k * lanes_ < vectors_; }
   // Index in the row of the single element; negative if there is none.
   __device__ int single() const { return single_; }
 

@@ -83,13 +83,14 @@ constexpr int k_fold_lanes_threads = 128;
 constexpr int k_fold_lanes_values = 32;  // of a lane at a time
 
 constexpr int k_fold_tile_values = 32;  // of a thread at a time
-constexpr int k_fold_parts = 8;         // of the largest tile: bounds the chain of merges
+constexpr int k_fold_parts = 16;        // of the largest tile: bounds the chain of merges
+constexpr int k_fold_dear_parts = 8;    // the same where merging loses accuracy
 constexpr int k_fold_tiles_threads = 128;
 constexpr int k_fold_wide_threads = 512;
 
 constexpr int k_fold_ahead_threads = 128;
 constexpr int k_fold_ahead_blocks = 4;  // of a multiprocessor: all that the registers of two parts leave room for
-constexpr int k_fold_ahead_groups = 4;  // of the largest tile, of k_fold_parts parts each: bounds the chain of merges
+constexpr int k_fold_ahead_groups = 4;  // of the largest tile, of k_fold_dear_parts parts: bounds the chain of merges
 
 template <class Fold, int Values>
 constexpr int fold_vectors = Values / row_vector<typename Fold::element>::k_width;
@@ -142,51 +143,56 @@ __global__ void __launch_bounds__(k_fold_lanes_threads) fold_lanes(fold_argument
       for (int j = 1; j < Lanes && k + j < Rows; ++j)
         if (lane == j) mine = of_row[k + j];
       const int64_t r = first + (k + lane) * k_groups;
-      if (k + lane < Rows && r < a.rows) a.y[r] = Fold::finish(mine);
+      if (k + lane < Rows && r < a.rows) store_element(a.y + r, Fold::finish(mine));
     }
   }
 }
 
-// A block of at most `Threads` takes a tile of a row, k_fold_tile_values elements a thread at a time; `partials` (rows
-// x tiles) is nullptr where a row is one tile. One barrier per tile.
+// Takes in the values that a thread has in a part of a tile, which starts at `begin` of its row.
+template <class Fold, row_access Access, int Threads>
+__device__ inline void absorb_part(typename Fold::partial& all, const typename Fold::element* tile, int cols, int part,
+                                   int64_t begin) {
+  using slice_type = row_slice<typename Fold::element, Access, fold_vectors<Fold, k_fold_tile_values>>;
+  const slice_type slice(tile, cols, static_cast<int>(threadIdx.x), Threads, part);
+  wide_type<typename Fold::element> value[slice_type::k_values];
+  slice.load(value);
+  Fold::absorb(all, slice, value, begin);
+}
+
+// A block takes a tile of a row, k_fold_tile_values elements a thread at a time; `partials` (rows x tiles) is nullptr
+// where a row is one tile. A block for each tile: what fits a memory is far from the grid's limit. One barrier.
 template <class Fold, row_access Access, int Threads>
 __global__ void __launch_bounds__(Threads)
-    fold_tiles(fold_arguments<Fold> a, int64_t tiles, int tile_size, typename Fold::partial* partials) {
-  using slice_type = row_slice<typename Fold::element, Access, fold_vectors<Fold, k_fold_tile_values>>;
-  SIMT_SHARED(scratch, typename Fold::partial[2][k_max_warps]);
-  const int threads = static_cast<int>(blockDim.x);
-  if (partials != nullptr) simt::let_next_start();
-  int turn = 0;
-  for (int64_t i = blockIdx.x; i < a.rows * tiles; i += gridDim.x, turn ^= 1) {
-    // A row of one tile needs no division before its first read.
-    const auto* row = a.x + i * a.ldx;
-    int64_t begin = 0;
-    int cols = static_cast<int>(a.cols);
-    if (partials != nullptr) {
-      row = a.x + i / tiles * a.ldx;
-      const row_tile<typename Fold::element> tile(row, a.cols, i % tiles, tile_size);
-      begin = tile.begin;
-      cols = tile.cols;
-    }
-    auto partial = Fold::none();
-    for (int part = 0; part * threads * k_fold_tile_values < cols; ++part) {
-      const slice_type slice(row + begin, cols, static_cast<int>(threadIdx.x), threads, part);
-      wide_type<typename Fold::element> value[slice_type::k_values];
-      slice.load(value);
-      Fold::absorb(partial, slice, value, begin);
-    }
-    partial = merge_block<Fold>(partial, scratch[turn]);
-    if (threadIdx.x == 0) {
-      if (partials != nullptr)
-        partials[i] = partial;
-      else
-        a.y[i] = Fold::finish(partial);
-    }
+    fold_tiles(fold_arguments<Fold> a, unsigned tiles, int tile_size, typename Fold::partial* partials) {
+  constexpr int k_part = Threads * k_fold_tile_values;
+  SIMT_SHARED(scratch, typename Fold::partial[k_max_warps]);
+  // A row of one tile needs no division before its first read.
+  const auto* row = a.x + blockIdx.x * a.ldx;
+  int64_t begin = 0;
+  int cols = static_cast<int>(a.cols);
+  if (partials != nullptr) {
+    simt::let_next_start();
+    row = a.x + blockIdx.x / tiles * a.ldx;
+    const row_tile<typename Fold::element> tile(row, a.cols, blockIdx.x % tiles, tile_size);
+    begin = tile.begin;
+    cols = tile.cols;
   }
+  auto partial = Fold::none();
+  int part = 0;
+  if constexpr (Access == row_access::aligned && !Fold::k_dear)  // where looking for each vector shows
+    for (; (part + 1) * k_part <= cols; ++part)
+      absorb_part<Fold, row_access::whole, Threads>(partial, row + begin, cols, part, begin);
+  for (; part * k_part < cols; ++part) absorb_part<Fold, Access, Threads>(partial, row + begin, cols, part, begin);
+  partial = merge_block<Fold>(partial, scratch);
+  if (threadIdx.x != 0) return;
+  if (partials != nullptr)
+    partials[blockIdx.x] = partial;
+  else
+    a.y[blockIdx.x] = Fold::finish(partial);
 }
 
 // The same for aligned rows and dear folds, with blocks that stay: the next part, of this tile or another, is on its
-// way while one is taken in. tile_size: at most k_fold_ahead_groups groups of k_fold_parts parts.
+// way while one is taken in. tile_size: at most k_fold_ahead_groups groups of k_fold_dear_parts parts.
 template <class Fold>
 __global__ void __launch_bounds__(k_fold_ahead_threads, k_fold_ahead_blocks)
     fold_ahead(fold_arguments<Fold> a, int64_t tiles, int tile_size, typename Fold::partial* partials) {
@@ -196,7 +202,7 @@ __global__ void __launch_bounds__(k_fold_ahead_threads, k_fold_ahead_blocks)
   static_assert(std::is_same_v<element, wide_type<element>>, "a conversion would wait for what is on its way");
   SIMT_SHARED(scratch, typename Fold::partial[2][k_max_warps]);
   if (partials != nullptr) simt::let_next_start();
-  const bool grouped = tile_size > k_fold_parts * k_part && a.cols > k_fold_parts * k_part;
+  const bool grouped = tile_size > k_fold_dear_parts * k_part && a.cols > k_fold_dear_parts * k_part;
   // What is read next.
   int64_t i = blockIdx.x;
   const element* tile = nullptr;
@@ -235,7 +241,7 @@ __global__ void __launch_bounds__(k_fold_ahead_threads, k_fold_ahead_blocks)
     }
     if (more) slice_of().load(next);
     Fold::absorb(partial, slice, value, 0);
-    if (grouped && part % k_fold_parts == 0) {
+    if (grouped && part % k_fold_dear_parts == 0) {
       const typename Fold::partial both[2] = {of_groups, partial};
       of_groups = Fold::collect(both, 0, 2, 1);
       partial = ends ? of_groups : Fold::none();
@@ -347,7 +353,7 @@ void launch_fold_ahead(const fold_arguments<Fold>& a, simt::stream_t stream) {
   constexpr int64_t k_blocks = 132 * k_fold_ahead_blocks;
   int tile_size = 0;
   int64_t least = INT64_MAX;
-  for (int parts = k_fold_ahead_groups * k_fold_parts; parts > 0; parts /= 2) {
+  for (int parts = k_fold_ahead_groups * k_fold_dear_parts; parts > 0; parts /= 2) {
     const int64_t tiles = ceil_div(a.cols, parts * k_part);
     const int64_t parts_of_tile = std::min<int64_t>(parts, ceil_div(a.cols, k_part));
     const int64_t cost = ceil_div(a.rows * tiles, k_blocks) * (8 * parts_of_tile + 1) + (tiles > 1 ? 8 : 0);
@@ -370,20 +376,18 @@ template <class Fold, int Threads>
 void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if constexpr (Fold::k_dear && std::is_same_v<typename Fold::element, float>)
     if (fold_is_aligned(a) && a.cols > k_fold_ahead_threads * k_fold_tile_values) return launch_fold_ahead(a, stream);
-  // A row shorter than what the block takes at a time needs no more threads than it keeps busy; at least a warp.
-  const int64_t busy = ceil_div(ceil_div(a.cols, k_fold_tile_values), k_warp_size) * k_warp_size;
-  const int threads = static_cast<int>(std::min<int64_t>(busy, Threads));
   constexpr int64_t k_blocks = (1 << 17) / Threads;
   const auto tiles_of = [&](int tile_size) { return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_size); };
-  int tile_size = k_fold_parts * threads * k_fold_tile_values;
-  while (tile_size > threads * k_fold_tile_values && a.rows * tiles_of(tile_size) < k_blocks) tile_size /= 2;
+  int tile_size = (Fold::k_dear ? k_fold_dear_parts : k_fold_parts) * Threads * k_fold_tile_values;
+  while (tile_size > Threads * k_fold_tile_values && a.rows * tiles_of(tile_size) < k_blocks) tile_size /= 2;
   const int64_t tiles = tiles_of(tile_size);
-  const simt::launch_config config{grid_size(a.rows * tiles, stream), static_cast<unsigned>(threads), 0, stream};
+  const simt::launch_config config{static_cast<unsigned>(a.rows * tiles), Threads, 0, stream};
   launch_and_merge(a, tiles, stream, [&](typename Fold::partial* partials) {
+    const auto of_row = static_cast<unsigned>(tiles);
     if (fold_is_aligned(a))
-      simt::launch(config, fold_tiles<Fold, row_access::aligned, Threads>, a, tiles, tile_size, partials);
+      simt::launch(config, fold_tiles<Fold, row_access::aligned, Threads>, a, of_row, tile_size, partials);
     else
-      simt::launch(config, fold_tiles<Fold, row_access::peeled, Threads>, a, tiles, tile_size, partials);
+      simt::launch(config, fold_tiles<Fold, row_access::peeled, Threads>, a, of_row, tile_size, partials);
   });
 }
 
