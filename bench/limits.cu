@@ -137,8 +137,9 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
   // So many executions of its own before a candidate is timed: lines that another left in the cache to be written back
   // are then gone.
   constexpr int k_warmup = 8;
-  // Some 5 ms, in which the host sends what is measured: a call takes it longer than a small array takes the device.
-  constexpr long long k_head_start_cycles = 9'000'000;
+  // Some 20 ms, in which the host sends what is measured: a call takes it longer than a small array takes the device.
+  // As long as torch_rows.py waits, for after less rest the memory is up to 1 % slower.
+  constexpr long long k_head_start_cycles = 40'000'000;
   const int turns = runs.size() > 1 ? 5 : 1;
   const int of_turn = (repeats + turns - 1) / turns;
   std::vector<std::vector<double>> us(runs.size());

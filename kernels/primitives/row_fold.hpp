@@ -292,9 +292,17 @@ void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
                               : Fold::k_dear && Lanes == 4 && Vectors == 2 ? 3
                                                                            : 4;
   constexpr int k_rows = Lanes == k_warp_size ? 1 : k_in_flight < k_most_rows ? k_in_flight : k_most_rows;
-  constexpr int64_t k_rows_per_block = k_fold_lanes_threads / Lanes * k_rows;
-  simt::launch({grid_size(ceil_div(a.rows, k_rows_per_block), stream), k_fold_lanes_threads, 0, stream},
-               fold_lanes<Fold, Access, Lanes, Vectors, k_rows>, a);
+  // Rows that would leave multiprocessors idle go in blocks of one warp and not eight at a time. The bits of a result
+  // depend on neither.
+  constexpr int k_few_rows = k_rows == 8 ? 2 : k_rows;
+  const auto blocks_of = [&](int threads, int rows) { return ceil_div(a.rows, int64_t{threads} / Lanes * rows); };
+  const int64_t blocks = blocks_of(k_fold_lanes_threads, k_rows);
+  if (blocks < 2 * simt::device_properties(stream).sm_count)
+    simt::launch({grid_size(blocks_of(k_warp_size, k_few_rows), stream), k_warp_size, 0, stream},
+                 fold_lanes<Fold, Access, Lanes, Vectors, k_few_rows>, a);
+  else
+    simt::launch({grid_size(blocks, stream), k_fold_lanes_threads, 0, stream},
+                 fold_lanes<Fold, Access, Lanes, Vectors, k_rows>, a);
 }
 
 template <class Fold>
