@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tests of baseline.py: what it makes of outputs of benchmarks, and what it refuses."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "baseline.py")
+
+
+def row(name, us, peers=None, ratio=None):
+    entry = {"name": name + "/iterations:101/manual_time", "label": "softmax_warp", "median_us": us, "GBps": 4000.0,
+             "limit_us": 100.0, "fraction_of_limit": 100.0 / us}
+    for peer, peer_us in (peers or {}).items():
+        entry["us of " + peer] = peer_us
+    if ratio:
+        fastest = min(peers, key=peers.get)
+        entry["label"] += " peer:" + fastest
+        entry.update(peer_us=peers[fastest], ratio_to_peer=ratio[0], ratio_low=ratio[1], ratio_high=ratio[2])
+    return entry
+
+
+def output(*rows):
+    return {"context": {"gpu": "a GPU", "commit": "abc", "launch_us": "1.3", "date": "2026-01-02T03:04:05"},
+            "benchmarks": list(rows)}
+
+
+class Baseline(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "w") as file:
+            json.dump(content, file)
+        return self.path(name)
+
+    def run_script(self, *arguments):
+        return subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True)
+
+    def make(self, *arguments):
+        done = self.run_script("make", *arguments, "--driver", "1.2.3", "--out", self.path("made.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("made.json")) as file:
+            return json.load(file)
+
+    def test_peers_of_all_files_and_of_the_earlier_baseline(self):
+        ours = self.write("ours.json", output(
+            row("softmax/f32/8x32", 125.0, {"torch eager": 130.0, "torch compiled": 120.0}, (1.04, 1.03, 1.05)),
+            row("softmax/f32/1x64", 250.0)))
+        further = self.write("further.json", output(row("softmax/f32/8x32", 126.0, {"cudnn": 121.0}, (1.02, 1.01, 1.03))))
+        earlier = self.write("earlier.json", {"rows": [
+            {"name": "softmax/f32/8x32", "peers": {"cudnn": {"us": 1.0}}},
+            {"name": "softmax/f32/1x64", "peers": {"cudnn": {"us": 2.0, "ratio": [1, 1, 1]}}}]})
+        made = self.make(ours, further, "--earlier", earlier)
+        self.assertEqual((made["commit"], made["driver"], made["date"]), ("abc", "1.2.3", "2026-01-02"))
+        first, second = made["rows"]
+        self.assertEqual((first["name"], first["median_us"], first["fraction_of_limit"]), ("softmax/f32/8x32", 125.0, 0.8))
+        self.assertEqual(first["peers"], {"cudnn": {"us": 121.0, "ratio": [1.02, 1.01, 1.03]},
+                                          "torch compiled": {"us": 120.0, "ratio": [1.04, 1.03, 1.05]},
+                                          "torch eager": {"us": 130.0}})
+        self.assertEqual(second["peers"], {"cudnn": {"us": 2.0, "earlier": True}})
+
+    def test_table(self):
+        ours = self.write("ours.json", output(
+            row("softmax/f32/8x32", 125.0, {"torch eager": 130.0, "torch compiled": 120.0}, (1.04, 1.03, 1.05)),
+            row("softmax/f32/1x64", 250.0)))
+        earlier = self.write("earlier.json", {"rows": [{"name": "softmax/f32/1x64", "peers": {"cudnn": {"us": 2.0}}}]})
+        self.make(ours, "--earlier", earlier)
+        done = self.run_script("table", self.path("made.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertIn("### softmax", lines)
+        self.assertEqual(lines[-2], "| f32/8x32 | warp | 125.0 | 4000 | 0.800 | torch compiled | 120.0 | "
+                                    "1.040 (1.030-1.050) | torch eager 130.0 |")
+        self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cudnn 2.0* |")
+
+    def test_refusals(self):
+        failed = row("softmax/f32/8x32", 125.0) | {"error_occurred": True, "error_message": "wrong"}
+        with open(self.path("cut.json"), "w") as file:
+            file.write('{"context": {')
+        for path, sentence in ((self.write("failed.json", output(failed)), "softmax/f32/8x32/iterations:101/manual_time failed: wrong"),
+                               (self.write("other.json", {"rows": []}), "is not what --benchmark_out wrote"),
+                               (self.path("cut.json"), "cut.json"), (self.path("absent.json"), "No such file")):
+            done = self.run_script("make", path, "--driver", "1", "--out", self.path("made.json"))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(sentence, done.stderr)
+            self.assertFalse(os.path.exists(self.path("made.json")))
+
+
+if __name__ == "__main__":
+    unittest.main()
