@@ -121,6 +121,7 @@ const property_registration registration([] {
   p.add_common("phase", phase_rows_with_peak);
   p.add_common("regime-seam");
   p.add_common("rows-beyond-grid");
+  p.add_common("full-grid");
   p.add_common("large-offset");
   property& wide = p.add("wide-index", "an index that no f32 holds is exact", wide_row, check_wide_index);
   wide.types = {dtype::f32};

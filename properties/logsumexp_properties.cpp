@@ -201,6 +201,7 @@ const property_registration registration([] {
   p.add_common("phase");
   p.add_common("regime-seam");
   p.add_common("rows-beyond-grid");
+  p.add_common("full-grid");
   p.add_common("large-offset", far_long_rows);
   property& long_row = p.add("long-row", "rows of more tiles than a block has threads, and many long rows, are right",
                              long_rows, check_values);

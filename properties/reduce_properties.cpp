@@ -218,6 +218,7 @@ const property_registration registration([] {
   p.add_common("phase");
   p.add_common("regime-seam");
   p.add_common("rows-beyond-grid");
+  p.add_common("full-grid");
   p.add_common("large-offset");
   property& long_row =
       p.add("long-row", "rows whose tiles are more than a block has threads are right", wide_row, check_values);

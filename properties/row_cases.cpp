@@ -308,6 +308,17 @@ trial_case many_rows(const row_operator& op, const target& t, draw& d) {
   return op.make_case(t, t.device == "cuda" ? rows : std::min<int64_t>(rows, 70000), cols, std::move(fill), extra);
 }
 
+trial_case full_grid_rows(const row_operator& op, const target& t, draw& d) {
+  // Whole vectors, or not: these go different ways.
+  const int64_t cols = d.index() % 2 ? d.between(1, 256) : 4 * d.one_of({1, 2, 4, 5, 7, 8, 16, 32, 64});
+  const int64_t elements = (int64_t{1} << 13) * (t.device == "cuda" ? 132 : 1);
+  const int64_t rows = elements / cols + d.between(1, 130);
+  recipe fill = op.draw_fill(d, t, cols);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 50));
+  c.knobs["sm"] = "1";
+  return c;
+}
+
 trial_case far_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
   int64_t cols = draw_extent(d, t, 300, 5000);

@@ -112,6 +112,9 @@ engine::trial_case seam_rows(const row_operator&, const engine::target&, engine:
 engine::trial_case many_rows(const row_operator&, const engine::target&, engine::draw&);
 // The same, with every variant in a few cases.
 engine::trial_case many_rows_of_each(const row_operator&, const engine::target&, engine::draw&);
+// Up to 256 columns, and so many rows that every multiprocessor (one on the emulated device) has two blocks of four warps
+// or more, however many a warp takes: kernels may take fewer rows another way.
+engine::trial_case full_grid_rows(const row_operator&, const engine::target&, engine::draw&);
 // Rows that lie more than 2^31 elements apart, in sparse memory whose gaps nobody touches.
 engine::trial_case far_rows(const row_operator&, const engine::target&, engine::draw&);
 // A spike at an odd index beyond 2^24.

@@ -318,6 +318,7 @@ constexpr common_property k_common[] = {
     {"regime-seam", "every variant that accepts a row length is right there, above all where the dispatch changes",
      seam_rows, check_seam},
     {"rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values, 5},
+    {"full-grid", "so many short rows that every multiprocessor is busy are right", full_grid_rows, check_values, 20},
     {"large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values, 5},
     {"bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_rows, check_values,
      50},
