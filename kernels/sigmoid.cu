@@ -8,6 +8,7 @@
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_tile.hpp"
 
@@ -83,8 +84,7 @@ void launch(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t s
   }
   if (!aligned || phase_of(y) != 0) return launch_flat<row_access::peeled, 1>(x, y, n, mu, sigma, stream);
   const int vectors = static_cast<int>(n / k_width);
-  const simt::launch_config config{static_cast<unsigned>((vectors + k_flat_threads - 1) / k_flat_threads),
-                                   k_flat_threads, 0, stream};
+  const simt::launch_config config{static_cast<unsigned>(ceil_div(vectors, k_flat_threads)), k_flat_threads, 0, stream};
   simt::launch(config, sigmoid_few<T>, x, y, vectors, mu, sigma);
 }
 

@@ -160,7 +160,7 @@ __device__ inline void absorb_part(typename Fold::partial& all, const typename F
 }
 
 // A block takes a tile of a row, k_fold_tile_values elements a thread at a time; `partials` (rows x tiles) is nullptr
-// where a row is one tile. A block for each tile: what fits a memory is far from the grid's limit. One barrier.
+// where a row is one tile. A block for each tile. One barrier.
 template <class Fold, row_access Access, int Threads>
 __global__ void __launch_bounds__(Threads)
     fold_tiles(fold_arguments<Fold> a, unsigned tiles, int tile_size, typename Fold::partial* partials) {
@@ -384,6 +384,13 @@ template <class Fold, int Threads>
 void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if constexpr (Fold::k_dear && std::is_same_v<typename Fold::element, float>)
     if (fold_is_aligned(a) && a.cols > k_fold_ahead_threads * k_fold_tile_values) return launch_fold_ahead(a, stream);
+  // A grid has a block for each tile, and fewer than 2^31 of them; so many rows are of one tile each.
+  constexpr int64_t k_most_rows = int64_t{1} << 30;
+  if (a.rows > k_most_rows) {
+    const int64_t half = a.rows / 2;
+    launch_fold_tiles<Fold, Threads>({a.x, a.ldx, a.y, half, a.cols}, stream);
+    return launch_fold_tiles<Fold, Threads>({a.x + half * a.ldx, a.ldx, a.y + half, a.rows - half, a.cols}, stream);
+  }
   constexpr int64_t k_blocks = (1 << 17) / Threads;
   const auto tiles_of = [&](int tile_size) { return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_size); };
   int tile_size = (Fold::k_dear ? k_fold_dear_parts : k_fold_parts) * Threads * k_fold_tile_values;
