@@ -289,11 +289,10 @@ void hb_thread_exits(thread& t) {
 }
 
 std::string describe_thread_id(uint32_t id) {
-  const uint64_t linear = detector.block_of_instance[instance_of(id)];
-  const uint64_t x = device.grid.x, y = device.grid.y;
-  return std::string(id & k_agent ? "an asynchronous copy of " : "") + "block (" + std::to_string(linear % x) + "," +
-         std::to_string(linear / x % y) + "," + std::to_string(linear / x / y) + ") thread " +
-         std::to_string(linear_of(id));
+  const uint3 b = detector.block_of_instance[instance_of(id)];
+  return std::string(id & k_agent ? "an asynchronous copy of " : "") + "block (" + std::to_string(b.x) + "," +
+         std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " + std::to_string(linear_of(id)) +
+         (instance_of(id) < detector.launch_begin ? " of a launch before" : "");
 }
 
 void report_unwritten(emulation& stream) {

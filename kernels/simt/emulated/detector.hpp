@@ -1,6 +1,7 @@
 // The detector's own state and its checks of memory accesses (race flavour only).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -13,13 +14,16 @@ namespace simt {
 inline namespace emu {
 
 struct detector_state {
-  uint32_t generation = 0;        // of device memory's cells: one per launch
+  uint32_t generation = 0;        // of device memory's cells: one per launch and those before that it may overlap
   uint32_t arena_generation = 0;  // of shared memory's cells: one per block
-  uint32_t instances = 0;         // blocks (and bulk copies) named so far in this launch
-  bool wrapped = false;           // names were used up and are dealt out again
+  uint32_t instances = 0;         // blocks (and bulk copies) named so far in this generation
+  uint32_t launch_begin = 1;      // the first of them that this launch named
+  // The next launch starts when all before it are complete. Atomic, for memory is freed outside of the launches' lock.
+  std::atomic<bool> settled = true;
+  bool wrapped = false;  // names were used up and are dealt out again
   // Names beyond those of the resident blocks; tests lower it.
   uint32_t spare_names = k_max_instance - static_cast<uint32_t>(k_max_slots);
-  std::vector<uint64_t> block_of_instance;  // linear block index
+  std::vector<uint3> block_of_instance;
   // The first read of a byte that nobody had written. Reported at the end of the launch, unless a race explains it.
   struct {
     bool found = false;

@@ -208,6 +208,7 @@ std::string broken_cooperative_limit(const launch_config& config, unsigned sm_co
 }
 
 void begin_launch(const launch_config& config, emulation& stream, void (*run_thread)(void*), void* arguments) {
+  if (device.stream != &stream || stream.launches == 0) hb_stream_settles();
   device.stream = &stream;
   device.grid = config.grid;
   device.block = config.block;
@@ -240,7 +241,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   ++stream.launches;
   begin_wide_barriers();
   begin_async();
-  hb_launch_begins();
+  hb_launch_begins(config.overlaps);
   asan_launch_begins();
   begin_schedule();
 }
@@ -302,11 +303,13 @@ device_properties_t device_properties(stream_t stream) {
 }
 
 void memset_async(void* destination, int byte, size_t bytes, stream_t) {
+  hb_stream_settles();
   std::memset(destination, byte, bytes);
   mark_initialized(destination, bytes);
 }
 
 void memcpy_async(void* destination, const void* source, size_t bytes, stream_t) {
+  hb_stream_settles();
   std::memmove(destination, source, bytes);
   mark_initialized(destination, bytes);
 }

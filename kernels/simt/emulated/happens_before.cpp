@@ -52,6 +52,7 @@ uint32_t new_arena_stamp() {
 // ordered. Whoever orders two accesses does so after the first of them, so that none to come needs what is forgotten.
 void forget_history() {
   new_generation();
+  detector.launch_begin = 0;
   variables.clear();
   for (uint32_t slot = 0; slot < device.slots; ++slot) {
     block_state& b = *device.blocks[slot];
@@ -139,14 +140,24 @@ knowledge snapshot(const thread& t) {
 void learn(thread& t, const knowledge& what) { details(t).known.join(what); }
 void learn(thread& t, uint64_t key, uint32_t below) { details(t).known.learn(key, below); }
 
-void hb_launch_begins() {
-  new_generation();
-  detector.instances = 0;
-  detector.wrapped = false;
-  detector.block_of_instance.assign(1, 0);
+// A launch that may overlap those before it goes on with their accesses, which happened before nothing of it until a
+// thread waits for them.
+void hb_launch_begins(bool overlaps) {
+  if (!overlaps || detector.settled || detector.wrapped) {
+    new_generation();
+    detector.instances = 0;
+    detector.wrapped = false;
+    detector.block_of_instance.assign(1, {});
+    variables.clear();
+  }
+  detector.launch_begin = detector.instances + 1;
+  detector.settled = false;
   detector.unwritten.found = false;
-  variables.clear();
 }
+
+void hb_stream_settles() { detector.settled = true; }
+
+void hb_waits_for_previous(thread& t) { learn(t, knowledge::k_launches_before, detector.launch_begin); }
 
 void hb_launch_ends() {
   for (uint32_t slot = 0; slot < device.slots; ++slot) {
@@ -155,14 +166,12 @@ void hb_launch_ends() {
     for (wide_knowledge& wide : b.wide) wide = {};
     b.foreign.clear();
   }
-  variables.clear();
 }
 
 void hb_block_starts(block_state& b) {
   b.instance = next_instance();
   if (detector.block_of_instance.size() <= b.instance) detector.block_of_instance.resize(b.instance + 1);
-  detector.block_of_instance[b.instance] =
-      b.index.x + uint64_t{device.grid.x} * (b.index.y + uint64_t{device.grid.y} * b.index.z);
+  detector.block_of_instance[b.instance] = b.index;
   b.base = 1;
   b.known.reset();
   for (wide_knowledge& wide : b.wide) wide = {};

@@ -8,8 +8,10 @@ namespace simt {
 inline namespace emu {
 
 #ifdef SIMT_FLAVOUR_RACE
-void hb_launch_begins();
+void hb_launch_begins(bool overlaps);
 void hb_launch_ends();
+void hb_stream_settles();  // no later launch overlaps one before this point
+void hb_waits_for_previous(thread& t);
 void hb_block_starts(block_state& b);
 void hb_thread_starts(thread& t);
 void hb_thread_exits(thread& t);  // the block's last: its shared memory is gone
@@ -27,8 +29,10 @@ void hb_groups_complete(thread& t, uint32_t below);
 void hb_write(const void* p, size_t bytes, const void* pc);
 void report_unwritten(emulation& stream);
 #else
-inline void hb_launch_begins() {}
+inline void hb_launch_begins(bool) {}
 inline void hb_launch_ends() {}
+inline void hb_stream_settles() {}
+inline void hb_waits_for_previous(thread&) {}
 inline void hb_block_starts(block_state&) {}
 inline void hb_thread_starts(thread&) {}
 inline void hb_thread_exits(thread&) {}

@@ -10,8 +10,8 @@
 namespace simt {
 inline namespace emu {
 
-// A thread id is `instance << 11 | agent << 10 | linear`: instance counts the blocks of a launch, agent marks the
-// copies that the thread started and that run beside it.
+// A thread id is `instance << 11 | agent << 10 | linear`: instance counts the blocks of a launch, and of those before
+// it that it may overlap, from 1; agent marks the copies that the thread started and that run beside it.
 inline constexpr unsigned k_instance_shift = 11;
 inline constexpr uint32_t k_agent = 1u << 10;
 inline constexpr uint32_t k_max_instance = (1u << (32 - k_instance_shift)) - 1;
@@ -30,6 +30,8 @@ class knowledge {
     uint64_t key;
     uint32_t below;
   };
+  // Stands for all instances below its bound: the launches before.
+  static constexpr uint64_t k_launches_before = 0;
   static uint64_t block_key(uint32_t instance) { return uint64_t{instance} << 16; }
   static uint64_t warp_key(uint32_t instance, uint32_t warp) { return block_key(instance) | 1u << 12 | warp; }
   static uint64_t thread_key(uint32_t id) { return block_key(instance_of(id)) | 2u << 12 | (id & (2 * k_agent - 1)); }
@@ -64,6 +66,8 @@ class knowledge {
   }
   bool covers(uint32_t id, uint32_t clock) const {
     const uint32_t instance = instance_of(id);
+    if (!entries_.empty() && entries_.front().key == k_launches_before && instance < entries_.front().below)
+      return true;
     return clock < below(thread_key(id)) ||
            (!(id & k_agent) &&
             (clock < below(block_key(instance)) || clock < below(warp_key(instance, linear_of(id) / 32))));

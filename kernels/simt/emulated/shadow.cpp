@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/simt/emulated/fiber.hpp"
+#include "kernels/simt/emulated/happens_before.hpp"
 #include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/error.hpp"
 
@@ -63,6 +64,7 @@ void shadow_allocated(char* p, size_t bytes, size_t unit, size_t units) {
 void shadow_freed(char* p, size_t bytes, size_t unit, size_t units) {
   unit_range* first = shadow.units + k_arenas_bytes / k_unit_bytes + unit;
   for (size_t i = 0; i < units; ++i) first[i].bytes = 0;
+  hb_stream_settles();
   if (bytes < k_big) return;  // stale cells are harmless: their stamp is old
   const size_t offset = offset_of(p);
   zero(shadow.words + offset / 4, bytes / 4 * sizeof(shadow_cell));

@@ -27,9 +27,10 @@ SIMT_INLINE T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
 // Barrier of all threads of a cooperative launch.
 void grid_sync(SIMT_SITE);
 
-// Between launches that may overlap. (Here each is complete before the next starts.)
+// Between launches that may overlap. Here each is complete before the next starts; but in the race flavour, what a
+// launch that overlaps does before its threads wait is not ordered after the launch before.
 inline void let_next_start() {}
-inline void wait_for_previous() {}
+void wait_for_previous();
 
 void async_copy(void* destination, const void* source, unsigned bytes);
 // Copies Bytes (4, 8 or 16; both sides so aligned) from global to the block's own shared memory, in the caller's open

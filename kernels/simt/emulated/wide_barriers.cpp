@@ -56,6 +56,8 @@ void wait(thread& self, wide_barrier& w) {
 
 }  // namespace
 
+void wait_for_previous() { hb_waits_for_previous(*current); }
+
 void begin_wide_barriers() {
   device.clusters.assign(device.slots / device.cluster, {});
   for (uint32_t i = 0; i < device.clusters.size(); ++i) device.clusters[i].first_slot = i * device.cluster;

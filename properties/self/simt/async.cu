@@ -1,4 +1,5 @@
-// Defects of clusters, the grid barrier, asynchronous copies and mbarriers, each (Bug = true) beside its correct twin.
+// Defects of clusters, the grid barrier, asynchronous copies, mbarriers and launches that overlap, each (Bug = true)
+// beside its correct twin.
 #include "kernels/simt/simt.hpp"
 
 namespace warpcheck::self {
@@ -283,6 +284,24 @@ __global__ void remote_arrival(int* out) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck::self
 
+// ---- launches that overlap
+
+__global__ void write_ranks(int* x) {
+  simt::let_next_start();
+  x[threadIdx.x] = static_cast<int>(threadIdx.x);  // @overlap_no_wait @overlap_one_waits @overlap_overwrites @overlap_chain
+}
+
+// Adds to what the launch before wrote. Flaw 1: nobody waits for it; flaw 2: one thread does, and no barrier follows;
+// flaw 3: writes to the same place before it waits.
+template <int Flaw>
+__global__ void add_to_ranks(int* x, int* out) {
+  const unsigned t = threadIdx.x;
+  if (Flaw == 3) x[t] = 1;  // @overlap_overwrites
+  if (Flaw != 1 && t == 0) simt::wait_for_previous();
+  if (Flaw == 0) __syncthreads();
+  out[t] = x[t] + 1;  // @overlap_no_wait @overlap_one_waits @overlap_chain
+}
+
 #ifndef __CUDACC__
 
 #include <vector>
@@ -411,6 +430,51 @@ bool run_remote_arrival(stream s) {
   return out[0] == 30;
 }
 
+simt::launch_config overlapping(stream s) {
+  simt::launch_config config{1, 64, 0, s};
+  config.overlaps = true;
+  return config;
+}
+
+template <int Flaw>
+bool run_overlap(stream s) {
+  device_array<int> x(64), out(64);
+  simt::launch({1, 64, 0, s}, write_ranks, x.data());
+  simt::launch(overlapping(s), add_to_ranks<Flaw>, x.data(), out.data());
+  return out[63] == 64;
+}
+
+// The third launch reads what the second wrote, after waiting; Bug: what the first wrote, for which the second waited.
+template <bool Bug>
+bool run_overlap_chain(stream s) {
+  device_array<int> x(64), y(64), out(64);
+  simt::launch({1, 64, 0, s}, write_ranks, x.data());
+  simt::launch(overlapping(s), add_to_ranks<0>, x.data(), y.data());
+  simt::launch(overlapping(s), add_to_ranks<Bug ? 1 : 0>, Bug ? x.data() : y.data(), out.data());
+  return out[63] == 65;
+}
+
+// A launch that waits for nobody is ordered after what comes before a copy (0), an ordinary launch (1) or the end of an
+// allocation, whose memory may be used anew (2).
+template <int Between>
+bool run_overlap_settled(stream s) {
+  device_array<int> out(64), other(64);
+  const auto ranks = [] { return static_cast<int*>(simt::device_alloc(256, 0, sizeof(int))); };
+  int* x = ranks();
+  simt::launch({1, 64, 0, s}, write_ranks, x);
+  if (Between == 0) simt::memcpy_async(other.data(), x, 256, s);
+  if (Between == 1) simt::launch({1, 64, 0, s}, write_ranks, other.data());
+  if (Between == 2) {
+    const int* const before = x;
+    simt::device_free(x);
+    for (int attempt = 0; attempt < 64 && (x = ranks()) != before; ++attempt) simt::device_free(x);
+    for (int i = 0; i < 64; ++i) x[i] = i;
+  }
+  simt::launch(overlapping(s), add_to_ranks<1>, x, out.data());
+  simt::device_free(x);
+  return out[63] == 64;
+}
+
 }  // namespace
 
 std::vector<trial> async_trials() {
@@ -468,6 +532,15 @@ std::vector<trial> async_trials() {
       {"remote_exchange", "race|out_of_bounds", run_remote_exchange<true>},
       {"remote_exchange_ok", "", run_remote_exchange<false>},
       {"remote_arrival", "", run_remote_arrival},
+      {"overlap_no_wait", "race", run_overlap<1>},
+      {"overlap_one_waits", "race", run_overlap<2>},
+      {"overlap_overwrites", "race", run_overlap<3>},
+      {"overlap", "", run_overlap<0>},
+      {"overlap_chain", "race", run_overlap_chain<true>},
+      {"overlap_chain_ok", "", run_overlap_chain<false>},
+      {"overlap_after_copy", "", run_overlap_settled<0>},
+      {"overlap_after_launch", "", run_overlap_settled<1>},
+      {"overlap_after_free", "", run_overlap_settled<2>},
   };
 }
 

@@ -17,6 +17,6 @@ struct trial {
 
 std::vector<trial> race_trials();    // the seeded races and their correct counterparts
 std::vector<trial> defect_trials();  // collectives, bounds, initialisation, scopes
-std::vector<trial> async_trials();   // clusters, grid barrier, asynchronous copies, mbarriers
+std::vector<trial> async_trials();   // clusters, grid barrier, asynchronous copies, mbarriers, launches that overlap
 
 }  // namespace warpcheck::self
