@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "reference/numerics/exact_difference.hpp"
 #include "reference/numerics/multiprecision.hpp"
@@ -154,19 +155,17 @@ exp_row::moments<Real> exp_row::moments_in_digits(double cut, int taylor_terms) 
           basic_enclosure<Real>(tilt, (magnitude(tilt) + magnitude(tail) * 1e-5) * relative + k_tiny)};
 }
 
-template <>
-const exp_sum<double>& exp_row::sum<double>() const {
-  return fast_;
-}
-template <>
-const exp_sum<mp50>& exp_row::sum<mp50>() const {
-  if (!slow_->digits50) slow_->digits50 = with_errors(moments_in_digits<mp50>(160, 10));
-  return *slow_->digits50;
-}
-template <>
-const exp_sum<mp100>& exp_row::sum<mp100>() const {
-  if (!slow_->digits100) slow_->digits100 = with_errors(moments_in_digits<mp100>(280, 18));
-  return *slow_->digits100;
+template <class Real>
+const exp_sum<Real>& exp_row::sum() const {
+  if constexpr (std::is_same_v<Real, double>) {
+    return fast_;
+  } else if constexpr (std::is_same_v<Real, mp50>) {
+    if (!slow_->digits50) slow_->digits50 = with_errors(moments_in_digits<mp50>(160, 10));
+    return *slow_->digits50;
+  } else {
+    if (!slow_->digits100) slow_->digits100 = with_errors(moments_in_digits<mp100>(280, 18));
+    return *slow_->digits100;
+  }
 }
 
 template <class Real>
@@ -207,6 +206,7 @@ basic_enclosure<Real> exponential_error(const basic_enclosure<Real>& gap) {
 }
 
 #define WARPCHECK_INSTANTIATE(Real)                                         \
+  template const exp_sum<Real>& exp_row::sum<Real>() const;                 \
   template basic_enclosure<Real> exp_row::gap<Real>(int64_t) const;         \
   template basic_enclosure<Real> exp_row::exponential<Real>(int64_t) const; \
   template basic_enclosure<Real> exponential_error<Real>(const basic_enclosure<Real>&);
