@@ -33,9 +33,9 @@ constexpr refused k_refused[] = {
     {"nvcuda", "scalar arithmetic instead of wmma fragments"},
     {"cudaGraph_t", "launches on a stream instead of graphs"},
     {"cudaLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
-    {"cudaLaunchKernelEx", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
+    {"cudaLaunchKernelExC", "cudaLaunchKernelEx"},
     {"cuLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
-    {"__cluster_dims__", "kernels without thread-block clusters"},
+    {"__cluster_dims__", "cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension"},
 };
 
 struct edit {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -54,7 +55,8 @@ inline __global__ void __launch_bounds__(k_door_threads)
     split_task of_feature[2];
     const int count = tasks_of_feature(f, config, of_feature);
     for (int k = 0; k < 2; ++k) {
-      tasks[2 * i + k] = of_feature[k];
+      // With its padding, which who copies it reads: clang's assignment leaves that unwritten.
+      memcpy(&tasks[2 * i + k], &of_feature[k], sizeof(split_task));
       for (int64_t leaf = 0; leaf < t.leaves; ++leaf)
         used[leaf * 2 * t.features + 2 * i + k] = k < count && (t.used == nullptr || t.used[leaf * t.ld_used + i] != 0);
     }

@@ -297,6 +297,8 @@ emulation& default_emulation() {
   return instance;
 }
 
+void synchronize() { hb_stream_settles(); }
+
 device_properties_t device_properties(stream_t stream) {
   const emulation& e = stream == nullptr ? default_emulation() : *stream;
   return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{1} << 20, 16};

@@ -45,6 +45,9 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
       &c);
 }
 
+// The host has waited for the device: no later launch overlaps one before.
+void synchronize();
+
 device_properties_t device_properties(stream_t stream);
 emulation& default_emulation();
 

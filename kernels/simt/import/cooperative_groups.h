@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: blocks, tiles of a warp, and the grid of a cooperative launch.
+// Stands in for CUDA's header of this name: blocks, tiles of a warp, clusters, and the grid of a cooperative launch.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -87,6 +87,30 @@ struct grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
+// The blocks of a cluster (cudaLaunchKernelEx); of one block where the launch has no clusters.
+struct cluster_group {
+  struct arrival_token {};
+  static void sync(SIMT_SITE) { ::simt::cluster_sync(site); }
+  static arrival_token barrier_arrive(SIMT_SITE) {
+    ::simt::cluster_arrive(site);
+    return {};
+  }
+  static void barrier_wait(SIMT_SITE) { ::simt::cluster_wait(site); }
+  static void barrier_wait(arrival_token&&, SIMT_SITE) { ::simt::cluster_wait(site); }
+  static unsigned block_rank() { return ::simt::cluster_rank(); }
+  static unsigned num_blocks() { return ::simt::cluster_size(); }
+  static dim3 dim_blocks() { return {num_blocks(), 1, 1}; }
+  static dim3 block_index() { return {block_rank(), 0, 0}; }
+  static unsigned thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
+  static unsigned size() { return num_blocks() * thread_block::size(); }
+  static unsigned num_threads() { return size(); }
+  template <class T>
+  static T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
+    return ::simt::map_shared_rank(p, rank, site);
+  }
+};
+inline cluster_group this_cluster() { return {}; }
+
 // The active threads at this point: the caller alone, the least that CUDA allows.
 struct coalesced_group {
   static unsigned thread_rank() { return 0; }
@@ -105,6 +129,7 @@ inline coalesced_group coalesced_threads() { return {}; }
 
 inline void sync(const thread_block&, SIMT_SITE) { __syncthreads(site); }
 inline void sync(const grid_group&, SIMT_SITE) { ::simt::grid_sync(site); }
+inline void sync(const cluster_group&, SIMT_SITE) { ::simt::cluster_sync(site); }
 template <unsigned Size>
 void sync(const thread_block_tile<Size>& tile, SIMT_SITE) {
   tile.sync(site);

@@ -283,7 +283,10 @@ inline cudaError_t cudaGetLastError() {
   ::simt::import::the_program().last_error = cudaSuccess;
   return e;
 }
-inline cudaError_t cudaDeviceSynchronize() { return cudaPeekAtLastError(); }
+inline cudaError_t cudaDeviceSynchronize() {
+  ::simt::synchronize();
+  return cudaPeekAtLastError();
+}
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 
 // Streams: all are one. A null handle is the default stream.
@@ -296,7 +299,7 @@ inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, 
   return cudaStreamCreate(stream);
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaPeekAtLastError(); }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaPeekAtLastError(); }
 
 // Events: marks in the one order. The emulated device has no time, so all of them lie 0 ms apart.
@@ -322,7 +325,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
   event->recorded = true;
   return cudaSuccess;
 }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaPeekAtLastError(); }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaPeekAtLastError(); }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end, SIMT_SITE) {
   if (!begin->recorded || !end->recorded)
@@ -439,7 +442,8 @@ inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t =
 // Functions.
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14
 };
 enum cudaFuncCache {
   cudaFuncCachePreferNone,
@@ -486,3 +490,104 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
   });
   return cudaPeekAtLastError();
 }
+
+// Launches with attributes. Clusters lie along x; a launch with programmaticStreamSerialization may start before the
+// one before it is complete, until it calls cudaGridDependencySynchronize().
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8
+};
+union cudaLaunchAttributeValue {
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  int cooperative;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+// gridDim and blockDim are both what a kernel asks for and members of a configuration: calls of functions of one name.
+#undef gridDim
+#undef blockDim
+#define gridDim simt_grid_dimensions()
+#define blockDim simt_block_dimensions()
+inline dim3 simt_grid_dimensions() { return ::simt::emu::grid_dimensions(); }
+inline dim3 simt_block_dimensions() { return ::simt::emu::block_dimensions(); }
+struct cudaLaunchConfig_t {
+  dim3 simt_grid, simt_block;
+  dim3& simt_grid_dimensions() { return simt_grid; }
+  const dim3& simt_grid_dimensions() const { return simt_grid; }
+  dim3& simt_block_dimensions() { return simt_block; }
+  const dim3& simt_block_dimensions() const { return simt_block; }
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+namespace simt::import {
+
+// The configuration, and where the call is.
+struct located_config {
+  const cudaLaunchConfig_t& config;
+  site where;
+  located_config(const cudaLaunchConfig_t* c, SIMT_SITE) : config(*c), where(site) {}
+};
+
+// Sets what the attributes say; an error where they ask for what the emulated device does not have.
+inline cudaError_t apply_attributes(const located_config& c, launch_config& to) {
+  for (unsigned i = 0; i < c.config.numAttrs; ++i) {
+    const cudaLaunchAttribute& a = c.config.attrs[i];
+    switch (a.id) {
+      case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributePriority: break;
+      case cudaLaunchAttributeCooperative: to.cooperative = a.val.cooperative != 0; break;
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        to.overlaps = a.val.programmaticStreamSerializationAllowed != 0;
+        break;
+      case cudaLaunchAttributeClusterDimension:
+        if (a.val.clusterDim.y != 1 || a.val.clusterDim.z != 1)
+          return misuse("cudaLaunchKernelEx", c.where,
+                        "a cluster of " + std::to_string(a.val.clusterDim.x) + " x " +
+                            std::to_string(a.val.clusterDim.y) + " x " + std::to_string(a.val.clusterDim.z) +
+                            " blocks; the emulated device has those of n x 1 x 1",
+                        cudaErrorNotSupported);
+        to.cluster = a.val.clusterDim.x;
+        break;
+      default:
+        return misuse("cudaLaunchKernelEx", c.where,
+                      "attribute " + std::to_string(a.id) + " is not one of 0 (ignore), 2 (cooperative), 4 (cluster " +
+                          "dimension), 6 (programmatic stream serialization), 8 (priority)",
+                      cudaErrorNotSupported);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace simt::import
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  const cudaLaunchConfig_t& config = c.config;
+  ::simt::launch_config to{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
+  const cudaError_t refused = ::simt::import::apply_attributes(c, to);
+  if (refused != cudaSuccess) return refused;
+  if (!::simt::import::dynamic_memory_refused(reinterpret_cast<const void*>(kernel), config.dynamicSmemBytes,
+                                              config.stream, c.where))
+    ::simt::import::guarded_launch(config.stream, [&](::simt::emulation* on) {
+      to.stream = on;
+      ::simt::launch(to, kernel, std::forward<Arguments>(arguments)...);
+    });
+  return cudaPeekAtLastError();
+}
+
+// In kernels.
+inline void cudaGridDependencySynchronize() { ::simt::wait_for_previous(); }
+inline void cudaTriggerProgrammaticLaunchCompletion() { ::simt::let_next_start(); }

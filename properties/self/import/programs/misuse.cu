@@ -31,6 +31,20 @@ __global__ void count() {
   global_counter++;  // global-race
 }
 
+// Launches with one attribute.
+void launch_with(cudaLaunchAttributeID id, dim3 cluster, size_t bytes, int* p) {
+  cudaLaunchAttribute attribute;
+  attribute.id = id;
+  attribute.val.clusterDim = {cluster.x, cluster.y, cluster.z};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(2);
+  config.blockDim = dim3(64);
+  config.dynamicSmemBytes = bytes;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, fill, p, 64);  // attributes
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "none";
   const auto is = [&](const char* name) { return std::strcmp(mode, name) == 0; };
@@ -49,6 +63,11 @@ int main(int argc, char** argv) {
     cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
     fill<<<1, 64, 64 * 1024>>>(p, 64);
   }
+  if (is("cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(2, 1, 1), 0, p);
+  if (is("square-cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(2, 2, 1), 0, p);
+  if (is("odd-cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(3, 1, 1), 0, p);
+  if (is("unknown-attribute")) launch_with(static_cast<cudaLaunchAttributeID>(3), dim3(1), 0, p);
+  if (is("configured-shared-memory")) launch_with(cudaLaunchAttributeIgnore, dim3(1), 64 * 1024, p);
   if (is("write-past-the-end")) fill<<<2, 64>>>(p, 65);
   if (is("never-written")) read_one<<<1, 1>>>(p, q);
   if (is("diverged-barrier")) half_a_barrier<<<1, 32>>>(p);
