@@ -40,7 +40,8 @@ trial_case categories(const target& t, draw& d, int64_t most_bins, split_knobs k
   knobs.emplace_back("seed", d.seed());
   knobs.emplace_back("categorical", 1);
   const int64_t bins = std::max<int64_t>(2, draw_bins(d, t, most_bins)), features = d.between(1, 2);
-  trial_case c = split_case(t, bins, features, d.between(1, 2), dyadic_masses(d), knobs);
+  const recipe masses = dyadic_masses(d);
+  trial_case c = split_case(t, bins, features, d.between(1, 2), masses, knobs);
   if (d.index() % 2) c.knobs["variant"] = "best_split_block";  // so few go to clusters
   return c;
 }
@@ -123,16 +124,11 @@ void check_fisher(trial& t) {
 }
 
 trial_case few_categories(const target& t, draw& d) {
-  return split_case(t, d.between(3, 11), 1, 1, dyadic_masses(d),
-                    {{"seed", d.seed()},
-                     {"categorical", 1},
-                     {"max_onehot", 0},
-                     {"cat_smooth", 0},
-                     {"cat_l2", 0},
-                     {"min_hessian", 0},
-                     {"min_data", 0},
-                     {"min_group", 0},
-                     {"max_cat", 1000}});
+  const split_knobs knobs = {{"seed", d.seed()}, {"categorical", 1}, {"max_onehot", 0},
+                             {"cat_smooth", 0},  {"cat_l2", 0},      {"min_hessian", 0},
+                             {"min_data", 0},    {"min_group", 0},   {"max_cat", 1000}};
+  const recipe masses = dyadic_masses(d);
+  return split_case(t, d.between(3, 11), 1, 1, masses, knobs);
 }
 
 // Other numbers for the same categories.
@@ -164,8 +160,11 @@ void check_relabelling(trial& t) {
 }
 
 trial_case plain_categories(const target& t, draw& d) {
-  return split_case(t, std::max<int64_t>(3, draw_bins(d, t, 140)), 1, d.between(1, 2), dyadic_masses(d),
-                    {{"seed", d.seed()}, {"categorical", 1}, {"max_onehot", 0}, {"cat_smooth", d.one_of({1.0, 2.5})}});
+  const split_knobs knobs = {
+      {"seed", d.seed()}, {"categorical", 1}, {"max_onehot", 0}, {"cat_smooth", d.one_of({1.0, 2.5})}};
+  const recipe masses = dyadic_masses(d);
+  const int64_t leaves = d.between(1, 2);
+  return split_case(t, std::max<int64_t>(3, draw_bins(d, t, 140)), 1, leaves, masses, knobs);
 }
 
 // One category stands apart, wherever it is.
@@ -191,12 +190,12 @@ trial_case category_apart(const target& t, draw& d) {
   const bool are_many = d.index() % 4 == 1;
   const int64_t bins = are_many ? d.one_of({32769, 65535}) : std::max<int64_t>(3, draw_bins(d, t, 1030));
   const int64_t at = d.one_of({bins - 1, d.between(are_many ? 32768 : 1, bins - 1)});
-  trial_case c = split_case(t, bins, 1, 1, dyadic_masses(d),
-                            {{"categorical", 1},
+  const split_knobs knobs = {{"categorical", 1},
                              {"max_onehot", d.index() / 4 % 2 ? 65536.0 : 0.0},
                              {"max_cat", 2},
                              {"at", static_cast<double>(at)},
-                             {"to", static_cast<double>(d.between(0, 1))}});
+                             {"to", static_cast<double>(d.between(0, 1))}};
+  trial_case c = split_case(t, bins, 1, 1, dyadic_masses(d), knobs);
   if (are_many) c.knobs["schedule"] = "fair";
   if (d.index() % 3 == 1) c.knobs["variant"] = "best_split_block";
   return c;
@@ -273,13 +272,14 @@ void check_groups(trial& t) {
 }
 
 trial_case grouped_categories(const target& t, draw& d) {
-  return split_case(t, std::max<int64_t>(3, draw_bins(d, t, 70)), 1, 1, dyadic_masses(d),
-                    {{"seed", d.seed()},
-                     {"categorical", 1},
-                     {"max_onehot", 0},
-                     {"cat_smooth", 1},
-                     {"min_data", d.one_of({0.0, 1.0, 6.0})},
-                     {"max_cat", d.one_of({32.0, 5.0})}});
+  const split_knobs knobs = {{"seed", d.seed()},
+                             {"categorical", 1},
+                             {"max_onehot", 0},
+                             {"cat_smooth", 1},
+                             {"min_data", d.one_of({0.0, 1.0, 6.0})},
+                             {"max_cat", d.one_of({32.0, 5.0})}};
+  const recipe masses = dyadic_masses(d);
+  return split_case(t, std::max<int64_t>(3, draw_bins(d, t, 70)), 1, 1, masses, knobs);
 }
 
 // ---- the reduction ----

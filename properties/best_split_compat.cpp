@@ -151,7 +151,9 @@ trial_case conventional_split(const target& t, draw& d) {
   split_knobs knobs = conventions(d);
   knobs.emplace_back("encoding", k_mixed);
   const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 40);
-  trial_case c = split_case(t, bins, d.between(1, 3), d.between(1, 2), dyadic_masses(d), knobs);
+  const recipe masses = dyadic_masses(d);
+  const int64_t leaves = d.between(1, 2), features = d.between(1, 3);
+  trial_case c = split_case(t, bins, features, leaves, masses, knobs);
   const auto with = [&](std::initializer_list<std::pair<const char*, const char*>> values) {
     for (const auto& [name, value] : values) c.knobs[name] = value;
   };
@@ -194,7 +196,8 @@ trial_case conventional_split(const target& t, draw& d) {
 trial_case large_hessians(const target& t, draw& d) {
   split_knobs knobs = conventions(d);
   const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 40);
-  return split_case(t, bins, 1, d.between(1, 2), dyadic_masses(d), knobs);
+  const recipe masses = dyadic_masses(d);
+  return split_case(t, bins, 1, d.between(1, 2), masses, knobs);
 }
 
 const property_registration registration([] {

@@ -68,7 +68,8 @@ trial_case dyadic_split(const target& t, draw& d) {
   split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
   draw_settings(d, knobs);
   const int64_t bins = draw_bins(d, t, d.chance(20) ? 300 : 70), features = d.between(1, 3);
-  return by_blocks(split_case(t, bins, features, d.between(1, 2), dyadic_masses(d), knobs), d);
+  const recipe masses = dyadic_masses(d);
+  return by_blocks(split_case(t, bins, features, d.between(1, 2), masses, knobs), d);
 }
 
 // One leaf whose bins are all stored, with counts: what a check changes as it likes.

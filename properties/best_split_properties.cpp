@@ -40,8 +40,8 @@ trial_case planted_split(const target& t, draw& d) {
   const int64_t any = std::max<int64_t>(2, draw_bins(d, t, t.size == 2 ? 65536 : 1030));
   const int64_t bins = d.index() % 4 == 1 ? d.between(2049, 4200) : any;
   const double missing = d.one_of({0.0, 1.0, 2.0});
-  const int64_t at = d.one_of({int64_t{0}, bins - 2, d.between(0, bins - 2),
-                               std::clamp<int64_t>(d.between(0, 16) * 256 + d.between(-1, 1), 0, bins - 2)});
+  const int64_t anywhere = d.between(0, bins - 2), tile = d.between(0, 16) * 256, beside = d.between(-1, 1);
+  const int64_t at = d.one_of({int64_t{0}, bins - 2, anywhere, std::clamp<int64_t>(tile + beside, 0, bins - 2)});
   const split_knobs knobs = {{"seed", d.seed()},
                              {"missing", missing},
                              {"at", static_cast<double>(at)},
@@ -310,16 +310,15 @@ trial_case tied_split(const target& t, draw& d) {
     const int64_t kind = of_thresholds - d.index() / 2 % 3;
     const int64_t most = t.device == "cuda" || t.size == 2 ? 64 : 9;
     const int64_t bins = d.chance(50) ? most : d.between(4, most);
-    trial_case c = split_case(t, bins, kind == of_features ? 2 : 1, 1, dyadic_masses(d),
-                              {{"at", static_cast<double>(kind)}, {"to", static_cast<double>(d.between(0, 1))}});
+    const split_knobs knobs = {{"at", static_cast<double>(kind)}, {"to", static_cast<double>(d.between(0, 1))}};
+    trial_case c = split_case(t, bins, kind == of_features ? 2 : 1, 1, dyadic_masses(d), knobs);
     if (bins > 8) c.knobs["schedule"] = "fair";
     return c;
   }
   const int64_t bins = std::max<int64_t>(4, draw_bins(d, t, 4097));
   const auto boundary = [&](int64_t low) {
-    const int64_t at = d.one_of({low, int64_t{31}, int64_t{32}, int64_t{255}, int64_t{256}, int64_t{511}, bins - 2}) +
-                       d.between(-1, 1);
-    return std::clamp<int64_t>(at, low, bins - 2);
+    const int64_t at = d.one_of({low, int64_t{31}, int64_t{32}, int64_t{255}, int64_t{256}, int64_t{511}, bins - 2});
+    return std::clamp<int64_t>(at + d.between(-1, 1), low, bins - 2);
   };
   const int64_t i = std::min(boundary(0), bins - 3);
   const auto at = static_cast<double>(i), to = static_cast<double>(boundary(i + 1));
@@ -365,9 +364,9 @@ trial_case long_split(const target& t, draw& d) {
   const bool is_one_more = d.index() % 10 == 3;
   const int64_t bins = is_one_more ? 256 : any;
   const bool few = t.device == "cuda" || t.size == 2 || d.index() % 6 == 0;
+  const split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
   trial_case c = split_case(t, few ? bins : std::min<int64_t>(bins, 4097), 1, 1,
-                            d.index() % 3 == 2 ? float_masses(d) : dyadic_masses(d),
-                            {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}});
+                            d.index() % 3 == 2 ? float_masses(d) : dyadic_masses(d), knobs);
   if (d.index() % 2) c.knobs["encoding"] = "1", c.knobs["missing"] = "2";
   if (is_one_more) c.knobs["at"] = "1";
   if (d.chance(30)) c.knobs["exact"] = "0";
@@ -457,9 +456,9 @@ void check_draw(trial& t) {
 
 trial_case several_leaves(const target& t, draw& d) {
   const trial_case like = dyadic_split(t, d);
-  trial_case c =
-      split_case(t, std::max<int64_t>(1, std::min<int64_t>(70, draw_bins(d, t, 70))), d.between(1, 3), d.between(2, 5),
-                 like.at("hist").fill, {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}});
+  const split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
+  const int64_t leaves = d.between(2, 5), features = d.between(1, 3), bins = std::min<int64_t>(70, draw_bins(d, t, 70));
+  trial_case c = split_case(t, std::max<int64_t>(1, bins), features, leaves, like.at("hist").fill, knobs);
   if (d.index() / 2 % 2 == 0) c.knobs["masked"] = "1";
   if (d.index() % 4 != 0) c.knobs["variant"] = d.index() % 4 == 2 ? "best_split_mixed" : "best_split_block";
   return c;
@@ -471,12 +470,13 @@ trial_case hazardous(const target& t, draw& d) {
   const int64_t bins = by_cluster || d.index() / 10 % 2 == 0 ? d.between(2049, 3000) : d.between(257, 600);
   trial_case c = any_split(t, d);
   if (is_long) {
-    c = split_case(t, bins, 1, 1, dyadic_masses(d),
-                   {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}});
+    const split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
+    c = split_case(t, bins, 1, 1, dyadic_masses(d), knobs);
     c.knobs["variant"] = by_cluster ? "best_split_cluster" : "best_split_block";
   }
   c.knobs["detect"] = "only";
-  c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt"}), d.between(0, 9999));
+  const int64_t seed = d.between(0, 9999);
+  c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt"}), seed);
   if (d.chance(40)) c.knobs["categorical"] = "2";
   return c;
 }
@@ -509,7 +509,8 @@ void check_refusals(trial& t) {
 }
 
 trial_case refused(const target& t, draw& d) {
-  trial_case c = split_case(t, 4, 1, 1, dyadic_masses(d), {{"seed", d.seed()}});
+  const split_knobs knobs = {{"seed", d.seed()}};
+  trial_case c = split_case(t, 4, 1, 1, dyadic_masses(d), knobs);
   if (d.index() % 2) c.knobs["lambda_l2"] = "-1";
   return c;
 }

@@ -26,7 +26,8 @@ trial_case dyadic_histogram(const target& t, draw& d) { return histogram_case(t,
 
 // A few rows and columns: for properties that ask often.
 trial_case small_histogram(const target& t, draw& d) {
-  return histogram_of(t, d, d.between(2, 60), d.between(1, 9), gradients::finite);
+  const int64_t cols = d.between(1, 9), rows = d.between(2, 60);
+  return histogram_of(t, d, rows, cols, gradients::finite);
 }
 
 // A list of some rows, never none.
@@ -34,9 +35,8 @@ trial_case listed_histogram(const target& t, draw& d) {
   trial_case c = small_histogram(t, d);
   const int64_t rows = c.at("bins").rows(), length = d.between(1, rows);
   std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
-  c.tensors.insert(c.tensors.end() - 1,
-                   input_vector("rows", d.chance(50) ? dtype::i32 : dtype::i64, length,
-                                make_recipe("permutation", {d.seed(), static_cast<double>(rows)})));
+  const recipe order = make_recipe("permutation", {d.seed(), static_cast<double>(rows)});
+  c.tensors.insert(c.tensors.end() - 1, input_vector("rows", d.chance(50) ? dtype::i32 : dtype::i64, length, order));
   set_knob(c, "max_rows", d.chance(50) ? "1048576" : format_number(static_cast<double>(2 * length)));
   repair_histogram(c);
   return c;
@@ -44,7 +44,8 @@ trial_case listed_histogram(const target& t, draw& d) {
 
 // Values that may be taken 32 times.
 trial_case moderate_histogram(const target& t, draw& d) {
-  trial_case c = histogram_of(t, d, d.between(2, 60), d.between(1, 9), gradients::dyadic);
+  const int64_t cols = d.between(1, 9), rows = d.between(2, 60);
+  trial_case c = histogram_of(t, d, rows, cols, gradients::dyadic);
   if (d.chance(60)) c.find("g")->fill = make_recipe("randn", {d.seed()});
   if (d.chance(60)) c.find("h")->fill = make_recipe("uniform", {d.seed(), 1e-6, 1e6});
   return c;
@@ -72,7 +73,7 @@ trial_case grouped_histogram(const target& t, draw& d) {
 // More rows than one tile takes: row blocks of every block, and one row more or less.
 trial_case long_histogram(const target& t, draw& d) {
   const int64_t block = 512;  // rows that a block takes at once
-  const int64_t rows = (t.device == "cuda" ? 64 : 1) * block * d.between(1, 4) + d.between(-1, 1);
+  const int64_t blocks = (t.device == "cuda" ? 64 : 1) * d.between(1, 4), rows = blocks * block + d.between(-1, 1);
   trial_case c = histogram_of(t, d, rows, d.between(1, 3), gradients::finite);
   set_knob(c, "widths", d.one_of({"2", "16", "255"}));
   c.knobs["sm"] = format_number(static_cast<double>(d.one_of({1, 2, 4})));
@@ -101,7 +102,8 @@ trial_case far_rows_of_bins(const target& t, draw& d) {
 trial_case hazard_histogram(const target& t, draw& d) {
   trial_case c = d.index() % 3 == 0 ? quantised_case(t, d) : small_histogram(t, d);
   c.knobs["detect"] = "only";
-  c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt", "pct"}), d.between(0, 999999));
+  const int64_t seed = d.between(0, 999999);
+  c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt", "pct"}), seed);
   if (d.chance(30)) c.knobs["sm"] = "1";
   return c;
 }
@@ -129,7 +131,8 @@ trial_case empty_leaf(const target& t, draw& d) {
 }
 
 trial_case refused_histogram(const target& t, draw& d) {
-  trial_case c = histogram_of(t, d, d.between(3, 9), d.between(2, 5), gradients::finite);
+  const int64_t cols = d.between(2, 5), rows = d.between(3, 9);
+  trial_case c = histogram_of(t, d, rows, cols, gradients::finite);
   set_knob(c, "widths", "16");
   c.knobs.erase("variant");
   if (!c.find("rows"))

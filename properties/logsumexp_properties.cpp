@@ -83,7 +83,8 @@ trial_case tied_long_row(const row_operator& op, const target& t, draw& d) {
 trial_case many_long_rows(const row_operator& op, const target& t, draw& d) {
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   const int64_t cols = 32768 + 4 * d.between(1, 1000);
-  trial_case c = op.make_case(t, d.between(420, 440), cols, std::move(fill), op.draw_extra(d, 50));
+  const int extra = op.draw_extra(d, 50);
+  trial_case c = op.make_case(t, d.between(420, 440), cols, std::move(fill), extra);
   c.knobs["schedule"] = "fair";
   c.knobs["detect"] = "off";
   return c;
@@ -97,7 +98,8 @@ trial_case long_rows(const row_operator& op, const target& t, draw& d) {
 trial_case far_long_rows(const row_operator& op, const target& t, draw& d) {
   if (d.index() % 2 == 0) return far_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
-  trial_case c = op.make_case(t, 2, 4 * d.between(1025, 1250), std::move(fill), op.draw_extra(d, 50));
+  const int extra = op.draw_extra(d, 50);
+  trial_case c = op.make_case(t, 2, 4 * d.between(1025, 1250), std::move(fill), extra);
   c.find("x")->ld = int64_t{1} << 31;
   c.knobs["schedule"] = "fair";
   return c;

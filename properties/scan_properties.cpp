@@ -175,7 +175,8 @@ trial_case wave_rows(const row_operator& op, const target& t, draw& d) {
 trial_case long_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t cols = t.device == "cuda" ? (int64_t{1} << 24) + 1 + d.between(0, 9) : (int64_t{1} << 21) + 3;
   const double rest = t.type == dtype::f32 ? 0x1.fp-39 : 0x1.fp-67;  // of 8192 or 4096 elements less than half an ulp
-  const double scale = std::ldexp(d.chance(50) ? 1 : -1, static_cast<int>(d.between(-9, 9)));
+  const auto exponent = static_cast<int>(d.between(-9, 9));
+  const double scale = std::ldexp(d.chance(50) ? 1 : -1, exponent);
   const recipe fill = t.type == dtype::i64 ? make_recipe("bits", {d.seed()})
                       : d.index() / 2 % 2  ? make_recipe("constant", {scale})
                                            : make_recipe("spike", {0, scale, scale * rest});
