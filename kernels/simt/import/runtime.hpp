@@ -322,6 +322,7 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
+  ::simt::synchronize();  // a launch overlaps the one before it, which this is not
   event->recorded = true;
   return cudaSuccess;
 }
@@ -334,7 +335,10 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
   *milliseconds = 0;
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) {
+  ::simt::synchronize();
+  return cudaSuccess;
+}
 
 // Devices: there is one.
 struct cudaDeviceProp {
