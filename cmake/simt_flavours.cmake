@@ -73,9 +73,9 @@ function(simt_kernel_library target)
     $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   if(arg_FLAVOUR STREQUAL asan)
     # ASan's reports become findings of the launch (kernels/simt/emulated/asan_options.hpp). UBSan's end the process (its
-    # object-size check is ASan's affair).
+    # object-size check is ASan's affair). With -O2 and all of -g the checks take four times as long to compile.
     target_compile_options(${target} PRIVATE
-      -fsanitize=address,undefined -fsanitize-recover=address -fno-sanitize-recover=undefined
+      -Og -g1 -fsanitize=address,undefined -fsanitize-recover=address -fno-sanitize-recover=undefined
       -fno-sanitize=object-size -fno-omit-frame-pointer)
   elseif(arg_FLAVOUR STREQUAL race)
     # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the

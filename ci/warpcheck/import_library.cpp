@@ -9,6 +9,7 @@
 #include "ci/warpcheck/importer.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/run_folder.hpp"
 #include "properties/engine/sha256.hpp"
 
 namespace warpcheck::cli {
@@ -24,7 +25,7 @@ fs::path cache_folder(const toolchain& tools) {
   const fs::path beside = fs::path(tools.build_folder()) / "imported";
   fs::create_directories(beside, error);
   if (!error && access(beside.c_str(), W_OK) == 0) return beside;
-  const fs::path own = fs::temp_directory_path() / fmt::format("warpcheck-imported-{}", getuid());
+  const fs::path own = fs::path(engine::temporary_folder()) / fmt::format("warpcheck-imported-{}", getuid());
   fs::create_directories(own, error);
   fs::permissions(own, fs::perms::owner_all, error);
   if (access(own.c_str(), W_OK) != 0)
@@ -84,6 +85,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   c.sources = {rewritten.path};
   // Reports name the user's file as the user did, from whichever folder.
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
+  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment");  // the flavour has its handler
   c.output = private_path(folder, stem);
   if (const std::string said = tools.compile(c); !said.empty()) refuse(r, said);
   fs::rename(c.output, library);

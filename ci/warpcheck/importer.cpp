@@ -20,14 +20,15 @@ enum class scope : uint8_t { file, type, code };
 struct refused {
   std::string_view name;
   std::string_view allowed;
+  bool is_template = false;  // another identifier of the name is anybody's
 };
 // Identifiers that mean something the emulated device does not have.
 constexpr refused k_refused[] = {
     {"asm", "CUDA C++ intrinsics instead of inline PTX"},
     {"__asm__", "CUDA C++ intrinsics instead of inline PTX"},
     {"__asm", "CUDA C++ intrinsics instead of inline PTX"},
-    {"texture", "plain loads instead of textures"},
-    {"surface", "plain loads and stores instead of surfaces"},
+    {"texture", "plain loads instead of textures", true},
+    {"surface", "plain loads and stores instead of surfaces", true},
     {"cudaTextureObject_t", "plain loads instead of textures"},
     {"cudaSurfaceObject_t", "plain loads and stores instead of surfaces"},
     {"nvcuda", "scalar arithmetic instead of wmma fragments"},
@@ -225,7 +226,8 @@ class rewriter {
     if (is(i - 1, ".") || is(i - 1, "::")) return;
     const bool is_asm_label = word.find("asm") != std::string_view::npos && scope_[i] == scope::file;
     for (const refused& r : k_refused)
-      if (word == r.name && !is_asm_label) return fail(i, std::string(word), std::string(r.allowed));
+      if (word == r.name && !is_asm_label && (!r.is_template || is(i + 1, "<")))
+        return fail(i, std::string(word), std::string(r.allowed));
   }
 
   // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type says what the launch's

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 
 #include "ci/warpcheck/commands.hpp"
@@ -44,15 +46,18 @@ extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt
 class shared_record {
  public:
   shared_record() {
-    void* p = mmap(nullptr, k_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* p = mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
-    page_ = static_cast<page*>(p);
+    page_ = new (p) page;
   }
-  ~shared_record() { munmap(page_, k_bytes); }
+  ~shared_record() { munmap(page_, sizeof(page)); }
   shared_record(const shared_record&) = delete;
   shared_record& operator=(const shared_record&) = delete;
 
-  void clear() { page_->used = 0; }
+  void clear() {
+    page_->used = 0;
+    page_->exit_status.reset();
+  }
   // Appends a line; what does not fit is dropped.
   void add(const nlohmann::json& j) {
     const std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -60,13 +65,18 @@ class shared_record {
     std::memcpy(page_->text + page_->used, line.data(), line.size());
     page_->used += line.size();
   }
+  // The process ends of its own accord, after this.
+  void end(int exit_status) { page_->exit_status = exit_status; }
+
   std::string text() const { return {page_->text, std::min(page_->used, sizeof page_->text)}; }
+  // Empty where the process has died.
+  std::optional<int> exit_status() const { return page_->exit_status; }
 
  private:
-  static constexpr size_t k_bytes = 256 * 1024;
   struct page {
-    size_t used;
-    char text[k_bytes - sizeof(size_t)];
+    size_t used = 0;
+    std::optional<int> exit_status;
+    char text[256 * 1024];
   };
   page* page_;
 };
@@ -113,7 +123,7 @@ void run_main(const std::string& library, const std::string& schedule, const run
   // exit() from anywhere ends the run as a return from main() does.
   on_exit(
       [](int status, void* user) {
-        static_cast<shared_record*>(user)->add({{"exit", status}});
+        static_cast<shared_record*>(user)->end(status);
         std::fflush(nullptr);
         _exit(0);
       },
@@ -122,8 +132,10 @@ void run_main(const std::string& library, const std::string& schedule, const run
   options.schedule = schedule.c_str();
   options.user = &record;
   options.report = [](void* user, const char* kind, const char* text, int fatal) {
-    static_cast<shared_record*>(user)->add({{"kind", kind}, {"text", text}});
+    auto& record = *static_cast<shared_record*>(user);
+    record.add({{"kind", kind}, {"text", text}});
     if (!fatal) return;
+    record.end(0);
     std::fflush(nullptr);
     _exit(0);
   };
@@ -132,8 +144,7 @@ void run_main(const std::string& library, const std::string& schedule, const run
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
-  const int status = run(&options, static_cast<int>(words.size()), argv.data());
-  record.add({{"exit", status}});
+  record.end(run(&options, static_cast<int>(words.size()), argv.data()));
 }
 
 // "./a.cu:3" is the user's "a.cu:3".
@@ -157,25 +168,22 @@ program_run run_once(const std::string& library, const std::string& schedule, co
       o.timeout);
   program_run r;
   r.schedule = schedule;
-  bool ended = false;
   std::istringstream lines(record.text());
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json j = nlohmann::json::parse(line);
-    if (j.contains("exit")) {
-      r.exit_status = j["exit"];
-      ended = true;
-    } else if (j["kind"] == "note") {
+    if (j["kind"] == "note") {
       r.notes.push_back(tidy(j["text"]));
     } else {
       r.hazards.push_back({j["kind"], tidy(j["text"])});
     }
   }
-  // A process that reported a hazard has ended itself; otherwise its death is the verdict.
+  const std::optional<int> ended = record.exit_status();
+  r.exit_status = ended.value_or(0);
   if (outcome.timed_out)
     r.hazards.push_back({"timeout", fmt::format("main() did not return within {:g} s", o.timeout)});
-  else if (!outcome.finished && !ended && r.hazards.empty())
+  else if (!outcome.finished && !ended)
     r.hazards.push_back({"crash", "the program died: " + outcome.death});
-  else if (ended && r.exit_status != 0)
+  else if (r.exit_status != 0)
     r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status)});
   for (const hazard& h : r.hazards)
     if (r.result == "pass" || severity(h.kind) > severity(r.result)) r.result = h.kind;
@@ -250,7 +258,7 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
 int run_emulated(const run_emulated_options& o) {
   if (o.seeds < 0 || o.seeds > 1000000)
     throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", o.seeds));
-  if (!(o.timeout > 0)) throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", o.timeout));
+  check_timeout(o.timeout);
   const std::vector<std::string> schedules = schedules_of(o);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(o.file, ignored))

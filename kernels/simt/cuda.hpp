@@ -57,18 +57,31 @@ inline bool captures(stream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-template <class... Parameters>
-size_t static_shared_bytes(void (*kernel)(Parameters...)) {
+// Lets the kernel have this much dynamic shared memory on the current device; throws device_error where it cannot.
+inline void allow_dynamic_shared(const void* kernel, size_t bytes) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
-  return attributes.sharedSizeBytes;
+  // Limits, without opting in and with it, are of static and dynamic shared memory together.
+  const size_t static_bytes = attributes.sharedSizeBytes;
+  if (bytes + static_bytes <= machine_limits().static_shared_bytes) return;
+  const size_t most = static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - static_bytes;
+  if (bytes > most)
+    throw device_error("launch_limit: dynamic shared memory is " + std::to_string(bytes) +
+                       " bytes, allowed are at most " + std::to_string(most) + " beside " +
+                       std::to_string(static_bytes) + " static ones");
+  // Always all that there is, not what this launch needs: a launch from another thread that needs more would fail if
+  // this one came between its opting in and its start.
+  if (static_cast<size_t>(attributes.maxDynamicSharedSizeBytes) != most)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+          "launch_limit: dynamic shared memory");
 }
 
 }  // namespace detail
 
 inline device_properties_t device_properties(stream_t) {
   static const device_properties_t properties = [] {
-    const bool clusters = detail::attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+    // The code that has clusters is of compute capability 9.0; later GPUs run what older ones do.
+    const bool clusters = detail::attribute(cudaDevAttrComputeCapabilityMajor) == 9;
     return device_properties_t{detail::attribute(cudaDevAttrMultiProcessorCount),
                                static_cast<size_t>(detail::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
                                static_cast<size_t>(detail::attribute(cudaDevAttrL2CacheSize)), clusters ? 16 : 1};
@@ -76,10 +89,11 @@ inline device_properties_t device_properties(stream_t) {
   return properties;
 }
 
-// Throws device_error: a limit of the machine is exceeded (named with value and allowed range) or CUDA refuses the
-// launch. What the kernel does wrong while running shows at the next synchronising call, as always with CUDA.
-template <class... Parameters, class... Arguments>
-void launch(const launch_config& config, void (*kernel)(Parameters...), Arguments&&... arguments) {
+namespace detail {
+
+// Checks the launch, and lets the kernel have the shared memory and the cluster that it asks for. Once for all kernels:
+// inlined into each of their launches it made a library a tenth larger.
+__attribute__((noinline)) inline void prepare_launch(const launch_config& config, const void* kernel) {
   machine_limits limits;
   const device_properties_t properties = device_properties(config.stream);
   limits.shared_bytes = properties.shared_per_block_optin;
@@ -88,14 +102,19 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
       broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
                           {config.block.x, config.block.y, config.block.z}, config.smem_bytes, config.cluster, limits);
   if (!broken.empty()) throw device_error("launch_limit: " + broken);
-  // The limit without opting in is that of static and dynamic shared memory together.
-  if (config.smem_bytes > 0 && config.smem_bytes + detail::static_shared_bytes(kernel) > limits.static_shared_bytes)
-    detail::check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(config.smem_bytes)),
-        "launch_limit: dynamic shared memory");
+  if (config.smem_bytes > 0) allow_dynamic_shared(kernel, config.smem_bytes);
   if (config.cluster > 8)  // larger clusters are not portable between GPUs and need an opt-in
-    detail::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                  "launch_limit: cluster size");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+          "launch_limit: cluster size");
+}
+
+}  // namespace detail
+
+// Throws device_error: a limit of the machine is exceeded (named with value and allowed range) or CUDA refuses the
+// launch. What the kernel does wrong while running shows at the next synchronising call, as always with CUDA.
+template <class... Parameters, class... Arguments>
+void launch(const launch_config& config, void (*kernel)(Parameters...), Arguments&&... arguments) {
+  detail::prepare_launch(config, reinterpret_cast<const void*>(kernel));
   cudaLaunchConfig_t c{};
   c.gridDim = config.grid;
   c.blockDim = config.block;
@@ -114,7 +133,7 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
     a.val.cooperative = 1;
   }
   // Came with clusters. While a graph is captured, launches stay one after another.
-  if (config.overlaps && properties.max_cluster > 1 && !detail::captures(config.stream)) {
+  if (config.overlaps && device_properties(config.stream).max_cluster > 1 && !detail::captures(config.stream)) {
     cudaLaunchAttribute& a = attributes[c.numAttrs++];
     a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     a.val.programmaticStreamSerializationAllowed = 1;

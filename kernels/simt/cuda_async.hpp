@@ -29,6 +29,16 @@ __device__ __forceinline__ void need_sm_90() {
 #define SIMT_SM_90(...) ::simt::gpu::detail::need_sm_90()
 #endif
 
+// Whether the code is for GPUs of compute capability 9.0 with their clusters, mbarriers and bulk copies. A kernel that
+// needs them, and that no other GPU is asked to run, takes no space in code for others if it returns at once there.
+__device__ __forceinline__ constexpr bool is_sm_90() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return false;
+#else
+  return true;
+#endif
+}
+
 // Copies Bytes (4, 8 or 16; both sides so aligned) from global to the block's own shared memory, in the caller's open
 // group.
 template <int Bytes>

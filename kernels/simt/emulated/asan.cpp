@@ -52,7 +52,7 @@ void asan_launch_ends(emulation& stream) {
   stream.findings.push_back({"out_of_bounds", reported});
 }
 
-void hb_atomic(thread&, const void* p, size_t bytes, memory_scope, const void* pc) {
+void hb_atomic(thread&, const void* p, size_t bytes, memory_scope, atomic_kind, const void* pc) {
   check(p, bytes, "atomic access", pc);
 }
 

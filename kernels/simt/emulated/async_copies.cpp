@@ -112,7 +112,7 @@ void need_own_shared(const void* p) {
 phase_state& use(mbarrier* m, const call_site& site, const void* pc) {
   current->site = site;
   access_point();
-  hb_atomic(*current, m, sizeof(mbarrier), memory_scope::cluster, pc);
+  hb_atomic(*current, m, sizeof(mbarrier), memory_scope::cluster, atomic_kind::update, pc);
   return phase_of(m);
 }
 

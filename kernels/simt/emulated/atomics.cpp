@@ -11,17 +11,22 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-// A switch may happen, then *p becomes operation(*p) in one step. Returns the old value.
-template <class T, class Operation>
-T atomically(T* p, memory_scope scope, const void* pc, Operation operation) {
+// A switch may happen, then *p becomes operation(*p) in one step, of the kind kind_of(p). Returns the old value.
+template <class T, class Kind, class Operation>
+T atomically(T* p, memory_scope scope, const void* pc, Kind kind_of, Operation operation) {
   if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) detail::check_alignment(p, sizeof(T));
   access_point();
-  hb_atomic(*current, p, sizeof(T), scope, pc);
+  hb_atomic(*current, p, sizeof(T), scope, kind_of(p), pc);
   const T before = *p;
   const T after = operation(before);
   *p = after;
   atomic_done(std::memcmp(&before, &after, sizeof(T)) != 0, p);
   return before;
+}
+
+template <atomic_kind Kind>
+atomic_kind always(const void*) {
+  return Kind;
 }
 
 template <class T>
@@ -38,7 +43,7 @@ T difference(T a, T b) {
 
 }  // namespace
 
-void fence(memory_scope scope) { hb_fence(*current, scope); }
+void fence(memory_scope scope, fence_order order) { hb_fence(*current, scope, order); }
 
 namespace detail {
 
@@ -51,12 +56,13 @@ void check_alignment(const void* p, size_t align) {
 
 }  // namespace detail
 
-#define SIMT_RELAXED(T)                                                                             \
-  T load_relaxed(const T* p) {                                                                      \
-    return atomically(const_cast<T*>(p), memory_scope::device, SIMT_PC, [](T old) { return old; }); \
-  }                                                                                                 \
-  void store_relaxed(T* p, T value) {                                                               \
-    atomically(p, memory_scope::device, SIMT_PC, [value](T) { return value; });                     \
+#define SIMT_RELAXED(T)                                                                                     \
+  T load_relaxed(const T* p) {                                                                              \
+    return atomically(const_cast<T*>(p), memory_scope::device, SIMT_PC, always<atomic_kind::load>,          \
+                      [](T old) { return old; });                                                           \
+  }                                                                                                         \
+  void store_relaxed(T* p, T value) {                                                                       \
+    atomically(p, memory_scope::device, SIMT_PC, always<atomic_kind::store>, [value](T) { return value; }); \
   }
 SIMT_RELAXED(int)
 SIMT_RELAXED(unsigned)
@@ -67,16 +73,15 @@ SIMT_RELAXED(unsigned long long)
 
 using simt::memory_scope;
 
-#define SIMT_DEFINE(T, name, expression)                                                               \
-  T name(T* p, T v) {                                                                                  \
-    return simt::atomically(p, memory_scope::device, SIMT_PC, [v](T old) -> T { return expression; }); \
-  }                                                                                                    \
-  T name##_system(T* p, T v) {                                                                         \
-    return simt::atomically(p, memory_scope::device, SIMT_PC, [v](T old) -> T { return expression; }); \
-  }                                                                                                    \
-  T name##_block(T* p, T v) {                                                                          \
-    return simt::atomically(p, memory_scope::block, SIMT_PC, [v](T old) -> T { return expression; });  \
+#define SIMT_DEFINE_IN(T, name, scope, expression)                                                    \
+  T name(T* p, T v) {                                                                                 \
+    return simt::atomically(p, memory_scope::scope, SIMT_PC, simt::always<simt::atomic_kind::update>, \
+                            [v](T old) -> T { return expression; });                                  \
   }
+#define SIMT_DEFINE(T, name, expression)               \
+  SIMT_DEFINE_IN(T, name, device, expression)          \
+  SIMT_DEFINE_IN(T, name##_system, device, expression) \
+  SIMT_DEFINE_IN(T, name##_block, block, expression)
 #define SIMT_DEFINE_INTEGERS(name, expression) \
   SIMT_DEFINE(int, name, expression)           \
   SIMT_DEFINE(unsigned, name, expression)      \
@@ -99,19 +104,17 @@ SIMT_DEFINE_INTEGERS(atomicXor, old ^ v)
 SIMT_DEFINE(unsigned, atomicInc, old >= v ? 0 : old + 1)
 SIMT_DEFINE(unsigned, atomicDec, old == 0 || old > v ? v : old - 1)
 
-#define SIMT_DEFINE_CAS(T)                                                                  \
-  T atomicCAS(T* p, T compare, T v) {                                                       \
-    return simt::atomically(p, memory_scope::device, SIMT_PC,                               \
-                            [compare, v](T old) -> T { return old == compare ? v : old; }); \
-  }                                                                                         \
-  T atomicCAS_system(T* p, T compare, T v) {                                                \
-    return simt::atomically(p, memory_scope::device, SIMT_PC,                               \
-                            [compare, v](T old) -> T { return old == compare ? v : old; }); \
-  }                                                                                         \
-  T atomicCAS_block(T* p, T compare, T v) {                                                 \
-    return simt::atomically(p, memory_scope::block, SIMT_PC,                                \
-                            [compare, v](T old) -> T { return old == compare ? v : old; }); \
+#define SIMT_DEFINE_CAS_IN(T, name, scope)                                                                         \
+  T name(T* p, T compare, T v) {                                                                                   \
+    return simt::atomically(                                                                                       \
+        p, memory_scope::scope, SIMT_PC,                                                                           \
+        [compare](const T* now) { return *now == compare ? simt::atomic_kind::update : simt::atomic_kind::load; }, \
+        [compare, v](T old) -> T { return old == compare ? v : old; });                                            \
   }
+#define SIMT_DEFINE_CAS(T)                        \
+  SIMT_DEFINE_CAS_IN(T, atomicCAS, device)        \
+  SIMT_DEFINE_CAS_IN(T, atomicCAS_system, device) \
+  SIMT_DEFINE_CAS_IN(T, atomicCAS_block, block)
 SIMT_DEFINE_CAS(int)
 SIMT_DEFINE_CAS(unsigned)
 SIMT_DEFINE_CAS(unsigned long long)

@@ -42,9 +42,11 @@ SIMT_ATOMIC_CAS(unsigned short)
 #undef SIMT_ATOMIC
 #undef SIMT_ATOMIC_CAS
 
-inline void __threadfence_block() { simt::emu::fence(simt::emu::memory_scope::block); }
-inline void __threadfence() { simt::emu::fence(simt::emu::memory_scope::device); }
-inline void __threadfence_system() { simt::emu::fence(simt::emu::memory_scope::device); }
+inline void __threadfence_block() {
+  simt::emu::fence(simt::emu::memory_scope::block, simt::emu::fence_order::sequential);
+}
+inline void __threadfence() { simt::emu::fence(simt::emu::memory_scope::device, simt::emu::fence_order::sequential); }
+inline void __threadfence_system() { __threadfence(); }
 
 namespace simt {
 inline namespace emu {
@@ -61,20 +63,20 @@ void store_relaxed(unsigned long long* address, unsigned long long value);
 template <class T>
 SIMT_INLINE T load_acquire(const T* address) {
   const T value = load_relaxed(address);
-  fence(memory_scope::device);
+  fence(memory_scope::device, fence_order::acquire_release);
   return value;
 }
 template <class T>
 SIMT_INLINE void store_release(T* address, T value) {
-  fence(memory_scope::device);
+  fence(memory_scope::device, fence_order::acquire_release);
   store_relaxed(address, value);
 }
 
 // PTX atom.acq_rel.gpu.add. Returns the value before.
 SIMT_INLINE unsigned fetch_add(unsigned* address, unsigned value) {
-  fence(memory_scope::device);
+  fence(memory_scope::device, fence_order::acquire_release);
   const unsigned old = atomicAdd(address, value);
-  fence(memory_scope::device);
+  fence(memory_scope::device, fence_order::acquire_release);
   return old;
 }
 

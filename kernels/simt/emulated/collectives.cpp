@@ -89,19 +89,46 @@ uint64_t matching(const thread* lanes, uint32_t present, uint64_t value) {
   return same;
 }
 
-// All lanes of `present` wait with the mask `mask`: computes their results and lets them run.
-void complete(block_state& b, unsigned warp_number, uint32_t present, unsigned mask) {
+// The lanes that the operation of a waiting one is for.
+uint32_t present_of(const warp_state& w, const thread& t) { return t.mask & w.live; }
+
+// Those of them that it still waits for: lanes that have not come, or wait in an operation with another mask.
+uint32_t missing_of(const warp_state& w, const thread* lanes, const thread& t) {
+  uint32_t missing = present_of(w, t) & ~w.waiting;
+  for (uint32_t m = present_of(w, t) & w.waiting; m; m &= m - 1)
+    if (lanes[__builtin_ctz(m)].mask != t.mask) missing |= m & -m;
+  return missing;
+}
+
+// Of the waiting lanes, those whose operation cannot complete: they wait for each other with different masks.
+uint32_t stuck_lanes(const warp_state& w, const thread* lanes) {
+  uint32_t stuck = w.waiting;
+  for (uint32_t before = 0; stuck != before;) {
+    before = stuck;
+    for (uint32_t m = stuck; m; m &= m - 1) {
+      const uint32_t missing = missing_of(w, lanes, lanes[__builtin_ctz(m)]);
+      if (missing == 0 || (missing & ~stuck) != 0) stuck &= ~(m & -m);
+    }
+  }
+  return stuck;
+}
+
+[[noreturn]] void report_different(const thread& t, const thread& leader) {
+  fail("divergence", [&] {
+    return describe(t) + " at " + describe(t.site) + " and lane " + std::to_string(leader.lane) + " at " +
+           describe(leader.site) + " meet in different warp operations, masks or widths";
+  });
+}
+
+// All lanes of `present` wait with the same mask: computes their results and lets them run.
+void complete(block_state& b, unsigned warp_number, uint32_t present) {
   warp_state& w = b.warps[warp_number];
   thread* lanes = &b.threads[warp_number * k_lanes];
   const thread& leader = lanes[__builtin_ctz(present)];
   const warp_op op = leader.op;
   for (uint32_t m = present; m; m &= m - 1) {
     const thread& t = lanes[__builtin_ctz(m)];
-    if (t.op == op && t.mask == mask && t.width == leader.width) continue;
-    fail("divergence", [&] {
-      return describe(t) + " at " + describe(t.site) + " and lane " + std::to_string(leader.lane) + " at " +
-             describe(leader.site) + " meet in different warp operations, masks or widths";
-    });
+    if (t.op != op || t.width != leader.width) report_different(t, leader);
   }
   uint64_t common = 0;
   if (op == warp_op::ballot)
@@ -120,6 +147,20 @@ void complete(block_state& b, unsigned warp_number, uint32_t present, unsigned m
   }
   w.waiting &= ~present;
   if (op == warp_op::sync) hb_warp_sync(b, warp_number, present);
+}
+
+// Completes the operation of a waiting lane if all its lanes have come. Returns whether they have.
+bool complete_if_met(block_state& b, const thread& t) {
+  const warp_state& w = b.warps[t.warp];
+  const thread* lanes = &b.threads[t.warp * k_lanes];
+  const uint32_t present = present_of(w, t);
+  if ((present & ~w.waiting) != 0) return false;
+  const uint32_t missing = missing_of(w, lanes, t);
+  if (missing == 0)
+    complete(b, t.warp, present);
+  else if (stuck_lanes(w, lanes) >> t.lane & 1)
+    report_different(t, lanes[__builtin_ctz(missing)]);
+  return missing == 0;
 }
 
 }  // namespace
@@ -169,13 +210,10 @@ uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned arg
   self.width = width;
   self.state = thread_state::at_warp_collective;
   w.waiting |= 1u << self.lane;
-  const uint32_t present = mask & w.live;
-  if ((w.waiting & present) == present) {
-    complete(b, self.warp, present, mask);
+  if (complete_if_met(b, self))
     after_sync();
-  } else {
+  else
     wait_here();
-  }
   return self.result;
 }
 
@@ -194,11 +232,10 @@ void thread_exited(thread& t) {
   hb_thread_exits(t);
   if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
   // A collective may have waited for this lane only.
-  for (uint32_t waiting = w.waiting; waiting != 0;) {
-    const thread& leader = b.threads[t.warp * k_lanes + static_cast<uint32_t>(__builtin_ctz(waiting))];
-    const uint32_t present = leader.mask & w.live;
-    if ((w.waiting & present) == present) complete(b, t.warp, present, leader.mask);
-    waiting &= ~present;
+  for (uint32_t lanes = w.waiting; lanes != 0; lanes &= w.waiting) {
+    const auto first = static_cast<uint32_t>(__builtin_ctz(lanes));
+    lanes &= lanes - 1;
+    complete_if_met(b, b.threads[t.warp * k_lanes + first]);
   }
   wide_thread_exits(t);
   if (b.alive == 0) close_shared(b);

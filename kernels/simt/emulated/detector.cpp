@@ -32,8 +32,8 @@ std::string describe_place(size_t offset) {
                               access_kind kind, size_t offset) {
   fail("race", [=] {
     return std::string(name_of(kind)) + " by " + describe_thread_id(now.thread) + " at " +
-           source_line(now.pc & ~k_block_scope) + " and " + name_of(earlier_kind) + " by " +
-           describe_thread_id(earlier.thread) + " at " + source_line(earlier.pc & ~k_block_scope) +
+           source_line(now.pc & k_code_offset) + " and " + name_of(earlier_kind) + " by " +
+           describe_thread_id(earlier.thread) + " at " + source_line(earlier.pc & k_code_offset) +
            " are not ordered: " + describe_place(offset);
   });
 }
@@ -61,35 +61,78 @@ std::string describe_place(size_t offset) {
   });
 }
 
-// Keeps two readers (or atomics) of a word, of different warps where there are such.
-inline void keep(access_record (&slots)[2], const access_record& now, const thread& t) {
+// A third one has no place but where it is of another warp than the two.
+inline bool replaces_second(const access_record (&slots)[2], const access_record& now) {
+  return (slots[0].thread ^ slots[1].thread) < k_lanes && (now.thread ^ slots[0].thread) >= k_lanes;
+}
+
+// Keeps two readers of a word, of different warps where there are such.
+inline void keep_read(access_record (&slots)[2], const access_record& now, const thread& t) {
   for (access_record& slot : slots) {
     if (slot.thread == 0 || ordered(slot, t)) {
       slot = now;
       return;
     }
   }
-  if ((slots[0].thread ^ slots[1].thread) < k_lanes && (now.thread ^ slots[0].thread) >= k_lanes) slots[1] = now;
+  if (replaces_second(slots, now)) slots[1] = now;
+}
+
+inline bool reads_only(const access_record& atomic) { return (atomic.pc & k_atomic_load) != 0; }
+
+// Whether an atomic has read what the earlier one wrote, or what came of that: then who comes after it comes after the
+// earlier one, too (PTX ISA, "Memory consistency model": observation order and causality order).
+inline bool observes(const access_record& later, const access_record& earlier) {
+  return (later.pc & k_atomic_store) == 0 && !reads_only(earlier);
+}
+
+// Keeps two atomics of a word, the earlier first.
+inline void keep_atomic(access_record (&slots)[2], const access_record& now, const thread& t) {
+  const auto stands_for = [&](const access_record& earlier) {
+    if (earlier.thread == 0) return true;
+    if (reads_only(now) && !reads_only(earlier)) return false;
+    return observes(now, earlier) || ordered(earlier, t);
+  };
+  if (stands_for(slots[1])) slots[1] = {};
+  if (stands_for(slots[0])) {
+    slots[0] = slots[1];
+    slots[1] = {};
+  }
+  if (slots[0].thread == 0)
+    slots[0] = now;
+  else if (slots[1].thread == 0 || replaces_second(slots, now))
+    slots[1] = now;
 }
 
 bool atomics_conflict(const access_record& earlier, const access_record& now) {
-  return ((earlier.pc | now.pc) & k_block_scope) != 0 && instance_of(earlier.thread) != instance_of(now.thread);
+  return ((earlier.pc | now.pc) & k_block_scope) != 0 && instance_of(earlier.thread) != instance_of(now.thread) &&
+         !(reads_only(earlier) && reads_only(now));
+}
+
+template <access_kind Kind>
+inline void check_atomics(const shadow_cell& c, const access_record& now, const thread& t, size_t offset) {
+  for (const access_record& a : c.atomics) {
+    if (a.thread == 0 || (Kind == access_kind::read && reads_only(a)) ||
+        (Kind == access_kind::atomic && !atomics_conflict(a, now)) || ordered(a, t))
+      continue;
+    const access_record& later = c.atomics[1];
+    if (Kind != access_kind::atomic && &a != &later && later.thread != 0 && observes(later, a) && ordered(later, t))
+      continue;
+    report_race(a, access_kind::atomic, now, Kind, offset);
+  }
 }
 
 template <access_kind Kind>
 inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset) {
   if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
   if (c.write.thread != 0 && !ordered(c.write, t)) report_race(c.write, access_kind::write, now, Kind, offset);
-  for (const access_record& a : c.atomics)
-    if (a.thread != 0 && (Kind != access_kind::atomic || atomics_conflict(a, now)) && !ordered(a, t))
-      report_race(a, access_kind::atomic, now, Kind, offset);
-  if (Kind != access_kind::read)
+  check_atomics<Kind>(c, now, t, offset);
+  if (Kind == access_kind::write || (Kind == access_kind::atomic && !reads_only(now)))
     for (const access_record& r : c.reads)
       if (r.thread != 0 && !ordered(r, t)) report_race(r, access_kind::read, now, Kind, offset);
   if (Kind == access_kind::read) {
-    keep(c.reads, now, t);
+    keep_read(c.reads, now, t);
   } else if (Kind == access_kind::atomic) {
-    keep(c.atomics, now, t);
+    keep_atomic(c.atomics, now, t);
   } else {
     // All earlier accesses happened before this write: who is ordered after it is ordered after them.
     c.write = now;
@@ -153,23 +196,29 @@ inline bool all_set(const uint8_t* flags, size_t bytes, uint8_t wanted) {
 }
 inline void set_all(uint8_t* flags, size_t bytes, uint8_t value) { std::memset(flags, value, bytes); }
 
+inline bool takes_value(access_kind kind, const access_record& now) {
+  return kind == access_kind::read || (kind == access_kind::atomic && (now.pc & k_atomic_store) == 0);
+}
+
 // Bounds and initialisation of a shared access.
 template <access_kind Kind>
-inline void check_shared(size_t offset, size_t bytes, uint32_t pc) {
+inline void check_shared(size_t offset, size_t bytes, const access_record& now) {
+  const uint32_t pc = now.pc & k_code_offset;
   uint8_t* flags = shadow.flags + offset;
   constexpr uint8_t k_both = k_accessible | k_written;
   if (all_set(flags, bytes, k_both)) return;
   if (!all_set(flags, bytes, k_accessible)) report_out_of_bounds(offset, bytes, Kind, pc);
-  if (Kind != access_kind::write) note_unwritten(offset, pc);
+  if (takes_value(Kind, now)) note_unwritten(offset, pc);
   set_all(flags, bytes, k_both);
 }
 
 template <access_kind Kind>
-inline void check_global(size_t offset, size_t bytes, uint32_t pc) {
+inline void check_global(size_t offset, size_t bytes, const access_record& now) {
+  const uint32_t pc = now.pc & k_code_offset;
   const unit_range& r = shadow.units[offset / k_unit_bytes];
   if (bytes > r.bytes || offset - r.begin > r.bytes - bytes) report_out_of_bounds(offset, bytes, Kind, pc);
   if (r.tracks_writes && !all_set(shadow.flags + offset, bytes, k_written)) {
-    if (Kind != access_kind::write) note_unwritten(offset, pc);
+    if (takes_value(Kind, now)) note_unwritten(offset, pc);
     set_all(shadow.flags + offset, bytes, k_written);
   }
 }
@@ -179,23 +228,42 @@ inline void check(size_t offset, size_t bytes, const access_record& now) {
   ++device.accesses;
   uint32_t stamp = detector.generation;
   if (offset < k_arenas_bytes) {
-    check_shared<Kind>(offset, bytes, now.pc & ~k_block_scope);
+    check_shared<Kind>(offset, bytes, now);
     block_state& owner = *device.blocks[offset / k_arena_bytes];
     stamp = owner.stamp;
-    if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & ~k_block_scope};
+    if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & k_code_offset};
   } else {
-    check_global<Kind>(offset, bytes, now.pc & ~k_block_scope);
+    check_global<Kind>(offset, bytes, now);
   }
   if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, now, *current);
 }
 
 inline access_record access_from(const void* pc) { return {current->id, current->clock, code_offset(pc)}; }
 
+constexpr uintptr_t k_null_bytes = 64 * 1024;  // no memory of any kind begins below
+
+[[noreturn]] void report_null(const void* p, size_t bytes, access_kind kind, uint32_t pc) {
+  fail("out_of_bounds", [&] {
+    return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+           describe_thread_id(current->id) + " at " + source_line(pc) + " at address " +
+           std::to_string(reinterpret_cast<uintptr_t>(p)) + ", off a null pointer";
+  });
+}
+
+// Whether a running kernel accesses the device's memory, and not its stack or the host's.
+template <access_kind Kind>
+inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
+  if (current == nullptr) return false;
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (address < k_null_bytes) report_null(p, bytes, Kind, code_offset(pc));
+  return address - shadow.base < k_region_bytes;
+}
+
 // Entry of the hooks: filters what is not the device's memory, and lets the scheduler step in.
 template <access_kind Kind>
 inline void hook(const void* p, size_t bytes, const void* pc) {
+  if (!is_of_device<Kind>(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  if (offset >= k_region_bytes || current == nullptr) return;
   if (device.step_at_access) access_point();
   check<Kind>(offset, bytes, access_from(pc));
 }
@@ -208,17 +276,20 @@ constexpr size_t k_most_alignment = 8;
 constexpr size_t k_most_alignment = 16;
 #endif
 
+[[noreturn]] void report_misaligned(size_t offset, size_t alignment, const std::string& access, const void* pc) {
+  fail("misaligned", [&] {
+    return access + " by " + describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           " at an address that is " + std::to_string(offset % alignment) + " modulo " + std::to_string(alignment);
+  });
+}
+
 template <access_kind Kind>
 inline void natural_hook(const void* p, size_t bytes, const void* pc) {
+  if (!is_of_device<Kind>(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  if (offset >= k_region_bytes || current == nullptr) return;
   const size_t alignment = bytes < k_most_alignment ? bytes : k_most_alignment;
   if (offset % alignment != 0) {
-    fail("misaligned", [&] {
-      return std::string(name_of(Kind)) + " of " + std::to_string(bytes) + " bytes by " +
-             describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) + " at an address that is " +
-             std::to_string(offset % alignment) + " modulo " + std::to_string(alignment);
-    });
+    report_misaligned(offset, alignment, std::string(name_of(Kind)) + " of " + std::to_string(bytes) + " bytes", pc);
   }
   if (device.step_at_access) access_point();
   check<Kind>(offset, bytes, access_from(pc));
@@ -227,8 +298,9 @@ inline void natural_hook(const void* p, size_t bytes, const void* pc) {
 // A volatile access to device memory is a relaxed atomic (PTX ISA, ld.volatile); to shared memory it is a plain one:
 // there volatile is the idiom of warps that were thought to run in lockstep. A read may be a spin either way.
 inline void volatile_hook(const void* p, size_t bytes, bool write, const void* pc) {
+  if (!(write ? is_of_device<access_kind::write> : is_of_device<access_kind::read>)(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  if (offset >= k_region_bytes || current == nullptr) return;
+  atomic_done(write, p);  // before the access, for others may run
   if (offset < k_arenas_bytes) {
     if (write)
       hook<access_kind::write>(p, bytes, pc);
@@ -236,14 +308,14 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
       hook<access_kind::read>(p, bytes, pc);
   } else {
     access_point();
-    hb_atomic(*current, p, bytes, memory_scope::device, pc);
+    hb_atomic(*current, p, bytes, memory_scope::device, write ? atomic_kind::store : atomic_kind::load, pc);
   }
-  atomic_done(write, p);
 }
 
 }  // namespace
 
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
+  if (reinterpret_cast<uintptr_t>(p) < k_null_bytes) report_null(p, bytes, kind, access.pc & k_code_offset);
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   if (offset >= k_region_bytes) return;
   switch (kind) {
@@ -257,11 +329,13 @@ void hb_write(const void* p, size_t bytes, const void* pc) {
   check_access(p, bytes, access_kind::write, access_from(pc));
 }
 
-void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc) {
+void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomic_kind kind, const void* pc) {
   access_record access = access_from(pc);
   if (scope == memory_scope::block) access.pc |= k_block_scope;
+  if (kind == atomic_kind::load) access.pc |= k_atomic_load;
+  if (kind == atomic_kind::store) access.pc |= k_atomic_store;
   check_access(p, bytes, access_kind::atomic, access);
-  hb_publish(t, reinterpret_cast<uintptr_t>(p), scope);
+  hb_publish(t, reinterpret_cast<uintptr_t>(p), scope, kind);
 }
 
 // A copy that runs beside its thread, under the thread's agent name and the group's number.
@@ -334,6 +408,35 @@ void report_unwritten(emulation& stream) {
     simt::hook<simt::access_kind::read>(p, n, SIMT_PC);                                            \
     simt::hook<simt::access_kind::write>(p, n, SIMT_PC);                                           \
   }
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+// What `-fsanitize=alignment` says of an access (compiler-rt and libsanitizer, ubsan_handlers.h: TypeMismatchData).
+struct checked_access {
+  const char* file;
+  uint32_t line, column;
+  const struct {
+    uint16_t kind, info;
+    char name[1];
+  } * type;
+  uint8_t log_alignment;
+  uint8_t kind;  // 0 load, 1 store; others name a place without an access
+};
+
+}  // namespace
+}  // namespace emu
+}  // namespace simt
+
+// Sources that are not ours are compiled with it, too: g++ splits the copy of a vector before it calls the hooks below.
+extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
+  const uintptr_t offset = p - simt::shadow.base;
+  if (simt::current == nullptr || offset >= simt::k_region_bytes || access->kind > 1) return;
+  simt::report_misaligned(offset, size_t{1} << access->log_alignment,
+                          (access->kind == 0 ? "read of a " : "write of a ") + std::string(access->type->name),
+                          SIMT_PC);
+}
 
 // What `-fsanitize=thread` makes the compiler call; libtsan is not linked. The unaligned variants say that the compiler
 // knows of no alignment, so none is demanded.

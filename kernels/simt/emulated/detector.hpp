@@ -37,7 +37,7 @@ void new_generation();
 knowledge snapshot(const thread& t);
 void learn(thread& t, const knowledge& what);
 void learn(thread& t, uint64_t key, uint32_t below);
-void hb_publish(thread& t, uintptr_t p, memory_scope scope);
+void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind);
 uint32_t name_flight(const thread& t);
 
 // Whether the recorded access happened before the present point of t.
@@ -67,8 +67,7 @@ inline bool ordered(const access_record& r, const thread& t) {
 enum class access_kind : uint8_t { read, write, atomic };
 
 // Checks [p, p + bytes) for bounds, initialisation and races and records the access, made by the running thread or in
-// its name. Addresses outside the region
-// (stack, host memory) are nobody's business.
+// its name. Addresses outside the region (stack, host memory) are nobody's business.
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access);
 // Who did it: "thread 3 of block (1,0,0)".
 std::string describe_thread_id(uint32_t id);

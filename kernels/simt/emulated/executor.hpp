@@ -79,6 +79,7 @@ struct alignas(64) thread {
   // How often the thread has come back to idle_at since an atomic of it changed anything: a spin. How many other words
   // it has asked since, and after how many of them it takes a later one for idle_at.
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
+  uint32_t accesses = 0;  // since its last atomic, where each is a step
   void is_not_idle() {
     idle = idle_steps = 0;
     idle_window = 1;
@@ -116,6 +117,7 @@ struct block_state {
   // none of its threads is known to come after.
   std::unique_ptr<knowledge> known;
   wide_knowledge wide[2];
+  passed_fences passed;
   std::unordered_map<uint32_t, foreign_access> foreign;
   char* arena = nullptr;  // shared memory
   std::vector<thread> threads;

@@ -19,10 +19,12 @@ detector_state detector;
 namespace {
 
 // What releases have published through one atomic variable, by scope and the block or cluster within it (device: 0).
+// Atomics on a variable follow each other in a known order, but for reads with no write between: what was released
+// before a read is only published by the next write.
 struct publication {
   memory_scope scope;
   uint32_t domain;
-  std::shared_ptr<knowledge> what;
+  shared_knowledge what, by_reads;
 };
 std::unordered_map<uintptr_t, std::vector<publication>> variables;
 
@@ -60,6 +62,7 @@ void forget_history() {
     b.stamp = new_arena_stamp();
     b.known.reset();
     for (wide_knowledge& wide : b.wide) wide = {};
+    b.passed = {};
     b.foreign.clear();
     for (thread& t : b.threads) t.knows.reset();
   }
@@ -92,8 +95,21 @@ void join_all(knowledge& to, const knowledge& known, const wide_knowledge (&wide
     if (w.what != nullptr) to.join(*w.what);
 }
 
+// What a barrier passes on of a thread's fences and of its atomics since.
+void pass_on(thread_knowledge& of_thread, passed_fences& to) {
+  to.join(of_thread.passed);
+  for (unsigned s = 0; s < 3; ++s)
+    for (thread_knowledge::pending& p : of_thread.acquirable[s]) {
+      if (p.is_passed_on) continue;
+      join(to.acquirable[s], p.what);
+      p.is_passed_on = true;
+    }
+  of_thread.passed = {};
+}
+
 // What the thread learnt becomes its block's.
 void pool_knowledge(block_state& b, thread_knowledge& learnt) {
+  pass_on(learnt, b.passed);
   for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(learnt.wide[k]);
   if (learnt.known.empty()) return;
   if (b.known == nullptr) b.known = std::make_unique<knowledge>();
@@ -164,6 +180,7 @@ void hb_launch_ends() {
     block_state& b = *device.blocks[slot];
     b.known.reset();
     for (wide_knowledge& wide : b.wide) wide = {};
+    b.passed = {};
     b.foreign.clear();
   }
 }
@@ -175,6 +192,7 @@ void hb_block_starts(block_state& b) {
   b.base = 1;
   b.known.reset();
   for (wide_knowledge& wide : b.wide) wide = {};
+  b.passed = {};
   b.foreign.clear();
   b.cluster_instance = device.blocks[b.slot / device.cluster * device.cluster]->instance;
   b.stamp = new_arena_stamp();
@@ -205,13 +223,24 @@ void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
   thread* warp = &b.threads[warp_number * k_lanes];
   uint32_t latest = 0;
   knowledge all;
+  passed_fences passed;
   for (uint32_t m = lanes; m; m &= m - 1) {
     const thread& t = warp[__builtin_ctz(m)];
     latest = std::max(latest, t.clock);
-    if (t.knows != nullptr) join_all(all, t.knows->known, t.knows->wide);
+    if (t.knows == nullptr) continue;
+    join_all(all, t.knows->known, t.knows->wide);
+    pass_on(*t.knows, passed);
   }
   if (lanes == w.live) {
     w.base = latest + 1;
+    // Lanes that have left since are not behind the base.
+    for (uint32_t m = lanes; m; m &= m - 1) {
+      const thread_knowledge* k = warp[__builtin_ctz(m)].knows.get();
+      if (k == nullptr || !k->has_lanes) continue;
+      for (uint32_t i = 0; i < k_lanes; ++i)
+        if ((lanes >> i & 1) == 0 && k->lane_below[i] > 0)
+          all.learn(knowledge::thread_key(warp[i].id), k->lane_below[i]);
+    }
     for (uint32_t m = lanes; m; m &= m - 1) warp[__builtin_ctz(m)].clock = w.base;
   } else {
     uint32_t below[k_lanes] = {};
@@ -231,50 +260,65 @@ void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
   }
   if (!all.empty())
     for (uint32_t m = lanes; m; m &= m - 1) learn(warp[__builtin_ctz(m)], all);
+  if (!passed.empty())
+    for (uint32_t m = lanes; m; m &= m - 1) details(warp[__builtin_ctz(m)]).passed = passed;
 }
 
-void hb_fence(thread& t, memory_scope scope) {
+void hb_fence(thread& t, memory_scope scope, fence_order order) {
   thread_knowledge& k = details(t);
+  const bool sequential = order == fence_order::sequential;
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
     for (const auto& pending : k.acquirable[s]) k.known.join(*pending.what);
     k.acquirable[s].clear();
+    if (!sequential) continue;
+    if (const auto& passed = k.passed.acquirable[s]) k.known.join(*passed);
+    if (const auto& passed = t.home->passed.acquirable[s]) k.known.join(*passed);
+    k.passed.acquirable[s].reset();
   }
-  const auto released = std::make_shared<const knowledge>(snapshot(t));
-  for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) k.released[s] = released;
+  const auto released = std::make_shared<knowledge>(snapshot(t));
+  for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
+    k.released[s] = released;
+    if (sequential) k.passed.released[s] = released;
+  }
   ++t.clock;
 }
 
-// The synchronising side of an atomic: it may acquire what was published at p and publish what its fences released.
-void hb_publish(thread& t, uintptr_t p, memory_scope scope) {
-  if (variables.empty() && t.knows == nullptr) return;
+static publication& publication_at(uintptr_t p, memory_scope scope, const thread& t) {
+  std::vector<publication>& list = variables[p];
+  const uint32_t domain = domain_of(t, scope);
+  const auto same = std::find_if(list.begin(), list.end(),
+                                 [&](const publication& e) { return e.scope == scope && e.domain == domain; });
+  return same != list.end() ? *same : list.emplace_back(publication{scope, domain, nullptr, nullptr});
+}
+
+// The synchronising side of an atomic: it may acquire what was published at p and publish what fences released.
+void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind) {
+  const bool writes = kind != atomic_kind::load;
+  const passed_fences& of_block = t.home->passed;
+  if (variables.empty() && t.knows == nullptr && of_block.empty()) return;
   if (const auto at = variables.find(p); at != variables.end()) {
-    thread_knowledge& k = details(t);
-    for (const publication& published : at->second) {
-      if (published.scope > scope || published.domain != domain_of(t, published.scope)) continue;
-      auto& list = k.acquirable[static_cast<unsigned>(published.scope)];
+    for (publication& published : at->second) {
+      if (writes) join(published.what, std::exchange(published.by_reads, nullptr));
+      if (published.what == nullptr || published.scope > scope || published.domain != domain_of(t, published.scope))
+        continue;
+      auto& list = details(t).acquirable[static_cast<unsigned>(published.scope)];
       const auto same = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.variable == p; });
       if (same == list.end())
         list.push_back({p, published.what});
-      else
-        same->what = published.what;
+      else if (same->what != published.what)
+        *same = {p, published.what};
     }
   }
-  if (t.knows == nullptr) return;
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
-    const shared_knowledge& released = t.knows->released[s];
-    if (released == nullptr) continue;
-    const auto level = static_cast<memory_scope>(s);
-    std::vector<publication>& list = variables[p];
-    const auto same = std::find_if(list.begin(), list.end(), [&](const publication& e) {
-      return e.scope == level && e.domain == domain_of(t, level);
-    });
-    if (same == list.end()) {
-      list.push_back({level, domain_of(t, level), std::make_shared<knowledge>(*released)});
-    } else {
-      // Readers that may still acquire the present state keep it: it is replaced, not changed.
-      if (same->what.use_count() > 1) same->what = std::make_shared<knowledge>(*same->what);
-      same->what->join(*released);
-    }
+    const auto publish = [&](const shared_knowledge& released) {
+      if (released == nullptr) return;
+      publication& here = publication_at(p, static_cast<memory_scope>(s), t);
+      join(writes ? here.what : here.by_reads, released);
+    };
+    publish(of_block.released[s]);
+    if (t.knows == nullptr) continue;
+    publish(t.knows->passed.released[s]);
+    if (t.knows->released[s] != t.knows->passed.released[s]) publish(t.knows->released[s]);
   }
 }
 
@@ -282,13 +326,13 @@ void hb_publish(thread& t, uintptr_t p, memory_scope scope) {
 static uint32_t bound_of(const wide_barrier& w) { return static_cast<uint32_t>(w.phase << 12); }
 
 void hb_wide_arrives(wide_barrier& w, thread& t) {
-  if (t.clock < bound_of(w)) {
+  if (t.clock < bound_of(w) && !(t.knows != nullptr && t.knows->has_lanes)) {
     t.clock = bound_of(w);
-  } else {
-    w.gathered.learn(knowledge::thread_key(t.id), t.clock + 1);
-    ++t.clock;
+    if (t.knows != nullptr) join_all(w.gathered, t.knows->known, t.knows->wide);
+  } else {  // what it knows of its block's threads that have left may lie beyond the bound
+    w.gathered.join(snapshot(t));
+    t.clock = std::max(t.clock + 1, bound_of(w));
   }
-  if (t.knows != nullptr) join_all(w.gathered, t.knows->known, t.knows->wide);
 }
 
 void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
@@ -301,7 +345,7 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
       if (wide.what != nullptr) w.gathered.join(*wide.what);
   }
   if (w.last != nullptr) w.gathered.join(*w.last);
-  w.last = std::make_shared<const knowledge>(w.gathered);
+  w.last = std::make_shared<knowledge>(w.gathered);
   w.gathered.clear();
 }
 

@@ -17,7 +17,7 @@ void hb_thread_starts(thread& t);
 void hb_thread_exits(thread& t);  // the block's last: its shared memory is gone
 void hb_block_barrier(block_state& b);
 void hb_warp_sync(block_state& b, unsigned warp, uint32_t lanes);
-void hb_fence(thread& t, memory_scope scope);
+void hb_fence(thread& t, memory_scope scope, fence_order order);
 void hb_wide_arrives(wide_barrier& w, thread& t);
 void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots);
 void hb_wide_passes(const wide_barrier& w, thread& t);
@@ -38,7 +38,7 @@ inline void hb_thread_starts(thread&) {}
 inline void hb_thread_exits(thread&) {}
 inline void hb_block_barrier(block_state&) {}
 inline void hb_warp_sync(block_state&, unsigned, uint32_t) {}
-inline void hb_fence(thread&, memory_scope) {}
+inline void hb_fence(thread&, memory_scope, fence_order) {}
 inline void hb_wide_arrives(wide_barrier&, thread&) {}
 inline void hb_wide_completes(wide_barrier&, uint32_t, uint32_t) {}
 inline void hb_wide_passes(const wide_barrier&, thread&) {}
@@ -61,12 +61,12 @@ inline void asan_launch_ends(emulation&) {}
 
 // Accesses that the executor makes for a kernel. `source` may be nullptr.
 #ifdef SIMT_FLAVOUR_PLAIN
-inline void hb_atomic(thread&, const void*, size_t, memory_scope, const void*) {}
+inline void hb_atomic(thread&, const void*, size_t, memory_scope, atomic_kind, const void*) {}
 inline void hb_group_copies(thread&, const void*, const void*, size_t, const void*) {}
 inline uint32_t hb_flight_starts(thread&, const void*, const void*, size_t, const void*) { return 0; }
 inline void hb_flight_counts(uint32_t, const void*, size_t, const void*) {}
 #else
-void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, const void* pc);
+void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomic_kind kind, const void* pc);
 void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);
 // Returns the name under which the copy in flight is known.
 uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);

@@ -71,8 +71,9 @@ SIMT_INLINE double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 namespace simt {
 inline namespace emu {
 
-// The larger of two; NaN if either is.
+// The quotient itself: what the hardware approximates.
 SIMT_INLINE float reciprocal_approx(float x) { return 1.0f / x; }
+// The larger of two; NaN if either is.
 SIMT_INLINE float max_nan(float a, float b) { return a != a || b != b ? a + b : std::fmax(a, b); }
 
 namespace detail {

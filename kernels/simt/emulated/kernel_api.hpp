@@ -32,7 +32,12 @@ void* dynamic_shared() noexcept;
 
 enum class memory_scope : uint8_t { block, cluster, device };
 
-void fence(memory_scope scope);
+enum class atomic_kind : uint8_t { load, store, update };
+
+// Sequentially consistent ones are in one order, that of what is observed (PTX ISA, "Fence-SC order").
+enum class fence_order : uint8_t { acquire_release, sequential };
+
+void fence(memory_scope scope, fence_order order);
 // The caller has nothing to do until another thread acts.
 void spin_yield(const call_site& site);
 

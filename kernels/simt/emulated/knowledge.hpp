@@ -88,7 +88,37 @@ class knowledge {
   std::vector<entry> entries_;
 };
 
-using shared_knowledge = std::shared_ptr<const knowledge>;
+// What several hold does not change.
+using shared_knowledge = std::shared_ptr<knowledge>;
+
+inline void join(shared_knowledge& to, const shared_knowledge& other) {
+  if (other == nullptr || to == other) return;
+  if (to == nullptr) {
+    to = other;
+    return;
+  }
+  if (to.use_count() > 1) to = std::make_shared<knowledge>(*to);
+  to->join(*other);
+}
+
+// What barriers pass on of fences, by scope: what a fence before the barrier released, an atomic after it publishes;
+// what an atomic before it read, a fence after it acquires. For sequentially consistent fences alone: were the fence
+// that acquires the earlier one, then what was read would come before what wrote it (PTX ISA, "Memory consistency
+// model").
+struct passed_fences {
+  shared_knowledge released[3], acquirable[3];
+  void join(const passed_fences& other) {
+    for (unsigned s = 0; s < 3; ++s) {
+      emu::join(released[s], other.released[s]);
+      emu::join(acquirable[s], other.acquirable[s]);
+    }
+  }
+  bool empty() const {
+    for (unsigned s = 0; s < 3; ++s)
+      if (released[s] != nullptr || acquirable[s] != nullptr) return false;
+    return true;
+  }
+};
 
 // Knowledge from a cluster's or grid's barrier: phases only add, so the latest stands for all.
 struct wide_knowledge {
@@ -103,7 +133,7 @@ struct wide_knowledge {
 // What arrivals at an mbarrier bring, and what its complete phases teach.
 struct phase_knowledge {
   knowledge gathered;
-  std::shared_ptr<knowledge> complete;
+  shared_knowledge complete;
 };
 
 // An access to a block's shared memory from outside of the block.
@@ -122,8 +152,10 @@ struct thread_knowledge {
   struct pending {
     uintptr_t variable;
     shared_knowledge what;
+    bool is_passed_on = false;  // by a barrier since
   };
   std::vector<pending> acquirable[3];
+  passed_fences passed;  // since the last block barrier
 };
 
 }  // namespace emu

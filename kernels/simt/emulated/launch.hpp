@@ -45,7 +45,7 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
       &c);
 }
 
-// The host has waited for the device: no later launch overlaps one before.
+// No later launch overlaps one before: the host has waited, or the stream has had something else in between.
 void synchronize();
 
 device_properties_t device_properties(stream_t stream);

@@ -233,11 +233,15 @@ void after_sync() {
 }
 
 void access_point() {
-  if (device.step_at_access) run_unless_self(pick(current->resident, turn::may_continue));
+  if (!device.step_at_access) return;
+  // Whoever does that much between two atomics is at work, and may be whom the others wait for.
+  if (++current->accesses > k_spin) device.idle_yields = 0;
+  run_unless_self(pick(current->resident, turn::may_continue));
 }
 
 void atomic_done(bool changed, const void* p) {
   thread& self = *current;
+  self.accesses = 0;
   if (changed) device.idle_yields = 0;
   if (changed) {
     self.is_not_idle();

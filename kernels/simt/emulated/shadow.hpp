@@ -16,12 +16,13 @@ inline constexpr size_t k_unit_bytes = 64 * 1024;  // device memory is dealt out
 struct access_record {
   uint32_t thread, clock, pc;
 };
-// Offsets are below 2 GiB; the top bit marks an atomic of block scope.
-inline constexpr uint32_t k_block_scope = 1u << 31;
+// Offsets are below 512 MiB; the bits above say of an atomic that it is of block scope, or not an update.
+inline constexpr uint32_t k_block_scope = 1u << 31, k_atomic_load = 1u << 30, k_atomic_store = 1u << 29;
+inline constexpr uint32_t k_code_offset = k_atomic_store - 1;
 
 // The accesses to one 4-byte word, or to one byte of a word that was accessed in parts, that a later one may race with:
-// the last write and, since then, up to two atomics and two reads of different threads (of different warps where
-// possible). Stale unless `stamp` is the present one.
+// the last write and, since then, up to two atomics, the earlier first, and two reads of different threads (of
+// different warps where possible). Stale unless `stamp` is the present one.
 struct shadow_cell {
   access_record write, atomics[2], reads[2];
   uint32_t stamp;
@@ -39,7 +40,7 @@ struct unit_range {
 enum : uint8_t { k_accessible = 1, k_written = 2 };
 
 struct shadow_tables {
-  uintptr_t base = ~uintptr_t{0};  // of the region
+  uintptr_t base = uintptr_t{1} << 63;  // of the region; where there is none, out of reach of any address
   shadow_cell* words = nullptr;
   shadow_cell* bytes = nullptr;
   uint8_t* flags = nullptr;  // per byte; arenas: k_accessible and k_written; device memory: k_written where tracked

@@ -7,6 +7,7 @@ namespace simt {
 inline namespace emu {
 
 // Barrier of all threads of the cluster; the parts order what came before arrive with what follows wait.
+constexpr bool is_sm_90() { return true; }
 void cluster_arrive(SIMT_SITE);
 void cluster_wait(SIMT_SITE);
 inline void cluster_sync(SIMT_SITE) {

@@ -1,11 +1,45 @@
-// Arithmetic of CUDA's 16-bit floating-point types on the host: each operation in float, then rounded to the type.
+// Arithmetic of CUDA's 16-bit floating-point types on the host: each operation in float, then rounded to the type. For
+// one operation on two operands that is one rounding: float has 24 bits, at least twice the type's and two more
+// (Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). For what needs more bits, see below.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/simt/half_types.hpp"
 
 namespace simt::import {
+
+// Rounding to odd: a number that is not exact becomes whichever of its two neighbours has 1 as its last bit. That tells
+// it from every number and midpoint of a type with at least two bits less, so rounding it to such a type is rounding
+// the exact number (Boldo & Melquiond, Emulation of a FMA and correctly rounded sums, IEEE Transactions on Computers
+// 57, 2008).
+
+// The sum, rounded to odd.
+inline double add_to_odd(double a, double b) {
+  const double sum = a + b;
+  const double b_in_it = sum - a;
+  const double lost = (a - (sum - b_in_it)) + (b - b_in_it);  // exactly (Knuth, TAOCP 2, 4.2.2)
+  if (!std::isfinite(sum) || lost == 0) return sum;
+  uint64_t bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  if ((lost < 0) != (sum < 0)) --bits;  // towards zero
+  bits |= 1;
+  double odd;
+  std::memcpy(&odd, &bits, sizeof odd);
+  return odd;
+}
+
+// The nearest float, rounded to odd; the largest one instead of an infinity, which it rounds to in any shorter type.
+inline float float_to_odd(double x) {
+  const auto nearest = static_cast<float>(x);
+  if (std::isnan(x) || nearest == x) return nearest;
+  uint32_t bits;
+  std::memcpy(&bits, &nearest, sizeof bits);
+  if (std::fabs(nearest) > std::fabs(x)) --bits;  // towards zero
+  return emu::detail::bits_float(bits | 1);
+}
 
 // `Storage` is f16 or bf16; the layout is its.
 template <class Storage>
@@ -14,14 +48,18 @@ struct half_float {
 
   half_float() = default;
   half_float(float x) : bits(from_float<Storage>(x).bits) {}
-  half_float(double x) : half_float(static_cast<float>(x)) {}
-  half_float(int x) : half_float(static_cast<float>(x)) {}
+  half_float(double x) : half_float(float_to_odd(x)) {}
+  half_float(int x) : half_float(static_cast<double>(x)) {}
   operator float() const { return to_float(Storage{bits}); }
 
   friend half_float operator+(half_float a, half_float b) { return float(a) + float(b); }
   friend half_float operator-(half_float a, half_float b) { return float(a) - float(b); }
   friend half_float operator*(half_float a, half_float b) { return float(a) * float(b); }
   friend half_float operator/(half_float a, half_float b) { return float(a) / float(b); }
+  // a * b + c. The product is exact in double: it has at most 22 bits, and no type's exponents leave double's range.
+  friend half_float fused(half_float a, half_float b, half_float c) {
+    return add_to_odd(double(float(a)) * double(float(b)), double(float(c)));
+  }
   friend half_float operator-(half_float a) { return -float(a); }
   friend bool operator<(half_float a, half_float b) { return float(a) < float(b); }
   friend bool operator>(half_float a, half_float b) { return float(a) > float(b); }
@@ -49,7 +87,7 @@ struct alignas(4) half_pair {
   inline H __hmul(H a, H b) { return a * b; }                                               \
   inline H __hdiv(H a, H b) { return a / b; }                                               \
   inline H __hneg(H a) { return -a; }                                                       \
-  inline H __hfma(H a, H b, H c) { return float(a) * float(b) + float(c); }                 \
+  inline H __hfma(H a, H b, H c) { return fused(a, b, c); }                                 \
   inline H __hmax(H a, H b) { return float(b) > float(a) || float(a) != float(a) ? b : a; } \
   inline H __hmin(H a, H b) { return float(b) < float(a) || float(a) != float(a) ? b : a; } \
   inline bool __hgt(H a, H b) { return a > b; }                                             \

@@ -583,12 +583,7 @@ cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*k
   ::simt::launch_config to{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
   const cudaError_t refused = ::simt::import::apply_attributes(c, to);
   if (refused != cudaSuccess) return refused;
-  if (!::simt::import::dynamic_memory_refused(reinterpret_cast<const void*>(kernel), config.dynamicSmemBytes,
-                                              config.stream, c.where))
-    ::simt::import::guarded_launch(config.stream, [&](::simt::emulation* on) {
-      to.stream = on;
-      ::simt::launch(to, kernel, std::forward<Arguments>(arguments)...);
-    });
+  ::simt::import::kernel_launch<Parameters...>(kernel, to, c.where)(std::forward<Arguments>(arguments)...);
   return cudaPeekAtLastError();
 }
 

@@ -166,6 +166,11 @@ TEST(Refused, ConstructsAreNamed) {
   EXPECT_TRUE(has(refused("void f() { int x[3; }"), "balanced brackets"));
 }
 
+TEST(Refused, TexturesAreByTheirTypeNotByTheirName) {
+  EXPECT_TRUE(has(refused("texture<float, 2> t;"), "a.cu:1: texture"));
+  EXPECT_EQ(refused("void f(float* texture, int surface) { texture[surface] = 1; }"), "");
+}
+
 TEST(Refused, NotInSystemHeadersNorAsMembers) {
   EXPECT_EQ(refused("# 1 \"/usr/include/x.h\" 1 3\nvoid g() { asm(\"nop\"); }\n# 2 \"a.cu\" 2\nint x = a.texture;\n"),
             "");

@@ -262,6 +262,19 @@ __global__ void remote_exchange(int* out) {
   out[simt::cluster_rank() * 32 + threadIdx.x] = inbox[threadIdx.x];
 }
 
+// A thread of many epochs writes and leaves; its block hands that to the cluster. Bug: without waiting for it.
+template <bool Bug>
+__global__ void exit_before_cluster_barrier(int* data, int* out) {
+  if (simt::cluster_rank() == 0 && threadIdx.x == 1) {
+    for (int i = 0; i < 5000; ++i) __threadfence();
+    data[0] = 42;  // @exit_before_cluster_barrier
+  }
+  if (!Bug) __syncthreads();
+  if (threadIdx.x == 1) return;
+  simt::cluster_sync();
+  if (simt::cluster_rank() == 1 && threadIdx.x == 0) out[0] = data[0];  // @exit_before_cluster_barrier
+}
+
 // A counter of arrivals across the cluster.
 __global__ void remote_arrival(int* out) {
   SIMT_SHARED(gate, simt::mbarrier);
@@ -281,14 +294,12 @@ __global__ void remote_arrival(int* out) {
   simt::cluster_sync();
 }
 
-}  // namespace SIMT_DEVICE_NS
-}  // namespace warpcheck::self
-
 // ---- launches that overlap
 
 __global__ void write_ranks(int* x) {
+  const int t = static_cast<int>(threadIdx.x);
   simt::let_next_start();
-  x[threadIdx.x] = static_cast<int>(threadIdx.x);  // @overlap_no_wait @overlap_one_waits @overlap_overwrites @overlap_chain
+  x[t] = t;  // @overlap_no_wait @overlap_one_waits @overlap_overwrites @overlap_chain
 }
 
 // Adds to what the launch before wrote. Flaw 1: nobody waits for it; flaw 2: one thread does, and no barrier follows;
@@ -301,6 +312,9 @@ __global__ void add_to_ranks(int* x, int* out) {
   if (Flaw == 0) __syncthreads();
   out[t] = x[t] + 1;  // @overlap_no_wait @overlap_one_waits @overlap_chain
 }
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck::self
 
 #ifndef __CUDACC__
 
@@ -349,6 +363,13 @@ bool run_cluster_marks(stream s) {
   s->resident_blocks = 2;
   simt::launch(clustered(s, 10, 32, 2), cluster_marks<Bug>, out.data());
   return out[4] == 1;
+}
+
+template <bool Bug>
+bool run_exit_before_cluster_barrier(stream s) {
+  device_array<int> data(1), out(1);
+  simt::launch(clustered(s, 2, 64, 2), exit_before_cluster_barrier<Bug>, data.data(), out.data());
+  return out[0] == 42;
 }
 
 template <unsigned Blocks, unsigned Cluster>
@@ -450,7 +471,7 @@ bool run_overlap_chain(stream s) {
   device_array<int> x(64), y(64), out(64);
   simt::launch({1, 64, 0, s}, write_ranks, x.data());
   simt::launch(overlapping(s), add_to_ranks<0>, x.data(), y.data());
-  simt::launch(overlapping(s), add_to_ranks<Bug ? 1 : 0>, Bug ? x.data() : y.data(), out.data());
+  simt::launch(overlapping(s), add_to_ranks<int{Bug}>, Bug ? x.data() : y.data(), out.data());
   return out[63] == 65;
 }
 
@@ -489,6 +510,8 @@ std::vector<trial> async_trials() {
       {"rank_outside_ok", "", run_rank_outside<false>},
       {"cluster_marks", "race", run_cluster_marks<true>},
       {"cluster_marks_ok", "", run_cluster_marks<false>},
+      {"exit_before_cluster_barrier", "race", run_exit_before_cluster_barrier<true>},
+      {"exit_before_cluster_barrier_ok", "", run_exit_before_cluster_barrier<false>},
       {"cluster_does_not_divide", "launch_limit", run_fill<6, 4>},
       {"cluster_divides", "", run_fill<8, 4>},
       {"cluster_too_large", "launch_limit", run_fill<32, 32>},

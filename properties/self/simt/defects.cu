@@ -148,7 +148,150 @@ __global__ void mixed_operations(int* out) {
     out[t] = __shfl_xor_sync(0xffffffffu, t, 2);  // @mixed_operations
 }
 
+__device__ __forceinline__ unsigned pair_mask(int lane) { return 1u << lane | 1u << (lane + 1) % 32; }
+
+// Every lane synchronises with the one before, then with the one after. Bug: in a ring, where each waits for the next.
+template <bool Bug>
+__global__ void pairs_in_turn(int* out) {
+  SIMT_SHARED(s, int[32]);
+  const int t = thread_in_block(), before = (t + 31) % 32;
+  int sum = t;
+  if (Bug || t > 0) {
+    __syncwarp(pair_mask(before));  // @pairs_in_turn
+    sum += s[before];
+  }
+  s[t] = sum;
+  if (Bug || t < 31) __syncwarp(pair_mask(t));
+  out[t] = sum;
+}
+
 // ---- order
+
+// What a lane hands to its neighbour before it leaves, all others know after the neighbour's barrier with them.
+template <bool Bug>
+__global__ void handoff_then_exit(int* out) {
+  SIMT_SHARED(s, int);
+  const int t = thread_in_block();
+  if (t == 0) {
+    for (int i = 0; i < 100; ++i) __threadfence_block();
+    s = 7;  // @handoff_then_exit
+    if (!Bug) __syncwarp(0x3u);
+    return;
+  }
+  if (!Bug && t == 1) __syncwarp(0x3u);
+  __syncwarp(0xfffffffeu);
+  if (t == 5) out[0] = s;  // @handoff_then_exit
+}
+
+// The fences of all threads, passed on by a barrier, of the warp if that is the block, to the one that counts the
+// block. Flaw 1: the writers have none; flaw 2: the readers have none; flaw 3: the writers' belong to releases of
+// another variable.
+template <int Flaw, bool Warp>
+__global__ void last_block_rows(int* partial, int* released, int* finished, int* out) {
+  SIMT_SHARED(is_last, int);
+  const auto barrier = [] {
+    if (Warp)
+      __syncwarp();
+    else
+      __syncthreads();
+  };
+  partial[thread_in_grid()] = 1;  // @unfenced_writers @unfenced_readers @other_releases @unfenced_lanes
+  if (Flaw == 3) simt::store_release(&released[thread_in_grid()], 1);
+  if (Flaw == 0 || Flaw == 2) __threadfence();
+  barrier();
+  if (threadIdx.x == 0) is_last = atomicAdd(finished, 1) == static_cast<int>(gridDim.x) - 1;
+  barrier();
+  if (Flaw != 2) __threadfence();
+  if (!is_last) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) {
+    const unsigned i = b * blockDim.x + (threadIdx.x ^ 1);
+    sum += partial[i];  // @unfenced_writers @unfenced_readers @other_releases @unfenced_lanes
+  }
+  out[threadIdx.x] = sum;
+}
+
+// Bug: both sides only read the flag, which orders nothing.
+template <bool Bug>
+__global__ void flag_only_read(int* data, int* flag, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 42;  // @flag_only_read
+    __threadfence();
+    if (Bug)
+      out[1] = simt::load_relaxed(flag);
+    else
+      atomicExch(flag, 1);
+  } else {
+    while (simt::load_relaxed(flag) == 0 && !Bug) {
+    }
+    __threadfence();
+    out[0] = data[0];  // @flag_only_read
+  }
+}
+
+// A flag of volatile words between blocks. Bug: no fences.
+template <bool Bug>
+__global__ void volatile_flag(int* data, volatile int* flag, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 42;  // @volatile_flag
+    if (!Bug) __threadfence();
+    flag[0] = 1;
+  } else {
+    while (flag[0] == 0) {
+    }
+    if (!Bug) __threadfence();
+    out[0] = data[0];  // @volatile_flag
+  }
+}
+
+// A volatile word of a fresh workspace is stored and then read. Bug: not stored.
+template <bool Bug>
+__global__ void volatile_workspace(volatile int* word, int* out) {
+  if (!Bug) word[threadIdx.x] = 3;
+  out[threadIdx.x] = word[threadIdx.x];  // @volatile_workspace
+}
+
+// Whoever counted last knows all counts before, and may set the counter back. Bug: whoever counted first.
+template <bool Bug>
+__global__ void counter_set_back(int* count, int* out) {
+  if (threadIdx.x != 0) return;
+  const int before = atomicAdd(count, 1);                                   // @counter_set_back
+  if (before == (Bug ? 0 : static_cast<int>(gridDim.x) - 1)) count[0] = 0;  // @counter_set_back
+  out[blockIdx.x] = 1;
+}
+
+// Reads do not race, be they atomic or not. Bug: one adds nothing instead, which is a write.
+template <bool Bug>
+__global__ void two_ways_to_read(int* data, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x % 2 == 0)
+    out[blockIdx.x] = data[0];  // @two_ways_to_read
+  else
+    out[blockIdx.x] = Bug ? atomicAdd(data, 0) : simt::load_relaxed(data);  // @two_ways_to_read
+}
+
+// No buffer: the pointer is null.
+template <bool Bug>
+__global__ void null_buffer(const int* data, int* out) {
+  out[threadIdx.x] = Bug || data != nullptr ? data[threadIdx.x] : 1;  // @null_buffer
+}
+
+// Threads that spin while one is long at work are no livelock. Bug: it raises another flag.
+template <bool Bug>
+__global__ void long_at_work(int* data, int n, int* flags, int* out) {
+  if (thread_in_grid() == 0) {
+    for (int i = 1; i < n; ++i) data[i] = data[i - 1] + 1;
+    __threadfence();
+    atomicExch(&flags[Bug], 1);
+  } else {
+    while (atomicAdd(&flags[0], 0) == 0) {
+    }
+    __threadfence();
+    out[thread_in_grid()] = data[n - 1];
+  }
+}
 
 // The flag travels between blocks, the fence reaches only the own block.
 template <bool Bug>
@@ -455,6 +598,70 @@ bool run_plain_read(stream s) {
   return count[0] == 64 && out[0] == 1;
 }
 
+template <int Flaw, bool Warp = false>
+bool run_last_block_rows(stream s) {
+  constexpr unsigned k_threads = Warp ? 32 : 64;
+  device_array<int> partial(4 * k_threads), released(4 * k_threads), finished(1), out(k_threads);
+  simt::launch({dim3(4), dim3(k_threads), 0, s}, last_block_rows<Flaw, Warp>, partial.data(), released.data(),
+               finished.data(), out.data());
+  for (size_t t = 0; t < k_threads; ++t)
+    if (out[t] != 4) return false;
+  return true;
+}
+
+template <bool Bug>
+bool run_flag_only_read(stream s) {
+  device_array<int> data(1), flag(1), out(2);
+  simt::launch({dim3(2), dim3(32), 0, s}, flag_only_read<Bug>, data.data(), flag.data(), out.data());
+  return out[0] == 42;
+}
+
+template <bool Bug>
+bool run_volatile_flag(stream s) {
+  device_array<int> data(1), flag(1), out(1);
+  simt::launch({dim3(2), dim3(32), 0, s}, volatile_flag<Bug>, data.data(), flag.data(), out.data());
+  return out[0] == 42;
+}
+
+template <bool Bug>
+bool run_volatile_workspace(stream s) {
+  const simt::buffer<int> words(32, s);
+  device_array<int> out(32);
+  simt::launch({dim3(1), dim3(32), 0, s}, volatile_workspace<Bug>, words.data(), out.data());
+  return out[31] == 3;
+}
+
+template <bool Bug>
+bool run_counter_set_back(stream s) {
+  device_array<int> count(1), out(4);
+  simt::launch({dim3(4), dim3(32), 0, s}, counter_set_back<Bug>, count.data(), out.data());
+  return count[0] == 0;
+}
+
+template <bool Bug>
+bool run_two_ways_to_read(stream s) {
+  device_array<int> data(1), out(6);
+  simt::launch({dim3(6), dim3(32), 0, s}, two_ways_to_read<Bug>, data.data(), out.data());
+  return out[5] == 0;
+}
+
+template <bool Bug>
+bool run_null_buffer(stream s) {
+  device_array<int> out(32);
+  simt::launch({dim3(1), dim3(32), 0, s}, null_buffer<Bug>, static_cast<const int*>(nullptr), out.data());
+  return out[31] == 1;
+}
+
+template <bool Bug>
+bool run_long_at_work(stream s) {
+  constexpr int k_work = 50000;
+  device_array<int> data(k_work), flags(2), out(64);
+  simt::launch({dim3(2), dim3(32), 0, s}, long_at_work<Bug>, data.data(), k_work, flags.data(), out.data());
+  for (size_t t = 1; t < 64; ++t)
+    if (out[t] != k_work - 1) return false;
+  return true;
+}
+
 }  // namespace
 
 std::vector<trial> defect_trials() {
@@ -504,6 +711,32 @@ std::vector<trial> defect_trials() {
       {"mixed_operations", "divergence", [](stream s) { return ints(s, mixed_operations<true>, 1, 32, 32, one); }},
       {"mixed_operations_ok", "",
        [](stream s) { return ints(s, mixed_operations<false>, 1, 32, 32, [](int i) { return i ^ 2; }); }},
+      {"pairs_in_turn", "divergence", [](stream s) { return ints(s, pairs_in_turn<true>, 1, 32, 32, one); }},
+      {"pairs_in_turn_ok", "",
+       [](stream s) { return ints(s, pairs_in_turn<false>, 1, 32, 32, [](int i) { return i * (i + 1) / 2; }); }},
+      {"handoff_then_exit", "race", [](stream s) { return ints(s, handoff_then_exit<true>, 1, 32, 1, one); }},
+      {"handoff_then_exit_ok", "",
+       [](stream s) { return ints(s, handoff_then_exit<false>, 1, 32, 1, [](int) { return 7; }); }},
+      {"unfenced_writers", "race", run_last_block_rows<1>},
+      {"unfenced_readers", "race", run_last_block_rows<2>},
+      {"other_releases", "race", run_last_block_rows<3>},
+      {"unfenced_lanes", "race", run_last_block_rows<1, true>},
+      {"last_block_rows_ok", "", run_last_block_rows<0>},
+      {"last_block_lanes_ok", "", run_last_block_rows<0, true>},
+      {"flag_only_read", "race", run_flag_only_read<true>},
+      {"flag_only_read_ok", "", run_flag_only_read<false>},
+      {"volatile_flag", "race", run_volatile_flag<true>},
+      {"volatile_flag_ok", "", run_volatile_flag<false>},
+      {"volatile_workspace", "uninitialized", run_volatile_workspace<true>},
+      {"volatile_workspace_ok", "", run_volatile_workspace<false>},
+      {"counter_set_back", "race", run_counter_set_back<true>},
+      {"counter_set_back_ok", "", run_counter_set_back<false>},
+      {"two_ways_to_read", "race", run_two_ways_to_read<true>},
+      {"two_ways_to_read_ok", "", run_two_ways_to_read<false>},
+      {"null_buffer", "out_of_bounds", run_null_buffer<true>},
+      {"null_buffer_ok", "", run_null_buffer<false>},
+      {"long_at_work", "livelock", run_long_at_work<true>},
+      {"long_at_work_ok", "", run_long_at_work<false>},
       {"narrow_fence", "race", run_narrow_fence<true>},
       {"narrow_fence_ok", "", run_narrow_fence<false>},
       {"narrow_fence_in_block_ok", "",

@@ -15,7 +15,8 @@
 namespace warpcheck::self {
 namespace {
 
-// The published generator, whose first numbers from state 0 are widely quoted: a seed means the same schedule everywhere.
+// The published generator, whose first numbers from state 0 are widely quoted: a seed means the same schedule
+// everywhere.
 TEST(random_stream, is_splitmix64) {
   simt::emu::random_stream stream;
   for (const uint64_t expected : {0xe220a8397b1dcdafull, 0x6e789e6aa1b965f4ull, 0x06c45d188009454full})

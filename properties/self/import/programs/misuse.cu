@@ -26,6 +26,15 @@ __global__ void half_a_barrier(int* p) {
   }
 }
 
+__global__ void sum_of_four(const float* p, float* out) {
+  const float4 v = *reinterpret_cast<const float4*>(p + 1);  // misaligned
+  *out = v.x + v.y + v.z + v.w;
+}
+
+__global__ void four_zeros(float* p) {
+  *reinterpret_cast<float4*>(p + 1) = make_float4(0, 0, 0, 0);  // misaligned-store
+}
+
 __device__ int global_counter;
 __global__ void count() {
   global_counter++;  // global-race
@@ -49,6 +58,7 @@ int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "none";
   const auto is = [&](const char* name) { return std::strcmp(mode, name) == 0; };
   int *p = nullptr, *q = nullptr, host[64] = {};
+  if (is("nothing-allocated")) fill<<<1, 1>>>(p, 1);
   cudaMalloc(&p, 64 * sizeof(int));
   cudaMalloc(&q, sizeof(int));
   if (is("copy-past-the-end")) cudaMemcpy(p, host, 65 * sizeof(int), cudaMemcpyHostToDevice);  // copy-past-the-end
@@ -69,11 +79,19 @@ int main(int argc, char** argv) {
   if (is("unknown-attribute")) launch_with(static_cast<cudaLaunchAttributeID>(3), dim3(1), 0, p);
   if (is("configured-shared-memory")) launch_with(cudaLaunchAttributeIgnore, dim3(1), 64 * 1024, p);
   if (is("write-past-the-end")) fill<<<2, 64>>>(p, 65);
+  if (is("null-pointer")) fill<<<1, 1>>>(nullptr, 1);
+  if (is("misaligned-load")) sum_of_four<<<1, 1>>>(reinterpret_cast<float*>(p), reinterpret_cast<float*>(q));
+  if (is("misaligned-store")) four_zeros<<<1, 1>>>(reinterpret_cast<float*>(p));
   if (is("never-written")) read_one<<<1, 1>>>(p, q);
   if (is("diverged-barrier")) half_a_barrier<<<1, 32>>>(p);
   if (is("race-on-a-variable")) count<<<2, 32>>>();
   if (is("segfault")) *static_cast<volatile int*>(nullptr) = 1;
   if (is("abort")) std::abort();
+  if (is("double-free-then-segfault")) {
+    cudaFree(p);
+    cudaFree(p);  // before-the-crash
+    *static_cast<volatile int*>(nullptr) = 1;
+  }
   if (is("hang"))
     for (volatile int spin = 0;; spin = spin + 1) {
     }
