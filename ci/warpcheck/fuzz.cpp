@@ -16,6 +16,7 @@
 #include "properties/engine/classes.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
+#include "properties/engine/json_number.hpp"
 #include "properties/engine/run_case.hpp"
 #include "properties/engine/run_folder.hpp"
 #include "properties/engine/shrink.hpp"
@@ -55,26 +56,13 @@ double parse_time(const std::string& text) {
 // While one lives, SIGINT and SIGTERM end the process at once: between two writes of the state nothing is lost. A round
 // has its own way to end (supervise).
 class abrupt_end {
- public:
-  abrupt_end() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) {
-      constexpr char text[] = "\ninterrupted: what was found is kept; the same command goes on\n";
-      [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
-      _exit(k_interrupted);
-    };
-    sigaction(SIGINT, &action, &interrupt_);
-    sigaction(SIGTERM, &action, &terminate_);
-  }
-  abrupt_end(const abrupt_end&) = delete;
-  abrupt_end& operator=(const abrupt_end&) = delete;
-  ~abrupt_end() {
-    sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGTERM, &terminate_, nullptr);
-  }
-
  private:
-  struct sigaction interrupt_ = {}, terminate_ = {};
+  static void end(int) {
+    constexpr char text[] = "\ninterrupted: what was found is kept; the same command goes on\n";
+    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(k_interrupted);
+  }
+  signal_handler handler_{end};
 };
 
 // Adds a round's results to the totals and the coverage of a state.
@@ -100,9 +88,9 @@ class fuzzer {
  public:
   explicit fuzzer(const fuzz_options& options)
       : o_(options), budget_(parse_time(options.time)), shard_(parse_shard(options.what.shard)) {
+    if (o_.out.empty()) throw usage_error("out: the path of the folder is empty");
     if (o_.cases < 0) throw usage_error(fmt::format("cases: {} is negative; 0 means no limit", o_.cases));
-    if (!(o_.what.timeout > 0))
-      throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", o_.what.timeout));
+    check_timeout(o_.what.timeout);
     if (o_.what.workers < 0)
       throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o_.what.workers));
     if (shard_.second > 1 && o_.what.seed == "random")
@@ -229,6 +217,8 @@ class fuzzer {
       for (size_t i = 0; i < jobs_.size(); ++i)
         for (const case_report& f : results.jobs[i].failures) judge(*jobs_[i].p, f);
     }
+    // Not what judge() kept: it keeps no failure twice, and a run that was killed told nobody of those that it judged.
+    for (const job_result& r : results.jobs) failed_ += static_cast<int64_t>(r.failures.size());
     fuzz_state shown = state_;
     add_results(shown, jobs_, results);
     if (over_) return shown;
@@ -263,7 +253,6 @@ class fuzzer {
       fmt::print("\nfinding {}: {}", f.name, describe(smallest));
       std::fflush(stdout);
       state_.findings.push_back(f);
-      ++found_;
     }
     state_.judged[failure.line] = f.name;
     save();
@@ -294,7 +283,8 @@ class fuzzer {
     fmt::print("{} cases, {} launches in {:.1f} s ({:.0f} cases/s){}; {} findings in {}\n", cases, launches,
                shown_.seconds, rate, skipped ? fmt::format(", {} skipped", skipped) : "", state_.findings.size(),
                findings_folder());
-    int code = found_ == 0 && known_failures_.empty() ? k_pass : k_violation;
+    if (failed_ > 0) fmt::print("{} cases failed in the rounds of this run\n", failed_);
+    int code = failed_ == 0 && known_failures_.empty() ? k_pass : k_violation;
     // As for verify: whoever names a device is owed every case on it, by us.
     if (skipped > 0 && o_.what.device != "auto" && o_.what.candidate == "builtin") code = k_violation;
     if (cases == 0 || (cases == skipped && o_.what.device != "auto")) {
@@ -326,8 +316,9 @@ class fuzzer {
     nlohmann::json properties = nlohmann::json::array(), coverage = nlohmann::json::array(),
                    findings = nlohmann::json::array();
     for (const auto& [name, t] : shown_.totals) {
-      nlohmann::json j = {{"property", name},       {"cases", t.cases},       {"skipped", t.skipped},
-                          {"failures", t.failures}, {"compared", t.compared}, {"max_budget", t.max_budget}};
+      nlohmann::json j = {{"property", name},       {"cases", t.cases},
+                          {"skipped", t.skipped},   {"failures", t.failures},
+                          {"compared", t.compared}, {"max_budget", json_number(t.max_budget)}};
       if (t.failures == 0 && t.cases > t.skipped)
         j["failure_probability_below"] = 3.0 / static_cast<double>(t.cases - t.skipped);
       properties.push_back(std::move(j));
@@ -388,7 +379,7 @@ class fuzzer {
   std::vector<planned_job> jobs_;
   std::set<std::string> left_out_;
   std::vector<case_report> known_failures_;
-  int64_t found_ = 0;  // findings of this process
+  int64_t failed_ = 0;  // cases of the rounds that this process ran, or went on with
   bool interrupted_ = false, over_ = false;
 };
 

@@ -23,6 +23,15 @@ std::string profiled_device(const std::string& device, const std::string& note) 
   return device == "cuda" && at != std::string::npos ? "cuda_" + note.substr(at, note.find(',', at) - at) : device;
 }
 
+// Where any operator of the folder has a profile for the device, a missing one was lost. None has where the folder
+// comes without them, as a bundle's, or for a GPU of another architecture.
+bool owes_profile(const std::string& folder, const std::string& profiled) {
+  const std::vector<std::string> ops = engine::operators_with_properties();
+  return std::any_of(ops.begin(), ops.end(), [&](const std::string& op) {
+    return std::filesystem::exists(profile_path(folder, op, profiled));
+  });
+}
+
 // The accuracy ratchet: entries of the committed profiles that the candidate worsened.
 int worsened_entries(const golden_options& o, const std::string& device, const std::string& note,
                      const std::vector<std::string>& ops) {
@@ -31,6 +40,9 @@ int worsened_entries(const golden_options& o, const std::string& device, const s
   for (const std::string& op : ops) {
     const std::string path = profile_path(o.folder, op, profiled);
     if (!std::filesystem::exists(path)) {
+      if (owes_profile(o.folder, profiled))
+        throw engine::usage_error(
+            fmt::format("{}: there is no error profile; 'warpcheck golden regenerate {}' writes it", path, op));
       fmt::print("{}: no error profile for device {}, nothing to compare with\n", op, profiled);
       continue;
     }
@@ -56,7 +68,7 @@ std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& 
   s.shared_device = device == "cuda";
   s.run = engine::run_case;
   const engine::run_result_set results = engine::supervise(jobs, s);
-  if (results.interrupted) throw engine::environment_error("golden check: interrupted");
+  if (results.interrupted) throw interrupted("golden check: interrupted");
   std::vector<engine::case_report> reports;
   for (const engine::job_result& r : results.jobs)
     reports.push_back(!r.failures.empty() ? r.failures[0] : r.first_skipped.value_or(engine::case_report()));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <exception>
 
 #include "ci/warpcheck/commands.hpp"
@@ -9,22 +10,32 @@
 #include "ci/warpcheck/null_kernels.hpp"
 #include "ci/warpcheck/run_emulated.hpp"
 #include "ci/warpcheck/source_candidate.hpp"
+#include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
 
 namespace {
 
 using namespace warpcheck;
 
-constexpr const char* k_footer =
-    "Exit codes: 0 all pass, 1 a verdict other than pass or an unmet quota, 2 usage or malformed input,\n"
-    "3 a device, toolkit or library that was asked for is missing, 130 interrupted (finished cases are kept).";
+// The last lines of a command's help.
+std::string exit_codes(const std::string& own, const std::string& last = "") {
+  return "Exit codes: " + own +
+         ", 2 usage or malformed input,\n"
+         "3 a device, toolkit or library that was asked for is missing, or a result cannot be written" +
+         last + ".";
+}
+constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass or an unmet quota";
+constexpr const char* k_kept = ",\n130 interrupted (what is finished is kept)";
 
-}  // namespace
+// An option that names a file for the result: a path that cannot be written is refused before the run.
+CLI::Option* add_output(CLI::App* command, const std::string& name, std::string& path, const std::string& what) {
+  return command->add_option(name, path, what)->each([](const std::string& text) { cli::check_writable(text); });
+}
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
                "warpcheck"};
-  app.footer(k_footer);
+  app.footer(exit_codes("0 done"));  // of the commands that set no other
   app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
   app.require_subcommand(1);
   app.fallthrough(false);
@@ -49,8 +60,8 @@ int main(int argc, char** argv) {
     of_entry->needs(of_source);
     command->add_option("--regressions", o.regressions,
                         "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
-    command->add_option("--json", o.json, "Write the result as JSON to this file");
-    command->add_option("--junit", o.junit, "Write the result as JUnit XML to this file");
+    add_output(command, "--json", o.json, "Write the result as JSON to this file");
+    add_output(command, "--junit", o.junit, "Write the result as JUnit XML to this file");
     command->add_option("--shard", o.shard, "i/n: run the i-th of n disjoint parts of the cases")
         ->capture_default_str();
     command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
@@ -76,8 +87,10 @@ int main(int argc, char** argv) {
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   bool null_kernels = false;
-  verify->add_flag("--null-kernels", null_kernels,
-                   "Instead: count the cases that kernels which compute nothing would pass");
+  CLI::Option* of_null_kernels = verify->add_flag(
+      "--null-kernels", null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
+  for (const char* name : {"--candidate", "--source", "--device"}) of_null_kernels->excludes(verify->get_option(name));
+  verify->footer(exit_codes(k_judged, k_kept));
   verify->callback([&] {
     if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
     code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
@@ -96,6 +109,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
       ->capture_default_str();
+  fuzz->footer(
+      exit_codes(k_judged, k_kept) +
+      "\nHere 1: a case failed in a round that this run began or went on with, be it kept as a finding or not,\n"
+      "or a counterexample that was replayed first still fails.");
   fuzz->callback([&] {
     if (!source.empty()) f.what.candidate = cli::prepare_source(f.what, source, entry);
     code = cli::fuzz(f);
@@ -106,8 +123,9 @@ int main(int argc, char** argv) {
   replay->add_option("line", r.line, "The case line, quoted")->required();
   replay->add_option("--device", r.device, "Another device than the line's");
   replay->add_option("--candidate", r.candidate, "Another candidate than the line's");
-  replay->add_option("--json", r.json, "Write the report as JSON to this file");
+  add_output(replay, "--json", r.json, "Write the report as JSON to this file");
   replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  replay->footer(exit_codes(k_judged));
   replay->callback([&] { code = cli::replay(r); });
 
   cli::mutants_options m;
@@ -122,8 +140,9 @@ int main(int argc, char** argv) {
   mutants->add_option("--folder", m.folder, "The folder of the lists (default: ci/mutate of the source tree)");
   mutants->add_flag("--generated", m.generated,
                     "Judge a fresh sample of ci/mutate/generate instead, over kernels and suite; no score may go down");
-  mutants->add_option("--json", m.json, "Write the result as JSON to this file");
-  mutants->add_flag("--list", m.list, "Only list the mutants");
+  CLI::Option* of_mutants = add_output(mutants, "--json", m.json, "Write the result as JSON to this file");
+  mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
+  mutants->footer(exit_codes("0 all are killed as expected, or no score went down, 1 not so", k_kept));
   mutants->callback([&] { code = cli::mutants(m); });
 
   cli::list_options l;
@@ -146,6 +165,7 @@ int main(int argc, char** argv) {
   check->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
   check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
   check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
+  check->footer(exit_codes("0 all agree, 1 a file does not, or a kernel became less accurate", ", 130 interrupted"));
   check->callback([&] { code = cli::golden_check(g); });
   check->add_flag("--ratchet", g.ratchet,
                   "Hold another candidate, too, to the accuracy of the committed error profiles");
@@ -171,10 +191,13 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")
       ->allow_extra_args(false);
-  emulated->add_option("--json", e.json, "Write the result as JSON to this file");
+  add_output(emulated, "--json", e.json, "Write the result as JSON to this file");
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
+  emulated->footer(exit_codes(k_judged));
   emulated->callback([&] { code = cli::run_emulated(e); });
+
+  app.footer(exit_codes(k_judged, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
 
   // CLI11 would only say that a command is missing.
   if (argc > 1 && argv[1][0] != '-') {
@@ -201,9 +224,23 @@ int main(int argc, char** argv) {
   } catch (const engine::environment_error& e) {
     fmt::print(stderr, "warpcheck: {}\n", e.what());
     return cli::k_environment;
+  } catch (const cli::interrupted& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_interrupted;
   } catch (const std::exception& e) {
+    if (std::ferror(stdout)) return cli::k_environment;  // main says so
     fmt::print(stderr, "warpcheck: internal error: {}\n", e.what());
     return cli::k_environment;
   }
   return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int code = run(argc, argv);
+  // A table that did not reach its file is no result.
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  fmt::print(stderr, "warpcheck: standard output cannot be written\n");
+  return cli::k_environment;
 }

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/run_folder.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -108,7 +109,7 @@ void set_variable(const char* name, const std::optional<std::string>& value) {
 }  // namespace
 
 mps_daemon::mps_daemon() : pipes_before_(variable(k_pipes)), logs_before_(variable(k_logs)) {
-  std::string name = (fs::temp_directory_path() / "warpcheck-mps-XXXXXX").string();
+  std::string name = engine::temporary_folder() + "/warpcheck-mps-XXXXXX";
   if (!mkdtemp(name.data()))
     throw environment_error(fmt::format("mps: cannot make a folder {}: {}", name, std::strerror(errno)));
   folder_ = name;

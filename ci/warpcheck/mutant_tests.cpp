@@ -162,6 +162,11 @@ void test_judges::measure(const std::vector<const mutant*>& mutants, const std::
   }
   for (engine::child_process& one : running)
     while (!one.reap()) {
+      if (interrupt_watch::seen()) {
+        running.clear();
+        for (const test_program* test : needed) fs::remove_all(record(*test) + ".run");
+        throw interrupted("mutants: interrupted before the tests were tried on the original");
+      }
       one.drain();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

@@ -41,7 +41,9 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
   }
   for (const std::string& op : o.operators) {
     const std::string path = fmt::format("{}/{}.mutants", folder, op);
-    if (!fs::exists(path)) throw usage_error(fmt::format("mutants: operator '{}' has no list {}", op, path));
+    if (!fs::exists(path))
+      throw usage_error(fmt::format(
+          "mutants: '{}' has no list {}; --generated makes mutants, those of parts of the suite, too", op, path));
     lists.push_back(path);
   }
   std::vector<tried_mutant> entries;
@@ -73,21 +75,41 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+// What a trial that is killed leaves behind beside its result: half of a library, of a program, of a file.
+void remove_unfinished(const tried_mutant& e) {
+  const fs::path path = e.path;
+  const std::string name = path.filename().string();
+  const std::string prefix = name.substr(0, name.find('.', name.rfind('-')) + 1);
+  std::vector<fs::path> unfinished;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path.parent_path()))
+    for (const char* suffix : {".overlay", ".parts", ".build", ".partial"})
+      if (const std::string one = entry.path().filename().string(); one.starts_with(prefix) && one.ends_with(suffix))
+        unfinished.push_back(entry.path());
+  std::error_code ignored;
+  for (const fs::path& one : unfinished) fs::remove_all(one, ignored);
+}
+
 using task = std::function<void(const tried_mutant&)>;  // writes the result to its path
 
 // Runs `one` for each of `chosen`, `jobs` at a time, and takes the results up. environment_error, at the end, when some
-// could not be tried.
+// could not be tried; `interrupted` when the others were ended.
 void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs) {
   struct running {
     tried_mutant* e;
     engine::child_process process;
   };
-  const engine::stray_collector strays;
   const auto begin = std::chrono::steady_clock::now();
   std::vector<running> pool;
   std::string failures;
   size_t next = 0, done = 0;
   while (next < chosen.size() || !pool.empty()) {
+    if (interrupt_watch::seen()) {
+      for (running& r : pool) {
+        r.process.kill_and_reap();
+        remove_unfinished(*r.e);
+      }
+      throw interrupted("mutants: interrupted");
+    }
     while (next < chosen.size() && pool.size() < static_cast<size_t>(jobs)) {
       tried_mutant* e = chosen[next++];
       e->result.reset();
@@ -192,7 +214,9 @@ void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchai
 }  // namespace
 
 int mutants(const mutants_options& o) {
-  if (o.cases < 1) throw usage_error(fmt::format("cases: {} is not at least 1", o.cases));
+  const interrupt_watch signals;
+  const engine::stray_collector strays;
+  check_cases(o.cases);
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
   const uint64_t seed = parse_seed(o.seed);
   const toolchain tools = toolchain::load();
@@ -248,9 +272,16 @@ int mutants(const mutants_options& o) {
   if (o.generated)
     std::sort(untried.begin(), untried.end(),
               [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });
-  run_all(untried, try_one, jobs);
-  if (!tools.ninja().empty()) compare_code(entries, tools, jobs);
-  judge_survivors_by_tests(entries, tools, judges, trial.folder, jobs);
+  const size_t chosen = entries.size();
+  bool cut_short = false;
+  try {
+    run_all(untried, try_one, jobs);
+    if (!tools.ninja().empty()) compare_code(entries, tools, jobs);
+    judge_survivors_by_tests(entries, tools, judges, trial.folder, jobs);
+  } catch (const interrupted&) {
+    cut_short = true;
+    std::erase_if(entries, [](const tried_mutant& e) { return !e.result && !e.m.equivalent; });
+  }
 
   print_mutants(entries);
   print_survivors(entries);
@@ -258,9 +289,11 @@ int mutants(const mutants_options& o) {
   mutant_score all;
   for (const tried_mutant& e : entries) all.add(e);
   bool pass = all.judged() > 0 && all.as_expected == all.judged();
-  if (o.generated)
+  if (o.generated && !cut_short)
     pass = all.judged() > 0 && (!o.only.empty() || holds_scores(scores, tools.root() + "/ci/mutate/generated.score"));
-  const int code = pass ? k_pass : k_violation;
+  const int code = cut_short ? k_interrupted : pass ? k_pass : k_violation;
+  if (cut_short)
+    fmt::print("interrupted: {} of {} mutants are in this table; the same command goes on\n", entries.size(), chosen);
   if (!o.json.empty()) {
     nlohmann::json list = nlohmann::json::array();
     for (const tried_mutant& e : entries) {
@@ -286,6 +319,7 @@ int mutants(const mutants_options& o) {
                               {"equivalent", all.equivalent},
                               {"usual_practice", {{"rtol=atol=1e-2", all.coarse}, {"rtol=atol=1e-4", all.fine}}},
                               {"exit_code", code},
+                              {"interrupted", cut_short},
                               {"mutants", list}}
                        .dump(1) +
                    "\n");

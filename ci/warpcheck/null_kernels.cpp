@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ci/warpcheck/plan.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
@@ -81,7 +82,7 @@ case_report try_null_kernels(const trial_case& c, const std::vector<std::string>
 }  // namespace
 
 int null_kernels(const verify_options& o) {
-  if (o.cases < 1) throw usage_error(fmt::format("cases: {} is not at least 1", o.cases));
+  check_cases(o.cases);
   const uint64_t seed = parse_seed(o.seed);
   std::vector<std::string> libraries;
   for (const std::string_view name : k_null_kernels) {
@@ -89,13 +90,11 @@ int null_kernels(const verify_options& o) {
     if (libraries.back().empty())
       throw environment_error(fmt::format("null kernels: the library of {} is not part of this build", name));
   }
-  const std::vector<std::string> ops = o.operators.empty() ? operators_with_properties() : o.operators;
+  const std::vector<std::string> ops = chosen_operators(o);
   std::vector<const property*> owners;
   std::vector<job> jobs;
   std::vector<target> targets;
   for (const std::string& op : ops) {
-    const std::vector<std::string> known = operators_with_properties();
-    if (std::find(known.begin(), known.end(), op) == known.end()) throw usage_error(unknown_operator(op));
     for (target& t : ask_targets("builtin", op, "emulated")) {
       t.size = 1;
       targets.push_back(std::move(t));

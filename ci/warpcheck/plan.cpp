@@ -76,7 +76,10 @@ std::vector<std::string> chosen_operators(const verify_options& o) {
   const std::vector<std::string> known = operators_with_properties();
   for (const std::string& op : o.operators)
     if (std::find(known.begin(), known.end(), op) == known.end()) throw usage_error(unknown_operator(op));
-  return o.operators.empty() ? known : o.operators;
+  std::vector<std::string> chosen;
+  for (const std::string& op : o.operators.empty() ? known : o.operators)
+    if (std::find(chosen.begin(), chosen.end(), op) == chosen.end()) chosen.push_back(op);
+  return chosen;
 }
 
 std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,

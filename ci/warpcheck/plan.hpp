@@ -21,7 +21,7 @@ struct planned_job {
   engine::job j;
 };
 
-// The operators that were asked for, all of them by default; usage_error for one that does not exist.
+// The operators that were asked for, each once, all of them by default; usage_error for one that does not exist.
 std::vector<std::string> chosen_operators(const verify_options& o);
 
 // The jobs of the chosen operators, properties and dtypes. `left_out` gets the properties that are about larger inputs

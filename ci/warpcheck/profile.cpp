@@ -111,7 +111,7 @@ error_profile measure_profile(const std::string& op, const std::string& device, 
   s.max_failures_per_job = 1;
   s.run = run_case_with_budgets;
   const run_result_set results = supervise(jobs, s);
-  if (results.interrupted) throw environment_error("profile: interrupted");
+  if (results.interrupted) throw interrupted("profile: interrupted");
   error_profile profile;
   profile.op = op;
   profile.device = device;

@@ -1,5 +1,6 @@
 #include "ci/warpcheck/support.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -21,6 +23,66 @@ namespace warpcheck::cli {
 
 using engine::environment_error;
 using engine::usage_error;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a path of an output names, behind its links.
+struct destination {
+  fs::path path;             // no link, and not there yet where nothing is
+  int descriptor = -1;       // of this process, which /dev/stdout and /dev/fd/N name
+  bool replaceable = false;  // a regular file or nothing: not a device, a FIFO or a descriptor
+};
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
+
+destination destination_of(const std::string& path) {
+  constexpr int k_most_links = 40;  // as many as the kernel follows
+  std::error_code error;
+  const fs::path descriptors = fs::canonical("/proc/self/fd", error);
+  destination d{path};
+  for (int links = 0; links < k_most_links; ++links) {
+    const std::string name = d.path.filename().string();
+    if (fs::canonical(folder_of(d.path), error) == descriptors && !error &&
+        std::from_chars(name.data(), name.data() + name.size(), d.descriptor).ec == std::errc())
+      return d;
+    if (!fs::is_symlink(d.path, error)) break;
+    d.path = folder_of(d.path) / fs::read_symlink(d.path, error);
+  }
+  const fs::file_status status = fs::status(path, error);
+  d.replaceable = !fs::exists(status) || fs::is_regular_file(status);
+  return d;
+}
+
+// Opens what is no regular file; nullptr and errno where that fails.
+FILE* open_in_place(const std::string& path, const destination& to) {
+  std::fflush(stdout);  // its text comes first, where the descriptor is stdout
+  const int fd = to.descriptor >= 0 ? dup(to.descriptor) : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  return fd < 0 ? nullptr : fdopen(fd, "wb");
+}
+
+volatile sig_atomic_t g_interrupted = 0;
+
+}  // namespace
+
+signal_handler::signal_handler(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  sigaction(SIGINT, &action, &interrupt_);
+  sigaction(SIGTERM, &action, &terminate_);
+}
+
+signal_handler::~signal_handler() {
+  sigaction(SIGINT, &interrupt_, nullptr);
+  sigaction(SIGTERM, &terminate_, nullptr);
+}
+
+interrupt_watch::interrupt_watch() : handler_([](int) { g_interrupted = 1; }) {}
+
+interrupt_watch::~interrupt_watch() { g_interrupted = 0; }
+
+bool interrupt_watch::seen() { return g_interrupted != 0; }
 
 std::string ask_child(const std::function<std::string()>& question, std::string_view what) {
   // Loading creates a CUDA context at most; what takes longer than this hangs.
@@ -104,19 +166,36 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
   return targets;
 }
 
+void check_writable(const std::string& path) {
+  if (path.empty()) throw usage_error("file: the path of an output is empty");
+  const destination to = destination_of(path);
+  const auto fail = [&](int error) {
+    throw environment_error(fmt::format("file '{}': it cannot be written: {}", path, std::strerror(error)));
+  };
+  if (to.descriptor >= 0) {
+    const int flags = fcntl(to.descriptor, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) fail(EBADF);
+  } else if (fs::is_directory(to.path)) {
+    fail(EISDIR);
+  } else if (access(to.replaceable ? (folder_of(to.path) / "").c_str() : path.c_str(), W_OK) != 0) {
+    fail(errno);
+  }
+}
+
 void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".partial";
+  const destination to = destination_of(path);
+  const std::string temporary = to.path.string() + ".partial";
   const auto fail = [&](const char* step) {
     const int error = errno;
-    std::remove(temporary.c_str());
+    if (to.replaceable) std::remove(temporary.c_str());
     throw environment_error(fmt::format("file '{}': {} failed: {}", path, step, std::strerror(error)));
   };
-  FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (!file) fail("creating it");
+  FILE* file = to.replaceable ? std::fopen(temporary.c_str(), "wb") : open_in_place(path, to);
+  if (!file) fail("opening it");
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
   if (!written || !closed) fail("writing it");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("renaming it into place");
+  if (to.replaceable && std::rename(temporary.c_str(), to.path.c_str()) != 0) fail("renaming it into place");
 }
 
 std::string unknown_operator(const std::string& op) {
@@ -131,6 +210,16 @@ uint64_t parse_seed(const std::string& text) {
   if (code != std::errc() || end != text.data() + text.size())
     throw usage_error(fmt::format("seed: '{}' is not an integer in [0, 2^64) and not 'random'", text));
   return seed;
+}
+
+void check_cases(int64_t cases) {
+  constexpr int64_t k_most_cases = 10'000'000;
+  if (cases < 1 || cases > k_most_cases)
+    throw usage_error(fmt::format("cases: {} is not an integer in [1, {}]", cases, k_most_cases));
+}
+
+void check_timeout(double seconds) {
+  if (!(seconds > 0)) throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", seconds));
 }
 
 std::pair<int, int> parse_shard(const std::string& text) {

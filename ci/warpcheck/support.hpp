@@ -1,7 +1,10 @@
 // What the commands share: questions asked of candidates in a child process, file output, options.
 #pragma once
 
+#include <signal.h>
+
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +12,34 @@
 #include "properties/engine/property.hpp"
 
 namespace warpcheck::cli {
+
+// What a command throws that SIGINT or SIGTERM ends; main answers with the exit code for it.
+struct interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// While it lives, `handler` gets SIGINT and SIGTERM.
+class signal_handler {
+ public:
+  explicit signal_handler(void (*handler)(int));
+  ~signal_handler();
+  signal_handler(const signal_handler&) = delete;
+  signal_handler& operator=(const signal_handler&) = delete;
+
+ private:
+  struct sigaction interrupt_ = {}, terminate_ = {};
+};
+
+// Notes SIGINT and SIGTERM while it lives, in place of dying by them.
+class interrupt_watch {
+ public:
+  interrupt_watch();
+  ~interrupt_watch();
+  static bool seen();
+
+ private:
+  signal_handler handler_;
+};
 
 // Runs `question` in a forked child and returns its answer: a candidate library that crashes while it loads, and the
 // CUDA context that loading may create, never reach this process. Errors of the child are thrown again here.
@@ -21,14 +52,24 @@ std::string resolve_device(const std::string& asked, std::string& note);
 // What the candidate offers, asked in a child.
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op, const std::string& device);
 
-// Writes the whole text through a temporary file and rename, so that a reader or a full disk never sees half of it.
+// Writes the whole text. A regular file, a link's target too, is replaced through a temporary file and rename, so that
+// a reader or a full disk never sees half of it; a device, a FIFO or a descriptor of this process is written as it is.
 void write_file(const std::string& path, const std::string& text);
+
+// Asked before a run whose result goes there: usage_error for an empty path, environment_error where write_file has no
+// folder, no permission or no file to write.
+void check_writable(const std::string& path);
 
 // The sentence for an operator that does not exist.
 std::string unknown_operator(const std::string& op);
 
 // Parses a 64-bit seed or "random".
 uint64_t parse_seed(const std::string& text);
+// usage_error where so many cases per (property, dtype) prove nothing, or the run could not keep count of them: it has
+// a bit for each case of all its jobs.
+void check_cases(int64_t cases);
+// usage_error unless a case has some time.
+void check_timeout(double seconds);
 // Parses i/n with 0 <= i < n.
 std::pair<int, int> parse_shard(const std::string& text);
 

@@ -109,7 +109,10 @@ command_result run_command(const std::vector<std::string>& arguments) {
   command_result result;
   char chunk[4096];
   for (ssize_t n = 0; (n = read(ends[0], chunk, sizeof chunk)) != 0;) {
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) {
+      if (interrupt_watch::seen()) kill(child, SIGTERM);
+      continue;
+    }
     if (n < 0) break;
     result.output.append(chunk, static_cast<size_t>(n));
   }
@@ -117,6 +120,7 @@ command_result run_command(const std::vector<std::string>& arguments) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (interrupt_watch::seen()) throw interrupted(arguments[0] + ": interrupted");
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
@@ -124,7 +128,10 @@ command_result run_command(const std::vector<std::string>& arguments) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf()).good())
+  // operator<< calls it an error to insert nothing.
+  bool whole = file.is_open();
+  if (whole && file.peek() != std::ifstream::traits_type::eof()) whole = (text << file.rdbuf()).good();
+  if (!whole || file.bad())
     throw environment_error(fmt::format("file '{}' cannot be read: {}", path, std::strerror(errno)));
   return text.str();
 }

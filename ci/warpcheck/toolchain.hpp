@@ -67,7 +67,8 @@ struct command_result {
   int status = 0;      // exit status, 128 + signal for a killed process
   std::string output;  // stdout and stderr together
 };
-// Runs a program and waits for it. environment_error when it cannot be started.
+// Runs a program and waits for it. environment_error when it cannot be started; `interrupted`, once it has ended, when
+// an interrupt_watch of this process has seen a signal, which the program gets, too.
 command_result run_command(const std::vector<std::string>& arguments);
 
 // Every occurrence of the old text.

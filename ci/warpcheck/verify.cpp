@@ -10,6 +10,7 @@
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/json_number.hpp"
 #include "properties/engine/run_case.hpp"
 #include "properties/engine/shrink.hpp"
 #include "properties/engine/supervisor.hpp"
@@ -21,6 +22,15 @@ using namespace engine;
 
 std::string budget_text(const job_result& r) { return r.compared > 0 ? fmt::format("{:.3f}", r.max_budget) : "-"; }
 
+// No verdict: a job of which the run, interrupted or a shard, came to no case.
+constexpr std::string_view k_not_run = "not run";
+
+std::string_view verdict_text(const job_result& r) { return r.cases > 0 ? name_of(r.worst) : k_not_run; }
+
+std::string stopped_text(const job_result& r) {
+  return r.stopped ? fmt::format(" (stopped after {} failures)", r.failures.size()) : "";
+}
+
 void print_table(const std::vector<planned_job>& jobs, const run_result_set& results) {
   // One row per property: dtypes are folded, the worst decides.
   fmt::print("{:<12} {:<30} {:>8} {:>17} {:>9}  {}\n", "operator", "property", "cases", "worst error/bound", "cases/s",
@@ -28,8 +38,13 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
   for (size_t i = 0; i < jobs.size();) {
     job_result sum = results.jobs[i];
     const property* p = jobs[i].p;
+    std::string stopped = stopped_text(sum);
+    int types = 1, not_run = sum.cases == 0;
     for (++i; i < jobs.size() && jobs[i].p == p; ++i) {
       const job_result& r = results.jobs[i];
+      ++types;
+      not_run += r.cases == 0;
+      if (stopped.empty()) stopped = stopped_text(r);
       sum.cases += r.cases;
       sum.compared += r.compared;
       sum.skipped += r.skipped;
@@ -37,9 +52,11 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
       sum.max_budget = std::max(sum.max_budget, r.max_budget);
       sum.worst = std::max(sum.worst, r.worst);
     }
-    fmt::print("{:<12} {:<30} {:>8} {:>17} {:>9.0f}  {}{}\n", p->op, p->name, sum.cases, budget_text(sum),
-               sum.seconds > 0 ? static_cast<double>(sum.cases) / sum.seconds : 0.0, name_of(sum.worst),
-               sum.skipped ? fmt::format(" ({} skipped)", sum.skipped) : "");
+    fmt::print("{:<12} {:<30} {:>8} {:>17} {:>9.0f}  {}{}{}{}\n", p->op, p->name, sum.cases, budget_text(sum),
+               sum.seconds > 0 ? static_cast<double>(sum.cases) / sum.seconds : 0.0, verdict_text(sum),
+               sum.skipped ? fmt::format(" ({} skipped)", sum.skipped) : "",
+               not_run > 0 && not_run < types ? fmt::format(" ({} of {} dtypes {})", not_run, types, k_not_run) : "",
+               stopped);
   }
 }
 
@@ -59,9 +76,10 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
                         {"launches", r.launches},
                         {"compared", r.compared},
                         {"escalated", r.escalated},
-                        {"max_budget", r.max_budget},
-                        {"max_ulp", r.max_ulp},
-                        {"verdict", name_of(r.worst)},
+                        {"max_budget", json_number(r.max_budget)},
+                        {"max_ulp", json_number(r.max_ulp)},
+                        {"verdict", verdict_text(r)},
+                        {"stopped", r.stopped},
                         {"variants", r.variants},
                         {"classes", r.classes}};
     if (r.worst_budget_case) j["worst"] = nlohmann::json::parse(to_json(*r.worst_budget_case));
@@ -95,8 +113,8 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
                                     const coverage_result& coverage) {
   std::vector<junit_case> list;
   const auto add = [&](const std::string& suite, const std::string& name, const job_result& r) {
-    junit_case c{suite, name, r.seconds, "", "", "", r.cases > 0 && r.cases == r.skipped};
-    if (c.skipped) c.message = r.first_skipped->message;
+    junit_case c{suite, name, r.seconds, "", "", "", r.cases == r.skipped};
+    if (c.skipped) c.message = r.cases > 0 ? r.first_skipped->message : k_not_run;
     if (r.worst > verdict::skipped) {
       c.failure = name_of(r.worst);
       c.message = fmt::format("{} of {} cases fail; the first: {}", r.failures.size(), r.cases,
@@ -122,11 +140,10 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
 }  // namespace
 
 int verify(const verify_options& o) {
-  if (o.cases < 1)
-    throw usage_error(fmt::format("cases: {} is not at least 1: a run of zero cases proves nothing", o.cases));
+  check_cases(o.cases);
   if (o.resume && o.journal.empty())
     throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
-  if (!(o.timeout > 0)) throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", o.timeout));
+  check_timeout(o.timeout);
   if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
   if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
   if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
@@ -161,7 +178,8 @@ int verify(const verify_options& o) {
   if (!options.first.empty()) {
     regressions = std::move(results.jobs.front());
     results.jobs.erase(results.jobs.begin());
-    fmt::print("{} regressions replayed first: {}\n", regressions.cases, name_of(regressions.worst));
+    fmt::print("{} regressions replayed first: {}{}\n", regressions.cases, verdict_text(regressions),
+               stopped_text(regressions));
     for (const case_report& f : regressions.failures) fmt::print("{}", describe(f));
   }
 
@@ -229,6 +247,7 @@ int verify(const verify_options& o) {
 }
 
 int replay(const replay_options& o) {
+  check_timeout(o.timeout);
   trial_case c = parse_case_line(o.line);
   if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
   std::string device = o.device.empty() ? c.knob("device") : o.device, note;

@@ -164,8 +164,10 @@ const std::vector<knob_info>& standard_knobs() {
        "all of the case's default set, which must agree bit for bit"},
       {"detect", "on", "emulated: also run once under the race, bounds and initialisation detector (off, on, only)"},
       {"candidate", "builtin", "builtin, or the path of a candidate library"},
-      {"sm", "4", "emulated: number of multiprocessors that the kernel sees"},
-      {"repeat", "1", "launches that must give identical bits"},
+      {"sm", "4", "emulated: number of multiprocessors that the kernel sees, in 1..1024"},
+      {"repeat", "1",
+       "launches that must give identical bits; emulated, schedule=default: rounds, of which the first takes all "
+       "schedules and each later one those with seeds, which are its own"},
       {"agree", "bits",
        "bits: all launches must give identical bits; free: the contract leaves the order of additions open, so that "
        "the "
@@ -251,6 +253,7 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
         for (const knob_info& k : *list) names += (names.empty() ? "" : ", ") + k.name;
       throw usage_error(fmt::format("case line: unknown knob '{}'; known are {}", key, names));
     }
+    if (key == "sm") parse_integer("sm", value, 1, 1024);
     if (!c.knobs.emplace(key, value).second) throw usage_error(fmt::format("case line: knob '{}' is given twice", key));
   }
   return c;

@@ -13,8 +13,8 @@ int64_t draw::between(int64_t least, int64_t most) {
 }
 
 std::vector<int64_t> critical_extents(const target& t, int64_t most) {
-  std::vector<int64_t> centres = {1,   2,   3,    4,    8,    16,   32,    64,    96,   128,
-                                  256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
+  std::vector<int64_t> centres = {1,   2,   3,    4,    8,    16,   32,    64,    96,    128,
+                                  256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 128256};
   centres.insert(centres.end(), {5, 7, 31, 61, 127, 257, 509, 517, 1000, 1021, 2039, 4093, 8191, 16381, 32749});
   centres.insert(centres.end(), t.boundaries.begin(), t.boundaries.end());
   for (const target::variant& v : t.variants)

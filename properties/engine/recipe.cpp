@@ -44,7 +44,8 @@ constexpr distribution_info k_distributions[] = {
     {"duplicates", "seed,values", "few distinct values: ties"},
     {"one_hot", "seed,peak,rest", "one peak per row at a random column"},
     {"special", "seed", "NaN, infinities, both zeros, extremes of the type, beside normals"},
-    {"stagnation", "column,rest", "0 at one column, `rest` elsewhere: a long serial sum loses every term"},
+    {"stagnation", "column,rest,step?",
+     "0 at one column, or at every `step`-th from there on, `rest` elsewhere: a long serial sum loses every term"},
     {"permutation", "seed,count",
      "the integers below `count`, each row in its own order: distinct keys, lists of rows"},
     {"npy", "path,sha256", "a user's array"},
@@ -373,7 +374,11 @@ double value_source::value(int64_t row, int64_t col) const {
     while (std::gcd(step, count) != 1) ++step;
     return static_cast<double>((start + c % count * (step % count)) % count);
   }
-  if (kind_ == k_stagnation) return static_cast<double>(col) == a[0] ? 0.0 : a[1];
+  if (kind_ == k_stagnation) {
+    const double after = static_cast<double>(col) - a[0];
+    const bool again = a.size() > 2 && after > 0 && std::fmod(after, std::max(1.0, a[2])) == 0;
+    return after == 0 || again ? 0.0 : a[1];
+  }
   throw usage_error(fmt::format("fill: {} has no element formula", recipe_.distribution));
 }
 

@@ -26,6 +26,15 @@ constexpr std::string_view k_journal_prefix = "worker-", k_journal_suffix = ".jo
 
 }  // namespace
 
+std::string temporary_folder() {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  if (!error) return folder.string();
+  const char* asked = getenv("TMPDIR");
+  throw environment_error(
+      fmt::format("TMPDIR: '{}' is no folder for temporary files: {}", asked ? asked : "/tmp", error.message()));
+}
+
 folder_lock::~folder_lock() {
   if (fd_ >= 0) close(fd_);
 }
@@ -45,7 +54,7 @@ void folder_lock::take(const std::string& folder) {
 
 run_folder::run_folder(const std::string& path, bool resume) : temporary_(path.empty()) {
   if (temporary_) {
-    std::string name = (fs::temp_directory_path() / "warpcheck-XXXXXX").string();
+    std::string name = temporary_folder() + "/warpcheck-XXXXXX";
     if (!mkdtemp(name.data()))
       throw environment_error(fmt::format("journal: cannot make a folder {}: {}", name, std::strerror(errno)));
     path_ = name;

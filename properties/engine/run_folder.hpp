@@ -6,6 +6,9 @@
 
 namespace warpcheck::engine {
 
+// Where temporary folders are made: TMPDIR, or /tmp. environment_error where that is no folder.
+std::string temporary_folder();
+
 // The lock of a folder, held until its end. Processes forked meanwhile inherit it: a resumed run waits until the last
 // worker of a killed one is dead.
 class folder_lock {

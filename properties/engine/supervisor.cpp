@@ -262,23 +262,21 @@ class supervisor {
     if (!w.process.running()) return;
     w.process.drain();
     const bool dead = w.process.reap();
-    bool spoilt = false;
-    try {
-      read(w);
-    } catch (const usage_error&) {
-      // Only the code on trial can have written this.
-      spoilt = true;
-      w.process.kill_and_reap();
-      truncate_journal(w.writer.path(), w.reader.offset());
-    }
+    bool spoilt = !read_or_end(w);
+    const auto last = w.last;
     if (!dead && !spoilt) {
-      if (seconds_since(w.last) - (w.process.seconds_in_line() - w.in_line) <= options_.timeout_seconds) return;
+      if (seconds_since(last) - (w.process.seconds_in_line() - w.in_line) <= options_.timeout_seconds) return;
       w.overdue = true;
       w.process.kill_and_reap();
-      read(w);
+      spoilt = !read_or_end(w);
     }
     --alive_;
-    bury(w, spoilt);
+    // Else what was overdue came just before the end, and what the worker had gone on to was not: that is run again.
+    const bool to_blame = spoilt || w.last == last;
+    if (to_blame)
+      bury(w, spoilt);
+    else if (alone_ && w.in_flight >= 0)
+      suspects_.push_back(std::move(*alone_));
     alone_.reset();
     if (suspects_.empty() && !orders_.leave())
       start(number);
@@ -343,6 +341,19 @@ class supervisor {
     read(w);
   }
 
+  // Reads what the worker has written. False if some of that is no record, which only the code on trial can have
+  // written: it is cut off, and the worker is ended.
+  bool read_or_end(worker& w) {
+    try {
+      read(w);
+      return true;
+    } catch (const usage_error&) {
+      w.process.kill_and_reap();
+      truncate_journal(w.writer.path(), w.reader.offset());
+      return false;
+    }
+  }
+
   void read(worker& w) {
     const auto before = w.last;
     w.reader.read([&](journal_record&& r) {
@@ -387,11 +398,7 @@ class supervisor {
     for (worker& w : workers_) {
       if (!w.process.running()) continue;
       w.process.kill_and_reap();
-      try {
-        read(w);
-      } catch (const usage_error&) {
-        truncate_journal(w.writer.path(), w.reader.offset());
-      }
+      read_or_end(w);
     }
   }
 

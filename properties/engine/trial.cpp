@@ -87,6 +87,17 @@ launch_way launch_of(const trial_case& c) {
   throw usage_error(fmt::format("launch: '{}' is not one of stream, legacy, again:N, graph:N with N in 1..100", text));
 }
 
+// A candidate's text as a report shows it: control characters could move a terminal's cursor or change its colours.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const unsigned char c : text)
+    if (c < 0x20 || c == 0x7f)
+      shown += fmt::format("\\x{:02x}", c);
+    else
+      shown += static_cast<char>(c);
+  return shown;
+}
+
 // A call over tensors of a device, and what it points to.
 struct prepared_call {
   std::vector<const DLTensor*> inputs;
@@ -225,21 +236,23 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
       list.push_back({candidate_.op, candidate_.api, is_known && i > 0 ? schedule : "", false, poison(i)});
   } else {
     std::vector<std::string> schedules = {schedule, schedule};
+    uint64_t seed = 0;
+    const auto seeded = [&](int round) {
+      const uint64_t s = (seed + static_cast<uint64_t>(round)) % 1000000;
+      return std::vector<std::string>{fmt::format("random:{}", s), fmt::format("pct_warp:{}", s),
+                                      fmt::format("preempt:{}", s)};
+    };
     if (schedule == "default") {
       // Seeds follow from the case, so that the same line means the same schedules everywhere.
-      uint64_t seed = 0;
       for (unsigned char ch : format(c)) seed = hash64(seed, ch);
       seed %= 1000000;
-      schedules = {"fair",
-                   "greedy",
-                   "reverse",
-                   fmt::format("random:{}", seed),
-                   fmt::format("pct_warp:{}", seed),
-                   fmt::format("preempt:{}", seed)};
+      schedules = {"fair", "greedy", "reverse"};
+      for (std::string& s : seeded(0)) schedules.push_back(std::move(s));
     }
     if (detect != "only")
       for (int k = 0; k < repeat; ++k)
-        for (const std::string& s : schedules)
+        // The same order again would tell little.
+        for (const std::string& s : k > 0 && schedule == "default" ? seeded(k) : schedules)
           list.push_back({candidate_.op, candidate_.api, s, false, poison(list.size())});
     if (detect != "off" && candidate_.instrumented_op)
       list.push_back(
@@ -437,7 +450,7 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
       }
       decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
     }
-    const char* message = f.prepared->message;
+    const std::string message = printable(f.prepared->message);
     // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
     if (f.status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
     if (f.status != WARPCHECK_OK)
@@ -450,7 +463,8 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
       const std::vector<std::string> listed = variant_names(*a.op);
       if (std::find(listed.begin(), listed.end(), used) == listed.end())
         decide(verdict::error_return,
-               fmt::format("the candidate says that it ran variant '{}', which it does not list", used), c, &a);
+               fmt::format("the candidate says that it ran variant '{}', which it does not list", printable(used)), c,
+               &a);
       if (std::find(report_.variants.begin(), report_.variants.end(), used) == report_.variants.end())
         report_.variants.emplace_back(used);
     }
@@ -509,7 +523,7 @@ void trial::try_refusal(const std::string& what, const std::function<void(std::v
   const stream_handle stream{api, raw_stream};
   prepared_call prepared(case_, tensors, stream.stream);
   const warpcheck_status status = prepared.run(*candidate_.op);
-  const char* message = prepared.message;
+  const std::string message = printable(prepared.message);
   ++report_.launches;
   if (api.stream_synchronize(
           stream.stream, [](void*, const char*, const char*) {}, nullptr))
@@ -521,7 +535,7 @@ void trial::try_refusal(const std::string& what, const std::function<void(std::v
     decide(verdict::error_return,
            fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(status), message), case_,
            nullptr);
-  if (message[0] == '\0')
+  if (message.empty())
     decide(verdict::error_return, fmt::format("{}: refused without a message", what), case_, nullptr);
   for (size_t i = 0; i < memory.size(); ++i) {
     if (case_.tensors[i].is_input) continue;

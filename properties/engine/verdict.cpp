@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "properties/engine/error.hpp"
-#include "properties/engine/recipe.hpp"
+#include "properties/engine/json_number.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -16,18 +16,6 @@ constexpr std::string_view k_names[] = {"pass",          "skipped",      "violat
                                         "uninitialized", "race",         "divergence",     "deadlock",
                                         "livelock",      "launch_limit", "input_modified", "out_of_bounds",
                                         "error_return",  "timeout",      "crash"};
-
-// JSON has no NaN or infinity: such numbers travel as the text that case lines use.
-nlohmann::json number(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(format_number(value));
-}
-
-double number(const nlohmann::json& j) {
-  if (j.is_number()) return j.get<double>();
-  const auto value = parse_number(j.get<std::string>());
-  if (!value) throw usage_error(fmt::format("report: '{}' is not a number", j.get<std::string>()));
-  return *value;
-}
 
 std::string decimal_and_hex(double value) { return fmt::format("{:.9g} ({:a})", value, value); }
 
@@ -73,9 +61,9 @@ std::string to_json(const case_report& r) {
                       {"compared", r.compared},
                       {"launches", r.launches},
                       {"escalated", r.escalated},
-                      {"max_budget", number(r.max_budget)},
-                      {"max_ulp", number(r.max_ulp)},
-                      {"sum_squared_ulp", number(r.sum_squared_ulp)}};
+                      {"max_budget", json_number(r.max_budget)},
+                      {"max_ulp", json_number(r.max_ulp)},
+                      {"sum_squared_ulp", json_number(r.sum_squared_ulp)}};
   if (!r.message.empty()) j["message"] = r.message;
   if (!r.neighbour.empty()) j["neighbour"] = r.neighbour;
   if (!r.findings.empty()) j["findings"] = r.findings;
@@ -84,22 +72,22 @@ std::string to_json(const case_report& r) {
   if (!r.budgets.thousandths.empty()) {
     nlohmann::json bins = nlohmann::json::array();
     for (const auto& [bin, count] : r.budgets.thousandths) bins.push_back({bin, count});
-    j["budgets"] = {{"max", number(r.budgets.max)}, {"thousandths", std::move(bins)}};
+    j["budgets"] = {{"max", json_number(r.budgets.max)}, {"thousandths", std::move(bins)}};
   }
   if (r.worst) {
     const worst_element& w = *r.worst;
     j["worst"] = {{"tensor", w.tensor},
                   {"row", w.row},
                   {"col", w.col},
-                  {"input", number(w.input)},
-                  {"actual", number(w.actual)},
+                  {"input", json_number(w.input)},
+                  {"actual", json_number(w.actual)},
                   {"actual_hex", fmt::format("{:a}", w.actual)},
-                  {"expected", number(w.expected)},
+                  {"expected", json_number(w.expected)},
                   {"expected_hex", fmt::format("{:a}", w.expected)},
                   {"expected_text", w.expected_text},
-                  {"error", number(w.error)},
-                  {"bound", number(w.bound)},
-                  {"error_ulp", number(w.error_ulp)}};
+                  {"error", json_number(w.error)},
+                  {"bound", json_number(w.bound)},
+                  {"error_ulp", json_number(w.error_ulp)}};
   }
   // A candidate's message may hold any bytes; invalid UTF-8 is replaced, not thrown at.
   return j.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -117,16 +105,16 @@ case_report report_from_json(std::string_view text) {
     r.compared = j.at("compared");
     r.launches = j.at("launches");
     r.escalated = j.at("escalated");
-    r.max_budget = number(j.at("max_budget"));
-    r.max_ulp = number(j.at("max_ulp"));
-    r.sum_squared_ulp = number(j.at("sum_squared_ulp"));
+    r.max_budget = number_from_json(j.at("max_budget"));
+    r.max_ulp = number_from_json(j.at("max_ulp"));
+    r.sum_squared_ulp = number_from_json(j.at("sum_squared_ulp"));
     r.message = j.value("message", "");
     r.neighbour = j.value("neighbour", "");
     r.findings = j.value("findings", std::vector<std::string>());
     r.variants = j.value("variants", std::vector<std::string>());
     r.classes = j.value("classes", std::vector<std::string>());
     if (j.contains("budgets")) {
-      r.budgets.max = number(j.at("budgets").at("max"));
+      r.budgets.max = number_from_json(j.at("budgets").at("max"));
       for (const nlohmann::json& bin : j.at("budgets").at("thousandths")) r.budgets.thousandths[bin.at(0)] = bin.at(1);
     }
     if (j.contains("worst")) {
@@ -135,13 +123,13 @@ case_report report_from_json(std::string_view text) {
       w.tensor = o.at("tensor");
       w.row = o.at("row");
       w.col = o.at("col");
-      w.input = number(o.at("input"));
-      w.actual = number(o.at("actual"));
-      w.expected = number(o.at("expected"));
+      w.input = number_from_json(o.at("input"));
+      w.actual = number_from_json(o.at("actual"));
+      w.expected = number_from_json(o.at("expected"));
       w.expected_text = o.at("expected_text");
-      w.error = number(o.at("error"));
-      w.bound = number(o.at("bound"));
-      w.error_ulp = number(o.at("error_ulp"));
+      w.error = number_from_json(o.at("error"));
+      w.bound = number_from_json(o.at("bound"));
+      w.error_ulp = number_from_json(o.at("error_ulp"));
       r.worst = w;
     }
     return r;

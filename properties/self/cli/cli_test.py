@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import stat
 import struct
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import xml.etree.ElementTree as xml
 WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = os.environ["WARPCHECK_SOURCE"]
 CANDIDATE = os.environ["WARPCHECK_TEST_CANDIDATE"]
+NAN = os.environ["WARPCHECK_TEST_NAN"]  # its first element is NaN
 LINE = "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
 
 
@@ -43,6 +45,14 @@ class Usage(unittest.TestCase):
             self.assertIn("--help", r.stdout)
         self.assertIn("Exit codes", run("--help").stdout)
 
+    def test_help_names_the_exit_codes_that_a_command_has(self):
+        for command in (["verify"], ["fuzz"], ["mutants"], ["golden", "check"]):
+            self.assertIn("130 interrupted", run(*command, "--help").stdout, command)
+        for command in (["replay"], ["run-emulated"], ["list"], ["doctor"], ["golden", "regenerate"]):
+            text = run(*command, "--help").stdout
+            self.assertIn("Exit codes: 0 ", text, command)
+            self.assertNotIn("130", text, command)
+
     def test_no_option_sets_a_tolerance_and_every_bound_names_its_derivation(self):
         for command in ["verify", "fuzz", "replay"]:
             self.assertNotRegex(run(command, "--help").stdout.lower(), r"toleran|--[ar]tol|epsilon")
@@ -65,6 +75,9 @@ class Usage(unittest.TestCase):
             (2, "'nosuch' is unknown; known are ", ["verify", "nosuch"]),
             (2, "cases: 0", ["verify", "softmax", "--cases", "0", "--device", "emulated"]),
             (2, "cases", ["verify", "softmax", "--cases", "many"]),
+            *[(2, "is not an integer in [1, 10000000]", [*command, "--cases", cases])
+              for command in (["verify", "softmax", "--device", "emulated"], ["verify", "softmax", "--null-kernels"], ["mutants", "softmax"])
+              for cases in ("-1", "10000001", "100000000000", "99999999999999999999")],
             (2, "'nosuch'", ["verify", "softmax", "--property", "nosuch", "--device", "emulated"]),
             (2, "f33", ["verify", "softmax", "--dtype", "f33", "--device", "emulated"]),
             (2, "nothing to run", ["verify", "softmax", "--dtype", "i32", "--device", "emulated"]),
@@ -83,9 +96,16 @@ class Usage(unittest.TestCase):
             (3, "no file", ["verify", "softmax", "--device", "emulated", "--candidate", "/nonexistent.so"]),
             (3, "device cpu", ["verify", "softmax", "--device", "cpu"]),
             (2, "grammar version", ["replay", "nonsense"]),
+            *[(2, f"timeout: {seconds} is not a positive", ["replay", LINE, "--timeout", seconds]) for seconds in ("0", "-1", "nan")],
             (2, "speed", ["replay", LINE + " speed=fast"]),
             (2, "unknown; known are ", ["replay", LINE.replace("softmax", "hardmax")]),
             (2, "'nosuch' is unknown", ["list", "nosuch"]),
+            (2, "the path of the folder is empty", ["fuzz", "softmax", "--device", "emulated", "--out", ""]),
+            (2, "--json excludes --list", ["mutants", "softmax", "--list", "--json", "/tmp/never-made"]),
+            (2, "--candidate excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--candidate", CANDIDATE]),
+            (2, "--device excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--device", "cpu"]),
+            (2, "'comparator' has no list", ["mutants", "comparator"]),
+            (2, "--generated", ["mutants", "comparator"]),
             (2, "nosuch", ["golden", "check", "--folder", "/nosuch"]),
         ]:
             with self.subTest(arguments=arguments):
@@ -100,8 +120,96 @@ class Usage(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         self.assertIn("device emulated (no GPU is used:", r.stdout.splitlines()[0])
 
+    def test_missing_folder_for_temporary_files_is_named(self):
+        r = run("verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty", env={**os.environ, "TMPDIR": "/nonexistent"})
+        self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
+        self.assertIn("TMPDIR: '/nonexistent' is no folder", r.stderr)
+
     def test_full_disk_is_an_error(self):
         self.expect(3, "/dev/full", "verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty", "--json", "/dev/full/x.json")
+
+
+class Outputs(unittest.TestCase):
+    """Files that a command writes when it is over."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def replay(self, path, **options):
+        return run("replay", LINE, "--json", path, **options)
+
+    def expect_report(self, text):
+        self.assertIn("v1 softmax/component-bound", json.loads(text)["case"])
+
+    def test_a_link_stays_and_its_target_is_written(self):
+        os.symlink("target.json", self.path("link.json"))
+        for there in (False, True):
+            with self.subTest(there=there):
+                self.assertEqual(self.replay(self.path("link.json")).returncode, 0)
+                self.assertEqual(os.readlink(self.path("link.json")), "target.json")
+                with open(self.path("target.json")) as f:
+                    self.expect_report(f.read())
+        self.assertEqual(sorted(os.listdir(self.folder)), ["link.json", "target.json"])
+
+    def test_a_fifo_gets_the_text(self):
+        os.mkfifo(self.path("fifo"))
+        reader = os.open(self.path("fifo"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        r = self.replay(self.path("fifo"))
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("fifo")).st_mode))
+        self.expect_report(os.read(reader, 1 << 16))
+
+    def test_a_full_device_stays_and_is_an_error(self):
+        try:
+            os.mknod(self.path("full"), 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+            with open(self.path("full"), "w"):
+                pass
+        except PermissionError:
+            self.skipTest("no device can be made here")
+        r = self.replay(self.path("full"))
+        self.assertTrue(stat.S_ISCHR(os.lstat(self.path("full")).st_mode))
+        self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
+        self.assertIn("No space left on device", r.stderr)
+
+    def test_a_descriptor_is_written_where_it_is(self):
+        os.symlink("/proc/self/fd/1", self.path("stdout"))
+        with open(self.path("out"), "w+") as out:
+            self.assertEqual(subprocess.run([WARPCHECK, "replay", LINE, "--json", self.path("stdout")], stdout=out, timeout=600).returncode, 0)
+            out.seek(0)
+            lines = out.read().splitlines()
+        self.assertIn("component-bound: pass", lines[-2])
+        self.expect_report(lines[-1])
+
+    def test_what_cannot_be_written_is_refused_before_the_run(self):
+        program = self.path("p.cu")
+        with open(program, "w") as f:
+            f.write("int main() {}\n")
+        verify = ["verify", "softmax", "--device", "emulated"]
+        for command in (verify, ["fuzz", "softmax", "--device", "emulated", "--out", self.path("fuzz")], ["replay", LINE],
+                        ["mutants", "softmax"], ["run-emulated", program]):
+            for path, code, text in ((self.path("none/x"), 3, "No such file"), (self.folder, 3, "Is a directory"), ("", 2, "empty")):
+                with self.subTest(command=command[0], path=path):
+                    r = run(*command, "--json", path)
+                    self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+                    self.assertIn(text, r.stderr)
+                    self.assertEqual(r.stdout, "")
+        self.assertEqual(run(*verify, "--junit", self.folder).returncode, 3)
+        self.assertEqual(os.listdir(self.folder), ["p.cu"])
+
+
+    def test_standard_output_that_cannot_be_written_is_an_error(self):
+        with open(self.path("none"), "w"), open(self.path("none")) as read_only:
+            for command in (["list"], ["--version"], ["verify", "softmax", "--device", "emulated", "--property", "empty", "--cases", "1"]):
+                with self.subTest(command=command[0]):
+                    r = subprocess.run([WARPCHECK, *command], stdout=read_only, stderr=subprocess.PIPE, text=True, timeout=600)
+                    self.assertEqual(r.returncode, 3, r.stderr)
+                    self.assertIn("standard output cannot be written", r.stderr)
 
 
 class Input(unittest.TestCase):
@@ -191,6 +299,12 @@ class Runs(unittest.TestCase):
         self.assertLessEqual(1, group["reached"])
         self.assertLess(group["reached"], group["possible"])
 
+    def test_an_operator_that_is_named_twice_runs_once(self):
+        arguments = ["--device", "emulated", "--cases", "2", "--property", "phase", "--json"]
+        self.assertEqual(run("verify", "softmax", *arguments, self.path("a.json")).returncode, 0)
+        self.assertEqual(run("verify", "softmax", "softmax", *arguments, self.path("b.json")).returncode, 0)
+        self.assertEqual(self.result("a.json"), self.result("b.json"))
+
     def test_another_seed_gives_other_cases(self):
         self.verify("--json", self.path("a.json"))
         self.verify("--json", self.path("b.json"), "--seed", "2")
@@ -219,9 +333,26 @@ class Runs(unittest.TestCase):
             self.assertEqual(run("replay", line).returncode, 1, line)
         self.assertTrue(self.result("out.json")["failures"])
 
+    def test_numbers_that_json_does_not_have_are_text(self):
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", NAN, "--cases", "2", "--property", "component-bound",
+                "--json", self.path("out.json"))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        (job,) = self.result("out.json")["jobs"]
+        self.assertEqual(job["max_budget"], "+inf")
+        self.assertNotIn(None, [job["max_ulp"], *job["worst"].values(), *job["worst"]["worst"].values()])
+
+    def test_a_job_that_stops_after_five_failures_says_so(self):
+        arguments = ["verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--property", "regime-seam", "--json", self.path("out.json")]
+        for cases, stopped in (("2", False), ("200", True)):
+            with self.subTest(cases=cases):
+                r = run(*arguments, "--cases", cases)
+                self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+                self.assertEqual("(stopped after 5 failures)" in r.stdout, stopped)
+                self.assertEqual([j["stopped"] for j in self.result("out.json")["jobs"]], [stopped])
+
     def test_interrupt_keeps_partial_results(self):
         process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000", "--json", self.path("out.json"),
-                                    "--journal", self.path("journal")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                    "--junit", self.path("out.xml"), "--journal", self.path("journal")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         while not self.journalled_cases():  # until the run has finished its first case
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
@@ -229,7 +360,48 @@ class Runs(unittest.TestCase):
         self.assertEqual(process.returncode, 130, output)
         self.assertIn("interrupted", output)
         self.assertTrue(self.result("out.json")["interrupted"])
-        self.assertGreater(sum(j["cases"] for j in self.result("out.json")["jobs"]), 0)
+        jobs = self.result("out.json")["jobs"]
+        self.assertGreater(sum(j["cases"] for j in jobs), 0)
+        # What the run did not come to is no pass.
+        not_run = [j for j in jobs if j["cases"] == 0]
+        self.assertTrue(not_run)
+        self.assertEqual({j["verdict"] for j in not_run}, {"not run"})
+        self.assertNotIn("not run", {j["verdict"] for j in jobs if j["cases"] > 0})
+        self.assertRegex(output, r"(?m)^softmax +\S+ +0 .* not run$")
+        skipped = [c for c in xml.parse(self.path("out.xml")).getroot().iter("testcase") if c.find("skipped") is not None]
+        self.assertEqual(len(skipped), len(not_run))
+
+    def test_interrupted_mutants_end_their_children_and_leave_no_folders(self):
+        # A mutant that no earlier run has compiled.
+        line = '#include "kernels/softmax.hpp"'
+        with open(self.path("softmax.mutants"), "w") as f:
+            f.write(f"cut-short\tkernels/softmax.cu\t{line}\t{line}  // {self.folder.name}\t*\n")
+        name = "softmax.cut-short-"
+
+        def compilers():
+            found = []
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open(f"/proc/{pid}/cmdline", errors="replace") as f:
+                        found += [pid] if name in f.read() else []
+                except OSError:
+                    pass  # it has ended
+            return found
+
+        process = subprocess.Popen([WARPCHECK, "mutants", "softmax", "--folder", self.folder.name, "--json", self.path("out.json")],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        while not compilers():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, output)
+        self.assertIn("interrupted: 0 of 1 mutants", output)
+        self.assertEqual(compilers(), [])
+        folder = os.path.join(os.path.dirname(os.path.realpath(WARPCHECK)), "mutants")
+        self.assertEqual([f for f in os.listdir(folder) if f.startswith(name)], [])
+        with open(self.path("out.json")) as f:
+            result = json.load(f)
+        self.assertEqual((result["interrupted"], result["exit_code"], result["mutants"]), (True, 130, []))
 
     def journalled_cases(self):
         folder = self.path("journal")

@@ -118,6 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
                     malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) in_place=x |", "in_place"},
                     malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) | y=f32[2x4] | speed=fast", "speed"},
                     malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) | y=f32[2x4] | sm=1 sm=2", "twice"},
+                    malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) | y=f32[2x4] | sm=0", "sm: '0'"},
+                    malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) | y=f32[2x4] | sm=99999999999", "[1, 1024]"},
                     malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) | y=f32[2x4] | variant", "key=value"},
                     malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) |\n y=f32[2x4] |", "control character"}));
 
@@ -141,7 +143,8 @@ TEST(generated_cases, are_a_function_of_seed_and_index_alone) {
       differ += line != format(generate_case(p, t, 2, i));
     }
     // A property may have one case only (sigmoid's empty vector), or go through all there are, one an index.
-    EXPECT_TRUE(differ > 0 || cases.size() == 1 || cases.size() == 20) << p.op << "/" << p.name << ": the seed changes nothing";
+    EXPECT_TRUE(differ > 0 || cases.size() == 1 || cases.size() == 20)
+        << p.op << "/" << p.name << ": the seed changes nothing";
   }
 }
 

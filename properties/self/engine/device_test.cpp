@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
@@ -99,15 +102,22 @@ TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
   const std::string knobs = "candidate=" PRETENDED_EMULATED, launched = " run:stream wait:stream";
   EXPECT_EQ(launch(knobs + " schedule=greedy", "emulated").result, verdict::pass);
   EXPECT_EQ(record(PRETENDED_EMULATED), "create:greedy" + launched + " create:greedy" + launched);
-  EXPECT_EQ(launch(knobs + " repeat=2", "emulated").launches, 2 * 6);
-  const std::string all = record(PRETENDED_EMULATED);
-  size_t at = 0;
-  for (int round = 0; round < 2; ++round)
-    for (const char* schedule : {"fair ", "greedy ", "reverse ", "random:", "pct_warp:", "preempt:"}) {
-      at = all.find(std::string("create:") + schedule, at);
-      ASSERT_NE(at, std::string::npos) << schedule << " in " << all;
-      ++at;
-    }
+  EXPECT_EQ(launch(knobs + " repeat=3", "emulated").launches, 6 + 2 * 3);
+  const std::string first = record(PRETENDED_EMULATED);
+  std::vector<std::string> kinds;
+  std::set<std::string> orders;
+  std::istringstream words(first);
+  for (std::string word; words >> word;) {
+    if (!word.starts_with("create:")) continue;
+    kinds.push_back(word.substr(7, word.find(':', 7) - 7));
+    orders.insert(word);
+  }
+  const std::vector<std::string> expected = {"fair",   "greedy",   "reverse", "random", "pct_warp", "preempt",
+                                             "random", "pct_warp", "preempt", "random", "pct_warp", "preempt"};
+  EXPECT_EQ(kinds, expected);
+  EXPECT_EQ(orders.size(), expected.size()) << "an order is tried twice in " << first;
+  launch(knobs + " repeat=3", "emulated");
+  EXPECT_EQ(record(PRETENDED_EMULATED), first) << "the same case has other orders";
   const case_report r = launch(knobs + " detect=only", "emulated");
   EXPECT_EQ(r.result, verdict::skipped);
   EXPECT_EQ(r.message, "detect=only: the candidate has no instrumented build");

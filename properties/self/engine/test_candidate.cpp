@@ -54,6 +54,11 @@ warpcheck_status run(warpcheck_call* call) {
     std::memset(call->message, 'x', call->message_size);
     return WARPCHECK_INTERNAL_ERROR;
   }
+  if (is("colours_message")) {
+    std::snprintf(call->message, call->message_size, "a \x1b[31mred\x7f message");
+    return WARPCHECK_INTERNAL_ERROR;
+  }
+  if (is("colours_variant")) call->used_variant = "\x1b[2J";
   if (is("refuses_briefly")) {
     std::snprintf(call->message, call->message_size, "n");
     return WARPCHECK_INVALID_ARGUMENT;
@@ -90,7 +95,7 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("less_accurate"))
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < cols; ++c)
-        if (at(y, r, c) > 1e-30f && at(y, r, c) < 0.5f) at(y, r, c) *= 1 + 0x1p-23f;
+        if (at(y, r, c) > 1e-30f && at(y, r, c) < 0.5f) at(y, r, c) *= 1 + 0x1p-22f;
   if (is("not_a_number")) at(y, 0, 0) = std::numeric_limits<float>::quiet_NaN();
   if (is("writes_past_end")) at(y, rows - 1, cols) = 0;
   if (is("writes_before_start")) at(y, 0, -1) = 0;
@@ -137,6 +142,8 @@ const warpcheck_variant k_variants[] = {
     {"different_at_the_end", 0, -1, 1, 0, k_types},
     {"writes_into_nothing", 0, -1, 1, 0, k_types},
     {"fills_message", 0, -1, 1, 0, k_types},
+    {"colours_message", 0, -1, 1, 0, k_types},
+    {"colours_variant", 0, -1, 1, 0, k_types},
     {"leaves_one_unwritten", 0, -1, 1, 0, k_types},
     {"trusts_old_output", 0, -1, 1, 0, k_types},
 #endif

@@ -110,6 +110,11 @@ TEST(trial_report, cuts_a_message_without_end) {
   EXPECT_EQ(r.message.back(), 'x');
 }
 
+TEST(trial_report, shows_control_characters_of_a_candidate_as_text) {
+  EXPECT_NE(run_variant("colours_message").message.find("a \\x1b[31mred\\x7f message"), std::string::npos);
+  EXPECT_NE(run_variant("colours_variant").message.find("'\\x1b[2J', which it does not list"), std::string::npos);
+}
+
 // From one launch to the next, so that an output that is left as it was found differs between them.
 TEST(trial_report, fills_outputs_with_other_bytes_each_time) {
   const case_report r = run_variant("wants_other_bytes", "", "repeat=5");

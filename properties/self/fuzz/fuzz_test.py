@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ import xml.etree.ElementTree as xml
 WARPCHECK = os.environ["WARPCHECK"]
 RIGHT = os.environ["WARPCHECK_RIGHT"]
 WRONG = os.environ["WARPCHECK_WRONG"]  # the last element of rows longer than 32 is 0
+NAN = os.environ["WARPCHECK_NAN"]  # the first element is NaN
 TEMPLATE = os.path.join(os.environ["WARPCHECK_SOURCE"], "docs", "bring_your_own", "softmax.cu")
 PROPERTIES = ["--property", "component-bound", "--property", "depth", "--property", "phase"]
 
@@ -47,8 +49,8 @@ class Fuzz(unittest.TestCase):
         with open(self.path(out, "shard-0-of-1", "state.json")) as f:
             return json.load(f)
 
-    def journalled(self, out):
-        """Cases that the journals of the round under way tell to have ended."""
+    def journalled(self, out, of=""):
+        """Cases that the journals of the round under way tell to have ended, and of those the ones of a verdict."""
         folder = self.path(out, "shard-0-of-1")
         texts = []
         for root, _, names in os.walk(folder):
@@ -60,7 +62,7 @@ class Fuzz(unittest.TestCase):
                         texts.append(f.read())
                 except FileNotFoundError:
                     pass  # the round has ended meanwhile
-        return sum(text.count("\nF ") for text in texts)
+        return sum(line.startswith("F ") and of in line for text in texts for line in text.split("\n"))
 
     def test_a_planted_bug_is_found_minimised_and_kept_once(self):
         r = self.fuzz("a", "--seed", "5", "--cases", "60", "--junit", self.path("a.xml"), candidate=WRONG, code=1)
@@ -112,8 +114,14 @@ class Fuzz(unittest.TestCase):
         self.assertEqual(self.result("a"), self.result("b"))
         self.assertEqual(sorted(os.listdir(self.path("a", "findings"))), sorted(os.listdir(self.path("b", "findings"))))
 
-    def start(self, out):
-        process = subprocess.Popen([WARPCHECK, *self.command(out, "--seed", "9", "--cases", "1000000", candidate=WRONG)],
+    def test_an_infinite_error_is_resumed_from(self):
+        self.fuzz("a", "--seed", "5", "--cases", "20", candidate=NAN, code=1)
+        self.fuzz("a", "--cases", "40", candidate=NAN, code=1)
+        worst = {p["property"]: p["max_budget"] for p in self.result("a")["properties"]}
+        self.assertEqual(worst["softmax/component-bound"], "+inf")
+
+    def start(self, out, candidate=WRONG):
+        process = subprocess.Popen([WARPCHECK, *self.command(out, "--seed", "9", "--cases", "1000000", candidate=candidate)],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         # Into the second round.
         while not (os.path.exists(self.path(out, "shard-0-of-1", "state.json")) and
@@ -211,6 +219,55 @@ class Fuzz(unittest.TestCase):
         r = self.fuzz_source("a", source, "--cases", "40")
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         self.assertIn(f"{len(findings)} findings of this folder replayed first: 0 still fail", r.stdout)
+
+    def source_without_columns_from(self, column):
+        with open(TEMPLATE) as f:
+            right = f.read()
+        with open(self.path("mine.cu"), "w") as f:
+            f.write(right.replace("out[i] = static_cast", f"if (i < {column}) out[i] = static_cast"))
+        return self.path("mine.cu")
+
+    def fails_without_a_finding(self, rounds):
+        """The findings of the first rounds pass afterwards, and cases fail of which no finding becomes."""
+        r = self.fuzz_source("a", self.source_without_columns_from(200), "--seed", "5", "--cases", str(20 * rounds))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        before = self.result("a")["findings"]
+        minimised = self.state("a")["minimised"]["softmax/component-bound violation"]
+        r = self.fuzz_source("a", self.source_without_columns_from(201), "--cases", str(20 * rounds + 20))
+        after = self.result("a")["findings"]
+        self.assertIn(f"{len(before)} findings of this folder replayed first: 0 still fail", r.stdout)
+        self.assertEqual([f["name"] for f in after], [f["name"] for f in before])
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, r"[1-9]\d* cases failed in the rounds of this run")
+        self.assertEqual(self.result("a")["exit_code"], 1)
+        return minimised, sum(f["failures"] for f in after) - sum(f["failures"] for f in before)
+
+    def test_a_failure_of_a_known_class_fails_the_run(self):
+        minimised, of_known_classes = self.fails_without_a_finding(rounds=1)
+        self.assertLess(minimised, 8)
+        self.assertGreater(of_known_classes, 0)
+
+    def test_a_failure_that_is_only_counted_fails_the_run(self):
+        self.assertEqual(self.fails_without_a_finding(rounds=4), (8, 0))
+
+    def test_failures_of_an_unfinished_round_fail_the_run_that_goes_on(self):
+        candidate = self.path("candidate.so")
+        shutil.copy(WRONG, candidate)
+        process = self.start("a", candidate)
+        # Stopped, the run ends no round: what its journals tell now is what the next run finds.
+        while True:
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            if self.journalled("a", of="violation") > 0:
+                break
+            process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.communicate(timeout=120)
+        shutil.copy(RIGHT, candidate)
+        cases = 20 * (self.state("a")["rounds"] + 1)
+        r = self.fuzz("a", "--cases", str(cases), candidate=candidate, code=1)
+        self.assertRegex(r.stdout, r"[1-9]\d* findings of this folder replayed first: 0 still fail")
+        self.fuzz("a", "--cases", str(cases + 20), candidate=candidate, code=0)
 
     def test_mistakes_about_a_source_are_one_sentence(self):
         out = self.path("a")

@@ -73,6 +73,7 @@ TEST_F(Mutants, ListIsReadWithItsEscapes) {
 TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
   write("kernels/a.cu", "one two two");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth\n"), "accepted");
+  EXPECT_EQ(refusal(""), fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
   EXPECT_EQ(refusal("# only a comment\n"),
             fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\n"),
