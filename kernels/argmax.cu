@@ -3,10 +3,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_fold.hpp"
 #include "kernels/primitives/winner.hpp"
 
@@ -71,6 +73,34 @@ struct winner_fold {
   __device__ static int64_t finish(const partial& all) { return claimed_index(all.claim); }
 };
 
+// Aligned f32 rows of small matrices (row_few.hpp), whose partials are to have 8 bytes.
+struct few_winner {
+  using arguments = fold_arguments<winner_fold<float>>;
+  struct alignas(8) partial {
+    float maximum;  // NaN passed on
+    int claim;
+  };
+  static constexpr row_reuse k_reuse = row_reuse::never;
+  static constexpr bool k_one_result = true;
+
+  __device__ static partial none() { return {-INFINITY, k_no_claim<int>}; }
+  template <int Lanes, class Slice>
+  __device__ static partial of_lanes(const Slice& slice, const float (&value)[Slice::k_values]) {
+    const float maximum = lanes_maximum<Lanes>(max_of_values(value));
+    return {maximum, lane_reduce<Lanes>(winner_of_slice(slice, value, maximum), min_of<int>())};
+  }
+  __device__ static partial merge(const partial& mine) {
+    const float maximum = warp_maximum(mine.maximum);
+    const bool wins = mine.maximum == maximum || mine.maximum != mine.maximum;
+    return {maximum, __reduce_min_sync(k_all_lanes, wins ? mine.claim : k_no_claim<int>)};
+  }
+  template <class Slice>
+  __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
+                               const partial& of_row) {
+    store_element(a.y + r, claimed_index(of_row.claim));
+  }
+};
+
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of argmax_variant, without `automatic`.
@@ -78,8 +108,15 @@ constexpr warpcheck_variant k_variants[] = {
     {"argmax_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
     {"argmax_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
     {"argmax_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
+    {"argmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+argmax_variant pick(int64_t cols) {
+  return cols <= k_fold_lanes_cols   ? argmax_variant::lanes
+         : cols <= k_fold_tiles_cols ? argmax_variant::tiles
+                                     : argmax_variant::wide;
+}
 
 }  // namespace
 
@@ -95,13 +132,19 @@ argmax_variant argmax_with(argmax_variant variant, const T* x, int64_t ldx, int6
     fill(index, rows, int64_t{-1}, stream);
     return variant;
   }
-  if (variant == argmax_variant::automatic)
-    variant = cols <= k_fold_lanes_cols   ? argmax_variant::lanes
-              : cols <= k_fold_tiles_cols ? argmax_variant::tiles
-                                          : argmax_variant::wide;
+  const fold_arguments<winner_fold<T>> a{x, ldx, index, rows, cols};
+  if (variant == argmax_variant::automatic) variant = is_few(a, stream) ? argmax_variant::few : pick(cols);
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
-  const fold_arguments<winner_fold<T>> a{x, ldx, index, rows, cols};
+  if (variant == argmax_variant::few) {
+    if constexpr (std::is_same_v<T, float>)
+      if (few_takes(a, stream)) {
+        launch_few<few_winner>(a, stream);
+        return variant;
+      }
+    argmax_with(pick(cols), x, ldx, index, rows, cols, stream);
+    return variant;
+  }
   if (variant == argmax_variant::lanes)
     fold_by_lanes(a, stream);
   else if (variant == argmax_variant::tiles)

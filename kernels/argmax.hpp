@@ -25,9 +25,10 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. `automatic`
-// picks by `cols`. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
-enum class argmax_variant { automatic, lanes, tiles, wide };
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few: aligned
+// f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols`, and by the size of
+// the matrix. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
+enum class argmax_variant { automatic, lanes, tiles, wide, few };
 
 template <class T>
 void argmax(const T* x, int64_t ldx, int64_t* index, int64_t rows, int64_t cols, simt::stream_t stream);

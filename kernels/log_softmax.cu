@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
@@ -13,6 +14,7 @@
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_cluster.hpp"
+#include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_lanes.hpp"
 #include "kernels/primitives/row_stream.hpp"
 
@@ -152,6 +154,11 @@ struct log_softmax_rule {
     if (holds && (holders & ((1u << lane) - 1)) != 0) rest += expf(maximum - reference);
     return {holders != 0 ? maximum : -INFINITY, lane_reduce<k_warp_size>(rest, sum_of())};
   }
+  template <int Lanes, int Count>
+  __device__ static partial of_few(const float (&value)[Count]) {
+    return log_sum_of_few<Lanes>(value);
+  }
+  __device__ static partial merge_few(const partial& mine) { return warpcheck::merge_few(mine); }
   class result {
    public:
     result() = default;
@@ -266,6 +273,7 @@ constexpr warpcheck_variant k_variants[] = {
     {"log_softmax_block", 1, k_block_cols, k_lanes_cols + 1, k_block_dispatch_cols, k_dtypes},
     {"log_softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
     {"log_softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
+    {"log_softmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -289,10 +297,20 @@ log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, in
   check_rows(x_rows);
   check_rows(y_rows);
   if (static_cast<const void*>(x) != y || ldx != ldy) check_disjoint(x_rows, y_rows);
-  if (cols > 0 && variant == log_softmax_variant::automatic) variant = pick(cols, stream);
+  const log_softmax_arguments<T> a{x, ldx, y, ldy, rows, cols};
+  if (cols > 0 && variant == log_softmax_variant::automatic)
+    variant = is_few(a, stream) ? log_softmax_variant::few : pick(cols, stream);
   if (cols > 0) check_extent(entry_of(variant), cols);
   if (rows == 0 || cols == 0) return variant;
-  const log_softmax_arguments<T> a{x, ldx, y, ldy, rows, cols};
+  if (variant == log_softmax_variant::few) {
+    if constexpr (std::is_same_v<T, float>)
+      if (few_takes(a, stream)) {
+        launch_few<few_of_rule<log_softmax_rule>>(a, stream);
+        return variant;
+      }
+    log_softmax_with(pick(cols, stream), x, ldx, y, ldy, rows, cols, stream);
+    return variant;
+  }
   switch (variant) {
     case log_softmax_variant::lanes: launch_lanes_variant(a, stream); break;
     case log_softmax_variant::block: launch_block_variant(a, stream); break;

@@ -20,8 +20,10 @@
 // of the logarithm, computed from the row's data (docs/numerics.md): the result of a dominant element keeps the
 // relative accuracy of the tail, [0, -30] gives -9.35762e-14. A result in a 16-bit T is rounded once more. Budgets kept
 // by every variant: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
-// rescaled more than 2 (cols <= 2^22) or 16 times. Same shape, same alignment of x, same input: same bits on every
-// launch, stream and schedule, for every alignment of y.
+// rescaled more than 2 (cols <= 2^22) or 16 times; by stream the 2 only where no block takes more than 32 tiles of a
+// row (primitives/row_sweep.hpp): up to 2^22 columns on 16 multiprocessors of compute capability 9.0, fewer on a
+// smaller device. Same shape, same alignment of x, same input: same bits on every launch, stream and schedule, for
+// every alignment of y.
 //
 // Source. Blanchard, Higham & Higham, "Accurately computing the log-sum-exp and softmax functions", IMA J. Numer. Anal.
 // 41 (2021), section 4; the maximal element held out of the sum as in section 2.1 there.
@@ -39,8 +41,9 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 // The techniques, for ever longer rows: some lanes of a warp, a block, a cluster of blocks, and all blocks of the
-// device. `automatic` picks by `cols`.
-enum class log_softmax_variant { automatic, lanes, block, cluster, stream };
+// device; and one for aligned f32 rows of small matrices (primitives/row_few.hpp), which passes others on. `automatic`
+// picks by `cols`, and by the size of the matrix.
+enum class log_softmax_variant { automatic, lanes, block, cluster, stream, few };
 
 template <class T>
 void log_softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, simt::stream_t stream);

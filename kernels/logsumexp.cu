@@ -3,19 +3,21 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/fill.hpp"
 #include "kernels/primitives/log_sum.hpp"
+#include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_fold.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-// Rescales of one term: when a lane takes in more values (at most k_fold_dear_parts - 1 times, once for rows of 1024) or
-// merges groups of them, over the warp, over the block, and where the tiles of a row are collected, merged over the
+// Rescales of one term: when a lane takes in more values (at most k_fold_dear_parts - 1 times, once for rows of 1024)
+// or merges groups of them, over the warp, over the block, and where the tiles of a row are collected, merged over the
 // warp and the block.
 static_assert(k_fold_dear_parts - 1 + k_fold_ahead_groups + 2 + 3 <= 16, "the contract's budget of rescales");
 
@@ -56,6 +58,15 @@ struct log_sum_fold {
   __device__ static Y finish(const partial& all) { return simt::from_float<Y>(value_of(all)); }
 };
 
+// Aligned f32 rows of small matrices (row_few.hpp), in fewer steps than by absorb and over_lanes.
+struct few_log_sum : few_of_fold<log_sum_fold<float, float>> {
+  template <int Lanes, class Slice>
+  __device__ static partial of_lanes(const Slice&, const float (&value)[Slice::k_values]) {
+    return log_sum_of_few<Lanes>(value);
+  }
+  __device__ static partial merge(const partial& mine) { return merge_few(mine); }
+};
+
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of logsumexp_variant, without `automatic`.
@@ -63,8 +74,15 @@ constexpr warpcheck_variant k_variants[] = {
     {"logsumexp_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
     {"logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
     {"logsumexp_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
+    {"logsumexp_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
+
+logsumexp_variant pick(int64_t cols) {
+  return cols <= k_fold_lanes_cols   ? logsumexp_variant::lanes
+         : cols <= k_fold_tiles_cols ? logsumexp_variant::tiles
+                                     : logsumexp_variant::wide;
+}
 
 }  // namespace
 
@@ -80,13 +98,19 @@ logsumexp_variant logsumexp_with(logsumexp_variant variant, const T* x, int64_t 
     fill(y, rows, simt::from_float<Y>(-INFINITY), stream);
     return variant;
   }
-  if (variant == logsumexp_variant::automatic)
-    variant = cols <= k_fold_lanes_cols   ? logsumexp_variant::lanes
-              : cols <= k_fold_tiles_cols ? logsumexp_variant::tiles
-                                          : logsumexp_variant::wide;
+  const fold_arguments<log_sum_fold<T, Y>> a{x, ldx, y, rows, cols};
+  if (variant == logsumexp_variant::automatic) variant = is_few(a, stream) ? logsumexp_variant::few : pick(cols);
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
-  const fold_arguments<log_sum_fold<T, Y>> a{x, ldx, y, rows, cols};
+  if (variant == logsumexp_variant::few) {
+    if constexpr (std::is_same_v<T, float>)
+      if (few_takes(a, stream)) {
+        launch_few<few_log_sum>(a, stream);
+        return variant;
+      }
+    logsumexp_with(pick(cols), x, ldx, y, rows, cols, stream);
+    return variant;
+  }
   if (variant == logsumexp_variant::lanes)
     fold_by_lanes(a, stream);
   else if (variant == logsumexp_variant::tiles)

@@ -31,9 +31,10 @@ inline namespace SIMT_DEVICE_NS {
 
 enum class reduce_op { sum, min, max };
 
-// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. `automatic`
-// picks by `cols`.
-enum class reduce_variant { automatic, lanes, tiles, wide };
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few: aligned
+// f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols`, and by the size of
+// the matrix.
+enum class reduce_variant { automatic, lanes, tiles, wide, few };
 
 template <class T>
 void reduce(reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows, int64_t cols, simt::stream_t stream);

@@ -191,7 +191,7 @@ struct tile_part {
   int count;
 };
 
-// The sum of what precedes the tile in its wave and, with `WithTotals`,, in its row. All threads get the result.
+// The sum of what precedes the tile in its wave and, with `WithTotals`, in its row. All threads get the result.
 // `scratch` may be used again after another barrier.
 template <bool WithTotals, class T>
 __device__ inline typename carry_of<T>::type look_back(const tiling& t, const mailboxes<T>& boxes,

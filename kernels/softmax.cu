@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
@@ -17,6 +18,7 @@
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_cluster.hpp"
+#include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_stream.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
@@ -258,6 +260,7 @@ constexpr warpcheck_variant k_variants[] = {
     {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes},
     {"softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
     {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
+    {"softmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
@@ -287,14 +290,24 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
   check_disjoint(x_rows, argmax_rows);
   check_disjoint(y_rows, argmax_rows);
 
-  if (cols > 0 && variant == softmax_variant::automatic) variant = pick(cols, stream);
+  const softmax_arguments<T> a{x, ldx, y, ldy, rows, cols, argmax};
+  if (cols > 0 && variant == softmax_variant::automatic)
+    variant = argmax == nullptr && is_few(a, stream) ? softmax_variant::few : pick(cols, stream);
   if (cols > 0) check_extent(entry_of(variant), cols);
   if (rows == 0) return variant;
   if (cols == 0) {
     if (argmax != nullptr) fill(argmax, rows, int64_t{-1}, stream);
     return variant;
   }
-  const softmax_arguments<T> a{x, ldx, y, ldy, rows, cols, argmax};
+  if (variant == softmax_variant::few) {
+    if constexpr (std::is_same_v<T, float>)
+      if (argmax == nullptr && few_takes(a, stream)) {
+        launch_few<few_of_rule<softmax_rule>>(a, stream);
+        return variant;
+      }
+    softmax_with(pick(cols, stream), x, ldx, y, ldy, rows, cols, argmax, stream);
+    return variant;
+  }
   switch (variant) {
     case softmax_variant::subwarp: launch_subwarp_variant(a, stream); break;
     case softmax_variant::warp: launch_warp_variant(a, stream); break;

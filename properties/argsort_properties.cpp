@@ -364,7 +364,7 @@ const property_registration registration([] {
   p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows_of_each,
         check_values)
       .share_percent = 10;
-  p.add_common("bit-repeatability");
+  p.add_common("bit-repeatability").share_percent = 20;
   p.add_common("no-hazard");
   p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
   p.add_common("refusals", refused_sorts, check_refusals);

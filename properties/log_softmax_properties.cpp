@@ -161,6 +161,9 @@ const property_registration registration([] {
   p.add_common("regime-seam").share_percent = 50;
   p.add_common("rows-beyond-grid").share_percent = 10;
   p.add_common("large-offset");
+  property& wide = p.add("wide-row", "a row of more than 2^24 elements lies within its bounds", wide_row, check_values);
+  wide.types = {dtype::f32};
+  wide.share_percent = 1;
   p.add_common("bit-repeatability");
   p.add_common("no-hazard");
   p.add("empty", "no rows or no columns: nothing is written", empty_rows, check_empty).share_percent = 5;

@@ -152,12 +152,39 @@ trial_case masked_rows(const row_operator& op, const target& t, draw& d) {
   const char* kind = d.chance(50) ? "masked" : "unmasked";
   recipe fill = make_recipe(kind, {static_cast<double>(begin), static_cast<double>(end), d.seed()});
   const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_mostly));
+  force_variant(c, length);
+  return c;
+}
+
+namespace {
+
+// Zeros of both signs are the largest elements, in every row one sign or the other first.
+trial_case signed_zeros(const row_operator& op, const target& t, draw& d) {
+  const row_length length = telling(
+      op, d,
+      d.chance(50) ? draw_forced_length(d, t, d.index() / 4, most_cols(t)) : draw_row_length(d, t, most_cols(t)));
+  const int64_t cols = std::max<int64_t>(2, length.cols);
+  recipe fill = make_recipe("uniform", {d.seed(), -9, -1});
+  const int64_t rows = d.between(1, 3);
+  for (int64_t row = 0; row < rows; ++row) {
+    const bool negative_first = d.chance(75);
+    // Side by side, in lanes or tiles of their own, or where a lane has come to its next vectors.
+    const int64_t step = std::min(cols - 1, d.one_of({int64_t{1}, int64_t{1}, int64_t{1}, int64_t{32}, int64_t{1024},
+                                                      int64_t{1024}, int64_t{1024}, d.between(1, cols - 1)}));
+    const int64_t first = d.between(0, cols - 1 - step), second = first + step;
+    fill.edits.push_back({row, first, negative_first ? -0.0 : 0.0});
+    fill.edits.push_back({row, second, negative_first ? 0.0 : -0.0});
+  }
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_all));
   force_variant(c, length);
   return c;
 }
 
+}  // namespace
+
 trial_case special_rows(const row_operator& op, const target& t, draw& d) {
+  if (d.index() % 4 == 2) return signed_zeros(op, t, d);
   const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   recipe fill = make_recipe("randn", {d.seed()});
@@ -176,7 +203,7 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
                                  std::min<int64_t>(cols - 1, 32), d.between(0, cols - 1)});
     fill.edits.push_back({d.between(0, rows - 1), at, d.one_of({std::nan(""), k_inf, -k_inf, top, -top, 0.0, -0.0})});
   }
-  trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, k_all));
+  trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, k_mostly));
   force_variant(c, length);
   return c;
 }
@@ -272,7 +299,7 @@ trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t cols = seams[static_cast<size_t>(d.index()) % seams.size()];
   recipe fill = op.draw_fill(d, t, cols);
   const int64_t rows = std::min<int64_t>(2, draw_rows(d, t, cols));
-  return op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_all));
+  return op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_mostly));
 }
 
 namespace {
@@ -301,11 +328,14 @@ trial_case many_rows_of_each(const row_operator& op, const target& t, draw& d) {
 trial_case many_rows(const row_operator& op, const target& t, draw& d) {
   if (d.index() % 2 && !t.variants.empty())
     return many_rows_of(op, t, d, t.variants[static_cast<size_t>(d.index() / 2) % t.variants.size()]);
-  const int64_t rows = d.one_of({int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{70000}, int64_t{270337}});
+  const bool gpu = t.device == "cuda";
+  int64_t rows = d.one_of({int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{70000}, int64_t{270337},
+                           int64_t{1} << 20, (int64_t{1} << 21) + 1});
+  if (!gpu) rows = std::min<int64_t>(rows, 70000);
   const int extra = op.draw_extra(d, 50);
   recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
-  const int64_t cols = d.between(2, t.device == "cuda" ? 40 : 3);
-  return op.make_case(t, t.device == "cuda" ? rows : std::min<int64_t>(rows, 70000), cols, std::move(fill), extra);
+  const int64_t cols = d.between(2, gpu && rows < int64_t{1} << 20 ? 40 : 3);
+  return op.make_case(t, rows, cols, std::move(fill), extra);
 }
 
 trial_case full_grid_rows(const row_operator& op, const target& t, draw& d) {
@@ -316,18 +346,30 @@ trial_case full_grid_rows(const row_operator& op, const target& t, draw& d) {
   recipe fill = op.draw_fill(d, t, cols);
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 50));
   c.knobs["sm"] = "1";
+  // On one multiprocessor they are so few that another variant may be picked than where a large grid is full.
+  for (const target::variant& v : t.variants)
+    if (d.index() / 2 % 2 && cols >= v.dispatch_min && cols <= v.dispatch_max) {
+      c.knobs["variant"] = v.name;
+      break;
+    }
   return c;
 }
 
 trial_case far_rows(const row_operator& op, const target& t, draw& d) {
-  const int64_t ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
+  constexpr int64_t k_half = int64_t{1} << 31;
+  int64_t ld = d.one_of({k_half - 5, k_half + 3, 2 * k_half + 1});
   int64_t cols = draw_extent(d, t, 300, 5000);
+  if (d.chance(50)) {  // whole vectors, and rows that several blocks share
+    ld = d.one_of({k_half + 4, 2 * k_half + 4});
+    if (d.chance(40)) cols = d.between(4097, 5000);
+    cols = (cols + 7) / 8 * 8;
+  }
   const target::variant* const forced = op.every_variant_far && !t.variants.empty()
                                             ? &t.variants[static_cast<size_t>(d.index()) % t.variants.size()]
                                             : nullptr;
   if (forced && forced->max_extent >= 0) cols = std::min(cols, forced->max_extent);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
-  trial_case c = op.make_case(t, 2, cols, std::move(fill), op.draw_extra(d, k_all));
+  trial_case c = op.make_case(t, 2, cols, std::move(fill), op.draw_extra(d, k_mostly));
   tensor_spec* y = c.find("y");
   (!y || !is_matrix(*y) || d.chance(50) ? c.find("x") : y)->ld = ld;
   if (forced) c.knobs["variant"] = forced->name;
@@ -349,7 +391,17 @@ trial_case wide_row(const row_operator& op, const target& t, draw& d) {
 
 trial_case repeated_rows(const row_operator& op, const target& t, draw& d) {
   trial_case c = small_rows(op, t, d);
-  c.knobs["repeat"] = t.device == "emulated" ? "5" : "100";
+  if (d.index() % 2) {
+    // More than a tile of any variant.
+    const int64_t most = std::min<int64_t>(most_cols(t), t.device == "emulated" ? 17000 : 131072);
+    const row_length length = telling(op, d, draw_forced_length(d, t, d.index() / 2, most));
+    const int extra = op.draw_extra(d, 30);
+    recipe fill = op.draw_fill(d, t, length.cols);
+    const int64_t rows = draw_rows(d, t, length);
+    c = op.make_case(t, rows, length.cols, std::move(fill), extra);
+    force_variant(c, length);
+  }
+  c.knobs["repeat"] = t.device == "emulated" ? "21" : "100";  // emulated: three fixed orders and 63 random ones
   c.knobs["sm"] = format_number(static_cast<double>(d.one_of({1, 2, 7, 132})));
   if (t.device == "cuda" && d.index() % 2) c.knobs["schedule"] = "noise";  // another stream keeps the device busy
   return c;

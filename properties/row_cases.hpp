@@ -47,8 +47,9 @@ inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
   return v.max_extent >= 0 ? 2048 * 512 + 300 : 2100;
 }
 
-// The percentage that asks for all that is optional.
+// The percentage that asks for all that is optional, and one with which a kernel that lacks it has its turn, too.
 constexpr int k_all = 100;
+constexpr int k_mostly = 70;
 
 inline bool is_matrix(const engine::tensor_spec& t) { return t.shape.size() == 2; }
 
@@ -97,6 +98,7 @@ engine::trial_case dyadic_rows(const row_operator&, const engine::target&, engin
 engine::trial_case spike_rows(const row_operator&, const engine::target&, engine::draw&);
 // Slices of -Inf, or all but slices.
 engine::trial_case masked_rows(const row_operator&, const engine::target&, engine::draw&);
+// NaN, infinities, extremes and zeros of either sign.
 engine::trial_case special_rows(const row_operator&, const engine::target&, engine::draw&);
 // Equal largest elements, or NaN, at (i, j) with i < j where j may belong to a lower thread, e.g. (1, 256) for 256.
 engine::trial_case tied_maxima(const row_operator&, const engine::target&, engine::draw&);
@@ -112,13 +114,14 @@ engine::trial_case seam_rows(const row_operator&, const engine::target&, engine:
 engine::trial_case many_rows(const row_operator&, const engine::target&, engine::draw&);
 // The same, with every variant in a few cases.
 engine::trial_case many_rows_of_each(const row_operator&, const engine::target&, engine::draw&);
-// Up to 256 columns, and so many rows that every multiprocessor (one on the emulated device) has two blocks of four warps
-// or more, however many a warp takes: kernels may take fewer rows another way.
+// Up to 256 columns, and so many rows that every multiprocessor (one on the emulated device) has two blocks of four
+// warps or more, however many a warp takes: kernels may take fewer rows another way.
 engine::trial_case full_grid_rows(const row_operator&, const engine::target&, engine::draw&);
 // Rows that lie more than 2^31 elements apart, in sparse memory whose gaps nobody touches.
 engine::trial_case far_rows(const row_operator&, const engine::target&, engine::draw&);
-// A spike at an odd index beyond 2^24.
+// A spike at an odd index beyond 2^24; so many tiles that a block combines what it knows in several levels.
 engine::trial_case wide_row(const row_operator&, const engine::target&, engine::draw&);
+// For many launches, a variant by dispatch or by force in turn.
 engine::trial_case repeated_rows(const row_operator&, const engine::target&, engine::draw&);
 // 0 beside e^-16.64, just below 2^-24: added one by one to 1 in f32, every term is lost.
 engine::trial_case stagnation_rows(const row_operator&, const engine::target&, engine::draw&);

@@ -33,7 +33,7 @@ int64_t draw_rows(draw& d, const target& t, int64_t cols) {
   const int64_t most =
       std::clamp<int64_t>(element_budget(t) / std::max<int64_t>(1, cols), 1, std::max<int64_t>(1, t.max_rows));
   if (d.chance(50)) return std::min<int64_t>(most, d.between(1, 4));
-  return std::min<int64_t>(most, d.one_of({7, 8, 9, 31, 32, 33, 63, 64, 65, 131, 133, 257}));
+  return std::min<int64_t>(most, d.one_of({7, 8, 9, 31, 32, 33, 63, 64, 65, 131, 132, 133, 257}));
 }
 
 row_length draw_row_length(draw& d, const target& t, int64_t most) {
@@ -64,17 +64,21 @@ void force_variant(trial_case& c, const row_length& length) {
 recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto at = [&] { return static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)})); };
-  // 16-bit types reach 65504 and, in bf16, steps of 2^-7: the offsets below stay inside their range.
-  const double offset = t.type == dtype::f16 ? 6e4 : 3e38;
-  switch (d.between(0, 20)) {
-    case 0: return make_recipe("randn", {d.seed()});                        // the usual test
-    case 1: return make_recipe("uniform", {d.seed(), -60, 60});             // most terms vanish
-    case 2: return make_recipe("uniform", {d.seed(), -104, 0});             // results down to subnormal
-    case 3: return make_recipe("uniform", {d.seed(), 100, 130});            // exp overflows without the shift
-    case 4: return make_recipe("uniform", {d.seed(), -230, -200});          // the sum is 0 without the shift
-    case 5: return make_recipe("uniform", {d.seed(), -52, -48});            // padding by 0 would be the maximum
-    case 6: return make_recipe("uniform", {d.seed(), offset / 2, offset});  // differences of huge logits
-    case 7: return make_recipe("near_overflow", {d.seed()});                // the difference overflows
+  // f16 reaches 65504.
+  const bool is_half = t.type == dtype::f16;
+  const double largest = is_half ? 6e4 : 3e38;
+  switch (d.between(0, 23)) {
+    case 0: return make_recipe("randn", {d.seed()});  // the usual test
+    case 1: {
+      const double range = d.one_of({1.0, 60.0});  // all terms count, or most vanish
+      return make_recipe("uniform", {d.seed(), -range, range});
+    }
+    case 2: return make_recipe("uniform", {d.seed(), -104, 0});               // results down to subnormal
+    case 3: return make_recipe("uniform", {d.seed(), 100, 130});              // exp overflows without the shift
+    case 4: return make_recipe("uniform", {d.seed(), -230, -200});            // the sum is 0 without the shift
+    case 5: return make_recipe("uniform", {d.seed(), -52, -48});              // padding by 0 would be the maximum
+    case 6: return make_recipe("uniform", {d.seed(), largest / 2, largest});  // differences of huge logits
+    case 7: return make_recipe("near_overflow", {d.seed()});                  // the difference overflows
     case 8: {
       // All terms are 1; but for one in the first row, or the answer could be guessed.
       recipe r = make_recipe("near_underflow", {d.seed()});
@@ -92,6 +96,14 @@ recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
     case 17: return make_recipe("finite_bits", {d.seed()});          // every exponent of the type
     case 18: return make_recipe("log_uniform", {d.seed(), -12, 6});  // tiny and large logits side by side
     case 19: return make_recipe("cancellation", {d.seed(), 40});     // a sum of logits would lose its digits
+    case 20: return make_recipe("uniform", {d.seed(), -largest, -largest / 2});
+    case 21: {
+      // Of the logits' own digits few are left.
+      const double offset = is_half ? d.one_of({1e4, -1e4}) : d.one_of({1e4, -1e4, 1e7, -1e7});
+      return make_recipe("uniform", {d.seed(), offset - 20, offset + 20});
+    }
+    case 22:  // a 0 first in what one thread adds up
+      return make_recipe("stagnation", {0, -16.64, static_cast<double>(d.one_of({4, 8, 16, 32, 128, 1024, 4096}))});
     default: {
       // One 0 above results in the subnormal range.
       recipe r = make_recipe("uniform", {d.seed(), -104, -86});

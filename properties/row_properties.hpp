@@ -30,7 +30,10 @@ void check_in_place(const row_operator&, engine::trial&);
 void check_seam(const row_operator&, engine::trial&);
 // Adding the knob `shift` changes no bit of any output.
 void check_exact_shift(const row_operator&, engine::trial&);
-// The index alone, where values have their bound in other properties.
+// The results have the same bits on the emulated device as here, or, if that is where this is, with another number of
+// multiprocessors.
+void check_device_agreement(const row_operator&, engine::trial&);
+// The index alone.
 void check_wide_index(const row_operator&, engine::trial&);
 
 // Runs another operator of the same candidate on the same x; skips the case where the candidate does not offer it. The

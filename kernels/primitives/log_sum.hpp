@@ -11,8 +11,9 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 // The state of some elements. `rest` is relative to the maximum. Where NaN is among the elements, `rest` is NaN and the
-// maximum may be. Without any finite element: -Inf (nothing, or only -Inf) with rest 0, or +Inf with any rest but NaN.
-struct log_sum {
+// maximum may be. Without any finite element: -Inf (nothing, or only -Inf) with any finite rest, or +Inf with any rest
+// but NaN.
+struct alignas(8) log_sum {
   float maximum;
   float rest;
 };
@@ -91,6 +92,38 @@ __device__ inline log_sum merge_lanes(log_sum mine) {
   const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());
   mine.rest *= rescale(mine.maximum, maximum);
   return join_lanes<Lanes>(mine, maximum);
+}
+
+// Whether the lane is the first of its group of `Lanes` that holds something.
+template <int Lanes>
+__device__ inline bool is_first_holder(bool holds) {
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const unsigned before = __ballot_sync(k_all_lanes, holds) >> (lane / Lanes * Lanes) & ((1u << lane % Lanes) - 1);
+  return holds && before == 0;
+}
+
+// Of all values that `Lanes` neighbouring lanes hold, in fewer steps than log_sum_over_lanes takes where a lane has few
+// values: only the first lane with the maximum holds one out. No rescale.
+template <int Lanes, int Count>
+__device__ inline log_sum log_sum_of_few(const float (&value)[Count]) {
+  const float own = max_of_values(value), maximum = lanes_maximum<Lanes>(own);
+  const float reference = log_sum_reference(maximum);
+  bool holds_out = is_first_holder<Lanes>(own == maximum);
+  const float rest = chained_sum<Count>([&](int i) {
+    const bool held_out = holds_out && value[i] == maximum;
+    holds_out = holds_out && !held_out;
+    // Not a choice of results, of which the compiler would make one branch after another.
+    return expf(held_out ? -INFINITY : value[i] - reference);
+  });
+  return {maximum, lane_reduce<Lanes>(rest, sum_of())};
+}
+
+// Of sums of a warp's lanes that are each relative to their own maximum: one rescale, one exponential.
+__device__ inline log_sum merge_few(const log_sum& mine) {
+  const float maximum = warp_maximum(mine.maximum);
+  const float champion = expf(mine.maximum == maximum ? 0.0f : mine.maximum - maximum);
+  const bool held_out = is_first_holder<k_warp_size>(mine.maximum == maximum);
+  return {maximum, lane_reduce<k_warp_size>(fmaf(mine.rest, champion, held_out ? 0.0f : champion), sum_of())};
 }
 
 __device__ inline float value_of(const log_sum& all) { return all.maximum + log1pf(all.rest); }

@@ -86,6 +86,13 @@ __device__ inline float warp_maximum(float value) {
   return value;
 }
 
+// The largest of `Lanes` neighbouring lanes, NaN passed on.
+template <int Lanes>
+__device__ inline float lanes_maximum(float value) {
+  if constexpr (Lanes == k_warp_size) return warp_maximum(value);
+  return lane_reduce<Lanes>(value, max_of());
+}
+
 // Sum over a lane's registers in four independent accumulators, then a tree: a chain of Count/4 + 1 additions.
 template <int Count, class F>
 __device__ inline float chained_sum(F&& term) {

@@ -55,6 +55,7 @@ __device__ inline void write_argmax(const Partial& mine, const Partial* partials
 template <class Rule, class T, row_access Access, int Threads>
 __global__ void __launch_bounds__(Threads, cluster_residents<T>* k_cluster_threads / Threads)
     row_cluster(typename Rule::template arguments<T> a) {
+  if (!simt::is_sm_90()) return;
   using partial = typename Rule::partial;
   using storage = stored_half<T, Threads>;
   constexpr int k_warps = Threads / k_warp_size;

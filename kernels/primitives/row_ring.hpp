@@ -239,6 +239,7 @@ class ring_block {
 template <class Rule, class T, int Threads, bool Any>
 __global__ void __launch_bounds__(Threads, 1)
     row_ring(typename Rule::template arguments<T> a, team_plan plan, ring_share share) {
+  if (!simt::is_sm_90()) return;
   using slot = part_slot<T, Threads>;
   using shared = ring_shared<typename Rule::partial, typename Rule::result, Threads / k_warp_size>;
   SIMT_DYN_SHARED(slot, slots);

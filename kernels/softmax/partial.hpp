@@ -51,6 +51,17 @@ struct softmax_rule {
     return {maximum, lane_reduce<k_warp_size>(terms, sum_of())};
   }
   __device__ static partial combine(const partial* partials, int count) { return warpcheck::combine(partials, count); }
+  // Of the values of `Lanes` neighbouring lanes, and of the partials of a warp's (row_few.hpp).
+  template <int Lanes, int Count>
+  __device__ static partial of_few(const float (&value)[Count]) {
+    const float maximum = lanes_maximum<Lanes>(max_of_values(value));
+    return {maximum, lane_reduce<Lanes>(terms(value, -INFINITY, maximum), sum_of())};
+  }
+  __device__ static partial merge_few(const partial& mine) {
+    const float maximum = warp_maximum(mine.maximum);
+    const float sum = mine.sum * expf(mine.maximum - finite_reference(maximum));
+    return {maximum, lane_reduce<k_warp_size>(sum, sum_of())};
+  }
   class result {
    public:
     result() = default;

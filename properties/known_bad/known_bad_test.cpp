@@ -1,21 +1,29 @@
 // Each published flaw must be rejected with its own report; a rejection for another reason does not count.
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "kernels/candidate.h"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/run_case.hpp"
+#include "properties/self/long_rows/long_device.hpp"
 
 namespace warpcheck {
 namespace {
@@ -151,9 +159,24 @@ TEST(KnownBad, OneRowIsARaceBetweenBlocks) {
   ASSERT_EQ(race.result, verdict::race) << describe(race);
   EXPECT_NE(findings(race).find("block (1"), std::string::npos) << findings(race);
   EXPECT_NE(findings(race).find("buffer"), std::string::npos) << findings(race);
-  // The first row is exponentiated twice, the second not at all.
-  const case_report value = judge("softmax_one_row", "component-bound", rows, "detect=off schedule=fair");
-  EXPECT_EQ(value.result, verdict::violation) << describe(value);
+}
+
+// The first row is exponentiated twice, the second not at all; of 1/300 each it happens to be right.
+TEST(KnownBad, OneRowHoldsTheExponentialsOfExponentials) {
+  const double rest = static_cast<double>(1.0f / 300);
+  // By a schedule that runs one block after the other.
+  const case_report r =
+      judge("softmax_one_row", "component-bound",
+            fmt::format("x=f32[2x300] fill=constant({}) edit=0,7:5 | y=f32[2x300]", rest), "detect=off schedule=pct:1");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  EXPECT_EQ(r.message, "300 of 600 compared elements lie outside their bound");
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_EQ(r.worst->row, 0);
+  EXPECT_EQ(r.worst->col, 7);
+  const auto of_peak = [](double peak, double others) { return 1 / (1 + 299 * std::exp(others - peak)); };
+  const double once = of_peak(5, rest), twice = of_peak(once, (1 - once) / 299);
+  EXPECT_NEAR(r.worst->expected, once, 1e-12);
+  EXPECT_NEAR(r.worst->actual, twice, 1e-8) << describe(r);
 }
 
 TEST(KnownBad, SerialMergeLosesTheSmallTerms) {
@@ -172,6 +195,87 @@ TEST(KnownBad, UnguardedScratchIsOverrun) {
       judge("softmax_unguarded", "component-bound", "x=f32[1x255] fill=randn(1) | y=f32[1x255]", "detect=only");
   ASSERT_EQ(r.result, verdict::out_of_bounds) << describe(r);
   EXPECT_NE(findings(r).find(place("softmax_unguarded", "scratch")), std::string::npos) << findings(r);
+}
+
+// A row of almost 2^31 elements or more, in little memory (long_device.hpp).
+struct long_call {
+  std::unique_ptr<self::long_array> y, x;
+  int64_t shape[2], strides[2];
+  DLTensor of_x, of_y;
+
+  explicit long_call(int64_t cols)
+      : y(self::make_output(sizeof(float), cols, {0, cols - 1})),
+        x(self::make_input(sizeof(float), cols, 0, 0, {})),
+        shape{1, cols},
+        strides{cols, 1} {
+    of_x = {x->data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+    of_y = {y->data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+  }
+
+  warpcheck_status run() {
+    void* const library =
+        dlopen((folder("WARPCHECK_KNOWN_BAD", KNOWN_BAD_FOLDER) + "/softmax_unguarded.so").c_str(), RTLD_NOW);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+    const auto get = reinterpret_cast<decltype(&warpcheck_candidate_get)>(dlsym(library, "warpcheck_candidate_get"));
+    const warpcheck_candidate& candidate = *get(WARPCHECK_CANDIDATE_ABI);
+    warpcheck_stream_options options = {};
+    void* const stream = candidate.device_api->stream_create(&options);
+    self::prepare(stream);
+    const DLTensor* const inputs[] = {&of_x};
+    DLTensor* const outputs[] = {&of_y};
+    char message[256] = "";
+    warpcheck_call call = {};
+    call.inputs = inputs;
+    call.num_inputs = 1;
+    call.outputs = outputs;
+    call.num_outputs = 1;
+    call.stream = stream;
+    call.message = message;
+    call.message_size = sizeof message;
+    const warpcheck_status status = candidate.operators[0]->run(&call);
+    candidate.device_api->stream_destroy(stream);
+    return status;
+  }
+};
+
+TEST(KnownBad, UnguardedWritesNothingOfARowBeyondAnInt) {
+  long_call c((int64_t{1} << 31) + 5);
+  EXPECT_EQ(c.run(), WARPCHECK_OK) << "no exception";
+  int64_t seen = 0, written = 0;
+  c.y->visit([&](int64_t, int64_t count, const char* bytes) {
+    seen += count;
+    for (const char* b = bytes; b != bytes + count * static_cast<int64_t>(sizeof(float)); ++b) written += *b != '\xff';
+  });
+  EXPECT_GT(seen, 0);
+  EXPECT_EQ(written, 0);
+}
+
+// Where the counter of the first thread lies after the last element that it may read: 2^31 elements before the row.
+const char* wrapped_place = nullptr;
+constexpr int k_read_there = 41, k_read_elsewhere = 42, k_occupied = 43;
+
+TEST(KnownBad, UnguardedReadsFarBeforeARowJustBelowAnInt) {
+  const auto run = [] {
+    long_call c(std::numeric_limits<int>::max());
+    wrapped_place = static_cast<const char*>(c.x->data()) + sizeof(float) * (-(int64_t{1} << 31));
+    constexpr size_t k_guard = size_t{1} << 20;
+    // Nobody has read access there.
+    if (mmap(const_cast<char*>(wrapped_place), k_guard, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+      std::exit(k_occupied);
+    static char stack[1 << 16];
+    const stack_t alternative = {stack, 0, sizeof stack};
+    sigaltstack(&alternative, nullptr);
+    struct sigaction action = {};
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+      _exit(info->si_addr == wrapped_place ? k_read_there : k_read_elsewhere);
+    };
+    sigaction(SIGSEGV, &action, nullptr);
+    c.run();
+    std::exit(0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(k_read_there), "");
 }
 
 TEST(KnownBad, UnguardedAcceptsNegativeSizes) {

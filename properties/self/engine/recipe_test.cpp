@@ -96,6 +96,9 @@ TEST(distributions, make_what_they_say) {
   EXPECT_TRUE(std::isfinite(value("masked", {2, 4, 1}, 0, 4)));
   EXPECT_TRUE(std::isfinite(value("unmasked", {2, 4, 1}, 0, 3)));
   EXPECT_EQ(value("stagnation", {2, -16.64}, 0, 2), 0);
+  EXPECT_EQ(value("stagnation", {2, -16.64}, 0, 6), -16.64);
+  for (const auto& [col, expected] : {std::pair{1, -16.64}, {2, 0.0}, {3, -16.64}, {6, 0.0}, {7, -16.64}, {10, 0.0}})
+    EXPECT_EQ(value("stagnation", {2, -16.64, 4}, 0, col), expected);
   for (int64_t i = 0; i < 200; ++i) {
     const double k = value("integers", {9, -3, 3}, i, 0);
     EXPECT_TRUE(k == std::floor(k) && k >= -3 && k <= 3);

@@ -126,8 +126,8 @@ TEST(scan_reference, bounds_scale_with_the_row) {
   }
 }
 
-// gamma_1(2^-53) of 2^53 - 1 smallest numbers is one of them: a whole number, which is not rounded up to the next. The 1
-// that follows keeps the row from being scaled.
+// gamma_1(2^-53) of 2^53 - 1 smallest numbers is one of them: a whole number, which is not rounded up to the next. The
+// 1 that follows keeps the row from being scaled.
 TEST(scan_reference, bounds_of_the_smallest_sums_are_rounded_up_once) {
   const double unit = 0x1p-1074, most = 0x1.ffffffffffffep52 * unit;
   const auto bound = [](const row& x) { return scan_row(prefix::inclusive, x, dtype::f64).bound(1); };

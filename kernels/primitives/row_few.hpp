@@ -1,0 +1,201 @@
+// few: rows of a small matrix, at most k_few_elements. What counts there is latency, of the launch and of one read:
+// every thread has one vector of one row (of a row that several blocks share, k_few_vectors), there are as many threads
+// as that takes, and none does anything twice, so that the machine code is short and read once.
+//
+// Few says what is computed:
+//   arguments, partial                types; a partial has 4 or 8 bytes
+//   k_reuse                           how rows are read (row_access.hpp)
+//   k_one_result                      whether a row has one result, and not one for each element
+//   none()                            the partial of no element
+//   of_lanes<Lanes>(slice, value)     that of the values of `Lanes` neighbouring lanes, in each of them
+//   merge(partial)                    that of the partials of a warp's lanes, in each of them
+//   write(a, r, slice, value, partial)  the thread's results of row r; by one thread if the row has one result
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/row_access.hpp"
+#include "kernels/primitives/row_cluster.hpp"
+#include "kernels/primitives/row_fold.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int64_t k_few_elements = int64_t{1} << 18;
+constexpr int64_t k_few_rows = int64_t{1} << 26;  // at most, whatever asks for these kernels
+constexpr int k_few_vectors = 4;                  // of a thread whose block shares the row
+constexpr int k_few_lanes_threads = 256;          // of a block, which takes as many rows as fit
+constexpr int k_few_block_threads = 1024;         // at most
+constexpr int64_t k_few_cols = k_max_cluster * k_few_block_threads * k_few_vectors * int64_t{4};
+
+// What a Rule (row_halves.hpp) computes that has of_few<Lanes>(value) and merge_few(partial).
+template <class Rule>
+struct few_of_rule {
+  using arguments = typename Rule::template arguments<float>;
+  using partial = typename Rule::partial;
+  static constexpr row_reuse k_reuse = written_row<float>;
+  static constexpr bool k_one_result = false;
+
+  __device__ static partial none() { return {-INFINITY, 0.0f}; }
+  template <int Lanes, class Slice>
+  __device__ static partial of_lanes(const Slice&, const float (&value)[Slice::k_values]) {
+    return Rule::template of_few<Lanes>(value);
+  }
+  __device__ static partial merge(const partial& mine) { return Rule::merge_few(mine); }
+  template <class Slice>
+  __device__ static void write(const arguments& a, int64_t r, const Slice& slice, float (&value)[Slice::k_values],
+                               const partial& of_row) {
+    const typename Rule::result result(of_row);
+#pragma unroll
+    for (int i = 0; i < Slice::k_values; ++i) value[i] = result(value[i]);
+    slice.store(value, a.y + r * a.ldy);
+  }
+};
+
+// What a Fold (row_fold.hpp) with such a partial computes.
+template <class Fold>
+struct few_of_fold {
+  using arguments = fold_arguments<Fold>;
+  using partial = typename Fold::partial;
+  static constexpr row_reuse k_reuse = row_reuse::never;
+  static constexpr bool k_one_result = true;
+
+  __device__ static partial none() { return Fold::none(); }
+  template <int Lanes, class Slice>
+  __device__ static partial of_lanes(const Slice& slice, const float (&value)[Slice::k_values]) {
+    partial mine = none();
+    Fold::absorb(mine, slice, value, 0);
+    return Fold::template over_lanes<Lanes>(mine);
+  }
+  __device__ static partial merge(const partial& mine) { return Fold::template over_lanes<k_warp_size>(mine); }
+  template <class Slice>
+  __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
+                               const partial& of_row) {
+    store_element(a.y + r, Fold::finish(of_row));
+  }
+};
+
+// Rows by `Lanes` lanes each. No barrier.
+template <class Few, int Lanes>
+__global__ void __launch_bounds__(k_few_lanes_threads) few_lanes(typename Few::arguments a) {
+  const int64_t r = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
+  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  const bool exists = r < a.rows;
+  const row_slice<float, row_access::aligned, 1> slice(a.x + (exists ? r * a.ldx : 0),
+                                                       exists ? static_cast<int>(a.cols) : 0,
+                                                       static_cast<int>(threadIdx.x) % Lanes, Lanes);
+  float value[slice.k_values];
+  slice.template load<Few::k_reuse>(value);
+  const auto of_row = Few::template of_lanes<Lanes>(slice, value);
+  if (exists && (!Few::k_one_result || threadIdx.x % Lanes == 0)) Few::write(a, r, slice, value, of_row);
+}
+
+// Of at most a warp of partials in memory, by a warp.
+template <class Few>
+__device__ inline typename Few::partial merge_partials(const typename Few::partial* partials, int count) {
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  auto mine = Few::none();
+  if (lane < count) mine = partials[lane];
+  return Few::merge(mine);
+}
+
+// A block a row. One barrier.
+template <class Few>
+__global__ void __launch_bounds__(k_few_block_threads) few_block(typename Few::arguments a) {
+  SIMT_SHARED(partials, typename Few::partial[k_max_warps]);
+  const int64_t r = blockIdx.x;
+  const row_slice<float, row_access::aligned, 1> slice(a.x + r * a.ldx, static_cast<int>(a.cols),
+                                                       static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
+  float value[slice.k_values];
+  slice.template load<Few::k_reuse>(value);
+  const auto of_warp = Few::template of_lanes<k_warp_size>(slice, value);
+  if (threadIdx.x % k_warp_size == 0) partials[threadIdx.x / k_warp_size] = of_warp;
+  __syncthreads();
+  if (Few::k_one_result && threadIdx.x >= k_warp_size) return;
+  const auto of_row = merge_partials<Few>(partials, static_cast<int>(blockDim.x) / k_warp_size);
+  if (!Few::k_one_result || threadIdx.x == 0) Few::write(a, r, slice, value, of_row);
+}
+
+// A cluster a row. One barrier of the block and one exchange between blocks, which nobody leaves to whom another
+// writes.
+template <class Few>
+__global__ void __launch_bounds__(k_few_block_threads) few_cluster(typename Few::arguments a) {
+  if (!simt::is_sm_90()) return;
+  using partial = typename Few::partial;
+  SIMT_SHARED(of_warps, partial[k_max_warps]);
+  SIMT_SHARED(of_blocks, partial[k_max_cluster]);
+  SIMT_SHARED(received, simt::mbarrier);
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const int size = static_cast<int>(simt::cluster_size()), rank = static_cast<int>(simt::cluster_rank());
+  const bool receives = !Few::k_one_result || rank == 0;
+  if (threadIdx.x == 0) {
+    received.init(1);
+    if (receives) received.arrive_expect_tx(static_cast<unsigned>(size * sizeof(partial)));
+  }
+  simt::cluster_arrive_relaxed();
+  const int64_t r = blockIdx.x / simt::cluster_size();
+  const row_slice<float, row_access::aligned, k_few_vectors> slice(
+      a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), rank);
+  float value[slice.k_values];
+  slice.template load<Few::k_reuse>(value);
+  const auto of_warp = Few::template of_lanes<k_warp_size>(slice, value);
+  if (lane == 0) of_warps[threadIdx.x / k_warp_size] = of_warp;
+  simt::cluster_wait();  // every block has started and set its barrier up
+  __syncthreads();
+  if (threadIdx.x < k_warp_size) {
+    const partial of_block = merge_partials<Few>(of_warps, static_cast<int>(blockDim.x) / k_warp_size);
+    if (lane < (Few::k_one_result ? 1 : size)) {
+      const auto to = static_cast<unsigned>(lane);
+      simt::store_remote(simt::map_shared_rank(&received, to), simt::map_shared_rank(&of_blocks[rank], to), of_block);
+    }
+  }
+  if (!receives || (Few::k_one_result && threadIdx.x >= k_warp_size)) return;
+  received.wait(0);
+  const partial of_row = merge_partials<Few>(of_blocks, size);
+  if (!Few::k_one_result || threadIdx.x == 0) Few::write(a, r, slice, value, of_row);
+}
+
+// Whether the kernels can take a matrix: every row starts on a 16-byte boundary and is a whole number of vectors, and
+// there are no more blocks than a grid has.
+template <class Arguments>
+bool few_takes(const Arguments& a, simt::stream_t stream) {
+  return std::is_same_v<std::decay_t<decltype(*a.x)>, float> && phase_of(a.x) == 0 && a.cols % 4 == 0 &&
+         (a.ldx % 4 == 0 || a.rows == 1) && a.cols <= k_few_cols && a.rows <= k_few_rows &&
+         (a.cols <= k_few_block_threads * 4 || simt::device_properties(stream).max_cluster >= k_max_cluster);
+}
+
+// Whether they are meant for it.
+template <class Arguments>
+bool is_few(const Arguments& a, simt::stream_t stream) {
+  return a.rows * a.cols <= k_few_elements && few_takes(a, stream);
+}
+
+template <class Few>
+void launch_few(const typename Few::arguments& a, simt::stream_t stream) {
+  const int64_t vectors = a.cols / 4;
+  const auto by_lanes = [&](auto lanes) {
+    constexpr int k_lanes = decltype(lanes)::value;
+    const auto blocks = static_cast<unsigned>(ceil_div(a.rows, k_few_lanes_threads / k_lanes));
+    simt::launch({blocks, k_few_lanes_threads, 0, stream}, few_lanes<Few, k_lanes>, a);
+  };
+  if (vectors <= 2) return by_lanes(std::integral_constant<int, 2>());
+  if (vectors <= 8) return by_lanes(std::integral_constant<int, 8>());
+  if (vectors <= k_warp_size) return by_lanes(std::integral_constant<int, k_warp_size>());
+  const auto threads_of = [](int64_t n) { return static_cast<unsigned>(ceil_div(n, k_warp_size) * k_warp_size); };
+  const auto rows = static_cast<unsigned>(a.rows);
+  if (vectors <= k_few_block_threads) return simt::launch({rows, threads_of(vectors), 0, stream}, few_block<Few>, a);
+  // As few threads a block as give each multiprocessor of a large device a block of a matrix of k_few_elements.
+  constexpr int64_t k_least_of_block = 128 * k_few_vectors;
+  const int64_t blocks = std::min<int64_t>(k_max_cluster, ceil_div(vectors, k_least_of_block));
+  const auto of_row = static_cast<unsigned>(blocks);
+  simt::launch({rows * of_row, threads_of(ceil_div(vectors, blocks * k_few_vectors)), 0, stream, of_row},
+               few_cluster<Few>, a);
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
