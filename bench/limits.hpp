@@ -83,6 +83,11 @@ limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStrea
 // Reading `bytes` of each input slot.
 limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream);
 
+// Copying (or reading) `bytes` by rows of `row_bytes`, with the blocks that share a row hearing from each other before
+// they write: by clusters, or by two launches of which the second reads while it waits. Or a block a row. Powers of two.
+limit fastest_exchange(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats,
+                       cudaStream_t stream);
+
 // An empty kernel, back to back in one stream.
 double launch_us(int repeats, cudaStream_t stream);
 

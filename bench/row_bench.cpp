@@ -251,9 +251,17 @@ struct program {
   bool failed = false;
 };
 
+// Rows of so small a matrix that the blocks that must share a row to keep the device busy show.
+bool shares_rows(const row_case& row) {
+  constexpr int64_t k_of_block = 4096;  // 1024 threads with a vector each
+  return row.type == element::f32 && row.rows * row.cols <= int64_t{1} << 18 && row.cols > k_of_block;
+}
+
 // What the device needs for the bytes of the row at best. Operators of one result per row are bounded by reading.
 limit limit_of(program& p, const row_case& row, const buffer_ring& ring) {
   const size_t in = bytes_in(row);
+  if (!p.op.one_dimensional && shares_rows(row))
+    return fastest_exchange(ring, in, in / static_cast<size_t>(row.rows), is_matrix(p.op), k_repeats / 2, p.stream);
   limit& known = p.limits[in];
   const bool copies = is_matrix(p.op);
   if (known.us == 0)

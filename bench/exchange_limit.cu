@@ -1,0 +1,157 @@
+// What it takes to copy or read rows when the blocks that share a row must hear from each other in between.
+#include <string>
+
+#include "bench/limits.hpp"
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck::bench {
+namespace {
+
+constexpr unsigned k_never = 0x9e3779b9u;  // no random data mix to it, which the compiler does not know
+
+template <int Loads>
+__device__ unsigned load_tile(const uint4* x, uint4 (&value)[Loads]) {
+  const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
+  unsigned mix = 0;
+#pragma unroll
+  for (int k = 0; k < Loads; ++k) value[k] = simt::load_again(x + base + k * blockDim.x);
+#pragma unroll
+  for (int k = 0; k < Loads; ++k) mix ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
+  return mix;
+}
+
+template <int Loads>
+__device__ void store_tile(uint4* y, const uint4 (&value)[Loads]) {
+  const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < Loads; ++k) __stcs(y + base + k * blockDim.x, value[k]);
+}
+
+// A cluster a row: each block writes a word to the others and waits for theirs. `copies`: or a word of each row.
+template <int Loads>
+__global__ void exchange_by_cluster(const uint4* x, uint4* y, bool copies) {
+  SIMT_SHARED(words, unsigned[16]);
+  const unsigned size = simt::cluster_size(), rank = simt::cluster_rank();
+  simt::cluster_arrive_relaxed();
+  uint4 value[Loads];
+  const bool found = load_tile(x, value) == k_never;
+  const auto word = static_cast<unsigned>(__syncthreads_or(found));
+  simt::cluster_wait();
+  if (size > 1) {
+    if (threadIdx.x < size) *simt::map_shared_rank(&words[rank], threadIdx.x) = word;
+    simt::cluster_sync();
+    value[0].x ^= words[threadIdx.x % size];
+  } else {
+    value[0].x ^= word;
+  }
+  if (copies)
+    store_tile(y, value);
+  else if (rank == 0 && threadIdx.x == 0)
+    y[blockIdx.x / size].x = value[0].x;
+}
+
+// Two launches: the first leaves a word of each block, the second, which reads meanwhile, waits for those of its row.
+template <int Loads>
+__global__ void leave_word(const uint4* x, unsigned* words) {
+  simt::let_next_start();
+  uint4 value[Loads];
+  const int word = __syncthreads_or(load_tile(x, value) == k_never);
+  if (threadIdx.x == 0) words[blockIdx.x] = static_cast<unsigned>(word);
+}
+template <int Loads>
+__global__ void copy_after_words(const uint4* x, uint4* y, const unsigned* words, unsigned of_row) {
+  uint4 value[Loads];
+  load_tile(x, value);
+  simt::wait_for_previous();
+  unsigned any = 0;
+  for (unsigned i = threadIdx.x % 32; i < of_row; i += 32) any |= __ldcg(words + blockIdx.x / of_row * of_row + i);
+  value[0].x ^= __reduce_or_sync(0xffffffffu, any);
+  store_tile(y, value);
+}
+__global__ void gather_words(unsigned* y, const unsigned* words, unsigned of_row) {
+  simt::wait_for_previous();
+  unsigned any = 0;
+  for (unsigned i = threadIdx.x; i < of_row; i += 32) any |= __ldcg(words + blockIdx.x * of_row + i);
+  any = __reduce_or_sync(0xffffffffu, any);
+  if (threadIdx.x == 0) y[blockIdx.x] = any;
+}
+
+class search {
+ public:
+  search(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats, cudaStream_t stream)
+      : ring_(ring), bytes_(bytes), row_bytes_(row_bytes), copies_(copies), repeats_(repeats), stream_(stream) {
+    check(cudaMalloc(&words_, bytes / sizeof(uint4)), "words of blocks");
+  }
+  ~search() { cudaFree(words_); }
+  search(const search&) = delete;
+  search& operator=(const search&) = delete;
+
+  template <int Loads>
+  void by_clusters() {
+    for (const unsigned threads : {128u, 256u, 512u, 1024u})
+      for (const unsigned size : {1u, 2u, 4u, 8u, 16u}) {
+        if (size_t{size} * threads * Loads * sizeof(uint4) != row_bytes_) continue;
+        offer("cluster<" + std::to_string(size) + ">", threads, Loads, [&](int i) {
+          simt::launch({static_cast<unsigned>(bytes_ / row_bytes_) * size, threads, 0, stream_, size},
+                       exchange_by_cluster<Loads>, input(i), output(i), copies_);
+        });
+      }
+  }
+  template <int Loads>
+  void by_launches() {
+    for (const unsigned threads : {128u, 256u, 512u, 1024u}) {
+      const size_t tile = threads * Loads * sizeof(uint4);
+      if (row_bytes_ % tile != 0) continue;
+      const auto blocks = static_cast<unsigned>(bytes_ / tile), of_row = static_cast<unsigned>(row_bytes_ / tile);
+      offer("launches<" + std::to_string(of_row) + ">", threads, Loads, [&](int i) {
+        simt::launch({blocks, threads, 0, stream_}, leave_word<Loads>, input(i), words_);
+        simt::launch_config second{copies_ ? blocks : blocks / of_row, copies_ ? threads : 32, 0, stream_};
+        second.overlaps = true;
+        if (copies_)
+          simt::launch(second, copy_after_words<Loads>, input(i), output(i), static_cast<const unsigned*>(words_),
+                       of_row);
+        else
+          simt::launch(second, gather_words, reinterpret_cast<unsigned*>(output(i)),
+                       static_cast<const unsigned*>(words_), of_row);
+      });
+    }
+  }
+  const limit& best() const { return best_; }
+
+ private:
+  template <class Run>
+  void offer(const std::string& name, unsigned threads, int loads, Run&& run) {
+    const double us = median(time_each(stream_, repeats_, run));
+    if (best_.us == 0 || us < best_.us)
+      best_ = {us, name + "(" + std::to_string(threads) + ")x" + std::to_string(loads)};
+  }
+  const uint4* input(int i) const { return static_cast<const uint4*>(ring_.input(i)); }
+  uint4* output(int i) const { return static_cast<uint4*>(ring_.output(i)); }
+
+  const buffer_ring& ring_;
+  size_t bytes_;
+  size_t row_bytes_;
+  bool copies_;
+  int repeats_;
+  cudaStream_t stream_;
+  unsigned* words_ = nullptr;
+  limit best_;
+};
+
+}  // namespace
+
+limit fastest_exchange(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats,
+                       cudaStream_t stream) {
+  search s(ring, bytes, row_bytes, copies, repeats, stream);
+  s.by_clusters<1>();
+  s.by_clusters<2>();
+  s.by_clusters<4>();
+  s.by_clusters<8>();
+  s.by_launches<1>();
+  s.by_launches<2>();
+  s.by_launches<4>();
+  check(cudaStreamSynchronize(stream), "exchanges");
+  return s.best();
+}
+
+}  // namespace warpcheck::bench
