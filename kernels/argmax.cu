@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/fold_rows.hpp"
 #include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_fold.hpp"
 #include "kernels/primitives/winner.hpp"
@@ -112,12 +112,6 @@ constexpr warpcheck_variant k_variants[] = {
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
-argmax_variant pick(int64_t cols) {
-  return cols <= k_fold_lanes_cols   ? argmax_variant::lanes
-         : cols <= k_fold_tiles_cols ? argmax_variant::tiles
-                                     : argmax_variant::wide;
-}
-
 }  // namespace
 
 template <class T>
@@ -133,24 +127,10 @@ argmax_variant argmax_with(argmax_variant variant, const T* x, int64_t ldx, int6
     return variant;
   }
   const fold_arguments<winner_fold<T>> a{x, ldx, index, rows, cols};
-  if (variant == argmax_variant::automatic) variant = is_few(a, stream) ? argmax_variant::few : pick(cols);
+  if (variant == argmax_variant::automatic) variant = pick_fold<argmax_variant>(a, stream);
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
-  if (variant == argmax_variant::few) {
-    if constexpr (std::is_same_v<T, float>)
-      if (few_takes(a, stream)) {
-        launch_few<few_winner>(a, stream);
-        return variant;
-      }
-    argmax_with(pick(cols), x, ldx, index, rows, cols, stream);
-    return variant;
-  }
-  if (variant == argmax_variant::lanes)
-    fold_by_lanes(a, stream);
-  else if (variant == argmax_variant::tiles)
-    fold_by_tiles(a, stream);
-  else
-    fold_by_wide_tiles(a, stream);
+  fold_rows<few_winner>(variant, a, stream);
   return variant;
 }
 

@@ -195,12 +195,6 @@ void launch_lanes(const log_softmax_arguments<T>& a, simt::stream_t stream) {
 }
 
 template <class T>
-bool is_aligned(const log_softmax_arguments<T>& a) {
-  constexpr int64_t k_width = row_vector<T>::k_width;
-  return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
-}
-
-template <class T>
 int64_t vectors_of_row(const log_softmax_arguments<T>& a) {
   return a.cols / row_vector<T>::k_width;
 }
@@ -222,7 +216,7 @@ void launch_lanes_variant(const log_softmax_arguments<T>& a, simt::stream_t stre
   constexpr auto k_scalar = row_access::scalar;
   constexpr int k_most = static_cast<int>(k_lanes_cols) / row_vector<T>::k_width / k_warp_size;
   const int64_t vectors = vectors_of_row(a), needed = ceil_div(vectors, k_warp_size);
-  if (is_aligned(a)) {
+  if (has_aligned_rows(a)) {
     if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
     if (vectors <= 4) return launch_lanes<T, k_aligned, 4 / few_vectors<T>, few_vectors<T>>(a, stream);
     if (vectors <= 8) return launch_lanes<T, k_aligned, 4, 2>(a, stream);
@@ -241,7 +235,7 @@ void launch_block(const log_softmax_arguments<T>& a, simt::stream_t stream) {
   // At least a warp, for the ends of a row.
   const int64_t warps = std::max<int64_t>(1, ceil_div(vectors_of_row(a), Vectors * k_warp_size));
   const simt::launch_config config{grid_size(a.rows, stream), static_cast<unsigned>(warps * k_warp_size), 0, stream};
-  if (is_aligned(a))
+  if (has_aligned_rows(a))
     simt::launch(config, log_softmax_block<T, row_access::aligned, Vectors, MaxThreads, MinBlocks>, a);
   else
     simt::launch(config, log_softmax_block<T, row_access::peeled, Vectors, MaxThreads, MinBlocks>, a);
@@ -259,7 +253,7 @@ void launch_block_variant(const log_softmax_arguments<T>& a, simt::stream_t stre
 
 template <class T>
 void launch_cluster_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
-  if (is_aligned(a))
+  if (has_aligned_rows(a))
     launch_row_cluster<log_softmax_rule, T, row_access::aligned>(a, stream);
   else
     launch_row_cluster<log_softmax_rule, T, row_access::peeled>(a, stream);
@@ -302,16 +296,11 @@ log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, in
     variant = is_few(a, stream) ? log_softmax_variant::few : pick(cols, stream);
   if (cols > 0) check_extent(entry_of(variant), cols);
   if (rows == 0 || cols == 0) return variant;
-  if (variant == log_softmax_variant::few) {
-    if constexpr (std::is_same_v<T, float>)
-      if (few_takes(a, stream)) {
-        launch_few<few_of_rule<log_softmax_rule>>(a, stream);
-        return variant;
-      }
-    log_softmax_with(pick(cols, stream), x, ldx, y, ldy, rows, cols, stream);
-    return variant;
-  }
-  switch (variant) {
+  const bool passes_on = variant == log_softmax_variant::few && !few_takes(a, stream);
+  switch (passes_on ? pick(cols, stream) : variant) {
+    case log_softmax_variant::few:
+      if constexpr (std::is_same_v<T, float>) launch_few<few_of_rule<log_softmax_rule>>(a, stream);
+      break;
     case log_softmax_variant::lanes: launch_lanes_variant(a, stream); break;
     case log_softmax_variant::block: launch_block_variant(a, stream); break;
     case log_softmax_variant::cluster: launch_cluster_variant(a, stream); break;

@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/fold_rows.hpp"
 #include "kernels/primitives/log_sum.hpp"
 #include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_fold.hpp"
@@ -78,12 +78,6 @@ constexpr warpcheck_variant k_variants[] = {
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
-logsumexp_variant pick(int64_t cols) {
-  return cols <= k_fold_lanes_cols   ? logsumexp_variant::lanes
-         : cols <= k_fold_tiles_cols ? logsumexp_variant::tiles
-                                     : logsumexp_variant::wide;
-}
-
 }  // namespace
 
 template <class T, class Y>
@@ -99,24 +93,10 @@ logsumexp_variant logsumexp_with(logsumexp_variant variant, const T* x, int64_t 
     return variant;
   }
   const fold_arguments<log_sum_fold<T, Y>> a{x, ldx, y, rows, cols};
-  if (variant == logsumexp_variant::automatic) variant = is_few(a, stream) ? logsumexp_variant::few : pick(cols);
+  if (variant == logsumexp_variant::automatic) variant = pick_fold<logsumexp_variant>(a, stream);
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
-  if (variant == logsumexp_variant::few) {
-    if constexpr (std::is_same_v<T, float>)
-      if (few_takes(a, stream)) {
-        launch_few<few_log_sum>(a, stream);
-        return variant;
-      }
-    logsumexp_with(pick(cols), x, ldx, y, rows, cols, stream);
-    return variant;
-  }
-  if (variant == logsumexp_variant::lanes)
-    fold_by_lanes(a, stream);
-  else if (variant == logsumexp_variant::tiles)
-    fold_by_tiles(a, stream);
-  else
-    fold_by_wide_tiles(a, stream);
+  fold_rows<few_log_sum>(variant, a, stream);
   return variant;
 }
 

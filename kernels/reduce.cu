@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/fill.hpp"
+#include "kernels/primitives/fold_rows.hpp"
 #include "kernels/primitives/row_few.hpp"
 #include "kernels/primitives/row_fold.hpp"
 
@@ -73,31 +73,18 @@ constexpr warpcheck_variant k_variants[] = {
 };
 constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
-reduce_variant pick(int64_t cols) {
-  return cols <= k_fold_lanes_cols   ? reduce_variant::lanes
-         : cols <= k_fold_tiles_cols ? reduce_variant::tiles
-                                     : reduce_variant::wide;
-}
-
 // A block folds a row of a few thousand elements faster than several exchange their sums.
-template <class Arguments>
-reduce_variant pick(const Arguments& a, simt::stream_t stream) {
-  const bool by_tiles = a.cols > k_few_block_threads * 4 && a.cols <= k_fold_tiles_cols;
-  return is_few(a, stream) && !by_tiles ? reduce_variant::few : pick(a.cols);
+template <class Fold>
+reduce_variant pick(const fold_arguments<Fold>& a, simt::stream_t stream) {
+  if (a.cols > k_few_block_threads * 4 && a.cols <= k_fold_tiles_cols) return reduce_variant::tiles;
+  return pick_fold<reduce_variant>(a, stream);
 }
 
 template <class Fold>
 void run_fold(reduce_variant variant, const fold_arguments<Fold>& a, simt::stream_t stream) {
   if (a.cols == 0) return fill(a.y, a.rows, Fold::none(), stream);
   if (a.rows == 0) return;
-  if (variant == reduce_variant::few) {
-    if constexpr (std::is_same_v<typename Fold::element, float>)
-      if (few_takes(a, stream)) return launch_few<few_of_fold<Fold>>(a, stream);
-    variant = pick(a.cols);
-  }
-  if (variant == reduce_variant::lanes) return fold_by_lanes(a, stream);
-  if (variant == reduce_variant::tiles) return fold_by_tiles(a, stream);
-  fold_by_wide_tiles(a, stream);
+  fold_rows<few_of_fold<Fold>>(variant, a, stream);
 }
 
 }  // namespace

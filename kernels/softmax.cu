@@ -166,14 +166,8 @@ void launch_warp(int needed, const softmax_arguments<T>& a, simt::stream_t strea
 }
 
 template <class T>
-bool is_aligned(const softmax_arguments<T>& a) {
-  constexpr int64_t k_width = row_vector<T>::k_width;
-  return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
-}
-
-template <class T>
 void launch_subwarp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  if (is_aligned(a)) {
+  if (has_aligned_rows(a)) {
     constexpr auto k_aligned = row_access::aligned;
     const int64_t vectors = a.cols / row_vector<T>::k_width;
     if (vectors <= 1) return launch_lanes<T, k_aligned, 1, 1>(a, stream);
@@ -201,7 +195,7 @@ template <class T>
 void launch_warp_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   constexpr int k_most = static_cast<int>(k_warp_cols) / row_vector<T>::k_width / k_warp_size;
   const int needed = static_cast<int>(ceil_div(vectors_of_row(a), k_warp_size));
-  if (is_aligned(a)) return launch_warp<T, row_access::aligned, 1, k_most>(needed, a, stream);
+  if (has_aligned_rows(a)) return launch_warp<T, row_access::aligned, 1, k_most>(needed, a, stream);
   launch_warp<T, row_access::peeled, 1, k_most>(needed, a, stream);
 }
 
@@ -215,7 +209,7 @@ unsigned row_threads(const softmax_arguments<T>& a, int vectors, int blocks) {
 template <class T, int Vectors, int MaxThreads, int MinBlocks>
 void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
   const simt::launch_config config{grid_size(a.rows, stream), row_threads(a, Vectors, 1), 0, stream};
-  if (is_aligned(a))
+  if (has_aligned_rows(a))
     simt::launch(config, softmax_block<T, row_access::aligned, Vectors, MaxThreads, MinBlocks>, a);
   else
     simt::launch(config, softmax_block<T, row_access::peeled, Vectors, MaxThreads, MinBlocks>, a);
@@ -235,7 +229,7 @@ void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) 
 
 template <class T>
 void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  if (is_aligned(a))
+  if (has_aligned_rows(a))
     launch_row_cluster<softmax_rule, T, row_access::aligned>(a, stream);
   else
     launch_row_cluster<softmax_rule, T, row_access::peeled>(a, stream);
@@ -299,16 +293,11 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
     if (argmax != nullptr) fill(argmax, rows, int64_t{-1}, stream);
     return variant;
   }
-  if (variant == softmax_variant::few) {
-    if constexpr (std::is_same_v<T, float>)
-      if (argmax == nullptr && few_takes(a, stream)) {
-        launch_few<few_of_rule<softmax_rule>>(a, stream);
-        return variant;
-      }
-    softmax_with(pick(cols, stream), x, ldx, y, ldy, rows, cols, argmax, stream);
-    return variant;
-  }
-  switch (variant) {
+  const bool passes_on = variant == softmax_variant::few && (argmax != nullptr || !few_takes(a, stream));
+  switch (passes_on ? pick(cols, stream) : variant) {
+    case softmax_variant::few:
+      if constexpr (std::is_same_v<T, float>) launch_few<few_of_rule<softmax_rule>>(a, stream);
+      break;
     case softmax_variant::subwarp: launch_subwarp_variant(a, stream); break;
     case softmax_variant::warp: launch_warp_variant(a, stream); break;
     case softmax_variant::block: launch_block_variant(a, stream); break;

@@ -55,6 +55,13 @@ struct alignas(16) row_vector {
   T element[k_width];
 };
 
+// Whether the rows of a matrix can be read as row_access::aligned. `a`: arguments of a kernel with x, ldx, rows, cols.
+template <class Arguments>
+bool has_aligned_rows(const Arguments& a) {
+  constexpr int64_t k_width = row_vector<std::decay_t<decltype(*a.x)>>::k_width;
+  return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
+}
+
 // Whether a row is read again soon, and is therefore to stay in the L2 cache.
 enum class row_reuse { never, again };
 

@@ -160,12 +160,11 @@ __global__ void __launch_bounds__(k_few_block_threads) few_cluster(typename Few:
   if (!Few::k_one_result || threadIdx.x == 0) Few::write(a, r, slice, value, of_row);
 }
 
-// Whether the kernels can take a matrix: every row starts on a 16-byte boundary and is a whole number of vectors, and
-// there are no more blocks than a grid has.
+// Whether the kernels can take a matrix: its rows are aligned, and there are no more blocks than a grid has.
 template <class Arguments>
 bool few_takes(const Arguments& a, simt::stream_t stream) {
-  return std::is_same_v<std::decay_t<decltype(*a.x)>, float> && phase_of(a.x) == 0 && a.cols % 4 == 0 &&
-         (a.ldx % 4 == 0 || a.rows == 1) && a.cols <= k_few_cols && a.rows <= k_few_rows &&
+  return std::is_same_v<std::decay_t<decltype(*a.x)>, float> && has_aligned_rows(a) && a.cols <= k_few_cols &&
+         a.rows <= k_few_rows &&
          (a.cols <= k_few_block_threads * 4 || simt::device_properties(stream).max_cluster >= k_max_cluster);
 }
 

@@ -305,12 +305,6 @@ void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
                  fold_lanes<Fold, Access, Lanes, Vectors, k_rows>, a);
 }
 
-template <class Fold>
-bool fold_is_aligned(const fold_arguments<Fold>& a) {
-  constexpr int64_t k_width = row_vector<typename Fold::element>::k_width;
-  return phase_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
-}
-
 // For rows of any length, meant for up to k_fold_lanes_cols elements.
 template <class Fold>
 void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
@@ -318,7 +312,7 @@ void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
   constexpr auto k_scalar = row_access::scalar;
   constexpr int k_most = fold_vectors<Fold, k_fold_lanes_values>;
   const int64_t vectors = a.cols / row_vector<typename Fold::element>::k_width;
-  if (fold_is_aligned(a)) {
+  if (has_aligned_rows(a)) {
     if (vectors <= 1) return launch_fold_lanes<Fold, k_aligned, 1, 1>(a, stream);
     // Lanes side by side read whole lines; where merging is dear, few lanes with many values each come out ahead.
     constexpr bool k_dear = Fold::k_dear;
@@ -383,7 +377,7 @@ void launch_fold_ahead(const fold_arguments<Fold>& a, simt::stream_t stream) {
 template <class Fold, int Threads>
 void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   if constexpr (Fold::k_dear && std::is_same_v<typename Fold::element, float>)
-    if (fold_is_aligned(a) && a.cols > k_fold_ahead_threads * k_fold_tile_values) return launch_fold_ahead(a, stream);
+    if (has_aligned_rows(a) && a.cols > k_fold_ahead_threads * k_fold_tile_values) return launch_fold_ahead(a, stream);
   // A grid has a block for each tile, and fewer than 2^31 of them; so many rows are of one tile each.
   constexpr int64_t k_most_rows = int64_t{1} << 30;
   if (a.rows > k_most_rows) {
@@ -399,7 +393,7 @@ void launch_fold_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
   const simt::launch_config config{static_cast<unsigned>(a.rows * tiles), Threads, 0, stream};
   launch_and_merge(a, tiles, stream, [&](typename Fold::partial* partials) {
     const auto of_row = static_cast<unsigned>(tiles);
-    if (fold_is_aligned(a))
+    if (has_aligned_rows(a))
       simt::launch(config, fold_tiles<Fold, row_access::aligned, Threads>, a, of_row, tile_size, partials);
     else
       simt::launch(config, fold_tiles<Fold, row_access::peeled, Threads>, a, of_row, tile_size, partials);
