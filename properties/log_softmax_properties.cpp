@@ -143,7 +143,7 @@ const property_registration registration([] {
   p.add_for_input("equal-logits-equal-bits", "equal logits get equal bits", tied_rows, check_equal_logits);
   p.add("exact-shift", "adding a constant that keeps every logit exact changes no bit", dyadic_rows, check_exact_shift)
       .knobs = {{"shift", "0", "the constant that is added"}};
-  p.add("permutation", "permuting a row permutes its outputs within the two bounds", small_rows,
+  p.add("permutation", "permuting a row permutes its outputs within the two bounds", related_rows,
         check_element_permutation<log_softmax_row>);
   p.add("spike-coverage", "one 5 among -195 gives exactly 0 there and exactly -200 elsewhere, at every position",
         spike_rows, check_spike);
@@ -153,7 +153,7 @@ const property_registration registration([] {
   p.add("tail-of-one", "a dominant element keeps the relative accuracy of its tail, down to e^-103", tail_rows,
         check_tail);
   p.add("cross-operator", "exp of the result is softmax, x less the result logsumexp, within the bounds of both",
-        small_rows, check_cross_operator);
+        related_rows, check_cross_operator);
   p.add_common("depth");
   p.add_common("row-isolation");
   p.add_common("in-place-equals-out-of-place");

@@ -190,7 +190,7 @@ const property_registration registration([] {
   p.add("exact-shift", "adding a constant that keeps every element exact moves the result by it within the two bounds",
         dyadic_rows, check_shift)
       .knobs = {{"shift", "0", "the constant that is added"}};
-  p.add("permutation", "permuting a row changes the result within the two bounds", small_rows, check_permutation);
+  p.add("permutation", "permuting a row changes the result within the two bounds", related_rows, check_permutation);
   p.add("equal-logits-equal-bits", "n equal elements, alone or beside -Inf, lie within the bound", tied_rows,
         check_values);
   p.add("spike-coverage", "one peak among -200 is the result, at every position", peak_rows, check_spike);

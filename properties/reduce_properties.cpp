@@ -206,7 +206,7 @@ const property_registration registration([] {
   p.add("integer-sum", "integers whose sizes add up to less than 2^24 are summed exactly, in any order", integer_rows,
         check_integer_sum);
   p.add_common("depth", chain_rows);
-  p.add("permutation", "permuting a row changes a sum within the two bounds, and no minimum or maximum", small_rows,
+  p.add("permutation", "permuting a row changes a sum within the two bounds, and no minimum or maximum", related_rows,
         check_permutation);
   p.add("spike-coverage", "one spike among 0 is summed and found at every position", reduce_spikes, check_spike);
   p.add("masked-slices", "slices of -Inf are seen by sum and minimum and passed over by the maximum", masked_maxima,

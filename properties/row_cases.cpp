@@ -15,6 +15,9 @@ using namespace engine;
 namespace {
 
 constexpr double k_inf = std::numeric_limits<double>::infinity();
+// Rows up to this long have a spike at every position.
+constexpr int64_t k_every_position = 1100;
+constexpr int64_t k_most_seam = int64_t{1} << 19;
 
 int64_t telling(const row_operator& op, const draw& d, int64_t cols) {
   return op.seldom_one_column && cols == 1 && d.index() % 8 ? 2 + d.index() % 7 : cols;
@@ -47,6 +50,15 @@ trial_case tied_tiles(const row_operator& op, const target& t, draw& d, const st
 }
 
 }  // namespace
+
+int64_t draw_meeting_place(draw& d, int64_t cols) {
+  int64_t unit = d.one_of({4096, 8192, 16384});  // of tiles and blocks
+  if (d.chance(50)) unit = int64_t{4} << d.between(0, 9);
+  const int64_t place = d.between(1, std::max<int64_t>(1, cols / unit)) * unit;
+  // Tiles of rows that begin behind a boundary begin before a multiple of their size, by up to a line.
+  const int64_t before = d.chance(50) ? d.between(-1, 2) : d.between(0, 64);
+  return std::clamp<int64_t>(place - before, 0, cols - 1);
+}
 
 bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at("x").rows() >= 2; }
 
@@ -86,6 +98,10 @@ trial_case small_rows(const row_operator& op, const target& t, draw& d) {
   return op.make_case(t, rows, cols, std::move(fill), extra);
 }
 
+trial_case related_rows(const row_operator& op, const target& t, draw& d) {
+  return d.index() % 4 == 3 ? any_rows(op, t, d) : small_rows(op, t, d);
+}
+
 trial_case tied_rows(const row_operator& op, const target& t, draw& d) {
   if (const std::vector<std::string> names = variants_of_any_length(t); !names.empty() && d.index() % 8 == 5)
     return tied_tiles(op, t, d, names[static_cast<size_t>(d.index() / 8) % names.size()]);
@@ -110,12 +126,14 @@ trial_case tied_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case dyadic_rows(const row_operator& op, const target& t, draw& d) {
-  const int64_t cols = draw_extent(d, t, 300, most_cols(t));
+  const row_length length = d.index() % 4 == 3 ? draw_forced_length(d, t, d.index() / 4, most_cols(t))
+                                               : row_length{draw_extent(d, t, 300, most_cols(t))};
   const int extra = op.draw_extra(d, 50);
   // Values k/8 with |k| <= 24 have six bits; the shift keeps every sum inside the significand (bf16: 8 bits).
   recipe fill = make_recipe("dyadic", {d.seed(), 24, 3});
-  const int64_t rows = draw_rows(d, t, cols);
-  trial_case c = op.make_case(t, rows, cols, std::move(fill), extra);
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), extra);
+  force_variant(c, length);
   double shift = 0;
   if (t.type == dtype::f32)
     shift = d.one_of({100.0, -200.0, 1e4, -1e4, 1e6, -1e6, 0.125, 3.5});
@@ -128,17 +146,28 @@ trial_case dyadic_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length =
-      telling(op, d, d.index() % 2 ? draw_row_length(d, t, most_cols(t)) : row_length{draw_extent(d, t, 1100, 1100)});
+  const row_length length = telling(op, d,
+                                    d.index() % 2 ? draw_row_length(d, t, most_cols(t))
+                                                  : row_length{draw_extent(d, t, k_every_position, k_every_position)});
   const int64_t cols = length.cols;
-  // Every position where the matrix stays small; else a step that is coprime to powers of two, so that rows visit
-  // lanes, warps and tiles evenly, and always the two ends.
-  const int64_t most_rows = length.variant == "auto" ? std::max<int64_t>(2, element_budget(t) / cols) : 4;
+  // Every position where the matrix stays small. Else neighbours around a place where vectors, lanes, tiles or blocks
+  // meet, or a step that is coprime to powers of two, so that rows visit these evenly; and the two ends.
+  const bool every = length.variant == "auto" && cols <= k_every_position &&
+                     (t.device == "cuda" || (t.size > 0 && d.index() % 16 == 0));
+  const int64_t most_rows = every                      ? k_every_position
+                            : length.variant == "auto" ? std::max<int64_t>(2, element_budget(t) / cols)
+                                                       : 4;
   const int64_t rows = std::min(cols, most_rows);
-  const double step = rows == cols ? 1 : static_cast<double>(d.between(1, cols) | 1);
-  const double first = rows == cols ? 0 : static_cast<double>(d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)}));
-  trial_case c = op.make_case(t, rows, cols, make_recipe("diagonal", {first, step, op.spike_peak, op.spike_rest}),
-                              op.draw_extra(d, 30));
+  int64_t first = 0, step = 1;
+  if (rows < cols) {
+    const bool neighbours = d.chance(50);
+    step = neighbours ? 1 : d.between(1, cols) | 1;
+    const int64_t meeting = draw_meeting_place(d, cols);
+    first = neighbours ? meeting : d.one_of({int64_t{0}, cols - 1, d.between(0, cols - 1)});
+  }
+  recipe fill =
+      make_recipe("diagonal", {static_cast<double>(first), static_cast<double>(step), op.spike_peak, op.spike_rest});
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 30));
   force_variant(c, length);
   return c;
 }
@@ -200,7 +229,7 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t edits = d.between(0, 2);
   for (int64_t k = 0; k < edits; ++k) {
     const int64_t at = d.one_of({int64_t{0}, cols / 2, cols - 1, std::min<int64_t>(cols - 1, 31),
-                                 std::min<int64_t>(cols - 1, 32), d.between(0, cols - 1)});
+                                 std::min<int64_t>(cols - 1, 32), d.between(0, cols - 1), draw_meeting_place(d, cols)});
     fill.edits.push_back({d.between(0, rows - 1), at, d.one_of({std::nan(""), k_inf, -k_inf, top, -top, 0.0, -0.0})});
   }
   trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, k_mostly));
@@ -290,16 +319,22 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
 }
 
 trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
+  // Also where clusters end, which is beyond the rows that others draw.
+  const int64_t common = most_cols(t);
+  const int64_t most =
+      t.device == "emulated" && t.size == 0 ? common : std::min(std::max(common, k_most_seam), t.max_cols);
   std::vector<int64_t> seams;
   for (const target::variant& v : t.variants)
     for (int64_t e : {v.dispatch_min, v.dispatch_max})
       for (int64_t s : {e - 1, e, e + 1})
-        if (s >= 1 && s <= most_cols(t)) seams.push_back(s);
+        if (s >= 1 && s <= most) seams.push_back(s);
   if (seams.empty()) seams.push_back(33);
   const int64_t cols = seams[static_cast<size_t>(d.index()) % seams.size()];
   recipe fill = op.draw_fill(d, t, cols);
   const int64_t rows = std::min<int64_t>(2, draw_rows(d, t, cols));
-  return op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_mostly));
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_mostly));
+  if (cols > common) c.knobs["schedule"] = "fair";
+  return c;
 }
 
 namespace {

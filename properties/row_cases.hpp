@@ -53,6 +53,9 @@ constexpr int k_mostly = 70;
 
 inline bool is_matrix(const engine::tensor_spec& t) { return t.shape.size() == 2; }
 
+// An element at, or up to a line before, a place where vectors, lanes, tiles or blocks that share a row may meet.
+int64_t draw_meeting_place(engine::draw& d, int64_t cols);
+
 // Outputs follow x after its shape changed: matrices take its shape, and its type unless they hold indices; vectors
 // have an element per row.
 inline bool repair_row_outputs(engine::trial_case& c) {
@@ -89,12 +92,14 @@ using row_generator = engine::trial_case (*)(const row_operator&, const engine::
 engine::trial_case any_rows(const row_operator&, const engine::target&, engine::draw&);
 // A few thousand columns at most: for properties that launch often.
 engine::trial_case small_rows(const row_operator&, const engine::target&, engine::draw&);
+// The same, and every fourth case any_rows: for relations between two launches or operators.
+engine::trial_case related_rows(const row_operator&, const engine::target&, engine::draw&);
 // Equal elements, alone or beside -Inf; and a row of more equal tiles of a block than a warp has lanes.
 engine::trial_case tied_rows(const row_operator&, const engine::target&, engine::draw&);
 // Multiples of 1/8 and a knob `shift` that every one of them takes exactly.
 engine::trial_case dyadic_rows(const row_operator&, const engine::target&, engine::draw&);
-// The spike at every position of short rows; beyond, at steps that visit lanes, warps and tiles evenly, and at the
-// ends.
+// The spike at every position of short rows, in all cases on a GPU; beyond, at neighbours where lanes, warps, tiles or
+// blocks meet, at steps that visit these evenly, and at the ends.
 engine::trial_case spike_rows(const row_operator&, const engine::target&, engine::draw&);
 // Slices of -Inf, or all but slices.
 engine::trial_case masked_rows(const row_operator&, const engine::target&, engine::draw&);

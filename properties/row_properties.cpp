@@ -10,7 +10,6 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
-#include "reference/argmax.hpp"
 #include "reference/numerics/float_value.hpp"
 
 namespace warpcheck {
@@ -190,12 +189,6 @@ row_ties require_equal_bits(trial& t, const host_tensor& y, int64_t row) {
     ties.largest = std::max(ties.largest, v);
   }
   return ties;
-}
-
-void check_wide_index(const row_operator&, trial& t) {
-  const run_result r = t.run();
-  for (int64_t row = 0; row < t.input("x").spec.rows(); ++row)
-    judge_index(t, r, row, reference::argmax(t.input("x").row(row)));
 }
 
 void require_empty(trial& t) {

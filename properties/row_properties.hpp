@@ -33,8 +33,6 @@ void check_exact_shift(const row_operator&, engine::trial&);
 // The results have the same bits on the emulated device as here, or, if that is where this is, with another number of
 // multiprocessors.
 void check_device_agreement(const row_operator&, engine::trial&);
-// The index alone.
-void check_wide_index(const row_operator&, engine::trial&);
 
 // Runs another operator of the same candidate on the same x; skips the case where the candidate does not offer it. The
 // outputs are as given; `property` is any of the other operator's with the knobs that the case needs.

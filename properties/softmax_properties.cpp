@@ -138,7 +138,7 @@ const property_registration registration([] {
                   check_equal_logits);
   p.add("exact-shift", "adding a constant that keeps every logit exact changes no bit", dyadic_rows, check_exact_shift)
       .knobs = {{"shift", "0", "the constant that is added"}};
-  p.add("permutation", "permuting a row permutes its outputs within the two bounds", small_rows,
+  p.add("permutation", "permuting a row permutes its outputs within the two bounds", related_rows,
         check_element_permutation<softmax_row>);
   p.add("spike-coverage", "one 0 among -200 gives exactly 1 there and exactly +0 elsewhere, at every position",
         spike_rows, check_spike);
