@@ -314,19 +314,11 @@ __global__ void two_byte_neighbours(const simt::f16* in, simt::f16* out) {
 #include <vector>
 
 #include "properties/self/simt/device_array.hpp"
+#include "properties/self/simt/ints.hpp"
 #include "properties/self/simt/trial.hpp"
 
 namespace warpcheck::self {
 namespace {
-
-template <class Kernel, class Expected>
-bool ints(simt::emulation* stream, Kernel kernel, unsigned blocks, unsigned threads, int outputs, Expected expected) {
-  device_array<int> out(static_cast<size_t>(outputs));
-  simt::launch({dim3(blocks), dim3(threads), 0, stream}, kernel, out.data());
-  for (int i = 0; i < outputs; ++i)
-    if (out[static_cast<size_t>(i)] != expected(i)) return false;
-  return true;
-}
 
 template <bool Fences>
 bool run_last_block_sum(simt::emulation* stream) {
