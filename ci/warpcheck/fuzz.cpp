@@ -31,6 +31,8 @@ using steady = std::chrono::steady_clock;
 // Failures of one property and verdict that are minimised; what follows is only counted. A kernel that is wrong
 // everywhere must not spend the night on one bug.
 constexpr int64_t k_most_minimised = 8;
+// Of a property, element type and device in a round.
+constexpr int k_most_failures = 3;
 // Cases per (property, dtype) of a round: few, so that a short run comes to every property.
 constexpr int64_t k_round = 20;
 constexpr size_t k_most_state_bytes = size_t{256} << 20;
@@ -208,7 +210,7 @@ class fuzzer {
     s.resume = true;
     s.fingerprint = fmt::format("{} {} {}", WARPCHECK_VERSION, state_.options, state_.seed);
     std::tie(s.shard_index, s.shard_count) = shard_;
-    s.max_failures_per_job = 3;
+    s.max_failures_per_job = k_most_failures;
     if (budget_ > 0) s.time_budget_seconds = std::max(0.001, left());
     const run_result_set results = supervise(list, s);
     interrupted_ = results.interrupted;
@@ -219,6 +221,8 @@ class fuzzer {
     }
     // Not what judge() kept: it keeps no failure twice, and a run that was killed told nobody of those that it judged.
     for (const job_result& r : results.jobs) failed_ += static_cast<int64_t>(r.failures.size());
+    for (const job_result& r : results.jobs)
+      if (r.stopped) fmt::print("{}: left in this round after {} failures\n", r.id, r.failures.size());
     fuzz_state shown = state_;
     add_results(shown, jobs_, results);
     if (over_) return shown;

@@ -75,6 +75,7 @@ class Fuzz(unittest.TestCase):
             self.assertEqual(len(tails), 1, findings)
             self.assertIn("x=f32[1x33] fill=constant(0)", tails[0]["case"])
             self.assertGreater(tails[0]["failures"], 1)
+            self.assertRegex(r.stdout, f"softmax/{property} f32.*: left in this round after 3 failures")
         # Each in a regression and an issue, named in the output.
         for f in findings:
             self.assertIn(f"finding {f['name']}: ", r.stdout)
