@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/simt/emulated/happens_before.hpp"
+#include "kernels/simt/emulated/host_memory.hpp"
 #include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/emulated/symbols.hpp"
 
@@ -250,13 +251,25 @@ constexpr uintptr_t k_null_bytes = 64 * 1024;  // no memory of any kind begins b
   });
 }
 
+void check_host(uintptr_t address, size_t bytes, access_kind kind, uint32_t pc) {
+  for (const forbidden_range& range : detector.forbidden)
+    if (address < range.begin + range.bytes && range.begin < address + bytes)
+      fail("out_of_bounds", [&] {
+        return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+               describe_thread_id(current->id) + " at " + source_line(pc) + " in the host's memory, where argument " +
+               std::to_string(range.argument) + " of the launch points";
+      });
+}
+
 // Whether a running kernel accesses the device's memory, and not its stack or the host's.
 template <access_kind Kind>
 inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   if (current == nullptr) return false;
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (address < k_null_bytes) report_null(p, bytes, Kind, code_offset(pc));
-  return address - shadow.base < k_region_bytes;
+  if (address - shadow.base < k_region_bytes) return true;
+  if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
+  return false;
 }
 
 // Entry of the hooks: filters what is not the device's memory, and lets the scheduler step in.
@@ -317,13 +330,21 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
   if (reinterpret_cast<uintptr_t>(p) < k_null_bytes) report_null(p, bytes, kind, access.pc & k_code_offset);
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  if (offset >= k_region_bytes) return;
+  if (offset >= k_region_bytes)
+    return check_host(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
   switch (kind) {
     case access_kind::read: return check<access_kind::read>(offset, bytes, access);
     case access_kind::write: return check<access_kind::write>(offset, bytes, access);
     case access_kind::atomic: return check<access_kind::atomic>(offset, bytes, access);
   }
 }
+
+void forbid_access(const void* p, size_t bytes, int argument) {
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (address >= k_null_bytes && address - shadow.base >= k_region_bytes)
+    forbidden_here.push_back({address, bytes, argument});
+}
+void allow_access() { forbidden_here.clear(); }
 
 void hb_write(const void* p, size_t bytes, const void* pc) {
   check_access(p, bytes, access_kind::write, access_from(pc));

@@ -13,6 +13,13 @@
 namespace simt {
 inline namespace emu {
 
+// Host memory that no thread may touch (host_memory.hpp).
+struct forbidden_range {
+  uintptr_t begin;
+  size_t bytes;
+  int argument;  // of the launch, which points there
+};
+
 struct detector_state {
   uint32_t generation = 0;        // of device memory's cells: one per launch and those before that it may overlap
   uint32_t arena_generation = 0;  // of shared memory's cells: one per block
@@ -30,8 +37,10 @@ struct detector_state {
     uint32_t thread, pc;
     uint64_t offset;
   } unwritten;
+  std::vector<forbidden_range> forbidden;  // to this launch
 };
 extern detector_state detector;
+extern thread_local std::vector<forbidden_range> forbidden_here;  // to launches of this host thread
 
 void new_generation();
 knowledge snapshot(const thread& t);
@@ -67,7 +76,7 @@ inline bool ordered(const access_record& r, const thread& t) {
 enum class access_kind : uint8_t { read, write, atomic };
 
 // Checks [p, p + bytes) for bounds, initialisation and races and records the access, made by the running thread or in
-// its name. Addresses outside the region (stack, host memory) are nobody's business.
+// its name. Addresses outside the region (stack, host memory) are nobody's business where they are not forbidden.
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access);
 // Who did it: "thread 3 of block (1,0,0)".
 std::string describe_thread_id(uint32_t id);

@@ -15,6 +15,7 @@ namespace simt {
 inline namespace emu {
 
 detector_state detector;
+thread_local std::vector<forbidden_range> forbidden_here;
 
 namespace {
 
@@ -169,6 +170,7 @@ void hb_launch_begins(bool overlaps) {
   detector.launch_begin = detector.instances + 1;
   detector.settled = false;
   detector.unwritten.found = false;
+  detector.forbidden = forbidden_here;
 }
 
 void hb_stream_settles() { detector.settled = true; }

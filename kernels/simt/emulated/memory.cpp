@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/simt/emulated/fiber.hpp"
+#include "kernels/simt/emulated/host_memory.hpp"
 #include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/emulated/shadow.hpp"
 #include "kernels/simt/error.hpp"
@@ -204,6 +205,8 @@ void device_free(void* p) {
 #ifndef SIMT_FLAVOUR_RACE
 void mark_uninitialized(void*, size_t) {}
 void mark_initialized(void*, size_t) {}
+void forbid_access(const void*, size_t, int) {}
+void allow_access() {}
 #endif
 
 int64_t device_check(const void* p) {

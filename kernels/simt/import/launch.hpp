@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kernels/simt/emulated/host_memory.hpp"
 #include "kernels/simt/emulation.hpp"
 #include "kernels/simt/import/run.h"
 #include "kernels/simt/simt.hpp"
@@ -98,6 +99,7 @@ class kernel_launch {
     guarded_launch(config_.stream, [&](emulation* on) {
       launch_config c = config_;
       c.stream = on;
+      const host_pointers forbidden(arguments...);
       ::simt::launch(c, kernel_, arguments...);
     });
   }
@@ -135,6 +137,7 @@ struct callable_launch {
     guarded_launch(config.stream, [&](emulation* on) {
       launch_config here = config;
       here.stream = on;
+      const auto forbidden = std::make_from_tuple<host_pointers>(c.values);
       run_grid(
           here,
           [](void* p) {

@@ -16,6 +16,7 @@ enum cudaError {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidPitchValue = 12,
   cudaErrorInvalidSymbol = 13,
   cudaErrorInvalidMemcpyDirection = 21,
   cudaErrorInvalidDeviceFunction = 98,
@@ -36,6 +37,7 @@ inline const char* cudaGetErrorName(cudaError_t e) {
     case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
     case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorInvalidPitchValue: return "cudaErrorInvalidPitchValue";
     case cudaErrorInvalidSymbol: return "cudaErrorInvalidSymbol";
     case cudaErrorInvalidMemcpyDirection: return "cudaErrorInvalidMemcpyDirection";
     case cudaErrorInvalidDeviceFunction: return "cudaErrorInvalidDeviceFunction";
@@ -229,12 +231,21 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cud
 }
 inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                 size_t height, cudaMemcpyKind kind, SIMT_SITE) {
+  if (width > to_pitch || width > from_pitch)
+    return ::simt::import::misuse("cudaMemcpy2D", site,
+                                  "the width of " + std::to_string(width) + " bytes is more than the pitch of " +
+                                      std::to_string(to_pitch < from_pitch ? to_pitch : from_pitch),
+                                  cudaErrorInvalidPitchValue);
   for (size_t row = 0; row < height; ++row) {
     const cudaError_t e = ::simt::import::copy("cudaMemcpy2D", site, static_cast<char*>(to) + row * to_pitch,
                                                static_cast<const char*>(from) + row * from_pitch, width, kind);
     if (e != cudaSuccess) return e;
   }
   return cudaSuccess;
+}
+inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                     size_t height, cudaMemcpyKind kind, cudaStream_t = nullptr, SIMT_SITE) {
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, site);
 }
 inline cudaError_t cudaMemset(void* p, int byte, size_t bytes, SIMT_SITE) {
   if (!::simt::import::check_side("cudaMemset", site, "the buffer", p, bytes, true, false))
@@ -244,6 +255,17 @@ inline cudaError_t cudaMemset(void* p, int byte, size_t bytes, SIMT_SITE) {
 }
 inline cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t = nullptr, SIMT_SITE) {
   return cudaMemset(p, byte, bytes, site);
+}
+inline cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width, size_t height, SIMT_SITE) {
+  for (size_t row = 0; row < height; ++row) {
+    const cudaError_t e = cudaMemset(static_cast<char*>(p) + row * pitch, byte, width, site);
+    if (e != cudaSuccess) return e;
+  }
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int byte, size_t width, size_t height,
+                                     cudaStream_t = nullptr, SIMT_SITE) {
+  return cudaMemset2D(p, pitch, byte, width, height, site);
 }
 
 // A symbol is a reference into device memory (launch.hpp), so its address and size are its own.
@@ -264,6 +286,11 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost, SIMT_SITE) {
   return ::simt::import::copy("cudaMemcpyFromSymbol", site, to, reinterpret_cast<const char*>(&symbol) + offset, bytes,
                               kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                      cudaStream_t = nullptr, SIMT_SITE) {
+  return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind, site);
 }
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {
@@ -490,7 +517,12 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
     size_t next = 0;  // braces evaluate from left to right
     const std::tuple<std::remove_reference_t<Parameters>*...> values{
         static_cast<std::remove_reference_t<Parameters>*>(arguments[next++])...};
-    std::apply([&](auto*... p) { ::simt::launch(c, kernel, *p...); }, values);
+    std::apply(
+        [&](auto*... p) {
+          const ::simt::host_pointers forbidden(*p...);
+          ::simt::launch(c, kernel, *p...);
+        },
+        values);
   });
   return cudaPeekAtLastError();
 }

@@ -14,6 +14,19 @@ __global__ void read_one(const int* p, int* out) {
   *out = p[3];  // uninitialized
 }
 
+__global__ void add_up(const int* p, int n, int* out) {
+  for (int i = 0; i < n; ++i) atomicAdd(out, p[i]);  // host-read
+}
+
+template <class T>
+__global__ void add_one(T* p) {
+  atomicAdd(p, T{1});  // host-atomic
+}
+
+__global__ void store_past(int* begin, const int* end, const void* opaque) {
+  if (begin + 1 < end && opaque != nullptr) begin[1] = 1;
+}
+
 __global__ void half_a_barrier(int* p) {
   if (threadIdx.x < 16) {
     __syncthreads();  // barrier
@@ -38,6 +51,20 @@ __global__ void four_zeros(float* p) {
 __device__ int global_counter;
 __global__ void count() {
   global_counter++;  // global-race
+}
+
+// Ones in a pitched matrix, `width` bytes of three rows laid over them; prints the sum of a column.
+void pitched(size_t width, size_t offset) {
+  const char rows[3][5] = {{1, 2, 3, 4, 5}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5}};
+  char* device = nullptr;
+  char column[3] = {};
+  size_t pitch = 0;
+  cudaMallocPitch(&device, &pitch, 5, 3);
+  cudaMemset2DAsync(device, pitch, 1, 5, 3);
+  cudaMemcpy2DAsync(device + offset, pitch, rows, 5, width, 3, cudaMemcpyHostToDevice);  // pitched
+  cudaMemcpy2D(column, 1, device + 3, pitch, 1, 3, cudaMemcpyDeviceToHost);
+  std::printf("%d\n", column[0] + column[1] + column[2]);
+  cudaFree(device);
 }
 
 // Launches with one attribute.
@@ -80,6 +107,33 @@ int main(int argc, char** argv) {
   if (is("configured-shared-memory")) launch_with(cudaLaunchAttributeIgnore, dim3(1), 64 * 1024, p);
   if (is("write-past-the-end")) fill<<<2, 64>>>(p, 65);
   if (is("null-pointer")) fill<<<1, 1>>>(nullptr, 1);
+  if (is("host-pointer-to-the-stack")) add_up<<<1, 1>>>(host, 64, q);
+  if (is("host-pointer-to-the-heap")) {
+    int* const heap = static_cast<int*>(std::calloc(64, sizeof(int)));
+    fill<<<2, 32>>>(heap, 64);
+    std::free(heap);
+  }
+  if (is("host-pointer-of-a-template")) add_one<<<1, 1>>>(host);
+  if (is("host-pointer-in-a-cooperative-launch")) {
+    int n = 64, *of_host = host;
+    void* arguments[] = {&of_host, &n};
+    cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments);
+  }
+  // The end of a buffer, and an address that the kernel only compares.
+  if (is("host-pointer-that-nobody-follows")) store_past<<<1, 1>>>(p, p + 64, host);
+  if (is("host-pointer-after-an-error")) {
+    fill<<<1, 64>>>(host, 64);
+    fill<<<1, 64>>>(p, 64);
+  }
+  if (is("pitched")) pitched(5, 1);
+  if (is("pitched-past-the-end")) pitched(5, 510);
+  if (is("wider-than-the-pitch")) pitched(6, 0);
+  if (is("pinned-memory")) {
+    int* pinned = nullptr;
+    cudaMallocHost(&pinned, sizeof host);
+    fill<<<1, 64>>>(pinned, 64);
+    cudaFreeHost(pinned);
+  }
   if (is("misaligned-load")) sum_of_four<<<1, 1>>>(reinterpret_cast<float*>(p), reinterpret_cast<float*>(q));
   if (is("misaligned-store")) four_zeros<<<1, 1>>>(reinterpret_cast<float*>(p));
   if (is("never-written")) read_one<<<1, 1>>>(p, q);
