@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "kernels/simt/import/intrinsics.hpp"
+#include "kernels/simt/import/launch_functions.hpp"
 #include "kernels/simt/import/runtime.hpp"
 
 // The importer reads these words itself (ci/warpcheck/importer.hpp).

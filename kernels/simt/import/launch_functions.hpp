@@ -1,0 +1,125 @@
+// Launches by functions of the CUDA runtime API instead of <<<>>>: cooperative ones, and those with attributes.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/simt/import/runtime.hpp"
+
+// The kernel by its own name, not as void*: its parameter types say what `arguments` holds.
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                                        size_t bytes = 0, cudaStream_t stream = nullptr) {
+  ::simt::import::guarded_launch(stream, [&](::simt::emulation* on) {
+    ::simt::launch_config c{grid, block, bytes, on};
+    c.cooperative = true;
+    size_t next = 0;  // braces evaluate from left to right
+    const std::tuple<std::remove_reference_t<Parameters>*...> values{
+        static_cast<std::remove_reference_t<Parameters>*>(arguments[next++])...};
+    std::apply(
+        [&](auto*... p) {
+          const ::simt::host_pointers forbidden(*p...);
+          ::simt::launch(c, kernel, *p...);
+        },
+        values);
+  });
+  return cudaPeekAtLastError();
+}
+
+// Launches with attributes. Clusters lie along x; a launch with programmaticStreamSerialization may start before the
+// one before it is complete, until it calls cudaGridDependencySynchronize().
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8
+};
+union cudaLaunchAttributeValue {
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  int cooperative;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+// gridDim and blockDim are both what a kernel asks for and members of a configuration: calls of functions of one name.
+#undef gridDim
+#undef blockDim
+#define gridDim simt_grid_dimensions()
+#define blockDim simt_block_dimensions()
+inline dim3 simt_grid_dimensions() { return ::simt::emu::grid_dimensions(); }
+inline dim3 simt_block_dimensions() { return ::simt::emu::block_dimensions(); }
+struct cudaLaunchConfig_t {
+  dim3 simt_grid, simt_block;
+  dim3& simt_grid_dimensions() { return simt_grid; }
+  const dim3& simt_grid_dimensions() const { return simt_grid; }
+  dim3& simt_block_dimensions() { return simt_block; }
+  const dim3& simt_block_dimensions() const { return simt_block; }
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+namespace simt::import {
+
+// The configuration, and where the call is.
+struct located_config {
+  const cudaLaunchConfig_t& config;
+  site where;
+  located_config(const cudaLaunchConfig_t* c, SIMT_SITE) : config(*c), where(site) {}
+};
+
+// Sets what the attributes say; an error where they ask for what the emulated device does not have.
+inline cudaError_t apply_attributes(const located_config& c, launch_config& to) {
+  for (unsigned i = 0; i < c.config.numAttrs; ++i) {
+    const cudaLaunchAttribute& a = c.config.attrs[i];
+    switch (a.id) {
+      case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributePriority: break;
+      case cudaLaunchAttributeCooperative: to.cooperative = a.val.cooperative != 0; break;
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        to.overlaps = a.val.programmaticStreamSerializationAllowed != 0;
+        break;
+      case cudaLaunchAttributeClusterDimension:
+        if (a.val.clusterDim.y != 1 || a.val.clusterDim.z != 1)
+          return misuse("cudaLaunchKernelEx", c.where,
+                        "a cluster of " + std::to_string(a.val.clusterDim.x) + " x " +
+                            std::to_string(a.val.clusterDim.y) + " x " + std::to_string(a.val.clusterDim.z) +
+                            " blocks; the emulated device has those of n x 1 x 1",
+                        cudaErrorNotSupported);
+        to.cluster = a.val.clusterDim.x;
+        break;
+      default:
+        return misuse("cudaLaunchKernelEx", c.where,
+                      "attribute " + std::to_string(a.id) + " is not one of 0 (ignore), 2 (cooperative), 4 (cluster " +
+                          "dimension), 6 (programmatic stream serialization), 8 (priority)",
+                      cudaErrorNotSupported);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace simt::import
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  const cudaLaunchConfig_t& config = c.config;
+  ::simt::launch_config to{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
+  const cudaError_t refused = ::simt::import::apply_attributes(c, to);
+  if (refused != cudaSuccess) return refused;
+  ::simt::import::kernel_launch<Parameters...>(kernel, to, c.where)(std::forward<Arguments>(arguments)...);
+  return cudaPeekAtLastError();
+}
+
+// In kernels.
+inline void cudaGridDependencySynchronize() { ::simt::wait_for_previous(); }
+inline void cudaTriggerProgrammaticLaunchCompletion() { ::simt::let_next_start(); }
