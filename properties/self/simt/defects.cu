@@ -1,11 +1,9 @@
 // Defects of initialisation, bounds, alignment and collectives, each (Bug = true) beside its correct twin.
 #include "kernels/simt/simt.hpp"
+#include "properties/self/simt/thread_index.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {
-
-__device__ __forceinline__ int thread_in_block() { return static_cast<int>(threadIdx.x); }
-__device__ __forceinline__ int thread_in_grid() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
 
 // ---- initialisation
 

@@ -1,12 +1,10 @@
 // Defects of order between threads: fences, flags, scopes and barriers that do not order what they should; each (Bug =
 // true) beside its correct twin.
 #include "kernels/simt/simt.hpp"
+#include "properties/self/simt/thread_index.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {
-
-__device__ __forceinline__ int thread_in_block() { return static_cast<int>(threadIdx.x); }
-__device__ __forceinline__ int thread_in_grid() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
 
 // What a lane hands to its neighbour before it leaves, all others know after the neighbour's barrier with them.
 template <bool Bug>
@@ -281,10 +279,11 @@ __global__ void overlapping_pairs(int* out) {
 namespace warpcheck::self {
 namespace {
 
-template <bool Bug>
-bool run_narrow_fence(stream s) {
-  device_array<int> data(1), flag(1), out(1);
-  simt::launch({dim3(2), dim3(32), 0, s}, narrow_fence<Bug>, data.data(), flag.data(), out.data());
+// A block hands 42 to another by a flag.
+template <class Flag>
+bool hands_over(stream s, void (*kernel)(int* data, Flag* flag, int* out)) {
+  device_array<int> data(1), flag(1), out(2);
+  simt::launch({dim3(2), dim3(32), 0, s}, kernel, data.data(), flag.data(), out.data());
   return out[0] == 42;
 }
 
@@ -347,20 +346,6 @@ bool run_last_block_rows(stream s) {
 }
 
 template <bool Bug>
-bool run_flag_only_read(stream s) {
-  device_array<int> data(1), flag(1), out(2);
-  simt::launch({dim3(2), dim3(32), 0, s}, flag_only_read<Bug>, data.data(), flag.data(), out.data());
-  return out[0] == 42;
-}
-
-template <bool Bug>
-bool run_volatile_flag(stream s) {
-  device_array<int> data(1), flag(1), out(1);
-  simt::launch({dim3(2), dim3(32), 0, s}, volatile_flag<Bug>, data.data(), flag.data(), out.data());
-  return out[0] == 42;
-}
-
-template <bool Bug>
 bool run_counter_set_back(stream s) {
   device_array<int> count(1), out(4);
   simt::launch({dim3(4), dim3(32), 0, s}, counter_set_back<Bug>, count.data(), out.data());
@@ -397,18 +382,18 @@ std::vector<trial> order_trials() {
       {"unfenced_lanes", "race", run_last_block_rows<1, true>},
       {"last_block_rows_ok", "", run_last_block_rows<0>},
       {"last_block_lanes_ok", "", run_last_block_rows<0, true>},
-      {"flag_only_read", "race", run_flag_only_read<true>},
-      {"flag_only_read_ok", "", run_flag_only_read<false>},
-      {"volatile_flag", "race", run_volatile_flag<true>},
-      {"volatile_flag_ok", "", run_volatile_flag<false>},
+      {"flag_only_read", "race", [](stream s) { return hands_over(s, flag_only_read<true>); }},
+      {"flag_only_read_ok", "", [](stream s) { return hands_over(s, flag_only_read<false>); }},
+      {"volatile_flag", "race", [](stream s) { return hands_over(s, volatile_flag<true>); }},
+      {"volatile_flag_ok", "", [](stream s) { return hands_over(s, volatile_flag<false>); }},
       {"counter_set_back", "race", run_counter_set_back<true>},
       {"counter_set_back_ok", "", run_counter_set_back<false>},
       {"two_ways_to_read", "race", run_two_ways_to_read<true>},
       {"two_ways_to_read_ok", "", run_two_ways_to_read<false>},
       {"long_at_work", "livelock", run_long_at_work<true>},
       {"long_at_work_ok", "", run_long_at_work<false>},
-      {"narrow_fence", "race", run_narrow_fence<true>},
-      {"narrow_fence_ok", "", run_narrow_fence<false>},
+      {"narrow_fence", "race", [](stream s) { return hands_over(s, narrow_fence<true>); }},
+      {"narrow_fence_ok", "", [](stream s) { return hands_over(s, narrow_fence<false>); }},
       {"narrow_fence_in_block_ok", "",
        [](stream s) { return ints(s, narrow_fence_in_block, 1, 64, 1, [](int) { return 42; }); }},
       {"narrow_atomic", "race", [](stream s) { return ints(s, narrow_atomic<true>, 4, 32, 1, one); }},
