@@ -11,20 +11,13 @@
 // The kernel by its own name, not as void*: its parameter types say what `arguments` holds.
 template <class... Parameters>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
-                                        size_t bytes = 0, cudaStream_t stream = nullptr) {
-  ::simt::import::guarded_launch(stream, [&](::simt::emulation* on) {
-    ::simt::launch_config c{grid, block, bytes, on};
-    c.cooperative = true;
-    size_t next = 0;  // braces evaluate from left to right
-    const std::tuple<std::remove_reference_t<Parameters>*...> values{
-        static_cast<std::remove_reference_t<Parameters>*>(arguments[next++])...};
-    std::apply(
-        [&](auto*... p) {
-          const ::simt::host_pointers forbidden(*p...);
-          ::simt::launch(c, kernel, *p...);
-        },
-        values);
-  });
+                                        size_t bytes = 0, cudaStream_t stream = nullptr, SIMT_SITE) {
+  ::simt::launch_config c{grid, block, bytes, stream};
+  c.cooperative = true;
+  size_t next = 0;  // braces evaluate from left to right
+  const std::tuple<std::remove_reference_t<Parameters>*...> values{
+      static_cast<std::remove_reference_t<Parameters>*>(arguments[next++])...};
+  std::apply([&](auto*... p) { ::simt::import::kernel_launch<Parameters...>(kernel, c, site)(*p...); }, values);
   return cudaPeekAtLastError();
 }
 

@@ -118,6 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mistake{"too-many-threads", 1, "launch_limit", nullptr, "block.x is 2048, allowed are 1 to 1024"},
                     mistake{"too-much-shared-memory", 1, "launch_limit", "too-much-shared-memory", "65536 bytes"},
                     mistake{"configured-shared-memory", 1, "launch_limit", "attributes", "65536 bytes"},
+                    mistake{"cooperative-shared-memory", 1, "launch_limit", "cooperative-shared-memory", "65536 bytes"},
                     mistake{"cluster", 0, "clean", nullptr, "reached the end"},
                     mistake{"square-cluster", 1, "error_return", "attributes", "a cluster of 2 x 2 x 1 blocks"},
                     mistake{"odd-cluster", 1, "launch_limit", nullptr, "cluster"},

@@ -119,6 +119,11 @@ int main(int argc, char** argv) {
     void* arguments[] = {&of_host, &n};
     cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments);
   }
+  if (is("cooperative-shared-memory")) {
+    int n = 64;
+    void* arguments[] = {&p, &n};
+    cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments, 64 * 1024);  // cooperative-shared-memory
+  }
   // The end of a buffer, and an address that the kernel only compares.
   if (is("host-pointer-that-nobody-follows")) store_past<<<1, 1>>>(p, p + 64, host);
   if (is("host-pointer-after-an-error")) {
