@@ -205,6 +205,17 @@ __device__ __forceinline__ float max_nan(float a, float b) {
   return result;
 }
 
+// Leaves a value of 16 bytes as it is, but the compiler without what it knows of it: what was computed from it, and
+// read from memory, is not kept in registers beyond this.
+template <class T>
+__device__ __forceinline__ void forget(T& value) {
+  static_assert(sizeof(T) == 16, "16 bytes");
+  uint4 bits;
+  memcpy(&bits, &value, sizeof bits);
+  asm volatile("" : "+r"(bits.x), "+r"(bits.y), "+r"(bits.z), "+r"(bits.w)::"memory");
+  memcpy(&value, &bits, sizeof bits);
+}
+
 namespace detail {
 // What the L2 cache should give up last.
 __device__ __forceinline__ uint64_t evict_last() {

@@ -160,6 +160,12 @@ __device__ __forceinline__ unsigned cluster_size() {
   SIMT_SM_90(asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(size)));
   return size;
 }
+// The number of the cluster in its grid, without the division of a block's number.
+__device__ __forceinline__ unsigned cluster_id() {
+  unsigned id = 0;
+  SIMT_SM_90(asm("mov.u32 %0, %%clusterid.x;" : "=r"(id)));
+  return id;
+}
 // The address of p, in the caller's shared memory, as block `rank` of the cluster has it.
 template <class T>
 __device__ __forceinline__ T* map_shared_rank(T* p, unsigned rank) {

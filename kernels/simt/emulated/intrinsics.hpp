@@ -73,6 +73,9 @@ inline namespace emu {
 
 // The quotient itself: what the hardware approximates.
 SIMT_INLINE float reciprocal_approx(float x) { return 1.0f / x; }
+// Of use to nvcc alone.
+template <class T>
+SIMT_INLINE void forget(T&) {}
 // The larger of two; NaN if either is.
 SIMT_INLINE float max_nan(float a, float b) { return a != a || b != b ? a + b : std::fmax(a, b); }
 

@@ -18,6 +18,7 @@ inline void cluster_sync(SIMT_SITE) {
 inline void cluster_arrive_relaxed(SIMT_SITE) { cluster_arrive(site); }
 unsigned cluster_rank() noexcept;
 unsigned cluster_size() noexcept;
+unsigned cluster_id() noexcept;  // in its grid
 void* map_shared(void* p, unsigned rank, const call_site& site);
 // The address of p, in the caller's shared memory, as block `rank` of the cluster has it.
 template <class T>

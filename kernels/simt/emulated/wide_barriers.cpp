@@ -114,6 +114,7 @@ void grid_sync(call_site site) {
 
 unsigned cluster_rank() noexcept { return current->home->slot % device.cluster; }
 unsigned cluster_size() noexcept { return device.cluster; }
+unsigned cluster_id() noexcept { return current->home->index.x / device.cluster; }
 
 void* map_shared(void* p, unsigned rank, const call_site& site) {
   thread& self = *current;

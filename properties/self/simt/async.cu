@@ -50,7 +50,7 @@ __global__ void rank_outside(int* out) {
 // one place.
 template <bool Bug>
 __global__ void cluster_marks(int* out) {
-  const unsigned cluster = blockIdx.x / simt::cluster_size();
+  const unsigned cluster = simt::cluster_id();
   simt::cluster_sync();
   if (simt::cluster_rank() == 0 && threadIdx.x == 0) out[Bug ? 0 : cluster] = 1;  // @cluster_marks
   simt::cluster_sync();
