@@ -94,9 +94,9 @@ struct few_winner {
     const bool wins = mine.maximum == maximum || mine.maximum != mine.maximum;
     return {maximum, __reduce_min_sync(k_all_lanes, wins ? mine.claim : k_no_claim<int>)};
   }
-  template <class Slice>
+  template <bool, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
-                               const partial& of_row) {
+                               const partial& of_row, few_share) {
     store_element(a.y + r, claimed_index(of_row.claim));
   }
 };

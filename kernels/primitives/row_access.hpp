@@ -186,6 +186,14 @@ class row_slice {
     if constexpr (Access == row_access::peeled)
       if (single_ >= 0) store_element(row + single_, simt::from_float<T>(value[k_values - 1]));
   }
+  // Likewise those of vector k alone, which the row has. Aligned: `row` begins on a 16-byte boundary.
+  template <bool Aligned>
+  __device__ void store_vector_at(int k, const float (&value)[k_values], T* row) const {
+    if (Aligned || phase_of(row + first_) == 0)
+      store_one<true>(k, value, row + first_);
+    else
+      store_one<false>(k, value, row + first_);
+  }
 
  private:
   // Lanes of one warp mostly agree on whether they have all vectors but the last: then one test does for all of these.
@@ -212,19 +220,22 @@ class row_slice {
 
   template <bool ByVector, int Certain>
   __device__ void store_vectors(const float (&value)[k_values], T* row) const {
-    row += first_;
 #pragma unroll
-    for (int k = 0; k < Vectors; ++k) {
-      if (k >= Certain && !has(k)) continue;
-      row_vector<T> vector;
+    for (int k = 0; k < Vectors; ++k)
+      if (k < Certain || has(k)) store_one<ByVector>(k, value, row + first_);
+  }
+
+  // `first`: where the row's first_ goes.
+  template <bool ByVector>
+  __device__ void store_one(int k, const float (&value)[k_values], T* first) const {
+    row_vector<T> vector;
 #pragma unroll
-      for (int c = 0; c < k_width; ++c) vector.element[c] = simt::from_float<T>(value[k * k_width + c]);
-      if constexpr (ByVector) {
-        store_vector(row + k * lanes_ * k_width, vector);
-      } else {
+    for (int c = 0; c < k_width; ++c) vector.element[c] = simt::from_float<T>(value[k * k_width + c]);
+    if constexpr (ByVector) {
+      store_vector(first + k * lanes_ * k_width, vector);
+    } else {
 #pragma unroll
-        for (int c = 0; c < k_width; ++c) store_element(row + k * lanes_ * k_width + c, vector.element[c]);
-      }
+      for (int c = 0; c < k_width; ++c) store_element(first + k * lanes_ * k_width + c, vector.element[c]);
     }
   }
 

@@ -9,7 +9,8 @@
 //   none()                            the partial of no element
 //   of_lanes<Lanes>(slice, value)     that of the values of `Lanes` neighbouring lanes, in each of them
 //   merge(partial)                    that of the partials of a warp's lanes, in each of them
-//   write(a, r, slice, value, partial)  the thread's results of row r; by one thread if the row has one result
+//   write<Aligned>(a, r, slice, value, partial, share)  the share of the thread's results of row r, which begin on a
+//                                     16-byte boundary if Aligned; by one thread if the row has one result
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,15 @@ constexpr int64_t k_few_rows = int64_t{1} << 26;  // at most, whatever asks for 
 constexpr int k_few_vectors = 4;                  // of a thread whose block shares the row
 constexpr int k_few_lanes_threads = 256;          // of a block, which takes as many rows as fit
 constexpr int k_few_block_threads = 1024;         // at most
+constexpr unsigned k_few_blocks = 128;            // as large a device has multiprocessors
 constexpr int64_t k_few_cols = k_max_cluster * k_few_block_threads * k_few_vectors * int64_t{4};
+
+// Which of its vectors a thread writes: those that leave `first` under the mask, one less than a power of two.
+struct few_share {
+  int first;
+  int mask;
+};
+constexpr few_share k_all_of_row{0, 0};
 
 // What a Rule (row_halves.hpp) computes that has of_few<Lanes>(value) and merge_few(partial).
 template <class Rule>
@@ -47,13 +56,18 @@ struct few_of_rule {
     return Rule::template of_few<Lanes>(value);
   }
   __device__ static partial merge(const partial& mine) { return Rule::merge_few(mine); }
-  template <class Slice>
+  template <bool Aligned, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice& slice, float (&value)[Slice::k_values],
-                               const partial& of_row) {
+                               const partial& of_row, few_share share) {
+    constexpr int k_width = Slice::k_width;
     const typename Rule::result result(of_row);
 #pragma unroll
-    for (int i = 0; i < Slice::k_values; ++i) value[i] = result(value[i]);
-    slice.store(value, a.y + r * a.ldy);
+    for (int k = 0; k < Slice::k_values / k_width; ++k) {
+      if ((k & share.mask) != share.first || !slice.has(k)) continue;
+#pragma unroll
+      for (int c = 0; c < k_width; ++c) value[k * k_width + c] = result(value[k * k_width + c]);
+      slice.template store_vector_at<Aligned>(k, value, a.y + r * a.ldy);
+    }
   }
 };
 
@@ -73,9 +87,9 @@ struct few_of_fold {
     return Fold::template over_lanes<Lanes>(mine);
   }
   __device__ static partial merge(const partial& mine) { return Fold::template over_lanes<k_warp_size>(mine); }
-  template <class Slice>
+  template <bool, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
-                               const partial& of_row) {
+                               const partial& of_row, few_share) {
     store_element(a.y + r, Fold::finish(of_row));
   }
 };
@@ -92,7 +106,8 @@ __global__ void __launch_bounds__(k_few_lanes_threads) few_lanes(typename Few::a
   float value[slice.k_values];
   slice.template load<Few::k_reuse>(value);
   const auto of_row = Few::template of_lanes<Lanes>(slice, value);
-  if (exists && (!Few::k_one_result || threadIdx.x % Lanes == 0)) Few::write(a, r, slice, value, of_row);
+  if (exists && (!Few::k_one_result || threadIdx.x % Lanes == 0))
+    Few::template write<false>(a, r, slice, value, of_row, k_all_of_row);
 }
 
 // Of at most a warp of partials in memory, by a warp.
@@ -118,46 +133,53 @@ __global__ void __launch_bounds__(k_few_block_threads) few_block(typename Few::a
   __syncthreads();
   if (Few::k_one_result && threadIdx.x >= k_warp_size) return;
   const auto of_row = merge_partials<Few>(partials, static_cast<int>(blockDim.x) / k_warp_size);
-  if (!Few::k_one_result || threadIdx.x == 0) Few::write(a, r, slice, value, of_row);
+  if (!Few::k_one_result || threadIdx.x == 0) Few::template write<false>(a, r, slice, value, of_row, k_all_of_row);
 }
 
-// A cluster a row. One barrier of the block and one exchange between blocks, which nobody leaves to whom another
-// writes.
-template <class Few>
-__global__ void __launch_bounds__(k_few_block_threads) few_cluster(typename Few::arguments a) {
+// A cluster a row, or several that compute the same and write a share each. One exchange between the blocks of a
+// cluster, which nobody leaves to whom another writes: of the partials of all warps where one warp can merge them, or
+// else of those of the blocks, after a barrier. Reading starts before anything else, for it takes longest.
+template <class Few, bool ByWarps, bool Aligned>
+__global__ void __launch_bounds__(ByWarps ? k_few_block_threads / 2 : k_few_block_threads)
+    few_cluster(typename Few::arguments a, int log2_clusters) {
   if (!simt::is_sm_90()) return;
   using partial = typename Few::partial;
   SIMT_SHARED(of_warps, partial[k_max_warps]);
-  SIMT_SHARED(of_blocks, partial[k_max_cluster]);
+  SIMT_SHARED(exchanged, partial[k_warp_size]);
   SIMT_SHARED(received, simt::mbarrier);
-  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % k_warp_size, warp = static_cast<int>(threadIdx.x) / k_warp_size;
+  const int warps = static_cast<int>(blockDim.x) / k_warp_size;
   const int size = static_cast<int>(simt::cluster_size()), rank = static_cast<int>(simt::cluster_rank());
-  const bool receives = !Few::k_one_result || rank == 0;
-  if (threadIdx.x == 0) {
-    received.init(1);
-    if (receives) received.arrive_expect_tx(static_cast<unsigned>(size * sizeof(partial)));
-  }
-  simt::cluster_arrive_relaxed();
-  const int64_t r = blockIdx.x / simt::cluster_size();
+  const int64_t r = simt::cluster_id() >> log2_clusters;
+  const int mask = (1 << log2_clusters) - 1;
+  const few_share share{static_cast<int>(simt::cluster_id()) & mask, mask};
   const row_slice<float, row_access::aligned, k_few_vectors> slice(
       a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), rank);
   float value[slice.k_values];
   slice.template load<Few::k_reuse>(value);
-  const auto of_warp = Few::template of_lanes<k_warp_size>(slice, value);
-  if (lane == 0) of_warps[threadIdx.x / k_warp_size] = of_warp;
-  simt::cluster_wait();  // every block has started and set its barrier up
-  __syncthreads();
-  if (threadIdx.x < k_warp_size) {
-    const partial of_block = merge_partials<Few>(of_warps, static_cast<int>(blockDim.x) / k_warp_size);
-    if (lane < (Few::k_one_result ? 1 : size)) {
-      const auto to = static_cast<unsigned>(lane);
-      simt::store_remote(simt::map_shared_rank(&received, to), simt::map_shared_rank(&of_blocks[rank], to), of_block);
-    }
+  const int count = ByWarps ? size * warps : size;
+  const bool receives = !Few::k_one_result || rank == 0;
+  if (threadIdx.x == 0) {
+    received.init(1);
+    if (receives) received.arrive_expect_tx(static_cast<unsigned>(count * sizeof(partial)));
   }
-  if (!receives || (Few::k_one_result && threadIdx.x >= k_warp_size)) return;
+  simt::cluster_arrive_relaxed();
+  partial mine = Few::template of_lanes<k_warp_size>(slice, value);
+  if (!ByWarps && lane == 0) of_warps[warp] = mine;
+  simt::cluster_wait();  // every block has started and set its barrier up
+  if constexpr (!ByWarps) {
+    __syncthreads();
+    if (warp == 0) mine = merge_partials<Few>(of_warps, warps);
+  }
+  if ((ByWarps || warp == 0) && lane < (Few::k_one_result ? 1 : size)) {
+    const auto to = static_cast<unsigned>(lane);
+    const int place = ByWarps ? rank * warps + warp : rank;
+    simt::store_remote(simt::map_shared_rank(&received, to), simt::map_shared_rank(&exchanged[place], to), mine);
+  }
+  if (!receives || (Few::k_one_result && warp > 0)) return;
   received.wait(0);
-  const partial of_row = merge_partials<Few>(of_blocks, size);
-  if (!Few::k_one_result || threadIdx.x == 0) Few::write(a, r, slice, value, of_row);
+  const partial of_row = merge_partials<Few>(exchanged, count);
+  if (!Few::k_one_result || threadIdx.x == 0) Few::template write<Aligned>(a, r, slice, value, of_row, share);
 }
 
 // Whether the kernels can take a matrix: its rows are aligned, and there are no more blocks than a grid has.
@@ -192,8 +214,27 @@ void launch_few(const typename Few::arguments& a, simt::stream_t stream) {
   constexpr int64_t k_least_of_block = 128 * k_few_vectors;
   const int64_t blocks = std::min<int64_t>(k_max_cluster, ceil_div(vectors, k_least_of_block));
   const auto of_row = static_cast<unsigned>(blocks);
-  simt::launch({rows * of_row, threads_of(ceil_div(vectors, blocks * k_few_vectors)), 0, stream, of_row},
-               few_cluster<Few>, a);
+  const unsigned threads = threads_of(ceil_div(vectors, blocks * k_few_vectors));
+  // Multiprocessors that would be idle take a share of the results. Not in place, where one cluster would write what
+  // another has yet to read.
+  int log2_clusters = 0;
+  bool aligned = true;
+  if constexpr (!Few::k_one_result) {
+    if (a.x != a.y)
+      while (2 << log2_clusters <= k_few_vectors && rows * of_row << (log2_clusters + 1) <= k_few_blocks)
+        ++log2_clusters;
+    aligned = phase_of(a.y) == 0 && (a.ldy % 4 == 0 || rows == 1);
+  }
+  const simt::launch_config config{rows * of_row << log2_clusters, threads, 0, stream, of_row};
+  const auto run = [&](auto aligned_results) {
+    constexpr bool k_aligned = decltype(aligned_results)::value;
+    const bool by_warps = of_row * threads <= k_warp_size * k_warp_size;
+    simt::launch(config, by_warps ? few_cluster<Few, true, k_aligned> : few_cluster<Few, false, k_aligned>, a,
+                 log2_clusters);
+  };
+  if constexpr (!Few::k_one_result)
+    if (!aligned) return run(std::false_type());
+  run(std::true_type());
 }
 
 }  // namespace SIMT_DEVICE_NS
