@@ -1,8 +1,8 @@
 // row_cluster: a thread block cluster keeps a row (row_halves.hpp).
 //
 // Cost per row: the row once in and out, each exponential twice; one exchange between all warps of the cluster, before
-// which they know nothing of each other, so that some compute while others still load. Three blocks of 64 KB a
-// multiprocessor. Rule: see row_halves.hpp.
+// which they know nothing of each other, so that some compute while others still load. Three blocks a multiprocessor,
+// of 64 KB in f32. Rule: see row_halves.hpp.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,8 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_max_cluster = 16;
 constexpr int k_cluster_threads = 256;
-// Blocks of k_cluster_threads that should fit a multiprocessor: of more, reads and writes hinder each other, and twice
-// the values a thread want more registers.
-template <class T>
-constexpr int cluster_residents = sizeof(T) == 4 ? 3 : 2;
+// Blocks of k_cluster_threads that should fit a multiprocessor: of more, reads and writes hinder each other.
+constexpr int k_cluster_residents = 3;
 
 // The index of the row's maximum, written by the only warp that has it, or, where several have it, by the block of rank
 // 0 after another exchange, of the claims. `claim_of_lane()` is the lane's best claim.
@@ -53,7 +51,7 @@ __device__ inline void write_argmax(const Partial& mine, const Partial* partials
 
 // Threads: k_cluster_threads, or as many fewer as a row keeps busy.
 template <class Rule, class T, row_access Access, int Threads>
-__global__ void __launch_bounds__(Threads, cluster_residents<T>* k_cluster_threads / Threads)
+__global__ void __launch_bounds__(Threads, k_cluster_residents* k_cluster_threads / Threads)
     row_cluster(typename Rule::template arguments<T> a) {
   if (!simt::is_sm_90()) return;
   using partial = typename Rule::partial;
@@ -109,13 +107,13 @@ void launch_row_cluster(const typename Rule::template arguments<T>& a, simt::str
   const int64_t vectors = a.cols / row_vector<T>::k_width;
   const auto run = [&](auto threads) {
     constexpr int k_threads = decltype(threads)::value;
-    const int64_t wanted = ceil_div(vectors, 2 * k_half_vectors * k_threads);
+    const int64_t wanted = ceil_div(vectors, 2 * half_vectors<T> * k_threads);
     const auto blocks = static_cast<unsigned>(std::max<int64_t>(2, wanted));
     const simt::launch_config config{grid_size(a.rows, stream) * blocks, k_threads, sizeof(stored_half<T, k_threads>),
                                      stream, blocks};
     simt::launch(config, row_cluster<Rule, T, Access, k_threads>, a);
   };
-  constexpr int64_t k_of_two_threads = 2 * 2 * k_half_vectors;  // one in each of two blocks
+  constexpr int64_t k_of_two_threads = 2 * 2 * half_vectors<T>;  // one in each of two blocks
   if (vectors <= k_of_two_threads * k_warp_size)
     run(std::integral_constant<int, k_warp_size>());
   else if (vectors <= k_of_two_threads * k_cluster_threads / 2)

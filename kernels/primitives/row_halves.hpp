@@ -23,26 +23,34 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-constexpr int k_half_vectors = 8;  // of a thread in registers, and as many in shared memory, of each row
+constexpr int k_half_values = 32;  // of a thread in registers, and as many in shared memory, of each row
+
+template <class T>
+constexpr int half_vectors = k_half_values / row_vector<T>::k_width;
 
 template <class T, int Threads>
-using stored_half = row_vector<T>[k_half_vectors][Threads];
-
-template <class T, int Threads>
-constexpr int halves_elements = 2 * k_half_vectors* Threads* row_vector<T>::k_width;  // of a row in a block
+using stored_half = row_vector<T>[half_vectors<T>][Threads];
 
 // What a thread holds of a row in registers.
 template <class T>
 struct held_half {
-  row_vector<T> vector[k_half_vectors];
+  row_vector<T> vector[half_vectors<T>];
   float single;
+
+  // To be called between two looks at the vectors: 16-bit values are to be widened again, for which there are registers
+  // where there are none to keep them all.
+  __device__ void forget_widened() {
+    if constexpr (sizeof(T) < sizeof(float))
+#pragma unroll
+      for (int k = 0; k < half_vectors<T>; ++k) simt::forget(vector[k]);
+  }
 };
 
 // A thread's part of a row: the half that is held, and the half that is stored.
 template <class Rule, class T, row_access Access, int Threads>
 class row_halves {
  public:
-  using slice_type = row_slice<T, Access, k_half_vectors>;
+  using slice_type = row_slice<T, Access, half_vectors<T>>;
   using arguments = typename Rule::template arguments<T>;
   static constexpr int k_piece = piece_vectors<T>;
 
@@ -56,47 +64,49 @@ class row_halves {
   __device__ void load_held(int64_t r, held_half<T>& held) const {
     const T* const row = a_.x + r * a_.ldx;
     const slice_type slice = slice_of(r, 0);
-    if (slice.has(k_half_vectors - 1)) {
+    if (slice.has(half_vectors<T> - 1)) {
 #pragma unroll
-      for (int k = 0; k < k_half_vectors; ++k) held.vector[k] = load_vector<written_row<T>>(row + slice.start(k));
+      for (int k = 0; k < half_vectors<T>; ++k) held.vector[k] = load_vector<written_row<T>>(row + slice.start(k));
     } else {
 #pragma unroll
-      for (int k = 0; k < k_half_vectors; ++k)
+      for (int k = 0; k < half_vectors<T>; ++k)
         held.vector[k] = slice.has(k) ? load_vector<written_row<T>>(row + slice.start(k)) : padding_vector<T>();
     }
     held.single = slice.single() >= 0 ? widen(load_element<written_row<T>>(row + slice.single())) : -INFINITY;
   }
 
   // The warp's partial, in every lane.
-  __device__ typename Rule::partial sum_up(int64_t r, const held_half<T>& held) const {
+  __device__ typename Rule::partial sum_up(int64_t r, held_half<T>& held) const {
     const slice_type of_stored = slice_of(r, 1);
     float value[k_piece_values], own = held.single;
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       read_piece(of_stored, stored_, k, value);
       own = max_of()(own, max_of_values(value));
     }
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       widen_piece(held.vector, k, value);
       own = max_of()(own, max_of_values(value));
     }
     const float maximum = lane_reduce<k_warp_size>(own, max_of());
+    held.forget_widened();
     const float single[1] = {held.single};
     float terms = Access == row_access::peeled ? Rule::terms(single, -INFINITY, maximum) : 0.0f;
     float champion = held.single;
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       read_piece(of_stored, stored_, k, value);
       terms += Rule::terms(value, champion, maximum);
       champion = Rule::champion(champion, value);
     }
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       widen_piece(held.vector, k, value);
       terms += Rule::terms(value, champion, maximum);
       champion = Rule::champion(champion, value);
     }
+    held.forget_widened();
     return Rule::over_warp(own, terms, maximum);
   }
 
@@ -106,7 +116,7 @@ class row_halves {
     int best = claim_of(held.single, of_held.single(), maximum);
     float value[k_piece_values];
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       widen_piece(held.vector, k, value);
       best = min_of<int>()(best, claim_of_piece(of_held, k, value, maximum));
       read_piece(of_stored, stored_, k, value);
@@ -121,7 +131,7 @@ class row_halves {
     const bool by_vector = phase_of(y + slice.start(0)) == 0;
     float value[k_piece_values];
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       read_piece(slice, stored_, k, value);
       write_piece(slice, k, result, value, y, by_vector);
     }
@@ -132,7 +142,7 @@ class row_halves {
     const bool by_vector = phase_of(y + slice.start(0)) == 0;
     float value[k_piece_values];
 #pragma unroll
-    for (int k = 0; k < k_half_vectors; k += k_piece) {
+    for (int k = 0; k < half_vectors<T>; k += k_piece) {
       widen_piece(held.vector, k, value);
       write_piece(slice, k, result, value, y, by_vector);
     }
