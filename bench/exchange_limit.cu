@@ -10,8 +10,8 @@ namespace {
 constexpr unsigned k_never = 0x9e3779b9u;  // no random data mix to it, which the compiler does not know
 
 template <int Loads>
-__device__ unsigned load_tile(const uint4* x, uint4 (&value)[Loads]) {
-  const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
+__device__ unsigned load_tile(const uint4* x, unsigned tile, uint4 (&value)[Loads]) {
+  const size_t base = static_cast<size_t>(tile) * blockDim.x * Loads + threadIdx.x;
   unsigned mix = 0;
 #pragma unroll
   for (int k = 0; k < Loads; ++k) value[k] = simt::load_again(x + base + k * blockDim.x);
@@ -20,21 +20,27 @@ __device__ unsigned load_tile(const uint4* x, uint4 (&value)[Loads]) {
   return mix;
 }
 
+// Of the thread's vectors those that leave `first` under `mask`.
 template <int Loads>
-__device__ void store_tile(uint4* y, const uint4 (&value)[Loads]) {
-  const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
+__device__ void store_tile(uint4* y, unsigned tile, const uint4 (&value)[Loads], unsigned first = 0,
+                           unsigned mask = 0) {
+  const size_t base = static_cast<size_t>(tile) * blockDim.x * Loads + threadIdx.x;
 #pragma unroll
-  for (int k = 0; k < Loads; ++k) __stcs(y + base + k * blockDim.x, value[k]);
+  for (unsigned k = 0; k < Loads; ++k)
+    if ((k & mask) == first) __stcs(y + base + k * blockDim.x, value[k]);
 }
 
-// A cluster a row: each block writes a word to the others and waits for theirs. `copies`: or a word of each row.
+// 2^log2_clusters clusters a row, each of which reads all of it and writes a share: each block writes a word to the
+// others of its cluster and waits for theirs. `copies`: or a word of each row.
 template <int Loads>
-__global__ void exchange_by_cluster(const uint4* x, uint4* y, bool copies) {
+__global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_clusters, bool copies) {
   SIMT_SHARED(words, unsigned[16]);
-  const unsigned size = simt::cluster_size(), rank = simt::cluster_rank();
-  simt::cluster_arrive_relaxed();
+  const unsigned size = simt::cluster_size(), rank = simt::cluster_rank(), id = simt::cluster_id();
+  const unsigned tile = (id >> log2_clusters) * size + rank, mask = (1u << log2_clusters) - 1;
   uint4 value[Loads];
-  const bool found = load_tile(x, value) == k_never;
+  const unsigned mix = load_tile(x, tile, value);
+  simt::cluster_arrive_relaxed();
+  const bool found = mix == k_never;
   const auto word = static_cast<unsigned>(__syncthreads_or(found));
   simt::cluster_wait();
   if (size > 1) {
@@ -45,7 +51,7 @@ __global__ void exchange_by_cluster(const uint4* x, uint4* y, bool copies) {
     value[0].x ^= word;
   }
   if (copies)
-    store_tile(y, value);
+    store_tile(y, tile, value, id & mask, mask);
   else if (rank == 0 && threadIdx.x == 0)
     y[blockIdx.x / size].x = value[0].x;
 }
@@ -55,18 +61,18 @@ template <int Loads>
 __global__ void leave_word(const uint4* x, unsigned* words) {
   simt::let_next_start();
   uint4 value[Loads];
-  const int word = __syncthreads_or(load_tile(x, value) == k_never);
+  const int word = __syncthreads_or(load_tile(x, blockIdx.x, value) == k_never);
   if (threadIdx.x == 0) words[blockIdx.x] = static_cast<unsigned>(word);
 }
 template <int Loads>
 __global__ void copy_after_words(const uint4* x, uint4* y, const unsigned* words, unsigned of_row) {
   uint4 value[Loads];
-  load_tile(x, value);
+  load_tile(x, blockIdx.x, value);
   simt::wait_for_previous();
   unsigned any = 0;
   for (unsigned i = threadIdx.x % 32; i < of_row; i += 32) any |= __ldcg(words + blockIdx.x / of_row * of_row + i);
   value[0].x ^= __reduce_or_sync(0xffffffffu, any);
-  store_tile(y, value);
+  store_tile(y, blockIdx.x, value);
 }
 __global__ void gather_words(unsigned* y, const unsigned* words, unsigned of_row) {
   simt::wait_for_previous();
@@ -91,10 +97,14 @@ class search {
     for (const unsigned threads : {128u, 256u, 512u, 1024u})
       for (const unsigned size : {1u, 2u, 4u, 8u, 16u}) {
         if (size_t{size} * threads * Loads * sizeof(uint4) != row_bytes_) continue;
-        offer("cluster<" + std::to_string(size) + ">", threads, Loads, [&](int i) {
-          simt::launch({static_cast<unsigned>(bytes_ / row_bytes_) * size, threads, 0, stream_, size},
-                       exchange_by_cluster<Loads>, input(i), output(i), copies_);
-        });
+        const auto rows = static_cast<unsigned>(bytes_ / row_bytes_);
+        for (int log2_clusters = 0; 1 << log2_clusters <= (copies_ ? Loads : 1); ++log2_clusters) {
+          const std::string name = "cluster<" + std::to_string(size) + ">*" + std::to_string(1 << log2_clusters);
+          offer(name, threads, Loads, [&](int i) {
+            simt::launch({rows * size << log2_clusters, threads, 0, stream_, size}, exchange_by_cluster<Loads>,
+                         input(i), output(i), log2_clusters, copies_);
+          });
+        }
       }
   }
   template <int Loads>
