@@ -33,6 +33,7 @@ row_operator argmax_operator() {
   op.judge_row = judge_argmax;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;
+  op.tiled_grids = tiled_fold_grids();
   return op;
 }
 

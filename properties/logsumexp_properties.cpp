@@ -41,6 +41,7 @@ row_operator logsumexp_operator() {
   op.judge_row = judge_logsumexp;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;
+  op.tiled_grids = tiled_fold_grids();
   return op;
 }
 

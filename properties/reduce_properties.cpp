@@ -50,6 +50,7 @@ row_operator reduce_operator() {
   op.spike_rest = 0;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;
+  op.tiled_grids = tiled_fold_grids();
   return op;
 }
 

@@ -271,18 +271,26 @@ trial_case two_or_more_rows(const row_operator& op, const target& t, draw& d) {
 
 trial_case phase_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
-  const row_length length =
-      telling(op, d,
-              d.index() / 16 % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
-                                 : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
+  // In turn by what the dispatch picks, by force, and in whole vectors: kernels that ask for these of the input alone
+  // must still look at every row of the output. Of all lengths alike, for several blocks may share a row.
+  const int64_t turn = d.index() / 16 % 4;
+  const bool whole = turn == 2 && most >= 8;
+  row_length length;
+  if (whole)
+    length = {8 * d.between(1, most / 8)};
+  else
+    length = telling(op, d,
+                     turn % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
+                              : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
   const int64_t cols = length.cols;
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
-  const int64_t rows = d.between(1, 3);
+  const int64_t rows = d.between(whole ? 2 : 1, 3);
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 0));
   force_variant(c, length);
   for (tensor_spec& s : c.tensors) s.offset = (s.is_input ? d.index() : d.index() / 4) % 4;
-  c.find("x")->ld = cols + d.one_of({0, 1, 3, 32});
-  if (tensor_spec* y = c.find("y"); y && is_matrix(*y)) y->ld = cols + d.one_of({0, 1, 2, 5});
+  c.find("x")->ld = cols + (whole ? d.one_of({0, 8, 32}) : d.one_of({0, 1, 3, 32}));
+  if (tensor_spec* y = c.find("y"); y && is_matrix(*y))
+    y->ld = cols + (whole ? d.one_of({1, 2, 5}) : d.one_of({0, 1, 2, 5}));
   return c;
 }
 
@@ -378,7 +386,28 @@ trial_case many_rows(const row_operator& op, const target& t, draw& d) {
   return op.make_case(t, rows, cols, std::move(fill), extra);
 }
 
+namespace {
+
+// Rows that begin differently each, or all on a boundary.
+trial_case tiled_grid_rows(const row_operator& op, const target& t, draw& d, const row_operator::tiled_grid& grid) {
+  recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
+  const bool aligned = d.chance(25);
+  const int64_t end = d.between(1, 50), cols = grid.cols + (aligned ? 8 * end : end);
+  const int64_t rows = grid.rows + d.between(0, 40);
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 50));
+  if (!aligned) c.find("x")->ld = cols | 1;
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
+  return c;
+}
+
+}  // namespace
+
 trial_case full_grid_rows(const row_operator& op, const target& t, draw& d) {
+  if (!op.tiled_grids.empty() && t.size > 0 && d.index() % 4 == 3) {
+    const row_operator::tiled_grid& grid = op.tiled_grids[static_cast<size_t>(d.index() / 4) % op.tiled_grids.size()];
+    if (2 * grid.cols <= t.max_cols && 2 * grid.rows <= t.max_rows) return tiled_grid_rows(op, t, d, grid);
+  }
   // Whole vectors, or not: these go different ways.
   const int64_t cols = d.index() % 2 ? d.between(1, 256) : 4 * d.one_of({1, 2, 4, 5, 7, 8, 16, 32, 64});
   const int64_t elements = (int64_t{1} << 13) * (t.device == "cuda" ? 132 : 1);

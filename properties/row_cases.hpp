@@ -40,11 +40,22 @@ struct row_operator {
   std::function<int64_t(const engine::target::variant&)> rows_beyond_grid = [](const engine::target::variant& v) {
     return v.max_extent >= 0 && v.max_extent <= 4096 ? 16500 : 2100;  // those for short rows take several a block
   };
+  // So many rows that a block reads more than a part of each; of fewer, a block has one part. Rows are a little longer
+  // than `cols`.
+  struct tiled_grid {
+    int64_t cols, rows;
+  };
+  std::vector<tiled_grid> tiled_grids;
 };
 
 // Of the operators on kernels/primitives/row_fold.hpp: those by lanes take up to 512 rows a block.
 inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
   return v.max_extent >= 0 ? 2048 * 512 + 300 : 2100;
+}
+// Theirs, in small blocks and in large ones: rows of a tile of two parts, and an end; rows of one tile, of a part and
+// an end.
+inline std::vector<row_operator::tiled_grid> tiled_fold_grids() {
+  return {{8192, 520}, {4096, 1030}, {32768, 130}, {16384, 260}};
 }
 
 // The percentage that asks for all that is optional, and one with which a kernel that lacks it has its turn, too.
@@ -120,7 +131,8 @@ engine::trial_case many_rows(const row_operator&, const engine::target&, engine:
 // The same, with every variant in a few cases.
 engine::trial_case many_rows_of_each(const row_operator&, const engine::target&, engine::draw&);
 // Up to 256 columns, and so many rows that every multiprocessor (one on the emulated device) has two blocks of four
-// warps or more, however many a warp takes: kernels may take fewer rows another way.
+// warps or more, however many a warp takes: kernels may take fewer rows another way. Of an operator that has them,
+// every fourth case is a tiled grid.
 engine::trial_case full_grid_rows(const row_operator&, const engine::target&, engine::draw&);
 // Rows that lie more than 2^31 elements apart, in sparse memory whose gaps nobody touches.
 engine::trial_case far_rows(const row_operator&, const engine::target&, engine::draw&);
