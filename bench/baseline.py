@@ -78,6 +78,10 @@ def make(options):
         file.write(text)
 
 
+# How peers that are candidate libraries write their names.
+SPELLED = {"cublas": "cuBLAS", "cudnn": "cuDNN", "cub": "CUB"}
+
+
 def table(options):
     for path in options.files:
         baseline = load(path)
@@ -93,9 +97,10 @@ def table(options):
             if now:
                 name, times = now[0]
                 interval = "" if "ratio" not in times else " ({1:.3f}-{2:.3f})".format(*times["ratio"])
-                best = f"{name} | {times['us']:.1f} | {ratio(now[0]):.3f}{interval}"
-            others = [f"{name} {times['us']:.1f}" for name, times in now[1:]]
-            others += [f"{name} {times['us']:.1f}*" for name, times in row["peers"].items() if "earlier" in times]
+                best = f"{SPELLED.get(name, name)} | {times['us']:.1f} | {ratio(now[0]):.3f}{interval}"
+            others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in now[1:]]
+            others += [f"{SPELLED.get(name, name)} {times['us']:.1f}*"
+                       for name, times in row["peers"].items() if "earlier" in times]
             print(f"| {row['name'].split('/', 1)[1]} | {row['variant'].removeprefix(operator + '_')} "
                   f"| {row['median_us']:.1f} | {row['GBps']:.0f} | {row['fraction_of_limit']:.3f} | {best} "
                   f"| {', '.join(others) or '-'} |")

@@ -78,7 +78,7 @@ class Baseline(unittest.TestCase):
         self.assertIn("### softmax", lines)
         self.assertEqual(lines[-2], "| f32/8x32 | warp | 125.0 | 4000 | 0.800 | torch compiled | 120.0 | "
                                     "1.040 (1.030-1.050) | torch eager 130.0 |")
-        self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cudnn 2.0* |")
+        self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cuDNN 2.0* |")
 
     def test_refusals(self):
         failed = row("softmax/f32/8x32", 125.0) | {"error_occurred": True, "error_message": "wrong"}

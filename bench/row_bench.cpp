@@ -467,9 +467,11 @@ int row_bench_main(int argc, char** argv, const row_operator& op, const std::vec
   const double launch = launch_us(11, p.stream);
   benchmark::AddCustomContext("launch_us", std::to_string(launch));
   benchmark::RunSpecifiedBenchmarks();
-  std::printf("\n%s, commit %s, empty launch %.2f us\n", gpu.c_str(), WARPCHECK_COMMIT, launch);
-  print_table(p.results);
-  if (op.print_growth) op.print_growth(p.times);
+  if (!p.results.empty()) {  // --benchmark_list_tests prints names alone, for scripts
+    std::printf("\n%s, commit %s, empty launch %.2f us\n", gpu.c_str(), WARPCHECK_COMMIT, launch);
+    print_table(p.results);
+    if (op.print_growth) op.print_growth(p.times);
+  }
   check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
   return p.failed ? 1 : 0;
 } catch (const std::invalid_argument& e) {
