@@ -363,7 +363,7 @@ void check_golden(engine::trial& t) {
     }
     if (!t.the_case().find("index")) continue;
     const auto index = static_cast<int64_t>(result.at("index").bits(0, r));
-    t.require(index == model.argmax(), fmt::format("index[{}] is {}, expected {}", r, index, model.argmax()));
+    t.require(index == model.argmax(), "index[{}] is {}, expected {}", r, index, model.argmax());
   }
 }
 

@@ -59,10 +59,10 @@ void check_permutation(const row_operator& op, trial& t) {
   const run_result after = t.run(t.the_case(), {{"x", permuted}});
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const int64_t i = index_of(before, row), j = index_of(after, row);
-    t.require(j >= 0 && j < x.spec.cols(), fmt::format("index[{}] is {} when the row is permuted", row, j));
+    t.require(j >= 0 && j < x.spec.cols(), "index[{}] is {} when the row is permuted", row, j);
     const double a = x.value(row, i), b = permuted.value(row, j);
     t.require(a == b || (std::isnan(a) && std::isnan(b)),
-              fmt::format("x[{},{}] = {:.9g} is the largest, {:.9g} at {} when the row is permuted", row, i, a, b, j));
+              "x[{},{}] = {:.9g} is the largest, {:.9g} at {} when the row is permuted", row, i, a, b, j);
   }
 }
 
@@ -71,13 +71,13 @@ void check_first_index(const row_operator& op, trial& t) {
   const host_tensor& x = t.input("x");
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const int64_t index = index_of(r, row);
-    t.require(index >= 0 && index < x.spec.cols(), fmt::format("index[{}] is {}, which no element has", row, index));
+    t.require(index >= 0 && index < x.spec.cols(), "index[{}] is {}, which no element has", row, index);
     const double best = x.value(row, index);
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double v = x.value(row, i);
       const bool wins =
           std::isnan(best) ? std::isnan(v) && i < index : std::isnan(v) || v > best || (v == best && i < index);
-      t.require(!wins, fmt::format("index[{}] is {} ({:.9g}), but x[{},{}] = {:.9g}", row, index, best, row, i, v));
+      t.require(!wins, "index[{}] is {} ({:.9g}), but x[{},{}] = {:.9g}", row, index, best, row, i, v);
     }
   }
   judge_rows(op, t, r);
@@ -92,8 +92,8 @@ void check_cross_operator(const row_operator& op, trial& t) {
       run_other(t, "softmax", "component-bound",
                 {output_matrix("y", x.type, x.rows(), x.cols()), output_vector("index", dtype::i64, x.rows())});
   for (int64_t row = 0; row < x.rows(); ++row)
-    t.require(index_of(fused, row) == index_of(r, row),
-              fmt::format("index[{}] is {}, that of softmax {}", row, index_of(r, row), index_of(fused, row)));
+    t.require(index_of(fused, row) == index_of(r, row), "index[{}] is {}, that of softmax {}", row, index_of(r, row),
+              index_of(fused, row));
 }
 
 void check_empty(const row_operator&, trial& t) {

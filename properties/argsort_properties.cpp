@@ -182,8 +182,8 @@ trial_case refused_sorts(const row_operator& op, const target& t, draw& d) {
 void require_same(trial& t, const host_tensor& a, const host_tensor& b, const std::string& what) {
   for (int64_t row = 0; row < a.spec.rows(); ++row)
     for (int64_t j = 0; j < a.spec.cols(); ++j)
-      t.require(a.bits(row, j) == b.bits(row, j),
-                fmt::format("index[{},{}] is {}, and {} {}", row, j, index_at(a, row, j), index_at(b, row, j), what));
+      t.require(a.bits(row, j) == b.bits(row, j), "index[{},{}] is {}, and {} {}", row, j, index_at(a, row, j),
+                index_at(b, row, j), what);
 }
 
 // Replaces every key.
@@ -215,8 +215,8 @@ void check_permutation_of_columns(const row_operator& op, trial& t) {
     std::vector<bool> seen(static_cast<size_t>(cols));
     for (int64_t j = 0; j < cols; ++j) {
       const int64_t c = index_at(index, row, j);
-      t.require(c >= 0 && c < cols, fmt::format("index[{},{}] is {}, which is no column of {}", row, j, c, cols));
-      t.require(!seen[static_cast<size_t>(c)], fmt::format("index[{},{}] is {}, which came before", row, j, c));
+      t.require(c >= 0 && c < cols, "index[{},{}] is {}, which is no column of {}", row, j, c, cols);
+      t.require(!seen[static_cast<size_t>(c)], "index[{},{}] is {}, which came before", row, j, c);
       seen[static_cast<size_t>(c)] = true;
     }
   }
@@ -232,8 +232,8 @@ void check_stable_ties(const row_operator& op, trial& t) {
   const run_result r = t.run();
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t j = 0; j < x.spec.cols(); ++j)
-      t.require(index_at(r.at("index"), row, j) == j,
-                fmt::format("index[{},{}] is {} in a row of equal keys", row, j, index_at(r.at("index"), row, j)));
+      t.require(index_at(r.at("index"), row, j) == j, "index[{},{}] is {} in a row of equal keys", row, j,
+                index_at(r.at("index"), row, j));
   judge_rows(op, t, r);
 }
 
@@ -272,9 +272,8 @@ void check_reversal(const row_operator& op, trial& t) {
     judge_order(t, keys, up.at("index"), row, false);
     for (int64_t j = 0; j < cols; ++j)
       t.require(up.at("index").bits(row, j) == down.at("index").bits(row, cols - 1 - j),
-                fmt::format("index[{},{}] is {} ascending, index[{},{}] is {} descending", row, j,
-                            index_at(up.at("index"), row, j), row, cols - 1 - j,
-                            index_at(down.at("index"), row, cols - 1 - j)));
+                "index[{},{}] is {} ascending, index[{},{}] is {} descending", row, j, index_at(up.at("index"), row, j),
+                row, cols - 1 - j, index_at(down.at("index"), row, cols - 1 - j));
   }
   static_cast<void>(op);
 }
@@ -299,14 +298,14 @@ void check_idempotent(const row_operator& op, trial& t) {
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t j = 0; j < x.spec.cols(); ++j) {
       const int64_t c = index_at(r.at("index"), row, j);
-      t.require(c >= 0 && c < x.spec.cols(), fmt::format("index[{},{}] is {}, which is no column", row, j, c));
+      t.require(c >= 0 && c < x.spec.cols(), "index[{},{}] is {}, which is no column", row, j, c);
       sorted.set_bits(row, j, x.bits(row, c));
     }
   const run_result again = t.run(t.the_case(), {{"x", sorted}});
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t j = 0; j < x.spec.cols(); ++j)
-      t.require(index_at(again.at("index"), row, j) == j,
-                fmt::format("index[{},{}] is {} for keys in order", row, j, index_at(again.at("index"), row, j)));
+      t.require(index_at(again.at("index"), row, j) == j, "index[{},{}] is {} for keys in order", row, j,
+                index_at(again.at("index"), row, j));
   judge_rows(op, t, r);
 }
 

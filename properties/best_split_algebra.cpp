@@ -32,8 +32,8 @@ void check_directions(trial& t) {
     s.count(0, f, missing) = 0;
   }
   const split_result r = check_dyadic(t, s)[0];
-  t.require(!r.is_valid || r.default_left,
-            "without mass in the missing bin both directions gain the same: " + text_of(r));
+  t.require(!r.is_valid || r.default_left, "without mass in the missing bin both directions gain the same: {}",
+            text_of(r));
 }
 
 void check_encoding(trial& t) {
@@ -53,7 +53,7 @@ void check_min_gain(trial& t) {
     if (!before[l].is_valid || !after[l].is_valid) continue;
     const double size = before[l].left.gain + before[l].right.gain + std::fabs(s.leaves[l].parent_gain) + 1;
     t.require(std::fabs(before[l].gain - 0.25 - after[l].gain) <= 4 * 0x1p-53 * size,
-              fmt::format("min_gain + 0.25 turns {} into {}", text_of(before[l]), text_of(after[l])));
+              "min_gain + 0.25 turns {} into {}", text_of(before[l]), text_of(after[l]));
   }
 }
 
@@ -106,7 +106,7 @@ void check_mirror(trial& t) {
   if (f.missing == split_missing::zero) f.default_bin = f.num_bin - 1 - f.default_bin;
   const split_result after = check_dyadic(t, s)[0];
   t.require(before.is_valid == after.is_valid && (!before.is_valid || before.gain == after.gain),
-            fmt::format("{} becomes {} in the mirror", text_of(before), text_of(after)));
+            "{} becomes {} in the mirror", text_of(before), text_of(after));
 }
 
 void check_empty_bin(trial& t) {
@@ -122,7 +122,7 @@ void check_empty_bin(trial& t) {
   if (f.default_bin > at) ++f.default_bin;
   const split_result after = check_dyadic(t, s)[0];
   t.require(before.is_valid == after.is_valid && (!before.is_valid || before.gain == after.gain),
-            fmt::format("{} becomes {} with an empty bin after {}", text_of(before), text_of(after), at));
+            "{} becomes {} with an empty bin after {}", text_of(before), text_of(after), at);
 }
 
 // Two features of one histogram, in either order of the tasks.
@@ -133,7 +133,7 @@ void check_duplicate(trial& t) {
   s.features.back().id = 4;
   if (!s.used.empty()) return t.skip("features are masked");
   const split_result r = check_dyadic(t, s)[0];
-  t.require(!r.is_valid || r.feature != 9, "of equal features the lower number wins: " + text_of(r));
+  t.require(!r.is_valid || r.feature != 9, "of equal features the lower number wins: {}", text_of(r));
 }
 
 void check_feature_order(trial& t) {
@@ -145,7 +145,7 @@ void check_feature_order(trial& t) {
   const std::vector<split_result> after = check_dyadic(t, s);
   for (size_t l = 0; l < before.size(); ++l)
     t.require(before[l].is_valid == after[l].is_valid && (!before[l].is_valid || before[l].gain == after[l].gain),
-              fmt::format("{} becomes {} when features change places", text_of(before[l]), text_of(after[l])));
+              "{} becomes {} when features change places", text_of(before[l]), text_of(after[l]));
 }
 
 // g = h/2 in every bin.
@@ -157,7 +157,7 @@ void check_uniform(trial& t) {
   }
   set_totals(s, 0);
   const split_result r = check_dyadic(t, s)[0];
-  t.require(!r.is_valid, "nothing is gained where all bins have one ratio: " + text_of(r));
+  t.require(!r.is_valid, "nothing is gained where all bins have one ratio: {}", text_of(r));
 }
 
 void check_identity(trial& t) {
@@ -169,8 +169,8 @@ void check_identity(trial& t) {
   const double cross = r.left.g * r.right.h - r.right.g * r.left.h, total = s.leaves[0].h;
   const double expected = cross / r.left.h * (cross / r.right.h) / total;
   const double size = r.left.gain + r.right.gain + s.leaves[0].parent_gain;
-  t.require(std::fabs(r.gain - expected) <= 16 * 0x1p-53 * size,
-            fmt::format("{}: (G_L H_R - G_R H_L)^2/(H_L H_R H) is {:a}", text_of(r), expected));
+  t.require(std::fabs(r.gain - expected) <= 16 * 0x1p-53 * size, "{}: (G_L H_R - G_R H_L)^2/(H_L H_R H) is {:a}",
+            text_of(r), expected);
 }
 
 // Without penalties.

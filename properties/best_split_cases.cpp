@@ -418,8 +418,8 @@ split_result record_of(trial& t, const run_result& r, int64_t leaf) {
   const auto number = [&](int64_t i) { return static_cast<int64_t>(field.bits(leaf, i)); };
   const int64_t flags = number(0), listed = number(3);
   t.require(flags == 0 || flags == 1 || flags == 0x101,
-            fmt::format("leaf {}: the first bytes of the record are {:#x}, neither flags nor padding", leaf, flags));
-  t.require(listed >= 0 && listed <= cat.spec.cols(), fmt::format("leaf {}: num_cat is {}", leaf, listed));
+            "leaf {}: the first bytes of the record are {:#x}, neither flags nor padding", leaf, flags);
+  t.require(listed >= 0 && listed <= cat.spec.cols(), "leaf {}: num_cat is {}", leaf, listed);
   split_result s;
   s.is_valid = flags != 0;
   s.default_left = flags == 0x101;
@@ -430,14 +430,14 @@ split_result record_of(trial& t, const run_result& r, int64_t leaf) {
   s.right = {value.value(leaf, 5), value.value(leaf, 6), value.value(leaf, 7), value.value(leaf, 8), number(5)};
   for (int64_t k = 0; k < k_values; ++k)
     t.require(value.value(leaf, k) != 0 || !std::signbit(value.value(leaf, k)),
-              fmt::format("leaf {}: number {} of the record is -0", leaf, k));
+              "leaf {}: number {} of the record is -0", leaf, k);
   for (int64_t k = 0; k < cat.spec.cols(); ++k) {
     const auto bin = static_cast<uint32_t>(cat.bits(leaf, k));
     if (k < listed)
       s.categories.push_back(bin);
     else
-      t.require(bin == reference::k_no_split_threshold,
-                fmt::format("leaf {}: entry {} of cat_bins is {}, {} categories are listed", leaf, k, bin, listed));
+      t.require(bin == reference::k_no_split_threshold, "leaf {}: entry {} of cat_bins is {}, {} categories are listed",
+                leaf, k, bin, listed);
   }
   return s;
 }
@@ -485,7 +485,7 @@ void require_record(trial& t, const split_result& actual, const split_result& ex
                 actual.feature == expected.feature && actual.threshold == expected.threshold &&
                 actual.categories == expected.categories && same(gain, expected.gain) &&
                 same_side(actual.left, expected.left) && same_side(actual.right, expected.right),
-            fmt::format("{}: {}, expected {}", what, text_of(actual), text_of(expected)));
+            "{}: {}, expected {}", what, text_of(actual), text_of(expected));
 }
 
 std::vector<split_result> check_dyadic(trial& t, const split_instance& s) {
@@ -504,8 +504,9 @@ std::vector<split_result> check_float(trial& t, const split_instance& s) {
   for (size_t l = 0; l < records.size(); ++l) {
     const split_problem p = s.problem(l);
     const std::string wrong = reference::refute(p, records[l]);
-    t.require(wrong.empty(), fmt::format("leaf {}: {}: {}; the model finds {}", l, text_of(records[l]), wrong,
-                                         text_of(reference::best_split(p))));
+    if (!wrong.empty())  // asked first: the model is slow
+      t.require(false, "leaf {}: {}: {}; the model finds {}", l, text_of(records[l]), wrong,
+                text_of(reference::best_split(p)));
     t.judge("value", static_cast<int64_t>(l), 0, 0, records[l].gain,
             reference::judge_fixed(dtype::f64, records[l].gain, records[l].gain));
   }

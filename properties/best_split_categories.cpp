@@ -91,7 +91,7 @@ void check_indicator(trial& t) {
     const split_result r = records_of(t, numerical)[0];
     if (s.counts.empty()) continue;  // derived counts come from the other side there
     t.require(r.is_valid == found[l].is_valid && (!r.is_valid || r.gain == found[l].gain),
-              fmt::format("leaf {}: {}; the indicators give {}", l, text_of(found[l]), text_of(r)));
+              "leaf {}: {}; the indicators give {}", l, text_of(found[l]), text_of(r));
   }
 }
 
@@ -120,7 +120,7 @@ void check_fisher(trial& t) {
     best = std::max(best, g * g / h + right_g * right_g / right_h);
   }
   t.require(r.is_valid ? std::fabs(r.gain - best) <= 8 * 0x1p-53 * best : best <= 0,
-            fmt::format("{}; the best of all subsets gains {:a}", text_of(r), best));
+            "{}; the best of all subsets gains {:a}", text_of(r), best);
 }
 
 trial_case few_categories(const target& t, draw& d) {
@@ -182,7 +182,7 @@ void check_place(trial& t) {
   set_totals(s, 0);
   const split_result r = check_dyadic(t, s)[0];
   t.require(r.is_valid && r.categories == std::vector<uint32_t>{static_cast<uint32_t>(at)},
-            fmt::format("{}: category {} alone stands apart", text_of(r), at));
+            "{}: category {} alone stands apart", text_of(r), at);
 }
 
 trial_case category_apart(const target& t, draw& d) {
@@ -208,12 +208,11 @@ void check_list(trial& t) {
     const split_result& r = found[l];
     if (!r.is_valid) continue;
     const auto size = static_cast<int64_t>(r.categories.size());
-    t.require(size >= 1 && (size <= s.settings.max_cat || size == 1),
-              fmt::format("leaf {} lists {} categories", l, size));
+    t.require(size >= 1 && (size <= s.settings.max_cat || size == 1), "leaf {} lists {} categories", l, size);
     std::vector<uint32_t> sorted = r.categories;
     std::sort(sorted.begin(), sorted.end());
     t.require(sorted[0] != 0 && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-              fmt::format("leaf {} lists bin 0 or one bin twice: {}", l, text_of(r)));
+              "leaf {} lists bin 0 or one bin twice: {}", l, text_of(r));
   }
   check_dyadic(t, s);
 }
@@ -260,14 +259,12 @@ void check_groups(trial& t) {
     const split_result r = check_dyadic(t, s)[0];
     std::vector<size_t> tested[2];
     for (int end = 0; end < 2; ++end) tested[end] = tested_lengths(ends[end], longest, s.leaves[0].n, s.settings);
-    t.require(r.is_valid == !(tested[0].empty() && tested[1].empty()),
-              fmt::format("groups of {}: {}; {} prefixes may be tested", group, text_of(r),
-                          tested[0].size() + tested[1].size()));
+    t.require(r.is_valid == !(tested[0].empty() && tested[1].empty()), "groups of {}: {}; {} prefixes may be tested",
+              group, text_of(r), tested[0].size() + tested[1].size());
     if (!r.is_valid) continue;
     const auto& allowed = tested[static_cast<int64_t>(r.threshold) < longest ? 0 : 1];
     t.require(std::find(allowed.begin(), allowed.end(), r.categories.size()) != allowed.end(),
-              fmt::format("groups of {}: {}: a prefix of {} categories is not tested", group, text_of(r),
-                          r.categories.size()));
+              "groups of {}: {}: a prefix of {} categories is not tested", group, text_of(r), r.categories.size());
   }
 }
 

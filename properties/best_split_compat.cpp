@@ -81,18 +81,18 @@ void check_conventions(trial& t) {
     const split_result& r = found[l];
     if (what == of_halves)
       t.require(r.is_valid && r.categories == std::vector<uint32_t>{1} && r.left.n == r.right.n,
-                fmt::format("leaf {}: {}: two halves of {} rows are rounded to even", l, text_of(r), s.leaves[l].n));
+                "leaf {}: {}: two halves of {} rows are rounded to even", l, text_of(r), s.leaves[l].n);
     if (!r.is_valid) continue;
     const auto f =
         std::find_if(s.features.begin(), s.features.end(), [&](const split_feature& x) { return x.id == r.feature; });
     const auto& leaf = s.leaves[l];
     const double cf = static_cast<double>(leaf.n) / (leaf.h + 2 * k_split_eps);
     const double expected = leaf.h + (f->categorical ? 2 : 1) * k_split_eps;
-    t.require(r.left.h + r.right.h == expected, fmt::format("leaf {}: {}: the hessians add up to {:a}, not to {:a}", l,
-                                                            text_of(r), r.left.h + r.right.h, expected));
+    t.require(r.left.h + r.right.h == expected, "leaf {}: {}: the hessians add up to {:a}, not to {:a}", l, text_of(r),
+              r.left.h + r.right.h, expected);
     const bool rows = f->categorical ? static_cast<double>(r.right.n) == std::nearbyint(r.right.h * cf)
                                      : r.left.n + r.right.n == leaf.n;
-    t.require(rows, fmt::format("leaf {}: {}: the rows of the right side", l, text_of(r)));
+    t.require(rows, "leaf {}: {}: the rows of the right side", l, text_of(r));
   }
 }
 
@@ -117,12 +117,12 @@ void check_against_strict(trial& t) {
                   (free || !o.is_valid ||
                    (r.feature == o.feature && r.threshold == o.threshold && r.default_left == o.default_left &&
                     r.categories == o.categories && r.left.h == o.left.h && r.right.g == o.right.g)),
-              fmt::format("leaf {}: {}; strict: {}", l, text_of(r), text_of(o)));
+              "leaf {}: {}; strict: {}", l, text_of(r), text_of(o));
     if (!r.is_valid) continue;
     // Of the exact T T/D strict loses 2 u. Of -((2T) w + (D w) w) each term loses 2 and 4 u (once and twice that of w),
     // the sum 1: 2 2 + 4 + 1 in all.
     t.require(std::fabs(r.left.gain - o.left.gain) <= 12 * 0x1p-53 * o.left.gain || s.settings.path_smooth > 0,
-              fmt::format("leaf {}: the left gain is {:a}, strict {:a}", l, r.left.gain, o.left.gain));
+              "leaf {}: the left gain is {:a}, strict {:a}", l, r.left.gain, o.left.gain);
   }
 }
 

@@ -73,8 +73,8 @@ void check_maximal(trial& t) {
     const double size = r.is_valid ? std::fabs(r.left.gain) + std::fabs(r.right.gain) + std::fabs(shift)
                                    : 2 * std::fabs(shift) + std::fabs(exact.value_or(0));
     const double gain = r.is_valid ? r.gain : 0;
-    t.require(exact.value_or(0) <= gain + 16 * 0x1p-53 * size,
-              fmt::format("leaf {}: a gain of {:a} is possible, the record has {}", l, exact.value_or(0), text_of(r)));
+    t.require(exact.value_or(0) <= gain + 16 * 0x1p-53 * size, "leaf {}: a gain of {:a} is possible, the record has {}",
+              l, exact.value_or(0), text_of(r));
   }
 }
 
@@ -86,7 +86,7 @@ void check_routing(trial& t) {
     const split_problem p = s.problem(l);
     if (!r.is_valid) continue;
     const auto f = std::find_if(p.features.begin(), p.features.end(), [&](const auto& x) { return x.id == r.feature; });
-    t.require(f != p.features.end(), fmt::format("leaf {}: no feature is numbered {}", l, r.feature));
+    t.require(f != p.features.end(), "leaf {}: no feature is numbered {}", l, r.feature);
     double g = 0, h = 0;
     int64_t n = 0;
     const std::vector<reference::bin_mass> bins = reference::bins_of(p, *f);
@@ -96,9 +96,8 @@ void check_routing(trial& t) {
         h += bins[static_cast<size_t>(b)].h;
         n += bins[static_cast<size_t>(b)].n;
       }
-    t.require(
-        g == r.left.g && h == r.left.h && (s.counts.empty() || n == r.left.n),
-        fmt::format("leaf {}: {}: routing its rows gives g {:a}, h {:a}, {} rows on the left", l, text_of(r), g, h, n));
+    t.require(g == r.left.g && h == r.left.h && (s.counts.empty() || n == r.left.n),
+              "leaf {}: {}: routing its rows gives g {:a}, h {:a}, {} rows on the left", l, text_of(r), g, h, n);
   }
   check_dyadic(t, s);
 }
@@ -115,8 +114,8 @@ void check_sides(trial& t) {
     const auto& leaf = s.leaves[l];
     if (r.is_valid)
       t.require(r.right.g == leaf.g - r.left.g && r.right.h == leaf.h - r.left.h && r.left.n + r.right.n == leaf.n,
-                fmt::format("leaf {}: {}: the sides do not add up to g {:a}, h {:a}, {} rows", l, text_of(r), leaf.g,
-                            leaf.h, leaf.n));
+                "leaf {}: {}: the sides do not add up to g {:a}, h {:a}, {} rows", l, text_of(r), leaf.g, leaf.h,
+                leaf.n);
   }
   check_split(t, s);
 }
@@ -134,7 +133,7 @@ void check_consistent(trial& t) {
   for (size_t l = 0; l < records.size(); ++l) {
     if (!records[l].is_valid) continue;
     const std::string wrong = reference::inconsistency(s.problem(l), records[l]);
-    t.require(wrong.empty(), fmt::format("leaf {}: {}: {}", l, text_of(records[l]), wrong));
+    t.require(wrong.empty(), "leaf {}: {}: {}", l, text_of(records[l]), wrong);
   }
   check_split(t, s);
 }
@@ -168,7 +167,7 @@ void check_leaf_gates(trial& t, const split_instance& s) {
   }
   for (const split_instance& closed : {no_rows, no_hessians})
     for (const split_result& r : check_dyadic(t, closed))
-      t.require(!r.is_valid, "an empty leaf is split: " + text_of(r));
+      t.require(!r.is_valid, "an empty leaf is split: {}", text_of(r));
 }
 
 // Gates set to what the best split just passes, and just does not.
@@ -230,7 +229,7 @@ void check_optimum(trial& t) {
   const std::vector<split_result> found = check_dyadic(t, s);
   for (size_t l = 0; l < found.size(); ++l) {
     const std::string wrong = misplaced(s, l, found[l], at(l));
-    t.require(wrong.empty(), fmt::format("leaf {}: {}", l, wrong));
+    t.require(wrong.empty(), "leaf {}: {}", l, wrong);
   }
 }
 
@@ -300,8 +299,8 @@ void check_ties(trial& t) {
     const split_result& r = found[l];
     t.require(r.is_valid && r.feature == s.features[winner].id && r.default_left &&
                   static_cast<int64_t>(r.threshold) == threshold,
-              fmt::format("{}; of the equal splits {} and {} the first is feature {} at {}", text_of(r), pairs[l].i,
-                          pairs[l].j, s.features[winner].id, threshold));
+              "{}; of the equal splits {} and {} the first is feature {} at {}", text_of(r), pairs[l].i, pairs[l].j,
+              s.features[winner].id, threshold);
   }
 }
 
@@ -351,7 +350,7 @@ void check_paths(trial& t) {
         require_record(t, found.back()[l], reference::best_split(p), fmt::format("leaf {} by {}", l, path));
       } else {
         const std::string wrong = reference::refute(p, found.back()[l]);
-        t.require(wrong.empty(), fmt::format("leaf {} by {}: {}: {}", l, path, text_of(found.back()[l]), wrong));
+        t.require(wrong.empty(), "leaf {} by {}: {}: {}", l, path, text_of(found.back()[l]), wrong);
       }
     }
   }
@@ -381,7 +380,7 @@ void check_zero_hessian(trial& t) {
   for (int64_t b = 0; b <= at; ++b) s.h(0, 0, b) = 0;
   set_totals(s, 0);
   const split_result r = check_dyadic(t, s)[0];
-  t.require(r.is_valid && std::isfinite(r.gain), "a side without hessian has a gain of G^2/eps: " + text_of(r));
+  t.require(r.is_valid && std::isfinite(r.gain), "a side without hessian has a gain of G^2/eps: {}", text_of(r));
 }
 
 void check_residue(trial& t) {
@@ -417,7 +416,7 @@ void check_nonfinite(trial& t) {
   const run_result r = run_split(t, s);
   const split_result actual = record_of(t, r, 0);
   if (what % 8 == 7) {
-    t.require(!actual.is_valid || reference::inconsistency(s.problem(0), actual).empty(), text_of(actual));
+    t.require(!actual.is_valid || reference::inconsistency(s.problem(0), actual).empty(), "{}", text_of(actual));
     return;
   }
   require_record(t, actual, reference::best_split(s.problem(0)), "with a number that is none");
@@ -492,7 +491,7 @@ trial_case nothing_to_split(const target& t, draw& d) {
 
 void check_nothing(trial& t) {
   for (const split_result& r : check_dyadic(t, instance_of(t)))
-    t.require(!r.is_valid, "features of one bin cannot be split: " + text_of(r));
+    t.require(!r.is_valid, "features of one bin cannot be split: {}", text_of(r));
 }
 
 void check_refusals(trial& t) {

@@ -121,8 +121,8 @@ void judge_fix(trial& t, const fix_problem& p, const host_tensor& hist) {
   for (int64_t slot = 0; slot < hist.spec.rows(); ++slot)
     for (int part = 0; part < 2 && !is_restored(p.entries, slot); ++part)
       t.require(hist.bits(slot, part) == p.before.bits(slot, part),
-                fmt::format("hist[{},{}] changes from {:a} to {:a}, and is not restored", slot, part,
-                            p.before.value(slot, part), hist.value(slot, part)));
+                "hist[{},{}] changes from {:a} to {:a}, and is not restored", slot, part, p.before.value(slot, part),
+                hist.value(slot, part));
 }
 
 void check_restores(trial& t) {

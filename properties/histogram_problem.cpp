@@ -337,11 +337,11 @@ void judge_bound(trial& t, const histogram_problem& p, const host_tensor& hist, 
 }
 
 void require_same(trial& t, const host_tensor& a, const host_tensor& b, const std::string& what) {
-  t.require(a.spec.rows() == b.spec.rows(), what + ": the histograms differ in size");
+  t.require(a.spec.rows() == b.spec.rows(), "{}: the histograms differ in size", what);
   for (int64_t slot = 0; slot < a.spec.rows(); ++slot)
     for (int part = 0; part < 2; ++part)
-      t.require(a.bits(slot, part) == b.bits(slot, part), fmt::format("{}: hist[{},{}] is {:a} and {:a}", what, slot,
-                                                                      part, a.value(slot, part), b.value(slot, part)));
+      t.require(a.bits(slot, part) == b.bits(slot, part), "{}: hist[{},{}] is {:a} and {:a}", what, slot, part,
+                a.value(slot, part), b.value(slot, part));
 }
 
 // ---- cases ----

@@ -212,9 +212,8 @@ void check_encoding(trial& t) {
     for (int64_t bin = 1; bin < stored.list[c].bins; ++bin)
       for (int part = 0; part < 2; ++part) {
         const int64_t a = stored.list[c].offset + bin, b = left_out.list[c].offset + bin - 1;
-        t.require(whole.bits(a, part) == rest.bits(b, part),
-                  fmt::format("column {} bin {}: {:a} with bin 0 stored, {:a} without", c, bin, whole.value(a, part),
-                              rest.value(b, part)));
+        t.require(whole.bits(a, part) == rest.bits(b, part), "column {} bin {}: {:a} with bin 0 stored, {:a} without",
+                  c, bin, whole.value(a, part), rest.value(b, part));
       }
 }
 
@@ -271,8 +270,8 @@ void check_duplicates(trial& t) {
   for (int64_t slot = 0; slot < once.spec.rows(); ++slot)
     for (int part = 0; part < 2; ++part)
       t.require(2 * once.value(slot, part) == twice.value(slot, part) || std::isnan(once.value(slot, part)),
-                fmt::format("hist[{},{}] is {:a} with every row once and {:a} with every row twice", slot, part,
-                            once.value(slot, part), twice.value(slot, part)));
+                "hist[{},{}] is {:a} with every row once and {:a} with every row twice", slot, part,
+                once.value(slot, part), twice.value(slot, part));
 }
 
 void check_parent(trial& t) {
@@ -301,8 +300,8 @@ void check_parent(trial& t) {
   for (int64_t slot = 0; slot < parent.spec.rows(); ++slot)
     for (int side = 0; side < 2; ++side)
       t.require(smaller.value(slot, side) + larger.value(slot, side) == parent.value(slot, side),
-                fmt::format("slot {}: smaller {:a} + larger {:a} is not the parent's {:a}", slot,
-                            smaller.value(slot, side), larger.value(slot, side), parent.value(slot, side)));
+                "slot {}: smaller {:a} + larger {:a} is not the parent's {:a}", slot, smaller.value(slot, side),
+                larger.value(slot, side), parent.value(slot, side));
 }
 
 void check_column_sums(trial& t) {
@@ -310,8 +309,8 @@ void check_column_sums(trial& t) {
   const host_tensor hist = ask_judged(t, p);
   const asked_totals totals = ask_totals(t, p);
   const std::vector<int64_t> leaf = p.leaf();
-  t.require(totals.count == static_cast<int64_t>(leaf.size()),
-            fmt::format("the totals count {} rows of {}", totals.count, leaf.size()));
+  t.require(totals.count == static_cast<int64_t>(leaf.size()), "the totals count {} rows of {}", totals.count,
+            leaf.size());
   for (int part = 0; part < 2; ++part) {
     const std::vector<double> x = (part == 0 ? *p.g : *p.h).row(0);
     const int e = reference::fixed_exponent(x, max_rows_of(t.the_case()));
@@ -328,9 +327,8 @@ void check_column_sums(trial& t) {
         if (p.bin(row, static_cast<int64_t>(c)) < column.skipped)
           unstored += reference::on_grid(x[static_cast<size_t>(row)], e);
       sum += std::ldexp(static_cast<double>(unstored), -e);
-      t.require(sum == totals.sum[part],
-                fmt::format("column {}: stored and unstored bins sum to {:a}, the leaf's total is {:a}", c, sum,
-                            totals.sum[part]));
+      t.require(sum == totals.sum[part], "column {}: stored and unstored bins sum to {:a}, the leaf's total is {:a}", c,
+                sum, totals.sum[part]);
     }
     reference::judged_sum exact;
     for (const int64_t row : leaf) exact.add(x[static_cast<size_t>(row)]);
@@ -343,17 +341,16 @@ void check_scale(trial& t) {
   const histogram_problem p(t.the_case());
   const asked_scale scale = ask_scale(t, p);
   const int64_t max_rows = max_rows_of(t.the_case());
-  t.require(scale.max_rows == max_rows, fmt::format("max_rows is {}, expected {}", scale.max_rows, max_rows));
+  t.require(scale.max_rows == max_rows, "max_rows is {}, expected {}", scale.max_rows, max_rows);
   for (int part = 0; part < 2; ++part) {
     const std::vector<double> x = (part == 0 ? *p.g : *p.h).row(0);
     const int expected = reference::fixed_exponent(x, max_rows);
-    t.require(scale.exponent[part] == expected,
-              fmt::format("e_{} is {}, expected {}", "gh"[part], scale.exponent[part], expected));
+    t.require(scale.exponent[part] == expected, "e_{} is {}, expected {}", "gh"[part], scale.exponent[part], expected);
     const bool nonfinite = std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
-    t.require((scale.nonfinite >> part & 1) == (nonfinite ? 1u : 0u),
-              fmt::format("nonfinite is {}, bit {} is wrong", scale.nonfinite, part));
+    t.require((scale.nonfinite >> part & 1) == (nonfinite ? 1u : 0u), "nonfinite is {}, bit {} is wrong",
+              scale.nonfinite, part);
   }
-  t.require(scale.nonfinite < 4, fmt::format("nonfinite is {}, above 3", scale.nonfinite));
+  t.require(scale.nonfinite < 4, "nonfinite is {}, above 3", scale.nonfinite);
   ask_judged(t, p);
 }
 
@@ -364,9 +361,8 @@ void check_counts(trial& t) {
   std::vector<double> counts(static_cast<size_t>(p.columns.total_bins));
   for (const reference::histogram_update& u : p.updates()) ++counts[static_cast<size_t>(u.slot)];
   for (int64_t slot = 0; slot < hist.spec.rows(); ++slot)
-    t.require(hist.value(slot, 1) == counts[static_cast<size_t>(slot)],
-              fmt::format("slot {} has {} rows of h = 1, the sum is {}", slot, counts[static_cast<size_t>(slot)],
-                          hist.value(slot, 1)));
+    t.require(hist.value(slot, 1) == counts[static_cast<size_t>(slot)], "slot {} has {} rows of h = 1, the sum is {}",
+              slot, counts[static_cast<size_t>(slot)], hist.value(slot, 1));
 }
 
 void check_empty_leaf(trial& t) {
@@ -392,8 +388,8 @@ void check_poison(trial& t) {
     judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
   const asked_totals totals = ask_totals(t, p);
   t.require(std::isnan(totals.sum[0]) && std::isnan(totals.sum[1]), "a total of what is not finite is a number");
-  t.require(totals.count == static_cast<int64_t>(leaf.size()),
-            fmt::format("the totals count {} rows of {}", totals.count, leaf.size()));
+  t.require(totals.count == static_cast<int64_t>(leaf.size()), "the totals count {} rows of {}", totals.count,
+            leaf.size());
 }
 
 // Every value times `factor`; false unless that is exact.
@@ -414,8 +410,8 @@ void check_factor(trial& t, double factor) {
   for (int64_t slot = 0; slot < before.spec.rows(); ++slot)
     for (int part = 0; part < 2; ++part)
       t.require(before.value(slot, part) * factor == after.value(slot, part) || std::isnan(before.value(slot, part)),
-                fmt::format("hist[{},{}] is {:a}, and {:a} when every value is taken {} times", slot, part,
-                            before.value(slot, part), after.value(slot, part), factor));
+                "hist[{},{}] is {:a}, and {:a} when every value is taken {} times", slot, part,
+                before.value(slot, part), after.value(slot, part), factor);
 }
 
 void check_sign(trial& t) { check_factor(t, -1); }

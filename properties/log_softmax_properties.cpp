@@ -74,10 +74,9 @@ void check_spike(const row_operator& op, trial& t) {
   const host_tensor &x = t.input("x"), &y = r.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t i = 0; i < x.spec.cols(); ++i)
-      t.require(
-          y.value(row, i) == x.value(row, i) - op.spike_peak,
-          fmt::format("y[{},{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among {}", row, i,
-                      y.value(row, i), y.value(row, i), x.value(row, i) - op.spike_peak, op.spike_peak, op.spike_rest));
+      t.require(y.value(row, i) == x.value(row, i) - op.spike_peak,
+                "y[{},{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among {}", row, i, y.value(row, i),
+                y.value(row, i), x.value(row, i) - op.spike_peak, op.spike_peak, op.spike_rest);
   judge_rows(op, t, r);
 }
 
@@ -95,7 +94,7 @@ void check_tail(const row_operator& op, trial& t) {
     if (has_subnormal_terms(values)) continue;
     if (!(-exact > reference::min_normal(y.spec.type)) || !(-exact < 1)) continue;
     t.require(std::fabs(actual - exact) <= -relative * exact,
-              fmt::format("y[{},{}] = {:.9g}, exact {:.9g}: the tail has lost its digits", row, top, actual, exact));
+              "y[{},{}] = {:.9g}, exact {:.9g}: the tail has lost its digits", row, top, actual, exact);
   }
 }
 
@@ -122,12 +121,12 @@ void check_cross_operator(const row_operator& op, trial& t) {
       const double share = p.at("y").value(row, i), b = model.bound(i), e = std::exp(z), above = std::exp(z + b);
       const double allowed = (above - e) + probabilities.bound(i) + 0x1p-50 * above;
       t.require(std::fabs(e - share) <= allowed,
-                fmt::format("exp(y[{},{}]) = {:.9g}, but softmax gives {:.9g}; a difference of {:.3g} is allowed", row,
-                            i, e, share, allowed));
+                "exp(y[{},{}]) = {:.9g}, but softmax gives {:.9g}; a difference of {:.3g} is allowed", row, i, e, share,
+                allowed);
       const double v = x.value(row, i), difference = v - z;
       t.require(std::fabs(difference - sum) <= b + sum_bound + 0x1p-52 * (std::fabs(v) + std::fabs(z) + std::fabs(sum)),
-                fmt::format("x[{},{}] - y = {:.9g}, but logsumexp gives {:.9g}; a difference of {:.3g} is allowed", row,
-                            i, difference, sum, b + sum_bound));
+                "x[{},{}] - y = {:.9g}, but logsumexp gives {:.9g}; a difference of {:.3g} is allowed", row, i,
+                difference, sum, b + sum_bound);
     }
   }
 }

@@ -122,8 +122,8 @@ void check_shift(const row_operator& op, trial& t) {
     // The difference below is rounded once in double.
     const double allowed = logsumexp_row(from, type).bound() + logsumexp_row(to, type).bound() + 0x1p-52 * std::fabs(b);
     t.require(std::fabs(b - a - shift) <= allowed,
-              fmt::format("y[{}] = {:.9g} becomes {:.9g} when {} is added to every element; {:.3g} is allowed", row, a,
-                          b, shift, allowed));
+              "y[{}] = {:.9g} becomes {:.9g} when {} is added to every element; {:.3g} is allowed", row, a, b, shift,
+              allowed);
   }
 }
 
@@ -139,8 +139,8 @@ void check_permutation(const row_operator& op, trial& t) {
     const double a = before.at("y").value(0, row), b = after.at("y").value(0, row);
     const double allowed = 2 * logsumexp_row(values, before.at("y").spec.type).bound();
     t.require(a == b || std::fabs(a - b) <= allowed,
-              fmt::format("y[{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed",
-                          row, a, b, allowed));
+              "y[{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed", row, a, b,
+              allowed);
   }
 }
 
@@ -151,8 +151,8 @@ void check_spike(const row_operator& op, trial& t) {
     const double peak = *std::max_element(values.begin(), values.end()), y = r.at("y").value(0, row);
     if (std::count(values.begin(), values.end(), op.spike_rest) != static_cast<int64_t>(values.size()) - 1)
       return t.skip(fmt::format("row {} is not one peak among {}", row, op.spike_rest));
-    t.require(y == peak, fmt::format("y[{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among {}", row, y,
-                                     y, peak, peak, op.spike_rest));
+    t.require(y == peak, "y[{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among {}", row, y, y, peak,
+              peak, op.spike_rest);
   }
   judge_rows(op, t, r);
 }
@@ -171,7 +171,7 @@ void check_tail(const row_operator& op, trial& t) {
     if (has_subnormal_terms(values)) continue;
     if (!(exact > reference::min_normal(y.spec.type)) || !(exact < 1)) continue;
     t.require(std::fabs(actual - exact) <= relative * exact,
-              fmt::format("y[{}] = {:.9g}, exact {:.9g}: the tail has lost its digits", row, actual, exact));
+              "y[{}] = {:.9g}, exact {:.9g}: the tail has lost its digits", row, actual, exact);
   }
 }
 

@@ -119,8 +119,8 @@ void check_spike(const row_operator& op, trial& t) {
       if (const double v = x.value(row, i); v != 0) expected = v, ++spikes;
     if (spikes != 1) return t.skip(fmt::format("row {} is not one spike among 0", row));
     const double y = r.at("y").value(0, row);
-    t.require(y == expected, fmt::format("y[{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among 0", row,
-                                         y, y, expected, expected));
+    t.require(y == expected, "y[{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among 0", row, y, y,
+              expected, expected);
   }
   judge_rows(op, t, r);
 }
@@ -159,8 +159,8 @@ void check_permutation(const row_operator& op, trial& t) {
     if (!std::isfinite(a) || !std::isfinite(b)) continue;  // a running sum may overflow either way
     const double allowed = 2 * reduce_row(reduction_of(t), values, x.spec.type).bound();
     t.require(std::fabs(a - b) <= allowed,
-              fmt::format("y[{}] = {:.17g} becomes {:.17g} when the row is permuted; a difference of {:.3g} is allowed",
-                          row, a, b, allowed));
+              "y[{}] = {:.17g} becomes {:.17g} when the row is permuted; a difference of {:.3g} is allowed", row, a, b,
+              allowed);
   }
 }
 
@@ -174,10 +174,10 @@ void check_cross_operator(const row_operator& op, trial& t) {
       run_other(t, "argmax", "component-bound", {output_vector("index", dtype::i64, x.spec.rows())});
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const auto index = static_cast<int64_t>(found.at("index").bits(0, row));
-    t.require(index >= 0 && index < x.spec.cols(), fmt::format("argmax gives {} for row {}", index, row));
+    t.require(index >= 0 && index < x.spec.cols(), "argmax gives {} for row {}", index, row);
     const double best = x.value(row, index), y = r.at("y").value(0, row);
-    t.require(best == y || (std::isnan(best) && std::isnan(y)),
-              fmt::format("y[{}] = {:.9g}, but argmax finds x[{},{}] = {:.9g}", row, y, row, index, best));
+    t.require(best == y || (std::isnan(best) && std::isnan(y)), "y[{}] = {:.9g}, but argmax finds x[{},{}] = {:.9g}",
+              row, y, row, index, best);
   }
 }
 

@@ -35,7 +35,7 @@ bool has_subnormal_terms(const std::vector<double>& row) {
 void judge_index(trial& t, const run_result& r, int64_t row, int64_t expected) {
   if (!t.the_case().find("index")) return;
   const auto index = static_cast<int64_t>(r.at("index").bits(0, row));
-  t.require(index == expected, fmt::format("index[{}] is {}, expected {}", row, index, expected));
+  t.require(index == expected, "index[{}] is {}, expected {}", row, index, expected);
 }
 
 void judge_rows(const row_operator& op, trial& t, const run_result& r) {
@@ -67,9 +67,8 @@ void check_row_isolation(const row_operator& op, trial& t) {
         const int64_t line = is_matrix(y.spec) ? row : 0;
         const int64_t begin = is_matrix(y.spec) ? 0 : row, end = is_matrix(y.spec) ? y.spec.cols() : row + 1;
         for (int64_t i = begin; i < end; ++i)
-          t.require(y.bits(line, i) == z.bits(line, i),
-                    fmt::format("{}[{},{}] changes from {:a} to {:a} when row {} becomes {}", name, line, i,
-                                y.value(line, i), z.value(line, i), victim, intruder));
+          t.require(y.bits(line, i) == z.bits(line, i), "{}[{},{}] changes from {:a} to {:a} when row {} becomes {}",
+                    name, line, i, y.value(line, i), z.value(line, i), victim, intruder);
       }
     }
   }
@@ -86,8 +85,8 @@ void check_in_place(const row_operator& op, trial& t) {
   const host_tensor &a = apart.at("y"), &b = same.at("y");
   for (int64_t row = 0; row < a.spec.rows(); ++row)
     for (int64_t i = 0; i < a.spec.cols(); ++i)
-      t.require(a.bits(row, i) == b.bits(row, i), fmt::format("y[{},{}] is {:a} out of place and {:a} in place", row, i,
-                                                              a.value(row, i), b.value(row, i)));
+      t.require(a.bits(row, i) == b.bits(row, i), "y[{},{}] is {:a} out of place and {:a} in place", row, i,
+                a.value(row, i), b.value(row, i));
   judge_rows(op, t, apart);
 }
 
@@ -102,15 +101,14 @@ void check_seam(const row_operator& op, trial& t) {
     const bool is_bounded = variant.dispatch_max >= 0;
     if (is_bounded && variant.dispatch_min > variant.dispatch_max) continue;
     is_published = true;
-    t.require(
-        variant.dispatch_min >= variant.min_extent &&
-            (variant.max_extent < 0 || (is_bounded && variant.dispatch_max <= variant.max_extent)),
-        fmt::format("{} is published as picked from {} columns to {}, but accepts {} to {} (-1: no limit)",
-                    variant.name, variant.dispatch_min, variant.dispatch_max, variant.min_extent, variant.max_extent));
+    t.require(variant.dispatch_min >= variant.min_extent &&
+                  (variant.max_extent < 0 || (is_bounded && variant.dispatch_max <= variant.max_extent)),
+              "{} is published as picked from {} columns to {}, but accepts {} to {} (-1: no limit)", variant.name,
+              variant.dispatch_min, variant.dispatch_max, variant.min_extent, variant.max_extent);
     is_picked |= cols >= variant.dispatch_min && (!is_bounded || cols <= variant.dispatch_max);
   }
-  t.require(!is_published || is_picked,
-            fmt::format("no variant is published as the one that is picked for rows of {} columns", cols));
+  t.require(!is_published || is_picked, "no variant is published as the one that is picked for rows of {} columns",
+            cols);
   for (int v = 0; v < table.num_variants; ++v) {
     const warpcheck_variant& variant = table.variants[v];
     if (!(variant.dtypes & type)) continue;
@@ -144,9 +142,8 @@ void check_exact_shift(const row_operator& op, trial& t) {
     const host_tensor& z = after.at(name);
     for (int64_t row = 0; row < y.spec.rows(); ++row)
       for (int64_t i = 0; i < y.spec.cols(); ++i)
-        t.require(y.bits(row, i) == z.bits(row, i),
-                  fmt::format("{}[{},{}] = {:a} becomes {:a} when {} is added to every logit", name, row, i,
-                              y.value(row, i), z.value(row, i), knob_or(t.the_case(), "shift", 0)));
+        t.require(y.bits(row, i) == z.bits(row, i), "{}[{},{}] = {:a} becomes {:a} when {} is added to every logit",
+                  name, row, i, y.value(row, i), z.value(row, i), knob_or(t.the_case(), "shift", 0));
   }
 }
 
@@ -182,8 +179,8 @@ row_ties require_equal_bits(trial& t, const host_tensor& y, int64_t row) {
     const double v = x.value(row, i);
     const auto [first, fresh] = seen.emplace(v + 0.0, i);
     t.require(fresh || y.bits(row, i) == y.bits(row, first->second),
-              fmt::format("x[{},{}] == x[{},{}] = {:.9g}, but y is {:a} and {:a}", row, i, row, first->second, v,
-                          y.value(row, i), y.value(row, first->second)));
+              "x[{},{}] == x[{},{}] = {:.9g}, but y is {:a} and {:a}", row, i, row, first->second, v, y.value(row, i),
+              y.value(row, first->second));
     ties.masked += v == -k_inf;
     ties.maxima = v > ties.largest ? 1 : ties.maxima + (v == ties.largest);
     ties.largest = std::max(ties.largest, v);
@@ -213,7 +210,7 @@ run_result run_other(trial& t, const std::string& op, const std::string& propert
     } catch (const trial_over&) {
       const case_report r = other.finish();
       if (r.result != verdict::skipped)
-        t.require(false, fmt::format("{} on the same input: {} {}", op, name_of(r.result), r.message));
+        t.require(false, "{} on the same input: {} {}", op, name_of(r.result), r.message);
       problem = r.message;
     }
   } catch (const environment_error& e) {
@@ -238,8 +235,8 @@ void check_device_agreement(const row_operator& op, trial& t) {
     for (int64_t row = 0; row < a.spec.rows(); ++row)
       for (int64_t i = 0; i < a.spec.cols(); ++i)
         t.require(a.bits(row, i) == b.bits(row, i),
-                  fmt::format("{}[{},{}] is {:a} here and {:a} on the emulated device with {} multiprocessors", name,
-                              row, i, a.value(row, i), b.value(row, i), knobs["sm"]));
+                  "{}[{},{}] is {:a} here and {:a} on the emulated device with {} multiprocessors", name, row, i,
+                  a.value(row, i), b.value(row, i), knobs["sm"]);
   }
 }
 

@@ -99,10 +99,9 @@ void check_element_permutation(const row_operator& op, engine::trial& t) {
     const Model model(values, y.spec.type);
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double a = y.value(row, i), b = z.value(row, p.image(i)), allowed = 2 * model.bound(i);
-      t.require(
-          a == b || std::fabs(a - b) <= allowed,
-          fmt::format("y[{},{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed",
-                      row, i, a, b, allowed));
+      t.require(a == b || std::fabs(a - b) <= allowed,
+                "y[{},{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed", row, i,
+                a, b, allowed);
     }
   }
 }

@@ -43,9 +43,8 @@ std::vector<uint64_t> bits_of_row(const host_tensor& t, int64_t row) {
 
 // Doubles do not hold every integer: bits decide, and the report counts the element.
 void judge_integer(trial& t, const host_tensor& x, const host_tensor& y, int64_t row, int64_t i, uint64_t expected) {
-  t.require(y.bits(row, i) == expected,
-            fmt::format("y[{},{}] is {}, expected {} modulo 2^64", row, i, static_cast<int64_t>(y.bits(row, i)),
-                        static_cast<int64_t>(expected)));
+  t.require(y.bits(row, i) == expected, "y[{},{}] is {}, expected {} modulo 2^64", row, i,
+            static_cast<int64_t>(y.bits(row, i)), static_cast<int64_t>(expected));
   t.judge("y", row, i, x.value(row, i), y.value(row, i),
           reference::judge_fixed(dtype::f64, y.value(row, i), y.value(row, i)));
 }
@@ -243,9 +242,8 @@ void check_last_equals_reduce(const row_operator&, trial& t) {
   const run_result sums = run_other(t, "reduce", "integer-sum", {output_vector("y", x.spec.type, x.spec.rows())});
   const host_tensor& y = r.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row)
-    t.require(same(y, row, x.spec.cols() - 1, sums.at("y"), 0, row),
-              fmt::format("y[{},{}] = {}, but reduce says {}", row, x.spec.cols() - 1, y.value(row, x.spec.cols() - 1),
-                          sums.at("y").value(0, row)));
+    t.require(same(y, row, x.spec.cols() - 1, sums.at("y"), 0, row), "y[{},{}] = {}, but reduce says {}", row,
+              x.spec.cols() - 1, y.value(row, x.spec.cols() - 1), sums.at("y").value(0, row));
 }
 
 // Sum modulo 2^64, or in the type.
@@ -262,12 +260,12 @@ void check_exclusive_plus_item(const row_operator&, trial& t) {
   const host_tensor &a = inclusive.at("y"), &b = exclusive.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     require_prefixes(t, x, a, row, prefix::inclusive);
-    t.require(b.bits(row, 0) == 0, fmt::format("the exclusive y[{},0] is {:a}, expected +0", row, b.value(row, 0)));
+    t.require(b.bits(row, 0) == 0, "the exclusive y[{},0] is {:a}, expected +0", row, b.value(row, 0));
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const uint64_t sum = add_bits(x.spec.type, b.bits(row, i), x.bits(row, i));
       t.require(sum == a.bits(row, i) || (is_float(x.spec.type) && decode(x.spec.type, sum) == a.value(row, i)),
-                fmt::format("exclusive y[{0},{1}] + x[{0},{1}] = {2}, inclusive y[{0},{1}] = {3}", row, i,
-                            decode(x.spec.type, sum), a.value(row, i)));
+                "exclusive y[{0},{1}] + x[{0},{1}] = {2}, inclusive y[{0},{1}] = {3}", row, i, decode(x.spec.type, sum),
+                a.value(row, i));
     }
   }
 }
@@ -301,8 +299,8 @@ void check_concat(const row_operator&, trial& t) {
     for (int64_t i = 0; i < cols; ++i) {
       const uint64_t sum = i < cut ? a.bits(row, i) : add_bits(x.spec.type, a.bits(row, cut - 1), b.bits(row, i - cut));
       t.require(sum == y.bits(row, i) || (is_float(x.spec.type) && decode(x.spec.type, sum) == y.value(row, i)),
-                fmt::format("y[{},{}] = {}, from the parts of {} and {} columns {}", row, i, y.value(row, i), cut,
-                            cols - cut, decode(x.spec.type, sum)));
+                "y[{},{}] = {}, from the parts of {} and {} columns {}", row, i, y.value(row, i), cut, cols - cut,
+                decode(x.spec.type, sum));
     }
   }
 }
@@ -323,8 +321,8 @@ void check_causality(const row_operator& op, trial& t) {
     for (int64_t row = 0; row < x.spec.rows(); ++row)
       for (int64_t i = 0; i < std::min(end, cols); ++i)
         t.require(before.at("y").bits(row, i) == after.at("y").bits(row, i),
-                  fmt::format("y[{},{}] changes from {:a} to {:a} when x[{},{}] becomes {}", row, i,
-                              before.at("y").value(row, i), after.at("y").value(row, i), row, at, intruder));
+                  "y[{},{}] changes from {:a} to {:a} when x[{},{}] becomes {}", row, i, before.at("y").value(row, i),
+                  after.at("y").value(row, i), row, at, intruder);
   }
 }
 
@@ -340,10 +338,10 @@ void check_equal_rows(const row_operator&, trial& t) {
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     judge_scan(t, x, y, row, kind_of(t.the_case()));
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
-      t.require(y.bits(row, i) == y.bits(0, i), fmt::format("y[{},{}] = {:a}, but y[0,{}] of an equal row is {:a}", row,
-                                                            i, y.value(row, i), i, y.value(0, i)));
-      t.require(y.bits(row, i) == z.bits(row, i), fmt::format("y[{},{}] = {:a} becomes {:a} at another address", row, i,
-                                                              y.value(row, i), z.value(row, i)));
+      t.require(y.bits(row, i) == y.bits(0, i), "y[{},{}] = {:a}, but y[0,{}] of an equal row is {:a}", row, i,
+                y.value(row, i), i, y.value(0, i));
+      t.require(y.bits(row, i) == z.bits(row, i), "y[{},{}] = {:a} becomes {:a} at another address", row, i,
+                y.value(row, i), z.value(row, i));
     }
   }
 }
@@ -377,9 +375,8 @@ void check_equivariance(const row_operator& op, trial& t, const std::string& wha
   for (int64_t row = 0; row < changed.spec.rows(); ++row)
     for (int64_t i = 0; i < changed.spec.cols(); ++i) {
       const uint64_t expected = change(y.bits(row, i));
-      t.require(
-          z.bits(row, i) == expected || (is_float(type) && z.value(row, i) == decode(type, expected)),
-          fmt::format("y[{},{}] = {:a} becomes {:a} when x is {}", row, i, y.value(row, i), z.value(row, i), what));
+      t.require(z.bits(row, i) == expected || (is_float(type) && z.value(row, i) == decode(type, expected)),
+                "y[{},{}] = {:a} becomes {:a} when x is {}", row, i, y.value(row, i), z.value(row, i), what);
     }
 }
 

@@ -207,9 +207,9 @@ void check_symmetry(const row_operator& op, trial& t) {
     const double v = x.value(0, i), a = r.at("y").value(0, i), b = s.at("y").value(0, i);
     // Each addition of two doubles below rounds once.
     const double allowed = model.bound(v) + model.bound(-v) + 0x1p-52;
-    t.require(std::fabs(a + b - 1) <= allowed,
-              fmt::format("y({:.9g}) + y({:.9g}) = {:.17g}; 1 +- {:.3g} is allowed", v, -v, a + b, allowed));
-    if (v == 0) t.require(a == 0.5, fmt::format("y[{}] = {:a} at x = mu, expected exactly 0.5", i, a));
+    t.require(std::fabs(a + b - 1) <= allowed, "y({:.9g}) + y({:.9g}) = {:.17g}; 1 +- {:.3g} is allowed", v, -v, a + b,
+              allowed);
+    if (v == 0) t.require(a == 0.5, "y[{}] = {:a} at x = mu, expected exactly 0.5", i, a);
   }
 }
 
@@ -230,10 +230,10 @@ void check_monotone(const row_operator& op, trial& t) {
     const int64_t i = order[k - 1], j = order[k];
     const double a = r.at("y").value(0, i), b = r.at("y").value(0, j);
     const double allowed = model.bound(x.value(0, i)) + model.bound(x.value(0, j));
-    t.require(b >= a - allowed, fmt::format("y falls from {:.9g} at x = {:.9g} to {:.9g} at {:.9g}; {:.3g} is allowed",
-                                            a, x.value(0, i), b, x.value(0, j), allowed));
+    t.require(b >= a - allowed, "y falls from {:.9g} at x = {:.9g} to {:.9g} at {:.9g}; {:.3g} is allowed", a,
+              x.value(0, i), b, x.value(0, j), allowed);
     t.require(x.value(0, i) != x.value(0, j) || r.at("y").bits(0, i) == r.at("y").bits(0, j),
-              fmt::format("x[{}] == x[{}], but y is {:a} and {:a}", i, j, a, b));
+              "x[{}] == x[{}], but y is {:a} and {:a}", i, j, a, b);
   }
 }
 
@@ -243,9 +243,8 @@ void check_zero_gain(const row_operator& op, trial& t) {
   const host_tensor& x = t.input("x");
   for (int64_t i = 0; i < x.spec.cols(); ++i) {
     const double v = x.value(0, i), y = r.at("y").value(0, i);
-    t.require(std::isfinite(v) ? y == 0.5 : std::isnan(y),
-              fmt::format("y[{}] = {:.9g} for x = {:.9g} and sigma = 0, expected {}", i, y, v,
-                          std::isfinite(v) ? "0.5" : "NaN"));
+    t.require(std::isfinite(v) ? y == 0.5 : std::isnan(y), "y[{}] = {:.9g} for x = {:.9g} and sigma = 0, expected {}",
+              i, y, v, std::isfinite(v) ? "0.5" : "NaN");
   }
   judge_rows(op, t, r);
 }

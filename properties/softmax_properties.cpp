@@ -66,11 +66,10 @@ void check_probability_row(const row_operator& op, trial& t) {
     const softmax_row model(values, y.spec.type);
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double p = y.value(row, i);
-      t.require(p >= 0 && p <= 1, fmt::format("y[{},{}] = {:.9g} ({:a}) is no probability", row, i, p, p));
+      t.require(p >= 0 && p <= 1, "y[{},{}] = {:.9g} ({:a}) is no probability", row, i, p, p);
     }
     const double sum = precise_sum(y, row), allowed = model.sum_of_bounds() + 0x1p-50;
-    t.require(std::fabs(sum - 1) <= allowed,
-              fmt::format("row {} sums to {:.17g}; 1 +- {:.3g} is allowed", row, sum, allowed));
+    t.require(std::fabs(sum - 1) <= allowed, "row {} sums to {:.17g}; 1 +- {:.3g} is allowed", row, sum, allowed);
   }
 }
 
@@ -87,8 +86,8 @@ void check_equal_logits(const row_operator& op, trial& t) {
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double expected = x.value(row, i) == -k_inf ? 0.0 : share;
       t.require(y.bits(row, i) == encode(y.spec.type, expected),
-                fmt::format("y[{},{}] = {:a}, expected exactly {:a} beside {} equal maxima", row, i, y.value(row, i),
-                            expected, ties.maxima));
+                "y[{},{}] = {:a}, expected exactly {:a} beside {} equal maxima", row, i, y.value(row, i), expected,
+                ties.maxima);
     }
   }
 }
@@ -101,14 +100,14 @@ void check_spike(const row_operator& op, trial& t) {
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double expected = x.value(row, i) == 0.0 ? 1.0 : 0.0;
       t.require(y.bits(row, i) == encode(y.spec.type, expected),
-                fmt::format("y[{},{}] = {:.9g} ({:a}), expected exactly {} in a row of one 0 among -200", row, i,
-                            y.value(row, i), y.value(row, i), expected));
+                "y[{},{}] = {:.9g} ({:a}), expected exactly {} in a row of one 0 among -200", row, i, y.value(row, i),
+                y.value(row, i), expected);
     }
   if (!t.the_case().find("index")) return;
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const auto index = static_cast<int64_t>(r.at("index").bits(0, row));
-    t.require(index >= 0 && index < x.spec.cols() && x.value(row, index) == 0.0,
-              fmt::format("index[{}] = {} is not the spike's", row, index));
+    t.require(index >= 0 && index < x.spec.cols() && x.value(row, index) == 0.0, "index[{}] = {} is not the spike's",
+              row, index);
   }
 }
 

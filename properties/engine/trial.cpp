@@ -570,9 +570,7 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
       j.error, j.bound, j.error_ulp};
 }
 
-void trial::require(bool holds, const std::string& message) {
-  if (!holds) decide(verdict::violation, message, case_, nullptr);
-}
+void trial::broken(std::string message) { decide(verdict::violation, std::move(message), case_, nullptr); }
 
 void trial::skip(const std::string& reason) { decide(verdict::skipped, reason, case_, nullptr); }
 

@@ -3,6 +3,8 @@
 // property.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -65,8 +67,12 @@ class trial {
   // `expected_text` is asked for only then: more digits of the exact value.
   void judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
              const reference::judgement& j, const std::function<std::string()>& expected_text = nullptr);
-  // A broken invariant that is no single element's error.
-  void require(bool holds, const std::string& message);
+  // A broken invariant, told of as fmt::format(text, values...), that is no single element's error. Most hold, element
+  // after element, so nothing is formatted until one does not.
+  template <class... Values>
+  void require(bool holds, fmt::format_string<const Values&...> text, const Values&... values) {
+    if (!holds) broken(fmt::format(text, values...));
+  }
   void skip(const std::string& reason);
 
   case_report finish();  // the verdict of everything seen
@@ -87,6 +93,7 @@ class trial {
   // What `body` returns; a device that fails meanwhile is the case's verdict.
   template <class Body>
   auto on_device(const trial_case& c, Body&& body);
+  [[noreturn]] void broken(std::string message);
   // Notes the verdict, narrows the report's case line to the attempt that showed it, and ends the trial.
   [[noreturn]] void decide(verdict v, std::string message, const trial_case& c, const attempt* a);
 
