@@ -389,9 +389,9 @@ trial_case many_rows(const row_operator& op, const target& t, draw& d) {
 namespace {
 
 // Rows that begin differently each, or all on a boundary.
-trial_case tiled_grid_rows(const row_operator& op, const target& t, draw& d, const row_operator::tiled_grid& grid) {
+trial_case tiled_grid_rows(const row_operator& op, const target& t, draw& d, const row_operator::tiled_grid& grid,
+                           bool aligned) {
   recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
-  const bool aligned = d.chance(25);
   const int64_t end = d.between(1, 50), cols = grid.cols + (aligned ? 8 * end : end);
   const int64_t rows = grid.rows + d.between(0, 40);
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 50));
@@ -404,20 +404,31 @@ trial_case tiled_grid_rows(const row_operator& op, const target& t, draw& d, con
 }  // namespace
 
 trial_case full_grid_rows(const row_operator& op, const target& t, draw& d) {
-  if (!op.tiled_grids.empty() && t.size > 0 && d.index() % 4 == 3) {
-    const row_operator::tiled_grid& grid = op.tiled_grids[static_cast<size_t>(d.index() / 4) % op.tiled_grids.size()];
-    if (2 * grid.cols <= t.max_cols && 2 * grid.rows <= t.max_rows) return tiled_grid_rows(op, t, d, grid);
+  if (!op.tiled_grids.empty() && t.size > 0 && d.index() % 4 == 0) {
+    // Every fourth on a boundary, each time another.
+    const auto turn = static_cast<size_t>(d.index() / 4);
+    const row_operator::tiled_grid& grid = op.tiled_grids[(turn + turn / 4) % op.tiled_grids.size()];
+    if (2 * grid.cols <= t.max_cols && 2 * grid.rows <= t.max_rows)
+      return tiled_grid_rows(op, t, d, grid, turn % 4 == 3);
   }
-  // Whole vectors, or not: these go different ways.
-  const int64_t cols = d.index() % 2 ? d.between(1, 256) : 4 * d.one_of({1, 2, 4, 5, 7, 8, 16, 32, 64});
+  // In turn: whole vectors, or rows that begin off a boundary; what the dispatch picks, or by force; and the lengths
+  // between which the number of lanes changes. Each combination goes a way of its own.
+  const bool whole = d.index() % 2 == 0, forced = d.index() / 2 % 2 != 0;
+  constexpr int64_t k_whole[][2] = {{17, 32}, {33, 256}, {5, 16}, {1, 256}};
+  constexpr int64_t k_split[][2] = {{65, 128}, {129, 256}, {17, 64}, {1, 16}};
+  const auto& [least, most] = (whole ? k_whole : k_split)[d.index() / 4 % 4];
+  int64_t cols = d.between(least, most);
+  if (whole) cols = (cols + 3) / 4 * 4;
   const int64_t elements = (int64_t{1} << 13) * (t.device == "cuda" ? 132 : 1);
   const int64_t rows = elements / cols + d.between(1, 130);
-  recipe fill = op.draw_fill(d, t, cols);
+  // Mostly rows that differ, so that one in another's place shows.
+  recipe fill = d.chance(75) ? make_recipe("uniform", {d.seed(), -8, 8}) : op.draw_fill(d, t, cols);
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 50));
+  if (!whole) c.find("x")->ld = cols | 1;
   c.knobs["sm"] = "1";
   // On one multiprocessor they are so few that another variant may be picked than where a large grid is full.
   for (const target::variant& v : t.variants)
-    if (d.index() / 2 % 2 && cols >= v.dispatch_min && cols <= v.dispatch_max) {
+    if (forced && cols >= v.dispatch_min && cols <= v.dispatch_max) {
       c.knobs["variant"] = v.name;
       break;
     }
