@@ -12,7 +12,7 @@
 //   rows, cols  >= 0; rows*cols and cols may exceed 2^31. cols = 0 writes -1, the only case in which -1 appears.
 //   stream  the work is ordered on it; the call does not wait.
 //
-// Exact, and the same on every launch, stream and schedule.
+// Exact, and the same on every launch, stream and schedule. Source: NumPy's argmax, which prefers the first NaN.
 //
 // Throws std::invalid_argument (negative extent, ldx < cols, null or misaligned pointer with a non-zero size, overlap)
 // and simt::device_error (failed launch or allocation of workspace).
@@ -25,9 +25,9 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few: aligned
-// f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols`, and by the size of
-// the matrix. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few:
+// aligned f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols` and the
+// matrix's size. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
 enum class argmax_variant { automatic, lanes, tiles, wide, few };
 
 template <class T>

@@ -104,7 +104,7 @@ typedef struct warpcheck_stream_options {
   uint32_t shared_fill;    /* pattern that shared memory holds when a block starts */
 } warpcheck_stream_options;
 
-/* Receives one hazard: `kind` is a verdict's name (race, out_of_bounds, uninitialized, ...), `text` the report. */
+/* Receives one hazard: `kind` is a verdict's name (race, out_of_bounds, ...) or `misaligned`, `text` the report. */
 typedef void (*warpcheck_finding_fn)(void* user, const char* kind, const char* text);
 
 /* Memory and streams of a device. All functions return 0 for success or non-zero with the reason in last_error(). */
@@ -114,8 +114,8 @@ typedef struct warpcheck_device_api {
   const char* (*describe)(void); /* "NVIDIA H200, driver 13.0, ..." ; NULL: no such device present, see last_error() */
   const char* (*last_error)(void);
   /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
-   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type). Of more
-   * than 256 MiB only the guard zones are, and the rest need not be there before copy_in or forget has touched it.
+   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type); of more than 256
+   * MiB only the guard zones are, and the rest need not be backed by memory until copy_in or forget touches it.
    * NULL: out of memory. */
   void* (*alloc)(size_t bytes, size_t misalign, size_t element);
   void (*release)(void* p);

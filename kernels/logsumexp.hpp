@@ -17,8 +17,8 @@
 //
 // Error. |y - exact| <= E_L (1 + u) + u |exact|, absolute, E_L computed from the row's data (docs/numerics.md): the
 // tail of a dominant element keeps its relative accuracy, [0, -30] gives 9.35762e-14. A result in a 16-bit Y is rounded
-// once more. Budgets kept by every variant: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) +
-// ceil(cols / 2^14)), no term rescaled more than 2 (cols <= 1024) or 16 times, no lagging reference. Same shape,
+// once more. Budgets: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
+// rescaled more than 2 (cols <= 1024) or 16 times, then by a reference that lags by 8 (here it never does). Same shape,
 // alignment and input: same bits on every launch, stream and schedule.
 //
 // Source. Blanchard, Higham & Higham, "Accurately computing the log-sum-exp and softmax functions", IMA J. Numer. Anal.
@@ -35,9 +35,9 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few: aligned
-// f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols`, and by the size of
-// the matrix. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few:
+// aligned f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols` and the
+// matrix's size. 16-bit rows change over at twice the lengths that are published, within tiles and wide.
 enum class logsumexp_variant { automatic, lanes, tiles, wide, few };
 
 template <class T, class Y>

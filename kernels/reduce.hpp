@@ -12,12 +12,12 @@
 //   rows, cols  >= 0; rows*cols and cols may exceed 2^31. cols = 0 writes +0, +Inf (min) or -Inf (max).
 //   stream  the work is ordered on it; the call does not wait.
 //
-// Special values. A NaN in the row gives NaN; -0 is less than +0; a sum starts from +0.
+// Special values. A NaN in the row gives NaN, as do +Inf and -Inf in a sum; -0 is less than +0; a sum starts from +0.
 //
 // Error. sum: |y - exact| <= gamma_h sum_k |x_k| with h = min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols/2^14)) and
-// the unit roundoff of T (docs/numerics.md); where a partial sum may overflow, an infinity or NaN is right too. min and
-// max are exact. Same shape, alignment and input: same bits on every launch, stream and schedule.
-//
+// the unit roundoff of T (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2; docs/numerics.md);
+// where a partial sum may overflow, an infinity or NaN is right too. min and max are exact (IEEE 754-2019, section 9.6:
+// minimum, maximum). Same shape, alignment and input: same bits on every launch, stream and schedule.
 // Throws std::invalid_argument (negative extent, ldx < cols, null or misaligned pointer with a non-zero size, overlap)
 // and simt::device_error (failed launch or allocation of workspace).
 #pragma once
@@ -31,9 +31,9 @@ inline namespace SIMT_DEVICE_NS {
 
 enum class reduce_op { sum, min, max };
 
-// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few: aligned
-// f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols`, and by the size of
-// the matrix.
+// lanes: a row by some lanes of a warp. tiles: by small blocks, wide: by large ones; a long row by several. few:
+// aligned f32 rows of small matrices (primitives/row_few.hpp); passes others on. `automatic` picks by `cols` and the
+// matrix's size.
 enum class reduce_variant { automatic, lanes, tiles, wide, few };
 
 template <class T>

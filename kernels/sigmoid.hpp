@@ -4,9 +4,9 @@
 //   y[i] = 1 / (1 + exp(-z)),  z = (x[i] - mu) * sigma.
 //
 // Arguments
-//   x, y    n elements of T in device memory, aligned to one element. T: float, simt::f16, simt::bf16; arithmetic is
-//   f32.
-//           y == x is allowed, with the bits of the out-of-place call; any other overlap is an error.
+//   x, y    n elements of T in device memory, aligned to one element. T: float, simt::f16, simt::bf16; arithmetic
+//           is f32. y == x is allowed, with the bits of the out-of-place call; any other overlap is an error. Source:
+//           the logistic function, NIST Digital Library of Mathematical Functions, 4.2 (exp).
 //   n       >= 0; may exceed 2^32.
 //   mu      the shift; sigma the gain: it multiplies.
 //   stream  the work is ordered on it; the call does not wait.

@@ -33,7 +33,7 @@
 // IMA J. Numer. Anal. 41 (2021), section 4.
 //
 // Throws std::invalid_argument (negative extent, ld < cols, null or misaligned pointer with a non-zero size, illegal
-// overlap, variant that does not take the row length) and simt::device_error (failed launch).
+// overlap, variant that does not take the row length) and simt::device_error (failed launch or workspace allocation).
 #pragma once
 
 #include <cstdint>

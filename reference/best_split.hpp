@@ -13,7 +13,7 @@
 namespace warpcheck::reference {
 
 constexpr uint32_t k_no_split_threshold = 0xffffffffu;
-// h = 0 is divided by this and l2.
+// Added to h, so that h = 0 does not divide by 0.
 constexpr double k_split_eps = static_cast<double>(1e-15f);
 
 enum class split_missing : uint8_t { none, zero, nan };

@@ -25,7 +25,7 @@ bool may_be_the_device(const case_report& r);
 
 // Runs one case in a process of its own. What happens to that process is the verdict: `crash` when it dies (by a
 // signal, by exit, or by an exception that escapes `run`), `timeout` when no report came within `timeout_seconds`,
-// those not counted that it stood in line for a processor. The last 2 KiB that it wrote to stdout and stderr go into
+// not counting time that it spent waiting for a processor. The last 2 KiB that it wrote to stdout and stderr go into
 // the message. Rethrows a usage_error or environment_error of `run`. Everything the child started is killed with it.
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds);

@@ -1,5 +1,5 @@
 // Random choices of a generator, from RapidCheck's splittable generator: the same seed draws the same case everywhere,
-// if generators draw once a statement. The order in which the arguments of a call are evaluated is the compiler's.
+// provided no statement draws twice, for the order in which the arguments of a call are evaluated is the compiler's.
 #pragma once
 
 #include <rapidcheck/Random.h>

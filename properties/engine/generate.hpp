@@ -22,7 +22,7 @@ rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index);
 // generators that stratify by it come to what fits; no_case_fits where nothing does: the property is about larger ones.
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index);
 
-// What a candidate offers for an operator on a device, per dtype of `p.types` that it supports. Loads the candidate.
+// What a candidate offers for an operator on a device, per dtype that it supports. Loads the candidate.
 std::vector<target> find_targets(std::string_view candidate, std::string_view op, std::string_view device);
 
 }  // namespace warpcheck::engine

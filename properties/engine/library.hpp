@@ -14,7 +14,7 @@ namespace warpcheck::engine {
 // A loaded candidate library; stays loaded until the process ends (kernels and CUDA contexts do not unload safely).
 class candidate_library {
  public:
-  // Throws environment_error (no such file, undefined symbol, missing entry point, wrong ABI version) or usage_error.
+  // Throws environment_error: no such file, undefined symbol, missing entry point, wrong ABI version.
   static const candidate_library& load(const std::string& path);
 
   const warpcheck_candidate& table() const { return *table_; }
@@ -48,7 +48,7 @@ bool is_usable(const warpcheck_device_api& api);
 // Whether a stream of the device can be made like new for another call.
 bool can_renew_streams(const warpcheck_device_api& api);
 
-// The folder that holds the built-in candidate libraries: beside the executable, or ../lib/warpcheck of an
+// The path of a built-in candidate library: beside the executable, or in ../lib/warpcheck of an
 // installation.
 std::string builtin_library(std::string_view stem);  // stem: "emulated", "race", "cuda"; empty if that build has none
 // Why device `cuda` cannot be used in this process, or empty if it can.

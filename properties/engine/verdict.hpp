@@ -15,7 +15,7 @@ enum class verdict : uint8_t {
   skipped,           // with a reason; green only where the device was not asked for by name
   violation,         // a value outside its bound, or a broken invariant
   nondeterministic,  // bits differ between launches or schedules that must agree
-  uninitialized,     // hazards from here on
+  uninitialized,     // hazards from here to out_of_bounds, but input_modified
   race,
   divergence,
   deadlock,

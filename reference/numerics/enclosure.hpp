@@ -4,7 +4,7 @@
 // operation itself: `arithmetic<Real>::unit` relatively for + - * /, `arithmetic<Real>::elementary` for exp, expm1, log
 // and log1p. For double the first is IEEE 754's u = 2^-53. The second rests on one assumption about the host: its libm
 // errs by at most 4 ulp (8 u) in these functions. The GNU C Library manual ("Errors in Math Functions") states 1 ulp
-// for exp, expm1, log and log1p on x86_64 and aarch64; the test `libm-within-assumption` measures it against 100
+// for exp, expm1, log and log1p on x86_64 and aarch64; the test `libm_within_assumption` measures it against 100
 // digits. Radii are themselves computed in double: k_inflate covers the rounding of the few operations that make one
 // (each at most 2^-53, fewer than 16), k_tiny what underflow can hide.
 #pragma once

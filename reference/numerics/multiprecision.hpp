@@ -49,7 +49,7 @@ mp_number<Backend> mp_expm1(const mp_number<Backend>& x) {
 }
 
 // Assumed relative errors. The types carry at least 8 guard digits, yet nothing is claimed beyond the nominal number;
-// the test `multiprecision-within-assumption` measures all three functions against 150 digits.
+// the test `multiprecision_within_assumption` measures all three functions against 150 digits.
 template <>
 struct arithmetic<mp50> {
   static constexpr double unit = 1e-49;

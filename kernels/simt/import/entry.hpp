@@ -9,7 +9,7 @@
 // or, with the argmax of each row as a second output (nullptr where it is not wanted):
 //   extern "C" void NAME(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, int64_t* argmax,
 //                        cudaStream_t stream);
-// T is float, __half, __nv_bfloat16 or double. The result may also be cudaError_t or int: 0 means success.
+// T is float, __half or __nv_bfloat16. The result may also be cudaError_t or int: 0 means success.
 #pragma once
 
 #include <cstdint>
@@ -181,8 +181,8 @@ warpcheck_status run_row_entry(warpcheck_call* call) {
   using form = row_entry<Entry>;
   static_assert(form::fits,
                 "the entry's signature must be: extern \"C\" void NAME(const T* x, int64_t ldx, T* y, int64_t ldy, "
-                "int64_t rows, int64_t cols, [int64_t* argmax,] cudaStream_t stream), T = float, __half, "
-                "__nv_bfloat16 or double");
+                "int64_t rows, int64_t cols, [int64_t* argmax,] cudaStream_t stream), T = float, __half or "
+                "__nv_bfloat16");
   using T = typename form::element;
   call->used_variant = nullptr;
   if (call->num_inputs != 1 || call->num_outputs < 1 || call->num_outputs > 2)
