@@ -24,7 +24,8 @@ std::string exit_codes(const std::string& own, const std::string& last = "") {
          "3 a device, toolkit or library that was asked for is missing, or a result cannot be written" +
          last + ".";
 }
-constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass or an unmet quota";
+constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass";
+constexpr const char* k_verified = "0 all pass, 1 a verdict other than pass or an unmet quota";
 constexpr const char* k_kept = ",\n130 interrupted (what is finished is kept)";
 
 // An option that names a file for the result: a path that cannot be written is refused before the run.
@@ -62,7 +63,7 @@ int run(int argc, char** argv) {
                         "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
     add_output(command, "--json", o.json, "Write the result as JSON to this file");
     add_output(command, "--junit", o.junit, "Write the result as JUnit XML to this file");
-    command->add_option("--shard", o.shard, "i/n: run the i-th of n disjoint parts of the cases")
+    command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
         ->capture_default_str();
     command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
     command->add_option("--max-rows", o.max_rows,
@@ -89,8 +90,10 @@ int run(int argc, char** argv) {
   bool null_kernels = false;
   CLI::Option* of_null_kernels = verify->add_flag(
       "--null-kernels", null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
-  for (const char* name : {"--candidate", "--source", "--device"}) of_null_kernels->excludes(verify->get_option(name));
-  verify->footer(exit_codes(k_judged, k_kept));
+  for (const char* name : {"--candidate", "--source", "--device", "--dtype", "--size", "--max-rows", "--max-cols",
+                           "--shard", "--regressions", "--junit", "--input", "--journal", "--resume", "--mps"})
+    of_null_kernels->excludes(verify->get_option(name));
+  verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
     if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
     code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
@@ -197,7 +200,7 @@ int run(int argc, char** argv) {
   emulated->footer(exit_codes(k_judged));
   emulated->callback([&] { code = cli::run_emulated(e); });
 
-  app.footer(exit_codes(k_judged, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
+  app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
 
   // CLI11 would only say that a command is missing.
   if (argc > 1 && argv[1][0] != '-') {
