@@ -364,7 +364,7 @@ trial::flight trial::prepare(const trial_case& c, const attempt& a, const tensor
       f.by_name[spec.name] = f.by_name.at(spec.in_place);
       continue;
     }
-    f.memory.push_back(std::make_unique<device_tensor>(spec, *a.api, spec.is_input ? 0xff : a.poison));
+    f.memory.push_back(std::make_unique<device_tensor>(spec, *a.api, a.poison));
     f.by_name[spec.name] = f.memory.back().get();
     if (!spec.is_input) continue;
     const auto given = replace.find(spec.name);

@@ -102,6 +102,8 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("writes_gap") && y.strides[0] > cols && rows > 1) at(y, 0, cols) = 0;
   if (is("writes_far_into_gap") && y.strides[0] > cols + 1000 && rows > 1) at(y, 0, cols + 1000) = 0;
   if (is("changes_input")) at(x, 0, 0) = 1234;
+  // As a maximum that drops NaN sees it.
+  if (is("looks_into_gap") && x.strides[0] > cols && rows > 1 && at(x, 0, cols) > 0) at(y, 0, 0) += 1e-7f;
   if (is("wants_other_bytes") && found_again) at(y, 0, 0) += 1;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
   if (is("different_at_the_end")) at(y, rows - 1, cols - 1) += static_cast<float>(calls % 2) * 1e-7f;
@@ -138,6 +140,7 @@ const warpcheck_variant k_variants[] = {
     {"writes_gap", 0, -1, 1, 0, k_types},
     {"writes_far_into_gap", 0, -1, 1, 0, k_types},
     {"changes_input", 0, -1, 1, 0, k_types},
+    {"looks_into_gap", 0, -1, 1, 0, k_types},
     {"different_each_time", 0, -1, 1, 0, k_types},
     {"different_at_the_end", 0, -1, 1, 0, k_types},
     {"writes_into_nothing", 0, -1, 1, 0, k_types},

@@ -71,6 +71,17 @@ TEST(trial, a_second_launch_into_the_same_buffers_gives_the_same_bits) {
   EXPECT_EQ(run_launched("right", "launch=again:3", "in_place=x").launches, 2);
 }
 
+TEST(trial, gaps_of_the_input_hold_other_bytes_in_another_run) {
+  const auto run_gaps = [](const std::string& variant) {
+    return run_case(parse_case_line(fmt::format(
+        "v1 softmax/component-bound x=f32[3x37] ld=40 fill=randn(5) | y=f32[3x37] | candidate={} device=cpu "
+        "variant={}",
+        TEST_CANDIDATE, variant)));
+  };
+  EXPECT_EQ(name_of(run_gaps("right").result), name_of(verdict::pass));
+  EXPECT_EQ(name_of(run_gaps("looks_into_gap").result), name_of(verdict::nondeterministic));
+}
+
 TEST(trial, launches_may_differ_where_the_contract_leaves_the_order_open) {
   EXPECT_EQ(run_launched("different_each_time", "agree=bits").result, verdict::nondeterministic);
   EXPECT_EQ(run_launched("different_each_time", "agree=free").result, verdict::pass);
