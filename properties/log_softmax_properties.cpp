@@ -158,6 +158,7 @@ const property_registration registration([] {
   p.add_common("in-place-equals-out-of-place");
   p.add_common("phase", phase_or_team_rows);
   p.add_common("regime-seam").share_percent = 50;
+  p.add_common("full-grid");
   p.add_common("rows-beyond-grid").share_percent = 10;
   p.add_common("large-offset");
   property& wide = p.add("wide-row", "a row of more than 2^24 elements lies within its bounds", wide_row, check_values);

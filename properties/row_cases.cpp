@@ -148,14 +148,20 @@ trial_case dyadic_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length = telling(op, d,
-                                    d.index() % 2 ? draw_row_length(d, t, most_cols(t))
-                                                  : row_length{draw_extent(d, t, k_every_position, k_every_position)});
+  // The short lengths come in turn, scattered: 2 * k_every_position cases have all of them. Every seventh has the spike
+  // at every position on the emulated device, 7 being coprime to their number: of these, all come in seven times as
+  // many.
+  const int64_t turn = d.index() / 2;
+  const bool in_turn = d.index() % 2 == 0;
+  const row_length length = telling(
+      op, d,
+      in_turn ? row_length{std::min(1 + (641 + turn * 377) % k_every_position, std::max<int64_t>(1, t.max_cols))}
+              : draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   // Every position where the matrix stays small. Else neighbours around a place where vectors, lanes, tiles or blocks
   // meet, or a step that is coprime to powers of two, so that rows visit these evenly; and the two ends.
   const bool every = length.variant == "auto" && cols <= k_every_position &&
-                     (t.device == "cuda" || (t.size > 0 && d.index() % 16 == 0));
+                     (t.device == "cuda" || (t.size > 0 && in_turn && turn % 7 == 0));
   const int64_t most_rows = every                      ? k_every_position
                             : length.variant == "auto" ? std::max<int64_t>(2, element_budget(t) / cols)
                                                        : 4;
@@ -262,6 +268,14 @@ trial_case tied_maxima(const row_operator& op, const target& t, draw& d) {
 
 trial_case two_or_more_rows(const row_operator& op, const target& t, draw& d) {
   trial_case c = small_rows(op, t, d);
+  if (d.index() % 4 == 3) {
+    // Every variant, rows that several warps, tiles or blocks share among them.
+    const row_length length = draw_forced_length(d, t, d.index() / 4, std::min<int64_t>(most_cols(t), 17000));
+    recipe fill = op.draw_fill(d, t, length.cols);
+    const int64_t rows = d.between(2, 3);
+    c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 30));
+    force_variant(c, length);
+  }
   tensor_spec& x = *c.find("x");
   x.shape[0] = std::max<int64_t>(2, x.shape[0]);
   draw_layout(d, c);
@@ -332,7 +346,8 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
 }
 
 trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
-  // Also where clusters end, which is beyond the rows that others draw.
+  // Where the dispatch changes and, in every other case, where a kernel may: powers of two, tiles, and their
+  // neighbours. Also where clusters end, which is beyond the rows that others draw.
   const int64_t common = most_cols(t);
   const int64_t most =
       t.device == "emulated" && t.size == 0 ? common : std::min(std::max(common, k_most_seam), t.max_cols);
@@ -341,8 +356,16 @@ trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
     for (int64_t e : {v.dispatch_min, v.dispatch_max})
       for (int64_t s : {e - 1, e, e + 1})
         if (s >= 1 && s <= most) seams.push_back(s);
-  if (seams.empty()) seams.push_back(33);
-  const int64_t cols = seams[static_cast<size_t>(d.index()) % seams.size()];
+  std::vector<int64_t> critical = critical_extents(t, common);
+  constexpr int64_t k_least = 31;  // shorter ones come often enough
+  critical.erase(critical.begin(), std::lower_bound(critical.begin(), critical.end(), std::min(k_least, common)));
+  constexpr int64_t k_long[] = {131071, (1 << 19) + 1, 1 << 20, (1 << 22) - 1, 1 << 22, (1 << 22) + 1, (1 << 22) + 3};
+  for (const int64_t s : k_long)
+    if (s <= common) critical.push_back(s);
+  const std::vector<int64_t>& list = d.index() % 2 || seams.empty() ? critical : seams;
+  // Scattered: by a step that is coprime to the number of lengths.
+  const auto turn = static_cast<size_t>(d.index() / 2);
+  const int64_t cols = list[turn * (list.size() % 37 ? 37 : 1) % list.size()];
   recipe fill = op.draw_fill(d, t, cols);
   const int64_t rows = std::min<int64_t>(2, draw_rows(d, t, cols));
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_mostly));
@@ -357,7 +380,11 @@ trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const 
   const int extra = op.draw_extra(d, 50);
   recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
   const int64_t cols = std::max<int64_t>(v.min_extent, d.between(2, 3));
-  trial_case c = op.make_case(t, op.rows_beyond_grid(v), cols, std::move(fill), extra);
+  // A GPU has all of its multiprocessors, up to 132. Of variants for any length all blocks may share a row: so many
+  // would take minutes, as would more than a few million rows on the host.
+  const int64_t of_one = op.rows_beyond_grid(v);
+  const int64_t rows = t.device == "cuda" && v.max_extent >= 0 && of_one < 20000 ? 132 * of_one : of_one;
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), extra);
   c.knobs["variant"] = v.name;
   c.knobs["sm"] = "1";
   // Millions of threads: one schedule, whatever it is, visits every row.

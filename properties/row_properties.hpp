@@ -91,7 +91,8 @@ void check_element_permutation(const row_operator& op, engine::trial& t) {
   const permutation p(x.spec.cols());
   const engine::run_result before = t.run();
   judge_rows(op, t, before);
-  const engine::run_result after = t.run(t.the_case(), {{"x", p(x)}});
+  const engine::host_tensor permuted = p(x);
+  const engine::run_result after = t.run(t.the_case(), {{"x", permuted}});
   const engine::host_tensor &y = before.at("y"), &z = after.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     const std::vector<double> values = x.row(row);
@@ -103,6 +104,11 @@ void check_element_permutation(const row_operator& op, engine::trial& t) {
                 "y[{},{}] = {:.9g} becomes {:.9g} when the row is permuted; a difference of {:.3g} is allowed", row, i,
                 a, b, allowed);
     }
+    if (!t.the_case().find("index")) continue;
+    const auto i = static_cast<int64_t>(before.at("index").bits(0, row));
+    const auto j = static_cast<int64_t>(after.at("index").bits(0, row));
+    t.require(j >= 0 && j < x.spec.cols() && permuted.value(row, j) == x.value(row, i),
+              "index[{}] is {}, and {} when the row is permuted, which is no largest element there", row, i, j);
   }
 }
 

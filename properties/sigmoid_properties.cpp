@@ -155,7 +155,7 @@ trial_case mirrored(const row_operator& op, const target& t, draw& d) {
 
 trial_case repeated_vector(const row_operator& op, const target& t, draw& d) {
   trial_case c = any_vector(op, t, d);
-  c.knobs["repeat"] = t.device == "emulated" ? "5" : "100";
+  c.knobs["repeat"] = t.device == "emulated" ? "21" : "100";
   c.knobs["sm"] = format_number(static_cast<double>(d.one_of({1, 2, 7, 132})));
   return c;
 }
