@@ -29,10 +29,10 @@ warpcheck_status run(warpcheck_call* call) {
   return candidate_call(call, [&] {
     const DLTensor& x = *call->inputs[0];
     const DLTensor& y = *call->outputs[0];
-    if (call->num_outputs > 1 && call->outputs[1] != nullptr) throw unsupported_call("argmax is not offered");
     const int64_t rows = x.shape[0];
     const auto cols = static_cast<int>(x.shape[1]);
     if (rows <= 0 || cols <= 0 || x.data == nullptr || y.data == nullptr) return;
+    if (call->num_outputs > 1 && call->outputs[1] != nullptr) throw unsupported_call("argmax is not offered");
     const size_t scratch = sizeof(double) * static_cast<size_t>(cols < k_threads ? cols : k_threads);
     try {
       simt::launch(
