@@ -360,8 +360,7 @@ const property_registration registration([] {
       .repair = repair_needs_two_dense_rows;
   p.add("phase", "every combination of input and output misalignment is right", phase_rows, check_values);
   p.add_common("regime-seam").share_percent = 30;
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows_of_each,
-        check_values)
+  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows, check_values)
       .share_percent = 10;
   p.add_common("bit-repeatability").share_percent = 20;
   p.add_common("no-hazard");

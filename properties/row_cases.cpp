@@ -395,14 +395,9 @@ trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const 
 
 }  // namespace
 
-trial_case many_rows_of_each(const row_operator& op, const target& t, draw& d) {
-  const size_t turn = static_cast<size_t>(d.index()) % (t.variants.size() + 1);
-  return turn == 0 ? many_rows(op, t, d) : many_rows_of(op, t, d, t.variants[turn - 1]);
-}
-
 trial_case many_rows(const row_operator& op, const target& t, draw& d) {
-  if (d.index() % 2 && !t.variants.empty())
-    return many_rows_of(op, t, d, t.variants[static_cast<size_t>(d.index() / 2) % t.variants.size()]);
+  const size_t turn = static_cast<size_t>(d.index()) % (t.variants.size() + 1);
+  if (turn > 0) return many_rows_of(op, t, d, t.variants[turn - 1]);
   const bool gpu = t.device == "cuda";
   int64_t rows = d.one_of({int64_t{65535}, int64_t{65536}, int64_t{65537}, int64_t{70000}, int64_t{270337},
                            int64_t{1} << 20, (int64_t{1} << 21) + 1});

@@ -126,10 +126,8 @@ engine::trial_case phase_rows(const row_operator&, const engine::target&, engine
 engine::trial_case phase_or_team_rows(const row_operator&, const engine::target&, engine::draw&);
 // Row lengths where the dispatch changes, and their neighbours.
 engine::trial_case seam_rows(const row_operator&, const engine::target&, engine::draw&);
-// More rows than a grid carries.
+// More rows than a grid carries, by what the dispatch picks and by every variant in turn.
 engine::trial_case many_rows(const row_operator&, const engine::target&, engine::draw&);
-// The same, with every variant in a few cases.
-engine::trial_case many_rows_of_each(const row_operator&, const engine::target&, engine::draw&);
 // Up to 256 columns, and so many rows that every multiprocessor (one on the emulated device) has two blocks of four
 // warps or more, however many a warp takes: kernels may take fewer rows another way. Of an operator that has them,
 // every fourth case is a tiled grid.

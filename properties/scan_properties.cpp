@@ -457,7 +457,7 @@ const property_registration registration([] {
   p.add_common("regime-seam").share_percent = 30;
   p.add("path-agreement", "all variants agree where no sum is rounded", seam_rows_exact, check_path_agreement)
       .share_percent = 30;
-  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own prefixes", many_rows_of_each,
+  p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own prefixes", many_rows,
         check_values)
       .share_percent = 10;
   p.add("wave-carry", "rows whose tiles reach over a wave of the look-back are exact", wave_rows, check_exact)
