@@ -1,7 +1,8 @@
-// More than 2^31 columns, and more than 2^31 rows: what no 32-bit index reaches; and a few columns less than 2^31,
-// whose last index such an index reaches, but none behind it. All of x is one value but for a few elements that decide
-// the results, most of them at the far end, and these results are known exactly or by the reference: -Inf drops out of
-// a softmax, and 0 out of a sum, so that a row has the results of its other elements alone.
+// More than 2^31 columns, more than 2^31 rows, and rows of common length that pass 2^31 together: what no 32-bit index
+// reaches; and a few columns less than 2^31, whose last index such an index reaches, but none behind it. All of x is
+// one value but for a few elements that decide the results, most of them at the far end, and these results are known
+// exactly or by the reference: -Inf drops out of a softmax, and 0 out of a sum, so that a row has the results of its
+// other elements alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -35,6 +37,9 @@ constexpr int64_t k_beyond = int64_t{1} << 31;
 // No multiple of anything that a kernel takes at a time, and more than one tile of any kernel beyond 2^31.
 constexpr int64_t k_length = k_beyond + (int64_t{1} << 20) + 100003;
 constexpr int64_t k_length_below = k_beyond - 3;
+// Not a divisor of 2^31: one of the rows lies on both sides of it.
+constexpr int64_t k_dense_cols = 1000;
+constexpr int64_t k_dense_rows = k_length / k_dense_cols;
 constexpr double k_infinity = std::numeric_limits<double>::infinity();
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -312,6 +317,63 @@ problem many_rows(const std::string& op) {
   return {op, "", wide, {exactly(dtype::f32, true, itself, keys(own))}, {k_inclusive}};
 }
 
+constexpr double k_spike = 200;  // beside e^200, the rest of a row is nothing
+// Models of a row of equal elements, and of one with a spike.
+const std::vector<double> k_flat(k_dense_cols, 0), k_spiked = [] {
+  std::vector<double> row = k_flat;
+  row[0] = k_spike;
+  return row;
+}();
+
+// The column of the spike of a dense row; -1 if it has none.
+int64_t spike_of(const values& spikes, int64_t r) {
+  const auto found = spikes.lower_bound(r * k_dense_cols);
+  return found == spikes.end() || found->first >= (r + 1) * k_dense_cols ? -1 : found->first - r * k_dense_cols;
+}
+
+template <class Row>
+output by_dense_row(const values& spikes) {
+  std::set<int64_t> changes;
+  for (const auto& [i, spike] : spikes) {
+    const int64_t begin = i / k_dense_cols * k_dense_cols, end = begin + k_dense_cols;
+    changes.insert({begin, i});
+    if (end < k_dense_rows * k_dense_cols) changes.insert(end);
+  }
+  const auto is = [spikes, flat = std::make_shared<Row>(k_flat, dtype::f16),
+                   spiked = std::make_shared<Row>(k_spiked, dtype::f16)](int64_t i, double y) {
+    const int64_t column = spike_of(spikes, i / k_dense_cols);
+    return (column < 0 ? flat->judge(0, y) : spiked->judge(i % k_dense_cols == column ? 0 : 1, y)).accepted;
+  };
+  return {dtype::f16, true, is, {changes.begin(), changes.end()}};
+}
+
+// Rows of equal elements, but for a few with a spike: the first, one half way, and those before, around and behind
+// element 2^31.
+problem dense_rows(const std::string& op) {
+  values spikes;
+  std::vector<int64_t> rows;
+  for (const int64_t i : {int64_t{5}, k_beyond / 2, k_beyond - k_dense_cols, k_beyond + 3, k_beyond + 600001,
+                          k_dense_rows * k_dense_cols - 1}) {
+    spikes[i] = k_spike;
+    rows.push_back(i / k_dense_cols);
+  }
+  const auto first_maximum = [spikes](int64_t r) { return std::max<int64_t>(0, spike_of(spikes, r)); };
+  const output maximum = exactly(dtype::i64, false, first_maximum, rows);
+  const input logits = {dtype::f16, k_dense_rows, k_dense_cols, 0, spikes};
+  if (op == "softmax") return {op, "", logits, {by_dense_row<reference::softmax_row>(spikes), maximum}, {}, 0};
+  if (op == "log_softmax") return {op, "", logits, {by_dense_row<reference::log_softmax_row>(spikes)}, {}, 0};
+  if (op == "logsumexp") {
+    const auto is = [spikes](int64_t r, double y) {
+      return reference::logsumexp_row(spike_of(spikes, r) < 0 ? k_flat : k_spiked, dtype::f16).judge(y).accepted;
+    };
+    return {op, "", logits, {{dtype::f16, false, is, rows}}, {}, 0};
+  }
+  if (op == "argmax") return {op, "", logits, {maximum}, {}, 0};
+  const auto sum = [spikes](int64_t r) { return 0.5 * k_dense_cols + (spike_of(spikes, r) < 0 ? 0 : k_spike - 0.5); };
+  const input terms = {dtype::f32, k_dense_rows, k_dense_cols, 0.5, spikes};
+  return {op, "", terms, {exactly(dtype::f32, false, sum, rows)}, {k_sum}, 0};
+}
+
 constexpr const char* k_of_rows[] = {"softmax", "log_softmax", "logsumexp", "argmax", "reduce", "scan"};
 
 // By every variant that takes rows of any length.
@@ -360,12 +422,18 @@ std::vector<problem> many_problems() {
   return all;
 }
 
+std::vector<problem> dense_problems() {
+  std::vector<problem> all;
+  for (const char* op : {"softmax", "log_softmax", "logsumexp", "argmax", "reduce"}) all.push_back(dense_rows(op));
+  return all;
+}
+
 class around_2_to_31 : public testing::TestWithParam<problem> {};
 
 TEST_P(around_2_to_31, results_are_right) { solve(GetParam()); }
 
 std::string name_of(const testing::TestParamInfo<problem>& p) {
-  if (p.param.variant.empty()) return p.param.op + "_dispatched";
+  if (p.param.variant.empty()) return p.param.op + (p.param.x.cols == k_dense_cols ? "_dense" : "_dispatched");
   return p.param.variant + (p.param.offset == 0 ? "_whole" : p.param.x.cols == k_length_below ? "_below" : "");
 }
 void PrintTo(const problem& p, std::ostream* out) { *out << p.op << " " << p.variant; }
@@ -374,6 +442,7 @@ INSTANTIATE_TEST_SUITE_P(columns, around_2_to_31, testing::ValuesIn(long_problem
 INSTANTIATE_TEST_SUITE_P(fewer_columns, around_2_to_31, testing::ValuesIn(long_problems(k_length_below)), name_of);
 INSTANTIATE_TEST_SUITE_P(whole_tiles, around_2_to_31, testing::ValuesIn(whole_problems()), name_of);
 INSTANTIATE_TEST_SUITE_P(rows, around_2_to_31, testing::ValuesIn(many_problems()), name_of);
+INSTANTIATE_TEST_SUITE_P(dense_rows, around_2_to_31, testing::ValuesIn(dense_problems()), name_of);
 
 }  // namespace
 }  // namespace warpcheck::self
