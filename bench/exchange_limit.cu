@@ -9,12 +9,16 @@ namespace {
 
 constexpr unsigned k_never = 0x9e3779b9u;  // no random data mix to it, which the compiler does not know
 
-template <int Loads>
+// Again: with the hint that takes time off long copies (row_access.hpp), and some to make.
+template <bool Again, int Loads>
 __device__ unsigned load_tile(const uint4* x, unsigned tile, uint4 (&value)[Loads]) {
   const size_t base = static_cast<size_t>(tile) * blockDim.x * Loads + threadIdx.x;
   unsigned mix = 0;
 #pragma unroll
-  for (int k = 0; k < Loads; ++k) value[k] = simt::load_again(x + base + k * blockDim.x);
+  for (int k = 0; k < Loads; ++k) {
+    const uint4* const address = x + base + k * blockDim.x;
+    value[k] = Again ? simt::load_again(address) : __ldcs(address);
+  }
 #pragma unroll
   for (int k = 0; k < Loads; ++k) mix ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
   return mix;
@@ -32,13 +36,14 @@ __device__ void store_tile(uint4* y, unsigned tile, const uint4 (&value)[Loads],
 
 // 2^log2_clusters clusters a row, each of which reads all of it and writes a share: each block writes a word to the
 // others of its cluster and waits for theirs. `copies`: or a word of each row.
-template <int Loads>
-__global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_clusters, bool copies) {
+template <bool Again, int Loads>
+__global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_size, int log2_clusters, bool copies) {
   SIMT_SHARED(words, unsigned[16]);
-  const unsigned size = simt::cluster_size(), rank = simt::cluster_rank(), id = simt::cluster_id();
+  // Faster than to ask for the cluster, whose number is a quotient.
+  const unsigned size = 1u << log2_size, rank = blockIdx.x & (size - 1), id = blockIdx.x >> log2_size;
   const unsigned tile = (id >> log2_clusters) * size + rank, mask = (1u << log2_clusters) - 1;
   uint4 value[Loads];
-  const unsigned mix = load_tile(x, tile, value);
+  const unsigned mix = load_tile<Again>(x, tile, value);
   simt::cluster_arrive_relaxed();
   const bool found = mix == k_never;
   const auto word = static_cast<unsigned>(__syncthreads_or(found));
@@ -53,7 +58,7 @@ __global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_clusters,
   if (copies)
     store_tile(y, tile, value, id & mask, mask);
   else if (rank == 0 && threadIdx.x == 0)
-    y[blockIdx.x / size].x = value[0].x;
+    y[id].x = value[0].x;
 }
 
 // Two launches: the first leaves a word of each block, the second, which reads meanwhile, waits for those of its row.
@@ -61,13 +66,13 @@ template <int Loads>
 __global__ void leave_word(const uint4* x, unsigned* words) {
   simt::let_next_start();
   uint4 value[Loads];
-  const int word = __syncthreads_or(load_tile(x, blockIdx.x, value) == k_never);
+  const int word = __syncthreads_or(load_tile<false>(x, blockIdx.x, value) == k_never);
   if (threadIdx.x == 0) words[blockIdx.x] = static_cast<unsigned>(word);
 }
 template <int Loads>
 __global__ void copy_after_words(const uint4* x, uint4* y, const unsigned* words, unsigned of_row) {
   uint4 value[Loads];
-  load_tile(x, blockIdx.x, value);
+  load_tile<false>(x, blockIdx.x, value);
   simt::wait_for_previous();
   unsigned any = 0;
   for (unsigned i = threadIdx.x % 32; i < of_row; i += 32) any |= __ldcg(words + blockIdx.x / of_row * of_row + i);
@@ -92,20 +97,26 @@ class search {
   search(const search&) = delete;
   search& operator=(const search&) = delete;
 
-  template <int Loads>
+  template <bool Again, int Loads>
   void by_clusters() {
     for (const unsigned threads : {128u, 256u, 512u, 1024u})
-      for (const unsigned size : {1u, 2u, 4u, 8u, 16u}) {
+      for (int log2_size = 0; log2_size <= 4; ++log2_size) {
+        const unsigned size = 1u << log2_size;
         if (size_t{size} * threads * Loads * sizeof(uint4) != row_bytes_) continue;
         const auto rows = static_cast<unsigned>(bytes_ / row_bytes_);
         for (int log2_clusters = 0; 1 << log2_clusters <= (copies_ ? Loads : 1); ++log2_clusters) {
           const std::string name = "cluster<" + std::to_string(size) + ">*" + std::to_string(1 << log2_clusters);
           offer(name, threads, Loads, [&](int i) {
-            simt::launch({rows * size << log2_clusters, threads, 0, stream_, size}, exchange_by_cluster<Loads>,
-                         input(i), output(i), log2_clusters, copies_);
+            simt::launch({rows * size << log2_clusters, threads, 0, stream_, size}, exchange_by_cluster<Again, Loads>,
+                         input(i), output(i), log2_size, log2_clusters, copies_);
           });
         }
       }
+  }
+  template <int Loads>
+  void by_clusters() {
+    by_clusters<false, Loads>();
+    by_clusters<true, Loads>();
   }
   template <int Loads>
   void by_launches() {

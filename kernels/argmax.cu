@@ -80,7 +80,6 @@ struct few_winner {
     float maximum;  // NaN passed on
     int claim;
   };
-  static constexpr row_reuse k_reuse = row_reuse::never;
   static constexpr bool k_one_result = true;
 
   __device__ static partial none() { return {-INFINITY, k_no_claim<int>}; }
@@ -89,6 +88,7 @@ struct few_winner {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));
     return {maximum, lane_reduce<Lanes>(winner_of_slice(slice, value, maximum), min_of<int>())};
   }
+  template <int>
   __device__ static partial merge(const partial& mine) {
     const float maximum = warp_maximum(mine.maximum);
     const bool wins = mine.maximum == maximum || mine.maximum != mine.maximum;
@@ -96,7 +96,7 @@ struct few_winner {
   }
   template <bool, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
-                               const partial& of_row, few_share) {
+                               const partial& of_row, all_of_row) {
     store_element(a.y + r, claimed_index(of_row.claim));
   }
 };

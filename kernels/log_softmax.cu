@@ -158,7 +158,10 @@ struct log_softmax_rule {
   __device__ static partial of_few(const float (&value)[Count]) {
     return log_sum_of_few<Lanes>(value);
   }
-  __device__ static partial merge_few(const partial& mine) { return warpcheck::merge_few(mine); }
+  template <int Lanes>
+  __device__ static partial merge_few(const partial& mine) {
+    return warpcheck::merge_few<Lanes>(mine);
+  }
   class result {
    public:
     result() = default;
@@ -344,8 +347,8 @@ warpcheck_status run_log_softmax(warpcheck_call* call) {
 }
 
 // Row lengths at which lanes, vectors per lane or warps per block change.
-constexpr int64_t k_boundaries[] = {1,   2,    4,    8,    16,   32,   64,   128,   256,   512,
-                                    768, 1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536};
+constexpr int64_t k_boundaries[] = {1,    2,    4,    8,    16,   32,   64,    128,   256,   512,   768,
+                                    1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536, 131072};
 
 constexpr warpcheck_operator k_operator = {"log_softmax",
                                            k_candidate_device,

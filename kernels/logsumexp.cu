@@ -64,7 +64,10 @@ struct few_log_sum : few_of_fold<log_sum_fold<float, float>> {
   __device__ static partial of_lanes(const Slice&, const float (&value)[Slice::k_values]) {
     return log_sum_of_few<Lanes>(value);
   }
-  __device__ static partial merge(const partial& mine) { return merge_few(mine); }
+  template <int Lanes>
+  __device__ static partial merge(const partial& mine) {
+    return merge_few<Lanes>(mine);
+  }
 };
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;

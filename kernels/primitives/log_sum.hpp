@@ -104,26 +104,33 @@ __device__ inline bool is_first_holder(bool holds) {
 
 // Of all values that `Lanes` neighbouring lanes hold, in fewer steps than log_sum_over_lanes takes where a lane has few
 // values: only the first lane with the maximum holds one out. No rescale.
+//
+// Where they have many, they are first summed up quickly (reduce.hpp), with nothing held out but 1 taken off the sum: a
+// rest of 1 or more forgives both (docs/numerics.md).
 template <int Lanes, int Count>
 __device__ inline log_sum log_sum_of_few(const float (&value)[Count]) {
-  const float own = max_of_values(value), maximum = lanes_maximum<Lanes>(own);
-  const float reference = log_sum_reference(maximum);
-  bool holds_out = is_first_holder<Lanes>(own == maximum);
-  const float rest = chained_sum<Count>([&](int i) {
-    const bool held_out = holds_out && value[i] == maximum;
-    holds_out = holds_out && !held_out;
-    // Not a choice of results, of which the compiler would make one branch after another.
-    return expf(held_out ? -INFINITY : value[i] - reference);
-  });
-  return {maximum, lane_reduce<Lanes>(rest, sum_of())};
+  if constexpr (Lanes == k_warp_size && Count >= 16) {
+    const float maximum = warp_maximum(max_of_values(value)), reference = log_sum_reference(maximum);
+    const float terms = chained_sum<Count>([&](int i) { return quick_exp(value[i] - reference); });
+    const float rest = lane_reduce<Lanes>(terms, sum_of()) - 1.0f;
+    if (rest >= 1.0f) return {maximum, rest};  // all lanes have the same bits
+  }
+  const losers<Count> mine(value, -INFINITY);
+  const float maximum = lanes_maximum<Lanes>(mine.champion);
+  const bool held_out = is_first_holder<Lanes>(mine.champion == maximum);
+  // Not a choice of results, of which the compiler would make one branch after another.
+  const float champion = expf(held_out ? -INFINITY : mine.champion - log_sum_reference(maximum));
+  return {maximum, lane_reduce<Lanes>(mine.sum(maximum) + champion, sum_of())};
 }
 
-// Of sums of a warp's lanes that are each relative to their own maximum: one rescale, one exponential.
+// Of sums of `Lanes` neighbouring lanes that are each relative to their own maximum; a warp has the same ones several
+// times. One rescale, one exponential.
+template <int Lanes>
 __device__ inline log_sum merge_few(const log_sum& mine) {
   const float maximum = warp_maximum(mine.maximum);
   const float champion = expf(mine.maximum == maximum ? 0.0f : mine.maximum - maximum);
-  const bool held_out = is_first_holder<k_warp_size>(mine.maximum == maximum);
-  return {maximum, lane_reduce<k_warp_size>(fmaf(mine.rest, champion, held_out ? 0.0f : champion), sum_of())};
+  const bool held_out = is_first_holder<Lanes>(mine.maximum == maximum);
+  return {maximum, lane_reduce<Lanes>(fmaf(mine.rest, champion, held_out ? 0.0f : champion), sum_of())};
 }
 
 __device__ inline float value_of(const log_sum& all) { return all.maximum + log1pf(all.rest); }

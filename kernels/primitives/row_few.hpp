@@ -1,16 +1,19 @@
 // few: rows of a small matrix, at most k_few_elements. What counts there is latency, of the launch and of one read:
-// every thread has one vector of one row (of a row that several blocks share, k_few_vectors), there are as many threads
-// as that takes, and none does anything twice, so that the machine code is short and read once.
+// every thread has one vector of one row (of a row that several blocks share, k_few_vectors or twice as many), there
+// are as many threads as that takes, and none does anything twice, so that the machine code is short and read once.
+// Reads carry no hint for the L2 cache: to make one takes longer than it gains here.
 //
 // Few says what is computed:
 //   arguments, partial                types; a partial has 4 or 8 bytes
-//   k_reuse                           how rows are read (row_access.hpp)
 //   k_one_result                      whether a row has one result, and not one for each element
 //   none()                            the partial of no element
 //   of_lanes<Lanes>(slice, value)     that of the values of `Lanes` neighbouring lanes, in each of them
-//   merge(partial)                    that of the partials of a warp's lanes, in each of them
-//   write<Aligned>(a, r, slice, value, partial, share)  the share of the thread's results of row r, which begin on a
-//                                     16-byte boundary if Aligned; by one thread if the row has one result
+//   merge<Lanes>(partial)             that of the partials of `Lanes` neighbouring lanes, of which a warp has several
+//                                     times the same, in each of them
+//   write<Aligned>(a, r, slice, value, partial, share)  those of the thread's results of row r that are in the
+//   few_share;
+//                                     they begin on a 16-byte boundary if Aligned; by one thread if the row has one
+//                                     result
 #pragma once
 
 #include <algorithm>
@@ -29,25 +32,34 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int64_t k_few_elements = int64_t{1} << 18;
 constexpr int64_t k_few_rows = int64_t{1} << 26;  // at most, whatever asks for these kernels
-constexpr int k_few_vectors = 4;                  // of a thread whose block shares the row
+constexpr int k_few_vectors = 4;                  // of a thread whose block shares the row, or twice as many
 constexpr int k_few_lanes_threads = 256;          // of a block, which takes as many rows as fit
-constexpr int k_few_block_threads = 1024;         // at most
+constexpr int k_few_block_threads = 1024;         // at most, of a block that has a row
+constexpr int k_few_shared_threads = 512;         // at most, of one that shares it
 constexpr unsigned k_few_blocks = 128;            // as large a device has multiprocessors
-constexpr int64_t k_few_cols = k_max_cluster * k_few_block_threads * k_few_vectors * int64_t{4};
+constexpr int64_t k_few_cols = k_max_cluster * k_few_shared_threads * 2 * k_few_vectors * int64_t{4};
 
-// Which of its vectors a thread writes: those that leave `first` under the mask, one less than a power of two.
+// Which of its vectors a thread writes: every step-th from the first. Known at compile time, for a test at each vector
+// takes longer than a choice between the shares.
+template <int First, int Step>
 struct few_share {
-  int first;
-  int mask;
+  static constexpr int k_first = First, k_step = Step;
 };
-constexpr few_share k_all_of_row{0, 0};
+using all_of_row = few_share<0, 1>;
 
-// What a Rule (row_halves.hpp) computes that has of_few<Lanes>(value) and merge_few(partial).
+// Calls visit with the share `first` of `Shares`.
+template <int Shares, int First = 0, class Visit>
+__device__ inline void with_share(int first, Visit&& visit) {
+  if constexpr (First + 1 < Shares)
+    if (first != First) return with_share<Shares, First + 1>(first, visit);
+  visit(few_share<First, Shares>());
+}
+
+// What a Rule (row_halves.hpp) computes that has of_few<Lanes>(value) and merge_few<Lanes>(partial).
 template <class Rule>
 struct few_of_rule {
   using arguments = typename Rule::template arguments<float>;
   using partial = typename Rule::partial;
-  static constexpr row_reuse k_reuse = written_row<float>;
   static constexpr bool k_one_result = false;
 
   __device__ static partial none() { return {-INFINITY, 0.0f}; }
@@ -55,15 +67,18 @@ struct few_of_rule {
   __device__ static partial of_lanes(const Slice&, const float (&value)[Slice::k_values]) {
     return Rule::template of_few<Lanes>(value);
   }
-  __device__ static partial merge(const partial& mine) { return Rule::merge_few(mine); }
-  template <bool Aligned, class Slice>
+  template <int Lanes>
+  __device__ static partial merge(const partial& mine) {
+    return Rule::template merge_few<Lanes>(mine);
+  }
+  template <bool Aligned, class Slice, class Share>
   __device__ static void write(const arguments& a, int64_t r, const Slice& slice, float (&value)[Slice::k_values],
-                               const partial& of_row, few_share share) {
+                               const partial& of_row, Share) {
     constexpr int k_width = Slice::k_width;
     const typename Rule::result result(of_row);
 #pragma unroll
-    for (int k = 0; k < Slice::k_values / k_width; ++k) {
-      if ((k & share.mask) != share.first || !slice.has(k)) continue;
+    for (int k = Share::k_first; k < Slice::k_values / k_width; k += Share::k_step) {
+      if (!slice.has(k)) continue;
 #pragma unroll
       for (int c = 0; c < k_width; ++c) value[k * k_width + c] = result(value[k * k_width + c]);
       slice.template store_vector_at<Aligned>(k, value, a.y + r * a.ldy);
@@ -76,7 +91,6 @@ template <class Fold>
 struct few_of_fold {
   using arguments = fold_arguments<Fold>;
   using partial = typename Fold::partial;
-  static constexpr row_reuse k_reuse = row_reuse::never;
   static constexpr bool k_one_result = true;
 
   __device__ static partial none() { return Fold::none(); }
@@ -86,10 +100,13 @@ struct few_of_fold {
     Fold::absorb(mine, slice, value, 0);
     return Fold::template over_lanes<Lanes>(mine);
   }
-  __device__ static partial merge(const partial& mine) { return Fold::template over_lanes<k_warp_size>(mine); }
+  template <int Lanes>
+  __device__ static partial merge(const partial& mine) {
+    return Fold::template over_lanes<Lanes>(mine);
+  }
   template <bool, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
-                               const partial& of_row, few_share) {
+                               const partial& of_row, all_of_row) {
     store_element(a.y + r, Fold::finish(of_row));
   }
 };
@@ -104,59 +121,61 @@ __global__ void __launch_bounds__(k_few_lanes_threads) few_lanes(typename Few::a
                                                        exists ? static_cast<int>(a.cols) : 0,
                                                        static_cast<int>(threadIdx.x) % Lanes, Lanes);
   float value[slice.k_values];
-  slice.template load<Few::k_reuse>(value);
+  slice.load(value);
   const auto of_row = Few::template of_lanes<Lanes>(slice, value);
   if (exists && (!Few::k_one_result || threadIdx.x % Lanes == 0))
-    Few::template write<false>(a, r, slice, value, of_row, k_all_of_row);
+    Few::template write<false>(a, r, slice, value, of_row, all_of_row());
 }
 
-// Of at most a warp of partials in memory, by a warp.
-template <class Few>
+// Of at most `Most` partials in memory, by a warp.
+template <class Few, int Most>
 __device__ inline typename Few::partial merge_partials(const typename Few::partial* partials, int count) {
-  const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
+  const int lane = static_cast<int>(threadIdx.x) % Most;
   auto mine = Few::none();
   if (lane < count) mine = partials[lane];
-  return Few::merge(mine);
+  return Few::template merge<Most>(mine);
 }
 
-// A block a row. One barrier.
-template <class Few>
-__global__ void __launch_bounds__(k_few_block_threads) few_block(typename Few::arguments a) {
-  SIMT_SHARED(partials, typename Few::partial[k_max_warps]);
+// A block of at most `Warps` warps a row. One barrier.
+template <class Few, int Warps>
+__global__ void __launch_bounds__(Warps* k_warp_size) few_block(typename Few::arguments a) {
+  SIMT_SHARED(partials, typename Few::partial[Warps]);
   const int64_t r = blockIdx.x;
   const row_slice<float, row_access::aligned, 1> slice(a.x + r * a.ldx, static_cast<int>(a.cols),
                                                        static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
   float value[slice.k_values];
-  slice.template load<Few::k_reuse>(value);
+  slice.load(value);
   const auto of_warp = Few::template of_lanes<k_warp_size>(slice, value);
   if (threadIdx.x % k_warp_size == 0) partials[threadIdx.x / k_warp_size] = of_warp;
   __syncthreads();
   if (Few::k_one_result && threadIdx.x >= k_warp_size) return;
-  const auto of_row = merge_partials<Few>(partials, static_cast<int>(blockDim.x) / k_warp_size);
-  if (!Few::k_one_result || threadIdx.x == 0) Few::template write<false>(a, r, slice, value, of_row, k_all_of_row);
+  const auto of_row = merge_partials<Few, Warps>(partials, static_cast<int>(blockDim.x) / k_warp_size);
+  if (!Few::k_one_result || threadIdx.x == 0) Few::template write<false>(a, r, slice, value, of_row, all_of_row());
 }
 
 // A cluster a row, or several that compute the same and write a share each. One exchange between the blocks of a
 // cluster, which nobody leaves to whom another writes: of the partials of all warps where one warp can merge them, or
-// else of those of the blocks, after a barrier. Reading starts before anything else, for it takes longest.
-template <class Few, bool ByWarps, bool Aligned>
-__global__ void __launch_bounds__(ByWarps ? k_few_block_threads / 2 : k_few_block_threads)
-    few_cluster(typename Few::arguments a, int log2_clusters) {
+// else of those of the blocks, after a barrier. Reading starts before anything else, for it takes longest; what comes
+// before it is short: clusters of a power of two blocks, and blocks of a known size where all have it.
+template <class Few, int Vectors, bool ByWarps, bool Aligned>
+__global__ void __launch_bounds__(k_few_shared_threads)
+    few_cluster(typename Few::arguments a, int log2_size, int log2_clusters) {
   if (!simt::is_sm_90()) return;
   using partial = typename Few::partial;
-  SIMT_SHARED(of_warps, partial[k_max_warps]);
-  SIMT_SHARED(exchanged, partial[k_warp_size]);
+  constexpr int k_warps = k_few_shared_threads / k_warp_size;
+  constexpr int k_exchanged = ByWarps ? k_warp_size : k_max_cluster;
+  SIMT_SHARED(of_warps, partial[k_warps]);
+  SIMT_SHARED(exchanged, partial[k_exchanged]);
   SIMT_SHARED(received, simt::mbarrier);
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size, warp = static_cast<int>(threadIdx.x) / k_warp_size;
-  const int warps = static_cast<int>(blockDim.x) / k_warp_size;
-  const int size = static_cast<int>(simt::cluster_size()), rank = static_cast<int>(simt::cluster_rank());
-  const int64_t r = simt::cluster_id() >> log2_clusters;
-  const int mask = (1 << log2_clusters) - 1;
-  const few_share share{static_cast<int>(simt::cluster_id()) & mask, mask};
-  const row_slice<float, row_access::aligned, k_few_vectors> slice(
-      a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), rank);
+  const int threads = Vectors > k_few_vectors ? k_few_shared_threads : static_cast<int>(blockDim.x);
+  const int warps = threads / k_warp_size, size = 1 << log2_size;
+  const int rank = static_cast<int>(blockIdx.x) & (size - 1), cluster = static_cast<int>(blockIdx.x) >> log2_size;
+  const int64_t r = cluster >> log2_clusters;
+  const row_slice<float, row_access::aligned, Vectors> slice(a.x + r * a.ldx, static_cast<int>(a.cols),
+                                                             static_cast<int>(threadIdx.x), threads, rank);
   float value[slice.k_values];
-  slice.template load<Few::k_reuse>(value);
+  slice.load(value);
   const int count = ByWarps ? size * warps : size;
   const bool receives = !Few::k_one_result || rank == 0;
   if (threadIdx.x == 0) {
@@ -169,7 +188,7 @@ __global__ void __launch_bounds__(ByWarps ? k_few_block_threads / 2 : k_few_bloc
   simt::cluster_wait();  // every block has started and set its barrier up
   if constexpr (!ByWarps) {
     __syncthreads();
-    if (warp == 0) mine = merge_partials<Few>(of_warps, warps);
+    if (warp == 0) mine = merge_partials<Few, k_warps>(of_warps, warps);
   }
   if ((ByWarps || warp == 0) && lane < (Few::k_one_result ? 1 : size)) {
     const auto to = static_cast<unsigned>(lane);
@@ -178,8 +197,16 @@ __global__ void __launch_bounds__(ByWarps ? k_few_block_threads / 2 : k_few_bloc
   }
   if (!receives || (Few::k_one_result && warp > 0)) return;
   received.wait(0);
-  const partial of_row = merge_partials<Few>(exchanged, count);
-  if (!Few::k_one_result || threadIdx.x == 0) Few::template write<Aligned>(a, r, slice, value, of_row, share);
+  const partial of_row = merge_partials<Few, k_exchanged>(exchanged, count);
+  const auto write = [&](auto share) { Few::template write<Aligned>(a, r, slice, value, of_row, share); };
+  if constexpr (Few::k_one_result) {
+    if (threadIdx.x == 0) write(all_of_row());
+  } else {
+    const int first = cluster & ((1 << log2_clusters) - 1);
+    if (log2_clusters == 0) return write(all_of_row());
+    if (log2_clusters == 1) return with_share<2>(first, write);
+    with_share<k_few_vectors>(first, write);
+  }
 }
 
 // Whether the kernels can take a matrix: its rows are aligned, and there are no more blocks than a grid has.
@@ -209,12 +236,18 @@ void launch_few(const typename Few::arguments& a, simt::stream_t stream) {
   if (vectors <= k_warp_size) return by_lanes(std::integral_constant<int, k_warp_size>());
   const auto threads_of = [](int64_t n) { return static_cast<unsigned>(ceil_div(n, k_warp_size) * k_warp_size); };
   const auto rows = static_cast<unsigned>(a.rows);
-  if (vectors <= k_few_block_threads) return simt::launch({rows, threads_of(vectors), 0, stream}, few_block<Few>, a);
+  constexpr int k_small_block = 8;  // warps
+  if (vectors <= k_small_block * k_warp_size)
+    return simt::launch({rows, threads_of(vectors), 0, stream}, few_block<Few, k_small_block>, a);
+  if (vectors <= k_few_block_threads)
+    return simt::launch({rows, threads_of(vectors), 0, stream}, few_block<Few, k_max_warps>, a);
   // As few threads a block as give each multiprocessor of a large device a block of a matrix of k_few_elements.
   constexpr int64_t k_least_of_block = 128 * k_few_vectors;
-  const int64_t blocks = std::min<int64_t>(k_max_cluster, ceil_div(vectors, k_least_of_block));
-  const auto of_row = static_cast<unsigned>(blocks);
-  const unsigned threads = threads_of(ceil_div(vectors, blocks * k_few_vectors));
+  int log2_size = 0;
+  while (1 << log2_size < k_max_cluster && k_least_of_block << log2_size < vectors) ++log2_size;
+  const unsigned of_row = 1u << log2_size;
+  const bool twice = ceil_div(vectors, of_row * k_few_vectors) > k_few_shared_threads;
+  const unsigned threads = twice ? k_few_shared_threads : threads_of(ceil_div(vectors, of_row * k_few_vectors));
   // Multiprocessors that would be idle take a share of the results. Not in place, where one cluster would write what
   // another has yet to read.
   int log2_clusters = 0;
@@ -229,8 +262,11 @@ void launch_few(const typename Few::arguments& a, simt::stream_t stream) {
   const auto run = [&](auto aligned_results) {
     constexpr bool k_aligned = decltype(aligned_results)::value;
     const bool by_warps = of_row * threads <= k_warp_size * k_warp_size;
-    simt::launch(config, by_warps ? few_cluster<Few, true, k_aligned> : few_cluster<Few, false, k_aligned>, a,
-                 log2_clusters);
+    simt::launch(config,
+                 twice      ? few_cluster<Few, 2 * k_few_vectors, false, k_aligned>
+                 : by_warps ? few_cluster<Few, k_few_vectors, true, k_aligned>
+                            : few_cluster<Few, k_few_vectors, false, k_aligned>,
+                 a, log2_size, log2_clusters);
   };
   if constexpr (!Few::k_one_result)
     if (!aligned) return run(std::false_type());

@@ -59,6 +59,9 @@ class row_part {
 
   // In the caller's open group of asynchronous copies. `again`: it is read once more, soon, or see written_row.
   __device__ static void copy(const tile_place<T>& at, slot& to, bool again) {
+    // Single elements are read when they are needed, and a team would wait for them.
+    if constexpr (k_has_single)
+      if (const int index = slice_of(at).single(); index >= 0) simt::prefetch(at.x + index);
     if (again)
       copy_slice<row_reuse::again>(slice_of(at), at.x, to);
     else

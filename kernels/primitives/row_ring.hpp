@@ -99,6 +99,7 @@ class ring_block {
 
  private:
   static constexpr bool k_whole = Kind == part_kind::whole;
+  static constexpr int k_last = (Kind == part_kind::end ? k_ring_ends : k_ring_pieces) - 1;  // piece
 
   __device__ int64_t row(int64_t i) const { return team_ + i * plan_.teams; }
   __device__ int64_t word(int64_t i) const { return row(i) * plan_.blocks; }
@@ -149,7 +150,7 @@ class ring_block {
       if (lane() == 0) s_.of_pieces[i % 2][piece * k_warps + warp()] = mine;
     });
     summed_slot_ = after(summed_slot_);
-    if (piece == k_ring_pieces - 1) publish(i);
+    if (piece == k_last) publish(i);
   }
 
   // The warp that is the last to have summed row i up publishes the block's words.

@@ -44,23 +44,26 @@ __device__ inline Partial partial_of(team_word word) {
   return partial;
 }
 
-// Waits for the words of a team, and leaves them where its warp sees them.
+// Waits for the words of a team, and leaves them where its warp sees them. It asks again only for those that were not
+// there, and after a while: the blocks of a team all read the same few lines, which are written meanwhile.
 template <class Visit>
 __device__ inline void gather_words(const team_word* words, int blocks, Visit&& visit) {
   constexpr int k_each = k_max_team / k_warp_size;
+  constexpr unsigned k_pause = 200;  // nanoseconds
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
   team_word word[k_each];
-  bool complete;
-  do {
-    complete = true;
 #pragma unroll
-    for (int i = 0; i < k_each; ++i) {
-      const int block = lane + i * k_warp_size;
-      word[i] = block < blocks ? simt::load_relaxed(words + block) : 0;
-    }
+  for (int i = 0; i < k_each; ++i) word[i] = lane + i * k_warp_size < blocks ? k_no_word : 0;
+  while (true) {
+#pragma unroll
+    for (int i = 0; i < k_each; ++i)
+      if (word[i] == k_no_word) word[i] = simt::load_relaxed(words + lane + i * k_warp_size);
+    bool complete = true;
 #pragma unroll
     for (int i = 0; i < k_each; ++i) complete = complete && word[i] != k_no_word;
-  } while (!complete);
+    if (complete) break;
+    __nanosleep(k_pause);
+  }
 #pragma unroll
   for (int i = 0; i < k_each; ++i)
     if (lane + i * k_warp_size < blocks) visit(lane + i * k_warp_size, word[i]);

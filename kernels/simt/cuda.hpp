@@ -198,6 +198,13 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
   return result;
 }
 
+// 2^x to within 4/2^24 of itself (properties/self/cuda takes every x); 0 where that is below 2^-126.
+__device__ __forceinline__ float exp2_approx(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 // The larger of two; NaN if either is.
 __device__ __forceinline__ float max_nan(float a, float b) {
   float result;
@@ -244,6 +251,11 @@ __device__ __forceinline__ T load_again(const T* address) {
   T value;
   memcpy(&value, word, sizeof value);
   return value;
+}
+
+// Has the L2 cache read the line of an address.
+__device__ __forceinline__ void prefetch(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
 }
 
 // Relaxed and acquire/release accesses at device scope, for flags.

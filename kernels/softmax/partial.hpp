@@ -41,7 +41,7 @@ struct softmax_rule {
   template <int Count>
   __device__ static float terms(const float (&value)[Count], float, float maximum) {
     const float reference = finite_reference(maximum);
-    return chained_sum<Count>([&](int i) { return expf(value[i] - reference); });
+    return chained_sum<Count>([&](int i) { return quick_exp(value[i] - reference); });
   }
   template <int Count>
   __device__ static float champion(float champion, const float (&)[Count]) {
@@ -57,10 +57,11 @@ struct softmax_rule {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));
     return {maximum, lane_reduce<Lanes>(terms(value, -INFINITY, maximum), sum_of())};
   }
+  template <int Lanes>
   __device__ static partial merge_few(const partial& mine) {
     const float maximum = warp_maximum(mine.maximum);
     const float sum = mine.sum * expf(mine.maximum - finite_reference(maximum));
-    return {maximum, lane_reduce<k_warp_size>(sum, sum_of())};
+    return {maximum, lane_reduce<Lanes>(sum, sum_of())};
   }
   class result {
    public:

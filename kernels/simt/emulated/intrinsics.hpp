@@ -73,9 +73,14 @@ inline namespace emu {
 
 // The quotient itself: what the hardware approximates.
 SIMT_INLINE float reciprocal_approx(float x) { return 1.0f / x; }
-// Of use to nvcc alone.
+SIMT_INLINE float exp2_approx(float x) {
+  const float power = std::exp2(x);
+  return power < std::numeric_limits<float>::min() ? 0.0f : power;
+}
+// Of use to nvcc and to a GPU's cache alone.
 template <class T>
 SIMT_INLINE void forget(T&) {}
+SIMT_INLINE void prefetch(const void*) {}
 // The larger of two; NaN if either is.
 SIMT_INLINE float max_nan(float a, float b) { return a != a || b != b ? a + b : std::fmax(a, b); }
 

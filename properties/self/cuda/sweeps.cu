@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/primitives/reduce.hpp"
 #include "kernels/sigmoid.hpp"
 
 namespace warpcheck::self {
@@ -156,6 +157,27 @@ __global__ void judge_exp(unsigned long long* result) {
   });
 }
 
+// Nudge: floats by which results are moved first.
+template <int Nudge>
+__global__ void judge_quick_exp(unsigned long long* result) {
+  for_every_pattern<2>(result, [](uint32_t bits, unsigned long long* worst, unsigned long long& wrong) {
+    const float x = __uint_as_float(bits);
+    if (x > 0) return;
+    float actual = quick_exp(x);
+    if (isnan(x) || isinf(x) || x == 0) {
+      const bool right = isnan(x) ? isnan(actual) : actual == (x == 0 ? 1.0f : 0.0f);
+      wrong += right ? 0 : 1;
+      return;
+    }
+    const double size = -static_cast<double>(x), exact = exact_exp(-fmin(size, 700.0));
+    if (actual > 0) actual = __uint_as_float(__float_as_uint(actual) + Nudge);
+    if (actual > 0)
+      take(worst[0], fabs(actual - exact) / exact / k_unit / (4 + 1.23 * size), bits);
+    else
+      take(worst[1], isnan(actual) ? HUGE_VAL : exact, bits);
+  });
+}
+
 template <log1p_function Which>
 __global__ void judge_log1p(unsigned long long* result) {
   for_every_pattern<3>(result, [](uint32_t bits, unsigned long long* worst, unsigned long long& wrong) {
@@ -246,6 +268,11 @@ exp_errors sweep_exp(exp_function which) {
   const auto words =
       run(which == exp_function::accurate ? judge_exp<exp_function::accurate> : judge_exp<exp_function::fast>, 4);
   return {argument_of(words[0]), argument_of(words[1]), argument_of(words[2]), words[3]};
+}
+
+quick_exp_errors sweep_quick_exp(bool moved) {
+  const auto words = run(moved ? judge_quick_exp<4> : judge_quick_exp<0>, 3);
+  return {argument_of(words[0]), argument_of(words[1]), words[2]};
 }
 
 log1p_errors sweep_log1p(log1p_function which) {

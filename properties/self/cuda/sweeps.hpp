@@ -24,6 +24,15 @@ enum class exp_function {
 };
 exp_errors sweep_exp(exp_function which);
 
+// Errors of quick_exp (kernels/primitives/reduce.hpp) for x <= 0: relative ones over what is assumed of them,
+// (4 + 1.23 |x|) u, and the largest e^x that becomes 0.
+struct quick_exp_errors {
+  worst_argument budget, flushed;
+  uint64_t wrong_special = 0;  // of NaN, -Inf, +-0
+};
+// `moved`: results are moved by four floats before they are judged, to show that wrong ones are seen.
+quick_exp_errors sweep_quick_exp(bool moved);
+
 // Errors of ln(1 + x); of subnormal arguments in units of eta, else in units of u.
 struct log1p_errors {
   worst_argument positive, negative, subnormal_argument;

@@ -1,4 +1,4 @@
-// All 2^32 values of f32 on a GPU: the errors of expf and log1pf that the bounds assume (docs/numerics.md), and the
+// All 2^32 values of f32 on a GPU: the errors of expf, log1pf and quick_exp that docs/numerics.md assumes, and the
 // kernel sigmoid within its bound.
 #include "properties/self/cuda/sweeps.hpp"
 
@@ -36,6 +36,18 @@ TEST(Sweep, SeesThatTheFastExponentialIsNot) {
   print("__expf, x <= 0", e.not_positive, "u");
   EXPECT_GT(e.not_positive.error, 5);
 }
+
+TEST(Sweep, QuickExponentialIsAsAccurateAsSumsAssume) {
+  const quick_exp_errors e = sweep_quick_exp(false);
+  print("quick_exp, error / what is assumed", e.budget, "");
+  print("quick_exp, largest e^x flushed to 0", e.flushed, "");
+  EXPECT_EQ(e.wrong_special, 0u);
+  EXPECT_GT(e.budget.error, 0.5) << "the assumption is loose";
+  EXPECT_LE(e.budget.error, 1);
+  EXPECT_LE(e.flushed.error, 0x1p-126f * (1 + 0x1p-16f));
+}
+
+TEST(Sweep, SeesAQuickExponentialThatIsFourFloatsOff) { EXPECT_GT(sweep_quick_exp(true).budget.error, 1); }
 
 TEST(Sweep, Log1pfIsAsAccurateAsTheBoundsAssume) {
   const log1p_errors e = sweep_log1p(log1p_function::accurate);
