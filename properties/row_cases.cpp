@@ -313,25 +313,27 @@ trial_case phase_or_team_rows(const row_operator& op, const target& t, draw& d) 
   if (d.index() / 16 % 4 != 3) return phase_rows(op, t, d);
   const std::vector<std::string> of_any_length = variants_of_any_length(t);
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
-  // A few blocks, whose last tiles are whole, or a bit more, with a block beside them for the ends; or many, of which
-  // the last tile is whole, or ends anywhere, or has one element. Rows begin on the boundary of a tile or off it, all
-  // alike. In turn, not by chance: a kernel that takes one end for another is wrong in one or two of the sixteen.
+  // A few blocks, whose last tiles are whole, or with neither end whole and one block more; or many, of which the last
+  // tile is whole, or ends anywhere, or has one element. Rows begin on the boundary of a tile or off it, all alike.
+  //
+  // In turn, not by chance: a kernel that takes one end for another is wrong in one or two of the sixteen.
   const int64_t turn = d.index() % 16;
   const bool few = turn % 2 == 1, second = turn / 4 % 2 == 1, late = turn / 8 == 1;
   const int64_t tile = 4096 / static_cast<int64_t>(size_of(t.type));  // of a small block of row_sweep and row_ring
   const int64_t blocks = d.between(1, 2);
   constexpr int64_t k_tiles_of_block = 4;  // of row_ring
   const int64_t any = d.between(most / 2, most), to_tile = any / tile * tile;
-  const int64_t more = few && late ? d.between(1, 40) : 0;
+  const bool ends = few && late && !second;
+  const int64_t more = ends ? d.between(1, 40) : 0;
   const int64_t end = few ? blocks * k_tiles_of_block * tile + more : second ? to_tile + 1 : late ? any : to_tile;
-  const bool off = few ? second : second == late;
+  const bool off = few ? second || ends : second == late;
   const int64_t behind = d.one_of({1, 6}), begin = off ? behind : 0, cols = end - begin;
   if (of_any_length.empty() || end > most || cols < 1) return phase_rows(op, t, d);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, d.between(2, 4), cols, std::move(fill), 0);
   c.knobs["variant"] = of_any_length[static_cast<size_t>(d.index() / 2) % of_any_length.size()];
   if (few) {
-    c.knobs["sm"] = fmt::format("{}", more > 0 ? blocks + 1 : blocks);
+    c.knobs["sm"] = fmt::format("{}", ends ? blocks + 1 : blocks);
   } else {
     // More blocks than a warp has lanes; they ask each other often, so one schedule is enough.
     c.knobs["sm"] = d.chance(20) ? "132" : "36";
