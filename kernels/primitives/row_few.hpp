@@ -10,10 +10,9 @@
 //   of_lanes<Lanes>(slice, value)     that of the values of `Lanes` neighbouring lanes, in each of them
 //   merge<Lanes>(partial)             that of the partials of `Lanes` neighbouring lanes, of which a warp has several
 //                                     times the same, in each of them
-//   write<Aligned>(a, r, slice, value, partial, share)  those of the thread's results of row r that are in the
-//   few_share;
-//                                     they begin on a 16-byte boundary if Aligned; by one thread if the row has one
-//                                     result
+//   write<Aligned>(a, r, slice, value, partial, share)
+//                                     those of the thread's results of row r that are in the few_share, which begin on
+//                                     a 16-byte boundary if Aligned; by one thread if the row has one result
 #pragma once
 
 #include <algorithm>
