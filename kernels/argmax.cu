@@ -139,6 +139,7 @@ void argmax(const T* x, int64_t ldx, int64_t* index, int64_t rows, int64_t cols,
   argmax_with(argmax_variant::automatic, x, ldx, index, rows, cols, stream);
 }
 
+#ifndef WARPCHECK_ONLY_TYPE
 #define WARPCHECK_INSTANTIATE_ARGMAX(T)                                                   \
   template void argmax<T>(const T*, int64_t, int64_t*, int64_t, int64_t, simt::stream_t); \
   template argmax_variant argmax_with<T>(argmax_variant, const T*, int64_t, int64_t*, int64_t, int64_t, simt::stream_t);
@@ -146,6 +147,7 @@ WARPCHECK_INSTANTIATE_ARGMAX(float)
 WARPCHECK_INSTANTIATE_ARGMAX(simt::f16)
 WARPCHECK_INSTANTIATE_ARGMAX(simt::bf16)
 #undef WARPCHECK_INSTANTIATE_ARGMAX
+#endif
 
 namespace {
 
@@ -157,7 +159,7 @@ warpcheck_status run_argmax(warpcheck_call* call) {
     int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
     const auto variant = static_cast<argmax_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
     argmax_variant used = variant;
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       used = argmax_with(variant, x.data<T>(), x.ld, index, x.rows, x.cols, static_cast<simt::stream_t>(call->stream));
     });

@@ -9,6 +9,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "kernels/candidate.h"
 #include "kernels/simt/simt.hpp"
@@ -73,6 +74,17 @@ constexpr uint32_t dtype_bit_of<simt::bf16>() {
 template <>
 constexpr uint32_t dtype_bit_of<int64_t>() {
   return WARPCHECK_I64;
+}
+
+constexpr const char* dtype_name(uint32_t bit) {
+  switch (bit) {
+    case WARPCHECK_F32: return "f32";
+    case WARPCHECK_F64: return "f64";
+    case WARPCHECK_F16: return "f16";
+    case WARPCHECK_BF16: return "bf16";
+    case WARPCHECK_I64: return "i64";
+    default: return "another";
+  }
 }
 
 inline const void* data_of(const DLTensor& tensor) {
@@ -217,15 +229,34 @@ struct type_tag {
   using type = T;
 };
 
-// Calls f(type_tag<T>()) for the floating-point type of a tensor.
-template <class F>
-void with_float_type(uint32_t dtype, F&& f) {
-  switch (dtype) {
-    case WARPCHECK_F32: return f(type_tag<float>());
-    case WARPCHECK_F16: return f(type_tag<simt::f16>());
-    case WARPCHECK_BF16: return f(type_tag<simt::bf16>());
-    default: throw unsupported_call("element type of the first input is not one of f32, f16, bf16");
-  }
+// Whether kernels for T are compiled. A library that defines WARPCHECK_ONLY_TYPE (mutants do, whose cost is mostly the
+// compiler's) has those of this one type, and no explicit instantiations.
+#ifdef WARPCHECK_ONLY_TYPE
+template <class T>
+constexpr bool k_is_built = std::is_same_v<T, WARPCHECK_ONLY_TYPE>;
+#else
+template <class T>
+constexpr bool k_is_built = true;
+#endif
+
+// Calls f(type_tag<T>()) for that of Types which a tensor has.
+template <class... Types, class F>
+void with_type(uint32_t dtype, F&& f) {
+  const auto is = [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (k_is_built<T>) {
+      if (dtype == dtype_bit_of<T>()) {
+        f(type);
+        return true;
+      }
+    }
+    return false;
+  };
+  if ((is(type_tag<Types>()) || ...)) return;
+  std::string names;
+  for (const uint32_t bit : {dtype_bit_of<Types>()...})
+    names += (names.empty() ? "" : ", ") + std::string(dtype_name(bit));
+  throw unsupported_call("element type of the first input is not one of " + names);
 }
 
 // Runs `body` and reports its outcome by the rules of candidate.h.

@@ -317,6 +317,7 @@ void log_softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64
   log_softmax_with(log_softmax_variant::automatic, x, ldx, y, ldy, rows, cols, stream);
 }
 
+#ifndef WARPCHECK_ONLY_TYPE
 #define WARPCHECK_INSTANTIATE_LOG_SOFTMAX(T)                                                                     \
   template void log_softmax<T>(const T*, int64_t, T*, int64_t, int64_t, int64_t, simt::stream_t);                \
   template log_softmax_variant log_softmax_with<T>(log_softmax_variant, const T*, int64_t, T*, int64_t, int64_t, \
@@ -325,6 +326,7 @@ WARPCHECK_INSTANTIATE_LOG_SOFTMAX(float)
 WARPCHECK_INSTANTIATE_LOG_SOFTMAX(simt::f16)
 WARPCHECK_INSTANTIATE_LOG_SOFTMAX(simt::bf16)
 #undef WARPCHECK_INSTANTIATE_LOG_SOFTMAX
+#endif
 
 namespace {
 
@@ -337,7 +339,7 @@ warpcheck_status run_log_softmax(warpcheck_call* call) {
     check_same_shape(x, "x", y, "y");
     const auto variant = static_cast<log_softmax_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
     log_softmax_variant used = variant;
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       used = log_softmax_with(variant, x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols,
                               static_cast<simt::stream_t>(call->stream));

@@ -108,6 +108,7 @@ void logsumexp(const T* x, int64_t ldx, Y* y, int64_t rows, int64_t cols, simt::
   logsumexp_with(logsumexp_variant::automatic, x, ldx, y, rows, cols, stream);
 }
 
+#ifndef WARPCHECK_ONLY_TYPE
 #define WARPCHECK_INSTANTIATE_LOGSUMEXP(T, Y)                                                                 \
   template void logsumexp<T, Y>(const T*, int64_t, Y*, int64_t, int64_t, simt::stream_t);                     \
   template logsumexp_variant logsumexp_with<T, Y>(logsumexp_variant, const T*, int64_t, Y*, int64_t, int64_t, \
@@ -118,6 +119,7 @@ WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::f16, float)
 WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::bf16, simt::bf16)
 WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::bf16, float)
 #undef WARPCHECK_INSTANTIATE_LOGSUMEXP
+#endif
 
 namespace {
 
@@ -135,7 +137,7 @@ warpcheck_status run_logsumexp(warpcheck_call* call) {
       used = logsumexp_with(variant, x.data<T>(), x.ld, tensors.output_vector<Y>(0, "y", x.rows), x.rows, x.cols,
                             static_cast<simt::stream_t>(call->stream));
     };
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       if (wide)
         run(type, type_tag<float>());
       else

@@ -118,6 +118,7 @@ void reduce(reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows, int64_t c
   reduce_with(reduce_variant::automatic, op, x, ldx, y, rows, cols, stream);
 }
 
+#ifndef WARPCHECK_ONLY_TYPE
 #define WARPCHECK_INSTANTIATE_REDUCE(T)                                                                      \
   template void reduce<T>(reduce_op, const T*, int64_t, T*, int64_t, int64_t, simt::stream_t);               \
   template reduce_variant reduce_with<T>(reduce_variant, reduce_op, const T*, int64_t, T*, int64_t, int64_t, \
@@ -125,6 +126,7 @@ void reduce(reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows, int64_t c
 WARPCHECK_INSTANTIATE_REDUCE(float)
 WARPCHECK_INSTANTIATE_REDUCE(double)
 #undef WARPCHECK_INSTANTIATE_REDUCE
+#endif
 
 namespace {
 
@@ -138,17 +140,11 @@ warpcheck_status run_reduce(warpcheck_call* call) {
     const auto op = static_cast<reduce_op>(code == 0 || code == 1 || code == 2 ? static_cast<int>(code) : -1);
     const auto variant = static_cast<reduce_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
     reduce_variant used = variant;
-    const auto run = [&](auto type) {
+    with_type<float, double>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       used = reduce_with(variant, op, x.data<T>(), x.ld, tensors.output_vector<T>(0, "y", x.rows), x.rows, x.cols,
                          static_cast<simt::stream_t>(call->stream));
-    };
-    if (x.dtype == WARPCHECK_F32)
-      run(type_tag<float>());
-    else if (x.dtype == WARPCHECK_F64)
-      run(type_tag<double>());
-    else
-      throw unsupported_call("element type of the first input is not one of f32, f64");
+    });
     if (used != reduce_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
   });
 }

@@ -446,6 +446,7 @@ void scan(const T* x, T* y, int64_t rows, int64_t cols, scan_kind kind, scan_pat
   scan_with(choose(path, rows, cols), x, y, rows, cols, kind, ws, ws_bytes, stream);
 }
 
+#ifndef WARPCHECK_ONLY_TYPE
 #define WARPCHECK_INSTANTIATE_SCAN(T)                                                                         \
   template void scan<T>(const T*, T*, int64_t, int64_t, scan_kind, scan_path, void*, size_t, simt::stream_t); \
   template scan_variant scan_with<T>(scan_variant, const T*, T*, int64_t, int64_t, scan_kind, void*, size_t,  \
@@ -454,6 +455,7 @@ WARPCHECK_INSTANTIATE_SCAN(float)
 WARPCHECK_INSTANTIATE_SCAN(double)
 WARPCHECK_INSTANTIATE_SCAN(int64_t)
 #undef WARPCHECK_INSTANTIATE_SCAN
+#endif
 
 namespace {
 
@@ -469,7 +471,7 @@ warpcheck_status run_scan(warpcheck_call* call) {
     const auto kind = static_cast<scan_kind>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
     const auto variant = static_cast<scan_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
     scan_variant used = variant;
-    const auto run = [&](auto type) {
+    with_type<float, double, int64_t>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
       const row_block y_rows{"y", y.base, sizeof(T), y.rows, y.cols, y.ld, "ldy"};
@@ -486,13 +488,7 @@ warpcheck_status run_scan(warpcheck_call* call) {
       if (bytes == 0) return run_in(nullptr);
       const simt::buffer<mailbox> ws(bytes / sizeof(mailbox), stream);
       run_in(ws.data());
-    };
-    switch (x.dtype) {
-      case WARPCHECK_F32: run(type_tag<float>()); break;
-      case WARPCHECK_F64: run(type_tag<double>()); break;
-      case WARPCHECK_I64: run(type_tag<int64_t>()); break;
-      default: throw unsupported_call("element type of the first input is not one of f32, f64, i64");
-    }
+    });
     if (x.rows > 0 && x.cols > 0) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
   });
 }

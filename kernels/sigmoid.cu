@@ -126,7 +126,7 @@ warpcheck_status run_sigmoid(warpcheck_call* call) {
     const auto mu = static_cast<float>(scalar_argument(call, "mu"));
     const auto sigma = static_cast<float>(scalar_argument(call, "sigma"));
     find_variant(call, k_variants, 1, x.cols);
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       sigmoid(x.data<T>(), y.mutable_data<T>(), x.cols, mu, sigma, static_cast<simt::stream_t>(call->stream));
     });

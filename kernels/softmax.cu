@@ -314,6 +314,7 @@ void softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t c
   softmax_with(softmax_variant::automatic, x, ldx, y, ldy, rows, cols, argmax, stream);
 }
 
+#ifndef WARPCHECK_ONLY_TYPE
 #define WARPCHECK_INSTANTIATE_SOFTMAX(T)                                                                      \
   template void softmax<T>(const T*, int64_t, T*, int64_t, int64_t, int64_t, int64_t*, simt::stream_t);       \
   template softmax_variant softmax_with<T>(softmax_variant, const T*, int64_t, T*, int64_t, int64_t, int64_t, \
@@ -322,6 +323,7 @@ WARPCHECK_INSTANTIATE_SOFTMAX(float)
 WARPCHECK_INSTANTIATE_SOFTMAX(simt::f16)
 WARPCHECK_INSTANTIATE_SOFTMAX(simt::bf16)
 #undef WARPCHECK_INSTANTIATE_SOFTMAX
+#endif
 
 namespace {
 
@@ -337,7 +339,7 @@ warpcheck_status run_softmax(warpcheck_call* call) {
     const auto variant = static_cast<softmax_variant>(forced + 1);
     const auto stream = static_cast<simt::stream_t>(call->stream);
     softmax_variant used = variant;
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       used = softmax_with(variant, x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols, argmax, stream);
     });

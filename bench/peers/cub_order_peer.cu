@@ -58,16 +58,10 @@ warpcheck_status run_scan(warpcheck_call* call) {
     if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
     if (x.rows == 0 || x.cols == 0) return;
     const auto stream = static_cast<cudaStream_t>(call->stream);
-    const auto run = [&](auto type) {
+    with_type<float, double, int64_t>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       scan_rows(x.data<T>(), y.mutable_data<T>(), x.rows, x.cols, kind == 1, stream);
-    };
-    switch (x.dtype) {
-      case WARPCHECK_F32: return run(type_tag<float>());
-      case WARPCHECK_F64: return run(type_tag<double>());
-      case WARPCHECK_I64: return run(type_tag<int64_t>());
-      default: throw unsupported_call("element type of the first input is not one of f32, f64, i64");
-    }
+    });
   });
 }
 

@@ -69,7 +69,7 @@ warpcheck_status run_argmax(warpcheck_call* call) {
     const tensor_arguments tensors(call, 1, 1, 1);
     const matrix_view x = tensors.input_matrix(0, "x");
     int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       check_result_per_row<T>(x, "index", index, sizeof(int64_t));
       if (call->variant != nullptr) throw unsupported_call("CUB has no variants");

@@ -58,7 +58,7 @@ warpcheck_status run(warpcheck_call* call, cudnnSoftmaxAlgorithm_t algorithm) {
     if (call->num_outputs == 2 && call->outputs[1] != nullptr) throw unsupported_call("cuDNN returns no argmax");
     if (call->variant != nullptr) throw unsupported_call("cuDNN has no variants");
     check_same_shape(x, "x", y, "y");
-    with_float_type(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
       const row_block y_rows{"y", y.base, sizeof(T), y.rows, y.cols, y.ld, "ldy"};

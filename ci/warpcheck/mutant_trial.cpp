@@ -35,8 +35,22 @@ std::string library_key(const mutant& m, const toolchain& t, const mutant_trial_
 // Operators may use the same id.
 std::string file_prefix(const mutant& m) { return fmt::format("{}.{}-", m.op, m.id); }
 
-std::string library_path(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
-  return fmt::format("{}/{}{}.so", o.folder, file_prefix(m), library_key(m, t, o));
+// What WARPCHECK_ONLY_TYPE is to be for one element type (kernels/candidate_support.hpp). Empty for the types that no
+// kernel is a template of: their operators are built whole.
+std::string only_type(dtype t) {
+  switch (t) {
+    case dtype::f16: return "simt::f16";
+    case dtype::bf16: return "simt::bf16";
+    case dtype::f32: return "float";
+    case dtype::f64: return "double";
+    case dtype::i64: return "int64_t";
+    default: return "";
+  }
+}
+
+std::string library_path(const mutant& m, dtype type, const toolchain& t, const mutant_trial_options& o) {
+  return fmt::format("{}/{}{}{}.so", o.folder, file_prefix(m), library_key(m, t, o),
+                     only_type(type).empty() ? "" : fmt::format(".{}", name_of(type)));
 }
 
 // What an earlier state of the sources left behind.
@@ -53,7 +67,8 @@ void remove_older(const std::string& folder, const std::string& prefix, const st
 }
 
 // Returns the compiler's words if it does not compile.
-std::string build(const mutant& m, const toolchain& t, const std::string& library, const std::string& flavour) {
+std::string build(const mutant& m, dtype type, const toolchain& t, const std::string& library,
+                  const std::string& flavour) {
   const std::string output =
       flavour == "plain" ? library : fs::path(library).replace_extension("." + flavour + ".so").string();
   if (fs::exists(output)) return "";
@@ -69,6 +84,7 @@ std::string build(const mutant& m, const toolchain& t, const std::string& librar
   c.overlays = {overlay.string()};
   // Less optimisation takes a third of the time to build; warnings are the mutant's own business.
   c.options = {"-Og", "-g1", "-w"};
+  if (const std::string only = only_type(type); !only.empty()) c.options.push_back("-DWARPCHECK_ONLY_TYPE=" + only);
   c.flavour = flavour;
   c.output = output;
   // Ten times what the original takes: a mutant may make the compiler instantiate without end.
@@ -99,19 +115,14 @@ mutant_kill kill_of(const property& p, const case_report& r) {
           r.message.empty() && !r.findings.empty() ? r.findings.front() : r.message};
 }
 
-// The expected property, type by type, until it kills as expected. A timeout is a kill only where it is expected: a
-// busy machine makes them, too.
-void try_expected(const mutant& m, const std::vector<target>& targets, const mutant_trial_options& o,
-                  mutant_result& result) {
+// The expected property. A timeout is a kill only where it is expected: a busy machine makes them, too.
+void try_expected(const mutant& m, const target& t, const mutant_trial_options& o, mutant_result& result) {
   const property& p = find_property(m.op, m.property);
-  for (const target& t : targets) {
-    if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-    for (const case_report& r : failures_of(p, t, o.cases, m.verdict.empty() ? 1 : 5, o, result)) {
-      if (m.verdict.empty() ? r.result == verdict::timeout : name_of(r.result) != m.verdict) continue;
-      result.kill = kill_of(p, r);
-      result.as_expected = true;
-      return;
-    }
+  for (const case_report& r : failures_of(p, t, o.cases, m.verdict.empty() ? 1 : 5, o, result)) {
+    if (m.verdict.empty() ? r.result == verdict::timeout : name_of(r.result) != m.verdict) continue;
+    result.kill = kill_of(p, r);
+    result.as_expected = true;
+    return;
   }
 }
 
@@ -123,22 +134,30 @@ bool original_is_quick(const case_report& r, const mutant_trial_options& o) {
 }
 
 // Every property, until one kills. Where there is no detector, those that ask for it are passed over.
-void try_all(const mutant& m, const std::vector<target>& targets, int64_t cases, bool detector,
-             const mutant_trial_options& o, mutant_result& result) {
-  for (const property& p : all_properties())
-    for (const target& t : targets) {
-      if (p.op != m.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-      try {
-        for (const case_report& r : failures_of(p, t, cases, 1, o, result)) {
-          if (r.result == verdict::timeout && !original_is_quick(r, o)) continue;
-          result.kill = kill_of(p, r);
-          result.as_expected = m.property.empty();
-          return;
-        }
-      } catch (const environment_error&) {
-        if (detector) throw;
+void try_all(const mutant& m, const target& t, int64_t cases, bool detector, const mutant_trial_options& o,
+             mutant_result& result) {
+  for (const property& p : all_properties()) {
+    if (p.op != m.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+    try {
+      for (const case_report& r : failures_of(p, t, cases, 1, o, result)) {
+        if (r.result == verdict::timeout && !original_is_quick(r, o)) continue;
+        result.kill = kill_of(p, r);
+        result.as_expected = m.property.empty();
+        return;
       }
+    } catch (const environment_error&) {
+      if (detector) throw;
     }
+  }
+}
+
+// Those that properties of the operator are of, the first the most usual.
+std::vector<dtype> types_of(const std::string& op) {
+  std::vector<dtype> types;
+  for (const property& p : all_properties())
+    for (const dtype t : p.types)
+      if (p.op == op && std::find(types.begin(), types.end(), t) == types.end()) types.push_back(t);
+  return types;
 }
 
 // Whether |actual - expected| <= tolerance + tolerance |expected| fails anywhere, as numpy.allclose tells it.
@@ -154,7 +173,6 @@ bool differs(const host_tensor& actual, const host_tensor& expected, double tole
 // The usual practice: five arrays of normal numbers, one shape, one tolerance. The original kernel stands for the
 // reference; it lies within 1e-6 of it. Whatever else is wrong with a plain launch counts as seen, too.
 void judge_by_usual_practice(const std::string& usual, const std::string& library, mutant_result& result) {
-  if (usual.empty()) return;
   std::string seen;
   try {
     seen = ask_child(
@@ -233,34 +251,52 @@ std::string result_path(const mutant& m, const toolchain& t, const mutant_trial_
 }
 
 mutant_result try_mutant(const mutant& m, const std::string& usual, const toolchain& t, const mutant_trial_options& o) {
-  const std::string library = library_path(m, t, o);
-  remove_older(o.folder, file_prefix(m), fs::path(library).stem().string());
+  remove_older(o.folder, file_prefix(m), file_prefix(m) + library_key(m, t, o));
   mutant_result result;
-  std::vector<target> targets;
   // The detectors cost as much to build as all the rest: only where they are expected to speak, or nothing else did.
   const auto verdict_kind = engine::verdict_from_name(m.verdict);
   const bool detector = verdict_kind && *verdict_kind >= verdict::uninitialized && *verdict_kind <= verdict::livelock;
-  const auto ready = [&](const char* flavour) {
-    if (result.compile_error.empty()) result.compile_error = build(m, t, library, flavour);
-    return result.compile_error.empty();
+
+  // Type by type, from the library of that type, until one kills: building is most of what a mutant costs.
+  const auto try_types = [&](const std::vector<dtype>& types, bool with_detector, const auto& try_one) {
+    for (const dtype type : types) {
+      const std::string library = library_path(m, type, t, o);
+      for (const char* flavour : {"plain", "race"})
+        if (result.compile_error.empty() && (flavour == std::string("plain") || with_detector))
+          result.compile_error = build(m, type, t, library, flavour);
+      if (!result.compile_error.empty()) return;
+      for (target& one : ask_targets(library, m.op, "emulated")) {
+        if (one.type != type) continue;
+        one.size = 1;
+        try_one(one);
+      }
+      if (result.kill) return;
+    }
   };
-  if (ready("plain") && (!detector || ready("race"))) {
-    targets = ask_targets(library, m.op, "emulated");
-    for (target& one : targets) one.size = 1;
-    try {
-      if (m.property.empty())
-        try_all(m, targets, std::min(o.cases, k_first_cases), detector, o, result);
-      else
-        try_expected(m, targets, o, result);
-    } catch (const environment_error&) {
-      // Cases that ask for the detectors, which are not there yet.
-      if (detector) throw;
-    }
-    if (!result.kill && ready("race")) {
-      if (!detector && !m.property.empty()) try_expected(m, targets, o, result);
-      if (!result.kill) try_all(m, targets, o.cases, true, o, result);
-    }
-    judge_by_usual_practice(usual, library, result);
+  const auto expected = [&](const target& one) { try_expected(m, one, o, result); };
+  const auto all = [&](int64_t cases, bool with_detector) {
+    return [&, cases, with_detector](const target& one) { try_all(m, one, cases, with_detector, o, result); };
+  };
+
+  const std::vector<dtype> every_type = types_of(m.op);
+  const std::vector<dtype> types = m.property.empty() ? every_type : find_property(m.op, m.property).types;
+  try {
+    if (m.property.empty())
+      try_types(types, detector, all(std::min(o.cases, k_first_cases), detector));
+    else
+      try_types(types, detector, expected);
+  } catch (const environment_error&) {
+    // Cases that ask for the detectors, which are not there yet.
+    if (detector) throw;
+  }
+  const auto survives = [&] { return result.compile_error.empty() && !result.kill; };
+  if (survives() && !detector && !m.property.empty()) try_types(types, true, expected);
+  if (survives()) try_types(every_type, true, all(o.cases, true));
+  if (!usual.empty() && result.compile_error.empty()) {
+    const dtype type = parse_case_line(usual).tensors.at(0).type;
+    const std::string library = library_path(m, type, t, o);
+    result.compile_error = build(m, type, t, library, "plain");
+    if (result.compile_error.empty()) judge_by_usual_practice(usual, library, result);
   }
   write_file(result_path(m, t, o), to_json(result));
   return result;
