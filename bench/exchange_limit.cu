@@ -1,4 +1,6 @@
 // What it takes to copy or read rows when the blocks that share a row must hear from each other in between.
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "bench/limits.hpp"
@@ -87,15 +89,14 @@ __global__ void gather_words(unsigned* y, const unsigned* words, unsigned of_row
   if (threadIdx.x == 0) y[blockIdx.x] = any;
 }
 
-class search {
+class exchanges {
  public:
-  search(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats, cudaStream_t stream)
-      : ring_(ring), bytes_(bytes), row_bytes_(row_bytes), copies_(copies), repeats_(repeats), stream_(stream) {
-    check(cudaMalloc(&words_, bytes / sizeof(uint4)), "words of blocks");
+  exchanges(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats, cudaStream_t stream)
+      : bytes_(bytes), row_bytes_(row_bytes), copies_(copies), stream_(stream), search_(ring, repeats, stream) {
+    unsigned* words = nullptr;
+    check(cudaMalloc(&words, bytes / sizeof(uint4)), "words of blocks");
+    words_ = {words, cudaFree};
   }
-  ~search() { cudaFree(words_); }
-  search(const search&) = delete;
-  search& operator=(const search&) = delete;
 
   template <bool Again, int Loads>
   void by_clusters() {
@@ -106,9 +107,10 @@ class search {
         const auto rows = static_cast<unsigned>(bytes_ / row_bytes_);
         for (int log2_clusters = 0; 1 << log2_clusters <= (copies_ ? Loads : 1); ++log2_clusters) {
           const std::string name = "cluster<" + std::to_string(size) + ">*" + std::to_string(1 << log2_clusters);
-          offer(name, threads, Loads, [&](int i) {
-            simt::launch({rows * size << log2_clusters, threads, 0, stream_, size}, exchange_by_cluster<Again, Loads>,
-                         input(i), output(i), log2_size, log2_clusters, copies_);
+          const simt::launch_config config{rows * size << log2_clusters, threads, 0, stream_, size};
+          offer(name, threads, Loads, [=, copies = copies_](const buffer_ring& r, int i) {
+            simt::launch(config, exchange_by_cluster<Again, Loads>, input(r, i), output(r, i), log2_size, log2_clusters,
+                         copies);
           });
         }
       }
@@ -124,46 +126,43 @@ class search {
       const size_t tile = threads * Loads * sizeof(uint4);
       if (row_bytes_ % tile != 0) continue;
       const auto blocks = static_cast<unsigned>(bytes_ / tile), of_row = static_cast<unsigned>(row_bytes_ / tile);
-      offer("launches<" + std::to_string(of_row) + ">", threads, Loads, [&](int i) {
-        simt::launch({blocks, threads, 0, stream_}, leave_word<Loads>, input(i), words_);
-        simt::launch_config second{copies_ ? blocks : blocks / of_row, copies_ ? threads : 32, 0, stream_};
-        second.overlaps = true;
-        if (copies_)
-          simt::launch(second, copy_after_words<Loads>, input(i), output(i), static_cast<const unsigned*>(words_),
-                       of_row);
-        else
-          simt::launch(second, gather_words, reinterpret_cast<unsigned*>(output(i)),
-                       static_cast<const unsigned*>(words_), of_row);
-      });
+      const simt::launch_config first{blocks, threads, 0, stream_};
+      simt::launch_config second{copies_ ? blocks : blocks / of_row, copies_ ? threads : 32, 0, stream_};
+      second.overlaps = true;
+      offer("launches<" + std::to_string(of_row) + ">", threads, Loads,
+            [=, copies = copies_, words = words_](const buffer_ring& r, int i) {
+              simt::launch(first, leave_word<Loads>, input(r, i), words.get());
+              const unsigned* const left = words.get();
+              if (copies)
+                simt::launch(second, copy_after_words<Loads>, input(r, i), output(r, i), left, of_row);
+              else
+                simt::launch(second, gather_words, reinterpret_cast<unsigned*>(output(r, i)), left, of_row);
+            });
     }
   }
-  const limit& best() const { return best_; }
+  const limit& best() const { return search_.best(); }
 
  private:
-  template <class Run>
-  void offer(const std::string& name, unsigned threads, int loads, Run&& run) {
-    const double us = median(time_each(stream_, repeats_, run));
-    if (best_.us == 0 || us < best_.us)
-      best_ = {us, name + "(" + std::to_string(threads) + ")x" + std::to_string(loads)};
+  void offer(const std::string& name, unsigned threads, int loads,
+             const std::function<void(const buffer_ring&, int)>& run) {
+    search_.offer(name + "(" + std::to_string(threads) + ")x" + std::to_string(loads), run);
   }
-  const uint4* input(int i) const { return static_cast<const uint4*>(ring_.input(i)); }
-  uint4* output(int i) const { return static_cast<uint4*>(ring_.output(i)); }
+  static const uint4* input(const buffer_ring& r, int i) { return static_cast<const uint4*>(r.input(i)); }
+  static uint4* output(const buffer_ring& r, int i) { return static_cast<uint4*>(r.output(i)); }
 
-  const buffer_ring& ring_;
   size_t bytes_;
   size_t row_bytes_;
   bool copies_;
-  int repeats_;
   cudaStream_t stream_;
-  unsigned* words_ = nullptr;
-  limit best_;
+  std::shared_ptr<unsigned> words_;  // lives as long as a run that uses it
+  limit_search search_;
 };
 
 }  // namespace
 
 limit fastest_exchange(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats,
                        cudaStream_t stream) {
-  search s(ring, bytes, row_bytes, copies, repeats, stream);
+  exchanges s(ring, bytes, row_bytes, copies, repeats, stream);
   s.by_clusters<1>();
   s.by_clusters<2>();
   s.by_clusters<4>();

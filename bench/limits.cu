@@ -95,16 +95,12 @@ __global__ void count_ones(const T* x, size_t count, unsigned long long* total) 
   if (mine != 0) atomicAdd(total, mine);
 }
 
-void offer(limit* best, double us, const std::string& by) {
-  if (best->us == 0 || us < best->us) *best = {us, by};
-}
-
-int sm_count() {
+unsigned sm_count() {
   int device = 0;
   int count = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  return count;
+  return static_cast<unsigned>(count);
 }
 
 constexpr size_t k_slot_alignment = 1024;
@@ -145,7 +141,7 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
   std::vector<std::vector<double>> us(runs.size());
   std::vector<cudaEvent_t> events(static_cast<size_t>(of_turn) + 1);
   for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
-  int execution = 0;
+  static int execution = 0;
   for (int turn = 0; turn < turns; ++turn) {
     for (size_t k = 0; k < runs.size(); ++k) {
       for (int i = 0; i < k_warmup; ++i) runs[k](execution++);
@@ -239,71 +235,50 @@ int64_t count_poison(const void* data, size_t bytes, int element_bytes, cudaStre
 }
 
 limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
-  limit best;
+  limit_search search(ring, repeats, stream);
   const size_t count = bytes / sizeof(uint4);
-  offer(&best,
-        median(time_each(
-            stream, repeats,
-            [&](int i) {
-              check(cudaMemcpyAsync(ring.output(i), ring.input(i), bytes, cudaMemcpyDeviceToDevice, stream), "copy");
-            })),
-        "cudaMemcpyAsync");
+  search.offer("cudaMemcpyAsync", [=](const buffer_ring& r, int i) {
+    check(cudaMemcpyAsync(r.output(i), r.input(i), bytes, cudaMemcpyDeviceToDevice, stream), "copy");
+  });
+  const auto offer_kernel = [&](const std::string& by, auto kernel, unsigned blocks, unsigned threads) {
+    search.offer(by, [=](const buffer_ring& r, int i) {
+      kernel<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(r.input(i)), static_cast<uint4*>(r.output(i)),
+                                             count);
+    });
+  };
   const auto offer_tiles = [&](auto kernel, unsigned loads) {
-    for (const unsigned threads : {128u, 256u, 512u, 1024u}) {
-      const auto blocks = static_cast<unsigned>((count + threads * loads - 1) / (threads * loads));
-      offer(&best,
-            median(time_each(stream, repeats,
-                             [&](int i) {
-                               kernel<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(ring.input(i)),
-                                                                      static_cast<uint4*>(ring.output(i)), count);
-                             })),
-            "copy_tiles<" + std::to_string(loads) + ">(" + std::to_string(threads) + ")");
-    }
+    for (const unsigned threads : {128u, 256u, 512u, 1024u})
+      offer_kernel("copy_tiles<" + std::to_string(loads) + ">(" + std::to_string(threads) + ")", kernel,
+                   static_cast<unsigned>((count + threads * loads - 1) / (threads * loads)), threads);
   };
   offer_tiles(copy_tiles<1>, 1);
   offer_tiles(copy_tiles<4>, 4);
-  for (const int per_sm : {8, 32}) {
-    offer(&best,
-          median(time_each(stream, repeats,
-                           [&](int i) {
-                             copy_strided<<<sm_count() * per_sm, 512, 0, stream>>>(
-                                 static_cast<const uint4*>(ring.input(i)), static_cast<uint4*>(ring.output(i)), count);
-                           })),
-          "copy_strided<" + std::to_string(per_sm) + ">");
-  }
+  for (const unsigned per_sm : {8u, 32u})
+    offer_kernel("copy_strided<" + std::to_string(per_sm) + ">", copy_strided, sm_count() * per_sm, 512);
   check(cudaGetLastError(), "copy kernels");
-  return best;
+  return search.best();
 }
 
 limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
-  limit best;
+  limit_search search(ring, repeats, stream);
   const size_t count = bytes / sizeof(uint4);
+  const auto offer_kernel = [&](const std::string& by, auto kernel, unsigned blocks, unsigned threads) {
+    search.offer(by, [=](const buffer_ring& r, int i) {
+      kernel<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(r.input(i)), count,
+                                             static_cast<unsigned*>(r.output(i)));
+    });
+  };
   const auto offer_tiles = [&](auto kernel, unsigned loads) {
-    for (const unsigned threads : {128u, 256u, 512u}) {
-      const auto blocks = static_cast<unsigned>((count + threads * loads - 1) / (threads * loads));
-      offer(&best,
-            median(time_each(stream, repeats,
-                             [&](int i) {
-                               kernel<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(ring.input(i)), count,
-                                                                      static_cast<unsigned*>(ring.output(i)));
-                             })),
-            "read_tiles<" + std::to_string(loads) + ">(" + std::to_string(threads) + ")");
-    }
+    for (const unsigned threads : {128u, 256u, 512u})
+      offer_kernel("read_tiles<" + std::to_string(loads) + ">(" + std::to_string(threads) + ")", kernel,
+                   static_cast<unsigned>((count + threads * loads - 1) / (threads * loads)), threads);
   };
   offer_tiles(read_tiles<4>, 4);
   offer_tiles(read_tiles<8>, 8);
-  for (const int per_sm : {4, 8, 16}) {
-    offer(&best,
-          median(time_each(stream, repeats,
-                           [&](int i) {
-                             read_strided<<<sm_count() * per_sm, 512, 0, stream>>>(
-                                 static_cast<const uint4*>(ring.input(i)), count,
-                                 static_cast<unsigned*>(ring.output(i)));
-                           })),
-          "read_strided<" + std::to_string(per_sm) + ">");
-  }
+  for (const unsigned per_sm : {4u, 8u, 16u})
+    offer_kernel("read_strided<" + std::to_string(per_sm) + ">", read_strided, sm_count() * per_sm, 512);
   check(cudaGetLastError(), "read kernels");
-  return best;
+  return search.best();
 }
 
 double launch_us(int repeats, cudaStream_t stream) {

@@ -19,7 +19,8 @@ void check(cudaError_t status, const char* what);
 std::string describe_gpu();
 
 // Microseconds of each of `repeats` executions of run(i), which enqueues work on the stream. They run back to back
-// between events, so that the launch latency of the host stays outside.
+// between events, so that the launch latency of the host stays outside. i counts on from one call of this and the next
+// to another: what uses slot i of a ring finds it as cold as if the ring had just been gone through.
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run);
 
 // The same of several, in turns of some executions each, so that what disturbs the device disturbs all.
@@ -71,10 +72,29 @@ class buffer_ring {
 // Elements of `element_bytes` (2 or 4) in the range that still hold only 0xff bytes.
 int64_t count_poison(const void* data, size_t bytes, int element_bytes, cudaStream_t stream);
 
-// The fastest way found to do something, and its name.
+// The fastest way found to do something with slots of a ring, its name, and execution i of it.
 struct limit {
   double us = 0;
   std::string by;
+  std::function<void(const buffer_ring&, int)> run;
+};
+
+// Finds it among what is offered.
+class limit_search {
+ public:
+  limit_search(const buffer_ring& ring, int repeats, cudaStream_t stream)
+      : ring_(ring), repeats_(repeats), stream_(stream) {}
+  void offer(const std::string& by, const std::function<void(const buffer_ring&, int)>& run) {
+    const double us = median(time_each(stream_, repeats_, [&](int i) { run(ring_, i); }));
+    if (best_.us == 0 || us < best_.us) best_ = {us, by, run};
+  }
+  const limit& best() const { return best_; }
+
+ private:
+  const buffer_ring& ring_;
+  int repeats_;
+  cudaStream_t stream_;
+  limit best_;
 };
 
 // Copying `bytes` from each input slot to the output slot: cudaMemcpyAsync against copy kernels of several shapes.
@@ -84,7 +104,8 @@ limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStrea
 limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream);
 
 // Copying (or reading) `bytes` by rows of `row_bytes`, with the blocks that share a row hearing from each other before
-// they write: by clusters, or by two launches of which the second reads while it waits. Or a block a row. Powers of two.
+// they write: by clusters, or by two launches of which the second reads while it waits. Or a block a row. Powers of
+// two.
 limit fastest_exchange(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats,
                        cudaStream_t stream);
 

@@ -5,7 +5,7 @@
     softmax_bench --peer-times torch.json
 
 Each row is measured as the benchmark measures it: random data, inputs and outputs rotated over more than four times the
-L2 cache, 101 executions back to back between CUDA events. Rows that PyTorch has no call for are left out, with a message.
+L2 cache, 101 executions between CUDA events, in five turns of some twenty back to back. Rows that PyTorch has no call for are left out, with a message.
 """
 import argparse
 import collections
@@ -15,7 +15,8 @@ import statistics
 import sys
 
 REPEATS = 101
-WARMUP = 3
+TURNS = 5
+WARMUP = 8
 # The device sleeps for about 20 ms while the host sends what is measured: a call of PyTorch takes the host up to 70 us,
 # longer than many rows take the device.
 HEAD_START_CYCLES = 40_000_000
@@ -38,21 +39,31 @@ def calls(torch):
     }
 
 
-def measure(torch, run, inputs):
+def measure(torch, runs, inputs):
+    """Microseconds of REPEATS executions of each of `runs`, which take turns of some twenty."""
     # As many results are kept as there are inputs: the allocator gives out the memory of the oldest.
     kept = collections.deque(maxlen=len(inputs))
-    for i in range(len(inputs) + WARMUP):
-        kept.append(run(inputs[i % len(inputs)]))
-    torch.cuda.synchronize()
-    events = [torch.cuda.Event(enable_timing=True) for _ in range(REPEATS + 1)]
-    torch.cuda._sleep(HEAD_START_CYCLES)
-    kept.append(run(inputs[0]))
-    events[0].record()
-    for i in range(REPEATS):
-        kept.append(run(inputs[(i + 1) % len(inputs)]))
-        events[i + 1].record()
-    torch.cuda.synchronize()
-    return [events[i].elapsed_time(events[i + 1]) * 1e3 for i in range(REPEATS)]
+    for i in range(len(inputs)):
+        for run in runs:
+            kept.append(run(inputs[i]))
+    of_turn = -(-REPEATS // TURNS)
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(of_turn + 1)]
+    us = [[] for _ in runs]
+    execution = 0
+    for _ in range(TURNS):
+        for k, run in enumerate(runs):
+            for _ in range(WARMUP):
+                kept.append(run(inputs[execution % len(inputs)]))
+                execution += 1
+            torch.cuda._sleep(HEAD_START_CYCLES)
+            events[0].record()
+            for i in range(of_turn):
+                kept.append(run(inputs[execution % len(inputs)]))
+                execution += 1
+                events[i + 1].record()
+            torch.cuda.synchronize()
+            us[k] += [events[i].elapsed_time(events[i + 1]) * 1e3 for i in range(of_turn)]
+    return [of_run[:REPEATS] for of_run in us]
 
 
 def main():
@@ -92,12 +103,13 @@ def main():
         if not options.no_compile:
             torch._dynamo.reset()
             variants["torch compiled"] = torch.compile(calls(torch)[match["op"]], dynamic=False)
-        for peer, run in variants.items():
+        for peer, run in list(variants.items()):
             try:
-                us = measure(torch, run, inputs)
+                run(inputs[0])
             except Exception as error:  # a row that PyTorch cannot do is reported, not hidden
                 print(f"torch_rows: {peer} fails on {match['row']}: {str(error).splitlines()[0]}", file=sys.stderr)
-                continue
+                del variants[peer]
+        for peer, us in zip(variants, measure(torch, list(variants.values()), inputs)):
             rows.append({"row": match["row"], "peer": peer, "us": us})
             print(f"{match['row']:44} {peer:16} {statistics.median(us):9.2f} us", flush=True)
             with open(options.out, "w") as file:  # after each row: an interruption loses nothing
