@@ -88,11 +88,19 @@ struct few_winner {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));
     return {maximum, lane_reduce<Lanes>(winner_of_slice(slice, value, maximum), min_of<int>())};
   }
-  template <int>
-  __device__ static partial merge(const partial& mine) {
-    const float maximum = warp_maximum(mine.maximum);
-    const bool wins = mine.maximum == maximum || mine.maximum != mine.maximum;
-    return {maximum, __reduce_min_sync(k_all_lanes, wins ? mine.claim : k_no_claim<int>)};
+  template <int, int Each>
+  __device__ static partial merge(const partial (&mine)[Each]) {
+    float maximum = mine[0].maximum;
+#pragma unroll
+    for (int i = 1; i < Each; ++i) maximum = max_of()(maximum, mine[i].maximum);
+    maximum = warp_maximum(maximum);
+    int claim = k_no_claim<int>;
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      const bool wins = mine[i].maximum == maximum || mine[i].maximum != mine[i].maximum;
+      claim = min_of<int>()(claim, wins ? mine[i].claim : k_no_claim<int>);
+    }
+    return {maximum, __reduce_min_sync(k_all_lanes, claim)};
   }
   template <bool, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],

@@ -158,8 +158,8 @@ struct log_softmax_rule {
   __device__ static partial of_few(const float (&value)[Count]) {
     return log_sum_of_few<Lanes>(value);
   }
-  template <int Lanes>
-  __device__ static partial merge_few(const partial& mine) {
+  template <int Lanes, int Each>
+  __device__ static partial merge_few(const partial (&mine)[Each]) {
     return warpcheck::merge_few<Lanes>(mine);
   }
   class result {
@@ -349,8 +349,8 @@ warpcheck_status run_log_softmax(warpcheck_call* call) {
 }
 
 // Row lengths at which lanes, vectors per lane or warps per block change.
-constexpr int64_t k_boundaries[] = {1,    2,    4,    8,    16,   32,   64,    128,   256,   512,   768,
-                                    1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536, 131072};
+constexpr int64_t k_boundaries[] = {1,    2,    4,    8,    16,   32,   64,    128,   256,   512,    768,
+                                    1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536, 131072, 135168};
 
 constexpr warpcheck_operator k_operator = {"log_softmax",
                                            k_candidate_device,

@@ -64,8 +64,8 @@ struct few_log_sum : few_of_fold<log_sum_fold<float, float>> {
   __device__ static partial of_lanes(const Slice&, const float (&value)[Slice::k_values]) {
     return log_sum_of_few<Lanes>(value);
   }
-  template <int Lanes>
-  __device__ static partial merge(const partial& mine) {
+  template <int Lanes, int Each>
+  __device__ static partial merge(const partial (&mine)[Each]) {
     return merge_few<Lanes>(mine);
   }
 };

@@ -348,9 +348,9 @@ warpcheck_status run_softmax(warpcheck_call* call) {
 }
 
 // Row lengths at which lanes, vectors per lane or warps per block change.
-constexpr int64_t k_boundaries[] = {1,    2,    4,     8,     16,    32,    64,    128,   256,  384,
-                                    512,  640,  768,   896,   1024,  1280,  1536,  1792,  2048, 3072,
-                                    4096, 8192, 16384, 24576, 32768, 49152, 65536, 131072};
+constexpr int64_t k_boundaries[] = {1,    2,    4,     8,     16,    32,    64,    128,    256,   384,
+                                    512,  640,  768,   896,   1024,  1280,  1536,  1792,   2048,  3072,
+                                    4096, 8192, 16384, 24576, 32768, 49152, 65536, 131072, 135168};
 
 constexpr warpcheck_operator k_operator = {"softmax",
                                            k_candidate_device,

@@ -123,14 +123,26 @@ __device__ inline log_sum log_sum_of_few(const float (&value)[Count]) {
   return {maximum, lane_reduce<Lanes>(mine.sum(maximum) + champion, sum_of())};
 }
 
-// Of sums of `Lanes` neighbouring lanes that are each relative to their own maximum; a warp has the same ones several
-// times. One rescale, one exponential.
-template <int Lanes>
-__device__ inline log_sum merge_few(const log_sum& mine) {
-  const float maximum = warp_maximum(mine.maximum);
-  const float champion = expf(mine.maximum == maximum ? 0.0f : mine.maximum - maximum);
-  const bool held_out = is_first_holder<Lanes>(mine.maximum == maximum);
-  return {maximum, lane_reduce<Lanes>(fmaf(mine.rest, champion, held_out ? 0.0f : champion), sum_of())};
+// Of sums of `Lanes` neighbouring lanes, `Each` of every lane, that are each relative to their own maximum; a warp has
+// the same ones several times. One rescale, one exponential each.
+template <int Lanes, int Each>
+__device__ inline log_sum merge_few(const log_sum (&mine)[Each]) {
+  float maximum = mine[0].maximum;
+#pragma unroll
+  for (int i = 1; i < Each; ++i) maximum = max_of()(maximum, mine[i].maximum);
+  const float own = maximum;
+  maximum = warp_maximum(own);
+  bool holds_out = is_first_holder<Lanes>(own == maximum);
+  float rest = 0.0f;
+#pragma unroll
+  for (int i = 0; i < Each; ++i) {
+    const bool maximal = mine[i].maximum == maximum, held_out = maximal && holds_out;
+    const float champion = expf(maximal ? 0.0f : mine[i].maximum - maximum);
+    const float all = fmaf(mine[i].rest, champion, held_out ? 0.0f : champion);
+    rest = i == 0 ? all : rest + all;
+    holds_out = holds_out && !maximal;
+  }
+  return {maximum, lane_reduce<Lanes>(rest, sum_of())};
 }
 
 __device__ inline float value_of(const log_sum& all) { return all.maximum + log1pf(all.rest); }

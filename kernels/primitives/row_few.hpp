@@ -1,6 +1,6 @@
 // few: rows of a small matrix, at most k_few_elements. What counts there is latency, of the launch and of one read:
-// every thread has one vector of one row (of a row that several blocks share, k_few_vectors or twice as many), there
-// are as many threads as that takes, and none does anything twice, so that the machine code is short and read once.
+// every thread has one vector of one row (of a row that several blocks share, a few), there are as many threads as that
+// takes, and none does anything twice, so that the machine code is short and read once.
 // Reads carry no hint for the L2 cache: to make one takes longer than it gains here.
 //
 // Few says what is computed:
@@ -8,7 +8,7 @@
 //   k_one_result                      whether a row has one result, and not one for each element
 //   none()                            the partial of no element
 //   of_lanes<Lanes>(slice, value)     that of the values of `Lanes` neighbouring lanes, in each of them
-//   merge<Lanes>(partial)             that of the partials of `Lanes` neighbouring lanes, of which a warp has several
+//   merge<Lanes>(partial[Each])       that of the partials of `Lanes` neighbouring lanes, of which a warp has several
 //                                     times the same, in each of them
 //   write<Aligned>(a, r, slice, value, partial, share)
 //                                     those of the thread's results of row r that are in the few_share, which begin on
@@ -31,12 +31,16 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int64_t k_few_elements = int64_t{1} << 18;
 constexpr int64_t k_few_rows = int64_t{1} << 26;  // at most, whatever asks for these kernels
-constexpr int k_few_vectors = 4;                  // of a thread whose block shares the row, or twice as many
+constexpr int k_few_vectors = 4;                  // of a thread whose block shares the row in a cluster
+constexpr int k_pair_vectors = 2;                 // of one whose block shares it in a pair of launches
 constexpr int k_few_lanes_threads = 256;          // of a block, which takes as many rows as fit
 constexpr int k_few_block_threads = 1024;         // at most, of a block that has a row
-constexpr int k_few_shared_threads = 512;         // at most, of one that shares it
+constexpr int k_few_shared_threads = 512;         // at most, of one that shares it; of all in a pair of launches
 constexpr unsigned k_few_blocks = 128;            // as large a device has multiprocessors
-constexpr int64_t k_few_cols = k_max_cluster * k_few_shared_threads * 2 * k_few_vectors * int64_t{4};
+constexpr int64_t k_few_cluster_cols = k_max_cluster * k_few_shared_threads * k_few_vectors * int64_t{4};
+constexpr int64_t k_pair_part = k_few_shared_threads * k_pair_vectors * int64_t{4};  // elements of a block
+constexpr int64_t k_few_cols = k_few_elements;
+constexpr int k_pair_blocks = static_cast<int>(k_few_cols / k_pair_part);
 
 // Which of its vectors a thread writes: every step-th from the first. Known at compile time, for a test at each vector
 // takes longer than a choice between the shares.
@@ -66,8 +70,8 @@ struct few_of_rule {
   __device__ static partial of_lanes(const Slice&, const float (&value)[Slice::k_values]) {
     return Rule::template of_few<Lanes>(value);
   }
-  template <int Lanes>
-  __device__ static partial merge(const partial& mine) {
+  template <int Lanes, int Each>
+  __device__ static partial merge(const partial (&mine)[Each]) {
     return Rule::template merge_few<Lanes>(mine);
   }
   template <bool Aligned, class Slice, class Share>
@@ -99,9 +103,12 @@ struct few_of_fold {
     Fold::absorb(mine, slice, value, 0);
     return Fold::template over_lanes<Lanes>(mine);
   }
-  template <int Lanes>
-  __device__ static partial merge(const partial& mine) {
-    return Fold::template over_lanes<Lanes>(mine);
+  template <int Lanes, int Each>
+  __device__ static partial merge(const partial (&mine)[Each]) {
+    partial all = mine[0];
+#pragma unroll
+    for (int i = 1; i < Each; ++i) all = Fold::merge(all, mine[i]);
+    return Fold::template over_lanes<Lanes>(all);
   }
   template <bool, class Slice>
   __device__ static void write(const arguments& a, int64_t r, const Slice&, const float (&)[Slice::k_values],
@@ -129,10 +136,15 @@ __global__ void __launch_bounds__(k_few_lanes_threads) few_lanes(typename Few::a
 // Of at most `Most` partials in memory, by a warp.
 template <class Few, int Most>
 __device__ inline typename Few::partial merge_partials(const typename Few::partial* partials, int count) {
-  const int lane = static_cast<int>(threadIdx.x) % Most;
-  auto mine = Few::none();
-  if (lane < count) mine = partials[lane];
-  return Few::template merge<Most>(mine);
+  constexpr int k_each = ceil_div(Most, k_warp_size), k_lanes = Most / k_each;
+  const int lane = static_cast<int>(threadIdx.x) % k_lanes;
+  typename Few::partial mine[k_each];
+#pragma unroll
+  for (int i = 0; i < k_each; ++i) {
+    mine[i] = Few::none();
+    if (i * k_lanes + lane < count) mine[i] = partials[i * k_lanes + lane];
+  }
+  return Few::template merge<k_lanes>(mine);
 }
 
 // A block of at most `Warps` warps a row. One barrier.
@@ -155,8 +167,8 @@ __global__ void __launch_bounds__(Warps* k_warp_size) few_block(typename Few::ar
 // A cluster a row, or several that compute the same and write a share each. One exchange between the blocks of a
 // cluster, which nobody leaves to whom another writes: of the partials of all warps where one warp can merge them, or
 // else of those of the blocks, after a barrier. Reading starts before anything else, for it takes longest; what comes
-// before it is short: clusters of a power of two blocks, and blocks of a known size where all have it.
-template <class Few, int Vectors, bool ByWarps, bool Aligned>
+// before it is short: clusters of a power of two blocks.
+template <class Few, bool ByWarps, bool Aligned>
 __global__ void __launch_bounds__(k_few_shared_threads)
     few_cluster(typename Few::arguments a, int log2_size, int log2_clusters) {
   if (!simt::is_sm_90()) return;
@@ -167,12 +179,12 @@ __global__ void __launch_bounds__(k_few_shared_threads)
   SIMT_SHARED(exchanged, partial[k_exchanged]);
   SIMT_SHARED(received, simt::mbarrier);
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size, warp = static_cast<int>(threadIdx.x) / k_warp_size;
-  const int threads = Vectors > k_few_vectors ? k_few_shared_threads : static_cast<int>(blockDim.x);
+  const int threads = static_cast<int>(blockDim.x);
   const int warps = threads / k_warp_size, size = 1 << log2_size;
   const int rank = static_cast<int>(blockIdx.x) & (size - 1), cluster = static_cast<int>(blockIdx.x) >> log2_size;
   const int64_t r = cluster >> log2_clusters;
-  const row_slice<float, row_access::aligned, Vectors> slice(a.x + r * a.ldx, static_cast<int>(a.cols),
-                                                             static_cast<int>(threadIdx.x), threads, rank);
+  const row_slice<float, row_access::aligned, k_few_vectors> slice(a.x + r * a.ldx, static_cast<int>(a.cols),
+                                                                   static_cast<int>(threadIdx.x), threads, rank);
   float value[slice.k_values];
   slice.load(value);
   const int count = ByWarps ? size * warps : size;
@@ -208,12 +220,60 @@ __global__ void __launch_bounds__(k_few_shared_threads)
   }
 }
 
+using pair_slice = row_slice<float, row_access::aligned, k_pair_vectors>;
+
+// A row of more elements than a cluster's blocks have at hand: by as many blocks as it takes, in two launches. In the
+// first each leaves its partial. One barrier.
+template <class Few>
+__global__ void __launch_bounds__(k_few_shared_threads)
+    few_leave(typename Few::arguments a, typename Few::partial* partials) {
+  simt::let_next_start();
+  constexpr int k_warps = k_few_shared_threads / k_warp_size;
+  SIMT_SHARED(of_warps, typename Few::partial[k_warps]);
+  const pair_slice slice(a.x, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), k_few_shared_threads,
+                         static_cast<int>(blockIdx.x));
+  float value[slice.k_values];
+  slice.load(value);
+  const auto of_warp = Few::template of_lanes<k_warp_size>(slice, value);
+  if (threadIdx.x % k_warp_size == 0) of_warps[threadIdx.x / k_warp_size] = of_warp;
+  __syncthreads();
+  if (threadIdx.x >= k_warp_size) return;
+  const auto of_block = merge_partials<Few, k_warps>(of_warps, k_warps);
+  if (threadIdx.x == 0) partials[blockIdx.x] = of_block;
+}
+
+// In the second, which reads the row while the first runs, each warp merges them all. In place nothing is written
+// before the first launch has read it.
+template <class Few>
+__global__ void __launch_bounds__(k_few_shared_threads)
+    few_take(typename Few::arguments a, const typename Few::partial* partials) {
+  const pair_slice slice(a.x, static_cast<int>(a.cols), static_cast<int>(threadIdx.x), k_few_shared_threads,
+                         static_cast<int>(blockIdx.x));
+  float value[slice.k_values];
+  if constexpr (!Few::k_one_result) slice.load(value);
+  simt::wait_for_previous();
+  const auto of_row = merge_partials<Few, k_pair_blocks>(partials, static_cast<int>(ceil_div(a.cols, k_pair_part)));
+  if (!Few::k_one_result || threadIdx.x == 0) Few::template write<false>(a, 0, slice, value, of_row, all_of_row());
+}
+
+template <class Few>
+void launch_few_pair(const typename Few::arguments& a, simt::stream_t stream) {
+  const auto blocks = static_cast<unsigned>(ceil_div(a.cols, k_pair_part));
+  const simt::small_buffer<typename Few::partial> partials(blocks, stream);
+  const simt::launch_config leave{blocks, k_few_shared_threads, 0, stream};
+  simt::launch_config take = leave;
+  if (Few::k_one_result) take = {1, k_warp_size, 0, stream};
+  take.overlaps = true;
+  simt::launch(leave, few_leave<Few>, a, partials.data());
+  simt::launch(take, few_take<Few>, a, static_cast<const typename Few::partial*>(partials.data()));
+}
+
 // Whether the kernels can take a matrix: its rows are aligned, and there are no more blocks than a grid has.
 template <class Arguments>
 bool few_takes(const Arguments& a, simt::stream_t stream) {
-  return std::is_same_v<std::decay_t<decltype(*a.x)>, float> && has_aligned_rows(a) && a.cols <= k_few_cols &&
-         a.rows <= k_few_rows &&
-         (a.cols <= k_few_block_threads * 4 || simt::device_properties(stream).max_cluster >= k_max_cluster);
+  if (!std::is_same_v<std::decay_t<decltype(*a.x)>, float> || !has_aligned_rows(a) || a.rows > k_few_rows) return false;
+  if (a.cols > k_few_cluster_cols) return a.cols <= k_few_cols && a.rows == 1;
+  return a.cols <= k_few_block_threads * 4 || simt::device_properties(stream).max_cluster >= k_max_cluster;
 }
 
 // Whether they are meant for it.
@@ -240,13 +300,13 @@ void launch_few(const typename Few::arguments& a, simt::stream_t stream) {
     return simt::launch({rows, threads_of(vectors), 0, stream}, few_block<Few, k_small_block>, a);
   if (vectors <= k_few_block_threads)
     return simt::launch({rows, threads_of(vectors), 0, stream}, few_block<Few, k_max_warps>, a);
+  if (a.cols > k_few_cluster_cols) return launch_few_pair<Few>(a, stream);
   // As few threads a block as give each multiprocessor of a large device a block of a matrix of k_few_elements.
   constexpr int64_t k_least_of_block = 128 * k_few_vectors;
   int log2_size = 0;
   while (1 << log2_size < k_max_cluster && k_least_of_block << log2_size < vectors) ++log2_size;
   const unsigned of_row = 1u << log2_size;
-  const bool twice = ceil_div(vectors, of_row * k_few_vectors) > k_few_shared_threads;
-  const unsigned threads = twice ? k_few_shared_threads : threads_of(ceil_div(vectors, of_row * k_few_vectors));
+  const unsigned threads = threads_of(ceil_div(vectors, of_row * k_few_vectors));
   // Multiprocessors that would be idle take a share of the results. Not in place, where one cluster would write what
   // another has yet to read.
   int log2_clusters = 0;
@@ -261,11 +321,8 @@ void launch_few(const typename Few::arguments& a, simt::stream_t stream) {
   const auto run = [&](auto aligned_results) {
     constexpr bool k_aligned = decltype(aligned_results)::value;
     const bool by_warps = of_row * threads <= k_warp_size * k_warp_size;
-    simt::launch(config,
-                 twice      ? few_cluster<Few, 2 * k_few_vectors, false, k_aligned>
-                 : by_warps ? few_cluster<Few, k_few_vectors, true, k_aligned>
-                            : few_cluster<Few, k_few_vectors, false, k_aligned>,
-                 a, log2_size, log2_clusters);
+    simt::launch(config, by_warps ? few_cluster<Few, true, k_aligned> : few_cluster<Few, false, k_aligned>, a,
+                 log2_size, log2_clusters);
   };
   if constexpr (!Few::k_one_result)
     if (!aligned) return run(std::false_type());

@@ -57,10 +57,16 @@ struct softmax_rule {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));
     return {maximum, lane_reduce<Lanes>(terms(value, -INFINITY, maximum), sum_of())};
   }
-  template <int Lanes>
-  __device__ static partial merge_few(const partial& mine) {
-    const float maximum = warp_maximum(mine.maximum);
-    const float sum = mine.sum * expf(mine.maximum - finite_reference(maximum));
+  template <int Lanes, int Each>
+  __device__ static partial merge_few(const partial (&mine)[Each]) {
+    float maximum = mine[0].maximum;
+#pragma unroll
+    for (int i = 1; i < Each; ++i) maximum = max_of()(maximum, mine[i].maximum);
+    maximum = warp_maximum(maximum);
+    const float reference = finite_reference(maximum);
+    float sum = mine[0].sum * expf(mine[0].maximum - reference);
+#pragma unroll
+    for (int i = 1; i < Each; ++i) sum = fmaf(mine[i].sum, expf(mine[i].maximum - reference), sum);
     return {maximum, lane_reduce<Lanes>(sum, sum_of())};
   }
   class result {
