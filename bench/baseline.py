@@ -9,6 +9,8 @@ r"""Makes a baseline of bench/baselines/ from what a benchmark of rows wrote, or
 
 Rows are those of the first file. Of further files, of the same operator, only peers count, each with its ratio to ours in
 that run. A peer that no file has is taken from the earlier baseline and marked: of another run, perhaps of another GPU.
+Rows of --later, an output of the benchmark at a commit that changed only these, replace those of the same name, and keep
+their commit.
 """
 import argparse
 import json
@@ -52,11 +54,13 @@ def peers_of(entry):
 def make(options):
     rows, context = rows_of(options.files[0])
     further = [rows_of(path)[0] for path in options.files[1:]]
+    later, later_context = rows_of(options.later) if options.later else ({}, {})
     earlier = {row["name"]: row for row in load(options.earlier)["rows"]} if options.earlier else {}
     made = []
-    for name, entry in rows.items():
+    for name in rows:
+        entry = later.get(name, rows[name])
         peers = peers_of(entry)
-        for others in further:
+        for others in further if name not in later else []:
             peers.update(peers_of(others[name]) if name in others else {})
         for peer, times in earlier.get(name, {}).get("peers", {}).items():
             peers.setdefault(peer, {"us": times["us"], "earlier": True})
@@ -68,7 +72,7 @@ def make(options):
             "limit_us": round(entry["limit_us"], 2),
             "fraction_of_limit": round(entry["fraction_of_limit"], 4),
             "peers": dict(sorted(peers.items())),
-        })
+        } | ({"commit": later_context["commit"]} if name in later else {}))
     baseline = {key: context[key] for key in ("gpu", "commit", "launch_us")}
     baseline["driver"] = options.driver
     baseline["date"] = context["date"][:10]
@@ -101,7 +105,8 @@ def table(options):
             others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in now[1:]]
             others += [f"{SPELLED.get(name, name)} {times['us']:.1f}*"
                        for name, times in row["peers"].items() if "earlier" in times]
-            print(f"| {row['name'].split('/', 1)[1]} | {row['variant'].removeprefix(operator + '_')} "
+            commit = f" ({row['commit']})" if "commit" in row else ""
+            print(f"| {row['name'].split('/', 1)[1]}{commit} | {row['variant'].removeprefix(operator + '_')} "
                   f"| {row['median_us']:.1f} | {row['GBps']:.0f} | {row['fraction_of_limit']:.3f} | {best} "
                   f"| {', '.join(others) or '-'} |")
 
@@ -112,6 +117,7 @@ def main():
     making = commands.add_parser("make", help="a baseline from outputs of one benchmark")
     making.add_argument("files", nargs="+", help="what --benchmark_out wrote; rows are those of the first")
     making.add_argument("--earlier", help="the baseline whose peers stand in where no file has them")
+    making.add_argument("--later", help="what --benchmark_out wrote at a later commit, of rows that it changed")
     making.add_argument("--driver", required=True, help="the version of the GPU's driver, as nvidia-smi prints it")
     making.add_argument("--out", required=True, help="the baseline to write")
     making.set_defaults(run=make)

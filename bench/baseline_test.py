@@ -80,6 +80,18 @@ class Baseline(unittest.TestCase):
                                     "1.040 (1.030-1.050) | torch eager 130.0 |")
         self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cuDNN 2.0* |")
 
+    def test_rows_of_a_later_commit(self):
+        ours = self.write("ours.json", output(row("softmax/f32/8x32", 125.0), row("softmax/f32/1x64", 250.0)))
+        further = self.write("further.json", output(row("softmax/f32/1x64", 250.0, {"cudnn": 500.0}, (0.5, 0.4, 0.6))))
+        newer = output(row("softmax/f32/1x64", 200.0), row("softmax/f32/9x9", 1.0))
+        newer["context"]["commit"] = "def"
+        made = self.make(ours, further, "--later", self.write("later.json", newer))
+        self.assertEqual(made["commit"], "abc")
+        self.assertEqual([(r["name"], r["median_us"], r.get("commit"), r["peers"]) for r in made["rows"]],
+                         [("softmax/f32/8x32", 125.0, None, {}), ("softmax/f32/1x64", 200.0, "def", {})])
+        lines = self.run_script("table", self.path("made.json")).stdout.splitlines()
+        self.assertEqual(lines[-1], "| f32/1x64 (def) | warp | 200.0 | 4000 | 0.500 | - | - | - | - |")
+
     def test_refusals(self):
         failed = row("softmax/f32/8x32", 125.0) | {"error_occurred": True, "error_message": "wrong"}
         with open(self.path("cut.json"), "w") as file:

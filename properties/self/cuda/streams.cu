@@ -40,6 +40,7 @@ class caller {
     require(cudaMalloc(&x_, row.size() * sizeof(float)), "cudaMalloc");
     require(cudaMalloc(&y_, static_cast<size_t>(calls) * sizeof(float)), "cudaMalloc");
     require(cudaMemcpy(x_, row.data(), row.size() * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
+    require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // a copy from pageable memory may still be under way
     const stream alone;
     call(0, alone.get());
     alone.wait();
