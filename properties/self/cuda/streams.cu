@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -35,17 +36,13 @@ class stream {
 // A row of one value, and room for `calls` results.
 class caller {
  public:
-  caller(float value, int calls) : calls_(calls) {
+  caller(float value, int calls) : expected_(value + std::log(static_cast<double>(k_cols))), calls_(calls) {
     const std::vector<float> row(static_cast<size_t>(k_cols), value);
     require(cudaMalloc(&x_, row.size() * sizeof(float)), "cudaMalloc");
     require(cudaMalloc(&y_, static_cast<size_t>(calls) * sizeof(float)), "cudaMalloc");
     require(cudaMemcpy(x_, row.data(), row.size() * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
-    require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // a copy from pageable memory may still be under way
-    const stream alone;
-    call(0, alone.get());
-    alone.wait();
-    expected_ = results()[0];
     require(cudaMemset(y_, 0xff, static_cast<size_t>(calls) * sizeof(float)), "cudaMemset");
+    // Other streams do not wait for these, and a copy from pageable memory may still be under way.
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
   ~caller() {
@@ -57,22 +54,18 @@ class caller {
 
   void call(int i, cudaStream_t s) const { logsumexp(x_, k_cols, y_ + i, 1, k_cols, s); }
   int64_t wrong() const {
+    std::vector<float> results(static_cast<size_t>(calls_));
+    require(cudaMemcpy(results.data(), y_, results.size() * sizeof(float), cudaMemcpyDeviceToHost), "cudaMemcpy");
     int64_t count = 0;
-    for (const float y : results()) count += y != expected_;  // NaN, too
+    for (const float y : results) count += !(std::fabs(y - expected_) < 1e-3);  // NaN, too
     return count;
   }
 
  private:
-  std::vector<float> results() const {
-    std::vector<float> y(static_cast<size_t>(calls_));
-    require(cudaMemcpy(y.data(), y_, y.size() * sizeof(float), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return y;
-  }
-
+  double expected_;
   int calls_;
   float* x_ = nullptr;
   float* y_ = nullptr;
-  float expected_ = 0;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace warpcheck::self {
 
-// How many results differ from those of calls alone.
+// How many results are not those of the caller's own row.
 int64_t wrong_on_a_stream_of_threads(int threads, int calls);  // all threads on one stream
 int64_t wrong_on_streams(int streams, int calls);              // one thread, the streams in turn
 int64_t wrong_beside_a_graph(int launches);  // captured on a stream, launched on another beside calls on the first
