@@ -60,7 +60,8 @@ std::optional<tensor_spec> input_tensor(const verify_options& o) {
   return x;
 }
 
-// Whether the property has cases within the target's limits.
+}  // namespace
+
 bool has_case(const property& p, const target& t, uint64_t seed) {
   try {
     generate_case(p, t, seed, 0);
@@ -69,8 +70,6 @@ bool has_case(const property& p, const target& t, uint64_t seed) {
     return false;
   }
 }
-
-}  // namespace
 
 std::vector<std::string> chosen_operators(const verify_options& o) {
   const std::vector<std::string> known = operators_with_properties();

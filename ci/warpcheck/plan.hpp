@@ -24,6 +24,9 @@ struct planned_job {
 // The operators that were asked for, each once, all of them by default; usage_error for one that does not exist.
 std::vector<std::string> chosen_operators(const verify_options& o);
 
+// Whether the property has cases within the target's limits.
+bool has_case(const engine::property& p, const engine::target& t, uint64_t seed);
+
 // The jobs of the chosen operators, properties and dtypes. `left_out` gets the properties that are about larger inputs
 // than the user allows. usage_error where a name does not exist or nothing is left to run.
 std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,
