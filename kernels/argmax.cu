@@ -90,10 +90,7 @@ struct few_winner {
   }
   template <int, int Each>
   __device__ static partial merge(const partial (&mine)[Each]) {
-    float maximum = mine[0].maximum;
-#pragma unroll
-    for (int i = 1; i < Each; ++i) maximum = max_of()(maximum, mine[i].maximum);
-    maximum = warp_maximum(maximum);
+    const float maximum = warp_maximum(max_of_partials(mine));
     int claim = k_no_claim<int>;
 #pragma unroll
     for (int i = 0; i < Each; ++i) {

@@ -127,11 +127,7 @@ __device__ inline log_sum log_sum_of_few(const float (&value)[Count]) {
 // the same ones several times. One rescale, one exponential each.
 template <int Lanes, int Each>
 __device__ inline log_sum merge_few(const log_sum (&mine)[Each]) {
-  float maximum = mine[0].maximum;
-#pragma unroll
-  for (int i = 1; i < Each; ++i) maximum = max_of()(maximum, mine[i].maximum);
-  const float own = maximum;
-  maximum = warp_maximum(own);
+  const float own = max_of_partials(mine), maximum = warp_maximum(own);
   bool holds_out = is_first_holder<Lanes>(own == maximum);
   float rest = 0.0f;
 #pragma unroll

@@ -86,6 +86,15 @@ __device__ inline float warp_maximum(float value) {
   return value;
 }
 
+// The largest maximum of a lane's partials, NaN passed on.
+template <class Partial, int Count>
+__device__ inline float max_of_partials(const Partial (&partial)[Count]) {
+  float maximum = partial[0].maximum;
+#pragma unroll
+  for (int i = 1; i < Count; ++i) maximum = max_of()(maximum, partial[i].maximum);
+  return maximum;
+}
+
 // The largest of `Lanes` neighbouring lanes, NaN passed on.
 template <int Lanes>
 __device__ inline float lanes_maximum(float value) {

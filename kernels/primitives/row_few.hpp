@@ -268,7 +268,8 @@ void launch_few_pair(const typename Few::arguments& a, simt::stream_t stream) {
   simt::launch(take, few_take<Few>, a, static_cast<const typename Few::partial*>(partials.data()));
 }
 
-// Whether the kernels can take a matrix: its rows are aligned, and there are no more blocks than a grid has.
+// Whether the kernels can take a matrix: its rows are aligned, there are no more blocks than a grid has, and what a
+// cluster does not hold is a single row.
 template <class Arguments>
 bool few_takes(const Arguments& a, simt::stream_t stream) {
   if (!std::is_same_v<std::decay_t<decltype(*a.x)>, float> || !has_aligned_rows(a) || a.rows > k_few_rows) return false;

@@ -59,10 +59,7 @@ struct softmax_rule {
   }
   template <int Lanes, int Each>
   __device__ static partial merge_few(const partial (&mine)[Each]) {
-    float maximum = mine[0].maximum;
-#pragma unroll
-    for (int i = 1; i < Each; ++i) maximum = max_of()(maximum, mine[i].maximum);
-    maximum = warp_maximum(maximum);
+    const float maximum = warp_maximum(max_of_partials(mine));
     const float reference = finite_reference(maximum);
     float sum = mine[0].sum * expf(mine[0].maximum - reference);
 #pragma unroll
