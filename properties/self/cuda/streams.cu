@@ -2,7 +2,9 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -15,6 +17,7 @@ namespace warpcheck::self {
 namespace {
 
 constexpr int64_t k_cols = int64_t{1} << 18;
+constexpr int k_launches_at_once = 20;
 
 void require(cudaError_t status, const char* what) {
   if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
@@ -33,6 +36,30 @@ class stream {
   cudaStream_t stream_ = nullptr;
 };
 
+// Holds streams back until it opens, so that what they were given until then runs side by side.
+class gate {
+ public:
+  gate() {
+    require(cudaEventCreateWithFlags(&opened_, cudaEventDisableTiming), "cudaEventCreate");
+    const auto wait = [](void* open) { static_cast<std::promise<void>*>(open)->get_future().wait(); };
+    require(cudaLaunchHostFunc(waits_.get(), wait, &open_), "cudaLaunchHostFunc");
+    require(cudaEventRecord(opened_, waits_.get()), "cudaEventRecord");
+  }
+  ~gate() {
+    open_.set_value();
+    cudaStreamSynchronize(waits_.get());
+    cudaEventDestroy(opened_);
+  }
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+  void hold(const stream& held) const { require(cudaStreamWaitEvent(held.get(), opened_), "cudaStreamWaitEvent"); }
+
+ private:
+  stream waits_;
+  std::promise<void> open_;
+  cudaEvent_t opened_ = nullptr;
+};
+
 // A row of one value, and room for `calls` results.
 class caller {
  public:
@@ -41,6 +68,7 @@ class caller {
     require(cudaMalloc(&x_, row.size() * sizeof(float)), "cudaMalloc");
     require(cudaMalloc(&y_, static_cast<size_t>(calls) * sizeof(float)), "cudaMalloc");
     require(cudaMemcpy(x_, row.data(), row.size() * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
+    call(0, nullptr);  // loads the kernels, which may wait for streams that a gate holds
     require(cudaMemset(y_, 0xff, static_cast<size_t>(calls) * sizeof(float)), "cudaMemset");
     // Other streams do not wait for these, and a copy from pageable memory may still be under way.
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -93,8 +121,11 @@ int64_t wrong_on_streams(int streams, int calls) {
     all.push_back(std::make_unique<caller>(static_cast<float>(s), calls));
     own.push_back(std::make_unique<stream>());
   }
-  for (int i = 0; i < calls; ++i)
+  for (int i = 0; i < calls; ++i) {
+    const gate closed;
+    for (const auto& one : own) closed.hold(*one);
     for (size_t s = 0; s < own.size(); ++s) all[s]->call(i, own[s]->get());
+  }
   int64_t wrong = 0;
   for (size_t s = 0; s < own.size(); ++s) {
     own[s]->wait();
@@ -112,9 +143,14 @@ int64_t wrong_beside_a_graph(int launches) {
   captured.call(0, first.get());
   require(cudaStreamEndCapture(first.get(), &graph), "cudaStreamEndCapture");
   require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-  for (int i = 0; i < launches; ++i) {
-    require(cudaGraphLaunch(executable, second.get()), "cudaGraphLaunch");
-    direct.call(i, first.get());
+  for (int i = 0; i < launches;) {
+    const gate closed;
+    closed.hold(first);
+    closed.hold(second);
+    for (const int end = std::min(i + k_launches_at_once, launches); i < end; ++i) {
+      require(cudaGraphLaunch(executable, second.get()), "cudaGraphLaunch");
+      direct.call(i, first.get());
+    }
   }
   first.wait();
   second.wait();
