@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -232,8 +233,9 @@ struct measurement {
   double fraction = 0;  // of the limit
   double target = 0;
   limit best;
-  std::vector<std::pair<std::string, double>> peers;  // each with its median in us
-  std::string peer;                                   // the fastest, or empty
+  std::vector<std::pair<std::string, double>> peers;      // each with its median in us
+  std::vector<std::pair<std::string, double>> below_bar;  // who, with which fraction
+  std::string peer;                                       // the fastest, or empty
   double peer_us = 0;
   ratio to_peer;
 };
@@ -243,6 +245,7 @@ struct program {
   const warpcheck_operator* builtin;
   std::vector<peer> peers;
   foreign_times foreign;
+  double bar = 0;  // fraction of the limit that ours and peers must have
   size_t flush_bytes = 0;
   cudaStream_t stream = nullptr;
   std::map<size_t, limit> limits;  // by bytes
@@ -323,6 +326,10 @@ measurement measure(program& p, const row_case& row, std::vector<double>* times)
     result.to_peer = ratio_of_medians(*times, us);
   };
   for (size_t i = 2; i < all.size(); ++i) offer(names[i], all[i]);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double fraction = result.best.us / median(all[i]);
+    if (names[i] != "limit" && fraction < p.bar) result.below_bar.emplace_back(names[i], fraction);
+  }
   if (const auto known = p.foreign.find(result.name); known != p.foreign.end())
     for (const auto& [name, us] : known->second) offer(name, us);
   return result;
@@ -371,6 +378,36 @@ void print_table(const std::vector<measurement>& results) {
   }
 }
 
+// Whether anything is below the bar; says what.
+bool print_below_bar(const std::vector<measurement>& results, double bar) {
+  bool any = false;
+  for (const measurement& m : results)
+    for (const auto& [who, fraction] : m.below_bar) {
+      std::fprintf(stderr, "%s: %s has %.3f of the limit, below the bar of %.3f\n", m.name.c_str(), who.c_str(),
+                   fraction, bar);
+      any = true;
+    }
+  return any;
+}
+
+void print_help() {
+  std::printf(
+      "Measures the operator next to what the GPU can do at best; bench/README.md says how.\n"
+      "          [--peer=<candidate library>]    measured in turn with ours; may be repeated\n"
+      "          [--peer-times=<file>]           times that bench/peers/torch_rows.py wrote; may be repeated\n"
+      "          [--bar=<fraction>]              exit code 1 if ours or a --peer has less of the limit in any row\n"
+      "Exit codes: 0 measured; 1 a row failed or is below the bar; 2 usage; 3 no GPU or library.\n\n");
+  benchmark::PrintDefaultHelp();
+}
+
+double bar_of(const std::string& text) {
+  char* end = nullptr;
+  const double bar = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(bar > 0 && bar <= 1))
+    throw std::invalid_argument("--bar: '" + text + "' is not a fraction above 0 and at most 1");
+  return bar;
+}
+
 // Takes `--name VALUE` and `--name=VALUE`, which Google Benchmark does not know, out of the arguments.
 std::vector<std::string> take_option(int* argc, char** argv, const std::string& name) {
   std::vector<std::string> values;
@@ -380,7 +417,7 @@ std::vector<std::string> take_option(int* argc, char** argv, const std::string& 
     if (argument.rfind(name + "=", 0) == 0) {
       values.push_back(argument.substr(name.size() + 1));
     } else if (argument == name) {
-      if (i + 1 == *argc) throw std::invalid_argument(name + " needs a file");
+      if (i + 1 == *argc) throw std::invalid_argument(name + " needs a value");
       values.push_back(argv[++i]);
     } else {
       argv[kept++] = argv[i];
@@ -455,10 +492,12 @@ double longest_chain(int64_t cols) {
 }
 
 int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases) try {
-  program p{op, find_builtin(op.name), {}, {}, 0, nullptr, {}, {}, {}, false};
+  const std::vector<std::string> bars = take_option(&argc, argv, "--bar");
+  const double bar = bars.empty() ? 0 : bar_of(bars.back());
+  program p{op, find_builtin(op.name), {}, {}, bar, 0, nullptr, {}, {}, {}, false};
   for (const std::string& file : take_option(&argc, argv, "--peer")) p.peers.push_back(load_peer(file));
   for (const std::string& file : take_option(&argc, argv, "--peer-times")) read_foreign(file, &p.foreign);
-  benchmark::Initialize(&argc, argv);
+  benchmark::Initialize(&argc, argv, print_help);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const std::string gpu = describe_gpu();
   benchmark::AddCustomContext("gpu", gpu);
@@ -482,7 +521,8 @@ int row_bench_main(int argc, char** argv, const row_operator& op, const std::vec
     if (op.print_growth) op.print_growth(p.times);
   }
   check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
-  return p.failed ? 1 : 0;
+  const bool below = print_below_bar(p.results, p.bar);
+  return p.failed || below ? 1 : 0;
 } catch (const std::invalid_argument& e) {
   std::fprintf(stderr, "%s_bench: %s\n", op.name, e.what());
   return 2;
