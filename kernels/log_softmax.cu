@@ -73,6 +73,9 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
     for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).template load<written_row<T>>(value[j]);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
+      // Instructions limit 16-bit rows.
+      if constexpr (sizeof(T) == 2 && Lanes == k_warp_size)
+        if (quick_log_sum(value[j], all[j])) continue;
       const float mine = max_of_values(value[j]);
       const float maximum = lane_reduce<Lanes>(mine, max_of());
       all[j] = join_lanes<Lanes>(log_sum_of(value[j], mine, maximum), maximum);
@@ -162,6 +165,7 @@ struct log_softmax_rule {
   __device__ static partial merge_few(const partial (&mine)[Each]) {
     return warpcheck::merge_few<Lanes>(mine);
   }
+  template <class>
   class result {
    public:
     result() = default;

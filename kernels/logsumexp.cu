@@ -34,6 +34,10 @@ struct log_sum_fold {
   __device__ static void absorb(partial& all, const Slice&, const float (&value)[Slice::k_values], int64_t) {
     take_in(all, value);
   }
+  template <int Count>
+  __device__ static bool of_warp(const float (&value)[Count], partial& all) {
+    return quick_log_sum(value, all);
+  }
   template <int Lanes>
   __device__ static partial over_lanes(partial mine) {
     return merge_lanes<Lanes>(mine);

@@ -102,19 +102,23 @@ __device__ inline bool is_first_holder(bool holds) {
   return holds && before == 0;
 }
 
+// Of all values that a warp holds, summed up quickly (reduce.hpp), with nothing held out but 1 taken off the sum: a
+// rest of 1 or more forgives both (docs/numerics.md). Whether it is that, in every lane.
+template <int Count>
+__device__ inline bool quick_log_sum(const float (&value)[Count], log_sum& all) {
+  const float maximum = warp_maximum(max_of_values(value)), reference = log_sum_reference(maximum);
+  const float terms = chained_sum<Count>([&](int i) { return quick_exp(value[i] - reference); });
+  all = {maximum, lane_reduce<k_warp_size>(terms, sum_of()) - 1.0f};
+  return all.rest >= 1.0f;
+}
+
 // Of all values that `Lanes` neighbouring lanes hold, in fewer steps than log_sum_over_lanes takes where a lane has few
-// values: only the first lane with the maximum holds one out. No rescale.
-//
-// Where they have many, they are first summed up quickly (reduce.hpp), with nothing held out but 1 taken off the sum: a
-// rest of 1 or more forgives both (docs/numerics.md).
+// values: only the first lane with the maximum holds one out. No rescale. Where they have many, quickly if that will
+// do.
 template <int Lanes, int Count>
 __device__ inline log_sum log_sum_of_few(const float (&value)[Count]) {
-  if constexpr (Lanes == k_warp_size && Count >= 16) {
-    const float maximum = warp_maximum(max_of_values(value)), reference = log_sum_reference(maximum);
-    const float terms = chained_sum<Count>([&](int i) { return quick_exp(value[i] - reference); });
-    const float rest = lane_reduce<Lanes>(terms, sum_of()) - 1.0f;
-    if (rest >= 1.0f) return {maximum, rest};  // all lanes have the same bits
-  }
+  if constexpr (Lanes == k_warp_size && Count >= 16)
+    if (log_sum all; quick_log_sum(value, all)) return all;
   const losers<Count> mine(value, -INFINITY);
   const float maximum = lanes_maximum<Lanes>(mine.champion);
   const bool held_out = is_first_holder<Lanes>(mine.champion == maximum);

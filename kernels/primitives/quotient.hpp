@@ -1,4 +1,4 @@
-// Many correctly rounded quotients by one divisor, at three operations each and without a branch.
+// Many quotients by one divisor, without a branch: correctly rounded ones at three operations each.
 #pragma once
 
 #include <cmath>
@@ -24,6 +24,18 @@ class row_quotient {
 
  private:
   float divisor_;
+  float reciprocal_;
+};
+
+// The same to within 2u of itself and half the smallest subnormal, in one operation.
+class row_product {
+ public:
+  row_product() = default;
+  __device__ explicit row_product(float divisor) : reciprocal_(1.0f / divisor) {}
+
+  __device__ float operator()(float e) const { return e * reciprocal_; }
+
+ private:
   float reciprocal_;
 };
 

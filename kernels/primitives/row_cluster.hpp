@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(Threads, k_cluster_residents* k_cluster_thread
       write_argmax(
           mine, partials[turn], count, row.maximum, [&] { return thread.claim(r, held, row.maximum); },
           Rule::argmax(a) + r);
-    const typename Rule::result result(row);
+    const typename Rule::template result<T> result(row);
     thread.write_stored(r, result);
     thread.write_held(r, result, held);
   }

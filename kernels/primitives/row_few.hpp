@@ -78,7 +78,7 @@ struct few_of_rule {
   __device__ static void write(const arguments& a, int64_t r, const Slice& slice, float (&value)[Slice::k_values],
                                const partial& of_row, Share) {
     constexpr int k_width = Slice::k_width;
-    const typename Rule::result result(of_row);
+    const typename Rule::template result<float> result(of_row);
 #pragma unroll
     for (int k = Share::k_first; k < Slice::k_values / k_width; k += Share::k_step) {
       if (!slice.has(k)) continue;

@@ -10,6 +10,7 @@
 //   k_dear                            whether taking in values and merging partials cost so much that they show beside
 //                                     the time of reading; if so, absorb looks at the values alone, and there is
 //   over_row<Lanes>(value)            the partial of a row whose values `Lanes` neighbouring lanes hold, as over_lanes
+//   of_warp(value, partial)           likewise of a warp, by a short cut; false where that is not accurate enough
 // A fold of two partials, merge(a, b), gets over_lanes and collect from merging_fold.
 #pragma once
 
@@ -92,6 +93,10 @@ constexpr int k_fold_ahead_threads = 128;
 constexpr int k_fold_ahead_blocks = 4;  // of a multiprocessor: all that the registers of two parts leave room for
 constexpr int k_fold_ahead_groups = 4;  // of the largest tile, of k_fold_dear_parts parts: bounds the chain of merges
 
+// A part of such elements has half the bytes, so that merging counts twice.
+template <class Fold>
+constexpr bool fold_is_16_bit = sizeof(typename Fold::element) == 2;
+
 template <class Fold, int Values>
 constexpr int fold_vectors = Values / row_vector<typename Fold::element>::k_width;
 
@@ -122,6 +127,9 @@ __global__ void __launch_bounds__(k_fold_lanes_threads) fold_lanes(fold_argument
       if constexpr (Rows > 1 && Fold::k_dear) {
         of_row[j] = Fold::template over_row<Lanes>(value[j]);
       } else {
+        // Worth asking where instructions limit.
+        if constexpr (Lanes == k_warp_size && fold_is_16_bit<Fold> && Fold::k_dear)
+          if (cols / slice_type::k_width <= Lanes * Vectors && Fold::of_warp(value[j], of_row[j])) continue;
         const int64_t r = first + j * k_groups;
         of_row[j] = Fold::none();
         Fold::absorb(of_row[j], slice_of(r, 0), value[j], 0);
@@ -280,13 +288,9 @@ __global__ void __launch_bounds__(k_fold_merge_threads)
 }
 
 // Rows up to this long are folded by lanes of one warp, by tiles, and longer ones by wide tiles.
+// Those of 16 bits change over at twice these lengths, within the calls of the next.
 constexpr int64_t k_fold_lanes_cols = 2048;
 constexpr int64_t k_fold_tiles_cols = 16384;
-
-// A part of 16-bit elements has half the bytes, and merging counts twice: their rows change over at twice these
-// lengths, within the calls of the next.
-template <class Fold>
-constexpr bool fold_is_16_bit = sizeof(typename Fold::element) == 2;
 
 template <class Fold, row_access Access, int Lanes, int Vectors>
 void launch_fold_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {

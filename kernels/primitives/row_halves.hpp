@@ -8,7 +8,7 @@
 //   over_warp(own, terms, maximum)    the warp's partial, of lanes with the maxima `own`, in every lane
 //   champion(champion, value)         `champion` with the largest of `value`, where terms looks at it
 //   combine(partials, count)          that of several, by a warp; one rescale per term
-//   result                            made of a row's partial: the function of a value that is written
+//   result<T>                         made of a row's partial: the function of a value that is written
 //   argmax(arguments)                 where the index of each row's maximum goes, or nullptr
 #pragma once
 
@@ -125,7 +125,7 @@ class row_halves {
     return best;
   }
 
-  __device__ void write_stored(int64_t r, const typename Rule::result& result) const {
+  __device__ void write_stored(int64_t r, const typename Rule::template result<T>& result) const {
     T* const y = a_.y + r * a_.ldy;
     const slice_type slice = slice_of(r, 1);
     const bool by_vector = phase_of(y + slice.start(0)) == 0;
@@ -136,7 +136,8 @@ class row_halves {
       write_piece(slice, k, result, value, y, by_vector);
     }
   }
-  __device__ void write_held(int64_t r, const typename Rule::result& result, const held_half<T>& held) const {
+  __device__ void write_held(int64_t r, const typename Rule::template result<T>& result,
+                             const held_half<T>& held) const {
     T* const y = a_.y + r * a_.ldy;
     const slice_type slice = slice_of(r, 0);
     const bool by_vector = phase_of(y + slice.start(0)) == 0;

@@ -53,7 +53,7 @@ class row_part {
  public:
   using arguments = typename Rule::template arguments<T>;
   using partial = typename Rule::partial;
-  using result = typename Rule::result;
+  using result = typename Rule::template result<T>;
   using slot = part_slot<T, Threads>;
   using vectors = row_vector<T>[k_part_vectors];
 

@@ -61,7 +61,7 @@ template <class Rule, class T, int Threads, part_kind Kind>
 class ring_block {
  public:
   using partial = typename Rule::partial;
-  using result = typename Rule::result;
+  using result = typename Rule::template result<T>;
   using slot = part_slot<T, Threads>;
   static constexpr int k_warps = Threads / k_warp_size;
   static constexpr int k_piece = part_piece<T, Threads>;
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(Threads, 1)
     row_ring(typename Rule::template arguments<T> a, team_plan plan, ring_share share) {
   if (!simt::is_sm_90()) return;
   using slot = part_slot<T, Threads>;
-  using shared = ring_shared<typename Rule::partial, typename Rule::result, Threads / k_warp_size>;
+  using shared = ring_shared<typename Rule::partial, typename Rule::template result<T>, Threads / k_warp_size>;
   SIMT_DYN_SHARED(slot, slots);
   SIMT_SHARED(s, shared);
   if (threadIdx.x < 2) {

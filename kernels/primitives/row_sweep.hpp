@@ -54,7 +54,7 @@ template <class Rule, class T, int Threads, part_kind Kind>
 class sweep_block {
  public:
   using partial = typename Rule::partial;
-  using result = typename Rule::result;
+  using result = typename Rule::template result<T>;
   using slot = part_slot<T, Threads>;
   static constexpr int k_warps = Threads / k_warp_size;
   static constexpr int k_tile = part_piece<T, Threads>;

@@ -7,11 +7,11 @@
 
 #include <cstdint>
 
-#include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
+#include "kernels/softmax/arithmetic.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -19,6 +19,7 @@ inline namespace SIMT_DEVICE_NS {
 template <class T, row_access Access, int Vectors, int MaxThreads, int MinBlocks>
 __global__ void __launch_bounds__(MaxThreads, MinBlocks) softmax_block(softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, Vectors>;
+  using arithmetic = softmax_arithmetic<T>;
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
   SIMT_SHARED(claim, int);
@@ -32,13 +33,14 @@ __global__ void __launch_bounds__(MaxThreads, MinBlocks) softmax_block(softmax_a
     const float own = max_of_values(value);
     const float maximum = block_reduce(own, max_of(), maximum_scratch);
     if (a.argmax != nullptr) offer_claim(slice, value, own, maximum, &claim);
-    float sum = chained_sum<slice_type::k_values>([&](int i) { return value[i] = expf(value[i] - maximum); });
+    float sum =
+        chained_sum<slice_type::k_values>([&](int i) { return value[i] = arithmetic::exp(value[i] - maximum); });
     block_post(sum, sum_of(), sum_scratch);
     __syncthreads();
     sum = block_fetch(sum_of(), sum_scratch);
     if (a.argmax != nullptr && threadIdx.x == 0) a.argmax[r] = claimed_index(claim);
 
-    const row_quotient over_sum(sum);
+    const typename arithmetic::quotient over_sum(sum);
 #pragma unroll
     for (int i = 0; i < slice_type::k_values; ++i) value[i] = over_sum(value[i]);
     slice.store(value, a.y + r * a.ldy);

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_lanes.hpp"
 #include "kernels/primitives/winner.hpp"
 #include "kernels/softmax/arguments.hpp"
+#include "kernels/softmax/arithmetic.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -21,6 +21,7 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
                                   lanes_resident_blocks<T>(Rows* Vectors* access_width<T, Access>))
     softmax_lanes(softmax_arguments<T> a) {
   using slice_type = row_slice<T, Access, Vectors>;
+  using arithmetic = softmax_arithmetic<T>;
   constexpr int k_groups = k_warp_size / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
     for (int j = 0; j < Rows; ++j) slice_of(base + j * k_groups + group).template load<written_row<T>>(value[j]);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      maximum[j] = lane_reduce<Lanes>(max_of_values(value[j]), max_of());
+      maximum[j] = lanes_maximum<Lanes>(max_of_values(value[j]));
     }
     if (a.argmax != nullptr) {
 #pragma unroll
@@ -51,13 +52,14 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
     }
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      sum[j] = chained_sum<slice_type::k_values>([&](int i) { return value[j][i] = expf(value[j][i] - maximum[j]); });
+      sum[j] = chained_sum<slice_type::k_values>(
+          [&](int i) { return value[j][i] = arithmetic::exp(value[j][i] - maximum[j]); });
       sum[j] = lane_reduce<Lanes>(sum[j], sum_of());
     }
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
       const int64_t r = base + j * k_groups + group;
-      const row_quotient over_sum(sum[j]);
+      const typename arithmetic::quotient over_sum(sum[j]);
 #pragma unroll
       for (int i = 0; i < slice_type::k_values; ++i) value[j][i] = over_sum(value[j][i]);
       slice_of(r).store(value[j], a.y + (r < a.rows ? r * a.ldy : 0));

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/softmax/arguments.hpp"
+#include "kernels/softmax/arithmetic.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -66,14 +66,15 @@ struct softmax_rule {
     for (int i = 1; i < Each; ++i) sum = fmaf(mine[i].sum, expf(mine[i].maximum - reference), sum);
     return {maximum, lane_reduce<Lanes>(sum, sum_of())};
   }
+  template <class T>
   class result {
    public:
     result() = default;
     __device__ explicit result(const partial& row) : over_sum_(row.sum), maximum_(row.maximum) {}
-    __device__ float operator()(float x) const { return over_sum_(expf(x - maximum_)); }
+    __device__ float operator()(float x) const { return over_sum_(softmax_arithmetic<T>::shared_exp(x - maximum_)); }
 
    private:
-    row_quotient over_sum_;
+    typename softmax_arithmetic<T>::quotient over_sum_;
     float maximum_;
   };
   template <class T>

@@ -9,6 +9,7 @@
 
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/sigmoid.hpp"
+#include "kernels/softmax/arithmetic.hpp"
 
 namespace warpcheck::self {
 namespace {
@@ -138,7 +139,10 @@ template <exp_function Which>
 __global__ void judge_exp(unsigned long long* result) {
   for_every_pattern<3>(result, [](uint32_t bits, unsigned long long* worst, unsigned long long& wrong) {
     const float x = __uint_as_float(bits);
-    const float actual = Which == exp_function::accurate ? expf(x) : __expf(x);
+    if (Which == exp_function::squared && x > 0) return;
+    const float actual = Which == exp_function::accurate ? expf(x)
+                         : Which == exp_function::fast   ? __expf(x)
+                                                         : squared_exp(x);
     if (isnan(x) || isinf(x) || x == 0) {
       const bool right = isnan(x) ? isnan(actual) : actual == (x == 0 ? 1.0f : x > 0 ? INFINITY : 0.0f);
       wrong += right ? 0 : 1;
@@ -152,7 +156,8 @@ __global__ void judge_exp(unsigned long long* result) {
     } else if (exact >= 0x1p-126) {
       take(worst[x > 0], fabs(actual - exact) / exact / k_unit, bits);
     } else {
-      take(worst[2], fabs(actual - exact) / k_eta, bits);
+      const double relative = Which == exp_function::squared ? 15 * k_unit * exact : 0;
+      take(worst[2], fmax(fabs(actual - exact) - relative, 0.0) / k_eta, bits);
     }
   });
 }
@@ -265,8 +270,10 @@ std::vector<unsigned long long> run(void (*kernel)(unsigned long long*), size_t 
 }  // namespace
 
 exp_errors sweep_exp(exp_function which) {
-  const auto words =
-      run(which == exp_function::accurate ? judge_exp<exp_function::accurate> : judge_exp<exp_function::fast>, 4);
+  const auto words = run(which == exp_function::accurate ? judge_exp<exp_function::accurate>
+                         : which == exp_function::fast   ? judge_exp<exp_function::fast>
+                                                         : judge_exp<exp_function::squared>,
+                         4);
   return {argument_of(words[0]), argument_of(words[1]), argument_of(words[2]), words[3]};
 }
 

@@ -21,6 +21,7 @@ struct exp_errors {
 enum class exp_function {
   accurate,  // expf, which the kernels call
   fast,      // __expf
+  squared,   // squared_exp (kernels/softmax/arithmetic.hpp), for x <= 0; of a subnormal result, what is beyond 15u
 };
 exp_errors sweep_exp(exp_function which);
 

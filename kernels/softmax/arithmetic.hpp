@@ -1,0 +1,49 @@
+// What softmax makes its results of. Its bound grants the numerator two rescales, and the sum more additions than
+// kernels make; those of f16 and bf16, which instructions limit, spend that on exponentials and quotients of fewer
+// operations (docs/numerics.md).
+#pragma once
+
+#include "kernels/primitives/quotient.hpp"
+#include "kernels/primitives/reduce.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// e^x for x <= 0 as the square of e^(x/2), in seven operations and without a branch; NaN for NaN, subnormal results
+// included. The rounding of x log2(e)/2 is made up for, to first order.
+__device__ inline float squared_exp(float x) {
+  constexpr float k_half_log2_e = 0.72134752f, k_2_ln2 = 1.38629436f;
+  x = simt::max_nan(x, -150.0f);  // e^-150 is 0, and -Inf less -Inf would be NaN below
+  const float half = x * k_half_log2_e;
+  const float rest = fmaf(half, -k_2_ln2, x);
+  const float root = simt::exp2_approx(half);
+  const float square = root * root;
+  return fmaf(square, rest, square);
+}
+
+// exp: where lanes or a block hold a row; shared_exp: the results of a row that several blocks share, for whose sum the
+// bound has paid already.
+template <class T>
+struct softmax_arithmetic {
+  __device__ static float exp(float x) { return expf(x); }
+  __device__ static float shared_exp(float x) { return expf(x); }
+  using quotient = row_quotient;
+};
+
+// What quick_exp loses grows with -x, but f16 keeps nothing of e^-18.
+template <>
+struct softmax_arithmetic<simt::f16> {
+  __device__ static float exp(float x) { return quick_exp(x); }
+  __device__ static float shared_exp(float x) { return squared_exp(x); }
+  using quotient = row_product;
+};
+
+template <>
+struct softmax_arithmetic<simt::bf16> {
+  __device__ static float exp(float x) { return squared_exp(x); }
+  __device__ static float shared_exp(float x) { return squared_exp(x); }
+  using quotient = row_product;
+};
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
