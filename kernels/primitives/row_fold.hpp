@@ -346,7 +346,7 @@ void fold_by_lanes(const fold_arguments<Fold>& a, simt::stream_t stream) {
 template <class Fold, class Launch>
 void launch_and_merge(const fold_arguments<Fold>& a, int64_t tiles, simt::stream_t stream, const Launch& launch) {
   if (tiles == 1) return launch(nullptr);
-  const simt::buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
+  const simt::small_buffer<typename Fold::partial> partials(static_cast<size_t>(a.rows * tiles), stream);
   launch(partials.data());
   const int64_t mergers = std::min<int64_t>(ceil_div(tiles, k_warp_size) * k_warp_size, k_fold_merge_threads);
   simt::launch_config merge{static_cast<unsigned>(a.rows), static_cast<unsigned>(mergers), 0, stream};

@@ -176,8 +176,8 @@ namespace detail {
 
 // Workspaces that streams keep. Every module that asks for one has its own memory; which of it is a stream's, all
 // share. Each has its own lines: one stream must not bring into an L1 cache what another is about to write.
-constexpr size_t k_stream_slot_bytes = 512;
-constexpr int k_stream_slots = 64;
+constexpr size_t k_stream_slot_bytes = 16384;
+constexpr int k_stream_slots = 32;
 [[maybe_unused]] static __device__ __align__(128) unsigned char stream_slots[k_stream_slots][k_stream_slot_bytes];
 
 struct stream_slot_owners {
