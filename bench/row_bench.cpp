@@ -325,10 +325,13 @@ measurement measure(program& p, const row_case& row, std::vector<double>* times)
     result.peer_us = median(us);
     result.to_peer = ratio_of_medians(*times, us);
   };
-  for (size_t i = 2; i < all.size(); ++i) offer(names[i], all[i]);
-  for (size_t i = 0; i < all.size(); ++i) {
-    const double fraction = result.best.us / median(all[i]);
-    if (names[i] != "limit" && fraction < p.bar) result.below_bar.emplace_back(names[i], fraction);
+  const auto judge = [&](const std::string& name, double us) {
+    if (result.best.us / us < p.bar) result.below_bar.emplace_back(name, result.best.us / us);
+  };
+  judge(names[0], result.us);
+  for (size_t i = 2; i < all.size(); ++i) {
+    offer(names[i], all[i]);
+    judge(names[i], median(all[i]));
   }
   if (const auto known = p.foreign.find(result.name); known != p.foreign.end())
     for (const auto& [name, us] : known->second) offer(name, us);
@@ -492,11 +495,10 @@ double longest_chain(int64_t cols) {
 }
 
 int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases) try {
-  const std::vector<std::string> bars = take_option(&argc, argv, "--bar");
-  const double bar = bars.empty() ? 0 : bar_of(bars.back());
-  program p{op, find_builtin(op.name), {}, {}, bar, 0, nullptr, {}, {}, {}, false};
+  program p{op, find_builtin(op.name), {}, {}, 0, 0, nullptr, {}, {}, {}, false};
   for (const std::string& file : take_option(&argc, argv, "--peer")) p.peers.push_back(load_peer(file));
   for (const std::string& file : take_option(&argc, argv, "--peer-times")) read_foreign(file, &p.foreign);
+  for (const std::string& fraction : take_option(&argc, argv, "--bar")) p.bar = bar_of(fraction);
   benchmark::Initialize(&argc, argv, print_help);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const std::string gpu = describe_gpu();

@@ -117,7 +117,7 @@ __device__ inline float chained_sum(F&& term) {
 
 // e^x, x <= 0, in two operations, for the terms of a sum: off by (4 + 1.23 |x|) u of itself, u = 2^-24, where expf is
 // off by 2.6u, and 0 below 2^-126. Terms of little weight may err so (docs/numerics.md says which sums may be made of
-// them); results, and sums of small terms alone, may not.
+// them); sums of small terms alone, and results but for softmax's in f16, may not.
 __device__ inline float quick_exp(float x) {
   constexpr float k_log2_e = 1.44269504f;
   return simt::exp2_approx(x * k_log2_e);

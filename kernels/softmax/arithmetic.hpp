@@ -3,6 +3,8 @@
 // operations (docs/numerics.md).
 #pragma once
 
+#include <cmath>
+
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
 

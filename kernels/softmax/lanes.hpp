@@ -3,7 +3,6 @@
 // A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "kernels/primitives/reduce.hpp"
