@@ -378,3 +378,5 @@ __device__ __forceinline__ unsigned fetch_add(unsigned* address, unsigned value)
 }  // namespace simt
 
 #include "kernels/simt/cuda_async.hpp"
+
+#include "kernels/simt/cuda_tensor.hpp"

@@ -82,6 +82,10 @@ class mbarrier {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(this)), "r"(count) : "memory");
     SIMT_SM_90(asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"));
   }
+  // The same without fence_mbarrier_init, which must follow.
+  __device__ __forceinline__ void init_unfenced(unsigned count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(this)), "r"(count) : "memory");
+  }
   __device__ __forceinline__ void arrive() {
     SIMT_SM_90(asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(detail::shared_address(this))
                             : "memory"));

@@ -1,0 +1,31 @@
+// What one step of a tensor core computes, to the bit. Plain host code, for the emulated device and for models of it.
+//
+// A step of K products with c of f32, as the hardware does it (Xie et al., MMA-Sim, arXiv 2511.10909; Khattak and
+// Mikaitis, arXiv 2512.07004; test self.cuda.tensor_core): products and c are aligned to the largest exponent among
+// them, that of a product being the sum of its operands'; each is cut towards zero to `fraction_bits` behind the point,
+// all are added exactly, and the sum is cut towards zero to 24 bits or, below 2^-126, to multiples of 2^-149. From 2^128
+// on it is infinite. A zero has no exponent, a subnormal operand its type's least. docs/numerics.md has the terms.
+#pragma once
+
+#include <cstdint>
+
+namespace simt {
+
+enum class tensor_type : uint8_t { f16, bf16, tf32 };
+
+// Products of a step.
+constexpr int tensor_depth(tensor_type type) { return type == tensor_type::tf32 ? 8 : 16; }
+
+struct tensor_rules {
+  int fraction_bits;
+  int parts;  // a step is as many, one after the other: each takes its share of k, in order
+};
+// Of compute capability 8.0, 8.6, 8.9 (80, 86, 89), 9.0 and 10.0 (90, 100). Throws device_error for any other.
+tensor_rules tensor_rules_of(unsigned sm_arch);
+
+// d = a b + c for `rows` (at most 64) by `cols` (a multiple of 8). Elements are bits: a[row * depth + k] and
+// b[col * depth + k]; of tf32 the low 13 do not count. c and d, which may be one, are [row * cols + col].
+void tensor_step(tensor_type type, tensor_rules rules, int rows, int cols, const uint32_t* a, const uint32_t* b,
+                 const float* c, float* d);
+
+}  // namespace simt
