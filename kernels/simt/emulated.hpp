@@ -20,4 +20,6 @@
 
 #include "kernels/simt/emulated/wide.hpp"
 
+#include "kernels/simt/emulated/tensor.hpp"
+
 #include "kernels/simt/emulated/launch.hpp"

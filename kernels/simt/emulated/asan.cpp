@@ -71,5 +71,11 @@ void hb_flight_counts(uint32_t, const void* barrier, size_t bytes, const void* p
   check(barrier, bytes, "atomic access", pc);
 }
 
+void hb_read(const void* p, size_t bytes, const void* pc) { check(p, bytes, "read", pc); }
+
+void hb_agent_access(uint32_t, uint32_t, const void* p, size_t bytes, bool writes, const void* pc) {
+  check(p, bytes, writes ? "asynchronous write" : "asynchronous read", pc);
+}
+
 }  // namespace emu
 }  // namespace simt

@@ -8,6 +8,7 @@
 
 #include "kernels/simt/emulated/happens_before.hpp"
 #include "kernels/simt/emulated/region.hpp"
+#include "kernels/simt/emulated/tensor.hpp"
 #include "kernels/simt/emulated/wide.hpp"
 
 namespace simt {
@@ -32,6 +33,8 @@ struct phase_state {
   int64_t bytes = 0;  // of copies that the phase still waits for
   uint64_t phase = 0;
   phase_knowledge known;
+  bool is_visible = true;  // to the asynchronous proxy and to the cluster
+  const thread* by = nullptr;
 };
 std::unordered_map<const mbarrier*, phase_state> phases;
 
@@ -99,14 +102,39 @@ void need_alignment(const void* p, unsigned align, const char* what) {
   });
 }
 
-void need_own_shared(const void* p) {
+void need_own_shared(const void* p, const char* what = "destination") {
   if (owner_of(p) == current->home) return;
-  fail("out_of_bounds", [] {
-    return describe(*current) +
-           " starts an asynchronous copy whose destination is not in its block's shared memory, at " +
-           describe(current->site);
+  fail("out_of_bounds", [what] {
+    return describe(*current) + " starts an asynchronous copy whose " + what +
+           " is not in its block's shared memory, at " + describe(current->site);
   });
 }
+
+void need_bulk(const void* destination, const void* source, unsigned bytes) {
+  need_alignment(destination, 16, "destination");
+  need_alignment(source, 16, "source");
+  if (bytes % 16 == 0) return;
+  fail("misaligned", [bytes] {
+    return describe(*current) + " starts a bulk copy of " + std::to_string(bytes) +
+           " bytes, allowed are multiples of 16, at " + describe(current->site);
+  });
+}
+
+// An asynchronous operation is to complete on the mbarrier, whose initialisation it must see.
+void need_visible(const mbarrier* m, const phase_state& s, const void* pc) {
+  if (s.is_visible) return;
+  hb_enters_proxy(*current, m, sizeof(mbarrier), proxy_use::completes, pc);
+}
+
+// The place of p, of the own block's shared memory, in block `rank` of the cluster.
+template <class T>
+T* in_rank(T* p, unsigned rank) {
+  const block_state& b = *current->home;
+  const auto offset = reinterpret_cast<const char*>(p) - b.arena;
+  return reinterpret_cast<T*>(region_arena(b.slot / device.cluster * device.cluster + rank) + offset);
+}
+
+void copy(const pending_store& s) { std::memcpy(s.destination, s.source, s.bytes); }
 
 // The mbarrier was or is about to be used: an atomic access to its memory.
 phase_state& use(mbarrier* m, const call_site& site, const void* pc) {
@@ -143,6 +171,13 @@ void begin_async() {
 void forget_async() {
   for (flight& f : flights) f.id = 0;  // nobody's
   for (auto& [barrier, state] : phases) state.known = {};
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    block_state& b = *device.blocks[slot];
+    for (named_barrier_state& n : b.named_barriers) n.known = {};
+    for (thread& t : b.threads)
+      for (pending_store& s : t.stores) s.reader = s.writer = 0;
+  }
+  forget_products();
 }
 
 bool land_one_flight() {
@@ -154,6 +189,7 @@ bool land_one_flight() {
 }
 
 void may_land_flight() {
+  may_compute_products();
   if (flights.empty()) return;
   const uint32_t choice = decide(static_cast<uint32_t>(std::min<size_t>(flights.size(), 15)) + 1, 0);
   if (choice == 0) return;
@@ -211,6 +247,18 @@ void mbarrier::init(unsigned count, call_site site) {
   phases[this] = std::move(fresh);
 }
 
+void mbarrier::init_unfenced(unsigned count, call_site site) {
+  init(count, site);
+  phase_state& s = phases[this];
+  s.is_visible = false;
+  s.by = current;
+}
+
+void fence_mbarrier_init() {
+  for (auto& [barrier, state] : phases)
+    if (state.by == current) state.is_visible = true;
+}
+
 void mbarrier::arrive(call_site site) { emu::arrive(this, 0, site, SIMT_PC); }
 
 void mbarrier::arrive_expect_tx(unsigned bytes, call_site site) { emu::arrive(this, bytes, site, SIMT_PC); }
@@ -241,16 +289,10 @@ void mbarrier::wait(unsigned parity, call_site site) {
 }
 
 void bulk_copy(void* destination, const void* source, unsigned bytes, mbarrier* barrier, call_site site) {
-  use(barrier, site, SIMT_PC);
-  need_alignment(destination, 16, "destination");
-  need_alignment(source, 16, "source");
-  if (bytes % 16 != 0) {
-    fail("misaligned", [&] {
-      return describe(*current) + " starts a bulk copy of " + std::to_string(bytes) +
-             " bytes, allowed are multiples of 16, at " + describe(site);
-    });
-  }
+  need_visible(barrier, use(barrier, site, SIMT_PC), SIMT_PC);
+  need_bulk(destination, source, bytes);
   need_own_shared(destination);
+  hb_enters_proxy(*current, destination, bytes, proxy_use::writes, SIMT_PC);
   const uint32_t id = hb_flight_starts(*current, destination, source, bytes, SIMT_PC);
   start({static_cast<char*>(destination), source, 0, bytes, barrier, id});
 }
@@ -280,6 +322,94 @@ void async_store(mbarrier* barrier, void* p, uint64_t bits, unsigned bytes, cons
   const uint32_t id = hb_flight_starts(*current, p, nullptr, bytes, SIMT_PC);
   hb_flight_counts(id, barrier, sizeof(mbarrier), SIMT_PC);
   start({static_cast<char*>(p), nullptr, bits, bytes, barrier, id});
+}
+
+void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, mbarrier* barrier, uint16_t ranks,
+                         call_site site) {
+  thread& self = *current;
+  self.site = site;
+  access_point();
+  need_bulk(destination, source, bytes);
+  need_own_shared(destination);
+  if (ranks == 0 || ranks >> device.cluster != 0) {
+    fail("out_of_bounds", [&] {
+      return describe(self) + " starts a copy into the blocks " + std::to_string(ranks) + " of a cluster of " +
+             std::to_string(device.cluster) + ", at " + describe(site);
+    });
+  }
+  for (unsigned rank = 0; rank < device.cluster; ++rank) {
+    if ((ranks >> rank & 1) == 0) continue;
+    auto* to = static_cast<char*>(in_rank(destination, rank));
+    mbarrier* on = in_rank(barrier, rank);
+    need_visible(on, phase_of(on), SIMT_PC);
+    hb_enters_proxy(self, to, bytes, proxy_use::writes, SIMT_PC);
+    const uint32_t id = hb_flight_starts(self, to, source, bytes, SIMT_PC);
+    hb_flight_counts(id, on, sizeof(mbarrier), SIMT_PC);
+    start({to, source, 0, bytes, on, id});
+  }
+}
+
+void bulk_copy_remote(void* destination, const void* source, unsigned bytes, mbarrier* barrier, call_site site) {
+  thread& self = *current;
+  self.site = site;
+  access_point();
+  need_visible(barrier, phase_of(barrier), SIMT_PC);
+  need_bulk(destination, source, bytes);
+  need_own_shared(source, "source");
+  if (owner_of(destination) == nullptr || owner_of(destination) != owner_of(barrier)) {
+    fail("out_of_bounds", [&] {
+      return describe(self) + " copies to an address that is not in the shared memory of the mbarrier's block, at " +
+             describe(site);
+    });
+  }
+  hb_enters_proxy(self, source, bytes, proxy_use::reads, SIMT_PC);
+  hb_enters_proxy(self, destination, bytes, proxy_use::writes, SIMT_PC);
+  const uint32_t id = hb_flight_starts(self, destination, source, bytes, SIMT_PC);
+  hb_flight_counts(id, barrier, sizeof(mbarrier), SIMT_PC);
+  start({static_cast<char*>(destination), source, 0, bytes, barrier, id});
+}
+
+void bulk_store(void* destination, const void* source, unsigned bytes, call_site site) {
+  thread& self = *current;
+  self.site = site;
+  access_point();
+  need_bulk(destination, source, bytes);
+  need_own_shared(source, "source");
+  hb_enters_proxy(self, source, bytes, proxy_use::reads, SIMT_PC);
+  const uint32_t reader = hb_name_agent(self), writer = hb_name_agent(self);
+  hb_agent_access(reader, 1, source, bytes, false, SIMT_PC);
+  hb_agent_access(writer, 1, destination, bytes, true, SIMT_PC);
+  pending_store s = {static_cast<char*>(destination), source, bytes, self.open_store_group, false, reader, writer};
+  if (decide(2, base_order() == strategy::greedy) == 1) {
+    copy(s);
+    s.is_done = true;
+  }
+  self.stores.push_back(s);
+}
+
+void bulk_store_commit() { ++current->open_store_group; }
+
+void wait_for_bulk_stores(unsigned groups, bool read_only) {
+  thread& self = *current;
+  const uint32_t last = self.open_store_group > groups ? self.open_store_group - groups : 0;
+  size_t kept = 0;
+  for (pending_store& s : self.stores) {
+    if (s.group < last) {
+      if (!s.is_done) copy(s);
+      s.is_done = true;
+      hb_agent_done(self, s.reader, 2);
+      if (!read_only) hb_agent_done(self, s.writer, 2);
+    }
+    if (s.group >= last || read_only) self.stores[kept++] = s;
+  }
+  self.stores.resize(kept);
+}
+
+// What it did not wait for is done all the same, as long as its block's shared memory is there.
+void async_thread_exits(thread& t) {
+  for (const pending_store& s : t.stores)
+    if (!s.is_done) copy(s);
+  t.stores.clear();
 }
 
 }  // namespace emu

@@ -128,13 +128,17 @@ void complete(block_state& b, unsigned warp_number, uint32_t present) {
   const warp_op op = leader.op;
   for (uint32_t m = present; m; m &= m - 1) {
     const thread& t = lanes[__builtin_ctz(m)];
-    if (t.op != op || t.width != leader.width) report_different(t, leader);
+    const bool of_matrices = op == warp_op::mma || op == warp_op::ldmatrix;
+    if (t.op != op || t.width != leader.width || (of_matrices && t.argument != leader.argument))
+      report_different(t, leader);
   }
   uint64_t common = 0;
   if (op == warp_op::ballot)
     common = ballot(lanes, present);
   else if (op == warp_op::match_all)
     common = matching(lanes, present, leader.value) == present ? present : 0;
+  else if (op == warp_op::mma || op == warp_op::ldmatrix)
+    complete_matrix_op(lanes, present);
   else if (op >= warp_op::reduce_add)
     common = reduced(op, lanes, present);
   const bool shuffles = op >= warp_op::shuffle_index && op <= warp_op::shuffle_xor;
@@ -229,6 +233,7 @@ void thread_exited(thread& t) {
   --b.alive;
   w.live &= ~(1u << t.lane);
   t.copies.clear();
+  async_thread_exits(t);
   hb_thread_exits(t);
   if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
   // A collective may have waited for this lane only.

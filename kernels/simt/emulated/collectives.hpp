@@ -18,6 +18,8 @@ enum class warp_op : uint8_t {
   ballot,
   match_any,
   match_all,
+  mma,
+  ldmatrix,
   reduce_add,
   reduce_min_signed,
   reduce_max_signed,

@@ -16,19 +16,6 @@ const char* name_of(access_kind kind) {
   return kind == access_kind::read ? "read" : kind == access_kind::write ? "write" : "atomic access";
 }
 
-std::string describe_place(size_t offset) {
-  if (offset < k_arenas_bytes) {
-    const size_t within = offset % k_arena_bytes;
-    for (const shared_declaration& d : device.declarations)
-      if (within >= d.offset && within < d.offset + d.bytes)
-        return "byte " + std::to_string(within - d.offset) + " of " +
-               (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
-    return "shared memory";
-  }
-  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
-         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
-}
-
 [[noreturn]] void report_race(const access_record& earlier, access_kind earlier_kind, const access_record& now,
                               access_kind kind, size_t offset) {
   fail("race", [=] {
@@ -268,6 +255,7 @@ inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (address < k_null_bytes) report_null(p, bytes, Kind, code_offset(pc));
   if (address - shadow.base < k_region_bytes) return true;
+  if (!current->watched.empty()) check_registers(*current, address, bytes, Kind, code_offset(pc));
   if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
   return false;
 }
@@ -326,6 +314,19 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
 }
 
 }  // namespace
+
+std::string describe_place(size_t offset) {
+  if (offset < k_arenas_bytes) {
+    const size_t within = offset % k_arena_bytes;
+    for (const shared_declaration& d : device.declarations)
+      if (within >= d.offset && within < d.offset + d.bytes)
+        return "byte " + std::to_string(within - d.offset) + " of " +
+               (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
+    return "shared memory";
+  }
+  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
+         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
+}
 
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
   if (reinterpret_cast<uintptr_t>(p) < k_null_bytes) report_null(p, bytes, kind, access.pc & k_code_offset);

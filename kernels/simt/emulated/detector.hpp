@@ -31,6 +31,7 @@ struct detector_state {
   // Names beyond those of the resident blocks; tests lower it.
   uint32_t spare_names = k_max_instance - static_cast<uint32_t>(k_max_slots);
   std::vector<uint3> block_of_instance;
+  std::vector<uint8_t> is_agent;  // by instance: not a block, but something of the asynchronous proxy
   // The first read of a byte that nobody had written. Reported at the end of the launch, unless a race explains it.
   struct {
     bool found = false;
@@ -80,6 +81,10 @@ enum class access_kind : uint8_t { read, write, atomic };
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access);
 // Who did it: "thread 3 of block (1,0,0)".
 std::string describe_thread_id(uint32_t id);
+// Which byte of what array, by its offset in the region.
+std::string describe_place(size_t offset);
+// Registers of products in flight or done, where the address is of such: a race, or a touch.
+void check_registers(thread& t, uintptr_t address, size_t bytes, access_kind kind, uint32_t pc);
 // At the end of a launch: the unwritten read, unless a race was found.
 void report_unwritten(emulation& stream);
 

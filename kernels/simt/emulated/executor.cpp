@@ -52,8 +52,11 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.warp = static_cast<uint8_t>(linear / k_lanes);
   t.is_not_idle();
   t.cluster_phase = t.grid_phase = 0;
-  t.open_group = 1;
+  t.open_group = t.open_store_group = 1;
   t.copies.clear();
+  t.stores.clear();
+  t.products.reset();
+  t.watched.clear();
   t.site = {};
   hb_thread_starts(t);
   prepare_fiber(t.flow, fiber_main, linear);
@@ -72,6 +75,8 @@ void start_block(block_state& b, uint64_t linear) {
   b.all = 1;
   if (b.threads.size() < device.padded) b.threads.resize(device.padded);
   b.warps.resize(device.warps);
+  drop_products(b);
+  b.named_barriers.clear();
   open_shared(b);
   wide_block_starts(b);
   hb_block_starts(b);
@@ -128,6 +133,8 @@ const char* place_of(thread_state s) {
     case thread_state::at_warp_collective: return "a warp operation";
     case thread_state::at_cluster_barrier: return "the cluster barrier";
     case thread_state::at_grid_barrier: return "the grid barrier";
+    case thread_state::at_named_barrier: return "a named barrier";
+    case thread_state::at_warpgroup: return "a wait for wgmma, which not all of its warpgroup have called,";
     default: return "an mbarrier";
   }
 }
@@ -241,6 +248,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   ++stream.launches;
   begin_wide_barriers();
   begin_async();
+  begin_products();
   hb_launch_begins(config.overlaps);
   asan_launch_begins();
   begin_schedule();
@@ -281,6 +289,11 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
   if (config.cooperative) {
     const std::string too_many = broken_cooperative_limit(config, stream.sm_count);
     if (!too_many.empty()) refuse(stream, too_many);
+  }
+  try {
+    device.rules = tensor_rules_of(stream.sm_arch);
+  } catch (const device_error& e) {
+    refuse(stream, e.what());
   }
   begin_launch(config, stream, run_thread, arguments);
   struct cleanup {

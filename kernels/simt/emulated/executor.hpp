@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include "kernels/simt/emulated/knowledge.hpp"
 #include "kernels/simt/emulated/launch.hpp"
 #include "kernels/simt/emulation.hpp"
+#include "kernels/simt/tensor_step.hpp"
 
 // The kernels' index macros would rewrite this file's names.
 #undef threadIdx
@@ -46,6 +48,8 @@ enum class thread_state : uint8_t {
   at_cluster_barrier,
   at_grid_barrier,
   at_mbarrier,
+  at_named_barrier,
+  at_warpgroup,
   finished
 };
 
@@ -57,6 +61,44 @@ struct pending_copy {
   const void* source;
   unsigned bytes;
   uint32_t group;
+};
+
+// A bulk store that its thread has not waited for, and the group it belongs to.
+struct pending_store {
+  char* destination;
+  const void* source;
+  unsigned bytes;
+  uint32_t group;
+  bool is_done;
+  uint32_t reader, writer;  // race flavour: the names under which it accesses memory
+};
+
+// Accumulators of a thread's products, in flight or done since.
+struct watched_registers {
+  const float* begin;
+  const float* end;
+  bool in_flight, touched;
+  uint32_t pc;  // of the first product in flight
+};
+
+struct thread_products;    // warpgroup.cpp
+struct warpgroup_product;  // the same
+
+// What the 4 warps of a warpgroup have in flight.
+struct warpgroup_state {
+  std::deque<warpgroup_product> products;  // those that are not computed, in order
+  uint64_t computed = 0;                   // how many are
+  uint32_t agents[4] = {};                 // race flavour: the names under which the warps' products read memory
+  warpgroup_state();
+  ~warpgroup_state();
+  warpgroup_state(warpgroup_state&&) noexcept;
+};
+
+struct named_barrier_state {
+  unsigned expected = 0, arrived = 0;
+  uint64_t phase = 0;
+  call_site site;
+  phase_knowledge known;
 };
 
 // A switch and a barrier touch the first line of the cache, a collective also the second.
@@ -91,6 +133,13 @@ struct alignas(64) thread {
   uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
   uint32_t open_group = 1;
   std::vector<pending_copy> copies;
+  uint32_t open_store_group = 1;
+  std::vector<pending_store> stores;
+  std::vector<watched_registers> watched;     // race flavour
+  std::unique_ptr<thread_products> products;  // where it takes part in products of a warpgroup
+  thread();
+  ~thread();
+  thread(thread&&) noexcept;
 };
 
 struct warp_state {
@@ -122,6 +171,8 @@ struct block_state {
   char* arena = nullptr;  // shared memory
   std::vector<thread> threads;
   std::vector<warp_state> warps;
+  std::vector<warpgroup_state> warpgroups;        // of a kernel that has such products
+  std::vector<named_barrier_state> named_barriers;  // by id, of a kernel that has such
 };
 
 // The barrier of a cluster or of a cooperative grid.
@@ -244,6 +295,7 @@ struct executor {
   size_t dynamic_bytes = 0;
   unsigned cluster = 1;
   bool cooperative = false;
+  tensor_rules rules{};
   void (*run_thread)(void*) = nullptr;
   void* arguments = nullptr;
 
@@ -312,6 +364,10 @@ void check_shared_canaries(const block_state& b);
 // Collectives (collectives.cpp).
 void thread_exited(thread& t);
 
+// Operations on matrices (tensor.cpp).
+void complete_matrix_op(thread* lanes, uint32_t present);
+char* shared_place(const block_state& b, uint32_t address);  // nullptr where a 32-bit address names nothing of it
+
 // Wide barriers (wide_barriers.cpp).
 void begin_wide_barriers();
 void wide_block_starts(block_state& b);
@@ -322,6 +378,13 @@ void begin_async();
 void forget_async();     // race flavour: what waiting for a copy or a phase would teach
 bool land_one_flight();  // completes the oldest copy in flight; false if there is none
 void may_land_flight();  // completes one if the schedule says so
+void async_thread_exits(thread& t);
+
+// Products of warpgroups (warpgroup.cpp).
+void begin_products();
+void forget_products();
+void may_compute_products();  // computes some that are in flight if the schedule says so
+void drop_products(block_state& b);
 
 // Failures.
 [[noreturn]] void stop_overflow(const thread& self);

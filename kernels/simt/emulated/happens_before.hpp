@@ -3,9 +3,12 @@
 #pragma once
 
 #include "kernels/simt/emulated/executor.hpp"
+#include "kernels/simt/tensor_types.hpp"
 
 namespace simt {
 inline namespace emu {
+
+enum class proxy_use : uint8_t { reads, writes, completes };  // completes: on an mbarrier
 
 #ifdef SIMT_FLAVOUR_RACE
 void hb_launch_begins(bool overlaps);
@@ -27,6 +30,11 @@ void hb_phase_passes(const phase_knowledge& k, thread& t);
 void hb_flight_lands(phase_knowledge& k, uint32_t id);
 void hb_groups_complete(thread& t, uint32_t below);
 void hb_write(const void* p, size_t bytes, const void* pc);
+void hb_proxy_fence(thread& t, proxy_space space);
+// The asynchronous proxy is about to read or write: no access of the generic one may lack its fence.
+void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, const void* pc);
+uint32_t hb_name_agent(const thread& t);
+void hb_agent_done(thread& t, uint32_t agent, uint32_t below);
 void report_unwritten(emulation& stream);
 #else
 inline void hb_launch_begins(bool) {}
@@ -48,6 +56,10 @@ inline void hb_phase_passes(const phase_knowledge&, thread&) {}
 inline void hb_flight_lands(phase_knowledge&, uint32_t) {}
 inline void hb_groups_complete(thread&, uint32_t) {}
 inline void hb_write(const void*, size_t, const void*) {}
+inline void hb_proxy_fence(thread&, proxy_space) {}
+inline void hb_enters_proxy(thread&, const void*, size_t, proxy_use, const void*) {}
+inline uint32_t hb_name_agent(const thread&) { return 0; }
+inline void hb_agent_done(thread&, uint32_t, uint32_t) {}
 inline void report_unwritten(emulation&) {}
 #endif
 
@@ -65,7 +77,12 @@ inline void hb_atomic(thread&, const void*, size_t, memory_scope, atomic_kind, c
 inline void hb_group_copies(thread&, const void*, const void*, size_t, const void*) {}
 inline uint32_t hb_flight_starts(thread&, const void*, const void*, size_t, const void*) { return 0; }
 inline void hb_flight_counts(uint32_t, const void*, size_t, const void*) {}
+inline void hb_read(const void*, size_t, const void*) {}
+inline void hb_agent_access(uint32_t, uint32_t, const void*, size_t, bool, const void*) {}
 #else
+void hb_read(const void* p, size_t bytes, const void* pc);
+// By an agent that hb_name_agent named, in its epoch `clock`.
+void hb_agent_access(uint32_t agent, uint32_t clock, const void* p, size_t bytes, bool writes, const void* pc);
 void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomic_kind kind, const void* pc);
 void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc);
 // Returns the name under which the copy in flight is known.

@@ -68,9 +68,26 @@ class knowledge {
     const uint32_t instance = instance_of(id);
     if (!entries_.empty() && entries_.front().key == k_launches_before && instance < entries_.front().below)
       return true;
-    return clock < below(thread_key(id)) ||
-           (!(id & k_agent) &&
-            (clock < below(block_key(instance)) || clock < below(warp_key(instance, linear_of(id) / 32))));
+    return covers_as(0, id, clock);
+  }
+
+  // Of what happened before, that which a fence between the proxies has seen travels beside it, under keys with a mark:
+  // of a fence of all memory, or of the shared memory of the block that fenced.
+  static constexpr uint64_t k_fenced = uint64_t{1} << 62;
+  static uint64_t fenced_by_block(uint32_t instance) { return uint64_t{1} << 61 | uint64_t{instance} << 38; }
+  // The same without a mark's entries, each under the mark.
+  knowledge marked(uint64_t mark) const {
+    knowledge result;
+    for (const entry& e : entries_)
+      if (e.key >> 61 == 0) result.entries_.push_back({e.key | mark, e.below});
+    return result;
+  }
+  bool covers_as(uint64_t mark, uint32_t id, uint32_t clock) const {
+    if (entries_.empty()) return false;
+    const uint32_t instance = instance_of(id);
+    return clock < below(mark | thread_key(id)) ||
+           (!(id & k_agent) && (clock < below(mark | block_key(instance)) ||
+                                clock < below(mark | warp_key(instance, linear_of(id) / 32))));
   }
   bool empty() const { return entries_.empty(); }
   void clear() { entries_.clear(); }

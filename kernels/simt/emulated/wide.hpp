@@ -57,6 +57,8 @@ class mbarrier {
  public:
   // One thread, before a barrier that orders all users. `count` arrivals complete a phase; phases start at 0.
   void init(unsigned count, SIMT_SITE);
+  // The same without fence_mbarrier_init, which must follow.
+  void init_unfenced(unsigned count, SIMT_SITE);
   void arrive(SIMT_SITE);
   // Arrives at the same mbarrier of block `rank` of the cluster.
   void arrive_remote(unsigned rank, SIMT_SITE);
