@@ -162,6 +162,7 @@ class row_run {
     DLTensor* outputs[] = {&y, row_.argmax ? &index : nullptr};
     char message[256] = "";
     warpcheck_call call{};
+    call.struct_size = sizeof call;
     call.inputs = inputs;
     call.outputs = outputs;
     call.scalars = op_.scalars.data();

@@ -110,12 +110,11 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of argmax_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"argmax_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
-    {"argmax_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
-    {"argmax_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
-    {"argmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
+    row_variant("argmax_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes),
+    row_variant("argmax_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes),
+    row_variant("argmax_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes),
+    row_variant("argmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 }  // namespace
 
@@ -157,24 +156,40 @@ WARPCHECK_INSTANTIATE_ARGMAX(simt::bf16)
 namespace {
 
 // Tensors: inputs {x[rows, cols]}, outputs {index[rows] i64}.
-warpcheck_status run_argmax(warpcheck_call* call) {
-  return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
-    const auto variant = static_cast<argmax_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
-    argmax_variant used = variant;
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
-      using T = typename decltype(type)::type;
-      used = argmax_with(variant, x.data<T>(), x.ld, index, x.rows, x.cols, static_cast<simt::stream_t>(call->stream));
-    });
-    if (used != argmax_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+template <class Visit>
+void with_argmax_call(const warpcheck_call* call, Visit&& visit) {
+  const tensor_arguments tensors(call, 1, 1, 1);
+  const matrix_view x = tensors.input_matrix(0, "x");
+  int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
+  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    visit(fold_arguments<winner_fold<T>>{x.data<T>(), x.ld, index, x.rows, x.cols});
   });
 }
 
-constexpr warpcheck_operator k_operator = {
-    "argmax",          k_candidate_device,    k_dtypes,  k_variants, k_num_variants,
-    k_fold_boundaries, k_num_fold_boundaries, run_argmax};
+warpcheck_status run_argmax(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    with_argmax_call(call, [&](const auto& a) {
+      const auto variant = static_cast<argmax_variant>(find_variant(call, k_variants, a.cols) + 1);
+      const argmax_variant used =
+          argmax_with(variant, a.x, a.ldx, a.y, a.rows, a.cols, static_cast<simt::stream_t>(call->stream));
+      if (used != argmax_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+    });
+  });
+}
+
+const char* pick_argmax(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    auto picked = argmax_variant::automatic;
+    with_argmax_call(call, [&](const auto& a) {
+      if (a.cols > 0) picked = pick_fold<argmax_variant>(a, stream);
+    });
+    return picked;
+  });
+}
+
+constexpr warpcheck_operator k_operator =
+    own_operator("argmax", k_dtypes, k_variants, k_fold_boundaries, run_argmax, pick_argmax);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

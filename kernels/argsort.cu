@@ -186,11 +186,10 @@ constexpr int64_t k_network_cols = 512;
 
 // In the order of argsort_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"argsort_warp", 1, k_network_cols, 1, k_network_cols, WARPCHECK_F32},
-    {"argsort_block", 1, k_argsort_block_cols, k_network_cols + 1, k_argsort_block_cols, WARPCHECK_F32},
-    {"argsort_tiles", 1, -1, k_argsort_block_cols + 1, -1, WARPCHECK_F32},
+    row_variant("argsort_warp", 1, k_network_cols, 1, k_network_cols, WARPCHECK_F32),
+    row_variant("argsort_block", 1, k_argsort_block_cols, k_network_cols + 1, k_argsort_block_cols, WARPCHECK_F32),
+    row_variant("argsort_tiles", 1, -1, k_argsort_block_cols + 1, -1, WARPCHECK_F32),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 argsort_variant choose(argsort_variant variant, int64_t cols) {
   if (variant != argsort_variant::automatic) return variant;
@@ -317,7 +316,7 @@ warpcheck_status run_argsort(warpcheck_call* call) {
     const double code = scalar_argument(call, "order");
     // What is neither is refused below.
     const auto order = static_cast<sort_order>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
-    const auto variant = static_cast<argsort_variant>(find_variant(call, k_variants, k_num_variants, keys.cols) + 1);
+    const auto variant = static_cast<argsort_variant>(find_variant(call, k_variants, keys.cols) + 1);
     argsort_variant used = variant;
     const auto run = [&](auto type) {
       using Index = typename decltype(type)::type;
@@ -348,13 +347,20 @@ warpcheck_status run_argsort(warpcheck_call* call) {
   });
 }
 
+const char* pick_argsort(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t) {
+    const matrix_view keys = tensor_arguments(call, 1, 1, 1).input_matrix(0, "keys");
+    const bool is_empty = keys.rows <= 0 || keys.cols <= 0;
+    return is_empty ? argsort_variant::automatic : choose(argsort_variant::automatic, keys.cols);
+  });
+}
+
 // Row lengths at which the network, the passes, the tiles and the number of merges change.
 constexpr int64_t k_boundaries[] = {1,   2,    4,    8,    16,   32,    64,    128,   256,
                                     512, 1024, 2048, 4096, 8192, 12288, 16384, 20480, 32768};
-constexpr int32_t k_num_boundaries = static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]);
 
-constexpr warpcheck_operator k_operator = {"argsort",      k_candidate_device, WARPCHECK_F32,    k_variants,
-                                           k_num_variants, k_boundaries,       k_num_boundaries, run_argsort};
+constexpr warpcheck_operator k_operator =
+    own_operator("argsort", WARPCHECK_F32, k_variants, k_boundaries, run_argsort, pick_argsort);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -494,13 +494,11 @@ constexpr uint32_t k_dtypes = WARPCHECK_F64;
 // In the order of split_path, without `automatic`. The extent is the number of tasks of all leaves. Nothing is known of
 // the tasks here, so that none is mixed unless it is forced.
 constexpr warpcheck_variant k_variants[] = {
-    {"best_split_block", 1, -1, k_cluster_items + 1, -1, k_dtypes},
-    {"best_split_cluster", 1, -1, 1, k_cluster_items, k_dtypes},
-    {"best_split_mixed", 1, -1, 1, 0, k_dtypes},
+    row_variant("best_split_block", 1, -1, k_cluster_items + 1, -1, k_dtypes),
+    row_variant("best_split_cluster", 1, -1, 1, k_cluster_items, k_dtypes),
+    row_variant("best_split_mixed", 1, -1, 1, 0, k_dtypes),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 constexpr int64_t k_boundaries[] = {1, 2, 32, 64, 128, 256, 512, 1024, 4096, 65536};
-constexpr int32_t k_num_boundaries = static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]);
 
 void run_reduction(warpcheck_call* call, simt::stream_t stream) {
   const tensor_arguments tensors(call, 3, 3, 3);
@@ -527,7 +525,7 @@ void run_split(warpcheck_call* call, simt::stream_t stream) {
   const int64_t items = call->num_inputs == 5 && call->inputs[2] != nullptr && call->inputs[4] != nullptr
                             ? 2 * call->inputs[2]->shape[0] * call->inputs[4]->shape[0]
                             : 0;
-  const auto forced = static_cast<split_path>(find_variant(call, k_variants, k_num_variants, items) + 1);
+  const auto forced = static_cast<split_path>(find_variant(call, k_variants, items) + 1);
   if (forced >= split_path::cluster && simt::device_properties(stream).max_cluster < k_split_cluster)
     throw unsupported_call("variant " + std::string(call->variant) + " needs a device with clusters");
   split_path used = split_path::automatic;
@@ -548,8 +546,18 @@ warpcheck_status run_best_split(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_operator k_operator = {"best_split",   k_candidate_device, k_dtypes,         k_variants,
-                                           k_num_variants, k_boundaries,       k_num_boundaries, run_best_split};
+const char* pick_best_split(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    if (call->num_inputs == 3) return split_path::automatic;
+    const tensor_arguments tensors(call, 5, 3, 3);
+    const int64_t tasks = 2 * tensors.input_matrix(2, "feature").rows, leaves = tensors.input_matrix(4, "leaf").rows;
+    return leaves == 0 ? split_path::automatic : choose_path(split_config(), tasks, leaves, stream);
+  });
+}
+
+constexpr const char* k_extents[] = {"tasks"};
+constexpr warpcheck_operator k_operator =
+    own_operator("best_split", k_dtypes, k_variants, k_boundaries, run_best_split, pick_best_split, k_extents);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

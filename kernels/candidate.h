@@ -5,9 +5,10 @@
  * `warpcheck_operator` per (operator, device). Tensors are DLPack DLTensors; scalars are plain doubles by name. Nothing
  * here throws, allocates for the other side, or keeps a pointer beyond the call.
  *
- * Compatibility: `abi_version` is compared for equality. Within one version fields are only appended, and `struct_size`
- * tells how many bytes of the struct the library knows; a reader ignores what it does not know and treats a missing
- * field as NULL.
+ * Compatibility: within one version fields are only appended, and `struct_size` tells how many bytes of a struct its
+ * writer knows; a reader ignores what it does not know and treats a missing field as NULL. An array of structs has the
+ * stride that its first element's `struct_size` says. warpcheck asks a library for version 2, then for version 1, whose
+ * operators, variants and calls had no `struct_size` and one extent without a name.
  */
 #ifndef WARPCHECK_KERNELS_CANDIDATE_H_
 #define WARPCHECK_KERNELS_CANDIDATE_H_
@@ -16,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WARPCHECK_CANDIDATE_ABI 1u
+#define WARPCHECK_CANDIDATE_ABI 2u
+#define WARPCHECK_MAX_EXTENTS 8
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,10 +58,15 @@ typedef struct warpcheck_scalar {
   double value;
 } warpcheck_scalar;
 
-/* One invocation. Tensors come in the order that the operator's contract (kernels/<op>.hpp) lists; an optional output
- * that is not wanted is NULL. Strides are in elements and always given; the innermost stride of a row operator is 1. An
- * output whose data pointer and strides equal an input's asks for the in-place form. */
+/* One invocation. Tensors come in the order that the operator's contract (kernels/<op>.hpp) lists, and none is left
+ * out: one of zero elements stands for a null pointer. Candidates take a missing one at the end, or NULL, for the same.
+ * They have one to four dimensions, of which all but the last two are dense: strides, in elements and always given, are
+ * those of rows `ld` elements apart, one after the other through all dimensions but the last, whose stride is 1. An
+ * output whose data pointer and strides equal an input's asks for the in-place form. A last output `work` of bytes is
+ * memory for the candidate's own use, aligned to 16 bytes, which holds anything; of zero elements: the candidate takes
+ * its own. */
 typedef struct warpcheck_call {
+  size_t struct_size; /* sizeof(warpcheck_call), as the caller knows it */
   const DLTensor* const* inputs;
   DLTensor* const* outputs;
   const warpcheck_scalar* scalars;
@@ -73,27 +80,47 @@ typedef struct warpcheck_call {
   size_t message_size;
 } warpcheck_call;
 
-/* One implementation technique of an operator and the shapes it accepts (inclusive; -1: no upper limit). For a row
- * operator `extent` is the row length. Calls outside the range with the variant forced return WARPCHECK_UNSUPPORTED. */
-typedef struct warpcheck_variant {
-  const char* name;
-  int64_t min_extent;
-  int64_t max_extent;
-  int64_t dispatch_min; /* the extents for which the operator's own dispatch picks this variant; empty if min > max */
+/* The sizes of one extent (inclusive; -1: no upper limit) that a variant accepts, and those among which the operator's
+ * own dispatch may pick it; it never does where dispatch_min > dispatch_max. */
+typedef struct warpcheck_range {
+  int64_t min;
+  int64_t max;
+  int64_t dispatch_min;
   int64_t dispatch_max;
+} warpcheck_range;
+
+/* One implementation technique of an operator. Calls that it does not accept, with the variant forced, return
+ * WARPCHECK_UNSUPPORTED. */
+typedef struct warpcheck_variant {
+  size_t struct_size; /* sizeof(warpcheck_variant) */
+  const char* name;
   uint32_t dtypes;
+  warpcheck_range ranges[WARPCHECK_MAX_EXTENTS]; /* by extent, num_extents of them */
+  /* Whether it takes a call whose extents lie in its ranges; NULL: it does. Pure as `picks` is. */
+  int32_t (*accepts)(const warpcheck_call* call);
 } warpcheck_variant;
 
+/* Sizes of an extent at which the code path changes besides the variants' own (tiles, vector widths). */
+typedef struct warpcheck_boundaries {
+  const int64_t* values;
+  int32_t count;
+} warpcheck_boundaries;
+
 typedef struct warpcheck_operator {
-  const char* name; /* "softmax" */
+  size_t struct_size; /* sizeof(warpcheck_operator) */
+  const char* name;   /* "softmax" */
   warpcheck_device device;
-  uint32_t dtypes; /* element types of the first input */
+  uint32_t dtypes;                 /* element types of the first input */
+  int32_t num_extents;             /* 1 to WARPCHECK_MAX_EXTENTS */
+  const char* const* extent_names; /* as the operator's contract calls them; a row operator has `cols` alone */
   const warpcheck_variant* variants;
   int32_t num_variants;
-  const int64_t*
-      boundaries; /* extents at which the code path changes besides the variants' own (tiles, vector widths) */
-  int32_t num_boundaries;
+  warpcheck_boundaries boundaries[WARPCHECK_MAX_EXTENTS]; /* by extent, num_extents of them */
   warpcheck_status (*run)(warpcheck_call* call);
+  /* The name of the variant that the dispatch of `run` picks for this call, or NULL where it runs none. A host function
+   * of shapes, layouts (of addresses the alignment only), scalars and the stream's device, which `run` itself asks, so
+   * that what is published is what runs. NULL: nothing is published but the dispatch ranges. */
+  const char* (*picks)(const warpcheck_call* call);
 } warpcheck_operator;
 
 /* How to make a stream. Zero-initialise, then set what matters. cuda reads shared_fill and two schedules. */

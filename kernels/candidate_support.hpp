@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 #include "kernels/simt/simt.hpp"
 
 #ifdef __CUDACC__
@@ -135,13 +136,14 @@ class tensor_arguments {
   matrix_view input_vector(int i, const char* name) const { return vector(call_->inputs[i], name); }
   matrix_view output_vector(int i, const char* name) const { return vector(call_->outputs[i], name); }
 
-  // nullptr where the call has no such output.
+  // nullptr where the call has no such output, which is one of no elements.
   template <class T>
   T* optional_output_vector(int i, const char* name, int64_t length) const {
     if (i >= call_->num_outputs || call_->outputs[i] == nullptr) return nullptr;
     const DLTensor& tensor = *call_->outputs[i];
     if (dtype_bit(tensor.dtype) != dtype_bit_of<T>())
       throw std::invalid_argument(std::string(name) + " has the wrong element type");
+    if (tensor.ndim == 1 && tensor.shape[0] == 0) return nullptr;
     if (tensor.ndim != 1 || tensor.shape[0] != length)
       throw std::invalid_argument(std::string(name) + " must have one dimension of " + std::to_string(length) +
                                   " elements");
@@ -199,22 +201,34 @@ inline void require_dense(const matrix_view& m, const char* name) {
     throw unsupported_call(std::string(name) + " has rows " + std::to_string(m.ld) + " elements apart, must be dense");
 }
 
+// The table of an operator of ours with one extent.
+template <size_t Variants, size_t Boundaries>
+constexpr warpcheck_operator own_operator(const char* name, uint32_t dtypes,
+                                          const warpcheck_variant (&variants)[Variants],
+                                          const int64_t (&boundaries)[Boundaries], candidate_run run,
+                                          candidate_picks picks, const char* const* extent = k_row_extents) {
+  return operator_of_rows(name, k_candidate_device, dtypes, run, variants, Variants,
+                          {boundaries, static_cast<int32_t>(Boundaries)}, picks, extent);
+}
+
 constexpr bool accepts(const warpcheck_variant& variant, int64_t extent) {
-  return extent >= variant.min_extent && (variant.max_extent < 0 || extent <= variant.max_extent);
+  const warpcheck_range& range = variant.ranges[0];
+  return extent >= range.min && (range.max < 0 || extent <= range.max);
 }
 
 // For the C++ API: a technique was asked for that does not take rows of this length.
 inline void check_extent(const warpcheck_variant& variant, int64_t cols) {
   if (!accepts(variant, cols))
     throw std::invalid_argument("variant: " + std::string(variant.name) + " takes rows of " +
-                                std::to_string(variant.min_extent) + " to " + std::to_string(variant.max_extent) +
+                                std::to_string(variant.ranges[0].min) + " to " + std::to_string(variant.ranges[0].max) +
                                 " elements, got cols = " + std::to_string(cols));
 }
 
 // Index of the variant that the call forces, -1 if it forces none. An extent of 0 needs no kernel, so any variant does.
-inline int find_variant(const warpcheck_call* call, const warpcheck_variant* variants, int count, int64_t extent) {
+template <size_t Count>
+int find_variant(const warpcheck_call* call, const warpcheck_variant (&variants)[Count], int64_t extent) {
   if (call->variant == nullptr) return -1;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < static_cast<int>(Count); ++i) {
     if (std::strcmp(variants[i].name, call->variant) != 0) continue;
     if (extent > 0 && !accepts(variants[i], extent))
       throw unsupported_call("variant " + std::string(call->variant) + " does not take rows of " +
@@ -281,6 +295,18 @@ warpcheck_status candidate_call(warpcheck_call* call, Body&& body) {
     return fail(WARPCHECK_INTERNAL_ERROR, e.what());
   } catch (...) {
     return fail(WARPCHECK_INTERNAL_ERROR, "an exception of unknown type");
+  }
+}
+
+// The name of what `body` picks of `variants` by the call's stream; nullptr where it picks `automatic`, and where the
+// call has an answer of another kind.
+template <size_t Count, class Body>
+const char* candidate_pick(const warpcheck_call* call, const warpcheck_variant (&variants)[Count], Body&& body) {
+  try {
+    const int picked = static_cast<int>(body(static_cast<simt::stream_t>(call->stream)));
+    return picked == 0 ? nullptr : variants[picked - 1].name;
+  } catch (...) {
+    return nullptr;
   }
 }
 

@@ -323,12 +323,11 @@ static_assert(sizeof(hist_column) == 16 && sizeof(fix_entry) == 16 && sizeof(fix
 // Of the bins. Stages without bins have first inputs of other types.
 constexpr uint32_t k_dtypes = WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
 
-// In the order of hist_place, without `automatic`.
+// In the order of hist_place, without `automatic`. Which is picked, no number of columns says.
 constexpr warpcheck_variant k_variants[] = {
-    {"histogram_shared", 0, -1, 1, -1, k_dtypes},
-    {"histogram_global", 0, -1, 1, 0, k_dtypes},
+    row_variant("histogram_shared", 0, -1, 1, -1, k_dtypes),
+    row_variant("histogram_global", 0, -1, 1, -1, k_dtypes),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 constexpr int64_t k_boundaries[] = {4, k_group_columns, k_group_columns + 1};
 
 const matrix_view& expect_type(const matrix_view& view, uint32_t dtype, const char* name) {
@@ -404,7 +403,7 @@ void with_bins(const call_arguments& c, const tensor_arguments& tensors, int64_t
 }
 
 hist_place forced_place(const warpcheck_call* call) {
-  return static_cast<hist_place>(find_variant(call, k_variants, k_num_variants, 0) + 1);
+  return static_cast<hist_place>(find_variant(call, k_variants, 0) + 1);
 }
 
 void run_histogram(warpcheck_call* call, const call_arguments& c) {
@@ -525,14 +524,31 @@ warpcheck_status run_stage(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_operator k_operator = {"histogram",
-                                           k_candidate_device,
-                                           k_dtypes,
-                                           k_variants,
-                                           k_num_variants,
-                                           k_boundaries,
-                                           static_cast<int>(sizeof k_boundaries / sizeof k_boundaries[0]),
-                                           run_stage};
+const char* pick_place(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    const call_arguments c{call, stream};
+    const int64_t stage = c.integer("stage"), accum = c.integer("accum");
+    const bool quantised = stage == 3;
+    auto picked = hist_place::automatic;
+    if (stage != 0 && !quantised) return picked;
+    const int list = quantised ? 3 : 4;
+    const tensor_arguments tensors(call, call->num_inputs > list ? list + 1 : list, 1, 1);
+    const int64_t num_rows = quantised ? tensors.input_matrix(2, "gh").rows : tensors.input_vector(2, "g").cols;
+    const int64_t total_bins = tensors.output_matrix(0, "hist").rows;
+    with_list(c, tensors, list, num_rows, [&](const auto*, int64_t n_leaf) {
+      with_bins(c, tensors, num_rows, [&](const auto& bins) {
+        picked = quantised    ? choose_place<quantised_updates>(bins, n_leaf, total_bins, stream)
+                 : accum == 0 ? choose_place<fixed64_updates>(bins, n_leaf, total_bins, stream)
+                 : accum == 1 ? choose_place<float_updates<float>>(bins, n_leaf, total_bins, stream)
+                              : choose_place<float_updates<double>>(bins, n_leaf, total_bins, stream);
+      });
+    });
+    return picked;
+  });
+}
+
+constexpr warpcheck_operator k_operator =
+    own_operator("histogram", k_dtypes, k_variants, k_boundaries, run_stage, pick_place);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -270,13 +270,12 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of log_softmax_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"log_softmax_lanes", 1, k_lanes_cols, 1, k_lanes_cols, k_dtypes},
-    {"log_softmax_block", 1, k_block_cols, k_lanes_cols + 1, k_block_dispatch_cols, k_dtypes},
-    {"log_softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
-    {"log_softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
-    {"log_softmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
+    row_variant("log_softmax_lanes", 1, k_lanes_cols, 1, k_lanes_cols, k_dtypes),
+    row_variant("log_softmax_block", 1, k_block_cols, k_lanes_cols + 1, k_block_dispatch_cols, k_dtypes),
+    row_variant("log_softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes),
+    row_variant("log_softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes),
+    row_variant("log_softmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 const warpcheck_variant& entry_of(log_softmax_variant variant) { return k_variants[static_cast<int>(variant) - 1]; }
 
@@ -286,6 +285,12 @@ log_softmax_variant pick(int64_t cols, simt::stream_t stream) {
   if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
     return log_softmax_variant::cluster;
   return cols <= k_block_cols ? log_softmax_variant::block : log_softmax_variant::stream;
+}
+
+template <class T>
+log_softmax_variant pick(const log_softmax_arguments<T>& a, simt::stream_t stream) {
+  if (a.cols <= 0) return log_softmax_variant::automatic;
+  return is_few(a, stream) ? log_softmax_variant::few : pick(a.cols, stream);
 }
 
 }  // namespace
@@ -299,8 +304,7 @@ log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, in
   check_rows(y_rows);
   if (static_cast<const void*>(x) != y || ldx != ldy) check_disjoint(x_rows, y_rows);
   const log_softmax_arguments<T> a{x, ldx, y, ldy, rows, cols};
-  if (cols > 0 && variant == log_softmax_variant::automatic)
-    variant = is_few(a, stream) ? log_softmax_variant::few : pick(cols, stream);
+  if (variant == log_softmax_variant::automatic) variant = pick(a, stream);
   if (cols > 0) check_extent(entry_of(variant), cols);
   if (rows == 0 || cols == 0) return variant;
   const bool passes_on = variant == log_softmax_variant::few && !few_takes(a, stream);
@@ -335,20 +339,34 @@ WARPCHECK_INSTANTIATE_LOG_SOFTMAX(simt::bf16)
 namespace {
 
 // Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}.
+template <class Visit>
+void with_log_softmax_call(const warpcheck_call* call, Visit&& visit) {
+  const tensor_arguments tensors(call, 1, 1, 1);
+  const matrix_view x = tensors.input_matrix(0, "x");
+  const matrix_view y = tensors.output_matrix(0, "y");
+  check_same_shape(x, "x", y, "y");
+  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    visit(log_softmax_arguments<T>{x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols});
+  });
+}
+
 warpcheck_status run_log_softmax(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const matrix_view y = tensors.output_matrix(0, "y");
-    check_same_shape(x, "x", y, "y");
-    const auto variant = static_cast<log_softmax_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
-    log_softmax_variant used = variant;
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
-      using T = typename decltype(type)::type;
-      used = log_softmax_with(variant, x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols,
-                              static_cast<simt::stream_t>(call->stream));
+    with_log_softmax_call(call, [&](const auto& a) {
+      const auto variant = static_cast<log_softmax_variant>(find_variant(call, k_variants, a.cols) + 1);
+      const log_softmax_variant used =
+          log_softmax_with(variant, a.x, a.ldx, a.y, a.ldy, a.rows, a.cols, static_cast<simt::stream_t>(call->stream));
+      if (used != log_softmax_variant::automatic) call->used_variant = entry_of(used).name;
     });
-    if (used != log_softmax_variant::automatic) call->used_variant = entry_of(used).name;
+  });
+}
+
+const char* pick_log_softmax(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    auto picked = log_softmax_variant::automatic;
+    with_log_softmax_call(call, [&](const auto& a) { picked = pick(a, stream); });
+    return picked;
   });
 }
 
@@ -356,14 +374,8 @@ warpcheck_status run_log_softmax(warpcheck_call* call) {
 constexpr int64_t k_boundaries[] = {1,    2,    4,    8,    16,   32,   64,    128,   256,   512,    768,
                                     1024, 1536, 2048, 3072, 4096, 8192, 16384, 32768, 65536, 131072, 135168};
 
-constexpr warpcheck_operator k_operator = {"log_softmax",
-                                           k_candidate_device,
-                                           k_dtypes,
-                                           k_variants,
-                                           k_num_variants,
-                                           k_boundaries,
-                                           static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]),
-                                           run_log_softmax};
+constexpr warpcheck_operator k_operator =
+    own_operator("log_softmax", k_dtypes, k_variants, k_boundaries, run_log_softmax, pick_log_softmax);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -78,12 +78,11 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of logsumexp_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"logsumexp_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
-    {"logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
-    {"logsumexp_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
-    {"logsumexp_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
+    row_variant("logsumexp_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes),
+    row_variant("logsumexp_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes),
+    row_variant("logsumexp_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes),
+    row_variant("logsumexp_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 }  // namespace
 
@@ -128,32 +127,48 @@ WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::bf16, float)
 namespace {
 
 // Tensors: inputs {x[rows, cols]}, outputs {y[rows], of x's type or f32}.
-warpcheck_status run_logsumexp(warpcheck_call* call) {
-  return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const bool wide = tensors.output_vector(0, "y").dtype == WARPCHECK_F32;
-    const auto variant = static_cast<logsumexp_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
-    logsumexp_variant used = variant;
-    const auto run = [&](auto in, auto out) {
-      using T = typename decltype(in)::type;
-      using Y = typename decltype(out)::type;
-      used = logsumexp_with(variant, x.data<T>(), x.ld, tensors.output_vector<Y>(0, "y", x.rows), x.rows, x.cols,
-                            static_cast<simt::stream_t>(call->stream));
-    };
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
-      if (wide)
-        run(type, type_tag<float>());
-      else
-        run(type, type);
-    });
-    if (used != logsumexp_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+template <class Visit>
+void with_logsumexp_call(const warpcheck_call* call, Visit&& visit) {
+  const tensor_arguments tensors(call, 1, 1, 1);
+  const matrix_view x = tensors.input_matrix(0, "x");
+  const bool wide = tensors.output_vector(0, "y").dtype == WARPCHECK_F32;
+  const auto visit_types = [&](auto in, auto out) {
+    using T = typename decltype(in)::type;
+    using Y = typename decltype(out)::type;
+    visit(fold_arguments<log_sum_fold<T, Y>>{x.data<T>(), x.ld, tensors.output_vector<Y>(0, "y", x.rows), x.rows,
+                                             x.cols});
+  };
+  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+    if (wide)
+      visit_types(type, type_tag<float>());
+    else
+      visit_types(type, type);
   });
 }
 
-constexpr warpcheck_operator k_operator = {
-    "logsumexp",       k_candidate_device,    k_dtypes,     k_variants, k_num_variants,
-    k_fold_boundaries, k_num_fold_boundaries, run_logsumexp};
+warpcheck_status run_logsumexp(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    with_logsumexp_call(call, [&](const auto& a) {
+      const auto variant = static_cast<logsumexp_variant>(find_variant(call, k_variants, a.cols) + 1);
+      const logsumexp_variant used =
+          logsumexp_with(variant, a.x, a.ldx, a.y, a.rows, a.cols, static_cast<simt::stream_t>(call->stream));
+      if (used != logsumexp_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+    });
+  });
+}
+
+const char* pick_logsumexp(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    auto picked = logsumexp_variant::automatic;
+    with_logsumexp_call(call, [&](const auto& a) {
+      if (a.cols > 0) picked = pick_fold<logsumexp_variant>(a, stream);
+    });
+    return picked;
+  });
+}
+
+constexpr warpcheck_operator k_operator =
+    own_operator("logsumexp", k_dtypes, k_variants, k_fold_boundaries, run_logsumexp, pick_logsumexp);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -66,12 +66,11 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64;
 
 // In the order of reduce_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"reduce_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes},
-    {"reduce_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes},
-    {"reduce_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes},
-    {"reduce_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
+    row_variant("reduce_lanes", 1, k_fold_lanes_cols, 1, k_fold_lanes_cols, k_dtypes),
+    row_variant("reduce_tiles", 1, -1, k_fold_lanes_cols + 1, k_fold_tiles_cols, k_dtypes),
+    row_variant("reduce_wide", 1, -1, k_fold_tiles_cols + 1, -1, k_dtypes),
+    row_variant("reduce_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 // A block folds a row of a few thousand elements faster than several exchange their sums.
 template <class Fold>
@@ -131,27 +130,42 @@ WARPCHECK_INSTANTIATE_REDUCE(double)
 namespace {
 
 // Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum, 1 min, 2 max.
-warpcheck_status run_reduce(warpcheck_call* call) {
-  return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const double code = scalar_argument(call, "op");
-    // What is none of the three is refused below.
-    const auto op = static_cast<reduce_op>(code == 0 || code == 1 || code == 2 ? static_cast<int>(code) : -1);
-    const auto variant = static_cast<reduce_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
-    reduce_variant used = variant;
-    with_type<float, double>(x.dtype, [&](auto type) {
-      using T = typename decltype(type)::type;
-      used = reduce_with(variant, op, x.data<T>(), x.ld, tensors.output_vector<T>(0, "y", x.rows), x.rows, x.cols,
-                         static_cast<simt::stream_t>(call->stream));
-    });
-    if (used != reduce_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+template <class Visit>
+void with_reduce_call(const warpcheck_call* call, Visit&& visit) {
+  const tensor_arguments tensors(call, 1, 1, 1);
+  const matrix_view x = tensors.input_matrix(0, "x");
+  with_type<float, double>(x.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    visit(fold_arguments<sum_fold<T>>{x.data<T>(), x.ld, tensors.output_vector<T>(0, "y", x.rows), x.rows, x.cols});
   });
 }
 
-constexpr warpcheck_operator k_operator = {
-    "reduce",          k_candidate_device,    k_dtypes,  k_variants, k_num_variants,
-    k_fold_boundaries, k_num_fold_boundaries, run_reduce};
+warpcheck_status run_reduce(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const double code = scalar_argument(call, "op");
+    // What is none of the three is refused below.
+    const auto op = static_cast<reduce_op>(code == 0 || code == 1 || code == 2 ? static_cast<int>(code) : -1);
+    with_reduce_call(call, [&](const auto& a) {
+      const auto variant = static_cast<reduce_variant>(find_variant(call, k_variants, a.cols) + 1);
+      const reduce_variant used =
+          reduce_with(variant, op, a.x, a.ldx, a.y, a.rows, a.cols, static_cast<simt::stream_t>(call->stream));
+      if (used != reduce_variant::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+    });
+  });
+}
+
+const char* pick_reduce(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    auto picked = reduce_variant::automatic;
+    with_reduce_call(call, [&](const auto& a) {
+      if (a.cols > 0) picked = pick(a, stream);
+    });
+    return picked;
+  });
+}
+
+constexpr warpcheck_operator k_operator =
+    own_operator("reduce", k_dtypes, k_variants, k_fold_boundaries, run_reduce, pick_reduce);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -283,13 +283,12 @@ constexpr int64_t k_warp_cols = 1024;
 
 // In the order of scan_variant, without `automatic`. Beyond k_scan_block_cols the number of rows decides.
 constexpr warpcheck_variant k_variants[] = {
-    {"scan_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
-    {"scan_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
-    {"scan_block", 1, k_scan_block_cols, k_warp_cols + 1, k_scan_block_cols, k_dtypes},
-    {"scan_loop", 1, -1, k_scan_block_cols + 1, -1, k_dtypes},
-    {"scan_multi_block", 1, -1, k_scan_block_cols + 1, -1, k_dtypes},
+    row_variant("scan_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes),
+    row_variant("scan_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes),
+    row_variant("scan_block", 1, k_scan_block_cols, k_warp_cols + 1, k_scan_block_cols, k_dtypes),
+    row_variant("scan_loop", 1, -1, k_scan_block_cols + 1, -1, k_dtypes),
+    row_variant("scan_multi_block", 1, -1, k_scan_block_cols + 1, -1, k_dtypes),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 scan_variant choose(scan_path path, int64_t rows, int64_t cols) {
   switch (path) {
@@ -469,7 +468,7 @@ warpcheck_status run_scan(warpcheck_call* call) {
     const double code = scalar_argument(call, "kind");
     // What is neither is refused below.
     const auto kind = static_cast<scan_kind>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
-    const auto variant = static_cast<scan_variant>(find_variant(call, k_variants, k_num_variants, x.cols) + 1);
+    const auto variant = static_cast<scan_variant>(find_variant(call, k_variants, x.cols) + 1);
     scan_variant used = variant;
     with_type<float, double, int64_t>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
@@ -493,13 +492,18 @@ warpcheck_status run_scan(warpcheck_call* call) {
   });
 }
 
+const char* pick_scan(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t) {
+    const matrix_view x = tensor_arguments(call, 1, 1, 1).input_matrix(0, "x");
+    return x.rows > 0 && x.cols > 0 ? choose(scan_path::automatic, x.rows, x.cols) : scan_variant::automatic;
+  });
+}
+
 // Row lengths at which lanes, vectors, warps and tiles change.
 constexpr int64_t k_boundaries[] = {1,   2,    4,    8,    16,   32,    64,    128,   256,
                                     512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
-constexpr int32_t k_num_boundaries = static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]);
 
-constexpr warpcheck_operator k_operator = {"scan",         k_candidate_device, k_dtypes,         k_variants,
-                                           k_num_variants, k_boundaries,       k_num_boundaries, run_scan};
+constexpr warpcheck_operator k_operator = own_operator("scan", k_dtypes, k_variants, k_boundaries, run_scan, pick_scan);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -89,7 +89,7 @@ void launch(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t s
 }
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
-constexpr warpcheck_variant k_variants[] = {{"sigmoid_flat", 1, -1, 1, -1, k_dtypes}};
+constexpr warpcheck_variant k_variants[] = {row_variant("sigmoid_flat", 1, -1, 1, -1, k_dtypes)};
 
 template <class T>
 void run(const T* x, T* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
@@ -125,7 +125,7 @@ warpcheck_status run_sigmoid(warpcheck_call* call) {
     check_same_shape(x, "x", y, "y");
     const auto mu = static_cast<float>(scalar_argument(call, "mu"));
     const auto sigma = static_cast<float>(scalar_argument(call, "sigma"));
-    find_variant(call, k_variants, 1, x.cols);
+    find_variant(call, k_variants, x.cols);
     with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
       using T = typename decltype(type)::type;
       sigmoid(x.data<T>(), y.mutable_data<T>(), x.cols, mu, sigma, static_cast<simt::stream_t>(call->stream));
@@ -134,17 +134,18 @@ warpcheck_status run_sigmoid(warpcheck_call* call) {
   });
 }
 
+const char* pick_sigmoid(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t) {
+    return tensor_arguments(call, 1, 1, 1).input_vector(0, "x").cols > 0 ? 1 : 0;
+  });
+}
+
 // Lengths at which blocks or vectors per thread change.
 constexpr int64_t k_boundaries[] = {4, 8, 1024, 2048, 4096, 1 << 20, 1 << 21};
 
-constexpr warpcheck_operator k_operator = {"sigmoid",
-                                           k_candidate_device,
-                                           k_dtypes,
-                                           k_variants,
-                                           1,
-                                           k_boundaries,
-                                           static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]),
-                                           run_sigmoid};
+constexpr const char* k_extents[] = {"n"};
+constexpr warpcheck_operator k_operator =
+    own_operator("sigmoid", k_dtypes, k_variants, k_boundaries, run_sigmoid, pick_sigmoid, k_extents);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

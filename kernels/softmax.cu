@@ -248,15 +248,14 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 
 // In the order of softmax_variant, without `automatic`.
 constexpr warpcheck_variant k_variants[] = {
-    {"softmax_loop", 1, -1, 1, 0, k_dtypes},
-    {"softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes},
-    {"softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes},
-    {"softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes},
-    {"softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes},
-    {"softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes},
-    {"softmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32},
+    row_variant("softmax_loop", 1, -1, 1, 0, k_dtypes),
+    row_variant("softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes),
+    row_variant("softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes),
+    row_variant("softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes),
+    row_variant("softmax_stream", 1, -1, k_cluster_cols + 1, -1, k_dtypes),
+    row_variant("softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes),
+    row_variant("softmax_few", 1, k_few_cols, 1, k_few_cols, WARPCHECK_F32),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 const warpcheck_variant& entry_of(softmax_variant variant) { return k_variants[static_cast<int>(variant) - 1]; }
 
@@ -267,6 +266,12 @@ softmax_variant pick(int64_t cols, simt::stream_t stream) {
   if (cols <= k_cluster_cols && simt::device_properties(stream).max_cluster >= k_max_cluster)
     return softmax_variant::cluster;
   return cols <= k_block_cols ? softmax_variant::block : softmax_variant::stream;
+}
+
+template <class T>
+softmax_variant pick(const softmax_arguments<T>& a, simt::stream_t stream) {
+  if (a.cols <= 0) return softmax_variant::automatic;
+  return a.argmax == nullptr && is_few(a, stream) ? softmax_variant::few : pick(a.cols, stream);
 }
 
 }  // namespace
@@ -285,8 +290,7 @@ softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T
   check_disjoint(y_rows, argmax_rows);
 
   const softmax_arguments<T> a{x, ldx, y, ldy, rows, cols, argmax};
-  if (cols > 0 && variant == softmax_variant::automatic)
-    variant = argmax == nullptr && is_few(a, stream) ? softmax_variant::few : pick(cols, stream);
+  if (variant == softmax_variant::automatic) variant = pick(a, stream);
   if (cols > 0) check_extent(entry_of(variant), cols);
   if (rows == 0) return variant;
   if (cols == 0) {
@@ -327,23 +331,36 @@ WARPCHECK_INSTANTIATE_SOFTMAX(simt::bf16)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols], argmax[rows] i64 or NULL}.
+// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols], argmax[rows] i64 or of no elements}.
+template <class Visit>
+void with_softmax_call(const warpcheck_call* call, Visit&& visit) {
+  const tensor_arguments tensors(call, 1, 1, 2);
+  const matrix_view x = tensors.input_matrix(0, "x");
+  const matrix_view y = tensors.output_matrix(0, "y");
+  int64_t* argmax = tensors.optional_output_vector<int64_t>(1, "argmax", x.rows);
+  check_same_shape(x, "x", y, "y");
+  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    visit(softmax_arguments<T>{x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols, argmax});
+  });
+}
+
 warpcheck_status run_softmax(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 2);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const matrix_view y = tensors.output_matrix(0, "y");
-    int64_t* argmax = tensors.optional_output_vector<int64_t>(1, "argmax", x.rows);
-    check_same_shape(x, "x", y, "y");
-    const int forced = find_variant(call, k_variants, k_num_variants, x.cols);
-    const auto variant = static_cast<softmax_variant>(forced + 1);
-    const auto stream = static_cast<simt::stream_t>(call->stream);
-    softmax_variant used = variant;
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
-      using T = typename decltype(type)::type;
-      used = softmax_with(variant, x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols, argmax, stream);
+    with_softmax_call(call, [&](const auto& a) {
+      const auto variant = static_cast<softmax_variant>(find_variant(call, k_variants, a.cols) + 1);
+      const softmax_variant used = softmax_with(variant, a.x, a.ldx, a.y, a.ldy, a.rows, a.cols, a.argmax,
+                                                static_cast<simt::stream_t>(call->stream));
+      if (used != softmax_variant::automatic) call->used_variant = entry_of(used).name;
     });
-    if (used != softmax_variant::automatic) call->used_variant = entry_of(used).name;
+  });
+}
+
+const char* pick_softmax(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    auto picked = softmax_variant::automatic;
+    with_softmax_call(call, [&](const auto& a) { picked = pick(a, stream); });
+    return picked;
   });
 }
 
@@ -352,14 +369,8 @@ constexpr int64_t k_boundaries[] = {1,    2,    4,     8,     16,    32,    64, 
                                     512,  640,  768,   896,   1024,  1280,  1536,  1792,   2048,  3072,
                                     4096, 8192, 16384, 24576, 32768, 49152, 65536, 131072, 135168};
 
-constexpr warpcheck_operator k_operator = {"softmax",
-                                           k_candidate_device,
-                                           k_dtypes,
-                                           k_variants,
-                                           k_num_variants,
-                                           k_boundaries,
-                                           static_cast<int32_t>(sizeof k_boundaries / sizeof k_boundaries[0]),
-                                           run_softmax};
+constexpr warpcheck_operator k_operator =
+    own_operator("softmax", k_dtypes, k_variants, k_boundaries, run_softmax, pick_softmax);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

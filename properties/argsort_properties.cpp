@@ -95,7 +95,7 @@ row_operator argsort_operator() {
   op.seldom_one_column = true;
   op.every_variant_far = false;
   op.rows_beyond_grid = [](const target::variant& v) {
-    return v.max_extent >= 0 && v.max_extent <= 512 ? 2048 * 32 + 100 : 40;  // up to 32 rows a block, or one
+    return cols_of(v).max >= 0 && cols_of(v).max <= 512 ? 2048 * 32 + 100 : 40;  // up to 32 rows a block, or one
   };
   return op;
 }

@@ -40,7 +40,7 @@ row_operator log_softmax_operator() {
   op.spike_peak = 5;
   op.spike_rest = -195;
   // Four rows of a block of 128 threads by lanes of a warp, 32 of them by four lanes with two rows each.
-  op.rows_beyond_grid = [](const target::variant& v) { return v.max_extent == 2048 ? 2048 * 128 + 300 : 2100; };
+  op.rows_beyond_grid = [](const target::variant& v) { return cols_of(v).max == 2048 ? 2048 * 128 + 300 : 2100; };
   return op;
 }
 

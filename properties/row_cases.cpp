@@ -33,7 +33,7 @@ row_length telling(const row_operator& op, const draw& d, row_length length) {
 std::vector<std::string> variants_of_any_length(const target& t) {
   std::vector<std::string> names;
   for (const target::variant& v : t.variants)
-    if (v.max_extent < 0) names.push_back(v.name);
+    if (cols_of(v).max < 0) names.push_back(v.name);
   return names;
 }
 
@@ -359,9 +359,9 @@ trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
     if (s >= 1 && s <= most) seams.push_back(s);
   };
   for (const target::variant& v : t.variants)
-    for (int64_t e : {v.dispatch_min, v.dispatch_max})
+    for (int64_t e : {cols_of(v).dispatch_min, cols_of(v).dispatch_max})
       for (int64_t s : {e - 4, e - 1, e, e + 1}) add(s);  // also a vector less
-  for (const int64_t b : t.boundaries)
+  for (const int64_t b : t.boundaries.front())
     if (b > 65536)
       for (int64_t s : {b, b + 4}) add(s);
   std::vector<int64_t> critical = critical_extents(t, common);
@@ -387,11 +387,11 @@ namespace {
 trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const target::variant& v) {
   const int extra = op.draw_extra(d, 50);
   recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
-  const int64_t cols = std::max<int64_t>(v.min_extent, d.between(2, 3));
+  const int64_t cols = std::max<int64_t>(cols_of(v).min, d.between(2, 3));
   // A GPU has all of its multiprocessors, up to 132. Of variants for any length all blocks may share a row: so many
   // would take minutes, as would more than a few million rows on the host.
   const int64_t of_one = op.rows_beyond_grid(v);
-  const int64_t rows = t.device == "cuda" && v.max_extent >= 0 && of_one < 20000 ? 132 * of_one : of_one;
+  const int64_t rows = t.device == "cuda" && cols_of(v).max >= 0 && of_one < 20000 ? 132 * of_one : of_one;
   trial_case c = op.make_case(t, rows, cols, std::move(fill), extra);
   c.knobs["variant"] = v.name;
   c.knobs["sm"] = "1";
@@ -458,7 +458,7 @@ trial_case full_grid_rows(const row_operator& op, const target& t, draw& d) {
   c.knobs["sm"] = "1";
   // On one multiprocessor they are so few that another variant may be picked than where a large grid is full.
   for (const target::variant& v : t.variants)
-    if (forced && cols >= v.dispatch_min && cols <= v.dispatch_max) {
+    if (forced && cols >= cols_of(v).dispatch_min && cols <= cols_of(v).dispatch_max) {
       c.knobs["variant"] = v.name;
       break;
     }
@@ -477,7 +477,7 @@ trial_case far_rows(const row_operator& op, const target& t, draw& d) {
   const target::variant* const forced = op.every_variant_far && !t.variants.empty()
                                             ? &t.variants[static_cast<size_t>(d.index()) % t.variants.size()]
                                             : nullptr;
-  if (forced && forced->max_extent >= 0) cols = std::min(cols, forced->max_extent);
+  if (forced && cols_of(*forced).max >= 0) cols = std::min(cols, cols_of(*forced).max);
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   trial_case c = op.make_case(t, 2, cols, std::move(fill), op.draw_extra(d, k_mostly));
   tensor_spec* y = c.find("y");
@@ -532,7 +532,7 @@ trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
     const size_t n = t.variants.size();
     const target::variant& v = t.variants[n - 1 - static_cast<size_t>(d.index() / 48) % n];
     const int extra = op.draw_extra(d, 50);
-    const int64_t cols = std::max<int64_t>(v.min_extent, v.max_extent < 0 ? 1100 : 2);
+    const int64_t cols = std::max<int64_t>(cols_of(v).min, cols_of(v).max < 0 ? 1100 : 2);
     trial_case c = op.make_case(t, std::min<int64_t>(2060, op.rows_beyond_grid(v)), cols,
                                 make_recipe("uniform", {d.seed(), -8, 8}), extra);
     c.knobs["variant"] = v.name;
@@ -551,7 +551,7 @@ trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
     if (whole) {
       const target::variant& v = t.variants[static_cast<size_t>(turn % n)];
       const int64_t cols = d.between(4097, most) / 8 * 8;
-      length.cols = v.max_extent < 0 ? cols : std::min(cols, v.max_extent);
+      length.cols = cols_of(v).max < 0 ? cols : std::min(cols, cols_of(v).max);
     }
     const int extra = op.draw_extra(d, 50);
     recipe fill = op.draw_fill(d, t, length.cols);

@@ -38,7 +38,7 @@ struct row_operator {
   double spike_peak = 0, spike_rest = -200;
   // More rows than the grid of one multiprocessor carries, for rows of a few columns, when this variant is forced.
   std::function<int64_t(const engine::target::variant&)> rows_beyond_grid = [](const engine::target::variant& v) {
-    return v.max_extent >= 0 && v.max_extent <= 4096 ? 16500 : 2100;  // those for short rows take several a block
+    return cols_of(v).max >= 0 && cols_of(v).max <= 4096 ? 16500 : 2100;  // those for short rows take several a block
   };
   // So many rows that a block reads more than a part of each; of fewer, a block has one part. Rows are a little longer
   // than `cols`.
@@ -50,7 +50,7 @@ struct row_operator {
 
 // Of the operators on kernels/primitives/row_fold.hpp: those by lanes take up to 512 rows a block.
 inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
-  return v.max_extent >= 0 ? 2048 * 512 + 300 : 2100;
+  return cols_of(v).max >= 0 ? 2048 * 512 + 300 : 2100;
 }
 // Theirs, in small blocks and in large ones: rows of a tile of two parts, and an end; rows of one tile, of a part and
 // an end.

@@ -44,10 +44,10 @@ row_length draw_row_length(draw& d, const target& t, int64_t most) {
 row_length draw_forced_length(draw& d, const target& t, int64_t i, int64_t most) {
   if (t.variants.empty()) return {draw_extent(d, t, most, most)};
   const target::variant& v = t.variants[static_cast<size_t>(i) % t.variants.size()];
-  const int64_t least = std::max<int64_t>(1, v.min_extent);
-  const int64_t greatest = std::max(least, v.max_extent < 0 ? most : std::min(v.max_extent, most));
+  const int64_t least = std::max<int64_t>(1, cols_of(v).min);
+  const int64_t greatest = std::max(least, cols_of(v).max < 0 ? most : std::min(cols_of(v).max, most));
   std::vector<int64_t> ends;
-  for (const int64_t b : t.boundaries)
+  for (const int64_t b : t.boundaries.front())
     if (b >= least && b <= greatest) ends.push_back(b);
   if (!ends.empty() && d.chance(60)) return {d.one_of(std::span<const int64_t>(ends)), v.name};
   return {d.between(least, greatest), v.name};

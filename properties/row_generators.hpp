@@ -9,6 +9,9 @@
 
 namespace warpcheck {
 
+// A row operator's one extent is the length of its rows.
+inline const warpcheck_range& cols_of(const engine::target::variant& v) { return v.ranges.front(); }
+
 // Elements that one generated case may hold: the emulated device executes ~10^7 thread steps a second.
 int64_t element_budget(const engine::target& t);
 // The longest generated row.

@@ -91,30 +91,40 @@ void check_in_place(const row_operator& op, trial& t) {
 }
 
 void check_seam(const row_operator& op, trial& t) {
-  const int64_t cols = t.the_case().at("x").cols();
-  const warpcheck_operator& table = t.op();
-  bool is_published = false, is_picked = false;
-  const uint32_t type = dtype_bit(t.the_case().at("x").type);
-  for (int v = 0; v < table.num_variants; ++v) {
-    const warpcheck_variant& variant = table.variants[v];
-    if (!(variant.dtypes & type)) continue;
-    const bool is_bounded = variant.dispatch_max >= 0;
-    if (is_bounded && variant.dispatch_min > variant.dispatch_max) continue;
+  const tensor_spec& x = t.the_case().at("x");
+  const int64_t cols = x.cols();
+  const listed_operator& table = t.op();
+  const auto published = [](const listed_variant& v) {
+    const warpcheck_range& r = v.ranges.front();
+    return fmt::format("{} is published as picked from {} columns to {}, and accepts {} to {} (-1: no limit)", v.name,
+                       r.dispatch_min, r.dispatch_max, r.min, r.max);
+  };
+  bool is_published = false, may_be_picked = false;
+  const uint32_t type = dtype_bit(x.type);
+  for (const listed_variant& v : table.variants) {
+    const warpcheck_range& r = v.ranges.front();
+    const bool is_bounded = r.dispatch_max >= 0;
+    if (!(v.dtypes & type) || (is_bounded && r.dispatch_min > r.dispatch_max)) continue;
     is_published = true;
-    t.require(variant.dispatch_min >= variant.min_extent &&
-                  (variant.max_extent < 0 || (is_bounded && variant.dispatch_max <= variant.max_extent)),
-              "{} is published as picked from {} columns to {}, but accepts {} to {} (-1: no limit)", variant.name,
-              variant.dispatch_min, variant.dispatch_max, variant.min_extent, variant.max_extent);
-    is_picked |= cols >= variant.dispatch_min && (!is_bounded || cols <= variant.dispatch_max);
+    t.require(r.dispatch_min >= r.min && (r.max < 0 || (is_bounded && r.dispatch_max <= r.max)), "{}", published(v));
+    may_be_picked |= v.may_be_picked(cols);
   }
-  t.require(!is_published || is_picked, "no variant is published as the one that is picked for rows of {} columns",
+  t.require(!is_published || may_be_picked, "no variant is published as the one that is picked for rows of {} columns",
             cols);
-  for (int v = 0; v < table.num_variants; ++v) {
-    const warpcheck_variant& variant = table.variants[v];
-    if (!(variant.dtypes & type)) continue;
-    if (cols < variant.min_extent || (variant.max_extent >= 0 && cols > variant.max_extent)) continue;
+  const run_result own = t.run();
+  judge_rows(op, t, own);
+  if (table.publishes_picks() && x.elements() > 0 && t.the_case().knob("variant") == "auto") {
+    const std::string& picked = own.picked_variant;
+    t.require(own.used_variant == picked, "'{}' is published as picked for this call, but '{}' ran", picked,
+              own.used_variant);
+    for (const listed_variant& v : table.variants)
+      if (v.name == picked)
+        t.require(v.may_be_picked(cols), "{} columns were picked for it, but {}", cols, published(v));
+  }
+  for (const listed_variant& v : table.variants) {
+    if (!(v.dtypes & type) || !v.takes(cols)) continue;
     trial_case forced = t.the_case();
-    forced.knobs["variant"] = variant.name;
+    forced.knobs["variant"] = v.name;
     judge_rows(op, t, t.run(forced));
   }
 }

@@ -96,8 +96,8 @@ row_operator scan_operator() {
   op.seldom_one_column = true;
   op.every_variant_far = false;
   op.rows_beyond_grid = [](const target::variant& v) {
-    if (v.max_extent < 0 || v.max_extent > 1024) return 40;  // a block takes a row
-    return v.max_extent <= 32 ? 2048 * 256 + 300 : 2048 * 8 + 100;
+    if (cols_of(v).max < 0 || cols_of(v).max > 1024) return 40;  // a block takes a row
+    return cols_of(v).max <= 32 ? 2048 * 256 + 300 : 2048 * 8 + 100;
   };
   return op;
 }
@@ -350,9 +350,8 @@ void check_equal_rows(const row_operator&, trial& t) {
 void check_path_agreement(const row_operator&, trial& t) {
   require_exact(t);
   const int64_t cols = t.the_case().at("x").cols();
-  for (int v = 0; v < t.op().num_variants; ++v) {
-    const warpcheck_variant& variant = t.op().variants[v];
-    if (cols < variant.min_extent || (variant.max_extent >= 0 && cols > variant.max_extent)) continue;
+  for (const listed_variant& variant : t.op().variants) {
+    if (!variant.takes(cols)) continue;
     trial_case forced = t.the_case();
     forced.knobs["variant"] = variant.name;
     const run_result r = t.run(forced);

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "bench/peers/cub_calls.hpp"
-#include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
+#include "kernels/candidate_table.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {
@@ -130,10 +130,9 @@ warpcheck_status run_argsort(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_operator k_scan = {
-    "scan", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64 | WARPCHECK_I64, nullptr, 0, nullptr, 0, run_scan};
-constexpr warpcheck_operator k_argsort = {"argsort",  WARPCHECK_DEVICE_CUDA, WARPCHECK_F32, nullptr, 0, nullptr, 0,
-                                          run_argsort};
+constexpr warpcheck_operator k_scan =
+    operator_of_rows("scan", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64 | WARPCHECK_I64, run_scan);
+constexpr warpcheck_operator k_argsort = operator_of_rows("argsort", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32, run_argsort);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

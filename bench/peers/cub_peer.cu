@@ -15,8 +15,8 @@
 
 #include "bench/peers/cub_calls.hpp"
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
+#include "kernels/candidate_table.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -86,11 +86,10 @@ warpcheck_status run_argmax(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_operator k_reduce = {
-    "reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, nullptr, 0, nullptr, 0, run_reduce};
-constexpr warpcheck_operator k_argmax = {
-    "argmax",  WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16, nullptr, 0, nullptr, 0,
-    run_argmax};
+constexpr warpcheck_operator k_reduce =
+    operator_of_rows("reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, run_reduce);
+constexpr warpcheck_operator k_argmax =
+    operator_of_rows("argmax", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16, run_argmax);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -10,8 +10,8 @@
 #include <type_traits>
 
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
+#include "kernels/candidate_table.hpp"
 #include "kernels/primitives/fill.hpp"
 
 namespace warpcheck {
@@ -57,8 +57,8 @@ warpcheck_status run_reduce(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_operator k_reduce = {
-    "reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, nullptr, 0, nullptr, 0, run_reduce};
+constexpr warpcheck_operator k_reduce =
+    operator_of_rows("reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, run_reduce);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

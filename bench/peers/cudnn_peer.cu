@@ -10,8 +10,8 @@
 #include <string>
 
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/candidate.h"
 #include "kernels/candidate_support.hpp"
+#include "kernels/candidate_table.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {
@@ -89,10 +89,9 @@ constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 warpcheck_status run_softmax(warpcheck_call* call) { return run(call, CUDNN_SOFTMAX_ACCURATE); }
 warpcheck_status run_log_softmax(warpcheck_call* call) { return run(call, CUDNN_SOFTMAX_LOG); }
 
-constexpr warpcheck_operator k_softmax = {"softmax",  WARPCHECK_DEVICE_CUDA, k_dtypes, nullptr, 0, nullptr, 0,
-                                          run_softmax};
-constexpr warpcheck_operator k_log_softmax = {"log_softmax",  WARPCHECK_DEVICE_CUDA, k_dtypes, nullptr, 0, nullptr, 0,
-                                              run_log_softmax};
+constexpr warpcheck_operator k_softmax = operator_of_rows("softmax", WARPCHECK_DEVICE_CUDA, k_dtypes, run_softmax);
+constexpr warpcheck_operator k_log_softmax =
+    operator_of_rows("log_softmax", WARPCHECK_DEVICE_CUDA, k_dtypes, run_log_softmax);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -310,7 +310,7 @@ class fuzzer {
       std::vector<extent_range> ranges;
       for (const planned_job& j : jobs_)
         if (ranges.empty() && fmt::format("{} {}", j.p->op, warpcheck::name_of(j.t.type)) == name)
-          for (const target::variant& v : j.t.variants) ranges.push_back({v.min_extent, v.max_extent});
+          for (const target::variant& v : j.t.variants) ranges.push_back({v.ranges.back().min, v.ranges.back().max});
       list.push_back({name, c.classes, static_cast<int64_t>(c.combinations.size()), combinations(ranges)});
     }
     return list;

@@ -25,9 +25,15 @@ void describe_operator(const std::string& op) {
     try {
       for (const engine::target& t : ask_targets("builtin", op, device)) {
         fmt::print("{} on {}, {}\n", op, device, name_of(t.type));
-        for (const auto& v : t.variants)
-          fmt::print("  variant {:<18} rows of {}, picked for {}\n", v.name, range_text(v.min_extent, v.max_extent),
-                     range_text(v.dispatch_min, v.dispatch_max));
+        for (const auto& v : t.variants) {
+          std::string takes, picked;
+          for (size_t e = 0; e < t.extents.size(); ++e) {
+            const warpcheck_range& r = v.ranges[e];
+            takes += fmt::format("{}{} {}", e ? ", " : "", t.extents[e], range_text(r.min, r.max));
+            picked += fmt::format("{}{}", e ? ", " : "", range_text(r.dispatch_min, r.dispatch_max));
+          }
+          fmt::print("  variant {:<18} takes {}, may be picked for {}\n", v.name, takes, picked);
+        }
       }
     } catch (const std::exception& e) {
       fmt::print("{} on {}: {}\n", op, device, e.what());

@@ -154,6 +154,12 @@ std::vector<trial_case> regressions_for(const std::string& folder, const std::ve
   return cases;
 }
 
+// Whether there is a size of every extent for which the dispatch may pick it.
+static bool may_be_picked(const target::variant& v) {
+  return std::all_of(v.ranges.begin(), v.ranges.end(),
+                     [](const warpcheck_range& r) { return r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max; });
+}
+
 coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<const job_result> results,
                             const verify_options& o, bool whole) {
   coverage_result found;
@@ -181,12 +187,11 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
   const bool owes_classes = owes_variants && o.cases >= k_enough_for_classes && o.size != "quick";
   for (const auto& [key, s] : sums) {
     std::vector<extent_range> ranges;
-    for (const target::variant& v : s.offered) ranges.push_back({v.min_extent, v.max_extent});
+    for (const target::variant& v : s.offered) ranges.push_back({v.ranges.back().min, v.ranges.back().max});
     found.groups.push_back({key, s.classes, static_cast<int64_t>(s.combinations.size()), combinations(ranges)});
     // A candidate that names no variant has none to reach.
     for (const target::variant& v : s.offered)
-      if (owes_variants && !s.variants.empty() && (v.dispatch_max < 0 || v.dispatch_min <= v.dispatch_max) &&
-          !s.variants.count(v.name))
+      if (owes_variants && !s.variants.empty() && may_be_picked(v) && !s.variants.count(v.name))
         found.unreached_variants.push_back(key + " " + v.name);
     if (owes_classes)
       for (const std::string& sentence : unmet_class_quotas(*s.op, s.classes, s.cases))

@@ -145,9 +145,15 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
         nlohmann::json list = nlohmann::json::array();
         for (const engine::target& t : engine::find_targets(candidate, op, device)) {
           nlohmann::json variants = nlohmann::json::array();
-          for (const auto& v : t.variants)
-            variants.push_back({v.name, v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max});
-          list.push_back({{"type", name_of(t.type)}, {"variants", variants}, {"boundaries", t.boundaries}});
+          for (const auto& v : t.variants) {
+            variants.push_back({{"name", v.name}, {"ranges", nlohmann::json::array()}});
+            for (const warpcheck_range& r : v.ranges)
+              variants.back()["ranges"].push_back({r.min, r.max, r.dispatch_min, r.dispatch_max});
+          }
+          list.push_back({{"type", name_of(t.type)},
+                          {"extents", t.extents},
+                          {"variants", variants},
+                          {"boundaries", t.boundaries}});
         }
         return list.dump();
       },
@@ -159,8 +165,12 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
     t.device = device;
     t.candidate = candidate;
     t.type = *dtype_from_name(j.at("type").get<std::string>());
-    for (const auto& v : j.at("variants")) t.variants.push_back({v[0], v[1], v[2], v[3], v[4]});
-    t.boundaries = j.at("boundaries").get<std::vector<int64_t>>();
+    t.extents = j.at("extents").get<std::vector<std::string>>();
+    for (const auto& v : j.at("variants")) {
+      t.variants.push_back({v.at("name"), {}});
+      for (const auto& r : v.at("ranges")) t.variants.back().ranges.push_back({r[0], r[1], r[2], r[3]});
+    }
+    t.boundaries = j.at("boundaries").get<std::vector<std::vector<int64_t>>>();
     targets.push_back(std::move(t));
   }
   return targets;

@@ -100,7 +100,9 @@ warpcheck_status answer(warpcheck_call* call, Body&& body) {
 template <warpcheck_status (*Run)(warpcheck_call*)>
 const warpcheck_candidate* table(uint32_t abi_version, const char* name) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const warpcheck_operator op = {name, WARPCHECK_DEVICE_CPU, WARPCHECK_F32, nullptr, 0, nullptr, 0, Run};
+  static const char* const extents[] = {"cols"};
+  static const warpcheck_operator op = {
+      sizeof(warpcheck_operator), name, WARPCHECK_DEVICE_CPU, WARPCHECK_F32, 1, extents, nullptr, 0, {}, Run, nullptr};
   static const warpcheck_operator* const operators[] = {&op};
   static const warpcheck_candidate table = {
       WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "mine", "plain C++", operators, 1, nullptr};

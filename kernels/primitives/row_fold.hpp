@@ -439,7 +439,6 @@ void fold_by_wide_tiles(const fold_arguments<Fold>& a, simt::stream_t stream) {
 // Row lengths at which lanes, vectors, parts or tiles change.
 constexpr int64_t k_fold_boundaries[] = {1,    2,    4,    8,    16,    32,    64,    128,    256,   512,
                                          1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 135168};
-constexpr int32_t k_num_fold_boundaries = static_cast<int32_t>(sizeof k_fold_boundaries / sizeof k_fold_boundaries[0]);
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck

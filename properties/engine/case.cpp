@@ -71,10 +71,13 @@ void parse_type_and_shape(std::string_view text, tensor_spec& t) {
   constexpr int64_t k_most = int64_t{1} << 48;
   for (std::string_view extent : split(text.substr(open + 1, text.size() - open - 2), 'x'))
     t.shape.push_back(parse_integer(fmt::format("tensor {}: extent", t.name), extent, 0, k_most));
-  if (t.shape.empty() || t.shape.size() > 2)
-    throw usage_error(fmt::format("tensor {}: rank {} is not 1 or 2", t.name, t.shape.size()));
-  if (t.shape.size() == 2 && t.shape[1] > 0 && t.shape[0] > k_most / t.shape[1])
-    throw usage_error(fmt::format("tensor {}: '{}' has more than 2^48 elements", t.name, text));
+  if (t.shape.empty() || t.shape.size() > 4)
+    throw usage_error(fmt::format("tensor {}: rank {} is not 1 to 4", t.name, t.shape.size()));
+  int64_t room = k_most;
+  for (const int64_t extent : t.shape) {
+    if (extent > room) throw usage_error(fmt::format("tensor {}: '{}' has more than 2^48 elements", t.name, text));
+    room /= std::max<int64_t>(1, extent);
+  }
   t.ld = t.cols();
 }
 

@@ -5,14 +5,16 @@
 //   variant=auto ...
 //
 // `v1`, operator/property, one group per tensor (inputs first), separated by `|`, then the knobs. Within a group:
-// name=dtype[shape], `ld` (elements between rows, default the row length), `offset` (elements by which the base misses
-// 256-byte alignment), `fill` and `edit` for inputs, `in_place=NAME` for an output that shares an input's memory. An
-// optional output that is not asked for has no group. Unknown keys are errors, so the grammar can grow under the same
-// version only by additions.
+// name=dtype[shape] of one to four dimensions, `ld` (elements between rows, default the row length), `offset` (elements
+// by which the base misses 256-byte alignment), `fill` and `edit` for inputs, `in_place=NAME` for an output that shares
+// an input's memory. An optional output that is not asked for has no group. Unknown keys are errors, so the grammar can
+// grow under the same version only by additions.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,16 +26,19 @@ namespace warpcheck::engine {
 struct tensor_spec {
   std::string name;
   dtype type = dtype::f32;
-  std::vector<int64_t> shape;  // rank 1 or 2, every extent >= 0
-  int64_t ld = 0;              // rank 2: elements between starts of rows; equals the row length unless set
+  std::vector<int64_t> shape;  // rank 1 to 4, every extent >= 0
+  int64_t ld = 0;              // elements between starts of rows; equals the row length unless set
   int64_t offset = 0;          // 0..255 elements
   bool is_input = false;       // inputs have a fill, outputs are poisoned
   recipe fill;
   std::string in_place;  // outputs only: the input whose memory this tensor is
 
-  int64_t rows() const { return shape.size() == 2 ? shape[0] : 1; }
+  // A row is what the last dimension holds: the others say how many there are.
+  int64_t rows() const { return std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()); }
   int64_t cols() const { return shape.back(); }
   int64_t elements() const { return rows() * cols(); }
+  // Memory for the candidate's own use (kernels/candidate.h): it holds anything before the call, and nothing after.
+  bool is_workspace() const { return !is_input && name == "work"; }
   bool operator==(const tensor_spec&) const = default;
 };
 

@@ -32,7 +32,9 @@ device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api
       bytes_(span_bytes(spec)),
       fill_(fill),
       shape_(spec.shape),
-      strides_(spec.shape.size() == 2 ? std::vector<int64_t>{spec.ld, 1} : std::vector<int64_t>{1}) {
+      strides_(spec.shape.size(), 1) {
+  for (size_t d = shape_.size() - 1; d-- > 0;)
+    strides_[d] = d + 2 == shape_.size() ? spec.ld : strides_[d + 1] * shape_[d + 1];
   const size_t element = size_of(spec.type);
   data_ = api.alloc(bytes_, static_cast<size_t>(spec.offset) * element % 256, element);
   if (!data_)
@@ -99,7 +101,9 @@ DLTensor device_tensor::view(DLDevice device) {
     type.code = kDLFloat;
   else if (spec_.type == dtype::i32 || spec_.type == dtype::i64)
     type.code = kDLInt;
-  return {data_, device, static_cast<int32_t>(shape_.size()), type, shape_.data(), strides_.data(), 0};
+  // An input of no elements stands for one that is not there: who reads it is told of.
+  void* const data = spec_.is_input && spec_.elements() == 0 ? nullptr : data_;
+  return {data, device, static_cast<int32_t>(shape_.size()), type, shape_.data(), strides_.data(), 0};
 }
 
 bool device_tensor::whole() const { return static_cast<int64_t>(bytes_) <= k_whole_span; }

@@ -12,13 +12,15 @@ int64_t draw::between(int64_t least, int64_t most) {
   return least + static_cast<int64_t>((static_cast<unsigned __int128>(random_.next()) * width) >> 64);
 }
 
-std::vector<int64_t> critical_extents(const target& t, int64_t most) {
+std::vector<int64_t> critical_extents(const target& t, int64_t most, size_t extent) {
   std::vector<int64_t> centres = {1,   2,   3,    4,    8,    16,   32,    64,    96,    128,
                                   256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 128256};
   centres.insert(centres.end(), {5, 7, 31, 61, 127, 257, 509, 517, 1000, 1021, 2039, 4093, 8191, 16381, 32749});
-  centres.insert(centres.end(), t.boundaries.begin(), t.boundaries.end());
-  for (const target::variant& v : t.variants)
-    centres.insert(centres.end(), {v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max});
+  centres.insert(centres.end(), t.boundaries[extent].begin(), t.boundaries[extent].end());
+  for (const target::variant& v : t.variants) {
+    const warpcheck_range& r = v.ranges[extent];
+    centres.insert(centres.end(), {r.min, r.max, r.dispatch_min, r.dispatch_max});
+  }
   std::vector<int64_t> all;
   for (int64_t c : centres)
     for (int64_t e : {c - 1, c, c + 1})
@@ -28,20 +30,20 @@ std::vector<int64_t> critical_extents(const target& t, int64_t most) {
   return all;
 }
 
-int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most) {
+int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most, size_t extent) {
   const int64_t kind = d.between(0, 9);
   if (kind < 2) return d.between(1, std::min<int64_t>(usual, 40));
   if (kind < 5) return d.between(1, usual);
-  const std::vector<int64_t> critical = critical_extents(t, kind < 9 ? std::min(usual, most) : most);
+  const std::vector<int64_t> critical = critical_extents(t, kind < 9 ? std::min(usual, most) : most, extent);
   return d.one_of(std::span<const int64_t>(critical));
 }
 
-int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most) {
-  if (t.variants.empty()) return draw_extent(d, t, most, most);
-  const target::variant& v = t.variants[static_cast<size_t>(i) % t.variants.size()];
-  const int64_t least = std::max<int64_t>(1, v.dispatch_min);
-  const int64_t greatest = v.dispatch_max < 0 ? most : std::min(v.dispatch_max, most);
-  if (least > greatest) return draw_extent(d, t, most, most);
+int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most, size_t extent) {
+  if (t.variants.empty()) return draw_extent(d, t, most, most, extent);
+  const warpcheck_range& r = t.variants[static_cast<size_t>(i) % t.variants.size()].ranges[extent];
+  const int64_t least = std::max<int64_t>(1, r.dispatch_min);
+  const int64_t greatest = r.dispatch_max < 0 ? most : std::min(r.dispatch_max, most);
+  if (least > greatest) return draw_extent(d, t, most, most, extent);
   switch (d.between(0, 3)) {
     case 0: return least;
     case 1: return greatest;

@@ -4,6 +4,7 @@
 
 #include <rapidcheck/Random.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -37,13 +38,14 @@ class draw {
   int64_t index_;
 };
 
-// Extents that break kernels, at most `most`: the target's dispatch boundaries and tiles and their neighbours, warp and
-// block sizes and theirs, powers of two and theirs, primes, 1, and small numbers.
-std::vector<int64_t> critical_extents(const target& t, int64_t most);
+// `extent` is one of the target's, by its place. Extents that break kernels, at most `most`: the target's dispatch
+// boundaries and tiles and their neighbours, warp and block sizes and theirs, powers of two and theirs, primes, 1, and
+// small numbers.
+std::vector<int64_t> critical_extents(const target& t, int64_t most, size_t extent = 0);
 // One of them, or any number up to `usual` (small numbers often).
-int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most);
+int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most, size_t extent = 0);
 // An extent within the range that the target's dispatch gives to variant `i % variants` (its edges often), at most
 // `most`; falls back to draw_extent where that range starts beyond `most`.
-int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most);
+int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most, size_t extent = 0);
 
 }  // namespace warpcheck::engine

@@ -75,12 +75,10 @@ std::vector<target> find_targets(std::string_view name, std::string_view op, std
     t.device = device;
     t.candidate = name;
     t.type = type;
-    for (int i = 0; i < c.op->num_variants; ++i) {
-      const warpcheck_variant& v = c.op->variants[i];
-      if (v.dtypes & dtype_bit(type))
-        t.variants.push_back({v.name, v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max});
-    }
-    t.boundaries.assign(c.op->boundaries, c.op->boundaries + c.op->num_boundaries);
+    t.extents = c.op->extents;
+    for (const listed_variant& v : c.op->variants)
+      if (v.dtypes & dtype_bit(type)) t.variants.push_back({v.name, v.ranges});
+    t.boundaries = c.op->boundaries;
     targets.push_back(std::move(t));
   }
   return targets;

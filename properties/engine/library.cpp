@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
@@ -42,6 +43,50 @@ std::map<std::string, named_library, std::less<>>& named_libraries() {
   return names;
 }
 
+constexpr std::string_view k_required = "name, run, variants and boundaries are required";
+
+// Version 1's operators differ from version 2's in what the table points to.
+const abi1::warpcheck_operator& version_1(const warpcheck_operator& op) {
+  return reinterpret_cast<const abi1::warpcheck_operator&>(op);
+}
+
+std::string what_is_wrong(const abi1::warpcheck_operator& op) {
+  if (!op.name || !op.run || op.num_variants < 0 || (op.num_variants > 0 && !op.variants) || op.num_boundaries < 0 ||
+      (op.num_boundaries > 0 && !op.boundaries))
+    return std::string(k_required);
+  for (int i = 0; i < op.num_variants; ++i)
+    if (!op.variants[i].name) return fmt::format("variant {} has no name", i);
+  return "";
+}
+
+const warpcheck_variant& variant_at(const warpcheck_operator& op, int i) {
+  const auto* const first = reinterpret_cast<const char*>(op.variants);
+  return *reinterpret_cast<const warpcheck_variant*>(first + static_cast<size_t>(i) * op.variants->struct_size);
+}
+
+std::string what_is_wrong(const warpcheck_operator& op) {
+  // Fields may be appended, never taken away.
+  constexpr size_t k_operator = offsetof(warpcheck_operator, run) + sizeof op.run;
+  constexpr size_t k_variant = offsetof(warpcheck_variant, ranges) + sizeof op.variants->ranges;
+  if (op.struct_size < k_operator)
+    return fmt::format("struct_size is {}, must be at least {}", op.struct_size, k_operator);
+  if (!op.name || !op.run || op.num_variants < 0 || (op.num_variants > 0 && !op.variants))
+    return std::string(k_required);
+  if (op.num_extents < 1 || op.num_extents > WARPCHECK_MAX_EXTENTS || !op.extent_names)
+    return fmt::format("it has {} named extents, must have 1 to {}", op.extent_names ? op.num_extents : 0,
+                       WARPCHECK_MAX_EXTENTS);
+  for (int e = 0; e < op.num_extents; ++e) {
+    if (!op.extent_names[e]) return fmt::format("extent {} has no name", e);
+    if (op.boundaries[e].count < 0 || (op.boundaries[e].count > 0 && !op.boundaries[e].values))
+      return std::string(k_required);
+  }
+  if (op.num_variants > 0 && op.variants->struct_size < k_variant)
+    return fmt::format("a variant's struct_size is {}, must be at least {}", op.variants->struct_size, k_variant);
+  for (int i = 0; i < op.num_variants; ++i)
+    if (!variant_at(op, i).name) return fmt::format("variant {} has no name", i);
+  return "";
+}
+
 // `libx.so` -> `libx.race.so`, the instrumented twin's conventional name.
 std::string twin_path(const std::string& path) {
   const fs::path p(path);
@@ -49,6 +94,60 @@ std::string twin_path(const std::string& path) {
 }
 
 }  // namespace
+
+bool listed_variant::takes(int64_t size, size_t extent) const {
+  const warpcheck_range& r = ranges[extent];
+  return size >= r.min && (r.max < 0 || size <= r.max);
+}
+
+bool listed_variant::may_be_picked(int64_t size, size_t extent) const {
+  const warpcheck_range& r = ranges[extent];
+  return size >= r.dispatch_min && (r.dispatch_max < 0 || size <= r.dispatch_max);
+}
+
+listed_operator::listed_operator(const warpcheck_operator& op)
+    : name(op.name),
+      device(op.device),
+      dtypes(op.dtypes),
+      extents(op.extent_names, op.extent_names + op.num_extents),
+      run_(op.run),
+      picks_(op.struct_size >= offsetof(warpcheck_operator, picks) + sizeof op.picks ? op.picks : nullptr) {
+  for (int i = 0; i < op.num_variants; ++i) {
+    const warpcheck_variant& v = variant_at(op, i);
+    const bool knows_accepts = op.variants->struct_size >= offsetof(warpcheck_variant, accepts) + sizeof v.accepts;
+    variants.push_back({v.name, v.dtypes, {v.ranges, v.ranges + op.num_extents}, knows_accepts ? v.accepts : nullptr});
+  }
+  for (int e = 0; e < op.num_extents; ++e)
+    boundaries.emplace_back(op.boundaries[e].values, op.boundaries[e].values + op.boundaries[e].count);
+}
+
+listed_operator::listed_operator(const abi1::warpcheck_operator& op)
+    : name(op.name), device(op.device), dtypes(op.dtypes), extents{"cols"}, run_1_(op.run) {
+  for (int i = 0; i < op.num_variants; ++i) {
+    const abi1::warpcheck_variant& v = op.variants[i];
+    variants.push_back({v.name, v.dtypes, {{v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max}}});
+  }
+  boundaries.emplace_back(op.boundaries, op.boundaries + op.num_boundaries);
+}
+
+warpcheck_status listed_operator::run(warpcheck_call& call) const {
+  if (run_) return run_(&call);
+  abi1::warpcheck_call old = {call.inputs,       call.outputs,     call.scalars,     call.num_inputs,
+                              call.num_outputs,  call.num_scalars, call.variant,     call.stream,
+                              call.used_variant, call.message,     call.message_size};
+  const warpcheck_status status = run_1_(&old);
+  call.used_variant = old.used_variant;
+  return status;
+}
+
+std::string listed_operator::picks(const warpcheck_call& call) const {
+  const char* const picked = picks_ ? picks_(&call) : nullptr;
+  return picked ? picked : "";
+}
+
+bool listed_operator::lists(std::string_view variant) const {
+  return std::any_of(variants.begin(), variants.end(), [&](const listed_variant& v) { return v.name == variant; });
+}
 
 const candidate_library& candidate_library::load(const std::string& path) {
   static std::map<std::string, std::unique_ptr<candidate_library>> loaded;
@@ -62,34 +161,49 @@ const candidate_library& candidate_library::load(const std::string& path) {
   const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(handle, "warpcheck_candidate_get"));
   if (!get) throw environment_error(fmt::format("candidate: '{}' does not export warpcheck_candidate_get", path));
   const warpcheck_candidate* table = get(WARPCHECK_CANDIDATE_ABI);
+  if (!table) table = get(abi1::k_version);
   if (!table)
-    throw environment_error(
-        fmt::format("candidate: '{}' does not speak ABI version {}", path, WARPCHECK_CANDIDATE_ABI));
-  if (table->abi_version != WARPCHECK_CANDIDATE_ABI)
-    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck speaks {}", path,
-                                        table->abi_version, WARPCHECK_CANDIDATE_ABI));
+    throw environment_error(fmt::format("candidate: '{}' does not speak ABI version {} or {}", path,
+                                        WARPCHECK_CANDIDATE_ABI, abi1::k_version));
+  if (table->abi_version != WARPCHECK_CANDIDATE_ABI && table->abi_version != abi1::k_version)
+    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck speaks {} and {}", path,
+                                        table->abi_version, WARPCHECK_CANDIDATE_ABI, abi1::k_version));
   if (table->struct_size < sizeof(warpcheck_candidate) || table->num_operators < 0 ||
       (table->num_operators > 0 && !table->operators))
     throw environment_error(fmt::format("candidate: the table of '{}' is malformed (struct_size {}, num_operators {})",
                                         path, table->struct_size, table->num_operators));
-  for (int i = 0; i < table->num_operators; ++i) {
-    const warpcheck_operator* op = table->operators[i];
-    if (!op || !op->name || !op->run || op->num_variants < 0 || (op->num_variants > 0 && !op->variants) ||
-        op->num_boundaries < 0 || (op->num_boundaries > 0 && !op->boundaries))
-      throw environment_error(fmt::format(
-          "candidate: operator {} of '{}' is malformed (name, run, variants and boundaries are required)", i, path));
-    if (op->device < WARPCHECK_DEVICE_CPU || op->device > WARPCHECK_DEVICE_EMULATED)
-      throw environment_error(
-          fmt::format("candidate: operator {} of '{}' names device {}; cpu 0, cuda 1 and emulated 2 exist", op->name,
-                      path, static_cast<int>(op->device)));
-  }
   return *loaded.emplace(path, std::unique_ptr<candidate_library>(new candidate_library(path, table))).first->second;
 }
 
-const warpcheck_operator* candidate_library::find(std::string_view op, warpcheck_device device) const {
-  for (int i = 0; i < table_->num_operators; ++i)
-    if (table_->operators[i]->name == op && table_->operators[i]->device == device) return table_->operators[i];
-  return nullptr;
+candidate_library::candidate_library(std::string path, const warpcheck_candidate* table)
+    : path_(std::move(path)), table_(table) {
+  for (int i = 0; i < table->num_operators; ++i) {
+    const warpcheck_operator* op = table->operators[i];
+    const std::string wrong = !op                                             ? "it is null"
+                              : table->abi_version == WARPCHECK_CANDIDATE_ABI ? what_is_wrong(*op)
+                                                                              : what_is_wrong(version_1(*op));
+    if (!wrong.empty())
+      throw environment_error(fmt::format("candidate: operator {} of '{}' is malformed: {}", i, path_, wrong));
+    if (table->abi_version == WARPCHECK_CANDIDATE_ABI)
+      operators_.emplace_back(*op);
+    else
+      operators_.emplace_back(version_1(*op));
+    if (const int d = static_cast<int>(operators_.back().device);
+        d < WARPCHECK_DEVICE_CPU || d > WARPCHECK_DEVICE_EMULATED)
+      throw environment_error(
+          fmt::format("candidate: operator {} of '{}' names device {}; cpu 0, cuda 1 and emulated 2 exist",
+                      operators_.back().name, path_, d));
+    for (size_t k = 0; k + 1 < operators_.size(); ++k)
+      if (operators_[k].name == operators_.back().name && operators_[k].device == operators_.back().device)
+        throw environment_error(
+            fmt::format("candidate: '{}' lists {} twice for one device", path_, operators_[k].name));
+  }
+}
+
+const listed_operator* candidate_library::find(std::string_view op, warpcheck_device device) const {
+  const auto found = std::find_if(operators_.begin(), operators_.end(),
+                                  [&](const listed_operator& o) { return o.name == op && o.device == device; });
+  return found == operators_.end() ? nullptr : &*found;
 }
 
 candidate open_candidate(std::string_view name, std::string_view op, std::string_view device_name) {
@@ -201,12 +315,6 @@ uint32_t dtype_bit(dtype type) {
     case dtype::u32: return WARPCHECK_U32;
   }
   return 0;
-}
-
-std::vector<std::string> variant_names(const warpcheck_operator& op) {
-  std::vector<std::string> names;
-  for (int i = 0; i < op.num_variants; ++i) names.emplace_back(op.variants[i].name);
-  return names;
 }
 
 }  // namespace warpcheck::engine

@@ -7,9 +7,47 @@
 #include <vector>
 
 #include "kernels/candidate.h"
+#include "properties/engine/abi1.hpp"
 #include "reference/numerics/dtype.hpp"
 
 namespace warpcheck::engine {
+
+// A technique that an operator lists, as kernels/candidate.h says.
+struct listed_variant {
+  std::string name;
+  uint32_t dtypes = 0;
+  std::vector<warpcheck_range> ranges;  // by extent
+  int32_t (*accepts)(const warpcheck_call*) = nullptr;
+
+  // Whether a size of the extent lies within what it accepts, or within what the dispatch may pick it for.
+  bool takes(int64_t size, size_t extent = 0) const;
+  bool may_be_picked(int64_t size, size_t extent = 0) const;
+};
+
+// An operator as a library lists it, whatever version of kernels/candidate.h it speaks.
+class listed_operator {
+ public:
+  explicit listed_operator(const warpcheck_operator& of_version_2);
+  explicit listed_operator(const abi1::warpcheck_operator& of_version_1);
+
+  std::string name;
+  warpcheck_device device = WARPCHECK_DEVICE_CPU;
+  uint32_t dtypes = 0;
+  std::vector<std::string> extents;
+  std::vector<listed_variant> variants;
+  std::vector<std::vector<int64_t>> boundaries;  // by extent
+
+  warpcheck_status run(warpcheck_call& call) const;
+  bool publishes_picks() const { return picks_ != nullptr; }
+  // The variant that the operator's dispatch picks, "" for none.
+  std::string picks(const warpcheck_call& call) const;
+  bool lists(std::string_view variant) const;
+
+ private:
+  warpcheck_status (*run_)(warpcheck_call*) = nullptr;
+  warpcheck_status (*run_1_)(abi1::warpcheck_call*) = nullptr;
+  const char* (*picks_)(const warpcheck_call*) = nullptr;
+};
 
 // A loaded candidate library; stays loaded until the process ends (kernels and CUDA contexts do not unload safely).
 class candidate_library {
@@ -19,20 +57,21 @@ class candidate_library {
 
   const warpcheck_candidate& table() const { return *table_; }
   const std::string& path() const { return path_; }
-  const warpcheck_operator* find(std::string_view op, warpcheck_device device) const;
+  const listed_operator* find(std::string_view op, warpcheck_device device) const;
 
  private:
-  candidate_library(std::string path, const warpcheck_candidate* table) : path_(std::move(path)), table_(table) {}
+  candidate_library(std::string path, const warpcheck_candidate* table);
   std::string path_;
   const warpcheck_candidate* table_;
+  std::vector<listed_operator> operators_;
 };
 
 // A candidate on a device, ready to run one operator: the plain build, and on the emulated device the instrumented one
 // beside it.
 struct candidate {
-  const warpcheck_operator* op = nullptr;
+  const listed_operator* op = nullptr;
   const warpcheck_device_api* api = nullptr;
-  const warpcheck_operator* instrumented_op = nullptr;  // race flavour; null where there is none
+  const listed_operator* instrumented_op = nullptr;  // race flavour; null where there is none
   const warpcheck_device_api* instrumented_api = nullptr;
 };
 
@@ -58,6 +97,5 @@ std::string describe_device(std::string_view device);
 warpcheck_device device_from_name(std::string_view name);  // usage_error unless cpu, cuda or emulated
 std::string_view name_of(warpcheck_device device);
 uint32_t dtype_bit(dtype type);
-std::vector<std::string> variant_names(const warpcheck_operator& op);
 
 }  // namespace warpcheck::engine

@@ -189,9 +189,15 @@ size_t parse_preamble(std::span<const std::byte> file, uint64_t total, const std
     fail(fmt::format("the header has {} bytes, but the file ends after {} of them", length, text.size() - start));
   const header h = header_parser(text.substr(start, length), name).parse();
   array.type = element_type(h.descr, allowed, name);
-  if (h.shape.empty() || h.shape.size() > 2)
-    fail(fmt::format("the array has {} dimensions; 1 or 2 are allowed", h.shape.size()));
-  array.rows = h.shape.size() == 2 ? h.shape[0] : 1;
+  if (h.shape.empty() || h.shape.size() > 4)
+    fail(fmt::format("the array has {} dimensions; 1 to 4 are allowed", h.shape.size()));
+  array.shape = h.shape;
+  array.rows = 1;
+  for (size_t d = 0; d + 1 < h.shape.size(); ++d) {
+    if (h.shape[d] > 0 && array.rows > k_npy_max_bytes / h.shape[d])
+      fail(fmt::format("the shape has more than {} rows", k_npy_max_bytes));
+    array.rows *= h.shape[d];
+  }
   array.cols = h.shape.back();
   const int64_t size = static_cast<int64_t>(size_of(array.type));
   if (std::max(array.rows, array.cols) > k_npy_max_bytes ||

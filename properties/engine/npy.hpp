@@ -14,7 +14,8 @@ namespace warpcheck::engine {
 
 struct npy_array {
   dtype type = dtype::f32;
-  int64_t rows = 0;  // 1 for a one-dimensional array
+  std::vector<int64_t> shape;
+  int64_t rows = 0;  // of the last dimension: 1 for a one-dimensional array
   int64_t cols = 0;
   std::vector<std::byte> bytes;  // rows * cols elements, row after row, no gaps, little-endian
   std::string sha256;            // of the whole file
@@ -23,7 +24,7 @@ struct npy_array {
 constexpr int64_t k_npy_max_bytes = int64_t{4} << 30;  // largest file that is read
 constexpr dtype k_npy_default_types[] = {dtype::f32, dtype::f16, dtype::bf16};
 
-// Accepts one or two dimensions, C order, little-endian f2, f4, f8 when f16, f32, f64 are in `allowed`. NumPy has no
+// Accepts one to four dimensions, C order, little-endian f2, f4, f8 when f16, f32, f64 are in `allowed`. NumPy has no
 // bfloat16: two-byte void (as the ml_dtypes package saves it) is bf16, and so are the bit patterns in a u2 array,
 // unless u16 itself is allowed. Throws usage_error that names the file, what was found and what is allowed.
 npy_array read_npy(const std::string& path, std::span<const dtype> allowed = k_npy_default_types);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/candidate.h"
 #include "properties/engine/case.hpp"
 #include "properties/engine/draw.hpp"
 
@@ -23,14 +24,14 @@ struct target {
   std::string device;
   std::string candidate = "builtin";
   dtype type = dtype::f32;
+  std::vector<std::string> extents = {"cols"};  // that the ranges and boundaries below are of
   struct variant {
     std::string name;
-    int64_t min_extent, max_extent;      // what it accepts; max -1: no limit
-    int64_t dispatch_min, dispatch_max;  // where the candidate's own dispatch picks it
+    std::vector<warpcheck_range> ranges;  // by extent
   };
   std::vector<variant> variants;
-  std::vector<int64_t> boundaries;
-  int size = 0;  // 0 quick, 1 ci, 2 full: how large generated shapes may grow
+  std::vector<std::vector<int64_t>> boundaries = {{}};  // by extent
+  int size = 0;                                         // 0 quick, 1 ci, 2 full: how large generated shapes may grow
   // What the user allows an input to have; generators aim below it, and generate_case returns nothing larger.
   int64_t max_rows = std::numeric_limits<int64_t>::max(), max_cols = std::numeric_limits<int64_t>::max();
 };

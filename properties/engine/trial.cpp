@@ -55,6 +55,15 @@ unsigned floating_point_controls() { return static_cast<unsigned>(std::fegetroun
 void restore_floating_point_controls(unsigned controls) { std::fesetround(static_cast<int>(controls)); }
 #endif
 
+// What a workspace holds before a call, in turn: NaN, the largest f32, nothing.
+constexpr uint32_t k_work_words[] = {0x7fc00000, 0x7f7fffff, 0};
+
+host_tensor work_of(const tensor_spec& spec, uint32_t word) {
+  host_tensor t(spec);
+  for (size_t i = 0; i < t.bytes.size(); ++i) t.bytes[i] = static_cast<std::byte>(word >> (8 * (i % 4)));
+  return t;
+}
+
 // The plain arguments of a case's call.
 std::vector<warpcheck_scalar> scalars_of(const trial_case& c) {
   std::vector<warpcheck_scalar> scalars;
@@ -116,6 +125,7 @@ struct prepared_call {
       else
         outputs.push_back(&tensors[i]);
     }
+    call.struct_size = sizeof call;
     call.inputs = inputs.data();
     call.outputs = outputs.data();
     call.scalars = scalars.data();
@@ -130,14 +140,14 @@ struct prepared_call {
   prepared_call(const prepared_call&) = delete;
   prepared_call& operator=(const prepared_call&) = delete;
 
-  warpcheck_status run(const warpcheck_operator& op) {
-    const warpcheck_status status = op.run(&call);
+  warpcheck_status run(const listed_operator& op) {
+    const warpcheck_status status = op.run(call);
     message[sizeof message - 1] = '\0';
     return status;
   }
 };
 
-DLDevice dl_device(const warpcheck_operator& op) {
+DLDevice dl_device(const listed_operator& op) {
   return op.device == WARPCHECK_DEVICE_CUDA ? DLDevice{kDLCUDA, 0} : DLDevice{kDLCPU, 0};
 }
 
@@ -164,7 +174,7 @@ host_tensor materialize(const tensor_spec& spec) {
     if (array.sha256 != spec.fill.sha256)
       throw usage_error(fmt::format("fill: '{}' has SHA-256 {}, the case was made with {}", spec.fill.path,
                                     array.sha256, spec.fill.sha256));
-    if (array.type != spec.type || array.rows != spec.rows() || array.cols != spec.cols())
+    if (array.type != spec.type || array.shape != spec.shape)
       throw usage_error(fmt::format("fill: '{}' is {}[{}x{}], the case says {}[{}x{}]", spec.fill.path,
                                     name_of(array.type), array.rows, array.cols, name_of(spec.type), spec.rows(),
                                     spec.cols()));
@@ -189,12 +199,13 @@ const host_tensor& run_result::at(std::string_view name) const {
 
 // One launch of a case: which build of the candidate, under which schedule, over which poison.
 struct trial::attempt {
-  const warpcheck_operator* op;
+  const listed_operator* op;
   const warpcheck_device_api* api;
   std::string schedule;  // emulated only
   bool instrumented;
   unsigned char poison;  // outputs start as bytes of this value
   launch_way launch = {};
+  uint32_t work = 0;  // and a workspace as words of this one
 };
 
 trial::trial(trial_case c, bool budgets)
@@ -222,6 +233,8 @@ const host_tensor& trial::related_input(const tensor_spec& spec) {
 std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   // The poison alternates between a NaN and a finite pattern, so that an element nobody wrote differs between launches.
   const auto poison = [](size_t i) { return static_cast<unsigned char>(i % 2 ? 0x5c : 0xff); };
+  const bool has_work =
+      std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.is_workspace(); });
   std::vector<attempt> list;
   const auto repeat = static_cast<int>(c.number("repeat"));
   if (repeat < 1 || repeat > 1000000)
@@ -232,10 +245,10 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   if (candidate_.op->device != WARPCHECK_DEVICE_EMULATED) {
     // A schedule of the emulated device says nothing here.
     const bool is_known = schedule == "nonblocking" || schedule == "noise";
-    for (size_t i = 0; i < static_cast<size_t>(std::max(2, repeat)); ++i)
+    for (size_t i = 0; i < static_cast<size_t>(std::max(has_work ? 3 : 2, repeat)); ++i)
       list.push_back({candidate_.op, candidate_.api, is_known && i > 0 ? schedule : "", false, poison(i)});
   } else {
-    std::vector<std::string> schedules = {schedule, schedule};
+    std::vector<std::string> schedules(has_work ? 3 : 2, schedule);
     uint64_t seed = 0;
     const auto seeded = [&](int round) {
       const uint64_t s = (seed + static_cast<uint64_t>(round)) % 1000000;
@@ -265,6 +278,7 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   // The first launch is plain: what the others get must be what it got.
   const launch_way launch = launch_of(c);
   for (size_t i = 1; i < list.size(); ++i) list[i].launch = launch;
+  for (size_t i = 0; i < list.size(); ++i) list[i].work = k_work_words[i % std::size(k_work_words)];
   return list;
 }
 
@@ -366,6 +380,10 @@ trial::flight trial::prepare(const trial_case& c, const attempt& a, const tensor
     }
     f.memory.push_back(std::make_unique<device_tensor>(spec, *a.api, a.poison));
     f.by_name[spec.name] = f.memory.back().get();
+    if (spec.is_workspace()) {
+      f.memory.back()->write(work_of(spec, a.work));
+      a.api->forget(f.memory.back()->data(), span_bytes(spec));
+    }
     if (!spec.is_input) continue;
     const auto given = replace.find(spec.name);
     const host_tensor& values = given != replace.end()                   ? given->second
@@ -460,8 +478,7 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
       decide(verdict::error_return,
              fmt::format("the device reports an error after the call: {}{}", sync_error, unusable), c, &a);
     if (const char* used = f.prepared->call.used_variant) {
-      const std::vector<std::string> listed = variant_names(*a.op);
-      if (std::find(listed.begin(), listed.end(), used) == listed.end())
+      if (!a.op->lists(used))
         decide(verdict::error_return,
                fmt::format("the candidate says that it ran variant '{}', which it does not list", printable(used)), c,
                &a);
@@ -469,6 +486,8 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
         report_.variants.emplace_back(used);
     }
     results.push_back(collect(c, f));
+    if (f.prepared->call.used_variant) results.back().used_variant = f.prepared->call.used_variant;
+    if (!f.prepared->call.variant) results.back().picked_variant = a.op->picks(f.prepared->call);
   }
   return results;
 }
@@ -485,7 +504,7 @@ run_result trial::collect(const trial_case& c, const flight& f) {
   for (const tensor_spec& spec : c.tensors) {
     const bool overwritten =
         std::any_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& o) { return o.in_place == spec.name; });
-    if (spec.is_input && overwritten) continue;
+    if ((spec.is_input && overwritten) || spec.is_workspace()) continue;
     int64_t touched = -1;
     host_tensor t = f.by_name.at(spec.name)->read(touched);
     if (touched >= 0)

@@ -35,8 +35,11 @@ struct host_tensor {
 host_tensor materialize(const tensor_spec& spec);
 
 struct run_result {
-  std::map<std::string, host_tensor, std::less<>> tensors;  // every output by name
+  std::map<std::string, host_tensor, std::less<>> tensors;  // every output by name, but a workspace
   const host_tensor& at(std::string_view name) const;
+  // Of the first launch: the variant that the candidate says it ran, and the one that its dispatch publishes for the
+  // call; empty where it says nothing.
+  std::string used_variant, picked_variant;
 };
 
 // Thrown by trial when the case's verdict is already decided; the property need not catch it.
@@ -48,7 +51,7 @@ class trial {
   explicit trial(trial_case c, bool budgets = false);
 
   const trial_case& the_case() const { return case_; }
-  const warpcheck_operator& op() const { return *candidate_.op; }
+  const listed_operator& op() const { return *candidate_.op; }
   const host_tensor& input(std::string_view name);
 
   // Runs the case's call and returns its outputs, identical under every schedule, launch and detector asked for.

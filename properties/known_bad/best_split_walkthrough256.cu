@@ -31,17 +31,24 @@ enum flaw : int {
   missing_is_bin_0,    // N16
 };
 constexpr warpcheck_variant k_variants[] = {
-    {"repaired", 1, -1, 1, -1, WARPCHECK_F64},          {"shared_scratch", 1, -1, 1, 0, WARPCHECK_F64},
-    {"bins_257", 1, -1, 1, 0, WARPCHECK_F64},           {"unwritten_draw", 1, -1, 1, 0, WARPCHECK_F64},
-    {"shifted_draw", 1, -1, 1, 0, WARPCHECK_F64},       {"unordered_argmax", 1, -1, 1, 0, WARPCHECK_F64},
-    {"doubled_epsilon", 1, -1, 1, 0, WARPCHECK_F64},    {"gate_with_epsilon", 1, -1, 1, 0, WARPCHECK_F64},
-    {"nan_is_zero", 1, -1, 1, 0, WARPCHECK_F64},        {"unsigned_wrap", 1, -1, 1, 0, WARPCHECK_F64},
-    {"stale_record", 1, -1, 1, 0, WARPCHECK_F64},       {"partial_warp", 1, -1, 1, 0, WARPCHECK_F64},
-    {"zero_without_bin_0", 1, -1, 1, 0, WARPCHECK_F64}, {"no_stride", 1, -1, 1, 0, WARPCHECK_F64},
-    {"unchecked_leaf", 1, -1, 1, 0, WARPCHECK_F64},     {"epsilon_for_l2", 1, -1, 1, 0, WARPCHECK_F64},
-    {"missing_is_bin_0", 1, -1, 1, 0, WARPCHECK_F64},
+    row_variant("repaired", 1, -1, 1, -1, WARPCHECK_F64),
+    row_variant("shared_scratch", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("bins_257", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("unwritten_draw", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("shifted_draw", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("unordered_argmax", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("doubled_epsilon", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("gate_with_epsilon", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("nan_is_zero", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("unsigned_wrap", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("stale_record", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("partial_warp", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("zero_without_bin_0", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("no_stride", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("unchecked_leaf", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("epsilon_for_l2", 1, -1, 1, 0, WARPCHECK_F64),
+    row_variant("missing_is_bin_0", 1, -1, 1, 0, WARPCHECK_F64),
 };
-constexpr int k_num_variants = static_cast<int>(sizeof k_variants / sizeof k_variants[0]);
 
 constexpr int k_threads = 256;
 constexpr int k_entries = 32;
@@ -239,7 +246,7 @@ __global__ void pick_best(const split_record* records, int64_t num_tasks, split_
 warpcheck_status run(warpcheck_call* call) {
   return candidate_call(call, [&] {
     if (call->num_inputs != 5) throw unsupported_call("only whole splits are offered");
-    const int variant = find_variant(call, k_variants, k_num_variants, 1);
+    const int variant = find_variant(call, k_variants, 1);
     const auto stream = static_cast<simt::stream_t>(call->stream);
     with_split_call(call, stream, split_path::block, [&](const split_call& c) {
       const int64_t items = c.num_tasks * c.num_leaves;
@@ -263,13 +270,8 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace warpcheck
 
 WARPCHECK_OPERATOR(best_split) {
-  static constexpr warpcheck_operator table = {"best_split",
-                                               warpcheck::k_candidate_device,
-                                               WARPCHECK_F64,
-                                               warpcheck::k_variants,
-                                               warpcheck::k_num_variants,
-                                               nullptr,
-                                               0,
-                                               warpcheck::run};
+  static constexpr warpcheck_operator table =
+      warpcheck::operator_of_rows("best_split", warpcheck::k_candidate_device, WARPCHECK_F64, warpcheck::run,
+                                  warpcheck::k_variants, std::size(warpcheck::k_variants));
   return &table;
 }

@@ -102,10 +102,10 @@ __device__ inline int64_t strided_argmax(const float* row, int64_t cols, float m
 }  // namespace warpcheck
 
 // Defines the library's operator: `run` is a warpcheck_status (*)(warpcheck_call*).
-#define WARPCHECK_KNOWN_BAD(op, name, run)                                                           \
-  WARPCHECK_OPERATOR(op) {                                                                           \
-    static constexpr warpcheck_variant variant = {#name, 1, -1, 1, -1, WARPCHECK_F32};               \
-    static constexpr warpcheck_operator table = {                                                    \
-        #op, warpcheck::k_candidate_device, WARPCHECK_F32, &variant, 1, nullptr, 0, warpcheck::run}; \
-    return &table;                                                                                   \
+#define WARPCHECK_KNOWN_BAD(op, name, run)                                                                           \
+  WARPCHECK_OPERATOR(op) {                                                                                           \
+    static constexpr warpcheck_variant variant = warpcheck::row_variant(#name, 1, -1, 1, -1, WARPCHECK_F32);         \
+    static constexpr warpcheck_operator table =                                                                      \
+        warpcheck::operator_of_rows(#op, warpcheck::k_candidate_device, WARPCHECK_F32, warpcheck::run, &variant, 1); \
+    return &table;                                                                                                   \
   }

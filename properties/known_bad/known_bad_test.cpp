@@ -212,6 +212,7 @@ warpcheck_status run_unguarded(
   DLTensor* const outputs[] = {&y};
   char message[256] = "";
   warpcheck_call call = {};
+  call.struct_size = sizeof call;
   call.inputs = inputs;
   call.num_inputs = 1;
   call.outputs = outputs;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 #include "properties/engine/recipe.hpp"
 #include "reference/best_split.hpp"
 
@@ -220,11 +220,12 @@ warpcheck_status run(warpcheck_call* call) {
 
 constexpr uint32_t k_types = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16 | WARPCHECK_F64 | WARPCHECK_I64 |
                              WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
-constexpr warpcheck_variant k_variant = {WARPCHECK_EXPANDED_STRING(WARPCHECK_NULL_KERNEL), 0, -1, 0, -1, k_types};
+constexpr warpcheck_variant k_variant =
+    row_variant(WARPCHECK_EXPANDED_STRING(WARPCHECK_NULL_KERNEL), 0, -1, 0, -1, k_types);
 
 template <right_kernel Right>
 constexpr warpcheck_operator null_operator(const char* name) {
-  return {name, WARPCHECK_DEVICE_CPU, k_types, &k_variant, 1, nullptr, 0, run<Right>};
+  return operator_of_rows(name, WARPCHECK_DEVICE_CPU, k_types, run<Right>, &k_variant, 1);
 }
 constexpr warpcheck_operator k_operators[] = {
     null_operator<softmax>("softmax"),     null_operator<log_softmax>("log_softmax"),

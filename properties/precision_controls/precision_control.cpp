@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 
 namespace {
 
@@ -145,11 +145,11 @@ warpcheck_status run(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-constexpr warpcheck_variant k_variant = {WARPCHECK_NAME, 0, -1, 0, -1, WARPCHECK_F32};
+constexpr warpcheck_variant k_variant = warpcheck::row_variant(WARPCHECK_NAME, 0, -1, 0, -1, WARPCHECK_F32);
 
 template <auto Row>
 constexpr warpcheck_operator operator_of(const char* name) {
-  return {name, WARPCHECK_DEVICE_CPU, WARPCHECK_F32, &k_variant, 1, nullptr, 0, run<Row>};
+  return warpcheck::operator_of_rows(name, WARPCHECK_DEVICE_CPU, WARPCHECK_F32, run<Row>, &k_variant, 1);
 }
 constexpr warpcheck_operator k_operators[] = {operator_of<softmax>("softmax"), operator_of<log_softmax>("log_softmax"),
                                               operator_of<logsumexp>("logsumexp"), operator_of<sigmoid>("sigmoid"),

@@ -27,7 +27,7 @@
 #include "kernels/simt/import/cuda_runtime.h"
 #endif
 
-#include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 
 namespace simt {
 namespace import {
@@ -198,7 +198,7 @@ warpcheck_status run_row_entry(warpcheck_call* call) {
   if ((x.data != y.data || x.ld != y.ld) && overlap(x, y))
     return refuse_call(call, WARPCHECK_INVALID_ARGUMENT, "y overlaps x");
   int64_t* argmax = nullptr;
-  if (call->num_outputs == 2 && call->outputs[1] != nullptr) {
+  if (call->num_outputs == 2 && call->outputs[1] != nullptr && call->outputs[1]->shape[0] != 0) {
     const DLTensor& at = *call->outputs[1];
     if (at.ndim != 1 || at.shape[0] != x.rows || at.dtype.code != kDLInt || at.dtype.bits != 64)
       return refuse_call(call, WARPCHECK_INVALID_ARGUMENT, "argmax must be one int64 per row");
@@ -230,8 +230,9 @@ const warpcheck_candidate* source_candidate(uint32_t abi_version, const char* op
                                             warpcheck_device device, const warpcheck_device_api* device_api) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   constexpr uint32_t dtypes = dtype_of<typename row_entry<Entry>::element>();
-  static const warpcheck_variant variants[] = {{k_source_variant, 0, -1, 0, -1, dtypes}};
-  static const warpcheck_operator table = {op, device, dtypes, variants, 1, nullptr, 0, run_row_entry<Entry, Function>};
+  static const warpcheck_variant variants[] = {warpcheck::row_variant(k_source_variant, 0, -1, 0, -1, dtypes)};
+  static const warpcheck_operator table =
+      warpcheck::operator_of_rows(op, device, dtypes, run_row_entry<Entry, Function>, variants, 1);
   static const warpcheck_operator* const operators[] = {&table};
   static const warpcheck_candidate candidate = {
       WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), name, build, operators, 1, device_api};

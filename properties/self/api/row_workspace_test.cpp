@@ -41,7 +41,8 @@ TEST_P(row_workspace, that_cannot_be_had_is_told_of) {
   const warpcheck_scalar scalars[] = {{"op", 0}, {"kind", 0}};  // of reduce and scan
   simt::emulation stream;
   char message[256] = "";
-  warpcheck_call call = {inputs, outputs, scalars, 1, 1, 2, GetParam(), &stream, nullptr, message, sizeof message};
+  warpcheck_call call = {
+      sizeof(warpcheck_call), inputs, outputs, scalars, 1, 1, 2, GetParam(), &stream, nullptr, message, sizeof message};
 
   std::vector<void*> taken;  // to the last piece
   for (size_t bytes = simt::k_device_memory_bytes; bytes > 0;) try {

@@ -121,7 +121,7 @@ extern "C" const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_versi
   warpcheck_no_such_function();
 #endif
   if (is("speaks-no-version")) return nullptr;
-  if (is("another-version")) table.abi_version = 2;
+  if (is("another-version")) table.abi_version = 3;
   if (is("small-table")) table.struct_size = 8;
   if (is("null-operators")) table.operators = nullptr;
   if (is("negative-count")) table.num_operators = -1;

@@ -19,8 +19,8 @@ target emulated_target(dtype type) {
   t.op = "softmax";
   t.device = "emulated";
   t.type = type;
-  t.variants = {{"a", 1, 64, 1, 64}, {"b", 1, 2048, 65, 2048}, {"c", 1, -1, 2049, -1}};
-  t.boundaries = {64, 512, 2048};
+  t.variants = {{"a", {{1, 64, 1, 64}}}, {"b", {{1, 2048, 65, 2048}}}, {"c", {{1, -1, 2049, -1}}}};
+  t.boundaries = {{64, 512, 2048}};
   t.size = 1;
   return t;
 }
@@ -86,7 +86,10 @@ INSTANTIATE_TEST_SUITE_P(
                     malformed{"v1 softmax/a x=f33[1x1] fill=constant(0) |", "f33"},
                     malformed{"v1 softmax/a x=f32[1x1 fill=constant(0) |", "f32[1x1"},
                     malformed{"v1 softmax/a x=f32[] fill=constant(0) |", "rank"},
-                    malformed{"v1 softmax/a x=f32[1x2x3] fill=constant(0) |", "rank"},
+                    malformed{"v1 softmax/a x=f32[1x2x3x4x5] fill=constant(0) |", "rank"},
+                    malformed{"v1 softmax/a x=f32[70000x70000x70000] fill=constant(0) |", "2^48"},
+                    malformed{"v1 softmax/a x=f32[2x3x4] ld=3 fill=constant(0) |", "'3'"},
+                    malformed{"v1 softmax/a x=f32[2x3x4] fill=constant(0) edit=6,0:1 |", "6,0:1"},
                     malformed{"v1 softmax/a x=f32[-1x2] fill=constant(0) |", "-1"},
                     malformed{"v1 softmax/a x=f32[9223372036854775807x9223372036854775807] fill=constant(0) |",
                               "9223372036854775807"},

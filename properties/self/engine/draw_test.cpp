@@ -16,8 +16,8 @@ target three_variants() {
   target t;
   t.op = "softmax";
   t.device = "emulated";
-  t.variants = {{"a", 1, 64, 1, 64}, {"b", 1, 2048, 65, 2048}, {"c", 1, -1, 2049, -1}};
-  t.boundaries = {96};
+  t.variants = {{"a", {{1, 64, 1, 64}}}, {"b", {{1, 2048, 65, 2048}}}, {"c", {{1, -1, 2049, -1}}}};
+  t.boundaries = {{96}};
   t.size = 1;
   return t;
 }
@@ -48,7 +48,8 @@ TEST(component_bound, reaches_every_variant_within_as_many_cases_as_twice_their_
   for (int64_t i = 0; i < 2 * static_cast<int64_t>(t.variants.size()); ++i) {
     const int64_t cols = generate_case(find_property("softmax", "component-bound"), t, 1, i).at("x").cols();
     for (const target::variant& v : t.variants)
-      if (cols >= v.dispatch_min && (v.dispatch_max < 0 || cols <= v.dispatch_max)) reached.insert(v.name);
+      if (cols >= v.ranges[0].dispatch_min && (v.ranges[0].dispatch_max < 0 || cols <= v.ranges[0].dispatch_max))
+        reached.insert(v.name);
   }
   EXPECT_EQ(reached.size(), t.variants.size());
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 
 namespace {
 
@@ -63,7 +63,7 @@ warpcheck_status run(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-const warpcheck_operator k_softmax = {"softmax", WARPCHECK_DEVICE_CPU, WARPCHECK_F32, nullptr, 0, nullptr, 0, run};
+const warpcheck_operator k_softmax = warpcheck::operator_of_rows("softmax", WARPCHECK_DEVICE_CPU, WARPCHECK_F32, run);
 const warpcheck_operator* const k_operators[] = {&k_softmax};
 const warpcheck_candidate k_candidate = {
     WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "failing", "test", k_operators, 1, &k_device};

@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 
 #ifndef PRETENDED_DEVICE
 #define PRETENDED_DEVICE WARPCHECK_DEVICE_CUDA
@@ -125,13 +126,13 @@ const warpcheck_device_api& device_api() {
 }
 
 constexpr uint32_t k_types = WARPCHECK_F32;
-const warpcheck_variant k_variants[] = {{"right", 0, -1, 0, -1, k_types},
-                                        {"fails_in_a_capture", 0, -1, 1, 0, k_types},
-                                        {"loses_the_device", 0, -1, 1, 0, k_types},
-                                        {"makes_no_graph", 0, -1, 1, 0, k_types},
-                                        {"trusts_old_output", 0, -1, 1, 0, k_types}};
-const warpcheck_operator k_softmax = {
-    "softmax", PRETENDED_DEVICE, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr, 0, run};
+const warpcheck_variant k_variants[] = {warpcheck::row_variant("right", 0, -1, 0, -1, k_types),
+                                        warpcheck::row_variant("fails_in_a_capture", 0, -1, 1, 0, k_types),
+                                        warpcheck::row_variant("loses_the_device", 0, -1, 1, 0, k_types),
+                                        warpcheck::row_variant("makes_no_graph", 0, -1, 1, 0, k_types),
+                                        warpcheck::row_variant("trusts_old_output", 0, -1, 1, 0, k_types)};
+const warpcheck_operator k_softmax =
+    warpcheck::operator_of_rows("softmax", PRETENDED_DEVICE, k_types, run, k_variants, std::size(k_variants));
 const warpcheck_operator* const k_operators[] = {&k_softmax};
 const warpcheck_candidate k_candidate = {
     WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "pretended", "test", k_operators, 1, &device_api()};

@@ -121,8 +121,8 @@ target three_variants() {
   t.op = "softmax";
   t.device = "emulated";
   t.type = dtype::f32;
-  t.variants = {{"a", 1, 64, 1, 64}, {"b", 1, 2048, 65, 2048}, {"c", 1, -1, 2049, -1}};
-  t.boundaries = {96, 512};
+  t.variants = {{"a", {{1, 64, 1, 64}}}, {"b", {{1, 2048, 65, 2048}}}, {"c", {{1, -1, 2049, -1}}}};
+  t.boundaries = {{96, 512}};
   t.size = 1;
   return t;
 }

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/candidate_table.hpp"
 
 namespace {
 
@@ -123,37 +124,36 @@ warpcheck_status run_unwritten(warpcheck_call* call) {
 
 constexpr uint32_t k_types = WARPCHECK_F32;
 const warpcheck_variant k_variants[] = {
-    {k_default, 0, -1, 0, -1, k_types},
+    warpcheck::row_variant(k_default, 0, -1, 0, -1, k_types),
 #ifndef TEST_VARIANT
-    {"refuses", 0, -1, 1, 0, k_types},
-    {"refuses_briefly", 0, -1, 1, 0, k_types},
-    {"refuses_silently", 0, -1, 1, 0, k_types},
-    {"refuses_with_umlaut", 0, -1, 1, 0, k_types},
-    {"refuses_after_looking", 0, -1, 1, 0, k_types},
-    {"wants_other_bytes", 0, -1, 1, 0, k_types},
-    {"off_by_little", 0, -1, 1, 0, k_types},
-    {"drops_tail", 0, -1, 1, 0, k_types},
-    {"less_accurate", 0, -1, 1, 0, k_types},
-    {"not_a_number", 0, -1, 1, 0, k_types},
-    {"writes_past_end", 0, -1, 1, 0, k_types},
-    {"writes_before_start", 0, -1, 1, 0, k_types},
-    {"writes_gap", 0, -1, 1, 0, k_types},
-    {"writes_far_into_gap", 0, -1, 1, 0, k_types},
-    {"changes_input", 0, -1, 1, 0, k_types},
-    {"looks_into_gap", 0, -1, 1, 0, k_types},
-    {"different_each_time", 0, -1, 1, 0, k_types},
-    {"different_at_the_end", 0, -1, 1, 0, k_types},
-    {"writes_into_nothing", 0, -1, 1, 0, k_types},
-    {"fills_message", 0, -1, 1, 0, k_types},
-    {"colours_message", 0, -1, 1, 0, k_types},
-    {"colours_variant", 0, -1, 1, 0, k_types},
-    {"leaves_one_unwritten", 0, -1, 1, 0, k_types},
-    {"trusts_old_output", 0, -1, 1, 0, k_types},
+    warpcheck::row_variant("refuses", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("refuses_briefly", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("refuses_silently", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("refuses_with_umlaut", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("refuses_after_looking", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("wants_other_bytes", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("off_by_little", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("drops_tail", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("less_accurate", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("not_a_number", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("writes_past_end", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("writes_before_start", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("writes_gap", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("writes_far_into_gap", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("changes_input", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("looks_into_gap", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("different_each_time", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("different_at_the_end", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("writes_into_nothing", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("fills_message", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("colours_message", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("colours_variant", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("leaves_one_unwritten", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("trusts_old_output", 0, -1, 1, 0, k_types),
 #endif
 };
-const warpcheck_operator k_softmax = {
-    "softmax", WARPCHECK_DEVICE_CPU, k_types, k_variants, sizeof k_variants / sizeof *k_variants, nullptr,
-    0,         run_unwritten};
+const warpcheck_operator k_softmax = warpcheck::operator_of_rows("softmax", WARPCHECK_DEVICE_CPU, k_types,
+                                                                 run_unwritten, k_variants, std::size(k_variants));
 const warpcheck_operator* const k_operators[] = {&k_softmax};
 const warpcheck_candidate k_candidate = {
     WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "test", "test", k_operators, 1, nullptr};

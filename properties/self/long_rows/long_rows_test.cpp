@@ -175,6 +175,7 @@ void solve(const problem& p) {
   prepare(stream);
   char message[256] = "";
   warpcheck_call call = {};
+  call.struct_size = sizeof call;
   call.inputs = inputs;
   call.num_inputs = 1;
   call.outputs = outputs.data();
@@ -384,7 +385,7 @@ std::vector<problem> long_problems(int64_t length) {
   for (const std::string& name : operators) {
     const warpcheck_operator& op = operator_of(name);
     for (const warpcheck_variant& v : std::span(op.variants, static_cast<size_t>(op.num_variants))) {
-      if (v.max_extent >= 0) continue;
+      if (v.ranges[0].max >= 0) continue;
       all.push_back(long_row(name, length));
       all.back().variant = v.name;
     }
