@@ -27,19 +27,22 @@ install_packages() {
     die 3 "installing packages failed: ${missing[*]}"
 }
 
-# python_environment: makes build/python with the packages of ci/requirements.txt; without network the tests that need
-# them are shown as skipped.
-python_environment() {
-  local stamp="$root/build/python/installed"
-  cmp -s "$root/ci/requirements.txt" "$stamp" && return
+# python_packages FOLDER REQUIREMENTS [option of pip...]: makes the environment build/FOLDER with these packages.
+python_packages() {
+  local folder=$root/build/$1 requirements=$root/ci/$2
+  cmp -s "$requirements" "$folder/installed" && return
   mkdir -p "$root/build"
-  if /usr/bin/python3 -m venv "$root/build/python" &&
-    "$root/build/python/bin/pip" install --quiet --disable-pip-version-check -r "$root/ci/requirements.txt"; then
-    cp "$root/ci/requirements.txt" "$stamp"
+  if /usr/bin/python3 -m venv "$folder" &&
+    "$folder/bin/pip" install --quiet --disable-pip-version-check "${@:3}" -r "$requirements"; then
+    cp "$requirements" "$folder/installed"
   else
-    echo "the packages of ci/requirements.txt cannot be installed; the tests that need them will be skipped" >&2
+    echo "the packages of ci/$2 cannot be installed; the tests that need them will be skipped" >&2
   fi
 }
+
+# Without network the tests that need these packages are shown as skipped.
+python_environment() { python_packages python requirements.txt; }
+change_points_environment() { python_packages change_points requirements-change-points.txt --no-deps; }
 
 has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep '^GPU' >/dev/null; }
 

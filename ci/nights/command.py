@@ -1,0 +1,392 @@
+"""The command ci/nightly: plans a night, runs its shards, merges them into the history. docs/nightly.md."""
+import argparse
+import contextlib
+import datetime
+import fcntl
+import json
+import os
+import pathlib
+import platform
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+from . import changes
+from .history import History, WrongSchema, moment, now, text_of
+from .merge import merge, publish_summary, summary
+from .shards import CannotRun, Interrupted, Shard, Superseded, die_with_parent, run_shard, states_of, write_whole
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PARTS = ("mutants", "benchmarks", "changes")
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+stopped = threading.Event()
+
+
+class Usage(Exception):
+    pass
+
+
+def seconds(text):
+    match = re.fullmatch(r"(\d+)([smhd]?)", text)
+    if not match or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time such as 90s, 10m, 8h or 1d")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def at_least_one(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an integer of at least 1")
+    return int(text)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def shell(text):
+    return subprocess.run(["bash", "-c", f"source ci/common.sh; {text}"], cwd=ROOT, capture_output=True, text=True)
+
+
+def gpus():
+    if shell("has_gpu").returncode:
+        return []
+    listed = subprocess.run(["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
+    return listed.stdout.split()
+
+
+def warpcheck_of(options, devices):
+    """The program: the one given, or a build of what is needed."""
+    if options.warpcheck:
+        if not os.access(options.warpcheck, os.X_OK):
+            raise CannotRun(3, f"warpcheck: '{options.warpcheck}' is not there")
+        return os.path.abspath(options.warpcheck)
+    preset = "cuda" if "cuda" in devices else "emulated"
+    built = subprocess.run(["bash", "-c", f"source ci/common.sh; install_packages build; change_points_environment; "
+                                          f"build {preset} warpcheck_command_plain >&2"], cwd=ROOT)
+    if built.returncode:
+        raise CannotRun(3, f"building warpcheck for preset {preset} failed")
+    return str(ROOT / "build" / preset / "warpcheck")
+
+
+# --- plan -------------------------------------------------------------------------------------------------------------
+
+def devices_of(options, gpu_list):
+    if options.device != "auto":
+        return [options.device]
+    return ["emulated", "cuda"] if gpu_list else ["emulated"]
+
+
+def what_was_asked(options):
+    return {"seconds": options.time, "cases": options.cases, "device": options.device, "shards": options.shards,
+            "fuzz": options.fuzz, "skip": sorted(options.skip)}
+
+
+def make_plan(options):
+    gpu_list = gpus()
+    shards = []
+    for device in devices_of(options, gpu_list):
+        count = options.shards or (len(gpu_list) if device == "cuda" else 1)
+        if device == "cuda" and not gpu_list:
+            raise CannotRun(3, "device cuda was asked for, and there is no GPU here (nvidia-smi lists none)")
+        for index in range(count):
+            gpu = gpu_list[index % len(gpu_list)] if device == "cuda" else None
+            shards.append({"id": len(shards), "device": device, "index": index, "count": count, "gpu": gpu})
+    begun = now()
+    name = f"{begun:%Y-%m-%dT%H-%M-%S}"
+    for suffix in ["", *(f"-{n}" for n in range(2, 1000))]:
+        with contextlib.suppress(FileExistsError):
+            folder = options.out / "nights" / (name + suffix)
+            folder.mkdir(parents=True)
+            break
+    revision = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    plan = {"schema": "warpcheck-night-1", "id": folder.name, "begun": text_of(begun), "machine": platform.node(),
+            "revision": revision, "every_seconds": options.every, "shards": shards, "asked": what_was_asked(options),
+            # What every shard must share; of 53 bits, which a golden header can carry.
+            "seed": options.seed if options.seed is not None else random.SystemRandom().getrandbits(53)}
+    write_whole(folder / "night.json", json.dumps(plan, indent=1) + "\n")
+    return folder, plan
+
+
+def nights(out):
+    """Folders of nights with their plans, the oldest first. A folder without a plan died before it was one."""
+    for folder in sorted((out / "nights").glob("*")):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            yield folder, json.loads((folder / "night.json").read_text())
+
+
+def unmerged(out):
+    return [(folder, plan) for folder, plan in nights(out) if not (folder / "merged").exists()]
+
+
+def newest_plan(options):
+    waiting = unmerged(options.out)
+    if not waiting:
+        raise Usage(f"out: '{options.out}' holds no night that waits for its shards; 'ci/nightly plan' makes one")
+    return waiting[-1]
+
+
+# --- run --------------------------------------------------------------------------------------------------------------
+
+def fuzz_command(program, plan, shard):
+    asked = plan["asked"]
+    command = [program, "fuzz", "--seed", str(plan["seed"]), "--shard", f"{shard['index']}/{shard['count']}",
+               "--device", shard["device"]]
+    if asked["cases"]:
+        command += ["--cases", str(asked["cases"])]
+    together = sum(s["device"] == shard["device"] for s in plan["shards"])
+    if shard["device"] != "cuda" and together > 1 and "--workers" not in asked["fuzz"]:
+        command += ["--workers", str(max(1, len(os.sched_getaffinity(0)) // together))]
+    return command + asked["fuzz"]
+
+
+def run_one(program, folder, plan, shard):
+    environment = os.environ | ({"CUDA_VISIBLE_DEVICES": shard["gpu"]} if shard["gpu"] else {})
+    return run_shard(Shard(folder / "shards" / str(shard["id"])), fuzz_command(program, plan, shard),
+                     plan["asked"]["seconds"], stopped.is_set, environment, say)
+
+
+def run_all(program, folder, plan):
+    failures = []
+
+    def one(shard):
+        try:
+            run_one(program, folder, plan, shard)
+        except Exception as error:  # reported below, by the main thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=one, args=(shard,)) for shard in plan["shards"]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.2)  # a signal is handled between
+    for error in failures:
+        if not isinstance(error, Superseded):
+            raise error
+
+
+def mutants(program, folder, plan):
+    """(scores, survivors, note): all listed mutants, once a night; what was judged before is not judged again."""
+    if "mutants" in plan["asked"]["skip"]:
+        return [], [], "mutants were left out, as asked"
+    path = folder / "mutants.json"
+    if not path.exists():
+        partial = folder / "mutants.json.partial"
+        log = open(folder / "mutants.log", "w")
+        process = subprocess.Popen([program, "mutants", "--json", str(partial)], stdout=log, stderr=log,
+                                   preexec_fn=die_with_parent)
+        while process.poll() is None:
+            if stopped.wait(0.2):
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                raise Interrupted("mutants: interrupted; the same command goes on")
+        if process.returncode not in (0, 1):
+            raise CannotRun(process.returncode, f"mutants: exit code {process.returncode}; {folder / 'mutants.log'} says why")
+        os.replace(partial, path)
+    scores, survivors = {}, []
+    for m in json.loads(path.read_text())["mutants"]:
+        if m["outcome"] in ("killed", "survived"):
+            killed, judged = scores.get(m["operator"], (0, 0))
+            scores[m["operator"]] = (killed + (m["outcome"] == "killed"), judged + 1)
+            if m["outcome"] == "survived" or not m.get("as_expected", True):
+                survivors.append(m["id"])
+    return [(subject, *score) for subject, score in sorted(scores.items())], survivors, None
+
+
+def benchmarks(folder, plan):
+    return [], "no benchmark row: " + ("left out, as asked" if "benchmarks" in plan["asked"]["skip"] else
+                                       "timings are made on a GPU, and there is none here")
+
+
+def finish(options, program, folder, plan):
+    """Merges a night; 0 green, 1 red, 3 where shards are missing."""
+    scores, survivors, note = mutants(program, folder, plan)
+    rows, no_rows = benchmarks(folder, plan)
+    notes = [n for n in (note, no_rows) if n]
+    python = os.environ.get("WARPCHECK_CHANGE_POINTS", str(ROOT / "build" / "change_points" / "bin" / "python"))
+
+    def look(history):
+        if "changes" in plan["asked"]["skip"]:
+            notes.append("change points were left out, as asked")
+            return []
+        try:
+            return changes.change_points(history, python)
+        except (OSError, subprocess.CalledProcessError) as error:
+            notes.append(f"change points could not be looked for: {error}")
+            return []
+
+    history = History(options.out / "nightly.db")
+    run = merge(history, options.out, folder, plan, scores, survivors, rows, look)
+    text = summary(history, run, notes)
+    publish_summary(options.out, text)
+    (folder / "merged").touch()
+    say(text.split("\n## Properties")[0])
+    say(f"summary: {options.out / 'summary.md'}; history: {options.out / 'nightly.db'}")
+    if run["shards_done"] < run["shards"]:
+        return 3
+    return 1 if run["status"] == "red" else 0
+
+
+@contextlib.contextmanager
+def only_writer(out):
+    out.mkdir(parents=True, exist_ok=True)
+    with open(out / "lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Usage(f"out: another ci/nightly is at work in '{out}'; wait for it, or choose another folder")
+        yield
+
+
+def whole_night(options):
+    if not options.time and not options.cases:
+        raise Usage("time: how long the night is must be given, such as --time 8h (or --cases N)")
+    with only_writer(options.out):
+        going_on, age = None, datetime.timedelta(seconds=options.every)
+        for folder, plan in unmerged(options.out):
+            same = plan["asked"] == what_was_asked(options) and options.seed in (None, plan["seed"])
+            if same and now() - moment(plan["begun"]) < age:
+                going_on = folder, plan
+                continue
+            say(f"the night {plan['id']} did not end; it is closed with what is finished")
+            plan["asked"]["skip"] = sorted({*plan["asked"]["skip"], "mutants", "benchmarks"})
+            finish(options, None, folder, plan)
+        folder, plan = going_on or make_plan(options)
+        program = warpcheck_of(options, {shard["device"] for shard in plan["shards"]})
+        say(f"{'going on with' if going_on else 'beginning'} the night {plan['id']}: seed {plan['seed']}, "
+            f"{len(plan['shards'])} shards on {', '.join(sorted({s['device'] for s in plan['shards']}))}")
+        try:
+            run_all(program, folder, plan)
+        except CannotRun:
+            states = [s for path in folder.glob("shards/*/attempt-*/fuzz") for s in states_of(path).values()]
+            if not any(state["rounds"] for state in states):
+                shutil.rmtree(folder)  # nothing was judged: no night
+            raise
+        return finish(options, program, folder, plan)
+
+
+def plan_only(options):
+    if not options.time and not options.cases:
+        raise Usage("time: how long the night is must be given, such as --time 8h (or --cases N)")
+    with only_writer(options.out):
+        folder, plan = make_plan(options)
+    say(f"{folder}: {len(plan['shards'])} shards, seed {plan['seed']}")
+    return 0
+
+
+def one_shard(options):
+    folder, plan = newest_plan(options)
+    if options.shard >= len(plan["shards"]):
+        raise Usage(f"shard: {options.shard} is not one of the {len(plan['shards'])} of the night {plan['id']}")
+    shard = plan["shards"][options.shard]
+    done = run_one(warpcheck_of(options, {shard["device"]}), folder, plan, shard)
+    if not done:
+        say(f"shard {shard['id']}: it was done before")
+    return 0
+
+
+def merge_only(options):
+    with only_writer(options.out):
+        folder, plan = newest_plan(options)
+        program = None if "mutants" in plan["asked"]["skip"] else warpcheck_of(options, {"emulated"})
+        return finish(options, program, folder, plan)
+
+
+def status(options):
+    """The last nights; 1 where the newest is red or the next is overdue."""
+    path = options.out / "nightly.db"
+    if not path.exists():
+        raise Usage(f"out: '{options.out}' holds no nightly.db")
+    with only_writer(options.out):
+        history = History(path)
+        last = history.all("SELECT * FROM run WHERE kind = 'night' ORDER BY begun DESC LIMIT 1")
+        if last:
+            with history.transaction():
+                history.add_missed(last[0]["begun"], text_of(now()), datetime.timedelta(seconds=options.every))
+        rows = history.all("SELECT * FROM run ORDER BY begun DESC LIMIT 14")
+    for r in rows:
+        say(f"{r['id']:<24} {r['status']:<6} {r['cases'] if r['cases'] is not None else '-':>12}  {r['reason']}")
+    return 0 if rows and rows[0]["status"] == "green" else 1
+
+
+def export(options):
+    path = options.out / "nightly.db"
+    if not path.exists():
+        raise Usage(f"out: '{options.out}' holds no nightly.db")
+    History(path).export(options.folder)
+    say(f"{options.folder}: one CSV file for each table of {path}")
+    return 0
+
+
+# --- command line -----------------------------------------------------------------------------------------------------
+
+COMMANDS = {"plan": plan_only, "shard": one_shard, "merge": merge_only, "status": status, "export": export}
+EXIT_CODES = """Exit codes: 0 green, 1 red (a case failed, a mutant survived, less than half of the cases), 2 usage, 3 something is
+missing or shards did not finish, 130 interrupted; the same command goes on."""
+
+
+def parser_of(command):
+    p = argparse.ArgumentParser(
+        prog="ci/nightly" + (f" {command}" if command else ""), allow_abbrev=False, epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description={
+            "plan": "Makes the plan of a night; shards and merge are run by others (Slurm, a matrix of jobs).",
+            "shard": "Runs one shard of the newest planned night.",
+            "merge": "Merges the newest planned night into the history.",
+            "status": "Prints the last nights; adds a red row for each that did not run.",
+            "export": "Writes each table of the history as a CSV file.",
+            None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
+                  "The same command goes on with a night that was interrupted or killed. Other commands:\n"
+                  "  ci/nightly plan | shard I | merge | status | export FOLDER   (each with --help)"}[command])
+    p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "nightly",
+                   help="folder of the history, the findings and the nights (default: build/nightly)")
+    if command == "shard":
+        p.add_argument("shard", type=lambda t: int(t) if t.isdigit() else at_least_one(t), help="its number, from 0")
+    if command == "export":
+        p.add_argument("folder", type=pathlib.Path)
+    if command in (None, "plan", "status"):
+        p.add_argument("--every", type=seconds, default=86400, help="how far nights are apart (default: 1d)")
+    if command in (None, "plan"):
+        p.add_argument("--time", type=seconds, help="how long: 90s, 10m, 8h")
+        p.add_argument("--cases", type=at_least_one, help="at most so many cases per (property, dtype)")
+        p.add_argument("--shards", type=at_least_one, help="of each device (default: one for each GPU; one for all cores)")
+        p.add_argument("--device", default="auto", choices=["auto", "emulated", "cuda", "cpu"],
+                       help="auto: emulated, and cuda where there is a GPU")
+        p.add_argument("--seed", type=int, help="default: a new one")
+        p.add_argument("--skip", action="append", default=[], choices=PARTS, help="may be repeated")
+        p.add_argument("fuzz", nargs="*", metavar="operator", help="default: all; after '--' any option of 'warpcheck fuzz'")
+    if command in (None, "shard", "merge"):
+        p.add_argument("--warpcheck", help="the program (default: it is built)")
+    return p
+
+
+def main(arguments):
+    command = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    further = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, further = arguments[:at], arguments[at + 1:]
+    options = parser_of(command).parse_args(arguments[1:] if command else arguments)
+    if command in (None, "plan"):
+        options.fuzz = [*options.fuzz, *further]
+    elif further:
+        parser_of(command).error("options of 'warpcheck fuzz' belong to the plan")
+    options.out = options.out.absolute()
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(name, lambda *_: stopped.set())
+    try:
+        return COMMANDS.get(command, whole_night)(options)
+    except (Usage, WrongSchema) as e:
+        error, code = e, 2
+    except CannotRun as e:
+        error, code = e, e.code if e.code in (2, 3) else 3
+    except Interrupted as e:
+        error, code = e, 130
+    except Superseded as e:
+        error, code = e, 0  # the newest attempt tells the result
+    print(f"nightly: {error}", file=sys.stderr)
+    return code

@@ -1,0 +1,157 @@
+"""The merge of a night: its shards, scores and benchmark rows into the history, its findings into files, all into a text."""
+import os
+import shutil
+
+from .history import now, text_of
+from .shards import Shard, write_whole
+
+
+def number(value):
+    return float(value) if isinstance(value, str) else value  # "+inf" and "nan" are text in JSON
+
+
+def property_of(case_line):
+    return case_line.split()[1].split("/")
+
+
+def sums(results):
+    """(property, device) -> its totals over all shards; finding -> itself, failures added up."""
+    rows, findings = {}, {}
+    for shard, result in results:
+        for p in result["fuzz"]["properties"]:
+            row = rows.setdefault((p["property"], shard["device"]),
+                                  {"cases": 0, "skipped": 0, "failures": 0, "compared": 0, "max_budget": 0.0})
+            for key in ("cases", "skipped", "failures", "compared"):
+                row[key] += p[key]
+            row["max_budget"] = max(row["max_budget"], number(p["max_budget"]))
+        for f in result["fuzz"]["findings"]:
+            known = findings.setdefault(f["name"], f | {"failures": 0})
+            known["failures"] += f["failures"]
+    return rows, findings
+
+
+def keep_files(out, night_folder, results, findings):
+    """The regression and the issue of each finding that is not kept yet."""
+    folder = out / "findings"
+    folder.mkdir(parents=True, exist_ok=True)
+    for shard, result in results:
+        source = night_folder / "shards" / str(shard["id"]) / result["findings"]
+        for f in result["fuzz"]["findings"]:
+            for suffix in (".md", ".golden"):  # the regression last: where it is, both are
+                if f["name"] in findings and not (folder / (f["name"] + suffix)).exists():
+                    partial = folder / (f["name"] + suffix + ".partial")
+                    shutil.copyfile(source / (f["name"] + suffix), partial)
+                    os.replace(partial, folder / (f["name"] + suffix))
+
+
+def judge(history, plan, results, rows, new, scores, survivors):
+    """Why the night is red: a list of sentences."""
+    reasons = []
+    missing = [str(s["id"]) for s in plan["shards"] if s["id"] not in {shard["id"] for shard, _ in results}]
+    if missing:
+        reasons.append(f"{len(missing)} of {len(plan['shards'])} shards did not finish ({', '.join(missing)})")
+    cases, failures = (sum(row[key] for row in rows.values()) for key in ("cases", "failures"))
+    before = history.night_before(plan["begun"])
+    if before and before["cases"] and cases * 2 < before["cases"]:
+        reasons.append(f"{cases} cases are less than half of the {before['cases']} of the night before")
+    if cases == 0:
+        reasons.append("no case was judged")
+    if failures:
+        reasons.append(f"{failures} cases failed, {len(new)} findings are new")
+    elif any(result["exit_code"] for _, result in results):
+        reasons.append("a known counterexample still fails, or a case was skipped")
+    if survivors:
+        reasons.append(f"mutants survived or were missed by their killer: {', '.join(survivors)}")
+    return reasons
+
+
+def merge(history, out, night_folder, plan, scores=(), survivors=(), benchmarks=(), change_points=None):
+    """Writes the night into the history, as often as it is called with the same result; returns its row."""
+    results = [(s, r) for s in plan["shards"] if (r := Shard(night_folder / "shards" / str(s["id"])).result())]
+    rows, findings = sums(results)
+    keep_files(out, night_folder, results, findings)
+    run, begun = plan["id"], plan["begun"]
+    seconds = max((r["fuzz"]["timing"]["seconds"] for _, r in results), default=0.0)
+    cases = sum(row["cases"] for row in rows.values())
+    with history.transaction():
+        history.forget(run)
+        before = history.night_before(begun)
+        if before and plan.get("every_seconds"):
+            import datetime
+            history.add_missed(before["begun"], begun, datetime.timedelta(seconds=plan["every_seconds"]))
+        known = {f["name"] for f in history.all("SELECT name FROM finding WHERE first_run != ?", run)}
+        new = [f for name, f in sorted(findings.items()) if name not in known]
+        reasons = judge(history, plan, results, rows, new, scores, survivors)
+        history.insert(
+            "run", id=run, kind="night", begun=begun, ended=text_of(now()), machine=plan["machine"],
+            version=results[0][1]["fuzz"]["version"] if results else "", revision=plan["revision"], seed=plan["seed"],
+            shards=len(plan["shards"]), shards_done=len(results), cases=cases, seconds=seconds,
+            cases_per_second=cases / seconds if seconds else 0.0, failures=sum(r["failures"] for r in rows.values()),
+            new_findings=len(new), status="red" if reasons else "green", reason="; ".join(reasons))
+        for (name, device), row in sorted(rows.items()):
+            history.insert("row", run=run, kind="property", name=name, device=device, **row)
+        for row in benchmarks:
+            history.insert("row", run=run, **row)
+        kept = {f["name"] for f in history.all("SELECT name FROM finding")}  # where a later night has seen it, too
+        for f in (f for f in new if f["name"] not in kept):
+            operator, name = property_of(f["case"])
+            history.insert("finding", name=f["name"], operator=operator, property=name, verdict=f["verdict"],
+                           shape_class=f["shape_class"], case_line=f["case"], message=f["message"], first_run=run)
+        for f in findings.values():
+            history.insert("occurrence", run=run, finding=f["name"], failures=f["failures"])
+        for subject, killed, judged in scores:
+            history.insert("score", run=run, subject=subject, killed=killed, judged=judged)
+        if change_points:
+            for change in change_points(history):
+                history.insert("change", **change)
+    return history.all("SELECT * FROM run WHERE id = ?", run)[0]
+
+
+def summary(history, run, notes=()):
+    """Markdown for people: the night, the nights before, its findings, its properties, change points."""
+    lines = [f"# Night {run['id']}: {run['status']}", ""]
+    lines += [f"- {reason}" for reason in run["reason"].split("; ") if reason]
+    lines += [f"- {run['cases']} cases in {run['seconds']:.0f} s ({run['cases_per_second']:.0f} cases/s) on "
+              f"{run['machine']}, seed {run['seed']}, {run['shards_done']} of {run['shards']} shards, "
+              f"revision {run['revision'] or 'unknown'}"]
+    lines += [f"- {note}" for note in notes]
+    lines += ["", "| night | status | cases | cases/s | failures | new findings | why |", "|---|---|---|---|---|---|---|"]
+    for r in history.all("SELECT * FROM run WHERE begun <= ? ORDER BY begun DESC LIMIT 14", run["begun"]):
+        dash = lambda value, form="{}": "-" if value is None else form.format(value)
+        mark = "**red**" if r["status"] == "red" else "green"
+        lines.append(f"| {r['id']} | {mark} | {dash(r['cases'])} | {dash(r['cases_per_second'], '{:.0f}')} | "
+                     f"{dash(r['failures'])} | {dash(r['new_findings'])} | {r['reason']} |")
+    found = history.all("SELECT f.*, o.failures, (SELECT count(*) FROM occurrence WHERE finding = f.name) AS nights "
+                        "FROM finding f JOIN occurrence o ON o.finding = f.name WHERE o.run = ? ORDER BY f.name", run["id"])
+    if found:
+        lines += ["", "## Findings", ""]
+    for f in found:
+        lines.append(f"- {f['name']} ({'new' if f['first_run'] == run['id'] else 'known since ' + f['first_run']}): "
+                     f"{f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, {f['failures']} cases this "
+                     f"night, {f['nights']} nights; text findings/{f['name']}.md\n  `warpcheck replay '{f['case_line']}'`")
+    lines += ["", "## Properties", "", "| property | device | cases | failures | worst error/bound | p of failure (95 %) |",
+              "|---|---|---|---|---|---|"]
+    for r in history.all("SELECT * FROM row WHERE run = ? AND kind = 'property' ORDER BY name, device", run["id"]):
+        judged = r["cases"] - r["skipped"]
+        chance = f"< {3 / judged:.2g}" if judged and not r["failures"] else "-"
+        lines.append(f"| {r['name']} | {r['device']} | {r['cases']} | {r['failures']} | {r['max_budget']:.3f} | {chance} |")
+    scores = history.all("SELECT * FROM score WHERE run = ? ORDER BY subject", run["id"])
+    if scores:
+        lines += ["", "## Mutants", "", "| subject | killed | judged |", "|---|---|---|"]
+        lines += [f"| {s['subject']} | {s['killed']} | {s['judged']} |" for s in scores]
+    benchmarks = history.all("SELECT * FROM row WHERE run = ? AND kind != 'property' ORDER BY kind, name", run["id"])
+    if benchmarks:
+        lines += ["", "## Benchmarks", "", "| kind | row | value | unit |", "|---|---|---|---|"]
+        lines += [f"| {b['kind']} | {b['name']} | {b['value']:.4g} | {b['unit']} |" for b in benchmarks]
+    changes = history.all('SELECT * FROM "change" ORDER BY run DESC, series')
+    if changes:
+        lines += ["", "## Change points", "", "| series | since night | before | after | p |", "|---|---|---|---|---|"]
+        lines += [f"| {c['series']} | {c['run']} | {c['before']:.4g} | {c['after']:.4g} | {c['p']:.2g} |" for c in changes]
+    return "\n".join(lines) + "\n"
+
+
+def publish_summary(out, text):
+    write_whole(out / "summary.md", text)
+    if step := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(step, "a") as file:
+            file.write(text)

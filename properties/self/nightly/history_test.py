@@ -1,0 +1,183 @@
+"""nightly.db: red rows, merges that are repeated, schema, CSV, change points. Run by CTest."""
+
+import csv
+import datetime
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "ci"))
+from nights import changes  # noqa: E402
+from nights.history import VERSION, History, WrongSchema, text_of  # noqa: E402
+from nights.merge import merge, summary  # noqa: E402
+from nights.shards import Shard, Superseded  # noqa: E402
+
+PYTHON = os.environ["WARPCHECK_CHANGE_POINTS"]
+FIRST = datetime.datetime(2026, 3, 1, 2, tzinfo=datetime.timezone.utc)
+LINE = "v1 softmax/depth x=f32[1x33] fill=constant(0) | y=f32[1x33] | device=cpu"
+
+
+class Made(unittest.TestCase):
+    """Nights whose shards were never run: their results are written here."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+        self.history = History(self.out / "nightly.db")
+
+    def night(self, day, cases=1000, seconds=10.0, failures=0, shards=2, finished=None, **options):
+        begun = FIRST + datetime.timedelta(days=day)
+        folder = self.out / "nights" / f"{day:03}"
+        plan = {"id": f"night-{day:03}", "begun": text_of(begun), "machine": "m", "revision": "r", "seed": day,
+                "every_seconds": 86400, "shards": [{"id": i, "device": "emulated"} for i in range(shards)]}
+        for i in range(shards if finished is None else finished):
+            found = [{"name": "softmax-depth-1", "verdict": "violation", "shape_class": "x[1x2^5+1]", "case": LINE,
+                      "message": "m", "failures": failures}] if failures else []
+            shard = Shard(folder / "shards" / str(i))
+            number = shard.take()
+            if number is None:
+                continue  # of an earlier call
+            kept = shard.attempt_folder(number) / "fuzz/findings"
+            kept.mkdir(parents=True)
+            for f in found:
+                (kept / (f["name"] + ".golden")).write_text("golden")
+                (kept / (f["name"] + ".md")).write_text("text")
+            shard.publish(number, {"exit_code": int(failures > 0), "findings": f"attempt-{number}/fuzz/findings", "fuzz": {
+                "version": "1", "timing": {"seconds": seconds}, "findings": found, "properties": [
+                    {"property": "softmax/depth", "cases": cases // shards, "skipped": 0, "failures": failures,
+                     "compared": 7, "max_budget": "+inf" if failures else 0.5}]}})
+        return merge(self.history, self.out, folder, plan, **options)
+
+    def runs(self):
+        return [tuple(r) for r in self.history.all("SELECT id, status, reason FROM run ORDER BY begun")]
+
+
+class RedRows(Made):
+    def test_nights_that_did_not_run_are_red_rows(self):
+        self.night(0)
+        self.night(1)
+        self.night(4)
+        self.assertEqual(self.runs(), [("night-000", "green", ""), ("night-001", "green", ""),
+                                       ("missed-2026-03-03-0200", "red", "the night did not run"),
+                                       ("missed-2026-03-04-0200", "red", "the night did not run"), ("night-004", "green", "")])
+        self.night(4)
+        self.assertEqual(len(self.runs()), 5)
+
+    def test_less_than_half_of_the_cases_is_red_and_half_is_not(self):
+        self.night(0, cases=1000)
+        self.assertEqual(self.night(1, cases=500)["status"], "green")
+        run = self.night(2, cases=248)
+        self.assertEqual(run["status"], "red")
+        self.assertEqual(run["reason"], "248 cases are less than half of the 500 of the night before")
+
+    def test_shards_that_did_not_finish_and_nights_without_cases_are_red(self):
+        run = self.night(0, shards=3, finished=2)
+        self.assertIn("1 of 3 shards did not finish (2)", run["reason"])
+        self.assertIn("no case was judged", self.night(1, cases=0)["reason"])
+
+    def test_survivors_are_red(self):
+        run = self.night(0, scores=[("softmax", 3, 4)], survivors=["RO-05"])
+        self.assertIn("RO-05", run["reason"])
+        self.assertEqual(tuple(self.history.all("SELECT * FROM score")[0]), ("night-000", "softmax", 3, 4))
+
+
+class Merges(Made):
+    def dump(self):
+        return {t: [tuple(r)[:3] for r in self.history.all(f'SELECT * FROM "{t}"')]
+                for t in ("row", "finding", "occurrence", "score")}
+
+    def test_a_repeated_merge_changes_nothing(self):
+        self.night(0, failures=2)
+        self.night(1, failures=3)
+        before = self.dump()
+        self.assertEqual(before["occurrence"], [("night-000", "softmax-depth-1", 4), ("night-001", "softmax-depth-1", 6)])
+        self.assertEqual(len(before["finding"]), 1)
+        self.assertEqual(self.night(1, failures=3)["new_findings"], 0)
+        self.assertEqual(self.night(0, failures=2)["new_findings"], 1)
+        after = self.dump()
+        self.assertEqual({k: sorted(v) for k, v in after.items()}, {k: sorted(v) for k, v in before.items()})
+        text = summary(self.history, self.history.all("SELECT * FROM run WHERE id = 'night-001'")[0])
+        self.assertIn("known since night-000", text)
+        self.assertIn("6 cases this night, 2 nights", text)
+
+    def test_a_merge_that_dies_leaves_the_history_as_it_was(self):
+        self.night(0, failures=2)
+        before = self.dump(), self.runs()
+
+        def dies(history):
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.night(1, failures=3, change_points=dies)
+        self.assertEqual((self.dump(), self.runs()), before)
+
+    def test_only_the_newest_attempt_publishes_and_only_once(self):
+        shard = Shard(self.out / "s")
+        first, second = shard.take(), shard.take()
+        with self.assertRaises(Superseded):
+            shard.publish(first, {"exit_code": 0})
+        shard.publish(second, {"exit_code": 0})
+        self.assertEqual(shard.result()["attempt"], 2)
+        self.assertIsNone(shard.take())
+        with self.assertRaises(Superseded):
+            shard.publish(second, {"exit_code": 1})
+
+
+class Files(Made):
+    def test_csv_holds_every_table(self):
+        self.night(0, failures=2)
+        self.history.export(self.out / "csv")
+        for table in ("run", "row", "finding", "occurrence", "score", "change"):
+            with open(self.out / "csv" / f"{table}.csv", newline="") as file:
+                rows = list(csv.reader(file))
+            self.assertEqual(len(rows) - 1, self.history.all(f'SELECT count(*) FROM "{table}"')[0][0], table)
+        with open(self.out / "csv/finding.csv", newline="") as file:
+            self.assertEqual(next(csv.DictReader(file))["case_line"], LINE)
+
+    def test_a_history_of_another_schema_is_refused(self):
+        with sqlite3.connect(self.out / "nightly.db") as db:
+            self.assertEqual(db.execute("PRAGMA user_version").fetchone(), (VERSION,))
+            db.execute(f"PRAGMA user_version = {VERSION + 1}")
+        with self.assertRaisesRegex(WrongSchema, f"its schema is {VERSION + 1}"):
+            History(self.out / "nightly.db")
+        (self.out / "text.db").write_text("no database, and long enough to be read as one\n" * 40)
+        with self.assertRaisesRegex(WrongSchema, "not a history of nights"):
+            History(self.out / "text.db")
+        r = subprocess.run([SOURCE / "ci/nightly", "status", "--out", self.out], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 2)
+
+    def test_status_tells_of_a_night_that_is_overdue(self):
+        self.night(0)  # months ago
+        r = subprocess.run([SOURCE / "ci/nightly", "status", "--out", self.out, "--every", "30d"], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("the night did not run", r.stdout)
+
+
+@unittest.skipUnless(os.path.exists(PYTHON), "build/change_points is not installed")
+class ChangePoints(Made):
+    def test_a_step_is_found_where_it_is_and_a_level_series_has_none(self):
+        noise = random.Random(1)
+        for day in range(24):
+            rate = 1000 * (0.8 if day >= 15 else 1.0) * (1 + noise.gauss(0, 0.01))
+            self.night(day, cases=1000, seconds=1000 / rate, change_points=None)
+        found = {c["series"]: c for c in changes.change_points(self.history, PYTHON)}
+        self.assertEqual(found["cases_per_second"]["run"], "night-015")
+        self.assertAlmostEqual(found["cases_per_second"]["before"], 1000, delta=15)
+        self.assertAlmostEqual(found["cases_per_second"]["after"], 800, delta=15)
+        self.assertNotIn("property softmax/depth emulated", found)
+        run = self.night(24, seconds=1.25, change_points=lambda history: changes.change_points(history, PYTHON))
+        self.assertIn("| cases_per_second | night-015 |", summary(self.history, run))
+
+
+if __name__ == "__main__":
+    if not os.path.exists(PYTHON):
+        print("change points were not tried: build/change_points is not installed (ci/requirements-change-points.txt)")
+    unittest.main()
