@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "reference/numerics/exact_difference.hpp"
-#include "reference/numerics/exp_row.hpp"
+#include "reference/numerics/logistic.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::reference {
@@ -39,18 +39,7 @@ claim<Real> sigmoid_model::evaluate(double x) const {
   using number = basic_enclosure<Real>;
   const exact_difference shift(x, mu_);
   const number z = (number(shift.high) + shift.low) * sigma_;
-  const number size = abs(z);
-  const number e = size.value > k_far_gap ? number(Real(0), k_far_value) : exp(-size);
-  const number other = e / (1.0 + e), one = 1.0 / (1.0 + e);  // the smaller and the larger of y and 1 - y
-  const bool positive = z.value >= 0;
-  const number& y = positive ? one : other;
-  const number& rest = positive ? other : one;
-  const number gamma = number(2 * k_unit) / number(1 - 2 * k_unit);
-  const number capped = size.value < k_exp_range ? size : number(k_exp_range);
-  const number t = k_exp_error + (1 + k_exp_error) * expm1(gamma * capped);
-  const number quotient = number(2 * k_unit) / number(1 - k_unit);  // (1 + u)/(1 - u) - 1
-  const number spread = rest * t / (1.0 - t);
-  return {y, y * (quotient + spread + quotient * spread) + 4 * k_eta};
+  return logistic<Real>(z, logistic_argument_error<Real>(z));
 }
 
 template claim<double> sigmoid_model::evaluate<double>(double) const;

@@ -1,0 +1,199 @@
+#include "reference/matmul.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "reference/numerics/exact_sum.hpp"
+#include "reference/numerics/logistic.hpp"
+#include "reference/numerics/multiprecision.hpp"
+#include "reference/sigmoid.hpp"
+
+namespace warpcheck::reference {
+namespace {
+
+constexpr double k_overflow = 0x1p128;
+
+void require_finite(const char* name, double value) {
+  if (!std::isfinite(value))
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ", must be finite");
+}
+
+// NaN and infinities of a sum of terms, each exact.
+struct term_class {
+  bool nan = false, plus = false, minus = false;
+
+  void add(double term) {
+    nan = nan || std::isnan(term);
+    if (std::isinf(term)) (term > 0 ? plus : minus) = true;
+  }
+  // Nothing where all terms are finite.
+  std::optional<double> value() const {
+    if (nan || (plus && minus)) return std::numeric_limits<double>::quiet_NaN();
+    if (plus || minus) return plus ? k_infinity : -k_infinity;
+    return std::nullopt;
+  }
+};
+
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::fabs(std::frexp(x, &exponent)) == 0.5;
+}
+
+template <class Real>
+basic_enclosure<Real> exact_value(const exact_sum& sum) {
+  const Real value = Real(Real(sum.units().str()) * pow(Real(2), -1074));
+  return {value, 8 * arithmetic<Real>::unit * magnitude(value)};  // the text, the power and the product are rounded
+}
+
+}  // namespace
+
+// Sum a_l b_l, Sum abs(a_l b_l), and the sum of what small operands add to N.
+template <class Real>
+struct matmul_element::sums {
+  basic_enclosure<Real> value, absolute, small;
+};
+
+matmul_element::matmul_element(const matmul_setting& setting, const matmul_operands& operands)
+    : setting_(setting), operands_(operands) {
+  require_finite("alpha", setting.alpha);
+  require_finite("beta", setting.beta);
+  require_finite("mu", setting.mu);
+  require_finite("sigma", setting.sigma);
+  if (operands.a.size() != operands.b.size())
+    throw std::invalid_argument("b has " + std::to_string(operands.b.size()) + " elements, must have those of a, " +
+                                std::to_string(operands.a.size()));
+  if (setting.alpha == 0) operands_.a = operands_.b = {};
+  if (setting.beta == 0) operands_.c = 0;
+  if (!setting.has_bias) operands_.bias = 0;
+  chains_ = chains_of(setting.arithmetic, static_cast<int64_t>(operands_.a.size()), setting.slices, setting.promotion,
+                      setting.halves);
+  classify();
+}
+
+void matmul_element::classify() {
+  term_class products;
+  double absolute = 0;
+  for (size_t l = 0; l < operands_.a.size(); ++l) {
+    const double product = operands_.a[l] * operands_.b[l];
+    products.add(product);
+    if (std::isfinite(product)) absolute += std::fabs(product);
+  }
+  const double sum = products.value().value_or(0);
+  term_class terms;
+  if (operands_.a.empty() || std::isfinite(sum)) {
+    terms.add(0);
+  } else {
+    terms.add(setting_.alpha * sum);
+  }
+  const double scaled_c = setting_.beta * operands_.c;
+  terms.add(scaled_c);
+  terms.add(operands_.bias);
+  const double grown = 1 + dot_error<double>(setting_.arithmetic, chains_).upper();
+  const auto finite_size = [](double x) { return std::isfinite(x) ? std::fabs(x) : 0; };
+  const double whole = (std::fabs(setting_.alpha) * absolute + finite_size(scaled_c) + finite_size(operands_.bias)) *
+                       (1 + 4 * k_unit);  // what follows the sum is rounded three times
+  may_overflow_ = (1 + part_growth(setting_.arithmetic)) * absolute * grown * k_inflate >= k_overflow ||
+                  whole * grown * k_inflate >= k_overflow;
+  if (setting_.sigmoid) may_overflow_ = may_overflow_ || whole * grown + std::fabs(setting_.mu) >= k_overflow;
+  fixed_ = terms.value();
+  if (fixed_ && setting_.sigmoid)
+    fixed_ = sigmoid_model(setting_.mu, setting_.sigma, setting_.output).contract_value(*fixed_);
+}
+
+template <class Real>
+matmul_element::sums<Real> matmul_element::sum() const {
+  double value = 0, absolute = 0, small = 0;
+  for (size_t l = 0; l < operands_.a.size(); ++l) {
+    // Products of f32 values are exact in double.
+    const double product = operands_.a[l] * operands_.b[l];
+    value += product;
+    absolute += std::fabs(product);
+    small += small_operand_error(setting_.arithmetic, operands_.a[l], operands_.b[l]);
+  }
+  // Each sum errs by at most this part of the sum of absolute values (Higham, section 4.2), all terms twice rounded.
+  const double part = (static_cast<double>(operands_.a.size()) + 8) * k_double_unit * k_inflate;
+  const basic_enclosure<Real> small_sum{Real(small), 2 * small * part};
+  if constexpr (std::is_same_v<Real, double>) {
+    return {{value, 2 * absolute * part}, {absolute, 2 * absolute * part}, small_sum};
+  } else {
+    exact_sum exact, exact_absolute;
+    for (size_t l = 0; l < operands_.a.size(); ++l) {
+      const double product = operands_.a[l] * operands_.b[l];
+      exact.add(product);
+      exact_absolute.add(std::fabs(product));
+    }
+    return {exact_value<Real>(exact), exact_value<Real>(exact_absolute), small_sum};
+  }
+}
+
+template <class Real>
+claim<Real> matmul_element::evaluate(int64_t) const {
+  using number = basic_enclosure<Real>;
+  const sums<Real> s = sum<Real>();
+  const auto k = static_cast<int64_t>(operands_.a.size());
+  const number scaled_c = number(setting_.beta) * operands_.c;
+  const number v = number(setting_.alpha) * s.value + scaled_c + number(operands_.bias);
+  const int after_bias = setting_.has_bias ? 1 : 0;
+  const int after_c = after_bias + (setting_.beta != 0 ? 1 : 0);
+  const int after_sum = after_c + (is_power_of_two(setting_.alpha) || setting_.alpha == 0 ? 0 : 1);
+  const number error = dot_error<Real>(setting_.arithmetic, chains_);
+  const number grown = power_growth<Real>(k_unit, after_sum);
+  number bound = (error + grown + error * grown) * (number(std::fabs(setting_.alpha)) * s.absolute);
+  bound = bound + power_growth<Real>(k_unit, after_c) * abs(scaled_c);
+  bound = bound + number(after_bias * k_unit) * std::fabs(operands_.bias);
+  bound = bound + (1.0 + grown) * dot_absolute_error<Real>(setting_.arithmetic, setting_.alpha, k, s.small);
+  if (!setting_.sigmoid) return {v, bound};
+  const number z = (v - number(setting_.mu)) * setting_.sigma;
+  const number argument_error = (1.0 + power_growth<Real>(k_unit, 2)) * number(std::fabs(setting_.sigma)) * bound +
+                                logistic_argument_error<Real>(z);
+  // Beyond this the bound of the quotient says less than that a sigmoid is between 0 and 1.
+  if (argument_error.upper() <= 0.4) return logistic<Real>(z, argument_error);
+  const number y = logistic<Real>(z, number(0)).exact;
+  return {y, (y.value >= 0.5 ? y : 1.0 - y) + 4 * k_unit};
+}
+
+template claim<double> matmul_element::evaluate<double>(int64_t) const;
+template claim<mp50> matmul_element::evaluate<mp50>(int64_t) const;
+template claim<mp100> matmul_element::evaluate<mp100>(int64_t) const;
+
+judgement matmul_element::judge(double actual, precision policy) const {
+  if (may_overflow_) {
+    // An infinity or NaN, and through a sigmoid what becomes of one.
+    const bool overflowed =
+        !std::isfinite(actual) || (setting_.sigmoid && (actual == 0.5 || actual == 1 || actual == 0));
+    if (overflowed) return {.accepted = true, .bound = bound(), .expected = expected()};
+  }
+  if (fixed_) return judge_fixed(setting_.output, actual, *fixed_);
+  return decide<mp50, mp100>(setting_.output, actual, policy, *this, 0);
+}
+
+double matmul_element::expected() const { return fixed_ ? *fixed_ : evaluate<double>(0).exact.value; }
+
+double matmul_element::bound() const {
+  if (fixed_) return 0;
+  return output_bound(setting_.output, evaluate<double>(0)).upper();
+}
+
+std::string matmul_element::expected_text() const {
+  if (fixed_) return mp50(*fixed_).str(20);
+  return evaluate<mp50>(0).exact.value.str(20);
+}
+
+float ieee_value(const matmul_setting& setting, const matmul_operands& operands) {
+  const auto alpha = static_cast<float>(setting.alpha), beta = static_cast<float>(setting.beta);
+  const auto k = static_cast<int64_t>(alpha == 0 ? 0 : operands.a.size());
+  float sum = 0;
+  for (int64_t slice = 0; slice < setting.slices.count; ++slice) {
+    const int64_t begin = slice * setting.slices.length, end = std::min(k, begin + setting.slices.length);
+    float chain = 0;
+    for (int64_t l = begin; l < end; ++l)
+      chain = std::fmaf(static_cast<float>(operands.a[l]), static_cast<float>(operands.b[l]), chain);
+    sum = slice == 0 ? chain : sum + chain;
+  }
+  float v = alpha * sum;
+  if (beta != 0) v = std::fmaf(beta, static_cast<float>(operands.c), v);
+  if (setting.has_bias) v += static_cast<float>(operands.bias);
+  return v;
+}
+
+}  // namespace warpcheck::reference

@@ -1,0 +1,35 @@
+// 1 / (1 + e^-z) and the bound of a kernel's, whose argument of exp is off by at most `argument_error`: shared by
+// sigmoid and by matmul's epilogue. Derivation: docs/numerics.md, "sigmoid".
+#pragma once
+
+#include "reference/numerics/compare.hpp"
+#include "reference/numerics/exp_row.hpp"
+
+namespace warpcheck::reference {
+
+template <class Real>
+claim<Real> logistic(const basic_enclosure<Real>& z, const basic_enclosure<Real>& argument_error) {
+  using number = basic_enclosure<Real>;
+  const number size = abs(z);
+  const number e = size.value > k_far_gap ? number(Real(0), k_far_value) : exp(-size);
+  const number other = e / (1.0 + e), one = 1.0 / (1.0 + e);  // the smaller and the larger of y and 1 - y
+  const bool positive = z.value >= 0;
+  const number& y = positive ? one : other;
+  const number& rest = positive ? other : one;
+  const number t = k_exp_error + (1 + k_exp_error) * expm1(argument_error);
+  const number quotient = number(2 * k_unit) / number(1 - k_unit);  // (1 + u)/(1 - u) - 1
+  const number spread = rest * t / (1.0 - t);
+  return {y, y * (quotient + spread + quotient * spread) + 4 * k_eta};
+}
+
+// gamma_2 min(abs(z), 104): the part of the argument's error that the sigmoid itself makes.
+template <class Real>
+basic_enclosure<Real> logistic_argument_error(const basic_enclosure<Real>& z) {
+  using number = basic_enclosure<Real>;
+  const number size = abs(z);
+  const number gamma = number(2 * k_unit) / number(1 - 2 * k_unit);
+  const number capped = size.value < k_exp_range ? size : number(k_exp_range);
+  return gamma * capped;
+}
+
+}  // namespace warpcheck::reference
