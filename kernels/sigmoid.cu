@@ -9,6 +9,7 @@
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
+#include "kernels/primitives/logistic.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_tile.hpp"
 
@@ -17,23 +18,6 @@ inline namespace SIMT_DEVICE_NS {
 namespace {
 
 constexpr int k_flat_threads = 128;
-
-// e / d for 0 <= e <= 1 <= d <= 2, NaN passed on: the hardware's reciprocal after one step of Newton's, and the
-// quotient corrected by its exact remainder (quotient.hpp). No branch, and the bits of IEEE division for every e =
-// exp(-|z|), d = 1 + e (all 2^32 floats z on an H200).
-__device__ inline float unit_quotient(float e, float d) {
-  float reciprocal = simt::reciprocal_approx(d);
-  reciprocal = fmaf(reciprocal, fmaf(-d, reciprocal, 1.0f), reciprocal);
-  const float q = e * reciprocal;
-  return fmaf(fmaf(-q, d, e), reciprocal, q);
-}
-
-// {1 or e} / (1 + e) with e = exp(-|z|): neither overflows, and the tail of negative z keeps its relative accuracy.
-__device__ inline float sigmoid_of(float x, float mu, float sigma) {
-  const float z = (x - mu) * sigma;
-  const float e = expf(-fabsf(z));
-  return unit_quotient(z >= 0.0f ? 1.0f : e, 1.0f + e);
-}
 
 // A block takes a tile of Vectors vectors a thread: a grid of one wave after the other, for what fits a memory is far
 // from the grid's limit of 2^31 - 1 blocks.
@@ -47,7 +31,7 @@ __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y,
   float value[slice_type::k_values];
   slice.template load<written_row<T>>(value);
 #pragma unroll
-  for (int k = 0; k < slice_type::k_values; ++k) value[k] = sigmoid_of(value[k], mu, sigma);
+  for (int k = 0; k < slice_type::k_values; ++k) value[k] = logistic(value[k], mu, sigma);
   slice.store(value, y + tile.begin);
 }
 
@@ -60,7 +44,7 @@ __global__ void __launch_bounds__(k_flat_threads) sigmoid_few(const T* x, T* y, 
   row_vector<T> vector = load_vector(x + i * k_width);
 #pragma unroll
   for (int k = 0; k < k_width; ++k)
-    vector.element[k] = simt::from_float<T>(sigmoid_of(widen(vector.element[k]), mu, sigma));
+    vector.element[k] = simt::from_float<T>(logistic(widen(vector.element[k]), mu, sigma));
   store_vector(y + i * k_width, vector);
 }
 
