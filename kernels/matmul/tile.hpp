@@ -1,0 +1,179 @@
+// The product by tiles in shared memory: a block computes a tile of C for a slice of k. Each thread keeps its sums in
+// registers and reads vectors of four from shared memory, free of bank conflicts: in each step along k one of 8 x 16
+// reads 6 for 128 FMAs, one of 4 x 8 3 for 32. Stages of `Depth` steps are copied ahead while others are used; one
+// barrier a stage.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/matmul/copies.hpp"
+#include "kernels/matmul/epilogue.hpp"
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// WarpsM x WarpsN warps of 8 x 4 lanes, of which each has GroupsM x GroupsN groups of 4 x 4 elements. Blocks: how many
+// are to fit a multiprocessor.
+template <int WarpsM, int WarpsN, int GroupsM, int GroupsN, int Depth, int Stages, int Blocks>
+struct matmul_shape {
+  static constexpr int k_warps_n = WarpsN, k_groups_m = GroupsM, k_groups_n = GroupsN;
+  static constexpr int k_depth = Depth, k_stages = Stages, k_blocks = Blocks;
+  static constexpr int k_threads = 32 * WarpsM * WarpsN;
+  static constexpr int k_lanes_m = 8, k_lanes_n = 4;
+  static constexpr int k_warp_m = 4 * k_lanes_m * GroupsM, k_warp_n = 4 * k_lanes_n * GroupsN;
+  static constexpr int k_m = WarpsM * k_warp_m, k_n = WarpsN * k_warp_n;
+  using a_copies = matmul_copies<k_m, Depth, k_threads>;
+  using b_copies = matmul_copies<k_n, Depth, k_threads>;
+  static constexpr int k_stage_words = a_copies::k_words + b_copies::k_words;
+  static constexpr size_t k_shared_bytes = sizeof(float) * Stages * k_stage_words;
+};
+
+struct matmul_product {
+  matmul_operand a, b;
+  int64_t m, n, k;
+  int64_t length;  // of a slice
+  int64_t tiles_m, tiles_n;
+  matmul_partials partials;
+  matmul_epilogue epilogue;
+};
+
+// Tiles that run at the same time share rows of A and columns of B in the L2 cache: column after column of bands of
+// this many rows of tiles.
+constexpr int64_t k_matmul_band = 8;
+
+struct matmul_tile_index {
+  int64_t m, n;
+};
+__device__ inline matmul_tile_index matmul_tile_of(int64_t tile, int64_t tiles_m, int64_t tiles_n) {
+  const int64_t band = tile / (k_matmul_band * tiles_n);
+  const int64_t rest = tile - band * k_matmul_band * tiles_n;
+  const int64_t left = tiles_m - band * k_matmul_band;
+  const int64_t height = left < k_matmul_band ? left : k_matmul_band;
+  return {band * k_matmul_band + rest % height, rest / height};
+}
+
+// A thread's elements of the row of op(A) and the column of op(B) that a step along k multiplies.
+template <class Shape>
+struct matmul_fragment {
+  float a[4 * Shape::k_groups_m];
+  float b[4 * Shape::k_groups_n];
+
+  __device__ void load(const float* as, const float* bs) {
+#pragma unroll
+    for (int g = 0; g < Shape::k_groups_m; ++g) {
+      const float4 v = *reinterpret_cast<const float4*>(as + g * 4 * Shape::k_lanes_m);
+      a[4 * g] = v.x, a[4 * g + 1] = v.y, a[4 * g + 2] = v.z, a[4 * g + 3] = v.w;
+    }
+#pragma unroll
+    for (int g = 0; g < Shape::k_groups_n; ++g) {
+      const float4 v = *reinterpret_cast<const float4*>(bs + g * 4 * Shape::k_lanes_n);
+      b[4 * g] = v.x, b[4 * g + 1] = v.y, b[4 * g + 2] = v.z, b[4 * g + 3] = v.w;
+    }
+  }
+};
+
+template <class Shape>
+__global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
+  using fragment = matmul_fragment<Shape>;
+  constexpr int k_depth = Shape::k_depth, k_stages = Shape::k_stages;
+  constexpr int k_a_pitch = Shape::a_copies::k_pitch, k_b_pitch = Shape::b_copies::k_pitch;
+  if (p.partials.data != nullptr) simt::let_next_start();
+  SIMT_DYN_SHARED(float, shared);
+
+  const int64_t tiles = p.tiles_m * p.tiles_n;
+  const int64_t slice = blockIdx.x / tiles;
+  const matmul_tile_index tile = matmul_tile_of(blockIdx.x - slice * tiles, p.tiles_m, p.tiles_n);
+  const int64_t row = tile.m * Shape::k_m, column = tile.n * Shape::k_n;
+  const int64_t k_begin = slice * p.length;
+  const int64_t k_left = p.k - k_begin < p.length ? p.k - k_begin : p.length;
+  const int rows = static_cast<int>(p.m - row < Shape::k_m ? p.m - row : Shape::k_m);
+  const int columns = static_cast<int>(p.n - column < Shape::k_n ? p.n - column : Shape::k_n);
+
+  typename Shape::a_copies a_copies(p.a, row, k_begin);
+  typename Shape::b_copies b_copies(p.b, column, k_begin);
+  int64_t uncopied = k_left;
+  int copy_stage = 0;
+  const auto copy_next = [&] {
+    if (uncopied > 0) {
+      float* const stage = shared + copy_stage * Shape::k_stage_words;
+      const int depth = static_cast<int>(uncopied < k_depth ? uncopied : k_depth);
+      if (rows == Shape::k_m && depth == k_depth) {
+        a_copies.copy(stage);
+      } else {
+        a_copies.copy_part(stage, rows, depth);
+      }
+      if (columns == Shape::k_n && depth == k_depth) {
+        b_copies.copy(stage + Shape::a_copies::k_words);
+      } else {
+        b_copies.copy_part(stage + Shape::a_copies::k_words, columns, depth);
+      }
+      uncopied -= k_depth;
+      copy_stage = copy_stage + 1 == k_stages ? 0 : copy_stage + 1;
+    }
+    simt::cp_async_commit();
+  };
+
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int own_m = warp / Shape::k_warps_n * Shape::k_warp_m + 4 * (lane % Shape::k_lanes_m);
+  const int own_n = warp % Shape::k_warps_n * Shape::k_warp_n + 4 * (lane / Shape::k_lanes_m);
+  float sum[4 * Shape::k_groups_m][4 * Shape::k_groups_n];
+#pragma unroll
+  for (auto& of_row : sum)
+#pragma unroll
+    for (float& s : of_row) s = 0.0f;
+  const auto multiply = [&](const fragment& f) {
+#pragma unroll
+    for (int i = 0; i < 4 * Shape::k_groups_m; ++i)
+#pragma unroll
+      for (int j = 0; j < 4 * Shape::k_groups_n; ++j) sum[i][j] = fmaf(f.a[i], f.b[j], sum[i][j]);
+  };
+
+  for (int s = 0; s + 1 < k_stages; ++s) copy_next();
+  int use_stage = 0;
+  for (int64_t left = k_left; left > 0; left -= k_depth) {
+    simt::cp_async_wait<k_stages - 2>();
+    __syncthreads();  // all copies of this stage are there, and nobody uses the one that is copied to next
+    copy_next();
+    const float* const as = shared + use_stage * Shape::k_stage_words + own_m;
+    const float* const bs = shared + use_stage * Shape::k_stage_words + Shape::a_copies::k_words + own_n;
+    if (left >= k_depth) {
+      fragment f[2];
+      f[0].load(as, bs);
+#pragma unroll
+      for (int l = 0; l < k_depth; ++l) {
+        if (l + 1 < k_depth) f[(l + 1) % 2].load(as + (l + 1) * k_a_pitch, bs + (l + 1) * k_b_pitch);
+        multiply(f[l % 2]);
+      }
+    } else {
+#pragma unroll 1
+      for (int l = 0; l < left; ++l) {
+        fragment f;
+        f.load(as + l * k_a_pitch, bs + l * k_b_pitch);
+        multiply(f);
+      }
+    }
+    use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
+  }
+
+#pragma unroll
+  for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
+    const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
+    if (r >= rows) continue;
+#pragma unroll
+    for (int g = 0; g < Shape::k_groups_n; ++g) {
+      const int j = own_n + g * 4 * Shape::k_lanes_n;
+      if (j >= columns) continue;
+      const float four[4] = {sum[i][4 * g], sum[i][4 * g + 1], sum[i][4 * g + 2], sum[i][4 * g + 3]};
+      if (p.partials.data != nullptr) {
+        *p.partials.at(slice, row + r, column + j) = make_float4(four[0], four[1], four[2], four[3]);
+      } else {
+        p.epilogue.store(row + r, column + j, columns - j, four);
+      }
+    }
+  }
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
