@@ -248,6 +248,19 @@ void check_host(uintptr_t address, size_t bytes, access_kind kind, uint32_t pc) 
       });
 }
 
+// Off the region by so much that it is anything of the detector's, or nothing at all.
+[[noreturn]] void report_wild(uintptr_t address, size_t bytes, access_kind kind, uint32_t pc) {
+  fail("out_of_bounds", [=] {
+    const bool before = address - shadow.surroundings.begin < shadow.base - shadow.surroundings.begin;
+    return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+           describe_thread_id(current->id) + " at " + source_line(pc) + " " +
+           (before ? std::to_string(shadow.base + k_arenas_bytes - address) + " bytes before all device memory"
+                   : "far from all device memory");
+  });
+}
+
+inline bool is_wild(uintptr_t address) { return shadow.surroundings.has(address) || shadow.tables.has(address); }
+
 // Whether a running kernel accesses the device's memory, and not its stack or the host's.
 template <access_kind Kind>
 inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
@@ -256,6 +269,7 @@ inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   if (address < k_null_bytes) report_null(p, bytes, Kind, code_offset(pc));
   if (address - shadow.base < k_region_bytes) return true;
   if (!current->watched.empty()) check_registers(*current, address, bytes, Kind, code_offset(pc));
+  if (is_wild(address)) report_wild(address, bytes, Kind, code_offset(pc));
   if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
   return false;
 }
@@ -331,6 +345,8 @@ std::string describe_place(size_t offset) {
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
   if (reinterpret_cast<uintptr_t>(p) < k_null_bytes) report_null(p, bytes, kind, access.pc & k_code_offset);
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (offset >= k_region_bytes && is_wild(reinterpret_cast<uintptr_t>(p)))
+    report_wild(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
   if (offset >= k_region_bytes)
     return check_host(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
   switch (kind) {
@@ -338,6 +354,25 @@ void check_access(const void* p, size_t bytes, access_kind kind, const access_re
     case access_kind::write: return check<access_kind::write>(offset, bytes, access);
     case access_kind::atomic: return check<access_kind::atomic>(offset, bytes, access);
   }
+}
+
+void check_index(const void* from, const void* at) {
+  const uintptr_t pointer = reinterpret_cast<uintptr_t>(from) - shadow.base;
+  const uintptr_t place = reinterpret_cast<uintptr_t>(at) - shadow.base;
+  if (current == nullptr || pointer - k_arenas_bytes >= k_device_memory_bytes ||
+      place - k_arenas_bytes >= k_device_memory_bytes)
+    return;
+  const unit_range own = shadow.units[pointer / k_unit_bytes], other = shadow.units[place / k_unit_bytes];
+  // A pointer one past its allocation is still of it.
+  if (own.begin == other.begin || pointer - own.begin > own.bytes || place - other.begin >= other.bytes) return;
+  if (own.bytes == 0) return;
+  const void* pc = SIMT_PC;
+  fail("out_of_bounds", [&] {
+    return "an index by " + describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           " leads from byte " + std::to_string(pointer - own.begin) + " of a buffer of " + std::to_string(own.bytes) +
+           " bytes to byte " + std::to_string(place - other.begin) + " of another one of " +
+           std::to_string(other.bytes) + " bytes";
+  });
 }
 
 void forbid_access(const void* p, size_t bytes, int argument) {
@@ -447,17 +482,31 @@ struct checked_access {
   uint8_t kind;  // 0 load, 1 store; others name a place without an access
 };
 
+[[noreturn]] void report_past_local(const checked_access& access, const void* pc) {
+  fail("out_of_bounds", [&] {
+    return (access.kind == 0 ? "read of a " : "write of a ") + std::string(access.type->name) + " by " +
+           describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           " outside of a local array or another object whose size is known";
+  });
+}
+
 }  // namespace
 }  // namespace emu
 }  // namespace simt
 
 // Sources that are not ours are compiled with it, too: g++ splits the copy of a vector before it calls the hooks below.
+// So is `-fsanitize=object-size`, which tells of a place behind the end of an array on the stack, and of no alignment.
 extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
   const uintptr_t offset = p - simt::shadow.base;
-  if (simt::current == nullptr || offset >= simt::k_region_bytes || access->kind > 1) return;
-  simt::report_misaligned(offset, size_t{1} << access->log_alignment,
-                          (access->kind == 0 ? "read of a " : "write of a ") + std::string(access->type->name),
-                          SIMT_PC);
+  if (simt::current == nullptr || access->kind > 1) return;
+  const size_t alignment = size_t{1} << access->log_alignment;
+  if (offset >= simt::k_region_bytes) {
+    if (alignment == 1 || p % alignment == 0) simt::report_past_local(*access, SIMT_PC);
+    return;
+  }
+  if (offset % alignment == 0) return;
+  simt::report_misaligned(
+      offset, alignment, (access->kind == 0 ? "read of a " : "write of a ") + std::string(access->type->name), SIMT_PC);
 }
 
 // What `-fsanitize=thread` makes the compiler call; libtsan is not linked. The unaligned variants say that the compiler

@@ -1,4 +1,5 @@
-// Host memory that a kernel got a pointer to by mistake.
+// What kernels of other authors may do wrong with a pointer: to reach the host's memory, or another allocation than
+// its.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,14 @@ inline namespace emu {
 void forbid_access(const void* p, size_t bytes, int argument);
 // Takes back what this host thread has forbidden.
 void allow_access();
+
+// A kernel is about to reach `at` by an index of a pointer that is `from`: at fault where they lie in different live
+// allocations (race flavour).
+#ifdef SIMT_FLAVOUR_RACE
+void check_index(const void* from, const void* at);
+#else
+inline void check_index(const void*, const void*) {}
+#endif
 
 // Of an element that a pointer points to; 1 where the type is incomplete.
 template <class T, class = void>

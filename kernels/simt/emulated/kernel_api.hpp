@@ -29,6 +29,9 @@ __attribute__((const)) dim3 grid_dimensions() noexcept;
 // The running block's storage for the SIMT_SHARED declaration identified by `declaration`.
 void* shared_slot(const void* declaration, size_t bytes, size_t align);
 void* dynamic_shared() noexcept;
+bool is_shared(const void* p) noexcept;
+// False in the host's own code.
+bool in_kernel() noexcept;
 
 enum class memory_scope : uint8_t { block, cluster, device };
 

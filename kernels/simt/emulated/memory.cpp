@@ -132,17 +132,23 @@ const allocation& find_live(const void* p, const char* function) {
 
 }  // namespace
 
-void* reserve(size_t bytes) {
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+void* reserve(size_t bytes, size_t guard) {
+  const size_t whole = bytes + 2 * guard;
+  const int access = guard == 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
+  void* p = mmap(nullptr, whole, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p != MAP_FAILED && guard > 0) {
+    p = static_cast<char*>(p) + guard;
+    if (mprotect(p, bytes, PROT_READ | PROT_WRITE) != 0) p = MAP_FAILED;
+  }
   if (p == MAP_FAILED)
-    throw device_error("the emulated device needs " + std::to_string(bytes >> 30) +
+    throw device_error("the emulated device needs " + std::to_string(whole >> 30) +
                        " GiB of address space (not memory), which the system refuses: see ulimit -v");
   madvise(p, bytes, MADV_DONTDUMP);
   return p;
 }
 
 char* region_base() {
-  static char* const base = static_cast<char*>(reserve(k_region_bytes));
+  static char* const base = static_cast<char*>(reserve(k_region_bytes, k_guard_bytes));
   return base;
 }
 
@@ -205,6 +211,7 @@ void device_free(void* p) {
 #ifndef SIMT_FLAVOUR_RACE
 void mark_uninitialized(void*, size_t) {}
 void mark_initialized(void*, size_t) {}
+unwritten_bytes count_unwritten(const void*, size_t) { return {}; }
 void forbid_access(const void*, size_t, int) {}
 void allow_access() {}
 #endif

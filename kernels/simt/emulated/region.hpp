@@ -15,6 +15,8 @@ inline constexpr size_t k_arena_bytes = 512 * 1024;    // shared memory of one r
 inline constexpr size_t k_arena_dynamic = 192 * 1024;  // where dynamic shared memory starts in an arena
 inline constexpr size_t k_arenas_bytes = k_max_slots * k_arena_bytes;
 inline constexpr size_t k_region_bytes = k_arenas_bytes + k_device_memory_bytes;
+// Address space on both sides of the region that nobody has: an index may be this far off.
+inline constexpr size_t k_guard_bytes = size_t{1} << 40;
 
 char* region_base();
 inline char* region_arena(uint32_t slot) { return region_base() + slot * k_arena_bytes; }
@@ -23,8 +25,9 @@ inline char* region_arena(uint32_t slot) { return region_base() + slot * k_arena
 void region_open(char* p, size_t bytes);
 void region_close(char* p, size_t bytes);
 
-// Reserves zeroed address space of which only touched pages cost memory; throws device_error.
-void* reserve(size_t bytes);
+// Reserves zeroed address space of which only touched pages cost memory, with `guard` inaccessible bytes on both sides;
+// throws device_error.
+void* reserve(size_t bytes, size_t guard = 0);
 
 }  // namespace emu
 }  // namespace simt

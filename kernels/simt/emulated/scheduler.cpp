@@ -272,6 +272,7 @@ void spin_yield(const call_site& site) {
 void leave_thread() {
   thread& self = *current;
   device.idle_yields = 0;
+  device.step_limit = device.stream->steps + device.stream->step_budget;  // somebody gets on
   const uint32_t next = self.home->alive == 0 ? k_nobody : pick(self.resident, turn::blocks);
   ++device.stream->switches;
   if (next == k_nobody) {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <utility>
 
 #include "kernels/simt/emulated/fiber.hpp"
 #include "kernels/simt/emulated/happens_before.hpp"
@@ -20,13 +21,21 @@ constexpr size_t k_big = 1 << 20;
 constexpr size_t k_word_cells = k_region_bytes / 4 * sizeof(shadow_cell);
 constexpr size_t k_byte_cells = k_region_bytes * sizeof(shadow_cell);
 
+constexpr size_t k_units = k_region_bytes / k_unit_bytes * sizeof(unit_range);
+constexpr size_t k_tables = k_word_cells + k_byte_cells + k_region_bytes + k_units;
+
 void prepare() {
   if (shadow.words != nullptr) return;
   shadow.base = reinterpret_cast<uintptr_t>(region_base());
-  shadow.words = static_cast<shadow_cell*>(reserve(k_word_cells));
-  shadow.bytes = static_cast<shadow_cell*>(reserve(k_byte_cells));
-  shadow.flags = static_cast<uint8_t*>(reserve(k_region_bytes));
-  shadow.units = static_cast<unit_range*>(reserve(k_region_bytes / k_unit_bytes * sizeof(unit_range)));
+  char* tables = static_cast<char*>(reserve(k_tables, k_guard_bytes));
+  const auto begin = reinterpret_cast<uintptr_t>(tables) - k_guard_bytes;
+  shadow.tables = {begin, k_tables + 2 * k_guard_bytes};
+  shadow.surroundings = {shadow.base - k_guard_bytes, k_region_bytes + 2 * k_guard_bytes};
+  const auto next = [&tables](size_t bytes) { return std::exchange(tables, tables + bytes); };
+  shadow.words = reinterpret_cast<shadow_cell*>(next(k_word_cells));
+  shadow.bytes = reinterpret_cast<shadow_cell*>(next(k_byte_cells));
+  shadow.flags = reinterpret_cast<uint8_t*>(next(k_region_bytes));
+  shadow.units = reinterpret_cast<unit_range*>(next(k_units));
 }
 
 size_t offset_of(const void* p) { return reinterpret_cast<uintptr_t>(p) - shadow.base; }
@@ -95,6 +104,16 @@ void mark_uninitialized(void* p, size_t bytes) {
     for (size_t i = first; i <= last; ++i) shadow.units[i].tracks_writes = 1;
   }
   zero(shadow.flags + offset_of(p), bytes);
+}
+
+unwritten_bytes count_unwritten(const void* p, size_t bytes) {
+  unwritten_bytes u;
+  const unit_range* r = range_of(p, bytes);
+  if (r == nullptr || !r->tracks_writes) return u;
+  const uint8_t* flags = shadow.flags + offset_of(p);
+  for (size_t i = 0; i < bytes; ++i)
+    if ((flags[i] & k_written) == 0 && u.count++ == 0) u.first = i;
+  return u;
 }
 
 void mark_initialized(void* p, size_t bytes) {

@@ -41,6 +41,11 @@ enum : uint8_t { k_accessible = 1, k_written = 2 };
 
 struct shadow_tables {
   uintptr_t base = uintptr_t{1} << 63;  // of the region; where there is none, out of reach of any address
+  // The region and the tables, each with the guards around it: no kernel has business there outside of the region.
+  struct range {
+    uintptr_t begin = 0, bytes = 0;
+    bool has(uintptr_t address) const { return address - begin < bytes; }
+  } surroundings, tables;
   shadow_cell* words = nullptr;
   shadow_cell* bytes = nullptr;
   uint8_t* flags = nullptr;  // per byte; arenas: k_accessible and k_written; device memory: k_written where tracked

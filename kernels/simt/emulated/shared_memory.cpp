@@ -83,6 +83,12 @@ void* shared_slot(const void* declaration, size_t bytes, size_t align) {
   return b.arena + offset;
 }
 
+bool is_shared(const void* p) noexcept {
+  return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(region_base()) < k_arenas_bytes;
+}
+
+bool in_kernel() noexcept { return current != nullptr; }
+
 void* dynamic_shared() noexcept { return current->home->arena + k_arena_dynamic; }
 
 }  // namespace emu
