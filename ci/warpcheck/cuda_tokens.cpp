@@ -16,6 +16,7 @@ class tokenizer {
   tokenizer(std::string_view source, std::string_view file) {
     list_.source = source;
     list_.files.emplace_back(file);
+    of_user_.push_back(true);
   }
 
   token_list run() {
@@ -75,10 +76,13 @@ class tokenizer {
       name += line[k];
     }
     const std::string_view flags = k < line.size() ? line.substr(k + 1) : std::string_view();
-    system_ = flags.find('3') != std::string_view::npos;
     const auto known = std::find(list_.files.begin(), list_.files.end(), name);
     file_ = static_cast<int>(known - list_.files.begin());
-    if (known == list_.files.end()) list_.files.push_back(name);
+    if (known == list_.files.end()) {
+      list_.files.push_back(name);
+      of_user_.push_back(flags.find('3') == std::string_view::npos);
+    }
+    system_ = !of_user_[static_cast<size_t>(file_)];  // the flag is also around what a system header's macro made
   }
 
   bool skip_comment() {
@@ -154,9 +158,24 @@ class tokenizer {
   size_t at_ = 0;
   int line_ = 1, file_ = 0;
   bool system_ = false;
+  std::vector<bool> of_user_;  // by file
 };
 
 }  // namespace
+
+std::string token_list::join(size_t first, size_t last) const {
+  constexpr std::string_view operators[] = {"<<", ">>", "&&", "||", "==", "!=", "<=", ">=", "->"};
+  std::string text;
+  for (size_t i = first; i < last; ++i) {
+    const bool adjacent = i > first && tokens[i - 1].end == tokens[i].begin;
+    const std::string_view both = adjacent ? source.substr(tokens[i - 1].begin, 2) : std::string_view();
+    const bool parts = adjacent && tokens[i].kind == token_kind::punctuation &&
+                       std::find(std::begin(operators), std::end(operators), both) != std::end(operators);
+    if (i > first && !parts) text += ' ';
+    text += this->text(i);
+  }
+  return text;
+}
 
 token_list tokenize_cuda(std::string_view preprocessed, std::string_view file) {
   return tokenizer(preprocessed, file).run();

@@ -28,10 +28,13 @@ struct token_list {
   }
   bool is(size_t i, std::string_view s) const { return i < tokens.size() && text(i) == s; }
   bool is_identifier(size_t i) const { return i < tokens.size() && tokens[i].kind == token_kind::identifier; }
+  // Tokens [first, last) as text: a blank between two, but where both are parts of one operator such as "<<".
+  std::string join(size_t first, size_t last) const;
 };
 
-// Comments, directives and the text of system headers (flag 3 of a line marker) give no tokens. "::" is one token,
-// every other punctuation character is one of its own. Lines before the first marker belong to `file`.
+// Comments, directives and the text of system headers (flag 3 of a line marker) give no tokens; what a system header's
+// macro puts into another file does. "::" is one token, every other punctuation character is one of its own. Lines
+// before the first marker belong to `file`.
 token_list tokenize_cuda(std::string_view preprocessed, std::string_view file);
 
 }  // namespace warpcheck::cli

@@ -85,7 +85,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   c.sources = {rewritten.path};
   // Reports name the user's file as the user did, from whichever folder.
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
-  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment");  // the flavour has its handler
+  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour has their handler
   c.output = private_path(folder, stem);
   if (const std::string said = tools.compile(c); !said.empty()) refuse(r, said);
   fs::rename(c.output, library);

@@ -4,18 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
-#include "ci/warpcheck/cuda_tokens.hpp"
+#include "ci/warpcheck/cuda_structure.hpp"
 
 namespace warpcheck::cli {
 namespace {
 
-constexpr size_t k_none = ~size_t{0};
-
-// What a brace opens.
-enum class scope : uint8_t { file, type, code };
+constexpr size_t k_none = cuda_structure::k_none;
+using scope = cuda_structure::scope;
 
 struct refused {
   std::string_view name;
@@ -44,174 +41,28 @@ struct edit {
   std::string replacement;
 };
 
-struct kernel_info {
-  bool is_template = false;
-  bool overloaded = false;
-  std::string parameters;
-};
-
 class rewriter {
  public:
-  rewriter(std::string_view text, std::string_view file) : t_(tokenize_cuda(text, file)) {}
+  rewriter(std::string_view text, std::string_view file) : s_(text, file), t_(s_.tokens()) {}
 
   imported_source run() {
-    match_brackets();
-    if (result_.errors.empty()) classify_braces();
-    if (result_.errors.empty()) find_functions();
-    for (size_t i = 0; i < t_.size() && result_.errors.empty(); ++i) visit(i);
+    for (size_t i = 0; i < t_.size() && s_.errors().empty(); ++i) visit(i);
+    result_.has_main = s_.has_main();
+    result_.kernels = s_.kernel_names();
+    result_.functions = s_.functions();
+    result_.errors = s_.errors();
     if (result_.errors.empty()) result_.text = apply_edits();
     return std::move(result_);
   }
 
  private:
   bool is(size_t i, std::string_view s) const { return t_.is(i, s); }
-  bool opens(size_t i) const { return is(i, "(") || is(i, "[") || is(i, "{"); }
-  bool closes(size_t i) const { return is(i, ")") || is(i, "]") || is(i, "}"); }
-
+  bool opens(size_t i) const { return s_.opens(i); }
+  bool closes(size_t i) const { return s_.closes(i); }
+  size_t match(size_t i) const { return s_.match(i); }
+  scope scope_of(size_t i) const { return s_.scope_of(i); }
   void fail(size_t i, std::string construct, std::string allowed) {
-    const cuda_token& at = t_.tokens[std::min(i, t_.size() - 1)];
-    result_.errors.push_back(
-        {t_.files[static_cast<size_t>(at.file)], at.line, std::move(construct), std::move(allowed)});
-  }
-
-  void match_brackets() {
-    match_.assign(t_.size(), k_none);
-    std::vector<size_t> open;
-    for (size_t i = 0; i < t_.size(); ++i) {
-      if (t_.tokens[i].kind != token_kind::punctuation) continue;
-      if (opens(i)) open.push_back(i);
-      if (!closes(i)) continue;
-      const std::string_view wanted = is(i, ")") ? "(" : is(i, "]") ? "[" : "{";
-      if (open.empty() || !is(open.back(), wanted))
-        return fail(i, fmt::format("'{}' without its '{}'", t_.text(i), wanted), "balanced brackets");
-      match_[i] = open.back();
-      match_[open.back()] = i;
-      open.pop_back();
-    }
-    if (!open.empty())
-      fail(open.back(), fmt::format("'{}' that nothing closes", t_.text(open.back())), "balanced brackets");
-  }
-
-  // The first token of the statement or declaration that token i belongs to.
-  size_t statement_start(size_t i) const {
-    while (i > 0) {
-      const size_t before = i - 1;
-      if (is(before, ";") || is(before, "{") || is(before, "}")) break;
-      i = is(before, ")") || is(before, "]") ? match_[before] : before;
-    }
-    return i;
-  }
-
-  // Past a template header `template <...>` at i; i itself where there is none.
-  size_t skip_template_header(size_t i) const {
-    while (is(i, "template") && is(i + 1, "<")) {
-      int depth = 0;
-      for (++i; i < t_.size(); ++i) {
-        if (opens(i))
-          i = match_[i];
-        else if (is(i, "<"))
-          ++depth;
-        else if (is(i, ">") && --depth == 0)
-          break;
-      }
-      ++i;
-    }
-    return i;
-  }
-
-  scope opened_by(size_t brace, scope outside) const {
-    if (outside == scope::code) return scope::code;
-    const size_t start = skip_template_header(statement_start(brace));
-    bool names_type = false, names_space = false, literal = false, assigned = false;
-    for (size_t i = start; i < brace; ++i) {
-      if (is(i, "(")) i = match_[i];
-      names_type |= is(i, "class") || is(i, "struct") || is(i, "union") || is(i, "enum");
-      names_space |= is(i, "namespace");
-      literal |= t_.tokens[i].kind == token_kind::literal;
-      assigned |= is(i, "=");
-    }
-    if (names_space || (is(start, "extern") && literal && brace == start + 2)) return scope::file;
-    const bool ends_like_function = brace > start && is(brace - 1, ")") && !is_attribute_group(brace - 1);
-    if (names_type && !assigned && !ends_like_function) return scope::type;
-    return scope::code;
-  }
-
-  // True for the ")" of alignas(...), __attribute__((...)) and the like.
-  bool is_attribute_group(size_t close) const {
-    const size_t open = match_[close];
-    constexpr std::string_view names[] = {"alignas",  "__attribute__", "__align__",        "decltype",
-                                          "declspec", "__declspec",    "__launch_bounds__"};
-    return open > 0 && std::find(std::begin(names), std::end(names), t_.text(open - 1)) != std::end(names);
-  }
-
-  void classify_braces() {
-    scope_.assign(t_.size(), scope::file);
-    std::vector<scope> stack = {scope::file};
-    for (size_t i = 0; i < t_.size(); ++i) {
-      if (is(i, "}")) stack.pop_back();
-      scope_[i] = stack.back();
-      if (is(i, "{")) stack.push_back(opened_by(i, stack.back()));
-    }
-  }
-
-  // The "(" of the parameter list of the function declared from `start`, or k_none for anything else.
-  size_t parameter_list(size_t start) const {
-    for (size_t i = start; i < t_.size(); ++i) {
-      if (is(i, ";") || is(i, "{") || is(i, "=")) return k_none;
-      if (is(i, "operator")) {
-        while (!is(i, "(")) ++i;
-        return is(i + 1, ")") && is(i + 2, "(") ? i + 2 : i;
-      }
-      if (is(i, "[")) i = match_[i];
-      if (!is(i, "(")) continue;
-      if (!is_attribute_group(match_[i])) return i;
-      i = match_[i];
-    }
-    return k_none;
-  }
-
-  // Kernels, the bodies that run on the device, and main().
-  void find_functions() {
-    device_code_.assign(t_.size(), false);
-    for (size_t i = 0; i < t_.size(); ++i) {
-      if (scope_[i] == scope::file && t_.tokens[i].file == 0 && t_.is_identifier(i) && is(i + 1, "(") &&
-          is(match_[i + 1] + 1, "{"))
-        result_.functions.emplace_back(t_.text(i));
-      if (is(i, "main") && is(i + 1, "(") && scope_[i] == scope::file && is(match_[i + 1] + 1, "{"))
-        result_.has_main = true;
-      if (!is(i, "__global__") && !is(i, "__device__")) continue;
-      if (scope_[i] == scope::code) continue;
-      const size_t start = statement_start(i), plain = skip_template_header(start);
-      const size_t open = parameter_list(plain);
-      if (open == k_none) continue;
-      bool also_host = false;
-      for (size_t k = plain; k < open; ++k) also_host |= is(k, "__host__");
-      if (is(i, "__global__")) note_kernel(open, plain != start);
-      size_t body = match_[open] + 1;
-      while (body < t_.size() && !is(body, "{") && !is(body, ";")) ++body;
-      if (!is(body, "{") || also_host) continue;
-      std::fill(device_code_.begin() + static_cast<long>(body), device_code_.begin() + static_cast<long>(match_[body]),
-                true);
-    }
-  }
-
-  void note_kernel(size_t open, bool is_template) {
-    const std::string name(t_.text(open - 1));
-    std::string parameters;
-    // Names of parameters may differ between declarations; their number of commas and types' first words may not.
-    for (size_t k = open + 1; k < match_[open]; ++k)
-      if (!(t_.is_identifier(k) && (is(k + 1, ",") || is(k + 1, ")")) && k > open + 1)) {
-        parameters += t_.text(k);
-        parameters += ' ';
-      }
-    const auto [at, added] = kernels_.try_emplace(name);
-    if (added) {
-      at->second = {is_template, false, parameters};
-      result_.kernels.push_back(name);
-    } else {
-      at->second.overloaded |= at->second.parameters != parameters;
-      at->second.is_template |= is_template;
-    }
+    s_.fail(i, std::move(construct), std::move(allowed));
   }
 
   void visit(size_t i) {
@@ -223,11 +74,33 @@ class rewriter {
     if (word == "__host__" || word == "__global__") return replace(i, i + 1, "");
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
-    if (is(i - 1, ".") || is(i - 1, "::")) return;
-    const bool is_asm_label = word.find("asm") != std::string_view::npos && scope_[i] == scope::file;
+    if (s_.is_member(i)) return;
+    if (s_.device_code(i) != nullptr && rewrite_variable_use(i)) return;
+    const bool is_asm_label = word.find("asm") != std::string_view::npos && scope_of(i) == scope::file;
     for (const refused& r : k_refused)
       if (word == r.name && !is_asm_label && (!r.is_template || is(i + 1, "<")))
         return fail(i, std::string(word), std::string(r.allowed));
+  }
+
+  // In device code. A built-in variable becomes a call, for the host's code may have its name for others. An index of a
+  // pointer is checked against the allocation that the pointer points into.
+  bool rewrite_variable_use(size_t i) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> builtins = {
+        {{"threadIdx", "(::simt::emu::thread_index())"},
+         {"blockIdx", "(::simt::emu::block_index())"},
+         {"blockDim", "(::simt::emu::block_dimensions())"},
+         {"gridDim", "(::simt::emu::grid_dimensions())"}}};
+    const cuda_structure::device_function& f = *s_.device_code(i);
+    for (const auto& [name, call] : builtins)
+      if (is(i, name) && !f.declared.contains(name)) {
+        replace(i, i + 1, std::string(call));
+        return true;
+      }
+    if (!is(i + 1, "[") || i < f.body || !f.pointers.contains(t_.text(i))) return false;
+    const cuda_token &open = t_.tokens[i + 1], &close = t_.tokens[match(i + 1)];
+    edits_.push_back({open.end, open.end, fmt::format("::simt::import::index({}, (", t_.text(i))});
+    edits_.push_back({close.begin, close.begin, "))"});
+    return true;
   }
 
   // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type says what the launch's
@@ -257,12 +130,12 @@ class rewriter {
   // The first token of the expression that ends at `last` and names what is launched, or k_none.
   size_t callee_start(size_t last) const {
     size_t i = last;
-    if (is(i, ")")) return match_[i];
+    if (is(i, ")")) return match(i);
     if (is(i, ">")) {
       int depth = 0;
       for (;; --i) {
         if (closes(i))
-          i = match_[i];
+          i = match(i);
         else if (is(i, ">") && !is(i - 1, "-"))
           ++depth;
         else if (is(i, "<") && --depth == 0)
@@ -281,19 +154,25 @@ class rewriter {
       if (!t_.is_identifier(i - 2) || is(i - 2, "return")) return i - 1;
       i -= 2;
     }
-    return i >= 1 && is(i - 1, "::") ? i - 1 : i;
+    if (i >= 1 && is(i - 1, "::")) return i - 1;
+    // A pointer to a kernel that is a member of something.
+    while (is(i - 1, ".") || (is(i - 1, ">") && is(i - 2, "-"))) {
+      i -= is(i - 1, ".") ? 2 : 3;
+      while (closes(i)) i = match(i) - 1;
+    }
+    return i;
   }
 
   void rewrite_launch(size_t i) {
     const size_t begin = i == 0 ? k_none : callee_start(i - 1);
     if (begin == k_none) return fail(i, "<<<", "a kernel's name before the launch: kernel<<<grid, block>>>(arguments)");
     const std::string name(t_.text(i - 1));
-    if (device_code_[i])
+    if (s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
       return fail(i, fmt::format("launch of {} from device code", name), "launches from host code only");
     size_t close = i + 3, commas = 0;
     for (; close < t_.size() && !is(close, ";"); ++close) {
       if (opens(close))
-        close = match_[close];
+        close = match(close);
       else if (is(close, ","))
         ++commas;
       else if (is(close, ">") && is(close + 1, ">") && is(close + 2, ">"))
@@ -304,16 +183,16 @@ class rewriter {
     if (commas < 1 || commas > 3)
       return fail(i, fmt::format("a launch configuration of {} values", commas + 1),
                   "2 to 4 values: grid, block, bytes of dynamic shared memory, stream");
-    const auto known = kernels_.find(name);
+    const cuda_structure::kernel_info* known = s_.kernel(name);
     const bool simple =
-        !is(i - 1, ">") && (known == kernels_.end() || (!known->second.is_template && !known->second.overloaded));
+        !is(i - 1, ">") && (known == nullptr || !(known->is_template || known->overloaded || known->has_defaults));
     edits_.push_back({t_.tokens[begin].begin, t_.tokens[begin].begin,
                       simple ? "::simt::import::kernel(" : "::simt::import::callable([&](auto... simt_a) { "});
     edits_.push_back({t_.tokens[i].begin, t_.tokens[i + 2].end, simple ? ").at(" : "(simt_a...); }).at("});
     edits_.push_back({t_.tokens[close].begin, t_.tokens[close + 2].end, ")"});
     // A generic call cannot turn the old null constant into a pointer; a keyword can.
     const size_t open = close + 3;
-    for (size_t k = open + 1; k < match_[open]; k = opens(k) ? match_[k] : k + 1)
+    for (size_t k = open + 1; k < match(open); k = opens(k) ? match(k) : k + 1)
       if (is(k, "__null") && (is(k - 1, "(") || is(k - 1, ",")) && (is(k + 1, ")") || is(k + 1, ",")))
         replace(k, k + 1, "nullptr");
   }
@@ -333,15 +212,6 @@ class rewriter {
     std::vector<declarator> declarators;
     size_t end = 0;  // the ";"
   };
-
-  std::string join(size_t first, size_t last) const {
-    std::string text;
-    for (size_t i = first; i < last; ++i) {
-      if (!text.empty()) text += ' ';
-      text += t_.text(i);
-    }
-    return text;
-  }
 
   // The variable declaration that starts at `start`. Fails, naming `what`, where it is no plain one.
   std::optional<declaration> parse_declaration(size_t start, const std::string& what, const std::string& allowed) {
@@ -365,10 +235,10 @@ class rewriter {
           continue;
         }
         if ((is(i, "__attribute__") || is(i, "alignas") || is(i, "__align__")) && is(i + 1, "(")) {
-          const size_t close = match_[i + 1];
+          const size_t close = match(i + 1);
           size_t from = i + 1;
           while (from < close && is(i, "__attribute__") && !is(from - 1, "aligned")) ++from;
-          if (from < close) d.alignment = join(from, match_[from] + 1);
+          if (from < close) d.alignment = t_.join(from, match(from) + 1);
           i = close;
           continue;
         }
@@ -387,7 +257,7 @@ class rewriter {
         if (is(i, "<")) ++angle;
         if (is(i, ">")) --angle;
         if (opens(i)) {
-          for (const size_t close = match_[i]; i < close; ++i) words.push_back(i);
+          for (const size_t close = match(i); i < close; ++i) words.push_back(i);
         }
         words.push_back(i);
       }
@@ -397,9 +267,11 @@ class rewriter {
       one.name_token = words.back();
       one.name = t_.text(words.back());
       words.pop_back();
-      for (const size_t w : words) {
-        d.is_const |= is(w, "const") || is(w, "constexpr") || is(w, "__constexpr");
-        one.type += (one.type.empty() ? "" : " ") + std::string(t_.text(w));
+      for (size_t w = 0; w < words.size(); ++w) {
+        d.is_const |= is(words[w], "const") || is(words[w], "constexpr") || is(words[w], "__constexpr");
+        const bool follows = w > 0 && words[w - 1] + 1 == words[w];
+        one.type += follows ? t_.join(words[w - 1], words[w] + 1).substr(t_.text(words[w - 1]).size())
+                            : (w > 0 ? " " : "") + std::string(t_.text(words[w]));
       }
       if (d.declarators.empty()) {
         if (one.type.empty()) return refuse(one.name_token);
@@ -410,12 +282,12 @@ class rewriter {
       }
       i = after;
       while (is(i, "[")) {
-        one.extents += join(i, match_[i] + 1);
-        i = match_[i] + 1;
+        one.extents += t_.join(i, match(i) + 1);
+        i = match(i) + 1;
       }
       if (is(i, "=") || is(i, "{")) {
         one.initialised = true;
-        while (i < t_.size() && !is(i, ",") && !is(i, ";")) i = opens(i) ? match_[i] + 1 : i + 1;
+        while (i < t_.size() && !is(i, ",") && !is(i, ";")) i = opens(i) ? match(i) + 1 : i + 1;
       }
       d.declarators.push_back(one);
       if (is(i, ";")) break;
@@ -427,7 +299,7 @@ class rewriter {
   }
 
   void rewrite_shared(size_t i) {
-    const size_t start = statement_start(i);
+    const size_t start = s_.statement_start(i);
     if (start < done_until_) return;
     const std::string allowed =
         "__shared__ variables inside functions, as 'T name;' or 'T name[N]', without initialiser";
@@ -436,7 +308,7 @@ class rewriter {
         if (is(k, "extern")) return true;
       return false;
     }();
-    if (scope_[i] == scope::type || (scope_[i] == scope::file && !is_extern_somewhere))
+    if (scope_of(i) == scope::type || (scope_of(i) == scope::file && !is_extern_somewhere))
       return fail(i, "__shared__ outside a function", allowed + "; 'extern __shared__ T name[];' also at file scope");
     const std::optional<declaration> d = parse_declaration(start, "this __shared__ declaration", allowed);
     if (!d) return;
@@ -447,7 +319,7 @@ class rewriter {
         if (v.extents.substr(0, 3) != "[ ]")
           return fail(v.name_token, "extern __shared__ " + v.name, "'extern __shared__ T name[];', without an extent");
         const std::string type = "::simt::identity_t<" + v.type + " " + v.extents.substr(3) + ">";
-        out += scope_[i] == scope::code
+        out += scope_of(i) == scope::code
                    ? fmt::format("auto* const {} = static_cast<{}*>(::simt::emu::dynamic_shared()); (void){};", v.name,
                                  type, v.name)
                    : fmt::format("static constexpr ::simt::import::dynamic_array<{}> {}{{}};", type, v.name);
@@ -464,13 +336,12 @@ class rewriter {
   }
 
   void rewrite_device_entity(size_t i) {
-    const size_t start = statement_start(i), plain = skip_template_header(start);
-    if (scope_[i] == scope::file && start >= done_until_ && plain == start && !is(i, "__host__") &&
-        is_variable(start)) {
+    const size_t start = s_.statement_start(i), plain = s_.skip_template_header(start);
+    if (scope_of(i) == scope::file && start >= done_until_ && !is(i, "__host__") && is_variable(plain)) {
       const std::string kind = is_any(start, i + 3, "__managed__")    ? "managed"
                                : is_any(start, i + 3, "__constant__") ? "constant"
                                                                       : "device";
-      if (!rewrite_variable(start, kind)) return;
+      if (!rewrite_variable(start, plain, kind)) return;
     }
     edits_.push_back({t_.tokens[i].begin, t_.tokens[i].end, ""});
   }
@@ -483,27 +354,55 @@ class rewriter {
 
   bool is_variable(size_t start) const {
     if (is(start, "using") || is(start, "typedef")) return false;
-    return parameter_list(start) == k_none;
+    return s_.parameter_list(start) == k_none;
   }
 
   // The variable keeps its declaration under another name, as the initial value; its own name becomes a reference into
   // device memory. Constants stay as they are: nothing can race on them, and constant expressions may need them.
-  bool rewrite_variable(size_t start, const std::string& kind) {
+  bool rewrite_variable(size_t start, size_t plain, const std::string& kind) {
     const std::optional<declaration> d =
-        parse_declaration(start, fmt::format("this __{}__ declaration", kind),
+        parse_declaration(plain, fmt::format("this __{}__ declaration", kind),
                           "variables of a named type, as 'T name;', 'T name[N];' or with '= value'");
     if (!d) return false;
     done_until_ = d->end + 1;
     if (d->is_extern || d->is_const) return true;
+    std::string header, arguments;  // of a variable template
+    if (plain != start) {
+      const std::optional<std::string> names = template_arguments(start, plain);
+      if (!names) {
+        fail(start, fmt::format("this template of a __{}__ variable", kind), "one list of named template parameters");
+        return false;
+      }
+      header = t_.join(start, plain) + " ";
+      arguments = "<" + *names + ">";
+    }
     std::string references;
     for (const declarator& v : d->declarators) {
       const cuda_token& name = t_.tokens[v.name_token];
       edits_.push_back({name.begin, name.end, "simt_initial_" + v.name});
-      references +=
-          fmt::format(" static auto& {} = ::simt::import::{}_variable(simt_initial_{});", v.name, kind, v.name);
+      references += fmt::format(" {0}static auto& {1} = ::simt::import::{2}_variable(simt_initial_{1}{3});", header,
+                                v.name, kind, arguments);
     }
     edits_.push_back({t_.tokens[d->end].end, t_.tokens[d->end].end, references});
     return true;
+  }
+
+  // "T, N" of `template <class T, int N>` in [start, end); nothing where a parameter has no name or a form of its own.
+  std::optional<std::string> template_arguments(size_t start, size_t end) const {
+    std::string names;
+    int depth = 0;
+    for (size_t i = start + 1; i < end; i = opens(i) ? match(i) + 1 : i + 1) {
+      if (is(i, "<") && ++depth > 1) return std::nullopt;
+      const bool last = is(i, ">") && --depth == 0;
+      if (!last && !is(i, ",")) continue;
+      size_t name = i - 1;
+      for (size_t k = name; k > start && !is(k, ",") && !is(k, "<"); --k)
+        if (is(k, "=")) name = k - 1;
+      if (!t_.is_identifier(name) || !t_.is_identifier(name - 1)) return std::nullopt;
+      names += (names.empty() ? "" : ", ") + std::string(t_.text(name));
+      if (last) return i + 1 == end ? std::optional(names) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   std::string apply_edits() {
@@ -520,11 +419,8 @@ class rewriter {
     return out;
   }
 
-  token_list t_;
-  std::vector<size_t> match_;
-  std::vector<scope> scope_;       // in which each token lies
-  std::vector<bool> device_code_;  // bodies that run on the device only
-  std::map<std::string, kernel_info> kernels_;
+  cuda_structure s_;
+  const token_list& t_;
   std::vector<edit> edits_;
   size_t done_until_ = 0;  // declarations before this token are rewritten
   imported_source result_;

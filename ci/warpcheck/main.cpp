@@ -196,6 +196,10 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false);
   add_output(emulated, "--json", e.json, "Write the result as JSON to this file");
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
+  emulated
+      ->add_option("--step-budget", e.step_budget,
+                   "Scheduler steps without the end of a thread after which a launch is a livelock")
+      ->capture_default_str();
   emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
   emulated->footer(exit_codes(k_judged));
   emulated->callback([&] { code = cli::run_emulated(e); });

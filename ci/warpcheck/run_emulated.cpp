@@ -130,6 +130,7 @@ void run_main(const std::string& library, const std::string& schedule, const run
       &record);
   simt_import_options options = {};
   options.schedule = schedule.c_str();
+  options.step_budget = o.step_budget;
   options.user = &record;
   options.report = [](void* user, const char* kind, const char* text, int fatal) {
     auto& record = *static_cast<shared_record*>(user);
@@ -259,6 +260,7 @@ int run_emulated(const run_emulated_options& o) {
   if (o.seeds < 0 || o.seeds > 1000000)
     throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", o.seeds));
   check_timeout(o.timeout);
+  if (o.step_budget == 0) throw usage_error("step-budget: 0 is not an integer of at least 1");
   const std::vector<std::string> schedules = schedules_of(o);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(o.file, ignored))

@@ -16,6 +16,7 @@ struct run_emulated_options {
   std::vector<std::string> arguments;          // of the program
   std::string json;
   double timeout = 60;  // seconds per run
+  uint64_t step_budget = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
   bool quiet = false;   // do not show what the program prints
 };
 int run_emulated(const run_emulated_options& options);

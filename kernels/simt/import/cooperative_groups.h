@@ -1,30 +1,47 @@
-// Stands in for CUDA's header of this name: blocks, tiles of a warp, clusters, and the grid of a cooperative launch.
+// Stands in for CUDA's header of this name: blocks, tiles of a warp and other parts of it, clusters, and the grid of a
+// cooperative launch. What works on whole groups is in cooperative_groups/.
 #pragma once
 
 #include "cuda_runtime.h"
 
 namespace cooperative_groups {
 
+// Shuffles of more than 8 bytes are done by words.
+template <class T, class Shuffle>
+SIMT_INLINE T shuffled(T v, Shuffle shuffle) {
+  if constexpr (sizeof(T) <= 8) {
+    return shuffle(v);
+  } else {
+    static_assert(sizeof(T) <= 32 && std::is_trivially_copyable_v<T>, "a value of at most 32 bytes");
+    uint64_t words[4] = {};
+    __builtin_memcpy(words, &v, sizeof v);
+    for (size_t i = 0; i < (sizeof(T) + 7) / 8; ++i) words[i] = shuffle(words[i]);
+    __builtin_memcpy(&v, words, sizeof v);
+    return v;
+  }
+}
+
 struct thread_block {
   static void sync(SIMT_SITE) { __syncthreads(site); }
   static unsigned thread_rank() {
-    const uint3 t = threadIdx;
-    const dim3 b = blockDim;
+    const uint3 t = ::simt::emu::thread_index();
+    const dim3 b = ::simt::emu::block_dimensions();
     return (t.z * b.y + t.y) * b.x + t.x;
   }
   static unsigned size() {
-    const dim3 b = blockDim;
+    const dim3 b = ::simt::emu::block_dimensions();
     return b.x * b.y * b.z;
   }
   static unsigned num_threads() { return size(); }
-  static dim3 group_index() { return blockIdx; }
-  static dim3 thread_index() { return threadIdx; }
-  static dim3 group_dim() { return blockDim; }
+  static dim3 group_index() { return ::simt::emu::block_index(); }
+  static dim3 thread_index() { return ::simt::emu::thread_index(); }
+  static dim3 group_dim() { return ::simt::emu::block_dimensions(); }
+  static dim3 dim_threads() { return ::simt::emu::block_dimensions(); }
 };
 inline thread_block this_thread_block() { return {}; }
 
 // `Size` lanes of a warp that lie together; a power of two up to 32.
-template <unsigned Size>
+template <unsigned Size, class Parent = void>
 class thread_block_tile {
   static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
@@ -37,32 +54,36 @@ class thread_block_tile {
   static void sync(SIMT_SITE) { __syncwarp(mask(), site); }
   template <class T>
   T shfl(T v, int lane, SIMT_SITE) const {
-    return __shfl_sync(mask(), v, lane, Size, site);
+    return shuffled(v, [&](auto word) { return __shfl_sync(mask(), word, lane, Size, site); });
   }
   template <class T>
   T shfl_down(T v, unsigned delta, SIMT_SITE) const {
-    return __shfl_down_sync(mask(), v, delta, Size, site);
+    return shuffled(v, [&](auto word) { return __shfl_down_sync(mask(), word, delta, Size, site); });
   }
   template <class T>
   T shfl_up(T v, unsigned delta, SIMT_SITE) const {
-    return __shfl_up_sync(mask(), v, delta, Size, site);
+    return shuffled(v, [&](auto word) { return __shfl_up_sync(mask(), word, delta, Size, site); });
   }
   template <class T>
   T shfl_xor(T v, unsigned lanes, SIMT_SITE) const {
-    return __shfl_xor_sync(mask(), v, static_cast<int>(lanes), Size, site);
+    return shuffled(v, [&](auto word) { return __shfl_xor_sync(mask(), word, static_cast<int>(lanes), Size, site); });
   }
   unsigned ballot(int predicate, SIMT_SITE) const {
     return (__ballot_sync(mask(), predicate, site) & mask()) >> first_lane();
   }
   int any(int predicate, SIMT_SITE) const { return __any_sync(mask(), predicate, site); }
   int all(int predicate, SIMT_SITE) const { return __all_sync(mask(), predicate, site); }
+  template <class T>
+  unsigned match_any(T v, SIMT_SITE) const {
+    return (__match_any_sync(mask(), v, site) & mask()) >> first_lane();
+  }
+  static unsigned mask() { return (Size == 32 ? 0xffffffffu : (1u << (Size % 32)) - 1) << first_lane(); }
 
  private:
   static unsigned first_lane() { return thread_block::thread_rank() % 32 / Size * Size; }
-  static unsigned mask() { return (Size == 32 ? 0xffffffffu : (1u << (Size % 32)) - 1) << first_lane(); }
 };
 template <unsigned Size, class Parent>
-thread_block_tile<Size> tiled_partition(const Parent&) {
+thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
   return {};
 }
 
@@ -70,20 +91,20 @@ thread_block_tile<Size> tiled_partition(const Parent&) {
 struct grid_group {
   static void sync(SIMT_SITE) { ::simt::grid_sync(site); }
   static unsigned long long block_rank() {
-    const uint3 b = blockIdx;
-    const dim3 g = gridDim;
+    const uint3 b = ::simt::emu::block_index();
+    const dim3 g = ::simt::emu::grid_dimensions();
     return (static_cast<unsigned long long>(b.z) * g.y + b.y) * g.x + b.x;
   }
   static unsigned long long num_blocks() {
-    const dim3 g = gridDim;
+    const dim3 g = ::simt::emu::grid_dimensions();
     return static_cast<unsigned long long>(g.x) * g.y * g.z;
   }
   static unsigned long long thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
   static unsigned long long size() { return num_blocks() * thread_block::size(); }
   static unsigned long long num_threads() { return size(); }
-  static dim3 group_dim() { return gridDim; }
-  static dim3 dim_blocks() { return gridDim; }
-  static dim3 block_index() { return blockIdx; }
+  static dim3 group_dim() { return ::simt::emu::grid_dimensions(); }
+  static dim3 dim_blocks() { return ::simt::emu::grid_dimensions(); }
+  static dim3 block_index() { return ::simt::emu::block_index(); }
 };
 inline grid_group this_grid() { return {}; }
 
@@ -111,46 +132,101 @@ struct cluster_group {
 };
 inline cluster_group this_cluster() { return {}; }
 
-// The active threads at this point: the caller alone, the least that CUDA allows.
-struct coalesced_group {
-  static unsigned thread_rank() { return 0; }
-  static unsigned size() { return 1; }
-  static unsigned num_threads() { return 1; }
-  static void sync() {}
+// Some lanes of a warp; their ranks ascend with the lane.
+class coalesced_group {
+ public:
+  explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  unsigned mask() const { return mask_; }
+  unsigned size() const { return static_cast<unsigned>(__popc(mask_)); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const { return rank_of(::simt::emu::lane_index()); }
+  void sync(SIMT_SITE) const { __syncwarp(mask_, site); }
   template <class T>
-  static T shfl(T v, int) {
-    return v;
+  T shfl(T v, int rank, SIMT_SITE) const {
+    return shuffled(v, [&](auto word) {
+      return __shfl_sync(mask_, word, lane_of(static_cast<unsigned>(rank) % size()), 32, site);
+    });
   }
-  static unsigned ballot(int predicate) { return predicate != 0; }
-  static int any(int predicate) { return predicate != 0; }
-  static int all(int predicate) { return predicate != 0; }
+  // A rank beyond the group's gives the caller's own value.
+  template <class T>
+  T shfl_down(T v, unsigned delta, SIMT_SITE) const {
+    const unsigned rank = thread_rank();
+    return shfl(v, static_cast<int>(rank + delta < size() ? rank + delta : rank), site);
+  }
+  template <class T>
+  T shfl_up(T v, unsigned delta, SIMT_SITE) const {
+    const unsigned rank = thread_rank();
+    return shfl(v, static_cast<int>(rank >= delta ? rank - delta : rank), site);
+  }
+  unsigned ballot(int predicate, SIMT_SITE) const { return by_rank(__ballot_sync(mask_, predicate, site)); }
+  int any(int predicate, SIMT_SITE) const { return __any_sync(mask_, predicate, site); }
+  int all(int predicate, SIMT_SITE) const { return __all_sync(mask_, predicate, site); }
+  template <class T>
+  unsigned match_any(T v, SIMT_SITE) const {
+    return by_rank(__match_any_sync(mask_, v, site));
+  }
+
+ private:
+  unsigned rank_of(unsigned lane) const { return static_cast<unsigned>(__popc(mask_ & ((1u << lane) - 1))); }
+  int lane_of(unsigned rank) const {
+    unsigned lanes = mask_;
+    while (rank-- > 0) lanes &= lanes - 1;
+    return __ffs(static_cast<int>(lanes)) - 1;
+  }
+  unsigned by_rank(unsigned lanes) const {
+    unsigned ranks = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) ranks |= (lanes & mask_ & (1u << lane)) == 0 ? 0 : 1u << rank_of(lane);
+    return ranks;
+  }
+  unsigned mask_;
 };
-inline coalesced_group coalesced_threads() { return {}; }
+// The active threads at this point: the caller alone, the least that CUDA allows.
+inline coalesced_group coalesced_threads() { return coalesced_group(1u << ::simt::emu::lane_index()); }
+// The lanes of a tile or of a coalesced group for which the label, or the predicate, is the caller's.
+template <class Group, class Label>
+coalesced_group labeled_partition(const Group& g, Label label, SIMT_SITE) {
+  return coalesced_group(__match_any_sync(g.mask(), label, site) & g.mask());
+}
+template <class Group>
+coalesced_group binary_partition(const Group& g, bool predicate, SIMT_SITE) {
+  const unsigned chosen = __ballot_sync(g.mask(), predicate, site) & g.mask();
+  return coalesced_group(predicate ? chosen : g.mask() & ~chosen);
+}
+
+// A block, or lanes of a warp: which, is known when the kernel runs.
+class thread_group {
+ public:
+  thread_group(const thread_block&) : is_block_(true) {}
+  thread_group(const coalesced_group& g) : mask_(g.mask()) {}
+  template <unsigned Size, class Parent>
+  thread_group(const thread_block_tile<Size, Parent>& tile) : mask_(tile.mask()) {}
+
+  unsigned size() const { return is_block_ ? thread_block::size() : lanes().size(); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const { return is_block_ ? thread_block::thread_rank() : lanes().thread_rank(); }
+  void sync(SIMT_SITE) const { is_block_ ? __syncthreads(site) : __syncwarp(mask_, site); }
+
+ private:
+  coalesced_group lanes() const { return coalesced_group(mask_); }
+  bool is_block_ = false;
+  unsigned mask_ = 0;
+};
+// `size` threads that lie together, a power of two up to 32; of the last lanes of a coalesced group, fewer.
+inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
+  const unsigned lane = ::simt::emu::lane_index();
+  (void)parent;
+  return coalesced_group((size >= 32 ? 0xffffffffu : (1u << size) - 1) << lane / size * size);
+}
 
 inline void sync(const thread_block&, SIMT_SITE) { __syncthreads(site); }
 inline void sync(const grid_group&, SIMT_SITE) { ::simt::grid_sync(site); }
 inline void sync(const cluster_group&, SIMT_SITE) { ::simt::cluster_sync(site); }
-template <unsigned Size>
-void sync(const thread_block_tile<Size>& tile, SIMT_SITE) {
+inline void sync(const thread_group& g, SIMT_SITE) { g.sync(site); }
+template <unsigned Size, class Parent>
+void sync(const thread_block_tile<Size, Parent>& tile, SIMT_SITE) {
   tile.sync(site);
 }
 
-template <class T>
-struct plus {
-  T operator()(T a, T b) const { return a + b; }
-};
-template <class T>
-struct greater {
-  T operator()(T a, T b) const { return a < b ? b : a; }
-};
-template <class T>
-struct less {
-  T operator()(T a, T b) const { return b < a ? b : a; }
-};
-template <unsigned Size, class T, class Op>
-T reduce(const thread_block_tile<Size>& tile, T value, Op op, SIMT_SITE) {
-  for (unsigned lanes = Size / 2; lanes > 0; lanes /= 2) value = op(value, tile.shfl_xor(value, lanes, site));
-  return value;
-}
-
 }  // namespace cooperative_groups
+
+#include "cooperative_groups/reduce.h"

@@ -24,6 +24,11 @@
 #undef __shared__
 #undef __managed__
 #undef __cluster_dims__
+// It replaces these in device code, so that the host's may have their names for variables and members.
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
 
 // One compilation serves host and device. Sources that ask are told of a device of compute capability 8.0.
 #define __CUDACC__ 1

@@ -76,6 +76,24 @@ struct half_float {
 template <class Half>
 struct alignas(4) half_pair {
   Half x, y;
+
+  friend half_pair operator+(half_pair a, half_pair b) { return {a.x + b.x, a.y + b.y}; }
+  friend half_pair operator-(half_pair a, half_pair b) { return {a.x - b.x, a.y - b.y}; }
+  friend half_pair operator*(half_pair a, half_pair b) { return {a.x * b.x, a.y * b.y}; }
+  friend half_pair operator/(half_pair a, half_pair b) { return {a.x / b.x, a.y / b.y}; }
+  friend half_pair operator-(half_pair a) { return {-a.x, -a.y}; }
+  friend half_pair operator+(half_pair a) { return a; }
+  half_pair& operator+=(half_pair b) { return *this = *this + b; }
+  half_pair& operator-=(half_pair b) { return *this = *this - b; }
+  half_pair& operator*=(half_pair b) { return *this = *this * b; }
+  half_pair& operator/=(half_pair b) { return *this = *this / b; }
+  // True where both halves are.
+  friend bool operator==(half_pair a, half_pair b) { return a.x == b.x && a.y == b.y; }
+  friend bool operator!=(half_pair a, half_pair b) { return a.x != b.x && a.y != b.y; }
+  friend bool operator<(half_pair a, half_pair b) { return a.x < b.x && a.y < b.y; }
+  friend bool operator>(half_pair a, half_pair b) { return a.x > b.x && a.y > b.y; }
+  friend bool operator<=(half_pair a, half_pair b) { return a.x <= b.x && a.y <= b.y; }
+  friend bool operator>=(half_pair a, half_pair b) { return a.x >= b.x && a.y >= b.y; }
 };
 
 }  // namespace simt::import

@@ -29,6 +29,24 @@ SIMT_INLINE unsigned __sad(int a, int b, unsigned c) {
   return static_cast<unsigned>(std::llabs(static_cast<long long>(a) - b)) + c;
 }
 
+// CUDA has min and max of mixtures, too; of the integers of one size the result is unsigned.
+#define SIMT_IMPORT_MIXED(Result, A, B)                                                            \
+  SIMT_INLINE Result min(A a, B b) { return min(static_cast<Result>(a), static_cast<Result>(b)); } \
+  SIMT_INLINE Result max(A a, B b) { return max(static_cast<Result>(a), static_cast<Result>(b)); }
+#define SIMT_IMPORT_MIXTURES(Result, A, B) SIMT_IMPORT_MIXED(Result, A, B) SIMT_IMPORT_MIXED(Result, B, A)
+SIMT_IMPORT_MIXTURES(unsigned, int, unsigned)
+SIMT_IMPORT_MIXTURES(unsigned long, long, unsigned long)
+SIMT_IMPORT_MIXTURES(unsigned long long, long long, unsigned long long)
+SIMT_IMPORT_MIXTURES(double, float, double)
+#undef SIMT_IMPORT_MIXTURES
+#undef SIMT_IMPORT_MIXED
+SIMT_INLINE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
+SIMT_INLINE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
+SIMT_INLINE long long llmin(long long a, long long b) { return min(a, b); }
+SIMT_INLINE long long llmax(long long a, long long b) { return max(a, b); }
+SIMT_INLINE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
+SIMT_INLINE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
+
 // Time passes by one tick per question.
 inline long long clock64() {
   static long long ticks = 0;

@@ -16,6 +16,8 @@ namespace simt::import {
 
 using site = ::simt::emu::call_site;
 
+inline const void* address_of(const volatile void* p) { return const_cast<const void*>(p); }
+
 inline std::string describe(const site& s) {
   std::string file = s.file;
   return file.substr(file.rfind('/') + 1) + ":" + std::to_string(s.line);
@@ -157,6 +159,17 @@ struct callable {
   }
 };
 
+// The index i of p, which must stay in the allocation of a pointer p that lies in one.
+template <class Indexed, class Index>
+SIMT_INLINE Index index(const Indexed& p, Index i) {
+  if constexpr (std::is_pointer_v<Indexed> && (std::is_integral_v<Index> || std::is_enum_v<Index>)) {
+    using element = std::remove_pointer_t<Indexed>;
+    if constexpr (!std::is_void_v<element> && !std::is_function_v<element>)
+      check_index(address_of(p), address_of(p + i));
+  }
+  return i;
+}
+
 constexpr size_t greater_of(size_t a, size_t b) { return a > b ? a : b; }
 
 // `extern __shared__ T name[];` at file scope.
@@ -172,9 +185,10 @@ struct dynamic_array {
 // A file-scope __device__, __constant__ or __managed__ variable: a copy of its initial value in device memory.
 template <class T>
 T& variable(const T& initial, bool host_too, const site& where) {
-  static_assert(std::is_trivially_copyable_v<T>, "device variables are copied byte by byte");
+  static_assert(std::is_trivially_copyable_v<std::remove_cv_t<std::remove_all_extents_t<T>>>,
+                "device variables are copied byte by byte");
   void* p = device_alloc(sizeof(T), 0, 1);
-  __builtin_memcpy(p, &initial, sizeof(T));
+  __builtin_memcpy(p, const_cast<const void*>(static_cast<const volatile void*>(&initial)), sizeof(T));
   the_program().memory[static_cast<char*>(p)] = {sizeof(T), where, host_too, true};
   return *static_cast<T*>(p);
 }
@@ -197,6 +211,7 @@ int run_program(Main&& entry, const simt_import_options& options) {
   p.report = options.report;
   p.user = options.user;
   p.device.schedule = schedule::parse(options.schedule);
+  if (options.step_budget > 0) p.device.step_budget = options.step_budget;
   const int status = entry();
   std::fflush(nullptr);
   size_t leaked = 0, bytes = 0;

@@ -42,19 +42,10 @@ struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
   cudaLaunchAttributeValue val;
 };
-// gridDim and blockDim are both what a kernel asks for and members of a configuration: calls of functions of one name.
 #undef gridDim
 #undef blockDim
-#define gridDim simt_grid_dimensions()
-#define blockDim simt_block_dimensions()
-inline dim3 simt_grid_dimensions() { return ::simt::emu::grid_dimensions(); }
-inline dim3 simt_block_dimensions() { return ::simt::emu::block_dimensions(); }
 struct cudaLaunchConfig_t {
-  dim3 simt_grid, simt_block;
-  dim3& simt_grid_dimensions() { return simt_grid; }
-  const dim3& simt_grid_dimensions() const { return simt_grid; }
-  dim3& simt_block_dimensions() { return simt_block; }
-  const dim3& simt_block_dimensions() const { return simt_block; }
+  dim3 gridDim, blockDim;
   size_t dynamicSmemBytes;
   cudaStream_t stream;
   cudaLaunchAttribute* attrs;

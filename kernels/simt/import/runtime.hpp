@@ -135,6 +135,28 @@ inline bool check_side(const char* function, const site& where, const char* side
   return true;
 }
 
+// What comes back to the host should have been written. All of it missing is a finding; a part may be what a program
+// asks for and does not look at, such as the rest of a list or the padding of a struct.
+inline void check_written(const char* function, const site& where, const void* from, size_t bytes) {
+  const auto* found = find_allocation(from);
+  const unwritten_bytes none = count_unwritten(from, bytes);
+  if (!knows_all_memory() || found == nullptr || none.count == 0) return;
+  const std::string of = " of the buffer of " + std::to_string(found->second.bytes) + " bytes that was allocated at " +
+                         describe(found->second.where);
+  const std::string copies = std::string(function) + " at " + describe(where) + " copies back ";
+  const size_t first = static_cast<size_t>(static_cast<const char*>(from) - found->first) + none.first;
+  if (none.count == bytes)
+    report("uninitialized",
+           copies + std::to_string(bytes) + " bytes from byte " + std::to_string(first) + of +
+               ", none of which anybody wrote",
+           false);
+  else
+    report("note",
+           copies + std::to_string(none.count) + " bytes that nobody wrote, the first of them byte " +
+               std::to_string(first) + of,
+           false);
+}
+
 inline cudaError_t copy(const char* function, const site& where, void* to, const void* from, size_t bytes,
                         cudaMemcpyKind kind) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
@@ -146,6 +168,7 @@ inline cudaError_t copy(const char* function, const site& where, void* to, const
   if (!check_side(function, where, "the destination", to, bytes, to_device, !to_device && !any) ||
       !check_side(function, where, "the source", from, bytes, from_device, !from_device && !any))
     return static_cast<cudaError_t>(the_program().last_error);
+  if (bytes > 0 && find_allocation(to) == nullptr) check_written(function, where, from, bytes);
   if (bytes > 0) memcpy_async(to, from, bytes, nullptr);
   return cudaSuccess;
 }
@@ -374,6 +397,11 @@ struct cudaDeviceProp {
   int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate, major, minor;
   int multiProcessorCount, maxThreadsPerMultiProcessor, concurrentKernels, memoryClockRate, memoryBusWidth, l2CacheSize;
   int cooperativeLaunch, managedMemory, unifiedAddressing, integrated, canMapHostMemory, asyncEngineCount;
+  int deviceOverlap, computeMode, kernelExecTimeoutEnabled, ECCEnabled, pciBusID, pciDeviceID, pciDomainID;
+  int concurrentManagedAccess, pageableMemoryAccess, streamPrioritiesSupported, hostNativeAtomicSupported;
+  int regsPerMultiprocessor, maxBlocksPerMultiProcessor, multiGpuBoardGroupID, tccDriver, isMultiGpuBoard;
+  int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLinear, persistingL2CacheMaxSize;
+  size_t textureAlignment, texturePitchAlignment, surfaceAlignment;
 };
 // The machine of the launch limits (kernels/simt/error.hpp); clocks are 1 kHz, since rates mean nothing here.
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
@@ -401,21 +429,48 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->multiProcessorCount = own.sm_count;
   p->maxThreadsPerMultiProcessor = 2048;
   p->concurrentKernels = p->cooperativeLaunch = p->managedMemory = p->unifiedAddressing = p->canMapHostMemory = 1;
-  p->asyncEngineCount = 1;
+  p->asyncEngineCount = p->deviceOverlap = p->streamPrioritiesSupported = 1;
+  p->textureAlignment = p->surfaceAlignment = 512;
+  p->texturePitchAlignment = 32;
+  p->regsPerMultiprocessor = 65536;
+  p->maxBlocksPerMultiProcessor = 32;
   p->l2CacheSize = static_cast<int>(own.l2_bytes);
   return cudaSuccess;
 }
 
+enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited };
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
+  cudaDevAttrMaxBlockDimX = 2,
+  cudaDevAttrMaxBlockDimY = 3,
+  cudaDevAttrMaxBlockDimZ = 4,
+  cudaDevAttrMaxGridDimX = 5,
+  cudaDevAttrMaxGridDimY = 6,
+  cudaDevAttrMaxGridDimZ = 7,
   cudaDevAttrMaxSharedMemoryPerBlock = 8,
+  cudaDevAttrTotalConstantMemory = 9,
   cudaDevAttrWarpSize = 10,
+  cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
+  cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrKernelExecTimeout = 17,
+  cudaDevAttrIntegrated = 18,
+  cudaDevAttrCanMapHostMemory = 19,
+  cudaDevAttrComputeMode = 20,
+  cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrMemoryClockRate = 36,
+  cudaDevAttrGlobalMemoryBusWidth = 37,
   cudaDevAttrL2CacheSize = 38,
   cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+  cudaDevAttrUnifiedAddressing = 41,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+  cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+  cudaDevAttrManagedMemory = 83,
+  cudaDevAttrConcurrentManagedAccess = 89,
   cudaDevAttrCooperativeLaunch = 95,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
@@ -424,6 +479,28 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, 
   if (const cudaError_t e = cudaGetDeviceProperties(&p, device); e != cudaSuccess) return e;
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+    case cudaDevAttrMaxBlockDimZ: *value = p.maxThreadsDim[attribute - cudaDevAttrMaxBlockDimX]; break;
+    case cudaDevAttrMaxGridDimX:
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ: *value = p.maxGridSize[attribute - cudaDevAttrMaxGridDimX]; break;
+    case cudaDevAttrTotalConstantMemory: *value = static_cast<int>(p.totalConstMem); break;
+    case cudaDevAttrMaxRegistersPerBlock: *value = p.regsPerBlock; break;
+    case cudaDevAttrGpuOverlap: *value = p.deviceOverlap; break;
+    case cudaDevAttrKernelExecTimeout: *value = p.kernelExecTimeoutEnabled; break;
+    case cudaDevAttrIntegrated: *value = p.integrated; break;
+    case cudaDevAttrCanMapHostMemory: *value = p.canMapHostMemory; break;
+    case cudaDevAttrComputeMode: *value = p.computeMode; break;
+    case cudaDevAttrConcurrentKernels: *value = p.concurrentKernels; break;
+    case cudaDevAttrMemoryClockRate: *value = p.memoryClockRate; break;
+    case cudaDevAttrGlobalMemoryBusWidth: *value = p.memoryBusWidth; break;
+    case cudaDevAttrUnifiedAddressing: *value = p.unifiedAddressing; break;
+    case cudaDevAttrStreamPrioritiesSupported: *value = p.streamPrioritiesSupported; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = static_cast<int>(p.sharedMemPerMultiprocessor); break;
+    case cudaDevAttrMaxRegistersPerMultiprocessor: *value = p.regsPerMultiprocessor; break;
+    case cudaDevAttrManagedMemory: *value = p.managedMemory; break;
+    case cudaDevAttrConcurrentManagedAccess: *value = p.concurrentManagedAccess; break;
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
     case cudaDevAttrWarpSize: *value = p.warpSize; break;
     case cudaDevAttrClockRate: *value = p.clockRate; break;
@@ -488,6 +565,19 @@ cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, in
   if (value < 0 || static_cast<size_t>(value) > ::simt::machine_limits{}.shared_bytes)
     return ::simt::import::returned(cudaErrorInvalidValue);
   ::simt::import::the_program().dynamic_limit[reinterpret_cast<const void*>(kernel)] = value;
+  return cudaSuccess;
+}
+// What a compiler for a GPU would say of a kernel is not known: registers, spills and static shared memory are 0.
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+};
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, Kernel*) {
+  *a = {};
+  a->maxThreadsPerBlock = static_cast<int>(::simt::machine_limits{}.threads_per_block);
+  a->ptxVersion = a->binaryVersion = 80;
+  a->maxDynamicSharedSizeBytes = static_cast<int>(::simt::machine_limits{}.static_shared_bytes);
   return cudaSuccess;
 }
 template <class Kernel>

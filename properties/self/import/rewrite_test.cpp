@@ -70,6 +70,18 @@ TEST(Launch, CooperativeTakesTheKernelWithItsType) {
   EXPECT_TRUE(has(rewritten(k_kernels + "void f() { g((void*)k); }"), "g((void*)k)"));
 }
 
+TEST(Launch, OfAMemberIsOfTheWholeExpression) {
+  EXPECT_TRUE(has(rewritten("void f() { all[i].of->k<<<1, 1>>>(p); }"), "kernel(all[i].of->k).at(1, 1)(p);"));
+}
+
+TEST(Launch, WithADefaultOrBesideAHostFunctionIsResolvedByItsCall) {
+  for (const char* kernels : {"__global__ void k(int* p, int n = f(1, 2)) {} ", "__global__ void k(int* p, int n); ",
+                              "__global__ void k(int* p) {} void k(int* p, int n) {} "})
+    EXPECT_EQ(has(rewritten(std::string(kernels) + "void g() { k<<<1, 1>>>(p); }"), "{ k(simt_a...); })"),
+              !has(kernels, "int n);"))
+        << kernels;
+}
+
 TEST(Launch, ShiftsAndStreamsAreNone) {
   const std::string text = "int f() { std::cout << x << y; return 1 << 2 >> 1; }";
   EXPECT_EQ(rewritten(text), text);
@@ -85,6 +97,12 @@ TEST(Launch, InCommentsStringsAndDirectivesIsNone) {
 TEST(Launch, NullBecomesAKeyword) {
   EXPECT_TRUE(has(rewritten(k_kernels + "void f() { t<int, 1><<<1, 1>>>(__null, f(__null), __null); }"),
                   "(nullptr, f(__null), nullptr)"));
+}
+
+TEST(Launch, NullMayComeFromASystemHeader) {
+  EXPECT_TRUE(
+      has(rewritten(k_kernels + "void f() { t<int, 1><<<1, 1>>>(p,\n# 1 \"a.cu\" 3 4\n __null\n# 1 \"a.cu\"\n); }"),
+          " nullptr"));
 }
 
 TEST(Launch, WithoutACloseOrANameIsRefusedWithItsLine) {
@@ -106,6 +124,11 @@ TEST(Shared, ArraysAndScalarsGetASlotEach) {
   EXPECT_TRUE(has(s, "auto& a = *static_cast<::simt::identity_t<float [ 32 ][ 33 ]>*>"));
   EXPECT_TRUE(has(s, "auto& p = *static_cast<::simt::identity_t<float * >*>"));
   EXPECT_TRUE(has(s, "auto& b = *static_cast<::simt::identity_t<float  >*>"));
+}
+
+TEST(Shared, OperatorsInAnExtentStayWhole) {
+  EXPECT_TRUE(has(rewritten("void f() { __shared__ T s[(W + 2) << 1]; }"), "identity_t<T [ ( W + 2 ) << 1 ]>"));
+  EXPECT_TRUE(has(rewritten("void f() { __shared__ A<(1 << 3)> s; }"), "A < ( 1 << 3 ) >"));
 }
 
 TEST(Shared, QualifiersAndAlignmentAreKept) {
@@ -144,6 +167,38 @@ TEST(Variable, OfTheDeviceIsACopyInDeviceMemory) {
             "::simt::import::device_variable(simt_initial_b);\nint host = 3;");
   EXPECT_TRUE(has(rewritten("__constant__ float c[] = {1};"), "constant_variable(simt_initial_c)"));
   EXPECT_TRUE(has(rewritten("namespace n { __device__ __managed__ int m; }"), "managed_variable(simt_initial_m)"));
+}
+
+TEST(Variable, OfATemplateIsATemplate) {
+  EXPECT_EQ(
+      rewritten("template <typename T, int N = 3> __constant__ T w[N];"),
+      "template <typename T, int N = 3>  T simt_initial_w[N]; template < typename T , int N = 3 > static auto& w = "
+      "::simt::import::constant_variable(simt_initial_w<T, N>);");
+  EXPECT_TRUE(
+      has(refused("\ntemplate <typename, int N> __device__ int v[N];"), "a.cu:2: this template of a __device__"));
+}
+
+TEST(BuiltIn, VariablesAreCallsInDeviceCodeAlone) {
+  EXPECT_TRUE(
+      has(rewritten("__device__ int f() { return blockDim.x; }"), "{ return (::simt::emu::block_dimensions()).x; }"));
+  EXPECT_TRUE(has(rewritten("void f() { auto l = [=] __device__ (int i) { return threadIdx.x; }; }"),
+                  "{ return (::simt::emu::thread_index()).x; }"));
+  EXPECT_TRUE(has(rewritten("struct s { int i; __device__ s() : i{(int)threadIdx.x} {} };"), "i{(int)(::simt"));
+  for (const char* untouched : {"int main() { dim3 gridDim(2), blockDim(3); f(gridDim, c->blockDim); }",
+                                "void f(dim3 blockDim) { g(blockDim.x); }"})
+    EXPECT_EQ(rewritten(untouched), untouched);
+  EXPECT_TRUE(has(rewritten("__device__ int f(dim3 blockDim) { return blockDim.x + c.gridDim.x + gridDim.x; }"),
+                  "{ return blockDim.x + c.gridDim.x + (::simt::emu::grid_dimensions()).x; }"));
+}
+
+TEST(Index, OfAPointerIsCheckedInDeviceCode) {
+  EXPECT_TRUE(has(rewritten("__global__ void k(const int* __restrict__ a, int n) { a[a[n]] = n; }"),
+                  "{ a[::simt::import::index(a, (a[::simt::import::index(a, (n))]))] = n; }"));
+  EXPECT_TRUE(has(rewritten("__device__ void f(S s) { float* row = s.p; row[1] = s.row[2]; }"),
+                  "row[::simt::import::index(row, (1))] = s.row[2];"));
+  for (const char* untouched : {"void f(int* a) { a[1] = 2; }", "void f() { int a[3]; a[1] = 2; }"})
+    EXPECT_EQ(rewritten(untouched), untouched);
+  EXPECT_TRUE(has(rewritten("__device__ void f(int* a) { { int a[3]; a[1] = 2; } }"), "{ int a[3]; a[1] = 2; }"));
 }
 
 TEST(Variable, ThatIsConstantStays) {

@@ -1,0 +1,32 @@
+// Copies to shared memory that run beside their thread, of any size, as CUDA's libraries offer them.
+#pragma once
+
+#include "cuda_runtime.h"
+
+namespace simt::import {
+
+// One thread's copy of [from, from + bytes), in its open group: asynchronous where it goes from global to shared memory
+// in pieces of at least 4 bytes, done at once for the rest.
+inline void copy_beside(void* to, const void* from, size_t bytes) {
+  auto* target = static_cast<char*>(to);
+  const auto* source = static_cast<const char*>(from);
+  const auto both = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+  size_t done = 0;
+  if (is_shared(to) && !is_shared(from))
+    for (const size_t piece : {16, 8, 4})
+      while (both % piece == 0 && bytes - done >= piece) {
+        async_copy(target + done, source + done, static_cast<unsigned>(piece));
+        done += piece;
+      }
+  if (done < bytes) memcpy(target + done, source + done, bytes - done);
+}
+
+// The part of thread `rank` of `size` in a copy that they share: pieces of 16 bytes in turn.
+inline void copy_share(void* to, const void* from, size_t bytes, unsigned rank, unsigned size) {
+  constexpr size_t k_piece = 16;
+  for (size_t at = rank * k_piece; at < bytes; at += size * k_piece)
+    copy_beside(static_cast<char*>(to) + at, static_cast<const char*>(from) + at,
+                bytes - at < k_piece ? bytes - at : k_piece);
+}
+
+}  // namespace simt::import

@@ -1,0 +1,226 @@
+// What sources of all kinds contain, each in a mode of its own: what is accepted runs and is right.
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+#define WINDOW 16
+
+template <class T>
+T* numbers(int n) {
+  T* p = nullptr;
+  cudaMalloc(&p, n * sizeof(T));
+  cudaMemset(p, 0, n * sizeof(T));
+  return p;
+}
+// Whether p holds `value` first; frees it.
+bool holds(int* p, int value) {
+  int first = 0;
+  const bool copied = cudaMemcpy(&first, p, sizeof first, cudaMemcpyDeviceToHost) == cudaSuccess;
+  cudaFree(p);
+  return copied && first == value;
+}
+
+// Names of built-in variables in host code.
+__global__ void grid_size(int* y) { y[blockIdx.x * blockDim.x + threadIdx.x] = gridDim.x; }
+struct shape {
+  dim3 gridDim, blockDim;
+};
+bool builtin_names() {
+  int* y = numbers<int>(64);
+  dim3 gridDim(2), blockDim(32);
+  const shape s = {gridDim, blockDim};
+  grid_size<<<s.gridDim, blockDim>>>(y);
+  return holds(y, 2);
+}
+// ... and in a function of the device that has its own.
+__device__ int own_name(dim3 gridDim) { return gridDim.x; }
+__global__ void calls_own_name(int* y) { *y = own_name(dim3(7)) + gridDim.x; }
+bool builtin_name_of_a_parameter() {
+  int* y = numbers<int>(1);
+  calls_own_name<<<1, 1>>>(y);
+  return holds(y, 8);
+}
+
+// The mixtures of min and max.
+__global__ void mixtures(int* y, int n, unsigned m) {
+  y[threadIdx.x] = min(n, m) + max(m, n) + (int)min(1L, 2UL) + (int)max(1.0f, 2.0);
+}
+bool mixed_min() {
+  int* y = numbers<int>(32);
+  mixtures<<<min(1, 2u), 32>>>(y, -1, 4u);
+  return holds(y, 4 + -1 + 1 + 2);
+}
+
+// Atomics of the host.
+bool host_atomic() {
+  std::atomic<int> done{0};
+  std::atomic<unsigned char> flags{1};
+  std::atomic<long long> wide{5};
+  int* y = numbers<int>(32);
+  grid_size<<<1, 32>>>(y);
+  done.store(1);
+  done.fetch_add(1);
+  flags |= 4;
+  long long expected = 5;
+  wide.compare_exchange_strong(expected, 6);
+  return holds(y, 1) && done.load() == 2 && flags == 5 && wide.exchange(0) == 6;
+}
+
+// Operators in the extent of a shared array.
+__global__ void shifted_extent(int* y) {
+  __shared__ int s[(WINDOW + 2) << 1];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  y[threadIdx.x] = s[31 - threadIdx.x] + sizeof s;
+}
+bool shared_shift_extent() {
+  int* y = numbers<int>(32);
+  shifted_extent<<<1, 32>>>(y);
+  return holds(y, 31 + 144);
+}
+template <typename T>
+__global__ void dependent_extent(T* y) {
+  __shared__ T s[(WINDOW + 2) << 1];
+  T* half = s + WINDOW;
+  s[threadIdx.x] = threadIdx.x, half[threadIdx.x] = 2 * threadIdx.x;
+  __syncthreads();
+  y[threadIdx.x] = s[31 - threadIdx.x];
+}
+bool shared_dependent_extent() {
+  int* y = numbers<int>(32);
+  dependent_extent<int><<<1, 16>>>(y);
+  return holds(y, 30);
+}
+
+// A volatile variable of the device.
+__device__ volatile unsigned generation = 3;
+__global__ void next_generation(int* y) {
+  if (threadIdx.x == 0) {
+    generation = generation + 1;
+    *y = generation;
+  }
+}
+bool volatile_device_variable() {
+  int* y = numbers<int>(1);
+  next_generation<<<1, 32>>>(y);
+  return holds(y, 4);
+}
+
+// A function of the host with a kernel's name.
+__global__ void scale(int* y) { y[threadIdx.x] = 5; }
+void scale(int* y, int blocks) { scale<<<blocks, 32>>>(y); }
+bool host_overload_of_kernel() {
+  int* y = numbers<int>(32);
+  scale(y, 1);
+  return holds(y, 5);
+}
+
+// A parameter with a default, left out in the launch.
+__global__ void with_default(int* y, int v, int* more = nullptr, int factor = 2) { *y = more ? 0 : v * factor; }
+bool kernel_default_argument() {
+  int* y = numbers<int>(1);
+  with_default<<<1, 1>>>(y, 3);
+  return holds(y, 6);
+}
+
+// The address of a specialisation.
+template <typename T>
+__global__ void copy(T* y, const T* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+bool kernel_template_attribute() {
+  int *y = numbers<int>(32), *x = numbers<int>(32);
+  copy<<<1, 32>>>(y, x, 32);
+  const cudaError_t error = cudaFuncSetAttribute(copy<int>, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);
+  cudaFree(x);
+  return holds(y, 0) && error == cudaSuccess;
+}
+
+// NULL for a pointer of a kernel template.
+template <bool Add>
+__global__ void weighted(int* y, const float* weights) {
+  *y = weights ? (int)*weights : 7 + Add;
+}
+bool null_argument() {
+  int* y = numbers<int>(1);
+  weighted<true><<<1, 1>>>(y, NULL);
+  return holds(y, 8);
+}
+
+// Arithmetic of pairs.
+__global__ void pairs(half2* x, int* y) {
+  half2 a = __float2half2_rn(1.5f);
+  a = a + a, a = a * a, a += a, a -= __float2half2_rn(2.0f), a = -a / __float2half2_rn(4.0f);
+  x[threadIdx.x] = a;
+  *y = (int)__low2float(a) + (a == a) + (a != a);
+}
+bool half2_operators() {
+  half2* x = numbers<half2>(1);
+  int* y = numbers<int>(1);
+  pairs<<<1, 1>>>(x, y);
+  cudaFree(x);
+  return holds(y, -4 + 1);
+}
+
+// A template of variables in constant memory.
+template <typename T, int N>
+__constant__ T weights[N];
+template <typename T>
+__global__ void read_weights(T* y) {
+  y[threadIdx.x] = weights<T, 8>[threadIdx.x % 8];
+}
+bool constant_template() {
+  const int values[8] = {3, 2, 1};
+  if (cudaMemcpyToSymbol(weights<int, 8>, values, sizeof values) != cudaSuccess) return false;
+  int* y = numbers<int>(32);
+  read_weights<int><<<1, 32>>>(y);
+  return holds(y, 3);
+}
+
+// Attributes of the device and of kernels.
+__global__ void unsigned_extremes(int* y) { *y = umin(9u, 7u) + umax(1u, 2u); }
+bool queries() {
+  cudaDeviceProp p;
+  cudaGetDeviceProperties(&p, 0);
+  cudaFuncAttributes a;
+  int mode = -1, integrated = -1, overlap = -1;
+  bool ok = cudaFuncGetAttributes(&a, unsigned_extremes) == cudaSuccess && a.maxThreadsPerBlock == 1024;
+  ok &= cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0) == cudaSuccess && mode == cudaComputeModeDefault;
+  ok &= cudaDeviceGetAttribute(&integrated, cudaDevAttrIntegrated, 0) == cudaSuccess && integrated == p.integrated;
+  ok &= cudaDeviceGetAttribute(&overlap, cudaDevAttrGpuOverlap, 0) == cudaSuccess && overlap == p.deviceOverlap;
+  int* y = numbers<int>(1);
+  unsigned_extremes<<<1, 1>>>(y);
+  return holds(y, 9) && ok && p.textureAlignment == 512;
+}
+
+int main(int argc, char** argv) {
+  const struct {
+    const char* name;
+    bool (*run)();
+  } modes[] = {{"builtin-names", builtin_names},
+               {"builtin-name-of-a-parameter", builtin_name_of_a_parameter},
+               {"mixed-min", mixed_min},
+               {"host-atomic", host_atomic},
+               {"shared-shift-extent", shared_shift_extent},
+               {"shared-dependent-extent", shared_dependent_extent},
+               {"volatile-device-variable", volatile_device_variable},
+               {"host-overload-of-kernel", host_overload_of_kernel},
+               {"kernel-default-argument", kernel_default_argument},
+               {"kernel-template-attribute", kernel_template_attribute},
+               {"null-argument", null_argument},
+               {"half2-operators", half2_operators},
+               {"constant-template", constant_template},
+               {"queries", queries}};
+  for (const auto& mode : modes)
+    if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) {
+      const bool right = mode.run();
+      std::printf("%s is %s\n", mode.name, right ? "right" : "wrong");
+      return right ? 0 : 1;
+    }
+  return 3;
+}

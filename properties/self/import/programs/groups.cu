@@ -1,0 +1,112 @@
+// Parts of cooperative groups and of the libraries beside them, each in a mode of its own.
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cooperative_groups/scan.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <cuda/atomic>
+
+namespace cg = cooperative_groups;
+
+// A group of which kind is known when the kernel runs.
+__device__ int sum(cg::thread_group g, int* s, int v) {
+  const int rank = g.thread_rank();
+  for (int offset = g.size() / 2; offset > 0; offset /= 2) {
+    s[rank] = v;
+    g.sync();
+    if (rank < offset) v += s[rank + offset];
+    g.sync();
+  }
+  return v;
+}
+__global__ void any_group(int* y) {
+  __shared__ int s[64];
+  const int all = sum(cg::this_thread_block(), s, 1);
+  const cg::thread_group tile = cg::tiled_partition(cg::this_thread_block(), 16);
+  const int of_tile = sum(tile, s + threadIdx.x / 16 * 16, 1);
+  y[threadIdx.x] = threadIdx.x == 0 ? 1000 * all + of_tile : tile.thread_rank();
+}
+
+// Values of 16 bytes.
+__global__ void wide_shuffle(int* y) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const int4 v = warp.shfl(make_int4(threadIdx.x, 1, 2, threadIdx.x + 3), 5);
+  y[threadIdx.x] = 1000 * v.x + v.w;
+}
+
+// Lanes of one label, and those for which a predicate holds.
+__global__ void parts(int* y) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  auto same = cg::labeled_partition(warp, (int)(warp.thread_rank() % 3));
+  auto chosen = cg::binary_partition(warp, warp.thread_rank() > 7);
+  const int first = chosen.shfl((int)warp.thread_rank(), 0);
+  y[threadIdx.x] = 10000 * same.size() + 100 * chosen.size() + 10 * first + cg::reduce(same, 1, cg::plus<int>()) % 10;
+}
+
+__global__ void scans(int* y) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const int before = cg::exclusive_scan(warp, (int)warp.thread_rank());
+  const int through = cg::inclusive_scan(warp, (int)warp.thread_rank(), cg::greater<int>());
+  y[31 - threadIdx.x % 32 + threadIdx.x / 32 * 32] = 100 * before + through;
+}
+
+__global__ void group_copy(int* y) {
+  __shared__ int s[65];
+  auto block = cg::this_thread_block();
+  cg::memcpy_async(block, s, y, 65 * sizeof(int));
+  cg::wait(block);
+  y[threadIdx.x] = s[64 - threadIdx.x] + s[threadIdx.x];
+}
+
+__global__ void pipeline_copy(int* y) {
+  __shared__ int s[64];
+  __pipeline_memcpy_async(&s[threadIdx.x], &y[threadIdx.x + 1], 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+#ifndef NO_BARRIER
+  __syncthreads();
+#endif
+  y[threadIdx.x] = s[63 - threadIdx.x];  // no-barrier
+}
+
+// A counter and a message, with the orders that C++ gives them.
+__global__ void atomics(int* y) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> count(y[0]), flag(y[1]);
+  count.fetch_add(1);
+  if (threadIdx.x == 0) {
+    y[2] = 41;
+    flag.store(1, cuda::memory_order_release);
+  } else if (threadIdx.x == 63) {
+    while (flag.load(cuda::std::memory_order_acquire) == 0) {
+    }
+    y[2] += 1;
+  }
+}
+
+int main(int argc, char** argv) {
+  const struct {
+    const char* name;
+    void (*kernel)(int*);
+    int place, value;
+  } modes[] = {{"any-group", any_group, 0, 64016}, {"wide-shuffle", wide_shuffle, 0, 5008},
+               {"parts", parts, 9, 112481},        {"scans", scans, 0, 46531},
+               {"group-copy", group_copy, 0, 64},  {"pipeline-copy", pipeline_copy, 0, 64},
+               {"atomics", atomics, 2, 42}};
+  for (const auto& mode : modes) {
+    if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
+    int host[65] = {}, *y = nullptr;
+    const bool counts = std::strstr(mode.name, "copy") != nullptr;
+    for (int i = 0; counts && i < 65; ++i) host[i] = i;
+    cudaMalloc(&y, sizeof host);
+    cudaMemcpy(y, host, sizeof host, cudaMemcpyHostToDevice);
+    mode.kernel<<<1, 64>>>(y);
+    cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
+    cudaFree(y);
+    std::printf("%s: %d\n", mode.name, host[mode.place]);
+    return host[mode.place] == mode.value ? 0 : 1;
+  }
+  return 3;
+}
