@@ -18,6 +18,7 @@ struct trial {
 std::vector<trial> race_trials();    // the seeded races and their correct counterparts
 std::vector<trial> defect_trials();  // initialisation, bounds, alignment, collectives
 std::vector<trial> order_trials();   // fences, flags, scopes
+std::vector<trial> async_world_trials();  // products of warpgroups, proxies, bulk stores, named barriers
 std::vector<trial> async_trials();   // clusters, grid barrier, asynchronous copies, mbarriers, launches that overlap
 
 }  // namespace warpcheck::self

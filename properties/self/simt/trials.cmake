@@ -23,7 +23,7 @@ endfunction()
 # The trials, at every optimisation level: what the detector sees must not depend on what the compiler kept.
 function(simt_trials)
   set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-  set(trials ${folder}/races.cu ${folder}/defects.cu ${folder}/order.cu ${folder}/async.cu)
+  set(trials ${folder}/races.cu ${folder}/defects.cu ${folder}/order.cu ${folder}/async.cu ${folder}/async_world.cu)
   set(sources)
   foreach(file IN LISTS trials)
     list(APPEND sources --source ${file})

@@ -141,7 +141,8 @@ int main(int argc, char** argv) {
   }
   int trials = 0;
   for (const auto& list : {warpcheck::self::race_trials(), warpcheck::self::defect_trials(),
-                           warpcheck::self::order_trials(), warpcheck::self::async_trials()}) {
+                           warpcheck::self::order_trials(), warpcheck::self::async_trials(),
+                           warpcheck::self::async_world_trials()}) {
     for (const trial& t : list) {
       const bool guilty = *t.verdict != '\0';
       if ((only != nullptr && std::strcmp(only, t.name) != 0) || (guilty && c.spare_names > 0)) continue;
