@@ -228,7 +228,7 @@ void async_wait(unsigned groups) {
   hb_groups_complete(self, last);
 }
 
-void mbarrier::init(unsigned count, call_site site) {
+void mbarrier::initialise(unsigned count, bool is_visible, const call_site& site, const void* pc) {
   current->site = site;
   const block_state* owner = owner_of(this);
   if (owner == nullptr || count == 0 || count > (1u << 20) - 1) {
@@ -239,20 +239,18 @@ void mbarrier::init(unsigned count, call_site site) {
              ", at " + describe(site);
     });
   }
-  hb_write(this, sizeof(mbarrier), SIMT_PC);
+  hb_write(this, sizeof(mbarrier), pc);
   state_ = count;
   phase_state fresh;
   fresh.owner = owner->serial;
   fresh.expected = fresh.pending = count;
+  fresh.is_visible = is_visible;
+  fresh.by = current;
   phases[this] = std::move(fresh);
 }
 
-void mbarrier::init_unfenced(unsigned count, call_site site) {
-  init(count, site);
-  phase_state& s = phases[this];
-  s.is_visible = false;
-  s.by = current;
-}
+void mbarrier::init(unsigned count, call_site site) { initialise(count, true, site, SIMT_PC); }
+void mbarrier::init_unfenced(unsigned count, call_site site) { initialise(count, false, site, SIMT_PC); }
 
 void fence_mbarrier_init() {
   for (auto& [barrier, state] : phases)

@@ -69,6 +69,7 @@ class mbarrier {
   void wait(unsigned parity, SIMT_SITE);
 
  private:
+  void initialise(unsigned count, bool is_visible, const call_site& site, const void* pc);
   uint64_t state_;
 };
 

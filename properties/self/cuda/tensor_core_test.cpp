@@ -16,10 +16,6 @@ namespace {
 
 using simt::tensor_type;
 
-constexpr tensor_type k_types[] = {tensor_type::f16, tensor_type::bf16, tensor_type::tf32};
-const char* name_of(tensor_type type) {
-  return type == tensor_type::f16 ? "f16" : type == tensor_type::bf16 ? "bf16" : "tf32";
-}
 constexpr int k_kinds = static_cast<int>(operand_kind::count);
 
 template <class T>
@@ -46,29 +42,9 @@ bool agree(const std::string& what, const std::vector<T>& gpu, const std::vector
 
 bool has_wgmma() { return cuda::sm_arch() == 90; }
 
-// A product's matrices as fragments of a warp (PTX ISA, "Matrix Fragments for mma.m16n8k8" and ".m16n8k16").
-void add_fragments(tensor_type type, const step_operands& o, std::vector<uint32_t>& a, std::vector<uint32_t>& b,
-                   std::vector<float>& c) {
-  const auto pair = [](const std::vector<uint32_t>& m, int at) {
-    return m[static_cast<size_t>(at)] | m[static_cast<size_t>(at) + 1] << 16;
-  };
-  for (int lane = 0; lane < 32; ++lane) {
-    const int group = lane / 4, place = lane % 4;
-    for (int i = 0; i < 4; ++i) {
-      const int row = group + 8 * (i % 2);
-      a.push_back(type == tensor_type::tf32 ? o.a[static_cast<size_t>(row * 8 + place + 4 * (i / 2))]
-                                            : pair(o.a, row * 16 + 2 * place + 8 * (i / 2)));
-      c.push_back(o.c[static_cast<size_t>((group + 8 * (i / 2)) * 8 + 2 * place + i % 2)]);
-    }
-    for (int i = 0; i < 2; ++i)
-      b.push_back(type == tensor_type::tf32 ? o.b[static_cast<size_t>(group * 8 + place + 4 * i)]
-                                            : pair(o.b, group * 16 + 2 * place + 8 * i));
-  }
-}
-
 TEST(TensorCore, AMillionStepsOfEachKindOfOperandGiveTheSameBits) {
   constexpr uint64_t k_products = 8192;  // of 128 steps
-  for (const tensor_type type : k_types)
+  for (const tensor_type type : k_tensor_types)
     for (int kind = 0; kind < k_kinds; ++kind) {
       std::vector<uint32_t> a, b;
       std::vector<float> c;
@@ -129,38 +105,10 @@ bool both_agree(const warpgroup_run& r, const std::string& note = "") {
   return agree(describe(r) + note, cuda::tensor_core().wgmma(r), emulated::tensor_core().wgmma(r));
 }
 
-// The places that a tile may be given: `leading` counts without a pattern or for MN-major ones.
-std::vector<tile> places(bool mn_major, tensor_type type) {
-  std::vector<tile> all;
-  const auto add = [&](unsigned pattern, unsigned leading, unsigned stride, unsigned start) {
-    all.push_back({{}, leading, stride, pattern, start, mn_major});
-  };
-  if (!mn_major) {
-    add(0, 128, 256, 0);
-    add(0, 4096, 128, 0);
-    add(0, 128, 256, 256);
-    add(3, 16, 256, 0);
-    add(2, 16, 512, 0);
-    add(2, 16, 512, 32);
-    for (const unsigned start : {0u, 32u, 64u, 96u, 1024u}) add(1, 16, 1024, start);
-    return all;
-  }
-  if (type == tensor_type::tf32) return all;
-  add(0, 128, 256, 0);
-  add(0, 4096, 128, 0);
-  add(3, 512, 256, 0);
-  add(3, 256, 2048, 0);
-  add(2, 1024, 512, 0);
-  add(2, 512, 4096, 0);
-  add(1, 2048, 1024, 0);
-  add(1, 1024, 8192, 0);
-  return all;
-}
-
 TEST(TensorCore, EveryLayoutOfAWarpgroupsOperandsGivesEachLaneTheSame) {
   if (!has_wgmma()) GTEST_SKIP() << "WARPCHECK_SKIP: this GPU has no wgmma";
   uint64_t seed = 1;
-  for (const tensor_type type : k_types)
+  for (const tensor_type type : k_tensor_types)
     for (const int n : {8, 16, 32, 64, 96, 128, 192, 256})
       for (const bool a_mn : {false, true})
         for (const bool b_mn : {false, true})
@@ -195,7 +143,7 @@ TEST(TensorCore, CorrectKernelsOfTheAsynchronousWorldGiveWhatTheyMust) {
 TEST(TensorCore, AMillionStepsOfAWarpgroupOfEachKindGiveTheSameBits) {
   if (!has_wgmma()) GTEST_SKIP() << "WARPCHECK_SKIP: this GPU has no wgmma";
   constexpr int k_products = 256;  // of 4096 steps
-  for (const tensor_type type : k_types)
+  for (const tensor_type type : k_tensor_types)
     for (int kind = 0; kind < k_kinds; ++kind) {
       const int depth = simt::tensor_depth(type);
       const size_t size = type == tensor_type::tf32 ? 4 : 2, piece = 16 / size;

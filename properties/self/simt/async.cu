@@ -189,6 +189,7 @@ __global__ void bulk_pipeline(const float* in, float* out, int tiles) {
       const int s = k % 2;
       full[s].wait(static_cast<unsigned>(k / 2) & 1);
       sum += stage[64 * s + 63 - t];  // @bulk_pipeline
+      simt::fence_proxy_async();
       empty[s].arrive();
     }
     out[t] = sum;

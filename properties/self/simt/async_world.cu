@@ -200,8 +200,8 @@ __global__ void multicast_tile(const float* in, float* out) {
 
 // ---- named barriers
 
-// One group of threads makes what another takes. Flaws: 1 nothing keeps the maker from the next round (the loop-back
-// barrier); 2 the groups count differently; 3 both count more than come; 4 both count one warp less.
+// Two warps make what two others take. Flaws: 1 nothing keeps the makers from the next round (the loop-back barrier);
+// 2 they count differently; 3 both count one warp more than come; 4 both count one less.
 template <int Flaw>
 __global__ void hand_over(const float* in, float* out) {
   SIMT_SHARED(box, float[64]);
@@ -211,15 +211,15 @@ __global__ void hand_over(const float* in, float* out) {
   for (int k = 0; k < k_tiles; ++k) {
     if (t < 64) {
       box[t] = in[64 * k + static_cast<int>(t)];  // @no_loop_back @count_too_low
-      simt::named_barrier<1>::arrive(Flaw == 2 ? 64 + 32 : k_count);
+      simt::named_barrier<1>::sync(Flaw == 2 ? 96 : k_count);  // @count_differs @count_too_high @count_too_low
       if (Flaw != 1) simt::named_barrier<2>::sync(128);
-    } else {
-      simt::named_barrier<1>::sync(k_count);  // @count_differs @count_too_high
+    } else if (t < 128) {
+      simt::named_barrier<1>::sync(k_count);  // @count_differs @count_too_high @count_too_low
       sum += box[127 - t];  // @no_loop_back @count_too_low
       if (Flaw != 1) simt::named_barrier<2>::arrive(128);
     }
   }
-  if (t >= 64) out[t - 64] = sum;
+  if (t >= 64 && t < 128) out[t - 64] = sum;
 }
 
 // A warpgroup gives registers to two others.
@@ -268,9 +268,8 @@ __global__ void ring(const float* in, float* out) {
         const int s = k % 2;
         float* const stage = stages + s * k_tile;
         if (Flaw != no_empty_wait && k >= 2) empty[s].wait(static_cast<unsigned>(k / 2 - 1) & 1);
-        full[s].arrive_expect_tx(Flaw == bytes_short  ? k_a_bytes
-                                 : Flaw == bytes_long ? k_a_bytes + 2 * k_b_bytes
-                                                      : k_a_bytes + k_b_bytes);
+        const unsigned b_bytes = Flaw == bytes_short ? 0 : Flaw == bytes_long ? 2 * k_b_bytes : k_b_bytes;
+        full[s].arrive_expect_tx(k_a_bytes + b_bytes);  // @no_empty_wait (once more than the phase expects)
         simt::bulk_copy(stage, in + k * k_tile, k_a_bytes, &full[s]);              // @late_wait @no_empty_wait @early_release @constant_parity @bytes_short
         simt::bulk_copy(stage + k_a, in + k * k_tile + k_a, k_b_bytes, &full[s]);  // @late_wait @no_empty_wait @early_release @constant_parity @bytes_short
       }
@@ -388,7 +387,7 @@ std::vector<async_twin> async_twins() {
           {"raw_mbarrier", run<raw_mbarrier<false>, 128, 512>, reversed},
           {"remote_copy", run<remote_copy<0>, 128, 512, 2>, reversed},
           {"multicast_tile", run<multicast_tile<0>, 128, 512, 2>, reversed_twice},
-          {"hand_over", run<hand_over<0>, 128, 0>, reversed_boxes},
+          {"hand_over", run<hand_over<0>, 160, 0>, reversed_boxes},
           {"shifted_registers", run<shifted_registers, 384, 0>, reversed_twice},
           {"ring", run<ring<whole>, 160, k_ring_bytes>, sum_of_all}};
 }
@@ -437,7 +436,7 @@ constexpr auto k_stage = run<one_stage<Flaw>, reversed_tiles, 128, 512>;
 template <int Flaw>
 constexpr auto k_remote = run<remote_copy<Flaw>, reversed, 128, 512, 2>;
 template <int Flaw>
-constexpr auto k_hand = run<hand_over<Flaw>, reversed_boxes, 128, 0>;
+constexpr auto k_hand = run<hand_over<Flaw>, reversed_boxes, 160, 0>;
 template <ring_flaw Flaw>
 constexpr auto k_ring = run<ring<Flaw>, sum_of_all, 160, k_ring_bytes>;
 
@@ -478,11 +477,11 @@ std::vector<trial> async_world_trials() {
       {"no_loop_back", "race", k_hand<1>},
       {"count_differs", "divergence", k_hand<2>},
       {"count_too_high", "deadlock", k_hand<3>},
-      {"count_too_low", "race", k_hand<4>},
+      {"count_too_low", "race|deadlock", k_hand<4>},
       {"shifted_registers", "", run<shifted_registers, reversed_twice, 384, 0>},
       {"ring", "", k_ring<whole>},
       {"late_wait", "race", k_ring<late_wait>},
-      {"no_empty_wait", "race", k_ring<no_empty_wait>},
+      {"no_empty_wait", "race|divergence", k_ring<no_empty_wait>},
       {"early_release", "race", k_ring<early_release>},
       {"early_read", "race", k_ring<early_read>},
       {"constant_parity", "race", k_ring<constant_parity>},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/simt/tensor_step.hpp"
+#include "properties/self/simt/tensor_kernels.hpp"
 
 namespace warpcheck::self {
 
@@ -166,6 +167,60 @@ inline step_operands make_operands(simt::tensor_type type, operand_kind kind, in
     for (int k = 0; k < depth; ++k) o.b.push_back(source.b(k));
   for (int i = 0; i < rows * cols; ++i) o.c.push_back(source.c());
   return o;
+}
+
+inline constexpr simt::tensor_type k_tensor_types[] = {simt::tensor_type::f16, simt::tensor_type::bf16,
+                                                       simt::tensor_type::tf32};
+inline const char* name_of(simt::tensor_type type) {
+  return type == simt::tensor_type::f16 ? "f16" : type == simt::tensor_type::bf16 ? "bf16" : "tf32";
+}
+
+// A product's matrices as fragments of a warp (PTX ISA, "Matrix Fragments for mma.m16n8k8" and ".m16n8k16").
+inline void add_fragments(simt::tensor_type type, const step_operands& o, std::vector<uint32_t>& a, std::vector<uint32_t>& b,
+                   std::vector<float>& c) {
+  const auto pair = [](const std::vector<uint32_t>& m, int at) {
+    return m[static_cast<size_t>(at)] | m[static_cast<size_t>(at) + 1] << 16;
+  };
+  for (int lane = 0; lane < 32; ++lane) {
+    const int group = lane / 4, place = lane % 4;
+    for (int i = 0; i < 4; ++i) {
+      const int row = group + 8 * (i % 2);
+      a.push_back(type == simt::tensor_type::tf32 ? o.a[static_cast<size_t>(row * 8 + place + 4 * (i / 2))]
+                                            : pair(o.a, row * 16 + 2 * place + 8 * (i / 2)));
+      c.push_back(o.c[static_cast<size_t>((group + 8 * (i / 2)) * 8 + 2 * place + i % 2)]);
+    }
+    for (int i = 0; i < 2; ++i)
+      b.push_back(type == simt::tensor_type::tf32 ? o.b[static_cast<size_t>(group * 8 + place + 4 * i)]
+                                            : pair(o.b, group * 16 + 2 * place + 8 * i));
+  }
+}
+
+// The places that a tile may be given: `leading` counts without a pattern or for MN-major ones.
+inline std::vector<tile> places(bool mn_major, simt::tensor_type type) {
+  std::vector<tile> all;
+  const auto add = [&](unsigned pattern, unsigned leading, unsigned stride, unsigned start) {
+    all.push_back({{}, leading, stride, pattern, start, mn_major});
+  };
+  if (!mn_major) {
+    add(0, 128, 256, 0);
+    add(0, 4096, 128, 0);
+    add(0, 128, 256, 256);
+    add(3, 16, 256, 0);
+    add(2, 16, 512, 0);
+    add(2, 16, 512, 32);
+    for (const unsigned start : {0u, 32u, 64u, 96u, 1024u}) add(1, 16, 1024, start);
+    return all;
+  }
+  if (type == simt::tensor_type::tf32) return all;
+  add(0, 128, 256, 0);
+  add(0, 4096, 128, 0);
+  add(3, 512, 256, 0);
+  add(3, 256, 2048, 0);
+  add(2, 1024, 512, 0);
+  add(2, 512, 4096, 0);
+  add(1, 2048, 1024, 0);
+  add(1, 1024, 8192, 0);
+  return all;
 }
 
 }  // namespace warpcheck::self
