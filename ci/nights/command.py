@@ -82,18 +82,18 @@ def devices_of(options, gpu_list):
 
 def what_was_asked(options):
     return {"seconds": options.time, "cases": options.cases, "device": options.device, "shards": options.shards,
-            "fuzz": options.fuzz, "skip": sorted(options.skip)}
+            "fuzz": options.fuzz, "elsewhere": options.elsewhere, "skip": sorted(options.skip)}
 
 
 def make_plan(options):
     gpu_list = gpus()
     shards = []
     for device in devices_of(options, gpu_list):
-        count = options.shards or (len(gpu_list) if device == "cuda" else 1)
-        if device == "cuda" and not gpu_list:
+        count = options.shards or (max(1, len(gpu_list)) if device == "cuda" else 1)
+        if device == "cuda" and not gpu_list and not options.elsewhere:
             raise CannotRun(3, "device cuda was asked for, and there is no GPU here (nvidia-smi lists none)")
         for index in range(count):
-            gpu = gpu_list[index % len(gpu_list)] if device == "cuda" else None
+            gpu = gpu_list[index % len(gpu_list)] if device == "cuda" and not options.elsewhere else None
             shards.append({"id": len(shards), "device": device, "index": index, "count": count, "gpu": gpu})
     begun = now()
     name = f"{begun:%Y-%m-%dT%H-%M-%S}"
@@ -137,7 +137,7 @@ def fuzz_command(program, plan, shard):
                "--device", shard["device"]]
     if asked["cases"]:
         command += ["--cases", str(asked["cases"])]
-    together = sum(s["device"] == shard["device"] for s in plan["shards"])
+    together = 1 if asked["elsewhere"] else sum(s["device"] == shard["device"] for s in plan["shards"])
     if shard["device"] != "cuda" and together > 1 and "--workers" not in asked["fuzz"]:
         command += ["--workers", str(max(1, len(os.sched_getaffinity(0)) // together))]
     return command + asked["fuzz"]
@@ -359,6 +359,8 @@ def parser_of(command):
         p.add_argument("--seed", type=int, help="default: a new one")
         p.add_argument("--skip", action="append", default=[], choices=PARTS, help="may be repeated")
         p.add_argument("fuzz", nargs="*", metavar="operator", help="default: all; after '--' any option of 'warpcheck fuzz'")
+    if command == "plan":
+        p.add_argument("--elsewhere", action="store_true", help="other machines run the shards, each on what it finds there")
     if command in (None, "shard", "merge"):
         p.add_argument("--warpcheck", help="the program (default: it is built)")
     return p
@@ -375,6 +377,7 @@ def main(arguments):
         options.fuzz = [*options.fuzz, *further]
     elif further:
         parser_of(command).error("options of 'warpcheck fuzz' belong to the plan")
+    options.elsewhere = getattr(options, "elsewhere", False)
     options.out = options.out.absolute()
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         signal.signal(name, lambda *_: stopped.set())
