@@ -1,0 +1,394 @@
+#include "reference/gru_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/gru_step.hpp"
+
+namespace warpcheck::reference {
+namespace {
+
+using gru_balls::ball;
+using gru_balls::products;
+using gru_balls::rounded;
+using gru_balls::row_model;
+using gru_balls::unit_step;
+
+using gradients_of_step = std::vector<row_model::gradient>;
+
+// Sums over the steps of all rows: the gradients of weights, biases and inputs.
+class gradient_sums {
+ public:
+  gradient_sums(const gru_problem<double>& p, const gru_accuracy& a)
+      : p_(p),
+        shape_(p.shape),
+        accuracy_(a),
+        dx_(static_cast<size_t>(shape_.x_size()), products(a, a.input, 3 * shape_.hidden * shape_.directions, false)) {
+    const products over_rows(a, a.rows, shape_.time * shape_.batch, false);
+    dw_ih_.assign(static_cast<size_t>(shape_.w_ih_size()), over_rows);
+    dw_hh_.assign(static_cast<size_t>(shape_.w_hh_size()), over_rows);
+    db_ih_.assign(static_cast<size_t>(shape_.bias_size()), over_rows);
+    db_hh_.assign(static_cast<size_t>(shape_.bias_size()), over_rows);
+  }
+
+  void add(int d, int64_t t, int64_t b, const gradients_of_step& step, const std::vector<ball>& h_prev) {
+    for (int g = 0; g < 3; ++g)
+      for (int64_t k = 0; k < shape_.hidden; ++k) {
+        const ball &dgi = step[static_cast<size_t>(k)].dgi(g), &dgh = step[static_cast<size_t>(k)].dgh(g);
+        for (int64_t i = 0; i < shape_.input; ++i) {
+          const size_t at = shape_.w_ih(d, g, k, i), of_x = shape_.x(t, b, i);
+          dx_[of_x].add(p_.w_ih[at], dgi);
+          dw_ih_[at].add(p_.x[of_x], dgi);
+        }
+        for (int64_t j = 0; j < shape_.hidden; ++j)
+          dw_hh_[shape_.w_hh(d, g, k, j)].add(h_prev[static_cast<size_t>(j)], dgh);
+        db_ih_[shape_.bias(d, g, k)].add(1, dgi);
+        db_hh_[shape_.bias(d, g, k)].add(1, dgh);
+      }
+  }
+
+  template <class See>
+  void for_each(See see) const {
+    const auto list = [&](const char* name, const std::vector<products>& sums,
+                          std::vector<double> gru_gradients<double>::*to) {
+      for (size_t i = 0; i < sums.size(); ++i) see(name, to, i, sums[i].sum());
+    };
+    list("dx", dx_, &gru_gradients<double>::dx);
+    list("dw_ih", dw_ih_, &gru_gradients<double>::dw_ih);
+    list("dw_hh", dw_hh_, &gru_gradients<double>::dw_hh);
+    list("db_ih", db_ih_, &gru_gradients<double>::db_ih);
+    list("db_hh", db_hh_, &gru_gradients<double>::db_hh);
+  }
+
+ private:
+  const gru_problem<double>& p_;
+  const gru_shape& shape_;
+  const gru_accuracy& accuracy_;
+  std::vector<products> dx_, dw_ih_, dw_hh_, db_ih_, db_hh_;
+};
+
+// The gradient of h_reset: one addition a segment after the first.
+class reset_sum {
+ public:
+  void add(const ball& dh) { sum_ = count_++ == 0 ? dh : rounded(sum_ + dh); }
+  const ball& sum() const { return sum_; }
+
+ private:
+  ball sum_;
+  int64_t count_ = 0;
+};
+
+std::vector<ball> exact_balls(const std::vector<double>& values) {
+  std::vector<ball> balls;
+  for (const double v : values) balls.push_back({v, 0});
+  return balls;
+}
+
+// Radii that flow from step to step: radius_s = sum over s' <= s of |M_s ... M_(s'+1)| local_s'. Absolute values are
+// taken between blocks of steps; a block is long enough for the products over it to contract, or all there is.
+// jacobians[s] leads from step s - 1 to s (empty: nothing does).
+class flow {
+ public:
+  flow(const std::vector<std::vector<double>>& jacobians, const std::vector<std::vector<double>>& locals, size_t size)
+      : jacobians_(jacobians), locals_(locals), size_(size) {}
+
+  std::vector<std::vector<double>> radii() const {
+    const size_t steps = locals_.size();
+    for (size_t length = 8;; length *= 2) {
+      bool contracts = true;
+      const auto found = with_blocks(length, &contracts);
+      if (contracts || length >= steps) return found;
+    }
+  }
+
+ private:
+  using matrix = std::vector<double>;
+
+  std::vector<std::vector<double>> with_blocks(size_t length, bool* contracts) const {
+    const size_t steps = locals_.size();
+    std::vector<std::vector<double>> out;
+    for (size_t begin = 0; begin < steps; begin += length) {
+      const size_t end = std::min(steps, begin + length);
+      // What enters the block, then each step of it, with the products that lead from it to where we are.
+      std::vector<std::vector<double>> sources;
+      std::vector<matrix> ways;
+      if (begin > 0) {
+        sources.push_back(out.back());
+        ways.push_back(identity());
+      }
+      for (size_t s = begin; s < end; ++s) {
+        for (matrix& way : ways) way = times(jacobians_[s], way);
+        sources.push_back(locals_[s]);
+        ways.push_back(identity());
+        std::vector<double> radius(size_, 0);
+        for (size_t i = 0; i < ways.size(); ++i)
+          for (size_t k = 0; k < size_; ++k)
+            for (size_t j = 0; j < size_; ++j) radius[k] += std::fabs(ways[i][k * size_ + j]) * sources[i][j];
+        out.push_back(radius);
+      }
+      if (begin > 0 && end < steps && norm(ways.front()) >= 1) *contracts = false;
+    }
+    return out;
+  }
+  matrix identity() const {
+    matrix m(size_ * size_, 0);
+    for (size_t k = 0; k < size_; ++k) m[k * size_ + k] = 1;
+    return m;
+  }
+  matrix times(const matrix& a, const matrix& b) const {
+    matrix c(size_ * size_, 0);
+    if (a.empty()) return c;
+    for (size_t i = 0; i < size_; ++i)
+      for (size_t k = 0; k < size_; ++k)
+        for (size_t j = 0; j < size_; ++j) c[i * size_ + j] += a[i * size_ + k] * b[k * size_ + j];
+    return c;
+  }
+  double norm(const matrix& m) const {
+    double largest = 0;
+    for (size_t i = 0; i < size_; ++i) {
+      double row = 0;
+      for (size_t j = 0; j < size_; ++j) row += std::fabs(m[i * size_ + j]);
+      largest = std::max(largest, row);
+    }
+    return largest;
+  }
+
+  const std::vector<std::vector<double>>& jacobians_;
+  const std::vector<std::vector<double>>& locals_;
+  size_t size_;
+};
+
+std::vector<double> transposed(const std::vector<double>& m, size_t size) {
+  std::vector<double> t(m.size());
+  for (size_t i = 0; i < size && !m.empty(); ++i)
+    for (size_t j = 0; j < size; ++j) t[j * size + i] = m[i * size + j];
+  return t;
+}
+
+double row_sum_norm(const gru_problem<double>& p) {
+  double largest = 0;
+  const auto row = static_cast<size_t>(p.shape.hidden);
+  for (size_t begin = 0; begin < p.w_hh.size(); begin += row) {
+    double sum = 0;
+    for (size_t i = begin; i < begin + row; ++i) sum += std::fabs(p.w_hh[i]);
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+}  // namespace
+
+void gru_verdict::take(const char* tensor, size_t i, double actual, double expected, double bound) {
+  const double error = std::fabs(actual - expected);
+  double ratio = error == 0 ? 0 : error / bound;
+  if (std::isnan(ratio)) ratio = std::numeric_limits<double>::infinity();
+  if (ratio <= worst) return;
+  worst = ratio;
+  where = std::string(tensor) + "[" + std::to_string(i) + "] is " + std::to_string(actual) + ", exactly " +
+          std::to_string(expected) + ", off by " + std::to_string(ratio) + " of its bound";
+}
+
+gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
+                            const gru_accuracy& accuracy) {
+  const gru_shape& shape = p.shape;
+  gru_verdict verdict;
+  for (int d = 0; d < shape.directions; ++d)
+    for (int64_t b = 0; b < shape.batch; ++b) {
+      const row_model row(p, accuracy, d, b);
+      const auto see = [&](int64_t t, int64_t k, const unit_step& u) {
+        const size_t i = shape.y(t, b, d, k);
+        verdict.take("y", i, actual.y[i], u.h.value, u.h.radius);
+        if (actual.history.empty()) return;
+        const ball blocks[] = {u.r, u.z, u.n, u.hn};
+        for (int block = 0; block < 4; ++block) {
+          const size_t at = shape.history(d, t, b, block, k);
+          verdict.take("history", at, actual.history[at], blocks[block].value, blocks[block].radius);
+        }
+      };
+      for (int64_t step = 0; step < row.walk().length; ++step) {
+        const auto units = row.forward(row.entering(actual.y, step), step);
+        for (int64_t k = 0; k < shape.hidden; ++k) see(row.walk().time(step), k, units[static_cast<size_t>(k)]);
+      }
+      for (int64_t t = row.walk().length; t < shape.time; ++t)  // padding: zeros without an error
+        for (int64_t k = 0; k < shape.hidden; ++k) see(t, k, {});
+      for (int64_t k = 0; k < shape.hidden && !actual.hn.empty(); ++k) {
+        const size_t i = shape.state(d, b, k);
+        const double last = row.walk().length == 0 ? element_or_zero(p.h0, i)
+                                                   : actual.y[shape.y(row.walk().time(row.walk().length - 1), b, d, k)];
+        verdict.take("hn", i, actual.hn[i], last, 0);
+      }
+    }
+  return verdict;
+}
+
+gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_states<double>& given,
+                                     const std::vector<double>& dy, const std::vector<double>& dhn,
+                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy) {
+  const gru_shape& shape = p.shape;
+  const auto hidden = static_cast<size_t>(shape.hidden);
+  gru_verdict verdict;
+  gradient_sums sums(p, accuracy);
+  for (int d = 0; d < shape.directions; ++d)
+    for (int64_t b = 0; b < shape.batch; ++b) {
+      const row_model row(p, accuracy, d, b);
+      const gru_walk& walk = row.walk();
+      std::vector<ball> dh(hidden);
+      std::vector<reset_sum> of_resets(hidden);
+      for (size_t k = 0; k < hidden; ++k)
+        dh[k].value = element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k)));
+      for (int64_t step = walk.length - 1; step >= 0; --step) {
+        const std::vector<double> h = row.entering(given.y, step);
+        const auto units = given.history.empty() ? row.forward(h, step) : row.saved(given.history, h, step);
+        std::vector<ball> e(hidden);
+        gradients_of_step g;
+        for (size_t k = 0; k < hidden; ++k) {
+          const ball expected = row.arriving(dy, step, static_cast<int64_t>(k), dh[k]);
+          const size_t at = shape.trace(d, walk.time(step), b, static_cast<int64_t>(k));
+          verdict.take("trace_e", at, actual.trace_e[at], expected.value, expected.radius);
+          e[k] = {actual.trace_e[at], 0};
+          g.push_back(row_model::gradients_of(units[k], {h[k], 0}, e[k]));
+        }
+        sums.add(d, walk.time(step), b, g, exact_balls(h));
+        dh = row.carried(units, g, e);
+        if (walk.entry(step) != gru_entry::reset) continue;
+        for (size_t k = 0; k < hidden; ++k) {
+          of_resets[k].add(dh[k]);
+          dh[k] = {};
+        }
+      }
+      for (int64_t t = walk.length; t < shape.time; ++t)
+        for (int64_t k = 0; k < shape.hidden; ++k) {
+          const size_t at = shape.trace(d, t, b, k);
+          verdict.take("trace_e", at, actual.trace_e[at], 0, 0);
+        }
+      for (size_t k = 0; k < hidden; ++k) {
+        const size_t at = shape.state(d, b, static_cast<int64_t>(k));
+        if (!actual.dh0.empty()) verdict.take("dh0", at, actual.dh0[at], dh[k].value, dh[k].radius);
+        if (!actual.dh_reset.empty())
+          verdict.take("dh_reset", at, actual.dh_reset[at], of_resets[k].sum().value, of_resets[k].sum().radius);
+      }
+    }
+  sums.for_each([&](const char* name, std::vector<double> gru_gradients<double>::*to, size_t i, const ball& sum) {
+    if (!(actual.*to).empty()) verdict.take(name, i, (actual.*to)[i], sum.value, sum.radius);
+  });
+  return verdict;
+}
+
+gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>& dy, const std::vector<double>& dhn,
+                         const gru_accuracy& forward, const gru_accuracy& backward, gru_gates gates) {
+  const gru_shape& shape = p.shape;
+  const auto hidden = static_cast<size_t>(shape.hidden);
+  const gru_states<double> exact = gru_forward(p);
+  const gru_gradients<double> exact_gradients = gru_backward(p, exact, dy, dhn);
+  gru_radii out;
+  const auto zeros = [](std::vector<double>& v, int64_t size) { v.assign(static_cast<size_t>(size), 0); };
+  zeros(out.y, shape.y_size());
+  zeros(out.hn, shape.state_size());
+  zeros(out.history, shape.history_size());
+  out.gradients = exact_gradients;  // for the sizes; every element is overwritten or zero
+  zeros(out.gradients.trace_e, shape.trace_size());
+  gradient_sums sums(p, backward);
+  for (int d = 0; d < shape.directions; ++d)
+    for (int64_t b = 0; b < shape.batch; ++b) {
+      const row_model row(p, forward, d, b), back(p, backward, d, b);
+      const gru_walk& walk = row.walk();
+      const auto steps = static_cast<size_t>(walk.length);
+      std::vector<std::vector<double>> jacobians(steps), locals(steps), turned(steps), arriving(steps);
+      std::vector<std::vector<double>> states(steps);
+      std::vector<std::vector<unit_step>> units(steps);
+      for (size_t s = 0; s < steps; ++s) {
+        states[s] = row.entering(exact.y, static_cast<int64_t>(s));
+        units[s] = row.forward(states[s], static_cast<int64_t>(s));
+        if (walk.entry(static_cast<int64_t>(s)) == gru_entry::carried) jacobians[s] = row.jacobian(units[s]);
+        for (const unit_step& u : units[s]) locals[s].push_back(u.h.radius);
+      }
+      const auto beta = flow(jacobians, locals, hidden).radii();
+      const auto entering_radius = [&](size_t s) {
+        return walk.entry(static_cast<int64_t>(s)) == gru_entry::carried ? beta[s - 1] : std::vector<double>(hidden, 0);
+      };
+      for (size_t s = 0; s < steps; ++s) {
+        const auto wide = row.widened(units[s], entering_radius(s));
+        for (size_t k = 0; k < hidden; ++k) {
+          const int64_t t = walk.time(static_cast<int64_t>(s)), unit = static_cast<int64_t>(k);
+          out.y[shape.y(t, b, d, unit)] = beta[s][k];
+          if (s + 1 == steps) out.hn[shape.state(d, b, unit)] = beta[s][k];
+          const ball blocks[] = {wide[k].r, wide[k].z, wide[k].n, wide[k].hn};
+          for (int i = 0; i < 4; ++i) out.history[shape.history(d, t, b, i, unit)] = blocks[i].radius;
+        }
+      }
+      // Backwards: gates with the radii that they have when they are read, e first without those that come from later.
+      std::vector<std::vector<ball>> h_prev(steps);
+      for (size_t s = 0; s < steps; ++s) {
+        h_prev[s] = exact_balls(states[s]);
+        if (gates == gru_gates::given_history) {
+          units[s] = row.saved(exact.history, states[s], static_cast<int64_t>(s));
+          continue;
+        }
+        const auto beta_s = entering_radius(s);
+        if (gates == gru_gates::recomputed) units[s] = back.forward(states[s], static_cast<int64_t>(s));
+        units[s] = row.widened(units[s], beta_s);
+        for (size_t k = 0; k < hidden; ++k) h_prev[s][k].radius = beta_s[k];
+      }
+      const auto exact_e = [&](size_t s) {
+        std::vector<ball> e(hidden);
+        for (size_t k = 0; k < hidden; ++k)
+          e[k].value =
+              exact_gradients.trace_e[shape.trace(d, walk.time(static_cast<int64_t>(s)), b, static_cast<int64_t>(k))];
+        return e;
+      };
+      const auto gradients_at = [&](size_t s, const std::vector<ball>& e) {
+        gradients_of_step g;
+        for (size_t k = 0; k < hidden; ++k) g.push_back(row_model::gradients_of(units[s][k], h_prev[s][k], e[k]));
+        return g;
+      };
+      // Order of the backward pass: index i is step steps - 1 - i.
+      std::vector<ball> dh(hidden);
+      for (size_t k = 0; k < hidden; ++k)
+        dh[k].value = element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k)));
+      for (size_t i = 0; i < steps; ++i) {
+        const size_t s = steps - 1 - i;
+        for (size_t k = 0; k < hidden; ++k)
+          arriving[i].push_back(back.arriving(dy, static_cast<int64_t>(s), static_cast<int64_t>(k), dh[k]).radius);
+        if (i > 0 && !jacobians[s + 1].empty()) turned[i] = transposed(jacobians[s + 1], hidden);
+        const auto e = exact_e(s);
+        dh = back.carried(units[s], gradients_at(s, e), e);
+        if (walk.entry(static_cast<int64_t>(s)) == gru_entry::reset) dh.assign(hidden, {});
+      }
+      const auto e_radius = flow(turned, arriving, hidden).radii();
+      std::vector<reset_sum> of_resets(hidden);
+      std::vector<ball> first(hidden);
+      for (size_t k = 0; k < hidden; ++k)
+        first[k].value = element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k)));
+      for (size_t i = 0; i < steps; ++i) {
+        const size_t s = steps - 1 - i;
+        auto e = exact_e(s);
+        for (size_t k = 0; k < hidden; ++k) {
+          e[k].radius = e_radius[i][k];
+          out.gradients.trace_e[shape.trace(d, walk.time(static_cast<int64_t>(s)), b, static_cast<int64_t>(k))] =
+              e[k].radius;
+        }
+        const auto g = gradients_at(s, e);
+        sums.add(d, walk.time(static_cast<int64_t>(s)), b, g, h_prev[s]);
+        first = back.carried(units[s], g, e);
+        if (walk.entry(static_cast<int64_t>(s)) != gru_entry::reset) continue;
+        for (size_t k = 0; k < hidden; ++k) {
+          of_resets[k].add(first[k]);
+          first[k] = {};
+        }
+      }
+      for (size_t k = 0; k < hidden; ++k) {
+        const size_t at = shape.state(d, b, static_cast<int64_t>(k));
+        out.gradients.dh0[at] = first[k].radius;
+        out.gradients.dh_reset[at] = of_resets[k].sum().radius;
+      }
+    }
+  sums.for_each([&](const char*, std::vector<double> gru_gradients<double>::*to, size_t i, const ball& sum) {
+    (out.gradients.*to)[i] = sum.radius;
+  });
+  for (const double r : out.y) out.largest = std::max(out.largest, r);
+  out.largest *= 1 + row_sum_norm(p);
+  return out;
+}
+
+}  // namespace warpcheck::reference
