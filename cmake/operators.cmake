@@ -14,6 +14,7 @@ set(WARPCHECK_OPERATORS
 
 # Kernels with a C++ API alone: no candidate's table offers them yet. Their tests are in properties/self.
 set(WARPCHECK_API_KERNELS
+  gru
   matmul)
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
