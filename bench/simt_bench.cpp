@@ -3,6 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "bench/simt_bench_kernels.hpp"
 #include "kernels/simt/emulation.hpp"
@@ -76,6 +78,44 @@ void per_lane_syncwarp(benchmark::State& state) {
       256.0 * k_barriers, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(per_lane_syncwarp)->Unit(benchmark::kMillisecond);
+
+constexpr int k_steps = 64;
+
+// All operands are 1; `ones` are the bits of one, or of two neighbours.
+void tensor_step(benchmark::State& state, int n, uint32_t ones,
+                 void (*run)(const float*, float*, int, simt::emulation*)) {
+  const auto cols = static_cast<size_t>(n);
+  device_array<float> in(512 + 8 * cols), out(64 * cols);
+  for (size_t i = 0; i < in.size(); ++i) std::memcpy(&in[i], &ones, sizeof ones);
+  simt::emulation stream = stream_with("fair", 1);
+  for (auto _ : state) run(in.data(), out.data(), k_steps, &stream);
+  if (out[5] != static_cast<float>(65536 / n / 64 * k_steps)) state.SkipWithError("wrong output");
+  state.counters["per_step"] =
+      benchmark::Counter(k_steps, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK_CAPTURE(tensor_step, bf16_m64n64k16, 64, 0x3f803f80u, run_bf16_products)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tensor_step, tf32_m64n128k8, 128, 0x3f800000u, run_tf32_products)->Unit(benchmark::kMillisecond);
+
+// The same products by a plain loop: 64 x n sums of k products each.
+__attribute__((noinline, target("fma"))) void multiply(const float* a, const float* b, float* c, size_t n, size_t k) {
+  for (size_t i = 0; i < 64; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      float sum = c[i * n + j];
+      for (size_t l = 0; l < k; ++l) sum = __builtin_fmaf(a[i * k + l], b[l * n + j], sum);
+      c[i * n + j] = sum;
+    }
+}
+
+void plain_loop(benchmark::State& state, size_t n, size_t k) {
+  std::vector<float> a(64 * k, 1.0f), b(k * n, 1.0f), c(64 * n);
+  for (auto _ : state) {
+    multiply(a.data(), b.data(), c.data(), n, k);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK_CAPTURE(plain_loop, m64n64k16, 64, 16)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(plain_loop, m64n128k8, 128, 8)->Unit(benchmark::kMicrosecond);
 
 void per_empty_thread(benchmark::State& state) {
   simt::emulation stream = stream_with("fair", 1);

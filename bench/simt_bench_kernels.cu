@@ -65,8 +65,35 @@ __global__ void rotate(const int* in, int* out) {
   out[t] = s[(t + 1) % n];
 }
 
+// Products of a warpgroup, four to a wait, of tiles that lie as `in` has them: K-major, in 16-byte pieces.
+template <int N, class T>
+__global__ void multiply(const float* in, float* out, int steps) {
+  constexpr int k_a = 512, k_b = N * 8;  // floats
+  SIMT_DYN_SHARED(float, tiles);
+  const int t = static_cast<int>(threadIdx.x);
+  for (int i = t; i < k_a + k_b; i += 128) tiles[i] = in[i];
+  simt::fence_proxy_async();
+  __syncthreads();
+  const auto a = simt::make_matrix_descriptor(tiles, 128, 256, simt::swizzle::none);
+  const auto b = simt::make_matrix_descriptor(tiles + k_a, 128, 256, simt::swizzle::none);
+  float sum[N / 2] = {};
+  for (int i = 0; i < steps; i += 4) {
+    simt::wgmma_fence(sum);
+    for (int j = 0; j < 4; ++j) simt::wgmma<N, T>(sum, a, b);
+    simt::wgmma_commit();
+    simt::wgmma_wait<0>(sum);
+  }
+  for (int i = 0; i < N / 2; ++i) out[t * (N / 2) + i] = sum[i];
+}
+
 }  // namespace
 
+void run_bf16_products(const float* in, float* out, int steps, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(128), 4096, stream}, multiply<64, simt::bf16>, in, out, steps);
+}
+void run_tf32_products(const float* in, float* out, int steps, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(128), 6144, stream}, multiply<128, simt::tf32>, in, out, steps);
+}
 void run_softmax(const float* in, float* out, unsigned rows, int cols, simt::stream_t stream) {
   simt::launch({dim3(rows), dim3(256), 0, stream}, softmax_rows, in, out, cols);
 }

@@ -15,6 +15,10 @@ void run_barriers(unsigned blocks, unsigned threads, int count, simt::emulation*
 void run_warp_barriers(unsigned blocks, unsigned threads, int count, simt::emulation* stream);
 void run_nothing(unsigned blocks, unsigned threads, simt::emulation* stream);
 void run_rotate(const int* in, int* out, simt::emulation* stream);
+// `steps` (a multiple of 4) products of a warpgroup: m64n64k16 of bf16, m64n128k8 of tf32. Operands are 4096 or 6144
+// bytes, results 64 x 64 or 64 x 128.
+void run_bf16_products(const float* in, float* out, int steps, simt::emulation* stream);
+void run_tf32_products(const float* in, float* out, int steps, simt::emulation* stream);
 
 }  // namespace emulated
 }  // namespace warpcheck::bench

@@ -374,7 +374,7 @@ void bulk_store(void* destination, const void* source, unsigned bytes, call_site
   need_bulk(destination, source, bytes);
   need_own_shared(source, "source");
   hb_enters_proxy(self, source, bytes, proxy_use::reads, SIMT_PC);
-  const uint32_t reader = hb_name_agent(self), writer = hb_name_agent(self);
+  const uint32_t reader = hb_name_agent(self, agent_kind::copy), writer = hb_name_agent(self, agent_kind::copy);
   hb_agent_access(reader, 1, source, bytes, false, SIMT_PC);
   hb_agent_access(writer, 1, destination, bytes, true, SIMT_PC);
   pending_store s = {static_cast<char*>(destination), source, bytes, self.open_store_group, false, reader, writer};

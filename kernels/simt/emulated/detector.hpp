@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/simt/emulated/executor.hpp"
+#include "kernels/simt/emulated/happens_before.hpp"
 #include "kernels/simt/emulated/knowledge.hpp"
 #include "kernels/simt/emulated/region.hpp"
 #include "kernels/simt/emulated/shadow.hpp"
@@ -31,7 +32,7 @@ struct detector_state {
   // Names beyond those of the resident blocks; tests lower it.
   uint32_t spare_names = k_max_instance - static_cast<uint32_t>(k_max_slots);
   std::vector<uint3> block_of_instance;
-  std::vector<uint8_t> is_agent;  // by instance: not a block, but something of the asynchronous proxy
+  std::vector<agent_kind> agents;  // by instance: a block, or what does something beside its thread
   // The first read of a byte that nobody had written. Reported at the end of the launch, unless a race explains it.
   struct {
     bool found = false;
@@ -48,7 +49,7 @@ knowledge snapshot(const thread& t);
 void learn(thread& t, const knowledge& what);
 void learn(thread& t, uint64_t key, uint32_t below);
 void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind);
-uint32_t name_flight(const thread& t);
+uint32_t name_flight(const thread& t, agent_kind kind = agent_kind::copy);
 
 // Whether the recorded access happened before the present point of t.
 inline bool ordered(const access_record& r, const thread& t) {

@@ -55,7 +55,7 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.open_group = t.open_store_group = 1;
   t.copies.clear();
   t.stores.clear();
-  t.products.reset();
+  drop_products(t);
   t.watched.clear();
   t.site = {};
   hb_thread_starts(t);

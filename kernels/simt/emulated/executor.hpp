@@ -385,6 +385,7 @@ void begin_products();
 void forget_products();
 void may_compute_products();  // computes some that are in flight if the schedule says so
 void drop_products(block_state& b);
+void drop_products(thread& t);
 
 // Failures.
 [[noreturn]] void stop_overflow(const thread& self);

@@ -120,12 +120,12 @@ void pool_knowledge(block_state& b, thread_knowledge& learnt) {
 
 }  // namespace
 
-uint32_t name_flight(const thread& t) {
+uint32_t name_flight(const thread& t, agent_kind kind) {
   const uint32_t instance = next_instance();
   if (detector.block_of_instance.size() <= instance) detector.block_of_instance.resize(instance + 1);
   detector.block_of_instance[instance] = detector.block_of_instance[t.home->instance];
-  detector.is_agent.resize(detector.block_of_instance.size());
-  detector.is_agent[instance] = 1;
+  detector.agents.resize(detector.block_of_instance.size());
+  detector.agents[instance] = kind;
   return instance << k_instance_shift | k_agent | t.linear;
 }
 
@@ -193,8 +193,8 @@ void hb_block_starts(block_state& b) {
   b.instance = next_instance();
   if (detector.block_of_instance.size() <= b.instance) detector.block_of_instance.resize(b.instance + 1);
   detector.block_of_instance[b.instance] = b.index;
-  detector.is_agent.resize(detector.block_of_instance.size());
-  detector.is_agent[b.instance] = 0;
+  detector.agents.resize(detector.block_of_instance.size());
+  detector.agents[b.instance] = agent_kind::none;
   b.base = 1;
   b.known.reset();
   for (wide_knowledge& wide : b.wide) wide = {};

@@ -8,6 +8,7 @@
 namespace simt {
 inline namespace emu {
 
+enum class agent_kind : uint8_t { none, copy, product };
 enum class proxy_use : uint8_t { reads, writes, completes };  // completes: on an mbarrier
 
 #ifdef SIMT_FLAVOUR_RACE
@@ -33,7 +34,7 @@ void hb_write(const void* p, size_t bytes, const void* pc);
 void hb_proxy_fence(thread& t, proxy_space space);
 // The asynchronous proxy is about to read or write: no access of the generic one may lack its fence.
 void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, const void* pc);
-uint32_t hb_name_agent(const thread& t);
+uint32_t hb_name_agent(const thread& t, agent_kind kind);
 void hb_agent_done(thread& t, uint32_t agent, uint32_t below);
 void report_unwritten(emulation& stream);
 #else
@@ -58,7 +59,7 @@ inline void hb_groups_complete(thread&, uint32_t) {}
 inline void hb_write(const void*, size_t, const void*) {}
 inline void hb_proxy_fence(thread&, proxy_space) {}
 inline void hb_enters_proxy(thread&, const void*, size_t, proxy_use, const void*) {}
-inline uint32_t hb_name_agent(const thread&) { return 0; }
+inline uint32_t hb_name_agent(const thread&, agent_kind) { return 0; }
 inline void hb_agent_done(thread&, uint32_t, uint32_t) {}
 inline void report_unwritten(emulation&) {}
 #endif

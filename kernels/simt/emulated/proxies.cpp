@@ -11,7 +11,7 @@ inline namespace emu {
 namespace {
 
 bool is_generic(const access_record& r) {
-  return r.thread != 0 && !((r.thread & k_agent) != 0 && detector.is_agent[instance_of(r.thread)]);
+  return r.thread != 0 && !((r.thread & k_agent) != 0 && detector.agents[instance_of(r.thread)] != agent_kind::none);
 }
 
 // Whether a fence has seen the access, and happened before the present point of t.
@@ -84,7 +84,7 @@ void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, cons
   }
 }
 
-uint32_t hb_name_agent(const thread& t) { return name_flight(t); }
+uint32_t hb_name_agent(const thread& t, agent_kind kind) { return name_flight(t, kind); }
 
 void hb_agent_done(thread& t, uint32_t agent, uint32_t below) {
   if (agent != 0) learn(t, knowledge::thread_key(agent), below);

@@ -245,6 +245,8 @@ void drop_products(block_state& b) {
   b.warpgroups.clear();
 }
 
+void drop_products(thread& t) { t.products.reset(); }
+
 void may_compute_products() {
   if (ready.empty()) return;
   const uint32_t choice = decide(static_cast<uint32_t>(ready.size()) + 1, 0);
@@ -344,7 +346,7 @@ void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers
   if (a_registers != nullptr) std::memcpy(&p.a_registers[4 * in_group], a_registers, 4 * sizeof(uint32_t));
   if (self.lane == 0) {
     uint32_t& agent = w.agents[self.warp % 4];
-    if (agent == 0) agent = hb_name_agent(self);
+    if (agent == 0) agent = hb_name_agent(self, agent_kind::product);
     const uint32_t rows = 16 * (self.warp % 4);
     if (a_registers == nullptr)
       read_operand(self, operand(a, shape.a, shape.type), rows, rows + 16, agent, mine.open_group, SIMT_PC);

@@ -18,7 +18,7 @@ struct tile {
   bool mn_major;
 };
 
-inline constexpr unsigned k_tile_a_bytes = 16384, k_tile_b_bytes = 32768;
+inline constexpr unsigned k_tile_a_bytes = 16384, k_tile_b_bytes = 34816;
 
 struct warpgroup_run {
   simt::tensor_type type;
