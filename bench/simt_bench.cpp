@@ -93,8 +93,7 @@ void tensor_step(benchmark::State& state, int n, uint32_t ones,
   state.counters["per_step"] =
       benchmark::Counter(k_steps, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK_CAPTURE(tensor_step, bf16_m64n64k16, 64, 0x3f803f80u, run_bf16_products)
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tensor_step, bf16_m64n64k16, 64, 0x3f803f80u, run_bf16_products)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(tensor_step, tf32_m64n128k8, 128, 0x3f800000u, run_tf32_products)->Unit(benchmark::kMillisecond);
 
 // The same products by a plain loop: 64 x n sums of k products each.

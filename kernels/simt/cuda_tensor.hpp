@@ -59,9 +59,9 @@ __device__ __forceinline__ void mma(float (&d)[4], const uint32_t (&a)[4], const
                                     const float (&c)[4]) {
   static_assert(std::is_same_v<TA, TB>, "operands of one type");
   static_assert(M == 16 && N == 8 && K == (detail::is_16_bit<TA> ? 16 : 8), "m16n8k16 of f16 or bf16, m16n8k8 of tf32");
-#define SIMT_MMA(shape)                                                                                              \
-  asm volatile("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"      \
-               : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])                                                      \
+#define SIMT_MMA(shape)                                                                                             \
+  asm volatile("mma.sync.aligned." shape " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"     \
+               : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])                                                     \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), \
                  "f"(c[3]))
   if constexpr (std::is_same_v<TA, f16>)
@@ -79,21 +79,18 @@ template <int Count, bool Transposed = false>
 __device__ __forceinline__ void ldmatrix(uint32_t (&d)[Count], const void* row) {
   static_assert(Count == 1 || Count == 2 || Count == 4, "1, 2 or 4 matrices");
   const uint32_t from = detail::shared_address(row);
-#define SIMT_LDMATRIX(trans)                                                                          \
-  if constexpr (Count == 1)                                                                           \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1" trans ".shared.b16 {%0}, [%1];"                      \
-                 : "=r"(d[0])                                                                         \
-                 : "r"(from)                                                                          \
-                 : "memory");                                                                         \
-  else if constexpr (Count == 2)                                                                      \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2" trans ".shared.b16 {%0, %1}, [%2];"                  \
-                 : "=r"(d[0]), "=r"(d[1])                                                             \
-                 : "r"(from)                                                                          \
-                 : "memory");                                                                         \
-  else                                                                                                \
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4" trans ".shared.b16 {%0, %1, %2, %3}, [%4];"          \
-                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                                     \
-                 : "r"(from)                                                                          \
+#define SIMT_LDMATRIX(trans)                                                                                           \
+  if constexpr (Count == 1)                                                                                            \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1" trans ".shared.b16 {%0}, [%1];" : "=r"(d[0]) : "r"(from) : "memory"); \
+  else if constexpr (Count == 2)                                                                                       \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2" trans ".shared.b16 {%0, %1}, [%2];"                                   \
+                 : "=r"(d[0]), "=r"(d[1])                                                                              \
+                 : "r"(from)                                                                                           \
+                 : "memory");                                                                                          \
+  else                                                                                                                 \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" trans ".shared.b16 {%0, %1, %2, %3}, [%4];"                           \
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])                                                      \
+                 : "r"(from)                                                                                           \
                  : "memory")
   if constexpr (Transposed) {
     SIMT_LDMATRIX(".trans");
@@ -120,26 +117,26 @@ __device__ __forceinline__ void forget(float (&d)[Registers]) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define SIMT_TEXT_4 "%0, %1, %2, %3"
 #define SIMT_TEXT_8 \
-  SIMT_TEXT_4 \
+  SIMT_TEXT_4       \
   ", %4, %5, %6, %7"
 #define SIMT_TEXT_16 \
-  SIMT_TEXT_8 \
+  SIMT_TEXT_8        \
   ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define SIMT_TEXT_32 \
-  SIMT_TEXT_16 \
+  SIMT_TEXT_16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define SIMT_TEXT_48 \
-  SIMT_TEXT_32 \
+  SIMT_TEXT_32       \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define SIMT_TEXT_64 \
-  SIMT_TEXT_48 \
+  SIMT_TEXT_48       \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define SIMT_TEXT_96 \
-  SIMT_TEXT_64 \
+#define SIMT_TEXT_96                                                                                  \
+  SIMT_TEXT_64                                                                                        \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, " \
   "%83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define SIMT_TEXT_128 \
-  SIMT_TEXT_96 \
+#define SIMT_TEXT_128                                                                                    \
+  SIMT_TEXT_96                                                                                           \
   ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, " \
   "%113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define SIMT_REGISTERS_4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
@@ -151,51 +148,49 @@ __device__ __forceinline__ void forget(float (&d)[Registers]) {
 #define SIMT_REGISTERS_96(i) SIMT_REGISTERS_64(i), SIMT_REGISTERS_32(i + 64)
 #define SIMT_REGISTERS_128(i) SIMT_REGISTERS_64(i), SIMT_REGISTERS_64(i + 64)
 // X(type, N, registers, the numbers of the operands that follow them)
-#define SIMT_WGMMA_SIZES(X, type) \
-  X(type, 8, 4, 4, 5, 6, 7, 8, 9, 10) \
-  X(type, 16, 8, 8, 9, 10, 11, 12, 13, 14) \
-  X(type, 32, 16, 16, 17, 18, 19, 20, 21, 22) \
-  X(type, 64, 32, 32, 33, 34, 35, 36, 37, 38) \
-  X(type, 96, 48, 48, 49, 50, 51, 52, 53, 54) \
-  X(type, 128, 64, 64, 65, 66, 67, 68, 69, 70) \
+#define SIMT_WGMMA_SIZES(X, type)                 \
+  X(type, 8, 4, 4, 5, 6, 7, 8, 9, 10)             \
+  X(type, 16, 8, 8, 9, 10, 11, 12, 13, 14)        \
+  X(type, 32, 16, 16, 17, 18, 19, 20, 21, 22)     \
+  X(type, 64, 32, 32, 33, 34, 35, 36, 37, 38)     \
+  X(type, 96, 48, 48, 49, 50, 51, 52, 53, 54)     \
+  X(type, 128, 64, 64, 65, 66, 67, 68, 69, 70)    \
   X(type, 192, 96, 96, 97, 98, 99, 100, 101, 102) \
   X(type, 256, 128, 128, 129, 130, 131, 132, 133, 134)
-#define SIMT_WGMMA_TEXT(type, n, k, r, predicate, operands)                                                \
-  "{ .reg .pred p; setp.ne.b32 p, " predicate ", 0; wgmma.mma_async.sync.aligned.m64n" #n "k" #k ".f32." type \
-  "." type " {" SIMT_TEXT_##r "}, " operands "; }"
-#define SIMT_WGMMA_SHARED_16(type, n, r, i, j, k, l, m, o, q)                                                 \
-  if constexpr (N == n)                                                                                       \
-    asm volatile(SIMT_WGMMA_TEXT(type, n, 16, r, "%" #k, "%" #i ", %" #j ", p, 1, 1, %" #l ", %" #m)         \
-                 : SIMT_REGISTERS_##r(0)                                                                      \
-                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)), "n"(MajorA == major::mn),     \
-                   "n"(MajorB == major::mn)                                                                   \
-                 : "memory");
-#define SIMT_WGMMA_SHARED_32(type, n, r, i, j, k, l, m, o, q)                                     \
-  if constexpr (N == n)                                                                           \
-    asm volatile(SIMT_WGMMA_TEXT(type, n, 8, r, "%" #k, "%" #i ", %" #j ", p, 1, 1")              \
-                 : SIMT_REGISTERS_##r(0)                                                          \
-                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate))                    \
-                 : "memory");
-#define SIMT_WGMMA_REGISTERS_16(type, n, r, i, j, k, l, m, o, q)                                          \
+#define SIMT_WGMMA_TEXT(type, n, k, r, predicate, operands)                                                            \
+  "{ .reg .pred p; setp.ne.b32 p, " predicate ", 0; wgmma.mma_async.sync.aligned.m64n" #n "k" #k ".f32." type "." type \
+  " {" SIMT_TEXT_##r "}, " operands "; }"
+#define SIMT_WGMMA_SHARED_16(type, n, r, i, j, k, l, m, o, q)                                             \
   if constexpr (N == n)                                                                                   \
-    asm volatile(SIMT_WGMMA_TEXT(type, n, 16, r, "%" #o,                                                  \
-                                 "{%" #i ", %" #j ", %" #k ", %" #l "}, %" #m ", p, 1, 1, %" #q)          \
+    asm volatile(SIMT_WGMMA_TEXT(type, n, 16, r, "%" #k, "%" #i ", %" #j ", p, 1, 1, %" #l ", %" #m)      \
                  : SIMT_REGISTERS_##r(0)                                                                  \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                               \
-                   "r"(static_cast<int>(accumulate)), "n"(MajorB == major::mn)                            \
+                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)), "n"(MajorA == major::mn), \
+                   "n"(MajorB == major::mn)                                                               \
                  : "memory");
-#define SIMT_WGMMA_REGISTERS_32(type, n, r, i, j, k, l, m, o, q)                                          \
-  if constexpr (N == n)                                                                                   \
-    asm volatile(SIMT_WGMMA_TEXT(type, n, 8, r, "%" #o,                                                   \
-                                 "{%" #i ", %" #j ", %" #k ", %" #l "}, %" #m ", p, 1, 1")                \
-                 : SIMT_REGISTERS_##r(0)                                                                  \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                               \
-                   "r"(static_cast<int>(accumulate))                                                      \
+#define SIMT_WGMMA_SHARED_32(type, n, r, i, j, k, l, m, o, q)                        \
+  if constexpr (N == n)                                                              \
+    asm volatile(SIMT_WGMMA_TEXT(type, n, 8, r, "%" #k, "%" #i ", %" #j ", p, 1, 1") \
+                 : SIMT_REGISTERS_##r(0)                                             \
+                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate))       \
+                 : "memory");
+#define SIMT_WGMMA_REGISTERS_16(type, n, r, i, j, k, l, m, o, q)                                                \
+  if constexpr (N == n)                                                                                         \
+    asm volatile(                                                                                               \
+        SIMT_WGMMA_TEXT(type, n, 16, r, "%" #o, "{%" #i ", %" #j ", %" #k ", %" #l "}, %" #m ", p, 1, 1, %" #q) \
+        : SIMT_REGISTERS_##r(0)                                                                                 \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "r"(static_cast<int>(accumulate)),           \
+          "n"(MajorB == major::mn)                                                                              \
+        : "memory");
+#define SIMT_WGMMA_REGISTERS_32(type, n, r, i, j, k, l, m, o, q)                                                  \
+  if constexpr (N == n)                                                                                           \
+    asm volatile(SIMT_WGMMA_TEXT(type, n, 8, r, "%" #o, "{%" #i ", %" #j ", %" #k ", %" #l "}, %" #m ", p, 1, 1") \
+                 : SIMT_REGISTERS_##r(0)                                                                          \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits), "r"(static_cast<int>(accumulate))     \
                  : "memory");
 #endif
 
-// Of the warpgroup's 4 warps: orders what they did to registers before the products that follow. Named accumulators stay
-// where they are for the compiler.
+// Of the warpgroup's 4 warps: orders what they did to registers before the products that follow. Named accumulators
+// stay where they are for the compiler.
 template <class... Accumulators>
 __device__ __forceinline__ void wgmma_fence(Accumulators&... d) {
   (forget(d), ...);
@@ -351,10 +346,11 @@ __device__ __forceinline__ void bulk_store_wait_read() {
 // `barrier` (both mapped addresses: map_shared_rank).
 __device__ __forceinline__ void bulk_copy_remote(void* destination, const void* source, unsigned bytes,
                                                  mbarrier* barrier) {
-  SIMT_SM_90(asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, "
-                          "[%3];" ::"r"(detail::shared_address(destination)),
-                          "r"(detail::shared_address(source)), "r"(bytes), "r"(detail::shared_address(barrier))
-                          : "memory"));
+  SIMT_SM_90(
+      asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+                   "[%3];" ::"r"(detail::shared_address(destination)),
+                   "r"(detail::shared_address(source)), "r"(bytes), "r"(detail::shared_address(barrier))
+                   : "memory"));
 }
 // bulk_copy into the blocks of the cluster whose ranks are set in `ranks`, at the same place of each; completes on the
 // mbarrier at the same place of each.

@@ -46,8 +46,7 @@ number split(uint32_t bits, const format& f) {
   n.sign = bits >> (f.fraction_bits + f.exponent_bits) & 1 ? -1 : 0;
   n.is_finite = field != (1u << f.exponent_bits) - 1;
   n.significand = static_cast<int32_t>(field == 0 ? fraction : fraction | 1u << f.fraction_bits);
-  n.exponent = n.significand == 0 ? k_no_exponent
-                                  : f.least_exponent() + static_cast<int>(field) - (field == 0 ? 0 : 1);
+  n.exponent = n.significand == 0 ? k_no_exponent : f.least_exponent() + static_cast<int>(field) - (field == 0 ? 0 : 1);
   return n;
 }
 
@@ -151,8 +150,8 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
       four_ints quarter[3], four_tops;
       for (int part = 0; part < 3; ++part) std::memcpy(&quarter[part], parts[part] + i, sizeof quarter[part]);
       std::memcpy(&four_tops, tops + i, sizeof four_tops);
-      const doubles total = __builtin_convertvector(quarter[0], doubles) + __builtin_convertvector(quarter[1], doubles) +
-                            __builtin_convertvector(quarter[2], doubles);
+      const doubles total = __builtin_convertvector(quarter[0], doubles) +
+                            __builtin_convertvector(quarter[1], doubles) + __builtin_convertvector(quarter[2], doubles);
       const longs power = (__builtin_convertvector(four_tops, longs) + (1023 - fraction_bits)) << 52;
       const doubles value = total * reinterpret_cast<doubles>(power);
       const longs kept = reinterpret_cast<longs>(value) & ~((int64_t{1} << 29) - 1);
@@ -241,8 +240,7 @@ tensor_rules tensor_rules_of(unsigned sm_arch) {
     case 89: return {24, 2};
     case 90:
     case 100: return {25, 1};
-    default:
-      throw device_error("sm_arch is " + std::to_string(sm_arch) + ", allowed are 80, 86, 89, 90 and 100");
+    default: throw device_error("sm_arch is " + std::to_string(sm_arch) + ", allowed are 80, 86, 89, 90 and 100");
   }
 }
 

@@ -431,9 +431,11 @@ void hb_thread_exits(thread& t) {
 std::string describe_thread_id(uint32_t id) {
   const uint3 b = detector.block_of_instance[instance_of(id)];
   const bool multiplies = (id & k_agent) != 0 && detector.agents[instance_of(id)] == agent_kind::product;
-  return std::string(multiplies ? "wgmma of " : id & k_agent ? "an asynchronous copy of " : "") + "block (" + std::to_string(b.x) + "," +
-         std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " + std::to_string(linear_of(id)) +
-         (instance_of(id) < detector.launch_begin ? " of a launch before" : "");
+  return std::string(multiplies     ? "wgmma of "
+                     : id & k_agent ? "an asynchronous copy of "
+                                    : "") +
+         "block (" + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " +
+         std::to_string(linear_of(id)) + (instance_of(id) < detector.launch_begin ? " of a launch before" : "");
 }
 
 void report_unwritten(emulation& stream) {

@@ -171,7 +171,7 @@ struct block_state {
   char* arena = nullptr;  // shared memory
   std::vector<thread> threads;
   std::vector<warp_state> warps;
-  std::vector<warpgroup_state> warpgroups;        // of a kernel that has such products
+  std::vector<warpgroup_state> warpgroups;          // of a kernel that has such products
   std::vector<named_barrier_state> named_barriers;  // by id, of a kernel that has such
 };
 

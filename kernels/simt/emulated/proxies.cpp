@@ -1,5 +1,6 @@
-// The generic and the asynchronous proxy (PTX ISA, "Proxies"): what a thread reads and writes itself, and what bulk copies
-// and products of warpgroups do for it. That one happened before the other is not enough: a fence must lie on the way.
+// The generic and the asynchronous proxy (PTX ISA, "Proxies"): what a thread reads and writes itself, and what bulk
+// copies and products of warpgroups do for it. That one happened before the other is not enough: a fence must lie on
+// the way.
 #include <cstring>
 
 #include "kernels/simt/emulated/detector.hpp"
@@ -35,8 +36,8 @@ bool is_fenced(const access_record& r, const thread& t, const block_state& owner
                          size_t offset) {
   fail("race", [&] {
     const std::string where = " at " + source_line(code_offset(pc)) + " (" + describe_thread_id(t.id) + ")";
-    const std::string what = std::string(access) + " by " + describe_thread_id(r.thread) + " at " +
-                             source_line(r.pc & k_code_offset);
+    const std::string what =
+        std::string(access) + " by " + describe_thread_id(r.thread) + " at " + source_line(r.pc & k_code_offset);
     if (use == proxy_use::completes)
       return "initialisation of an mbarrier by " + describe_thread_id(r.thread) + " at " +
              source_line(r.pc & k_code_offset) + " is not visible to the async proxy, which completes on it" + where +

@@ -1,5 +1,5 @@
-// Accumulators: the thread's own, but not while a product is in flight, and to a product again only through a fence. They
-// are local arrays, whose accesses the compiler's hooks show.
+// Accumulators: the thread's own, but not while a product is in flight, and to a product again only through a fence.
+// They are local arrays, whose accesses the compiler's hooks show.
 #include "kernels/simt/emulated/registers.hpp"
 
 #include <algorithm>

@@ -11,7 +11,7 @@ inline namespace emu {
 namespace {
 
 constexpr size_t k_max_shared_address = size_t{1} << 18;  // what a descriptor can name
-constexpr uint32_t k_dynamic_address = 1024;  // what lies below is the system's (compute capability 9.0)
+constexpr uint32_t k_dynamic_address = 1024;              // what lies below is the system's (compute capability 9.0)
 
 // Where static arrays begin: behind the dynamic memory, with the same place in a swizzle's pattern as in the arena.
 uint32_t static_address() {

@@ -23,11 +23,11 @@ constexpr tensor_type tensor_type_of() {
 
 }  // namespace detail
 
-// x as the nearest tf32, ties away from zero; NaN is 0x7fffffff.
+// x as the nearest tf32, ties away from zero; a NaN loses its low 13 bits.
 inline float round_tf32(float x) {
   const uint32_t b = detail::float_bits(x);
-  if ((b & 0x7fffffffu) > 0x7f800000u) return detail::bits_float(0x7fffffff);
-  return detail::bits_float((b & 0x7fffffffu) == 0x7f800000u ? b : (b + 0x1000u) & ~0x1fffu);
+  const bool is_finite = (b & 0x7f800000u) != 0x7f800000u;
+  return detail::bits_float((is_finite ? b + 0x1000u : b) & ~0x1fffu);
 }
 
 // Two neighbours of a fragment of 16-bit elements.

@@ -1,5 +1,5 @@
-// The GPU's tensor cores and the emulated device's give the same bits: every step of random and directed operands, every
-// fragment and every layout of shared memory, lane by lane.
+// The GPU's tensor cores and the emulated device's give the same bits: every step of random and directed operands,
+// every fragment and every layout of shared memory, lane by lane.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,6 +24,12 @@ uint32_t bits_of(T x) {
   uint32_t b;
   std::memcpy(&b, &x, sizeof b);
   return b;
+}
+
+float float_of(uint32_t b) {
+  float x;
+  std::memcpy(&x, &b, sizeof x);
+  return x;
 }
 
 // Prints how many of the GPU's results differ, and the first; returns whether none does.
@@ -71,15 +77,24 @@ TEST(TensorCore, LdmatrixGivesEachLaneTheSame) {
 
 TEST(TensorCore, RoundingToTf32GivesTheSame) {
   bit_stream bits(2);
-  std::vector<float> x(1 << 20);
-  for (size_t i = 0; i < x.size(); ++i) {
+  std::vector<float> x;
+  for (const uint32_t b :
+       {0x7f800000u, 0x7f800001u, 0x7f800fffu, 0x7f801000u, 0x7f801fffu, 0x7f802000u, 0x7f803000u, 0x7fbfffffu,
+        0x7fc00000u, 0x7fc01000u, 0x7fffefffu, 0x7ffff000u, 0x7fffffffu, 0xff800001u, 0xff801000u, 0xffffffffu})
+    x.push_back(float_of(b));
+  const size_t directed = x.size();
+  x.resize(1 << 20);
+  for (size_t i = directed; i < x.size(); ++i) {
     const uint32_t b = i % 4 == 0   ? bits.next()
                        : i % 4 == 1 ? (bits.next() & 0xffffe000u) | 0x1000u
                        : i % 4 == 2 ? (bits.next() & 0x807fffffu)
                                     : 0x7f000000u | (bits.next() & 0x80ffffffu);
     std::memcpy(&x[i], &b, sizeof b);
   }
-  EXPECT_TRUE(agree("cvt.rna.tf32", cuda::tensor_core().round_tf32(x), emulated::tensor_core().round_tf32(x)));
+  const std::vector<float> gpu = cuda::tensor_core().round_tf32(x), emulated = emulated::tensor_core().round_tf32(x);
+  EXPECT_TRUE(agree("cvt.rna.tf32", gpu, emulated));
+  for (size_t i = 0; i < directed; ++i)
+    EXPECT_EQ(bits_of(gpu[i]), bits_of(emulated[i])) << std::hex << "of " << bits_of(x[i]);
 }
 
 void fill_tile(tile& t, tensor_type type, unsigned bytes, int count, operand_source& source) {

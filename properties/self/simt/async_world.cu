@@ -24,21 +24,24 @@ __device__ int place_of(unsigned t, int i) {
 
 // ---- one product
 
-// 128 threads bring the operands themselves. Flaws: 1 no fence between the proxies; 2 no wgmma_fence; 3 the accumulators
-// are read before the wait; 4 an operand is overwritten before the wait; 5 no barrier between bringing and multiplying;
-// 6 the fence is of the issuers alone, before the barrier. Way 1: they fence after the barrier, which is right.
+// 128 threads bring the operands themselves. Flaws: 1 no fence between the proxies; 2 no wgmma_fence; 3 the
+// accumulators are read before the wait; 4 an operand is overwritten before the wait; 5 no barrier between bringing and
+// multiplying; 6 the fence is of the issuers alone, before the barrier. Way 1: they fence after the barrier, which is
+// right.
 template <int Flaw, int Way = 0>
 __global__ void own_product(const float* in, float* out) {
   SIMT_DYN_SHARED(float, tile);
   const unsigned t = threadIdx.x;
-  for (unsigned i = t; i < k_tile; i += 128) tile[i] = in[i];  // @no_proxy_fence @own_no_barrier @fence_too_early
+  for (unsigned i = t; i < k_tile; i += 128) tile[i] = in[i];
+  // @no_proxy_fence @own_no_barrier @fence_too_early
   if (Flaw != 1 && Flaw != 6 && Way == 0) simt::fence_proxy_async();
   if (Flaw == 6 && t >= 64) simt::fence_proxy_async();
   if (Flaw != 5) __syncthreads();
   if (Way == 1) simt::fence_proxy_async();
   float sum[4] = {};
   if (Flaw != 2) simt::wgmma_fence(sum);
-  simt::wgmma<8, simt::tf32>(sum, describe_tile(tile), describe_tile(tile + k_a));  // @no_proxy_fence @no_wgmma_fence @read_before_wait @operand_overwritten @own_no_barrier @fence_too_early
+  simt::wgmma<8, simt::tf32>(sum, describe_tile(tile), describe_tile(tile + k_a));
+  // @no_proxy_fence @no_wgmma_fence @read_before_wait @operand_overwritten @own_no_barrier @fence_too_early
   simt::wgmma_commit();
   if (Flaw == 4) tile[t] = 1.0f;  // @operand_overwritten
   if (Flaw != 3) simt::wgmma_wait<0>(sum);
@@ -58,7 +61,8 @@ __global__ void two_products(const float* in, float* out) {
   simt::wgmma_fence(first, second);
   simt::wgmma<8, simt::tf32>(first, describe_tile(tile), describe_tile(tile + k_a), false);
   simt::wgmma_commit();
-  simt::wgmma<8, simt::tf32>(second, describe_tile(tile + k_tile), describe_tile(tile + k_tile + k_a), false);  // @wait_too_few
+  simt::wgmma<8, simt::tf32>(second, describe_tile(tile + k_tile), describe_tile(tile + k_tile + k_a), false);
+  // @wait_too_few
   simt::wgmma_commit();
   simt::wgmma_wait<1>(first);
   if (!Bug) simt::wgmma_wait<0>(second);
@@ -85,7 +89,8 @@ __global__ void split_warpgroup(const float* in, float* out) {
 // ---- bulk stores
 
 // 128 threads write a tile, one stores it. Flaws: 1 no fence between the proxies; 2 the source is overwritten before it
-// is known to have been read; 3 the block ends before that; 4 what was stored is read back after the source's wait only.
+// is known to have been read; 3 the block ends before that; 4 what was stored is read back after the source's wait
+// only.
 template <int Flaw>
 __global__ void stored_tile(const float* in, float* out) {
   SIMT_DYN_SHARED(float, tile);
@@ -94,7 +99,8 @@ __global__ void stored_tile(const float* in, float* out) {
   if (Flaw != 1) simt::fence_proxy_async();
   __syncthreads();
   if (t == 0) {
-    simt::bulk_store(out, tile, 512);  // @store_no_fence @store_source_overwritten @store_outlives_block @store_read_back
+    simt::bulk_store(out, tile, 512);
+    // @store_no_fence @store_source_overwritten @store_outlives_block @store_read_back
     simt::bulk_store_commit();
     if (Flaw == 4) simt::bulk_store_wait_read<0>();
     if (Flaw == 0) simt::bulk_store_wait<0>();
@@ -173,7 +179,8 @@ __global__ void remote_copy(const float* in, float* out) {
   simt::cluster_sync();
   if (Flaw == 3 && sends && t == 0) simt::fence_proxy_async<simt::proxy_space::own_shared>();
   if (sends && t == 0)
-    simt::bulk_copy_remote(simt::map_shared_rank(tile, 1), tile, 512, simt::map_shared_rank(&full, 1));  // @remote_no_fence @remote_no_wait @remote_own_fence
+    simt::bulk_copy_remote(simt::map_shared_rank(tile, 1), tile, 512, simt::map_shared_rank(&full, 1));
+  // @remote_no_fence @remote_no_wait @remote_own_fence
   if (!sends) {
     if (Flaw != 2) full.wait(0);
     out[t] = tile[127 - t];  // @remote_no_wait
@@ -210,12 +217,12 @@ __global__ void hand_over(const float* in, float* out) {
   float sum = 0.0f;
   for (int k = 0; k < k_tiles; ++k) {
     if (t < 64) {
-      box[t] = in[64 * k + static_cast<int>(t)];  // @no_loop_back @count_too_low
+      box[t] = in[64 * k + static_cast<int>(t)];               // @no_loop_back @count_too_low
       simt::named_barrier<1>::sync(Flaw == 2 ? 96 : k_count);  // @count_differs @count_too_high @count_too_low
       if (Flaw != 1) simt::named_barrier<2>::sync(128);
     } else if (t < 128) {
       simt::named_barrier<1>::sync(k_count);  // @count_differs @count_too_high @count_too_low
-      sum += box[127 - t];  // @no_loop_back @count_too_low
+      sum += box[127 - t];                    // @no_loop_back @count_too_low
       if (Flaw != 1) simt::named_barrier<2>::arrive(128);
     }
   }
@@ -236,7 +243,8 @@ __global__ void __launch_bounds__(384, 1) shifted_registers(const float* in, flo
 
 // ---- all of it
 
-// A warp fetches tiles into a ring of two stages, a warpgroup multiplies them, and one of its threads stores the result.
+// A warp fetches tiles into a ring of two stages, a warpgroup multiplies them, and one of its threads stores the
+// result.
 enum ring_flaw {
   whole,
   late_wait,        // 1 the full barrier is waited for after the product
@@ -270,8 +278,10 @@ __global__ void ring(const float* in, float* out) {
         if (Flaw != no_empty_wait && k >= 2) empty[s].wait(static_cast<unsigned>(k / 2 - 1) & 1);
         const unsigned b_bytes = Flaw == bytes_short ? 0 : Flaw == bytes_long ? 2 * k_b_bytes : k_b_bytes;
         full[s].arrive_expect_tx(k_a_bytes + b_bytes);  // @no_empty_wait (once more than the phase expects)
-        simt::bulk_copy(stage, in + k * k_tile, k_a_bytes, &full[s]);              // @late_wait @no_empty_wait @early_release @constant_parity @bytes_short
-        simt::bulk_copy(stage + k_a, in + k * k_tile + k_a, k_b_bytes, &full[s]);  // @late_wait @no_empty_wait @early_release @constant_parity @bytes_short
+        simt::bulk_copy(stage, in + k * k_tile, k_a_bytes, &full[s]);
+        // @late_wait @no_empty_wait @early_release @constant_parity @bytes_short
+        simt::bulk_copy(stage + k_a, in + k * k_tile + k_a, k_b_bytes, &full[s]);
+        // @late_wait @no_empty_wait @early_release @constant_parity @bytes_short
       }
     return;
   }
@@ -282,7 +292,8 @@ __global__ void ring(const float* in, float* out) {
     const unsigned parity = Flaw == constant_parity ? 0 : static_cast<unsigned>(k / 2) & 1;
     if (Flaw != late_wait) full[s].wait(parity);  // @bytes_long
     simt::wgmma_fence(sum);
-    simt::wgmma<8, simt::tf32>(sum, describe_tile(stage), describe_tile(stage + k_a), k > 0);  // @late_wait @no_empty_wait @early_release @early_read @constant_parity @bytes_short
+    simt::wgmma<8, simt::tf32>(sum, describe_tile(stage), describe_tile(stage + k_a), k > 0);
+    // @late_wait @no_empty_wait @early_release @early_read @constant_parity @bytes_short
     simt::wgmma_commit();
     if (Flaw == early_release) empty[s].arrive();
     if (Flaw != early_read || k + 1 < k_tiles) simt::wgmma_wait<0>(sum);

@@ -29,8 +29,8 @@ enum class operand_kind {
 };
 
 inline const char* name_of(operand_kind kind) {
-  constexpr const char* names[] = {"all exponents", "near 1",       "zeros among",   "0 beside large", "subnormal",
-                                   "below 1",       "signed zeros", "cancelling",    "near overflow",  "tiny sums",
+  constexpr const char* names[] = {"all exponents", "near 1",        "zeros among",   "0 beside large", "subnormal",
+                                   "below 1",       "signed zeros",  "cancelling",    "near overflow",  "tiny sums",
                                    "any bits",      "special among", "payload of NaN"};
   static_assert(std::size(names) == static_cast<size_t>(operand_kind::count));
   return names[static_cast<int>(kind)];
@@ -176,8 +176,8 @@ inline const char* name_of(simt::tensor_type type) {
 }
 
 // A product's matrices as fragments of a warp (PTX ISA, "Matrix Fragments for mma.m16n8k8" and ".m16n8k16").
-inline void add_fragments(simt::tensor_type type, const step_operands& o, std::vector<uint32_t>& a, std::vector<uint32_t>& b,
-                   std::vector<float>& c) {
+inline void add_fragments(simt::tensor_type type, const step_operands& o, std::vector<uint32_t>& a,
+                          std::vector<uint32_t>& b, std::vector<float>& c) {
   const auto pair = [](const std::vector<uint32_t>& m, int at) {
     return m[static_cast<size_t>(at)] | m[static_cast<size_t>(at) + 1] << 16;
   };
@@ -186,12 +186,12 @@ inline void add_fragments(simt::tensor_type type, const step_operands& o, std::v
     for (int i = 0; i < 4; ++i) {
       const int row = group + 8 * (i % 2);
       a.push_back(type == simt::tensor_type::tf32 ? o.a[static_cast<size_t>(row * 8 + place + 4 * (i / 2))]
-                                            : pair(o.a, row * 16 + 2 * place + 8 * (i / 2)));
+                                                  : pair(o.a, row * 16 + 2 * place + 8 * (i / 2)));
       c.push_back(o.c[static_cast<size_t>((group + 8 * (i / 2)) * 8 + 2 * place + i % 2)]);
     }
     for (int i = 0; i < 2; ++i)
       b.push_back(type == simt::tensor_type::tf32 ? o.b[static_cast<size_t>(group * 8 + place + 4 * i)]
-                                            : pair(o.b, group * 16 + 2 * place + 8 * i));
+                                                  : pair(o.b, group * 16 + 2 * place + 8 * i));
   }
 }
 

@@ -1,5 +1,5 @@
-// Operations of tensor cores, each alone in a kernel: what goes into registers and shared memory comes from the host, and
-// what is in the registers afterwards goes back, lane by lane.
+// Operations of tensor cores, each alone in a kernel: what goes into registers and shared memory comes from the host,
+// and what is in the registers afterwards goes back, lane by lane.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace warpcheck::self {
 
-// An operand of a product of a warpgroup: the bytes of shared memory from the tile's start, and what the descriptor says.
+// An operand of a product of a warpgroup: the bytes of shared memory from the tile's start, and what the descriptor
+// says.
 struct tile {
   std::vector<uint8_t> bytes;  // of all products, one after the other
   unsigned leading, stride;    // bytes

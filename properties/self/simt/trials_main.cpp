@@ -36,9 +36,13 @@ std::vector<tagged_line> read_tags(const std::string& path) {
   }
   const std::string name = path.substr(path.rfind('/') + 1);
   std::string line;
-  for (unsigned number = 1; std::getline(file, line); ++number)
-    if (const size_t at = line.find('@'); at != std::string::npos)
-      tags.push_back({line.substr(at), name + ":" + std::to_string(number)});
+  unsigned tagged = 0;
+  for (unsigned number = 1; std::getline(file, line); ++number) {
+    const size_t at = line.find('@');
+    // A line of nothing but tags is about the one before.
+    if (at == std::string::npos || line.find_first_not_of(" /") != at) tagged = number;
+    if (at != std::string::npos) tags.push_back({line.substr(at), name + ":" + std::to_string(tagged)});
+  }
   return tags;
 }
 
@@ -140,9 +144,9 @@ int main(int argc, char** argv) {
     }
   }
   int trials = 0;
-  for (const auto& list : {warpcheck::self::race_trials(), warpcheck::self::defect_trials(),
-                           warpcheck::self::order_trials(), warpcheck::self::async_trials(),
-                           warpcheck::self::async_world_trials()}) {
+  for (const auto& list :
+       {warpcheck::self::race_trials(), warpcheck::self::defect_trials(), warpcheck::self::order_trials(),
+        warpcheck::self::async_trials(), warpcheck::self::async_world_trials()}) {
     for (const trial& t : list) {
       const bool guilty = *t.verdict != '\0';
       if ((only != nullptr && std::strcmp(only, t.name) != 0) || (guilty && c.spare_names > 0)) continue;
