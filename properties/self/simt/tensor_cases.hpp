@@ -24,14 +24,15 @@ enum class operand_kind {
   tiny_sums,          // sums below 2^-126, and to nothing (f16: c does it)
   any_bits,           // all bit patterns
   special_among,      // one in 16 is infinite or NaN
+  vanishing,          // sums below 2^-149: with which sign do they vanish? (f16 has none)
   low_payload,        // tf32: what is a NaN before its low 13 bits are cut
   count
 };
 
 inline const char* name_of(operand_kind kind) {
-  constexpr const char* names[] = {"all exponents", "near 1",        "zeros among",   "0 beside large", "subnormal",
-                                   "below 1",       "signed zeros",  "cancelling",    "near overflow",  "tiny sums",
-                                   "any bits",      "special among", "payload of NaN"};
+  constexpr const char* names[] = {"all exponents", "near 1",        "zeros among", "0 beside large", "subnormal",
+                                   "below 1",       "signed zeros",  "cancelling",  "near overflow",  "tiny sums",
+                                   "any bits",      "special among", "vanishing",   "payload of NaN"};
   static_assert(std::size(names) == static_cast<size_t>(operand_kind::count));
   return names[static_cast<int>(kind)];
 }
@@ -65,6 +66,7 @@ class operand_source {
       case operand_kind::below_one: return 1.0f;
       case operand_kind::zero_beside_large:
       case operand_kind::subnormal: return 0.0f;
+      case operand_kind::vanishing:
       case operand_kind::signed_zeros: return bits_.next() & 1 ? -0.0f : 0.0f;
       case operand_kind::cancelling: return bits_.next() & 1 ? from_bits(bits_.next() & 0x80000007u) : -0.0f;
       case operand_kind::near_overflow: return number(126, 127);
@@ -127,6 +129,7 @@ class operand_source {
         return of_a ? last_a_ : last_b_ ^ sign_bit(1);
       case operand_kind::near_overflow: return is_f16() ? value(13, 15) : value(60, 63);
       case operand_kind::tiny_sums: return is_f16() ? value(-15, -13) : value(-80, -60);
+      case operand_kind::vanishing: return is_f16() ? value(-15, -15) : value(-85, -70);
       case operand_kind::any_bits: return type_ == simt::tensor_type::tf32 ? bits_.next() : bits_.next() & 0xffff;
       case operand_kind::special_among:
         if (bits_.next() % 16 != 0) return bits_.next() % 8 == 0 ? zero() : value(-3, 3);
@@ -215,7 +218,7 @@ inline std::vector<tile> places(bool mn_major, simt::tensor_type type) {
   add(0, 128, 256, 0);
   add(0, 4096, 128, 0);
   add(3, 512, 256, 0);
-  add(3, 256, 2048, 0);
+  add(3, 256, 4096, 0);
   add(2, 1024, 512, 0);
   add(2, 512, 4096, 0);
   add(1, 2048, 1024, 0);
