@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ci/warpcheck/cuda_structure.hpp"
+#include "ci/warpcheck/ptx.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -21,14 +22,10 @@ struct refused {
 };
 // Identifiers that mean something the emulated device does not have.
 constexpr refused k_refused[] = {
-    {"asm", "CUDA C++ intrinsics instead of inline PTX"},
-    {"__asm__", "CUDA C++ intrinsics instead of inline PTX"},
-    {"__asm", "CUDA C++ intrinsics instead of inline PTX"},
     {"texture", "plain loads instead of textures", true},
     {"surface", "plain loads and stores instead of surfaces", true},
     {"cudaTextureObject_t", "plain loads instead of textures"},
     {"cudaSurfaceObject_t", "plain loads and stores instead of surfaces"},
-    {"nvcuda", "scalar arithmetic instead of wmma fragments"},
     {"cudaGraph_t", "launches on a stream instead of graphs"},
     {"cudaLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
     {"cudaLaunchKernelExC", "cudaLaunchKernelEx"},
@@ -75,10 +72,9 @@ class rewriter {
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
     if (s_.is_member(i)) return;
-    if (s_.device_code(i) != nullptr && rewrite_variable_use(i)) return;
-    const bool is_asm_label = word.find("asm") != std::string_view::npos && scope_of(i) == scope::file;
+    if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
     for (const refused& r : k_refused)
-      if (word == r.name && !is_asm_label && (!r.is_template || is(i + 1, "<")))
+      if (word == r.name && (!r.is_template || is(i + 1, "<")))
         return fail(i, std::string(word), std::string(r.allowed));
   }
 
@@ -101,6 +97,72 @@ class rewriter {
     edits_.push_back({open.end, open.end, fmt::format("::simt::import::index({}, (", t_.text(i))});
     edits_.push_back({close.begin, close.begin, "))"});
     return true;
+  }
+
+  // Inline PTX in device code; the host's own is the host compiler's.
+  bool rewrite_asm(size_t i) {
+    if (!is(i, "asm") && !is(i, "__asm__") && !is(i, "__asm")) return false;
+    size_t open = i + 1;
+    while (is(open, "volatile") || is(open, "__volatile__") || is(open, "__volatile")) ++open;
+    if (!is(open, "(")) return false;
+    ptx_statement s;
+    s.number = ++asm_statements_;
+    size_t k = open + 1;
+    for (; t_.tokens[k].kind == token_kind::literal; ++k) s.text += unescaped(t_.text(k));
+    s.has_operands = !is(k, ")");
+    for (int colons = 0; k < match(open);) {
+      if (is(k, ":") || is(k, "::")) {
+        colons += is(k, ":") ? 1 : 2;
+        ++k;
+      } else if (is(k, ",") || colons > 2) {
+        ++k;  // clobbers say nothing here
+      } else {
+        ptx_operand o;
+        if (is(k, "[")) o.name = t_.text(k + 1), k = match(k) + 1;
+        o.constraint = unescaped(t_.text(k));
+        if (!is(k + 1, "(")) break;
+        o.expression = rewritten(k + 2, match(k + 1));
+        s.operands.push_back(o);
+        k = match(k + 1) + 1;
+      }
+    }
+    const ptx_result made = k == match(open) ? translate_ptx(s) : ptx_result{"", s.text};
+    if (!made.refused.empty() || made.code.empty()) {
+      fail(i, fmt::format("the PTX '{}'", made.refused.empty() ? s.text : made.refused),
+           "the instructions of docs/run_emulated.md, or CUDA C++");
+      return true;
+    }
+    replace(i, match(open) + 1, made.code);
+    return true;
+  }
+
+  // Tokens [first, last) with what is rewritten in them, on one line.
+  std::string rewritten(size_t first, size_t last) {
+    const size_t before = edits_.size();
+    for (size_t k = first; k < last; ++k) visit(k);
+    std::vector<edit> inside(edits_.begin() + static_cast<long>(before), edits_.end());
+    edits_.resize(before);
+    std::string out;
+    for (const char c : apply(inside, t_.tokens[first].begin, t_.tokens[last - 1].end)) out += c == '\n' ? ' ' : c;
+    return out;
+  }
+
+  static std::string unescaped(std::string_view literal) {
+    std::string out;
+    if (literal.size() >= 2 && literal.front() == 'R') {
+      const size_t open = literal.find('('), close = literal.rfind(')');
+      return std::string(literal.substr(open + 1, close - open - 1));
+    }
+    for (size_t i = 1; i + 1 < literal.size(); ++i) {
+      if (literal[i] != '\\') {
+        out += literal[i];
+        continue;
+      }
+      ++i;
+      out += literal[i] == 'n' || literal[i] == 't' || literal[i] == 'r' ? ' ' : literal[i];
+      if (literal[i] == 'n') out.back() = '\n';
+    }
+    return out;
   }
 
   // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type says what the launch's
@@ -405,23 +467,26 @@ class rewriter {
     return std::nullopt;
   }
 
-  std::string apply_edits() {
-    std::stable_sort(edits_.begin(), edits_.end(), [](const edit& a, const edit& b) { return a.begin < b.begin; });
+  std::string apply_edits() { return apply(edits_, 0, t_.source.size()); }
+
+  // The text [at, end) with these edits.
+  std::string apply(std::vector<edit>& edits, size_t at, size_t end) const {
+    std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) { return a.begin < b.begin; });
     std::string out;
-    size_t at = 0;
-    for (const edit& e : edits_) {
+    for (const edit& e : edits) {
       if (e.begin < at) continue;  // inside a replaced declaration
       out += t_.source.substr(at, e.begin - at);
       out += e.replacement;
       at = e.end;
     }
-    out += t_.source.substr(at);
+    out += t_.source.substr(at, end - at);
     return out;
   }
 
   cuda_structure s_;
   const token_list& t_;
   std::vector<edit> edits_;
+  int asm_statements_ = 0;
   size_t done_until_ = 0;  // declarations before this token are rewritten
   imported_source result_;
 };

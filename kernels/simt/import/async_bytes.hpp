@@ -21,6 +21,12 @@ inline void copy_beside(void* to, const void* from, size_t bytes) {
   if (done < bytes) memcpy(target + done, source + done, bytes - done);
 }
 
+// The caller's copies so far are done.
+inline void finish_copies() {
+  cp_async_commit();
+  async_wait(0);
+}
+
 // The part of thread `rank` of `size` in a copy that they share: pieces of 16 bytes in turn.
 inline void copy_share(void* to, const void* from, size_t bytes, unsigned rank, unsigned size) {
   constexpr size_t k_piece = 16;

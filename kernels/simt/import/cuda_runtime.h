@@ -14,6 +14,7 @@
 
 #include "kernels/simt/import/intrinsics.hpp"
 #include "kernels/simt/import/launch_functions.hpp"
+#include "kernels/simt/import/ptx.hpp"
 #include "kernels/simt/import/runtime.hpp"
 
 // The importer reads these words itself (ci/warpcheck/importer.hpp).
