@@ -38,3 +38,6 @@
 #endif
 #define CUDART_VERSION 12000
 #define CUDA_VERSION 12000
+// CUDA's own guards, by which other headers ask for what is here.
+#define __CUDA_RUNTIME_H__
+#define __DRIVER_TYPES_H__

@@ -60,9 +60,8 @@ coordinate place(int i) {
     return std::is_same_v<Use, matrix_a> ? coordinate{group + (i & 1 ? 8 : 0), within + (i & 2 ? 4 : 0)}
                                          : coordinate{within + (i & 1 ? 4 : 0), i / 2 * 8 + group};
   else
-    return std::is_same_v<Use, matrix_a>
-               ? coordinate{group + (i & 2 ? 8 : 0), within * 2 + (i & 1) + (i & 4 ? 8 : 0)}
-               : coordinate{within * 2 + (i & 1) + (i & 2 ? 8 : 0), i / 4 * 8 + group};
+    return std::is_same_v<Use, matrix_a> ? coordinate{group + (i & 2 ? 8 : 0), within * 2 + (i & 1) + (i & 4 ? 8 : 0)}
+                                         : coordinate{within * 2 + (i & 1) + (i & 2 ? 8 : 0), i / 4 * 8 + group};
 }
 
 }  // namespace detail

@@ -12,9 +12,9 @@
 namespace simt::import::ptx {
 
 template <size_t Bytes>
-using bits_of = std::conditional_t<
-    Bytes == 1, uint8_t,
-    std::conditional_t<Bytes == 2, uint16_t, std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
+using bits_of =
+    std::conditional_t<Bytes == 1, uint8_t,
+                       std::conditional_t<Bytes == 2, uint16_t, std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
 
 // The value of an operand as a T: an integer is cut or extended, all else keeps its bits.
 template <class T, class Operand>
@@ -151,12 +151,12 @@ void products(tensor_type type, float* const (&d)[N], const uint32_t* a_register
 // ---- arithmetic
 
 template <class T>
-using wider = std::conditional_t<
-    sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
-    std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+using wider = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
+                                 std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 // Integers wrap.
 template <class T>
-using wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<std::conditional_t<std::is_integral_v<T>, T, int>>, identity<T>>::type;
+using wrapping = typename std::conditional_t<
+    std::is_integral_v<T>, std::make_unsigned<std::conditional_t<std::is_integral_v<T>, T, int>>, identity<T>>::type;
 
 template <class T>
 SIMT_INLINE T move(T a) {

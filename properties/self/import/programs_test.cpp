@@ -179,12 +179,39 @@ INSTANTIATE_TEST_SUITE_P(
                     mode{"accepted.cu", "constant-template"}, mode{"accepted.cu", "queries"},
                     mode{"groups.cu", "any-group"}, mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"},
                     mode{"groups.cu", "scans"}, mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"},
-                    mode{"groups.cu", "atomics"}));
+                    mode{"groups.cu", "atomics"}, mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"},
+                    mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"},
+                    mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
+                    mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
+                    mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"}));
 
 TEST(Groups, CopiesOfAPipelineAreSeenByOthersAfterABarrierAlone) {
   const result r = run("groups.cu -D NO_BARRIER --schedule fair -- pipeline-copy");
   EXPECT_TRUE(r.has("groups.cu: race under")) << r.output;
   EXPECT_TRUE(r.has(place_of("groups.cu", "no-barrier"))) << r.output;
+}
+
+struct slip {
+  const char* file;
+  const char* mode;
+  const char* macro;
+  const char* verdict;
+};
+
+TEST(Ptx, AndTheLibrariesAreJudgedLikeOurOwnInstructions) {
+  const slip slips[] = {{"ptx.cu", "cp-async", "NO_WAIT", "race"},
+                        {"ptx.cu", "bulk", "NO_WAIT", "race"},
+                        {"ptx.cu", "bulk", "SHORT", "deadlock"},
+                        {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
+                        {"ptx.cu", "wgmma", "NO_WAIT", "race"},
+                        {"libraries.cu", "barrier", "NO_WAIT", "race"},
+                        {"libraries.cu", "pipeline-of-a-block", "NO_WAIT", "race"}};
+  for (const slip& s : slips) {
+    const result r = run(std::string(s.file) + " --schedule fair -D " + s.macro + " -- " + s.mode);
+    EXPECT_TRUE(r.has(std::string(s.file) + ": " + s.verdict + " under")) << s.mode << " " << s.macro << "\n"
+                                                                          << r.output;
+    EXPECT_TRUE(r.has(std::string(s.file) + ":")) << r.output;
+  }
 }
 
 // The finding of each defect, by its number.
@@ -299,7 +326,8 @@ struct outside {
 
 TEST(Subset, IsRefusedByNameAndLineOutside) {
   const outside table[] = {
-      {"__global__ void k() {\n  asm volatile(\"nop;\");\n}\nint main() {}\n", "mine.cu:2: asm is outside the subset"},
+      {"__global__ void k() {\n  asm volatile(\"nop;\");\n}\nint main() {}\n",
+       "mine.cu:2: the PTX 'nop' is outside the subset"},
       {"int main() {}\ncudaTextureObject_t t;\n", "mine.cu:2: cudaTextureObject_t is outside the subset"},
       {"__global__ void k(int n) {\n\n  if (n) k<<<1, 1>>>(n - 1);\n}\nint main() {}\n",
        "mine.cu:3: launch of k from device code is outside the subset"},

@@ -215,8 +215,51 @@ TEST(Variable, FunctionsAndLambdasAreNone) {
             "void f() { auto l = [=]  (int i) { return i; }; }");
 }
 
+// What an asm statement in device code becomes, without its frame.
+std::string ptx(const std::string& statement) {
+  const std::string s = rewritten("__device__ void f() { " + statement + "; }");
+  const size_t begin = s.find("ptx; "), end = s.rfind(" } while (false)");
+  return begin == std::string::npos || end == std::string::npos ? s : s.substr(begin + 5, end - begin - 5);
+}
+
+TEST(Ptx, OperandsAreBoundOnceAndRegistersComeFirst) {
+  EXPECT_EQ(
+      ptx(R"(asm volatile("{ .reg .b32 t<2>; mov.u32 t1, %%laneid; add.s32 %0, t1, %1; }" : "=r"(x) : "r"(y + 1) : "memory"))"),
+      "[[maybe_unused]] auto&& simt_o0 = (x); [[maybe_unused]] const auto simt_o1 = (y + 1); "
+      "uint32_t simt_r_t0{}; uint32_t simt_r_t1{}; "
+      "{ ptx::put(simt_r_t1, ptx::move<uint32_t>(ptx::get<uint32_t>(::simt::emu::lane_index()))); } "
+      "{ ptx::put(simt_o0, ptx::add<int32_t>(ptx::get<int32_t>(simt_r_t1), ptx::get<int32_t>(simt_o1))); }");
+}
+
+TEST(Ptx, LabelsPredicatesAndAddresses) {
+  const std::string s = ptx(R"(asm volatile("{\n.reg .pred P;\nAGAIN:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 P, [%[bar] + 8], %1;\n@!P bra AGAIN;\n}" :: [bar] "r"(a), "r"(b)))");
+  EXPECT_TRUE(has(s, "bool simt_r_P{}; simt_l1_AGAIN:;")) << s;
+  EXPECT_TRUE(has(s, "ptx::barrier_at(ptx::shared_place(simt_o0, (8ll))).try_wait(ptx::get<uint32_t>(simt_o1) & 1u)") ||
+              has(s, "ptx::barrier_at(ptx::shared_place(simt_o0, (8ll))).try_wait(ptx::get<unsigned>(simt_o1) & 1u)"))
+      << s;
+  EXPECT_TRUE(has(s, "if (ptx::get<bool>(!ptx::get<bool>(simt_r_P))) { goto simt_l1_AGAIN; }")) << s;
+}
+
+TEST(Ptx, KeepsTheLinesAndWhatIsInTheOperands) {
+  const std::string s = rewritten(
+      "__device__ void f(int* p) {\nasm(\"mov.u32 %0, %1;\"\n: \"=r\"(p[0]) : \"r\"(threadIdx.x));\nuse();\n}");
+  EXPECT_TRUE(has(s, "(p[::simt::import::index(p, (0))])")) << s;
+  EXPECT_TRUE(has(s, "((::simt::emu::thread_index()).x)")) << s;
+  EXPECT_TRUE(has(s, "\n# 3 \"a.cu\"\n;\nuse();")) << s;
+}
+
+TEST(Ptx, UnknownInstructionsAreRefusedByTheirText) {
+  EXPECT_TRUE(has(
+      refused(
+          "__device__ void f() {\n  asm volatile(\"membar.gl; madc.hi.u32 %0, %1, 3, 4;\" : \"=r\"(x) : \"r\"(y));\n}"),
+      "a.cu:2: the PTX 'madc.hi.u32 %0, %1, 3, 4' is outside the subset"));
+  EXPECT_TRUE(has(refused("__global__ void f() { asm(\"cp.async.bulk.tensor.2d.shared::cluster.global [a], [b];\"); }"),
+                  "cp.async.bulk.tensor.2d"));
+  EXPECT_EQ(rewritten("void host() { asm(\"nop\"); }"), "void host() { asm(\"nop\"); }");
+}
+
 TEST(Refused, ConstructsAreNamed) {
-  EXPECT_TRUE(has(refused("__device__ void f() {\n  asm volatile(\"nop;\");\n}"), "a.cu:2: asm"));
   EXPECT_TRUE(has(refused("cudaTextureObject_t t;"), "a.cu:1: cudaTextureObject_t"));
   EXPECT_TRUE(has(refused("void f() { int x[3; }"), "balanced brackets"));
 }
