@@ -137,6 +137,10 @@ int run(int argc, char** argv) {
   mutants->add_option("subjects", m.operators,
                       "Only these operators, or parts of the suite (default: all that have a list)");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
+  CLI::Option* of_only = mutants->get_option("--only");
+  mutants->add_option("--one-in", m.one_in, "Of each list only one mutant in so many, at least one, drawn by the seed")
+      ->capture_default_str()
+      ->excludes(of_only);
   mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
   mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();
   mutants->add_option("--jobs", m.jobs, "Mutants on trial at a time (0: one per core)")->capture_default_str();

@@ -10,6 +10,7 @@
 #include "ci/warpcheck/toolchain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/property.hpp"
+#include "properties/engine/sha256.hpp"
 #include "properties/engine/verdict.hpp"
 
 namespace warpcheck::cli {
@@ -103,6 +104,16 @@ mutant_list read_mutants(const std::string& path) {
   }
   if (list.mutants.empty()) throw usage_error(fmt::format("{}: there is no mutant in it", path));
   return list;
+}
+
+std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t seed) {
+  const size_t wanted = (mutants.size() + static_cast<size_t>(one_in) - 1) / static_cast<size_t>(one_in);
+  const auto rank = [seed](const mutant& m) { return engine::sha256_hex(fmt::format("{} {} {}", seed, m.op, m.id)); };
+  std::vector<std::string> ranks;
+  for (const mutant& m : mutants) ranks.push_back(rank(m));
+  std::sort(ranks.begin(), ranks.end());
+  std::erase_if(mutants, [&](const mutant& m) { return rank(m) > ranks[wanted - 1]; });
+  return mutants;
 }
 
 std::string mutated_text(const mutant& m, const std::string& root) {

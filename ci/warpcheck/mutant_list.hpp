@@ -9,6 +9,7 @@
 // be tried. One further line, `usual <tab> CASE`, is the case that the customary test of the operator would try.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ struct mutant_list {
 
 // `op` is taken from the file's name. usage_error naming file and line: malformed line, repeated id, no mutant at all.
 mutant_list read_mutants(const std::string& path);
+
+// One in `one_in` of the mutants, at least one, in the list's order: those whose ids' hashes with the seed are the least.
+// A list that grows by one keeps its sample but for one mutant.
+std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t seed);
 
 // The mutated text of m.file below `root`. usage_error unless the old text occurs exactly once.
 std::string mutated_text(const mutant& m, const std::string& root);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -19,6 +18,7 @@
 #include "ci/warpcheck/mutant_report.hpp"
 #include "ci/warpcheck/mutant_tests.hpp"
 #include "ci/warpcheck/mutant_trial.hpp"
+#include "ci/warpcheck/stopwatch.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using engine::environment_error;
 using engine::usage_error;
 
-std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::string& folder) {
+std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::string& folder, uint64_t seed) {
   std::vector<std::string> lists;
   if (o.operators.empty()) {
     for (const fs::directory_entry& e : fs::directory_iterator(folder))
@@ -49,7 +49,7 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
   std::vector<tried_mutant> entries;
   for (const std::string& path : lists) {
     mutant_list list = read_mutants(path);
-    for (mutant& m : list.mutants)
+    for (mutant& m : sample_of(std::move(list.mutants), o.one_in, seed))
       if (o.only.empty() || std::find(o.only.begin(), o.only.end(), m.id) != o.only.end())
         entries.push_back({std::move(m), list.usual, "", std::nullopt});
   }
@@ -98,7 +98,7 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
     tried_mutant* e;
     engine::child_process process;
   };
-  const auto begin = std::chrono::steady_clock::now();
+  const stopwatch watch;
   std::vector<running> pool;
   std::string failures;
   size_t next = 0, done = 0;
@@ -134,8 +134,7 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
       const std::string failure = e.path + ".failure";
       if (fs::exists(e.path) && !fs::exists(failure)) {
         e.result = mutant_result_from_json(read_text(e.path));
-        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-        fmt::print(stderr, "{:>6.1f} s {}/{} {} {}: {}\n", seconds.count(), done, chosen.size(), e.m.op, e.m.id,
+        fmt::print(stderr, "{:>6.1f} s {}/{} {} {}: {}\n", watch.seconds(), done, chosen.size(), e.m.op, e.m.id,
                    outcome(e));
       } else {
         failures += fmt::format("mutant {}: it could not be tried: {}\n", e.m.id,
@@ -214,16 +213,18 @@ void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchai
 }  // namespace
 
 int mutants(const mutants_options& o) {
+  const stopwatch watch;
   const interrupt_watch signals;
   const engine::stray_collector strays;
   check_cases(o.cases);
+  if (o.one_in < 1) throw usage_error(fmt::format("one-in: {} is not at least 1", o.one_in));
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
   const uint64_t seed = parse_seed(o.seed);
   const toolchain tools = toolchain::load();
   std::string folder = o.folder;
   if (folder.empty() && o.generated) generate(o, tools, folder = tools.build_folder() + "/generated");
   if (folder.empty()) folder = tools.root() + "/ci/mutate";
-  std::vector<tried_mutant> entries = chosen_mutants(o, folder);
+  std::vector<tried_mutant> entries = chosen_mutants(o, folder, seed);
   for (const tried_mutant& e : entries) mutated_text(e.m, tools.root());  // every line must still fit the sources
   if (o.list) {
     for (const tried_mutant& e : entries) fmt::print("{:<16} {:<36} {}\n", e.m.id, e.m.file, expectation(e.m));
@@ -286,6 +287,7 @@ int mutants(const mutants_options& o) {
   print_mutants(entries);
   print_survivors(entries);
   const std::map<std::string, mutant_score> scores = print_scores(entries);
+  fmt::print("{} mutants in {:.1f} s\n", entries.size(), watch.seconds());
   mutant_score all;
   for (const tried_mutant& e : entries) all.add(e);
   bool pass = all.judged() > 0 && all.as_expected == all.judged();

@@ -15,7 +15,8 @@ struct mutants_options {
   std::string json;
   std::string seed = "1";
   int64_t cases = 100;
-  int jobs = 0;  // mutants on trial at a time; 0: one per core
+  int jobs = 0;    // mutants on trial at a time; 0: one per core
+  int one_in = 1;  // of each list only one mutant in so many, drawn by the seed
   bool list = false;
   bool generated = false;  // a sample drawn by ci/mutate/generate, unless `folder` is given
 };

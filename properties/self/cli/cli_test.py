@@ -104,6 +104,8 @@ class Usage(unittest.TestCase):
             (2, "--json excludes --list", ["mutants", "softmax", "--list", "--json", "/tmp/never-made"]),
             (2, "--candidate excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--candidate", CANDIDATE]),
             (2, "--device excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--device", "cpu"]),
+            (2, "one-in: 0 is not at least 1", ["mutants", "softmax", "--one-in", "0"]),
+            (2, "--only excludes --one-in", ["mutants", "softmax", "--one-in", "8", "--only", "RO-01"]),
             (2, "'comparator' has no list", ["mutants", "comparator"]),
             (2, "--generated", ["mutants", "comparator"]),
             (2, "nosuch", ["golden", "check", "--folder", "/nosuch"]),

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -106,6 +108,32 @@ TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
     // No array of normal numbers is a table of bins and features.
     EXPECT_EQ(list.usual.empty(), e.path().stem() == "best_split") << e.path();
   }
+}
+
+TEST_F(Mutants, SampleIsDrawnByTheSeedAndNeverEmpty) {
+  std::vector<mutant> all(17);
+  for (size_t i = 0; i < all.size(); ++i) all[i].id = fmt::format("A-{}", i);
+  const auto ids = [](const std::vector<mutant>& mutants) {
+    std::vector<std::string> list;
+    for (const mutant& m : mutants) list.push_back(m.id);
+    return list;
+  };
+  const std::vector<std::string> sample = ids(sample_of(all, 8, 1));
+  EXPECT_EQ(sample.size(), 3u);
+  EXPECT_EQ(ids(sample_of(all, 8, 1)), sample);
+  EXPECT_EQ(ids(sample_of(all, 1, 1)), ids(all));
+  EXPECT_EQ(sample_of({all.begin(), all.begin() + 3}, 8, 1).size(), 1u);
+  // Every mutant is in the sample of some seed.
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 100; ++seed)
+    for (const std::string& id : ids(sample_of(all, 8, seed))) seen.insert(id);
+  EXPECT_EQ(seen.size(), all.size());
+  // A list that grows by one keeps its sample, but for one mutant.
+  all.emplace_back().id = "B";
+  const std::vector<std::string> grown = ids(sample_of(all, 8, 1));
+  EXPECT_GE(std::count_if(grown.begin(), grown.end(),
+                          [&](const std::string& id) { return std::count(sample.begin(), sample.end(), id) > 0; }),
+            2);
 }
 
 TEST_F(Mutants, ListOfAPartOfTheSuiteTakesNoProperty) {
