@@ -5,6 +5,7 @@
 
 #include "ci/warpcheck/commands.hpp"
 #include "ci/warpcheck/profile.hpp"
+#include "ci/warpcheck/stopwatch.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/error.hpp"
@@ -78,6 +79,7 @@ std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& 
 }  // namespace
 
 int golden_check(const golden_options& o) {
+  const stopwatch watch;
   std::string note;
   const std::string device = resolve_device(o.device, note);
   golden::check_options options;
@@ -102,7 +104,7 @@ int golden_check(const golden_options& o) {
     if (r.report && r.report->result != engine::verdict::pass)
       fmt::print("{}: {}", r.path, engine::describe(*r.report));
   }
-  fmt::print("{} files agree, {} do not, {} skipped\n", passed, failed, skipped);
+  fmt::print("{} files agree, {} do not, {} skipped in {:.1f} s\n", passed, failed, skipped, watch.seconds());
   // Another candidate answers for its bounds, not for our accuracy, unless it is asked to.
   int worse = 0;
   if (o.candidate == "builtin" || o.ratchet) worse = failed ? 0 : worsened_entries(o, device, note, ops);
