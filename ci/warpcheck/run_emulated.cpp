@@ -23,6 +23,7 @@
 #include "kernels/simt/emulation.hpp"
 #include "kernels/simt/import/run.h"
 #include "properties/engine/contain.hpp"
+#include "properties/engine/cpu_features.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/verdict.hpp"
 
@@ -116,6 +117,8 @@ std::vector<std::string> schedules_of(const run_emulated_options& o) {
 // The part of the program's process: loads the library and runs main().
 void run_main(const std::string& library, const std::string& schedule, const run_emulated_options& o,
               shared_record& record) {
+  if (const std::string problem = engine::emulated_problem(); !problem.empty())
+    throw environment_error("device emulated: " + problem);
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw environment_error(fmt::format("'{}' does not load: {}", library, dlerror()));
   const auto run = reinterpret_cast<simt_import_run_fn>(dlsym(handle, "simt_import_run"));

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "properties/engine/cpu_device.hpp"
+#include "properties/engine/cpu_features.hpp"
 #include "properties/engine/error.hpp"
 
 // Defined in a process that was linked with AddressSanitizer: only there can the sanitized build of the kernels be
@@ -154,6 +155,9 @@ const candidate_library& candidate_library::load(const std::string& path) {
   if (const auto found = loaded.find(path); found != loaded.end()) return *found->second;
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw environment_error(fmt::format("candidate: there is no file '{}'", path));
+  for (const char* stem : {"emulated", "race"})
+    if (path == builtin_library(stem) && !emulated_problem().empty())
+      throw environment_error("device emulated: " + emulated_problem());
   // An absolute path, so that dlopen does not search the system's folders; all symbols now, so that a missing one is an
   // error here and not a crash in the middle of a run; local, so that two candidates never share a symbol.
   void* handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -211,6 +215,9 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   if (device == WARPCHECK_DEVICE_CUDA)
     if (const std::string problem = cuda_problem(); !problem.empty())
       throw environment_error("device cuda: " + problem);
+  if (device == WARPCHECK_DEVICE_EMULATED)
+    if (const std::string problem = emulated_problem(); !problem.empty())
+      throw environment_error("device emulated: " + problem);
   std::string path(name), twin;
   if (name == "builtin") {
     if (device == WARPCHECK_DEVICE_CPU)
@@ -289,6 +296,7 @@ std::string describe_device(std::string_view device) {
   if (device == "cpu") return cpu_device_api().describe();
   const std::string path = builtin_library(device);
   if (path.empty()) return "not part of this build";
+  if (device == "emulated" && !emulated_problem().empty()) return "unusable: " + emulated_problem();
   const warpcheck_device_api* api = candidate_library::load(path).table().device_api;
   const char* text = api->describe();
   return text ? text : api->last_error();

@@ -122,6 +122,28 @@ class Usage(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         self.assertIn("device emulated (no GPU is used:", r.stdout.splitlines()[0])
 
+    def test_cpu_without_fma3_is_refused_by_name(self):
+        # The C library hides the instruction from whoever asks it.
+        without = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA", "CUDA_VISIBLE_DEVICES": ""}
+        built_for_it = os.environ["WARPCHECK_TEST_FMA"] == "1"
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "a.cu")
+            with open(program, "w") as f:
+                f.write("int main() { return 0; }\n")
+            for device in "emulated", "auto":
+                r = run("verify", "softmax", "--device", device, "--cases", "1", "--property", "empty", env=without)
+                self.assertEqual(r.returncode, 3 if built_for_it else 0, r.stdout + r.stderr)
+                self.assertEqual("has no FMA3" in r.stderr, built_for_it, r.stderr)
+            r = run("run-emulated", program, env=without)
+            self.assertEqual(r.returncode, 3 if built_for_it else 0, r.stdout + r.stderr)
+            self.assertEqual("has no FMA3" in r.stderr, built_for_it, r.stderr)
+        line = next(l for l in run("doctor", env=without).stdout.splitlines() if l.startswith("device emulated"))
+        self.assertEqual("unusable: the CPU '" in line, built_for_it, line)
+        # A kernel that runs on neither needs it not.
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", os.environ["WARPCHECK_TEST_CANDIDATE"], "--cases", "1",
+                "--property", "empty", env=without)
+        self.assertNotIn("FMA3", r.stdout + r.stderr)
+
     def test_missing_folder_for_temporary_files_is_named(self):
         r = run("verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty", env={**os.environ, "TMPDIR": "/nonexistent"})
         self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
