@@ -16,11 +16,11 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-using small_shape = matmul_shape<2, 2, 1, 2, 16, 4, 4>;
-using square_shape = matmul_shape<2, 2, 2, 4, 16, 4, 2>;
-using large_shape = matmul_shape<2, 4, 2, 4, 16, 4, 1>;
-using wide_shape = matmul_shape<1, 4, 2, 4, 16, 4, 2>;
-using tall_shape = matmul_shape<4, 1, 2, 4, 16, 4, 2>;
+using small_shape = matmul_shape<2, 2, 1, 2, 16, 8, 4, 4>;
+using square_shape = matmul_shape<2, 2, 2, 4, 16, 4, 4, 2>;
+using large_shape = matmul_shape<2, 4, 2, 4, 16, 4, 4, 1>;
+using wide_shape = matmul_shape<1, 4, 2, 4, 16, 4, 4, 2>;
+using tall_shape = matmul_shape<4, 1, 2, 4, 16, 4, 4, 2>;
 
 // run(shape type) for a variant that has one.
 template <class Run>

@@ -20,18 +20,18 @@ struct matmul_epilogue {
   bool sigmoid;
   float mu, sigma;
 
-  // Rounded operation by operation: no compiler may contract them.
+  // v, rounded operation by operation: no compiler may contract them.
   __device__ float value(float sum, float old, float shift) const {
     float v = __fmul_rn(alpha, sum);
     if (beta != 0.0f) v = fmaf(beta, old, v);
     if (bias != nullptr) v = __fadd_rn(v, shift);
-    return sigmoid ? logistic(v, mu, sigma) : v;
+    return v;
   }
 
-  // Of row i the elements from column j on, of which `columns` (at least one, and all four if more) exist.
-  __device__ void store(int64_t i, int64_t j, int64_t columns, const float (&sum)[4]) const {
+  // Stores v of row i, of the four elements from column j on, of those from `first` to before `columns`.
+  __device__ void store(int64_t i, int64_t j, int64_t first, int64_t columns, const float (&sum)[4]) const {
     float* const to = c + i * ldc + j;
-    if (vectors && columns >= 4) {
+    if (vectors && first <= 0 && columns >= 4 && j % 4 == 0) {
       float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
       if (beta != 0.0f) old = *reinterpret_cast<const float4*>(to);
       float shift[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -45,11 +45,24 @@ struct matmul_epilogue {
     }
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      if (e < columns) {
+      if (e >= first && e < columns) {
         const float old = beta != 0.0f ? to[e] : 0.0f;
         to[e] = value(sum[e], old, bias != nullptr ? bias[j + e] : 0.0f);
       }
     }
+  }
+  // Takes the sigmoid of what store stored for the same arguments. From memory, so that one copy of the code serves all
+  // of a thread's elements.
+  __device__ void finish(int64_t i, int64_t j, int64_t first, int64_t columns) const {
+    float* const to = c + i * ldc + j;
+    if (vectors && first <= 0 && columns >= 4 && j % 4 == 0) {
+      const float4 v = *reinterpret_cast<const float4*>(to);
+      *reinterpret_cast<float4*>(to) = make_float4(logistic(v.x, mu, sigma), logistic(v.y, mu, sigma),
+                                                   logistic(v.z, mu, sigma), logistic(v.w, mu, sigma));
+      return;
+    }
+    for (int e = 0; e < 4; ++e)
+      if (e >= first && e < columns) to[e] = logistic(to[e], mu, sigma);
   }
 };
 
@@ -58,8 +71,25 @@ struct matmul_partials {
   float* data;  // nullptr where the sum is not cut
   int64_t m, pitch;
 
-  __device__ float4* at(int64_t slice, int64_t i, int64_t j) const {
-    return reinterpret_cast<float4*>(data + (slice * m + i) * pitch + j);
+  __device__ float* at(int64_t slice, int64_t i, int64_t j) const { return data + (slice * m + i) * pitch + j; }
+
+  // As matmul_epilogue::store.
+  __device__ void store(int64_t slice, int64_t i, int64_t j, int64_t first, int64_t columns,
+                        const float (&sum)[4]) const {
+    float* const to = at(slice, i, j);
+    if (first <= 0 && columns >= 4 && j % 4 == 0) {
+      *reinterpret_cast<float4*>(to) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      if (e >= first && e < columns) to[e] = sum[e];
+  }
+  // The four elements from column j, a multiple of 4, on; those from `columns` on are 0.
+  __device__ float4 load(int64_t slice, int64_t i, int64_t j, int64_t columns) const {
+    const float* const from = at(slice, i, j);
+    if (columns >= 4) return *reinterpret_cast<const float4*>(from);
+    return make_float4(from[0], columns > 1 ? from[1] : 0.0f, columns > 2 ? from[2] : 0.0f, 0.0f);
   }
 };
 __host__ __device__ constexpr int64_t matmul_partial_pitch(int64_t n) { return (n + 3) / 4 * 4; }
@@ -76,12 +106,13 @@ __global__ void __launch_bounds__(k_finish_threads)
     const int64_t i = v / vectors;
     const int64_t j = 4 * (v - i * vectors);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    if (slices > 0) sum = *partials.at(0, i, j);
+    if (slices > 0) sum = partials.load(0, i, j, n - j);
     for (int64_t s = 1; s < slices; ++s) {
-      const float4 next = *partials.at(s, i, j);
+      const float4 next = partials.load(s, i, j, n - j);
       sum = make_float4(sum.x + next.x, sum.y + next.y, sum.z + next.z, sum.w + next.w);
     }
-    epilogue.store(i, j, n - j, {sum.x, sum.y, sum.z, sum.w});
+    epilogue.store(i, j, 0, n - j, {sum.x, sum.y, sum.z, sum.w});
+    if (epilogue.sigmoid) epilogue.finish(i, j, 0, n - j);
   }
 }
 

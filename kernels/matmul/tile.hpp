@@ -14,12 +14,14 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// WarpsM x WarpsN warps of 8 x 4 lanes, of which each has GroupsM x GroupsN groups of 4 x 4 elements. Blocks: how many
-// are to fit a multiprocessor.
-template <int WarpsM, int WarpsN, int GroupsM, int GroupsN, int Depth, int Stages, int Blocks>
+// WarpsM x WarpsN warps of 8 x 4 lanes, of which each has GroupsM x GroupsN groups of 4 x 4 elements. Unroll: steps
+// along k in a row of instructions, which the instruction cache is to hold. Blocks: how many are to fit a
+// multiprocessor.
+template <int WarpsM, int WarpsN, int GroupsM, int GroupsN, int Depth, int Unroll, int Stages, int Blocks>
 struct matmul_shape {
   static constexpr int k_warps_n = WarpsN, k_groups_m = GroupsM, k_groups_n = GroupsN;
-  static constexpr int k_depth = Depth, k_stages = Stages, k_blocks = Blocks;
+  static constexpr int k_depth = Depth, k_unroll = Unroll, k_stages = Stages, k_blocks = Blocks;
+  static_assert(Depth % Unroll == 0 && Unroll % 2 == 0, "a stage is whole rows of instructions, these two fragments");
   static constexpr int k_threads = 32 * WarpsM * WarpsN;
   static constexpr int k_lanes_m = 8, k_lanes_n = 4;
   static constexpr int k_warp_m = 4 * k_lanes_m * GroupsM, k_warp_n = 4 * k_lanes_n * GroupsN;
@@ -54,6 +56,15 @@ __device__ inline matmul_tile_index matmul_tile_of(int64_t tile, int64_t tiles_m
   return {band * k_matmul_band + rest % height, rest / height};
 }
 
+// The first of a tile's outer indices. The last tile begins earlier where that lets it be whole: what it shares with
+// the one before is computed twice, and stored with the same bits by one of them alone.
+template <int Outer>
+__device__ int64_t matmul_tile_begin(const matmul_operand& x, int64_t tile, int64_t extent) {
+  const int64_t begin = tile * Outer;
+  if (begin + Outer <= extent || extent < Outer) return begin;
+  return x.layout == matmul_layout::vectors && extent % 4 != 0 ? begin : extent - Outer;
+}
+
 // A thread's elements of the row of op(A) and the column of op(B) that a step along k multiplies.
 template <class Shape>
 struct matmul_fragment {
@@ -85,7 +96,8 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
   const int64_t tiles = p.tiles_m * p.tiles_n;
   const int64_t slice = blockIdx.x / tiles;
   const matmul_tile_index tile = matmul_tile_of(blockIdx.x - slice * tiles, p.tiles_m, p.tiles_n);
-  const int64_t row = tile.m * Shape::k_m, column = tile.n * Shape::k_n;
+  const int64_t row = matmul_tile_begin<Shape::k_m>(p.a, tile.m, p.m);
+  const int64_t column = matmul_tile_begin<Shape::k_n>(p.b, tile.n, p.n);
   const int64_t k_begin = slice * p.length;
   const int64_t k_left = p.k - k_begin < p.length ? p.k - k_begin : p.length;
   const int rows = static_cast<int>(p.m - row < Shape::k_m ? p.m - row : Shape::k_m);
@@ -139,12 +151,17 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
     const float* const as = shared + use_stage * Shape::k_stage_words + own_m;
     const float* const bs = shared + use_stage * Shape::k_stage_words + Shape::a_copies::k_words + own_n;
     if (left >= k_depth) {
+      constexpr int k_unroll = Shape::k_unroll;
       fragment f[2];
       f[0].load(as, bs);
+#pragma unroll 1
+      for (int begin = 0; begin < k_depth; begin += k_unroll) {
 #pragma unroll
-      for (int l = 0; l < k_depth; ++l) {
-        if (l + 1 < k_depth) f[(l + 1) % 2].load(as + (l + 1) * k_a_pitch, bs + (l + 1) * k_b_pitch);
-        multiply(f[l % 2]);
+        for (int l = 0; l < k_unroll; ++l) {
+          const int next = begin + l + 1;
+          if (l + 1 < k_unroll || next < k_depth) f[(l + 1) % 2].load(as + next * k_a_pitch, bs + next * k_b_pitch);
+          multiply(f[l % 2]);
+        }
       }
     } else {
 #pragma unroll 1
@@ -157,20 +174,33 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
     use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
   }
 
+  // What of the tile is stored here: all but what the tile before stores.
+  const int first_row = static_cast<int>(tile.m * Shape::k_m - row);
+  const int first_column = static_cast<int>(tile.n * Shape::k_n - column);
 #pragma unroll
   for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
     const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
-    if (r >= rows) continue;
+    if (r < first_row || r >= rows) continue;
 #pragma unroll
     for (int g = 0; g < Shape::k_groups_n; ++g) {
       const int j = own_n + g * 4 * Shape::k_lanes_n;
-      if (j >= columns) continue;
       const float four[4] = {sum[i][4 * g], sum[i][4 * g + 1], sum[i][4 * g + 2], sum[i][4 * g + 3]};
       if (p.partials.data != nullptr) {
-        *p.partials.at(slice, row + r, column + j) = make_float4(four[0], four[1], four[2], four[3]);
+        p.partials.store(slice, row + r, column + j, first_column - j, columns - j, four);
       } else {
-        p.epilogue.store(row + r, column + j, columns - j, four);
+        p.epilogue.store(row + r, column + j, first_column - j, columns - j, four);
       }
+    }
+  }
+  if (p.partials.data != nullptr || !p.epilogue.sigmoid) return;
+#pragma unroll 1
+  for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
+    const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
+    if (r < first_row || r >= rows) continue;
+#pragma unroll 1
+    for (int g = 0; g < Shape::k_groups_n; ++g) {
+      const int j = own_n + g * 4 * Shape::k_lanes_n;
+      p.epilogue.finish(row + r, column + j, first_column - j, columns - j);
     }
   }
 }

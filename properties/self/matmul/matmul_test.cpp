@@ -254,6 +254,11 @@ TEST(matmul, subnormals_and_the_sign_of_zero_are_those_of_the_chain) {
   for (float& v : p.b) v = std::ldexp(v, -static_cast<int>(random() % 100));
   for (size_t i = 0; i < p.b.size(); i += 3) p.b[i] = -0.0f;
   expect_right(p);
+  problem zero = random_problem(3, 3, 1, random);
+  zero.a.assign(3, -0x1p-100f);
+  zero.b.assign(3, 0x1p-100f);
+  EXPECT_TRUE(std::signbit(run(zero).c[0]));
+  expect_right(zero);
 }
 
 // Shape, layout and aliasing.
