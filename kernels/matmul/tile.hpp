@@ -88,7 +88,7 @@ struct matmul_fragment {
 template <class Shape>
 __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
   using fragment = matmul_fragment<Shape>;
-  constexpr int k_depth = Shape::k_depth, k_stages = Shape::k_stages;
+  constexpr int k_depth = Shape::k_depth, k_stages = Shape::k_stages, k_unroll = Shape::k_unroll;
   constexpr int k_a_pitch = Shape::a_copies::k_pitch, k_b_pitch = Shape::b_copies::k_pitch;
   if (p.partials.data != nullptr) simt::let_next_start();
   SIMT_DYN_SHARED(float, shared);
@@ -142,36 +142,41 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
       for (int j = 0; j < 4 * Shape::k_groups_n; ++j) sum[i][j] = fmaf(f.a[i], f.b[j], sum[i][j]);
   };
 
-  for (int s = 0; s + 1 < k_stages; ++s) copy_next();
+  for (int s = 0; s < k_stages; ++s) copy_next();
+  simt::cp_async_wait<k_stages - 1>();
+  __syncthreads();
   int use_stage = 0;
-  for (int64_t left = k_left; left > 0; left -= k_depth) {
-    simt::cp_async_wait<k_stages - 2>();
-    __syncthreads();  // all copies of this stage are there, and nobody uses the one that is copied to next
-    copy_next();
-    const float* const as = shared + use_stage * Shape::k_stage_words + own_m;
-    const float* const bs = shared + use_stage * Shape::k_stage_words + Shape::a_copies::k_words + own_n;
-    if (left >= k_depth) {
-      constexpr int k_unroll = Shape::k_unroll;
-      fragment f[2];
-      f[0].load(as, bs);
+  const float *as = shared + own_m, *bs = shared + Shape::a_copies::k_words + own_n;
+  fragment f[2];
+  f[0].load(as, bs);
+  int64_t left = k_left;
+  while (left >= k_depth) {
 #pragma unroll 1
-      for (int begin = 0; begin < k_depth; begin += k_unroll) {
+    for (int begin = 0; begin < k_depth; begin += k_unroll) {
 #pragma unroll
-        for (int l = 0; l < k_unroll; ++l) {
-          const int next = begin + l + 1;
-          if (l + 1 < k_unroll || next < k_depth) f[(l + 1) % 2].load(as + next * k_a_pitch, bs + next * k_b_pitch);
-          multiply(f[l % 2]);
+      for (int l = 0; l < k_unroll; ++l) {
+        const int next = begin + l + 1;
+        if (l + 1 < k_unroll || next < k_depth) {
+          f[(l + 1) % 2].load(as + next * k_a_pitch, bs + next * k_b_pitch);
+        } else {
+          // The last products of a stage are made while the first fragment of the next is read and more is copied.
+          left -= k_depth;
+          simt::cp_async_wait<k_stages - 2>();
+          __syncthreads();  // all copies of the next stage are there, and nobody reads this one any more
+          use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
+          as = shared + use_stage * Shape::k_stage_words + own_m;
+          bs = shared + use_stage * Shape::k_stage_words + Shape::a_copies::k_words + own_n;
+          if (left > 0) f[0].load(as, bs);
+          copy_next();
         }
-      }
-    } else {
-#pragma unroll 1
-      for (int l = 0; l < left; ++l) {
-        fragment f;
-        f.load(as + l * k_a_pitch, bs + l * k_b_pitch);
-        multiply(f);
+        multiply(f[l % 2]);
       }
     }
-    use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
+  }
+#pragma unroll 1
+  for (int l = 0; l < left; ++l) {
+    f[0].load(as + l * k_a_pitch, bs + l * k_b_pitch);
+    multiply(f[0]);
   }
 
   // What of the tile is stored here: all but what the tile before stores.

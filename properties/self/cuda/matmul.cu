@@ -129,6 +129,19 @@ __global__ void fill_random(float* x, int64_t n, uint32_t seed) {
   }
 }
 
+// A value for each place, other for places 2^31 or 2^32 apart.
+__device__ float value_at(int64_t i) { return static_cast<float>(i % 8388593); }
+
+__global__ void fill_places(float* x, int64_t n) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x; i < n; i += step) x[i] = value_at(i);
+}
+__global__ void count_wrong(const float* c, int64_t n, float factor, unsigned long long* wrong) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x; i < n; i += step)
+    if (!(c[i] == factor * value_at(i))) atomicAdd(wrong, 1ull);
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -163,6 +176,24 @@ matmul_answer run_matmul(const matmul_call& call) {
   std::vector<float> unused;
   answer.damaged = c.read(answer.c) + work.read(unused);
   return answer;
+}
+
+int64_t wrong_beyond_32_bits(bool row) {
+  constexpr int64_t n = (int64_t{1} << 31) + 12345;
+  const device_array<float> x(n), c(n), one(1);
+  const device_array<unsigned long long> wrong(1);
+  const float factor = -2;
+  require(cudaMemcpy(one.data(), &factor, sizeof factor, cudaMemcpyHostToDevice), "copy");
+  require(cudaMemset(c.data(), 0xff, static_cast<size_t>(n) * sizeof(float)), "cudaMemset");
+  require(cudaMemset(wrong.data(), 0, sizeof(unsigned long long)), "cudaMemset");
+  fill_places<<<1024, 256>>>(x.data(), n);
+  matmul<float, float>(trans::none, trans::none, row ? 1 : n, row ? n : 1, 1, 1.0f, row ? one.data() : x.data(), 1,
+                       row ? x.data() : one.data(), row ? n : 1, 0.0f, c.data(), row ? n : 1, {}, {}, nullptr, 0,
+                       nullptr);
+  count_wrong<<<1024, 256>>>(c.data(), n, factor, wrong.data());
+  unsigned long long count = 0;
+  require(cudaMemcpy(&count, wrong.data(), sizeof count, cudaMemcpyDeviceToHost), "matmul");
+  return static_cast<int64_t>(count);
 }
 
 matmul_times time_matmul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int variant, bool layer, int repeats) {

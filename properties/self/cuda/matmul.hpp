@@ -30,6 +30,10 @@ struct matmul_answer {
 };
 matmul_answer run_matmul(const matmul_call& call);
 
+// How many elements are wrong of a product with k = 1 of which one operand and C have more than 2^31 elements: C is a
+// row (m = 1) or a column (n = 1).
+int64_t wrong_beyond_32_bits(bool row);
+
 // Median microseconds of ours (matmul_variant `variant`, 0: the dispatch's), and of cuBLAS in f32 where its library
 // loads, in turns on random data; the L2 cache is flushed before each.
 struct matmul_times {

@@ -146,6 +146,11 @@ TEST(Matmul, RowsAloneHaveTheSameBits) {
   EXPECT_EQ(std::memcmp(row.c.data(), whole.c.data() + 137 * 300, 300 * sizeof(float)), 0);
 }
 
+TEST(Matmul, ReachesBeyond32Bits) {
+  EXPECT_EQ(wrong_beyond_32_bits(true), 0);
+  EXPECT_EQ(wrong_beyond_32_bits(false), 0);
+}
+
 int time_all(int repeats) {
   std::printf("%s; median us, TFLOP/s, times cuBLAS f32\n", gpu_name().c_str());
   struct timed {

@@ -152,6 +152,18 @@ TEST(matmul, identity_and_permutation) {
 
 TEST(matmul, rows_alone) {
   std::mt19937_64 random(7);
+  const matmul_options alone{matmul_mode::ieee, true};
+  int followed = 0;  // plans that change with m where they may
+  for (const int64_t n : {1, 64, 65, 500, 5000})
+    for (const int64_t k : {1, 300, 4096, 100000})
+      for (const int64_t m : {1, 64, 65, 300, 4000, 1000000}) {
+        const matmul_slices one = matmul_plan<float, float>(alone, 1, n, k);
+        const matmul_slices many = matmul_plan<float, float>(alone, m, n, k);
+        ASSERT_EQ(many.count, one.count);
+        ASSERT_EQ(many.length, one.length);
+        followed += matmul_plan<float, float>({}, m, n, k).count != matmul_plan<float, float>({}, 1, n, k).count;
+      }
+  EXPECT_GT(followed, 10);
   for (const int64_t n : {50, 90}) {
     problem p = random_problem(80, n, 700, random);
     p.options.rows_alone = true;
