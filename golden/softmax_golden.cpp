@@ -386,6 +386,7 @@ const engine::property_registration registration([] {
   engine::property p;
   p.op = "softmax";
   p.name = "golden";
+  p.optional_outputs = {"index"};
   p.sentence = "closed forms and published field bugs come out within the bound";
   p.types = {dtype::f32, dtype::f16, dtype::bf16};
   p.generate = draw_answer;

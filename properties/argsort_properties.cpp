@@ -89,6 +89,7 @@ row_operator argsort_operator() {
   op.types = {dtype::f32};
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(0, k_descending | k_wide)); };
   op.make_case = argsort_case;
+  op.extras = {0, k_descending, k_wide, k_descending | k_wide};
   op.judge_row = judge_argsort;
   op.draw_fill = draw_keys;
   op.dense = true;

@@ -38,6 +38,7 @@ row_operator logsumexp_operator() {
   op.types = {dtype::f32, dtype::f16, dtype::bf16};
   op.draw_extra = [](draw& d, int) { return d.chance(40) ? 1 : 0; };
   op.make_case = logsumexp_case;
+  op.extras = {0, 1};
   op.judge_row = judge_logsumexp;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;

@@ -44,6 +44,7 @@ row_operator reduce_operator() {
   op.types = {dtype::f32, dtype::f64};
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_sum, k_max)); };
   op.make_case = reduce_case;
+  op.extras = {k_sum, k_min, k_max};
   op.judge_row = judge_reduction;
   op.draw_fill = draw_sum_fill;
   op.spike_peak = 1;

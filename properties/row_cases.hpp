@@ -24,6 +24,10 @@ struct row_operator {
   std::function<int(engine::draw&, int percent)> draw_extra = [](engine::draw&, int) { return 0; };
   std::function<engine::trial_case(const engine::target&, int64_t rows, int64_t cols, engine::recipe fill, int extra)>
       make_case;
+  // All that draw_extra can give: a user's own rows are judged with each.
+  std::vector<int> extras = {0};
+  // Outputs that a candidate need not offer.
+  std::vector<std::string> optional_outputs;
   // Judges every output of a row.
   std::function<void(engine::trial&, const engine::run_result&, int64_t row)> judge_row;
 

@@ -296,6 +296,7 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
   };
   p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
   p.repair = op_.dense ? repair_dense_rows : repair_row_outputs;
+  p.optional_outputs = op_.optional_outputs;
   return list_.emplace_back(std::move(p));
 }
 
@@ -303,10 +304,14 @@ property& row_properties::add_for_input(std::string name, std::string sentence, 
                                         row_check check) {
   property& p = add(std::move(name), std::move(sentence), generate, std::move(check));
   p.for_input = [op = op_](const target& t, const tensor_spec& x) {
-    draw all(rc::Random(), 0);
-    trial_case c = op.make_case(t, x.rows(), x.cols(), x.fill, op.draw_extra(all, k_all));
-    *c.find("x") = x;
-    return c;
+    std::vector<trial_case> cases;
+    for (const int extra : op.extras) {
+      trial_case c = op.make_case(t, x.rows(), x.cols(), x.fill, extra);
+      *c.find("x") = x;
+      // Of some element types two extras are the same call.
+      if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(std::move(c));
+    }
+    return cases;
   };
   return p;
 }

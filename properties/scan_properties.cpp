@@ -88,6 +88,7 @@ row_operator scan_operator() {
   op.types = {dtype::f32, dtype::f64, dtype::i64};
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_inclusive, k_exclusive)); };
   op.make_case = scan_case;
+  op.extras = {k_inclusive, k_exclusive};
   op.judge_row = judge_scan_row;
   op.draw_fill = draw_scan_fill;
   op.spike_peak = 1;

@@ -268,9 +268,9 @@ void check_refusals(const row_operator&, trial& t) {
 }
 
 // A user's array of one row, which is a vector here.
-trial_case input_case(const target& t, const tensor_spec& x) {
+std::vector<trial_case> input_case(const target& t, const tensor_spec& x) {
   if (x.rows() != 1) throw usage_error(fmt::format("input: it has {} rows; sigmoid takes 1", x.rows()));
-  return sigmoid_case(t, 1, x.cols(), x.fill, 0);
+  return {sigmoid_case(t, 1, x.cols(), x.fill, 0)};
 }
 
 const property_registration registration([] {

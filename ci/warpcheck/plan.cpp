@@ -54,13 +54,15 @@ std::optional<tensor_spec> input_tensor(const verify_options& o) {
   x.fill.distribution = "npy";
   x.fill.path = o.input;
   x.fill.sha256 = array.sha256;
-  if (o.input.find_first_of(" ,()|") != std::string::npos)
+  if (!is_path_of_a_line(o.input))
     throw usage_error(
         fmt::format("input: '{}' holds a blank, comma, parenthesis or bar, which a case line cannot carry", o.input));
   return x;
 }
 
 }  // namespace
+
+bool is_path_of_a_line(const std::string& path) { return path.find_first_of(" ,()|") == std::string::npos; }
 
 bool has_case(const property& p, const target& t, uint64_t seed) {
   try {
@@ -105,10 +107,10 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
         planned.j.id = fmt::format("{}/{} {} {}", op, p.name, name_of(t.type), device);
         if (input) {
           if (!p.for_input || t.type != input->type) continue;
-          trial_case c = p.for_input(t, *input);
-          c.property = p.name;
-          planned.j.count = 1;
-          planned.j.make = [c](int64_t) { return c; };
+          std::vector<trial_case> cases = p.for_input(t, *input);
+          for (trial_case& c : cases) c.property = p.name;
+          planned.j.count = static_cast<int64_t>(cases.size());
+          planned.j.make = [cases](int64_t index) { return cases[static_cast<size_t>(index)]; };
         } else {
           if (!has_case(p, t, seed)) {
             left_out.insert(op + "/" + p.name);

@@ -24,6 +24,9 @@ struct planned_job {
 // The operators that were asked for, each once, all of them by default; usage_error for one that does not exist.
 std::vector<std::string> chosen_operators(const verify_options& o);
 
+// Whether a case line can carry the path.
+bool is_path_of_a_line(const std::string& path);
+
 // Whether the property has cases within the target's limits.
 bool has_case(const engine::property& p, const engine::target& t, uint64_t seed);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "ci/warpcheck/junit.hpp"
@@ -11,9 +12,11 @@
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/json_number.hpp"
+#include "properties/engine/npy.hpp"
 #include "properties/engine/run_case.hpp"
 #include "properties/engine/shrink.hpp"
 #include "properties/engine/supervisor.hpp"
+#include "properties/engine/trial.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -21,6 +24,36 @@ namespace {
 using namespace engine;
 
 std::string budget_text(const job_result& r) { return r.compared > 0 ? fmt::format("{:.3f}", r.max_budget) : "-"; }
+
+// Of a shrunk part of the user's array, `o.input`, an array of its own beside the report, which the case then names.
+// Where none can be written there, the case goes on naming the part.
+case_report with_own_array(case_report r, const verify_options& o) {
+  namespace fs = std::filesystem;
+  trial_case c = parse_case_line(r.line);
+  tensor_spec* x = nullptr;
+  for (tensor_spec& t : c.tensors)
+    if (t.fill.distribution == "npy" && !t.fill.arguments.empty()) x = &t;
+  if (!x) return r;
+  const std::string part = fmt::format("[{}x{}] at {},{} of '{}'", x->rows(), x->cols(), x->fill.arguments[0],
+                                       x->fill.arguments[1], o.input);
+  const fs::path path = (o.json.empty() ? fs::path() : fs::path(o.json).parent_path()) /
+                        fmt::format("{}.{}-{}.npy", fs::path(o.input).stem().string(), c.op, c.property);
+  r.message += "; it is shrunk to " + part;
+  if (!is_path_of_a_line(path.string())) return r;
+  host_tensor values = materialize(*x);
+  try {
+    x->fill.sha256 =
+        write_npy(path.string(), {x->type, x->rows(), x->cols(), std::move(values.bytes), ""}, x->shape.size() == 1);
+  } catch (const environment_error&) {
+    return r;
+  }
+  x->fill.path = path.string();
+  x->fill.arguments.clear();
+  x->fill.edits.clear();
+  r.line = format(c);
+  r.message += fmt::format(", which is kept in '{}'", path.string());
+  return r;
+}
 
 // No verdict: a job of which the run, interrupted or a shard, came to no case.
 constexpr std::string_view k_not_run = "not run";
@@ -199,6 +232,7 @@ int verify(const verify_options& o) {
       how.repair = jobs[i].p->repair;
       how.timeout_seconds = o.timeout;
       failures.push_back(escalate(f, parse_case_line(f.line), how));
+      if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
       fmt::print("\n{}", describe(failures.back()));
     }
   }

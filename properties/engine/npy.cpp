@@ -255,4 +255,31 @@ npy_array read_npy(const std::string& path, std::span<const dtype> allowed) {
   return array;
 }
 
+std::string write_npy(const std::string& path, const npy_array& array, bool vector) {
+  const char* const descr = array.type == dtype::f16    ? "<f2"
+                            : array.type == dtype::f32  ? "<f4"
+                            : array.type == dtype::f64  ? "<f8"
+                            : array.type == dtype::bf16 ? "|V2"
+                                                        : nullptr;
+  if (!descr) throw usage_error(fmt::format("{}: {} is not written as .npy", path, name_of(array.type)));
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr,
+                  vector ? fmt::format("{},", array.cols) : fmt::format("{}, {}", array.rows, array.cols));
+  // The data begin at a multiple of 64 bytes, as NumPy has it.
+  constexpr size_t k_before = k_magic.size() + 4;
+  header.append(63 - (k_before + header.size()) % 64, ' ');
+  header += '\n';
+  std::string text(k_magic);
+  text += {'\x01', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  text += header;
+  text.append(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) throw environment_error(fmt::format("{}: it cannot be written", path));
+  sha256_hash hash;
+  hash.update(std::as_bytes(std::span(text)));
+  return hash.hex_digest();
+}
+
 }  // namespace warpcheck::engine

@@ -50,8 +50,11 @@ struct property {
   std::function<bool(trial_case&)> repair;
   // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
   int share_percent = 100;
-  // The case that judges a user's own input tensor (`--input`); null where the property needs inputs of its own making.
-  std::function<trial_case(const target&, const tensor_spec& input)> for_input;
+  // The cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for; null where
+  // the property needs inputs of its own making.
+  std::function<std::vector<trial_case>(const target&, const tensor_spec& input)> for_input;
+  // Outputs that a candidate need not offer: a case that it answers with WARPCHECK_UNSUPPORTED is judged without them.
+  std::vector<std::string> optional_outputs;
 };
 
 // Every operator's file registers its properties once, before main.

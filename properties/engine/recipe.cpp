@@ -48,7 +48,7 @@ constexpr distribution_info k_distributions[] = {
      "0 at one column, or at every `step`-th from there on, `rest` elsewhere: a long serial sum loses every term"},
     {"permutation", "seed,count",
      "the integers below `count`, each row in its own order: distinct keys, lists of rows"},
-    {"npy", "path,sha256", "a user's array"},
+    {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
 };
 // In the order of k_distributions.
 enum kind : size_t {
@@ -235,7 +235,9 @@ recipe make_recipe(std::string distribution, std::vector<double> arguments) {
 }
 
 std::string format(const recipe& r) {
-  if (r.distribution == "npy") return fmt::format("npy({},{})", r.path, r.sha256);
+  if (r.distribution == "npy")
+    return fmt::format("npy({},{}{})", r.path, r.sha256,
+                       r.arguments.empty() ? "" : fmt::format(",{},{}", r.arguments[0], r.arguments[1]));
   std::string text = r.distribution + "(";
   for (size_t i = 0; i < r.arguments.size(); ++i) text += (i ? "," : "") + format_number(r.arguments[i]);
   return text + ")";
@@ -259,6 +261,13 @@ recipe parse_recipe(std::string_view text) {
     r.sha256 = parts[1];
     if (r.sha256.size() != 64 || r.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
       throw usage_error(fmt::format("fill: '{}' is not a SHA-256 (64 lower-case hexadecimal digits)", r.sha256));
+    if (parts.size() == 3) throw usage_error(fmt::format("fill: '{}' has a row, but no column where it begins", text));
+    for (size_t i = 2; i < parts.size(); ++i) {
+      const auto begin = parse_number(parts[i]);
+      if (!begin || !(*begin >= 0 && *begin <= 0x1p53 && *begin == std::floor(*begin)))
+        throw usage_error(fmt::format("fill: '{}' of '{}' is not an integer in [0, 2^53]", parts[i], text));
+      r.arguments.push_back(*begin);
+    }
     return r;
   }
   const std::vector<std::string_view> names = split(k_distributions[kind].parameters);

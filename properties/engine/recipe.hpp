@@ -41,7 +41,7 @@ std::span<const distribution_info> distributions();
 
 struct recipe {
   std::string distribution = "constant";
-  std::vector<double> arguments;  // seeds are integers up to 2^53
+  std::vector<double> arguments;  // seeds are integers up to 2^53; npy: none, or where in the array the tensor begins
   std::string path;               // npy only: the file and the SHA-256 of its bytes
   std::string sha256;
   std::vector<edit> edits;

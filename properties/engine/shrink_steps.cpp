@@ -110,6 +110,8 @@ std::vector<std::string> parameters(const std::string& distribution) {
   return names;
 }
 
+bool is_array(const tensor_spec& t) { return t.fill.distribution == "npy"; }
+
 // Moves edits that lie outside to the last row and column, and left of an edit that is there already.
 void keep_edits_inside(tensor_spec& t) {
   if (t.elements() == 0) {
@@ -152,6 +154,10 @@ trial_case resized(const trial_case& c, const axis& a, int64_t n) {
     t.ld = t.cols() + padding;
     if (!t.is_input) continue;
     keep_edits_inside(t);
+    if (is_array(t)) {
+      if (t.fill.arguments.empty()) t.fill.arguments = {0, 0};
+      continue;
+    }
     const std::vector<std::string> names = parameters(t.fill.distribution);
     for (size_t i = 0; i < std::min(names.size(), t.fill.arguments.size()); ++i) {
       double& argument = t.fill.arguments[i];
@@ -207,7 +213,7 @@ recipe constant(double value) {
 // The values that special handling is for, one of each kind that the tensor holds, where they stand.
 std::vector<edit> remarkable_values(const tensor_spec& t) {
   std::vector<edit> found;
-  if (t.fill.distribution == "npy" || t.elements() > k_scan_elements) return found;
+  if (t.elements() > k_scan_elements) return found;
   const value_source source(t.fill, t.type, t.cols());
   edit greatest, least, smallest;
   std::set<std::string> others;
@@ -249,6 +255,8 @@ steps simpler_fills(const trial_case& c) {
       add_fill(s, c, t, constant(0));
       continue;
     }
+    // Whoever brings an array asks about its values.
+    if (is_array(x)) continue;
     if (x.fill.distribution != "constant") {
       with(constant(0));
       with(constant(1));
@@ -265,7 +273,7 @@ steps simpler_fills(const trial_case& c) {
           add_fill(s, c, t, std::move(r));
         }
     }
-    if (x.elements() <= k_few_elements && x.fill.distribution != "npy") {
+    if (x.elements() <= k_few_elements) {
       // Value by value; the most frequent one is the constant.
       const value_source source(x.fill, x.type, x.cols());
       std::map<uint64_t, int> times;
@@ -293,6 +301,28 @@ steps simpler_fills(const trial_case& c) {
         add_fill(s, c, t, std::move(r));
       }
     }
+  }
+  return s;
+}
+
+trial_case part_of(const trial_case& c, size_t tensor, size_t dimension, int64_t begin, int64_t n) {
+  const std::vector<int64_t>& shape = c.tensors[tensor].shape;
+  const bool square = shape.size() == 2 && shape[0] == shape[1];
+  trial_case part = resized(c, {tensor, dimension, square}, n);
+  std::vector<double>& at = part.tensors[tensor].fill.arguments;
+  if (at.empty()) at = {0, 0};
+  // Of a vector, the one dimension is that of columns.
+  at[shape.size() == 2 ? dimension : 1] += static_cast<double>(begin);
+  return part;
+}
+
+steps simpler_parts(const trial_case& c) {
+  steps s;
+  for (size_t t = 0; t < c.tensors.size(); ++t) {
+    const tensor_spec& x = c.tensors[t];
+    if (!x.is_input || !is_array(x)) continue;
+    for (size_t d = 0; d < x.shape.size(); ++d)
+      for (int64_t step = x.shape[d] / 2; step > 0; step /= 2) s.push_back(part_of(c, t, d, step, x.shape[d] - step));
   }
   return s;
 }
@@ -421,7 +451,7 @@ bool simpler_than(const trial_case& a, const trial_case& b) { return cost_of(a) 
 
 std::vector<trial_case> simpler(const trial_case& c) {
   steps all;
-  for (auto* kind : {simpler_extents, simpler_fills, simpler_edits, simpler_layouts, simpler_knobs}) {
+  for (auto* kind : {simpler_extents, simpler_parts, simpler_fills, simpler_edits, simpler_layouts, simpler_knobs}) {
     steps some = kind(c);
     all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }

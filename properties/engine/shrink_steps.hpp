@@ -29,6 +29,10 @@ void set_layout(trial_case& c, const std::string& tensor, int64_t ld, int64_t of
 // Not all are simpler, and some may be there twice: see only_simpler.
 using steps = std::vector<trial_case>;
 steps simpler_fills(const trial_case& c);
+// Parts of a user's array without their first rows or columns.
+steps simpler_parts(const trial_case& c);
+// The tensor's rows (dimension 0) or columns from `begin` on, `n` of them, and what changes with their number.
+trial_case part_of(const trial_case& c, size_t tensor, size_t dimension, int64_t begin, int64_t n);
 steps simpler_edits(const trial_case& c);
 steps simpler_layouts(const trial_case& c);
 steps simpler_knobs(const trial_case& c);

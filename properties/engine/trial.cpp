@@ -16,7 +16,6 @@
 #include "properties/engine/contain.hpp"
 #include "properties/engine/device_tensor.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/npy.hpp"
 #include "properties/engine/property.hpp"
 
 namespace warpcheck::engine {
@@ -152,44 +151,6 @@ DLDevice dl_device(const listed_operator& op) {
 }
 
 }  // namespace
-
-uint64_t host_tensor::bits(int64_t row, int64_t col) const {
-  return load_bits(spec.type, bytes.data() + static_cast<size_t>(row * spec.cols() + col) * size_of(spec.type));
-}
-
-void host_tensor::set_bits(int64_t row, int64_t col, uint64_t bits) {
-  store_bits(spec.type, bytes.data() + static_cast<size_t>(row * spec.cols() + col) * size_of(spec.type), bits);
-}
-
-std::vector<double> host_tensor::row(int64_t row) const {
-  std::vector<double> values(static_cast<size_t>(spec.cols()));
-  for (int64_t c = 0; c < spec.cols(); ++c) values[static_cast<size_t>(c)] = value(row, c);
-  return values;
-}
-
-host_tensor materialize(const tensor_spec& spec) {
-  host_tensor t(spec);
-  if (spec.fill.distribution == "npy") {
-    npy_array array = read_npy(spec.fill.path, std::span(&spec.type, 1));
-    if (array.sha256 != spec.fill.sha256)
-      throw usage_error(fmt::format("fill: '{}' has SHA-256 {}, the case was made with {}", spec.fill.path,
-                                    array.sha256, spec.fill.sha256));
-    if (array.type != spec.type || array.shape != spec.shape)
-      throw usage_error(fmt::format("fill: '{}' is {}[{}x{}], the case says {}[{}x{}]", spec.fill.path,
-                                    name_of(array.type), array.rows, array.cols, name_of(spec.type), spec.rows(),
-                                    spec.cols()));
-    t.bytes = std::move(array.bytes);
-    for (const edit& e : spec.fill.edits) t.set_bits(e.row, e.col, encode(spec.type, e.value));
-    return t;
-  }
-  recipe without_edits = spec.fill;
-  without_edits.edits.clear();
-  const value_source source(without_edits, spec.type, spec.cols());
-  for (int64_t r = 0; r < spec.rows(); ++r)
-    for (int64_t c = 0; c < spec.cols(); ++c) t.set_bits(r, c, source.bits(r, c));
-  for (const edit& e : spec.fill.edits) t.set_bits(e.row, e.col, encode(spec.type, e.value));
-  return t;
-}
 
 const host_tensor& run_result::at(std::string_view name) const {
   const auto found = tensors.find(name);
@@ -470,7 +431,10 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
     }
     const std::string message = printable(f.prepared->message);
     // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
-    if (f.status == WARPCHECK_UNSUPPORTED) decide(verdict::skipped, message, c, nullptr);
+    if (f.status == WARPCHECK_UNSUPPORTED) {
+      is_unsupported_ = true;
+      decide(verdict::skipped, message, c, nullptr);
+    }
     if (f.status != WARPCHECK_OK)
       decide(verdict::error_return, fmt::format("{}: {}{}", status_text(f.status), message, unusable), c, &a);
     if (replay_error) decide(verdict::error_return, fmt::format("as a graph: {}{}", *replay_error, unusable), c, &a);
@@ -526,6 +490,18 @@ void trial::expect_refusal(const std::string& what, const std::function<void(std
   on_device(case_, [&] { try_refusal(what, spoil); });
 }
 
+// Whether the candidate takes the case's call as it is. The verdict is left as it was.
+bool trial::is_offered() {
+  if (is_unsupported_) return false;
+  const case_report before = report_;
+  try {
+    run();
+  } catch (const trial_over&) {
+    report_ = before;
+  }
+  return !is_unsupported_;
+}
+
 void trial::try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil) {
   const warpcheck_device_api& api = *candidate_.api;
   std::vector<std::unique_ptr<device_tensor>> memory;
@@ -550,7 +526,7 @@ void trial::try_refusal(const std::string& what, const std::function<void(std::v
            fmt::format("{}: the device reports an error after the call: {}; the {}", what, api.last_error(),
                        k_process_unusable),
            case_, nullptr);
-  if (status != WARPCHECK_INVALID_ARGUMENT)
+  if (status != WARPCHECK_INVALID_ARGUMENT && (status != WARPCHECK_UNSUPPORTED || is_offered()))
     decide(verdict::error_return,
            fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(status), message), case_,
            nullptr);

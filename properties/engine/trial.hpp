@@ -62,7 +62,8 @@ class trial {
   // recipe's.
   run_result run(const trial_case& c, const std::map<std::string, host_tensor, std::less<>>& replace = {});
   // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
-  // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing.
+  // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
+  // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
   void expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil);
 
   // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
@@ -77,6 +78,8 @@ class trial {
     if (!holds) broken(fmt::format(text, values...));
   }
   void skip(const std::string& reason);
+  // Whether the candidate answered a call with WARPCHECK_UNSUPPORTED.
+  bool is_unsupported() const { return is_unsupported_; }
 
   case_report finish();  // the verdict of everything seen
 
@@ -93,6 +96,7 @@ class trial {
                                   const std::map<std::string, host_tensor, std::less<>>& replace);
   run_result collect(const trial_case& c, const flight& f);
   void try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil);
+  bool is_offered();
   // What `body` returns; a device that fails meanwhile is the case's verdict.
   template <class Body>
   auto on_device(const trial_case& c, Body&& body);
@@ -106,6 +110,7 @@ class trial {
   std::map<std::string, host_tensor, std::less<>> inputs_;
   std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last
   int64_t rejected_ = 0;
+  bool is_unsupported_ = false;
   const bool keeps_budgets_;
 };
 
