@@ -29,7 +29,7 @@ struct verify_options {
   int64_t max_rows = std::numeric_limits<int64_t>::max();  // of a generated input
   int64_t max_cols = std::numeric_limits<int64_t>::max();
   int workers = 0;
-  double timeout = 60;
+  double timeout = 60;  // of a case of up to 2^24 elements; in proportion beyond
   bool resume = false;
   bool mps = false;  // whether the workers share the GPU through a daemon of this run's own
 };

@@ -73,7 +73,10 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     command->add_flag("--mps", o.mps,
                       "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
-    command->add_option("--timeout", o.timeout, "Seconds after which a case is stopped")->capture_default_str();
+    command
+        ->add_option("--timeout", o.timeout,
+                     "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
+        ->capture_default_str();
   };
 
   cli::verify_options v;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -342,13 +343,33 @@ child_outcome run_in_child(const std::function<std::string()>& body, double time
   return outcome;
 }
 
+double time_limit(double seconds, std::string_view line) {
+  constexpr double k_usual_elements = 0x1p24;
+  double elements = 0;
+  for (size_t open = line.find('['); open != std::string_view::npos; open = line.find('[', open + 1)) {
+    // NAME=TYPE[AxBxC]; anything else between brackets is no shape.
+    double product = 1;
+    const char *at = line.data() + open + 1, *const end = line.data() + line.size();
+    for (;; ++at) {
+      uint64_t extent = 0;
+      const auto [next, code] = std::from_chars(at, end, extent);
+      if (code != std::errc()) break;
+      product *= static_cast<double>(extent);
+      at = next;
+      if (at == end || *at != 'x') break;
+    }
+    if (at < end && *at == ']') elements += product;
+  }
+  return seconds * std::max(1.0, elements / k_usual_elements);
+}
+
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds) {
   const std::string line = format(c);
-  const child_outcome outcome = run_in_child([&] { return to_json(run_guarded(run, c, line)); }, timeout_seconds);
+  const double limit = time_limit(timeout_seconds, line);
+  const child_outcome outcome = run_in_child([&] { return to_json(run_guarded(run, c, line)); }, limit);
   if (outcome.timed_out)
-    return dead_case(line, verdict::timeout,
-                     fmt::format("no result after {:g} s; the process was killed", timeout_seconds));
+    return dead_case(line, verdict::timeout, fmt::format("no result after {:g} s; the process was killed", limit));
   if (!outcome.finished) return dead_case(line, verdict::crash, "the process died: " + outcome.death);
   try {
     return report_from_json(outcome.text);

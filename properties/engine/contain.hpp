@@ -23,10 +23,16 @@ bool spoils_process(const case_report& r);
 // True if a failure of the device, which may be another process's doing, can be what this report tells of.
 bool may_be_the_device(const case_report& r);
 
+// How long a case may take where `seconds` are given: as long as that with up to 2^24 elements, and in proportion
+// beyond, since what a large case waits for is copies and the device, which others may use at the same time. `line`:
+// the case.
+double time_limit(double seconds, std::string_view line);
+
 // Runs one case in a process of its own. What happens to that process is the verdict: `crash` when it dies (by a
 // signal, by exit, or by an exception that escapes `run`), `timeout` when no report came within `timeout_seconds`,
-// not counting time that it spent waiting for a processor. The last 2 KiB that it wrote to stdout and stderr go into
-// the message. Rethrows a usage_error or environment_error of `run`. Everything the child started is killed with it.
+// as time_limit has it, not counting time that it spent waiting for a processor. The last 2 KiB that it wrote to stdout
+// and stderr go into the message. Rethrows a usage_error or environment_error of `run`. Everything the child started is
+// killed with it.
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds);
 

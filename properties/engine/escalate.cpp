@@ -59,7 +59,7 @@ case_report escalate(const case_report& failing, const trial_case& c, const esca
           const shrunk s = shrink(fresh, c, guarded, options.repair, options.budget, enough);
           return nlohmann::json({to_json(s.report), format(s.smallest), s.runs}).dump();
         },
-        options.shrink_seconds + options.timeout_seconds);
+        options.shrink_seconds + time_limit(options.timeout_seconds, format(c)));
     if (outcome.finished) {
       const nlohmann::json j = nlohmann::json::parse(outcome.text);
       smallest.report = report_from_json(j[0].get<std::string>());

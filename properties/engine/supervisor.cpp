@@ -265,7 +265,7 @@ class supervisor {
     bool spoilt = !read_or_end(w);
     const auto last = w.last;
     if (!dead && !spoilt) {
-      if (seconds_since(last) - (w.process.seconds_in_line() - w.in_line) <= options_.timeout_seconds) return;
+      if (seconds_since(last) - (w.process.seconds_in_line() - w.in_line) <= limit(w)) return;
       w.overdue = true;
       w.process.kill_and_reap();
       spoilt = !read_or_end(w);
@@ -282,6 +282,11 @@ class supervisor {
       start(number);
     else if (alive_ == 0)
       judge_suspects();
+  }
+
+  // What the watchdog gives to what the worker is at; what is still being made has no elements yet.
+  double limit(const worker& w) const {
+    return time_limit(options_.timeout_seconds, w.in_flight < 0 ? "" : std::string_view(w.line));
   }
 
   void suspect_case(int64_t position, case_report report) {
@@ -325,7 +330,7 @@ class supervisor {
       r.message = "it wrote into a file descriptor that it did not open";
     } else if (w.overdue) {
       r.result = verdict::timeout;
-      r.message = fmt::format("no result after {:g} s; the process was killed", options_.timeout_seconds);
+      r.message = fmt::format("no result after {:g} s; the process was killed", limit(w));
     } else {
       r.message = "the process died: " + w.process.death();
     }

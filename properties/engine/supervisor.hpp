@@ -35,8 +35,9 @@ struct progress {
 };
 
 struct supervise_options {
-  int workers = 0;                 // 0: one for each core that this process may use
-  double timeout_seconds = 60;     // for one case, the making of it included
+  int workers = 0;  // 0: one for each core that this process may use
+  // For one case, the making of it included; one of many elements has more (contain.hpp, time_limit).
+  double timeout_seconds = 60;
   double time_budget_seconds = 0;  // 0: none; else the run ends then, and what was not started is not in the results
   std::string journal_folder;      // empty: a temporary one, removed at the end
   bool resume = false;             // go on with the run whose journals are in the folder; an empty folder starts one
