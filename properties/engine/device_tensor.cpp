@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "properties/engine/cpu_device.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
 
@@ -24,6 +25,10 @@ void device_failed(const warpcheck_device_api& api, const std::string& what) {
 size_t span_bytes(const tensor_spec& s) {
   if (s.elements() == 0) return 0;
   return static_cast<size_t>((s.rows() - 1) * s.ld + s.cols()) * size_of(s.type);
+}
+
+bool leaves_room(const tensor_spec& s) {
+  return (static_cast<size_t>(s.offset) * size_of(s.type) + span_bytes(s)) % k_cpu_alignment != 0;
 }
 
 device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill)

@@ -22,6 +22,8 @@ struct device_lost : std::runtime_error {
 
 // Bytes from a tensor's first element to its last.
 size_t span_bytes(const tensor_spec& s);
+// Whether the tensor, aligned as it says, ends before a page with room for a read past its end that no page stops.
+bool leaves_room(const tensor_spec& s);
 
 // Laid out as its spec says, owned. Every function throws as device_failed does.
 class device_tensor {

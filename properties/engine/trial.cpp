@@ -2,20 +2,17 @@
 
 #include <fmt/format.h>
 
-#ifdef __SSE__
-#include <xmmintrin.h>
-#endif
-
 #include <algorithm>
-#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "properties/engine/classes.hpp"
 #include "properties/engine/contain.hpp"
+#include "properties/engine/cpu_device.hpp"
 #include "properties/engine/device_tensor.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/floating_point.hpp"
 #include "properties/engine/property.hpp"
 
 namespace warpcheck::engine {
@@ -43,16 +40,6 @@ std::string status_text(warpcheck_status status) {
   const auto i = static_cast<size_t>(status);
   return i < std::size(names) ? std::string(names[i]) : fmt::format("status {}, which does not exist", i);
 }
-
-// Rounding, flush-to-zero, denormals-are-zero and exception masks of this thread: a call that leaves them changed
-// spoils every later computation in its process, the reference's too.
-#ifdef __SSE__
-unsigned floating_point_controls() { return _mm_getcsr() & 0xffc0u; }
-void restore_floating_point_controls(unsigned controls) { _mm_setcsr((_mm_getcsr() & ~0xffc0u) | controls); }
-#else
-unsigned floating_point_controls() { return static_cast<unsigned>(std::fegetround()); }
-void restore_floating_point_controls(unsigned controls) { std::fesetround(static_cast<int>(controls)); }
-#endif
 
 // What a workspace holds before a call, in turn: NaN, the largest f32, nothing.
 constexpr uint32_t k_work_words[] = {0x7fc00000, 0x7f7fffff, 0};
@@ -167,6 +154,7 @@ struct trial::attempt {
   unsigned char poison;  // outputs start as bytes of this value
   launch_way launch = {};
   uint32_t work = 0;  // and a workspace as words of this one
+  cpu_placement placement = cpu_placement::behind_page;
 };
 
 trial::trial(trial_case c, bool budgets)
@@ -191,6 +179,15 @@ const host_tensor& trial::related_input(const tensor_spec& spec) {
   return *related_.back().second;
 }
 
+// Buffers of the host begin behind an inaccessible page and end before one, in turn; where their alignment leaves room
+// between their end and the page, they end there once more without that alignment.
+void trial::place(const trial_case& c, std::vector<attempt>& list) {
+  for (size_t i = 1; i < list.size(); i += 2) list[i].placement = cpu_placement::before_page;
+  if (std::none_of(c.tensors.begin(), c.tensors.end(), leaves_room)) return;
+  list.push_back(list.back());
+  list.back().placement = cpu_placement::flush;
+}
+
 std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   // The poison alternates between a NaN and a finite pattern, so that an element nobody wrote differs between launches.
   const auto poison = [](size_t i) { return static_cast<unsigned char>(i % 2 ? 0x5c : 0xff); };
@@ -208,6 +205,7 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
     const bool is_known = schedule == "nonblocking" || schedule == "noise";
     for (size_t i = 0; i < static_cast<size_t>(std::max(has_work ? 3 : 2, repeat)); ++i)
       list.push_back({candidate_.op, candidate_.api, is_known && i > 0 ? schedule : "", false, poison(i)});
+    if (candidate_.api == &cpu_device_api()) place(c, list);
   } else {
     std::vector<std::string> schedules(has_work ? 3 : 2, schedule);
     uint64_t seed = 0;
@@ -238,7 +236,8 @@ std::vector<trial::attempt> trial::attempts(const trial_case& c) const {
   }
   // The first launch is plain: what the others get must be what it got.
   const launch_way launch = launch_of(c);
-  for (size_t i = 1; i < list.size(); ++i) list[i].launch = launch;
+  for (size_t i = 1; i < list.size(); ++i)
+    if (list[i].placement != cpu_placement::flush) list[i].launch = launch;
   for (size_t i = 0; i < list.size(); ++i) list[i].work = k_work_words[i % std::size(k_work_words)];
   return list;
 }
@@ -277,7 +276,8 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
       have_first = true;
       continue;
     }
-    if (agree == "free") continue;
+    // Bits may depend on the alignment.
+    if (agree == "free" || a.placement == cpu_placement::flush) continue;
     for (const auto& [name, t] : r.tensors) {
       const host_tensor& expected = first.at(name);
       if (t.bytes == expected.bytes) continue;
@@ -330,10 +330,12 @@ struct trial::flight {
   std::unique_ptr<prepared_call> prepared;
   warpcheck_status status = WARPCHECK_OK;
   std::string environment;  // what the call changed of the floating-point environment
+  std::optional<page_touch> touch;
 };
 
 trial::flight trial::prepare(const trial_case& c, const attempt& a, const tensor_map& replace) {
-  flight f = {&a, {}, {}, {}, {}, nullptr, WARPCHECK_OK, ""};
+  flight f = {&a, {}, {}, {}, {}, nullptr, WARPCHECK_OK, "", {}};
+  place_cpu_buffers(a.placement);
   for (const tensor_spec& spec : c.tensors) {
     if (!spec.in_place.empty()) {
       f.by_name[spec.name] = f.by_name.at(spec.in_place);
@@ -365,8 +367,14 @@ void trial::launch(const trial_case& c, flight& f, void* stream, std::optional<s
   const bool captured = a.launch.kind == launch_way::graph && a.api->capture_begin;
   const unsigned before = floating_point_controls();
   if (captured && a.api->capture_begin(stream)) device_failed(*a.api, fmt::format("stream: {}", a.api->last_error()));
-  for (int i = 0; i < (captured ? 1 : a.launch.times) && f.status == WARPCHECK_OK; ++i)
-    f.status = f.prepared->run(*a.op);
+  const auto call = [&] {
+    for (int i = 0; i < (captured ? 1 : a.launch.times) && f.status == WARPCHECK_OK; ++i)
+      f.status = f.prepared->run(*a.op);
+  };
+  if (a.api == &cpu_device_api())
+    f.touch = until_a_page_is_touched(call);
+  else
+    call();
   // A capture is ended, whatever the call said.
   if (captured && a.api->capture_replay(stream, f.status == WARPCHECK_OK ? a.launch.times : 0))
     replay_error = a.api->last_error();
@@ -395,7 +403,8 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
   const stream_handle stream{api, raw_stream};
 
   std::optional<std::string> replay_error;
-  for (size_t i = 0; i < flights.size() && (i == 0 || flights[i - 1].status == WARPCHECK_OK); ++i) {
+  for (size_t i = 0; i < flights.size() && (i == 0 || (flights[i - 1].status == WARPCHECK_OK && !flights[i - 1].touch));
+       ++i) {
     options.shared_fill = fill_for(group[i]);
     if (i > 0 && api.stream_renew(raw_stream, &options))
       device_failed(api, fmt::format("stream: {}", api.last_error()));
@@ -415,6 +424,15 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
   std::vector<run_result> results;
   for (const flight& f : flights) {
     const attempt& a = *f.a;
+    if (f.touch) {
+      const auto hit = std::find_if(f.by_name.begin(), f.by_name.end(),
+                                    [&](const auto& named) { return named.second->data() == f.touch->buffer; });
+      const std::string tensor =
+          hit == f.by_name.end() ? ""
+                                 : fmt::format(" of {} bytes, tensor {}", span_bytes(hit->second->spec()), hit->first);
+      decide(verdict::out_of_bounds,
+             fmt::format("the call touches memory at byte {} of a buffer{}", f.touch->offset, tensor), c, &a);
+    }
     if (!f.environment.empty())
       decide(verdict::error_return,
              fmt::format("the call changed the floating-point environment (MXCSR controls {})", f.environment), c, &a);
@@ -431,6 +449,11 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
     }
     const std::string message = printable(f.prepared->message);
     // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
+    // It took the call from memory of another alignment.
+    if (f.status == WARPCHECK_UNSUPPORTED && a.placement == cpu_placement::flush) {
+      results.emplace_back();
+      continue;
+    }
     if (f.status == WARPCHECK_UNSUPPORTED) {
       is_unsupported_ = true;
       decide(verdict::skipped, message, c, nullptr);
@@ -479,7 +502,7 @@ run_result trial::collect(const trial_case& c, const flight& f) {
         decide(verdict::input_modified, fmt::format("input {} changed during the call", spec.name), c, f.a);
     } else {
       t.spec = spec;
-      unify_nans(t);
+      if (!keeps_nan_bits_) unify_nans(t);
       result.tensors.emplace(spec.name, std::move(t));
     }
   }
@@ -504,6 +527,7 @@ bool trial::is_offered() {
 
 void trial::try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil) {
   const warpcheck_device_api& api = *candidate_.api;
+  place_cpu_buffers(cpu_placement::before_page);
   std::vector<std::unique_ptr<device_tensor>> memory;
   std::vector<DLTensor> tensors;
   for (const tensor_spec& spec : case_.tensors) {

@@ -78,6 +78,8 @@ class trial {
     if (!holds) broken(fmt::format(text, values...));
   }
   void skip(const std::string& reason);
+  // From now on outputs keep the sign and payload of their NaNs, for contracts by which a value is copied.
+  void keep_nan_bits() { keeps_nan_bits_ = true; }
   // Whether the candidate answered a call with WARPCHECK_UNSUPPORTED.
   bool is_unsupported() const { return is_unsupported_; }
 
@@ -86,6 +88,7 @@ class trial {
  private:
   struct attempt;
   std::vector<attempt> attempts(const trial_case& c) const;
+  static void place(const trial_case& c, std::vector<attempt>& list);
   struct flight;
   static size_t group_size(const trial_case& c, std::span<const attempt> list, size_t first);
   flight prepare(const trial_case& c, const attempt& a, const std::map<std::string, host_tensor, std::less<>>& replace);
@@ -111,6 +114,7 @@ class trial {
   std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last
   int64_t rejected_ = 0;
   bool is_unsupported_ = false;
+  bool keeps_nan_bits_ = false;
   const bool keeps_budgets_;
 };
 

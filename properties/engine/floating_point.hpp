@@ -1,0 +1,21 @@
+// Rounding, flush-to-zero, denormals-are-zero and exception masks of this thread: a call that leaves them changed
+// spoils every later computation in its process, the reference's too.
+#pragma once
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+#include <cfenv>
+
+namespace warpcheck::engine {
+
+#ifdef __SSE__
+inline unsigned floating_point_controls() { return _mm_getcsr() & 0xffc0u; }
+inline void restore_floating_point_controls(unsigned controls) { _mm_setcsr((_mm_getcsr() & ~0xffc0u) | controls); }
+#else
+inline unsigned floating_point_controls() { return static_cast<unsigned>(std::fegetround()); }
+inline void restore_floating_point_controls(unsigned controls) { std::fesetround(static_cast<int>(controls)); }
+#endif
+
+}  // namespace warpcheck::engine
