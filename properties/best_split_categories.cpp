@@ -284,10 +284,12 @@ trial_case grouped_categories(const target& t, draw& d) {
 constexpr int64_t k_values = 9, k_fields = 6;
 
 const std::vector<knob_info>& reduce_knobs() {
-  static const std::vector<knob_info> infos = {{"per_leaf", "1", "records of each leaf", true},
-                                               {"max_cat", "4", "the longest list of categories", true},
-                                               {"seed", "1", "of the records"},
-                                               {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid"}};
+  static const std::vector<knob_info> infos = {
+      {"per_leaf", "1", "records of each leaf", true},
+      {"max_cat", "4", "the longest list of categories", true},
+      {"seed", "1", "of the records"},
+      {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid"},
+      {"place", "0", "of the one valid record of the first leaf; one further in each next"}};
   return infos;
 }
 
@@ -324,11 +326,20 @@ trial_case records(const target& t, draw& d) {
   c.op = t.op;
   c.knobs["device"] = t.device;
   if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
-  const int64_t per_leaf = d.one_of({0, 1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 2049});
-  c.knobs["per_leaf"] = format_number(static_cast<double>(per_leaf));
+  int64_t per_leaf = d.one_of({0, 1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 2049});
   c.knobs["seed"] = format_number(d.seed());
   c.knobs["gains"] = format_number(static_cast<double>(d.between(0, 3)));
-  const int64_t leaves = per_leaf > 200 ? 1 : d.between(1, 3);
+  int64_t leaves = per_leaf > 200 ? 1 : d.between(1, 3);
+  if (d.index() % 3 == 2) {
+    // Whatever thread, warp or round has it, one record is found: the places up to 2 x 1024 in turn, scattered.
+    leaves = t.size == 2 ? 64 : 16;
+    per_leaf = d.chance(75) ? 2 * 1024 : d.between(1, 2 * 1024);
+    c.knobs["gains"] = "4";
+    c.knobs["place"] = format_number(static_cast<double>(d.index() / 3 * 37 * leaves % per_leaf));
+    c.knobs["schedule"] = "fair";
+    c.knobs["detect"] = "off";
+  }
+  c.knobs["per_leaf"] = format_number(static_cast<double>(per_leaf));
   const recipe none = make_recipe("uniform", {1, 0, 0});
   c.tensors = {input_matrix("in_value", dtype::f64, 0, k_values, dyadic_masses(d)),
                input_matrix("in_field", dtype::i64, 0, k_fields, none),
@@ -342,27 +353,32 @@ trial_case records(const target& t, draw& d) {
 
 // Records that differ in every field, gains that tie, and invalid records with more to offer than the valid ones.
 void check_reduction(trial& t) {
+  t.keep_nan_bits();
   const trial_case& c = t.the_case();
   host_tensor value = t.input("in_value"), field(c.at("in_field")), cat(c.at("in_cat"));
   const auto seed = static_cast<uint64_t>(reduce_knob(c, "seed"));
   const auto kind = static_cast<int64_t>(reduce_knob(c, "gains"));
-  const auto per_leaf = static_cast<int64_t>(reduce_knob(c, "per_leaf"));
+  const auto per_leaf = static_cast<int64_t>(reduce_knob(c, "per_leaf")),
+             place = static_cast<int64_t>(reduce_knob(c, "place"));
   std::vector<split_result> all;
   for (int64_t i = 0; i < value.spec.rows(); ++i) {
     const auto draw = [&](uint64_t what, uint64_t size) {
       return static_cast<int64_t>(hash64(seed, static_cast<uint64_t>(i), what) % size);
     };
     split_result r;
-    r.is_valid = kind != 3 && draw(1, 4) != 0;
+    r.is_valid = kind == 4 ? i % per_leaf == (place + i / per_leaf) % per_leaf : kind != 3 && draw(1, 4) != 0;
     r.default_left = draw(2, 2) != 0;
-    // Three numbers of features among many records: ties go down to the last rule, where each threshold is another.
+    // Three numbers of features among many records: ties go down to the last rule, where each threshold is another, and
+    // which record comes first says nothing of it (an odd factor maps the numbers below 2^32 one to one).
     r.feature = draw(3, 3);
-    r.threshold = static_cast<uint32_t>(i * 7 + draw(4, 7));
+    r.threshold = (static_cast<uint32_t>(i) + static_cast<uint32_t>(seed)) * 2654435761u;
     r.gain = kind == 2   ? -2.5
              : kind == 1 ? -1.0 - static_cast<double>(draw(5, 5))
                          : static_cast<double>(draw(5, 9)) - 4;
     if (!r.is_valid && draw(6, 2)) r.gain = k_inf;
-    if (r.is_valid && draw(7, 16) == 0) r.gain = std::nan("");
+    if (r.is_valid && kind != 4 && draw(7, 16) == 0) r.gain = std::nan("");
+    // What is copied whole may be anything: a NaN keeps its sign and its payload.
+    if (draw(8, 4) == 0) value.set_bits(i, 1 + draw(9, 8), 0xfff8000000000000u | static_cast<uint64_t>(i + 1));
     r.left = {value.value(i, 1), value.value(i, 2), value.value(i, 3), value.value(i, 4), 100 + i};
     r.right = {value.value(i, 5), value.value(i, 6), value.value(i, 7), value.value(i, 8), 5000 + i};
     for (int64_t k = 0; k < 1 + i % 4 && k < cat.spec.cols(); ++k)
@@ -379,14 +395,21 @@ void check_reduction(trial& t) {
   const run_result result = t.run(c, {{"in_value", value}, {"in_field", field}, {"in_cat", cat}});
   for (int64_t l = 0; l < c.at("value").rows(); ++l) {
     split_result best;
+    int64_t winner = -1;
     const double nan = std::nan("");
     best.gain = -k_inf;
     best.left = best.right = {nan, nan, nan, nan, -1};
     for (int64_t i = l * per_leaf; i < (l + 1) * per_leaf; ++i) {
       const split_result& r = all[static_cast<size_t>(i)];
-      if (r.is_valid && !std::isnan(r.gain) && (!best.is_valid || reference::is_better(r, best))) best = r;
+      if (!r.is_valid || std::isnan(r.gain) || (best.is_valid && !reference::is_better(r, best))) continue;
+      best = r;
+      winner = i;
     }
     require_record(t, record_of(t, result, l), best, fmt::format("leaf {}", l));
+    for (int64_t k = 0; k < k_values && winner >= 0; ++k)
+      t.require(result.at("value").bits(l, k) == value.bits(winner, k),
+                "leaf {}: number {} of the record has the bits {:#x}, expected those of record {}, {:#x}", l, k,
+                result.at("value").bits(l, k), winner, value.bits(winner, k));
   }
 }
 

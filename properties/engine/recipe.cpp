@@ -48,6 +48,8 @@ constexpr distribution_info k_distributions[] = {
      "0 at one column, or at every `step`-th from there on, `rest` elsewhere: a long serial sum loses every term"},
     {"permutation", "seed,count",
      "the integers below `count`, each row in its own order: distinct keys, lists of rows"},
+    {"late_rise", "column,first,step",
+     "0 before the column, from there on `first` and `step` more at each: what was known of the row is worth nothing"},
     {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
 };
 // In the order of k_distributions.
@@ -76,6 +78,7 @@ enum kind : size_t {
   k_special,
   k_stagnation,
   k_permutation,
+  k_late_rise,
   k_npy
 };
 
@@ -203,13 +206,14 @@ bool recipe::operator==(const recipe& o) const {
 }
 
 std::string format_number(double value) {
-  if (std::isnan(value)) return "nan";
+  if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
   if (std::isinf(value)) return value > 0 ? "+inf" : "-inf";
   return fmt::format("{}", value);  // shortest decimal that reads back exactly
 }
 
 std::optional<double> parse_number(std::string_view text) {
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "-nan") return -std::numeric_limits<double>::quiet_NaN();
   if (text == "+inf" || text == "inf") return k_infinity;
   if (text == "-inf") return -k_infinity;
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
@@ -387,6 +391,10 @@ double value_source::value(int64_t row, int64_t col) const {
     const double after = static_cast<double>(col) - a[0];
     const bool again = a.size() > 2 && after > 0 && std::fmod(after, std::max(1.0, a[2])) == 0;
     return after == 0 || again ? 0.0 : a[1];
+  }
+  if (kind_ == k_late_rise) {
+    const double after = static_cast<double>(col) - a[0];
+    return after < 0 ? 0.0 : a[1] + after * a[2];
   }
   throw usage_error(fmt::format("fill: {} has no element formula", recipe_.distribution));
 }

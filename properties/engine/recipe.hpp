@@ -55,7 +55,8 @@ std::string format(const recipe& r);
 // Throws usage_error with one sentence when the text is not a recipe.
 recipe parse_recipe(std::string_view text);
 
-// Shortest text that reads back as the same double: "+inf", "-inf", "nan", "-0", decimal, or hexadecimal where shorter.
+// Shortest text that reads back as the same double: "+inf", "-inf", "nan", "-nan", "-0", decimal, or hexadecimal where
+// shorter.
 std::string format_number(double value);
 std::optional<double> parse_number(std::string_view text);
 

@@ -22,7 +22,7 @@ constexpr int64_t k_few_elements = 8;         // so few values are written out o
 constexpr int64_t k_scan_elements = 1 << 20;  // beyond that, values are not searched for special ones
 
 double cost_of(double v) {
-  if (std::isnan(v)) return 90;
+  if (std::isnan(v)) return std::signbit(v) ? 90.5 : 90;
   if (std::isinf(v)) return v > 0 ? 80 : 81;
   if (v == 0) return std::signbit(v) ? 2.5 : 0;
   const double sign = v < 0 ? 0.5 : 0, magnitude = std::abs(v);
@@ -36,7 +36,7 @@ double cost_of(double v) {
 double cost_of_distribution(const std::string& name) {
   static const std::map<std::string_view, double> costs = {
       {"constant", 0}, {"integers", 1}, {"dyadic", 2},  {"alternating", 2}, {"ascending", 2}, {"descending", 2},
-      {"spike", 2},    {"sawtooth", 2}, {"one_hot", 3}, {"stagnation", 3},  {"npy", 9}};
+      {"spike", 2},    {"sawtooth", 2}, {"one_hot", 3}, {"stagnation", 3},  {"late_rise", 3}, {"npy", 9}};
   const auto found = costs.find(name);
   return found == costs.end() ? 5 : found->second;
 }

@@ -149,5 +149,32 @@ TEST(recipe_text, every_distribution_round_trips_with_each_count_of_arguments) {
   }
 }
 
+TEST(recipe, the_sign_of_a_nan_travels) {
+  for (const char* text : {"nan", "-nan"}) {
+    const std::optional<double> value = parse_number(text);
+    ASSERT_TRUE(value && std::isnan(*value));
+    EXPECT_EQ(std::signbit(*value), text[0] == '-');
+    EXPECT_EQ(format_number(*value), text);
+    recipe r = make_recipe("constant", {*value});
+    EXPECT_EQ(format(parse_recipe(format(r))), format(r));
+    for (const dtype type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64})
+      EXPECT_EQ(value_source(r, type, 1).bits(0, 0) >> (8 * size_of(type) - 1), text[0] == '-' ? 1u : 0u);
+  }
+}
+
+TEST(recipe, a_late_rise_is_zero_and_then_climbs) {
+  const value_source values(make_recipe("late_rise", {2, 100, 8}), dtype::f32, 4);
+  const double expected[] = {0, 0, 100, 108};
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(decode(dtype::f32, values.bits(0, i)), expected[i]);
+}
+
+TEST(recipe, a_part_of_an_array_has_a_row_and_a_column) {
+  const std::string digest(64, 'a');
+  for (const std::string& text : {"npy(x.npy," + digest + ")", "npy(x.npy," + digest + ",3,40)"})
+    EXPECT_EQ(format(parse_recipe(text)), text);
+  for (const char* end : {",3)", ",-1,0)", ",1.5,0)", ",3,x)", ",1,2,3)"})
+    EXPECT_THROW(parse_recipe("npy(x.npy," + digest + end), usage_error) << end;
+}
+
 }  // namespace
 }  // namespace warpcheck::engine
