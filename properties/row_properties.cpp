@@ -295,7 +295,9 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
     return c;
   };
   p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
-  p.repair = op_.dense ? repair_dense_rows : repair_row_outputs;
+  // Rows without elements are cases of the property about them alone; others say nothing of them.
+  p.repair = [whole = op_.dense ? repair_dense_rows : repair_row_outputs, empty = generate == empty_rows](
+                 trial_case& c) { return whole(c) && (empty || c.at("x").elements() > 0); };
   p.optional_outputs = op_.optional_outputs;
   return list_.emplace_back(std::move(p));
 }

@@ -93,6 +93,7 @@ class fuzzer {
     if (o_.out.empty()) throw usage_error("out: the path of the folder is empty");
     if (o_.cases < 0) throw usage_error(fmt::format("cases: {} is negative; 0 means no limit", o_.cases));
     check_timeout(o_.what.timeout);
+    check_shrink_seconds(o_.what.shrink_seconds);
     if (o_.what.workers < 0)
       throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o_.what.workers));
     if (shard_.second > 1 && o_.what.seed == "random")
@@ -246,6 +247,7 @@ class fuzzer {
     e.run = run_case;
     e.repair = p.repair;
     e.timeout_seconds = o_.what.timeout;
+    e.shrink_seconds = o_.what.shrink_seconds;
     const case_report smallest = escalate(failure, parse_case_line(failure.line), e);
     fuzz_finding f = make_finding(smallest);
     if (fuzz_finding* known = state_.find(f)) {
@@ -295,6 +297,7 @@ class fuzzer {
       fmt::print("no case was judged, so nothing is proven\n");
       code = k_violation;
     }
+    if (too_many_skips(o_.what, skipped, cases) && code == k_pass) code = k_violation;
     if (interrupted_) {
       fmt::print("interrupted: the finished cases are kept; the same command goes on\n");
       code = k_interrupted;

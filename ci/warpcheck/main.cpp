@@ -73,9 +73,12 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     command->add_flag("--mps", o.mps,
                       "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
+    command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
     command
         ->add_option("--timeout", o.timeout,
                      "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
+        ->capture_default_str();
+    command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which a failure is made no smaller")
         ->capture_default_str();
   };
 
@@ -89,12 +92,15 @@ int run(int argc, char** argv) {
   verify->add_option("--input", v.input,
                      "A NumPy .npy file: judge the operator on this array instead of generated cases");
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
+  verify->add_flag("--fail-fast", v.fail_fast,
+                   "End the run with the first failure; what is finished by then is reported");
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   bool null_kernels = false;
   CLI::Option* of_null_kernels = verify->add_flag(
       "--null-kernels", null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
   for (const char* name : {"--candidate", "--source", "--device", "--dtype", "--size", "--max-rows", "--max-cols",
-                           "--shard", "--regressions", "--junit", "--input", "--journal", "--resume", "--mps"})
+                           "--shard", "--regressions", "--junit", "--input", "--journal", "--resume", "--mps",
+                           "--fail-fast", "--shrink-seconds", "--allow-skips"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
@@ -105,6 +111,7 @@ int run(int argc, char** argv) {
   cli::fuzz_options f;
   CLI::App* fuzz = app.add_subcommand(
       "fuzz", "Search for failures with new seeds for as long as you like; keep what is found, minimised");
+  f.what.shrink_seconds = 300;  // a finding is read more often than it is made
   add_selection(fuzz, f.what);
   f.what.seed = "random";
   fuzz->add_option("--out", f.out,

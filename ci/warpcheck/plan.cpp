@@ -202,14 +202,20 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
   return found;
 }
 
+bool too_many_skips(const verify_options& o, int64_t skipped, int64_t cases) {
+  if (o.allow_skips || skipped * 10 <= cases) return false;
+  fmt::print("{} of {} cases were skipped, more than a tenth; --allow-skips accepts that\n", skipped, cases);
+  return true;
+}
+
 void print_progress(const progress& p) {
   static const bool terminal = isatty(STDERR_FILENO);
   static int64_t last = -1;
   if (p.done == p.total && last == p.total) return;
   last = p.done;
-  const std::string text =
-      fmt::format("{}/{} cases, {:.0f} cases/s, worst error/bound {:.3f}, {} failures, {:.0f} s left", p.done, p.total,
-                  p.cases_per_second, p.worst_budget, p.failures, p.eta_seconds);
+  const std::string text = fmt::format("{}/{} cases, {:.0f} cases/s, worst error/bound {:.3f}, {} failures{}", p.done,
+                                       p.total, p.cases_per_second, p.worst_budget, p.failures,
+                                       p.done == p.total ? "" : fmt::format(", {:.0f} s left", p.eta_seconds));
   if (terminal) {
     fmt::print(stderr, "\r\033[K{}", text);
     if (p.done == p.total) fmt::print(stderr, "\r\033[K");

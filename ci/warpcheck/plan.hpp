@@ -60,6 +60,10 @@ struct coverage_result {
 coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<const engine::job_result> results,
                             const verify_options& o, bool whole);
 
+// Whether more than a tenth of the cases was skipped and nobody allowed it; the sentence that says so is printed, which
+// comes last.
+bool too_many_skips(const verify_options& o, int64_t skipped, int64_t cases);
+
 // A terminal sees one line that changes; a file gets the last one only.
 void print_progress(const engine::progress& p);
 

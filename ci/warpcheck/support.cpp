@@ -232,6 +232,10 @@ void check_timeout(double seconds) {
   if (!(seconds > 0)) throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", seconds));
 }
 
+void check_shrink_seconds(double seconds) {
+  if (!(seconds > 0)) throw usage_error(fmt::format("shrink-seconds: {} is not a positive number of seconds", seconds));
+}
+
 std::pair<int, int> parse_shard(const std::string& text) {
   int i = 0, n = 0, used = 0;
   if (std::sscanf(text.c_str(), "%d/%d%n", &i, &n, &used) != 2 || static_cast<size_t>(used) != text.size() || n < 1 ||

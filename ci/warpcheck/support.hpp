@@ -70,6 +70,8 @@ uint64_t parse_seed(const std::string& text);
 void check_cases(int64_t cases);
 // usage_error unless a case has some time.
 void check_timeout(double seconds);
+// usage_error unless making a failure smaller has some time.
+void check_shrink_seconds(double seconds);
 // Parses i/n with 0 <= i < n.
 std::pair<int, int> parse_shard(const std::string& text);
 

@@ -57,11 +57,27 @@ case_report with_own_array(case_report r, const verify_options& o) {
 
 // No verdict: a job of which the run, interrupted or a shard, came to no case.
 constexpr std::string_view k_not_run = "not run";
+// Nor one of which the candidate was asked nothing, or offers nothing.
+constexpr std::string_view k_not_tried = "not tried";
 
-std::string_view verdict_text(const job_result& r) { return r.cases > 0 ? name_of(r.worst) : k_not_run; }
+std::string_view verdict_text(const job_result& r) {
+  if (r.cases == 0) return k_not_run;
+  const bool judged = r.cases > r.skipped && r.launches > 0;
+  return judged || r.worst > verdict::skipped ? name_of(r.worst) : k_not_tried;
+}
 
 std::string stopped_text(const job_result& r) {
   return r.stopped ? fmt::format(" (stopped after {} failures)", r.failures.size()) : "";
+}
+
+std::string count_text(size_t failures) { return fmt::format("{} failure{}", failures, failures == 1 ? "" : "s"); }
+
+// Of the dtypes of one property.
+std::string failures_text(size_t failures, const std::vector<std::string>& stopped, int types) {
+  if (failures == 0) return "";
+  if (stopped.empty()) return fmt::format(" ({})", count_text(failures));
+  if (types == 1) return fmt::format(" (stopped after {})", count_text(failures));
+  return fmt::format(" ({}; {} stopped)", count_text(failures), fmt::join(stopped, ", "));
 }
 
 void print_table(const std::vector<planned_job>& jobs, const run_result_set& results) {
@@ -71,16 +87,20 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
   for (size_t i = 0; i < jobs.size();) {
     job_result sum = results.jobs[i];
     const property* p = jobs[i].p;
-    std::string stopped = stopped_text(sum);
+    size_t failures = sum.failures.size();
+    std::vector<std::string> stopped;
+    if (sum.stopped) stopped.emplace_back(name_of(jobs[i].t.type));
     int types = 1, not_run = sum.cases == 0;
     for (++i; i < jobs.size() && jobs[i].p == p; ++i) {
       const job_result& r = results.jobs[i];
       ++types;
       not_run += r.cases == 0;
-      if (stopped.empty()) stopped = stopped_text(r);
+      failures += r.failures.size();
+      if (r.stopped) stopped.emplace_back(name_of(jobs[i].t.type));
       sum.cases += r.cases;
       sum.compared += r.compared;
       sum.skipped += r.skipped;
+      sum.launches += r.launches;
       sum.seconds += r.seconds;
       sum.max_budget = std::max(sum.max_budget, r.max_budget);
       sum.worst = std::max(sum.worst, r.worst);
@@ -89,7 +109,7 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
                sum.seconds > 0 ? static_cast<double>(sum.cases) / sum.seconds : 0.0, verdict_text(sum),
                sum.skipped ? fmt::format(" ({} skipped)", sum.skipped) : "",
                not_run > 0 && not_run < types ? fmt::format(" ({} of {} dtypes {})", not_run, types, k_not_run) : "",
-               stopped);
+               failures_text(failures, stopped, types));
   }
 }
 
@@ -146,8 +166,9 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
                                     const coverage_result& coverage) {
   std::vector<junit_case> list;
   const auto add = [&](const std::string& suite, const std::string& name, const job_result& r) {
-    junit_case c{suite, name, r.seconds, "", "", "", r.cases == r.skipped};
-    if (c.skipped) c.message = r.cases > 0 ? r.first_skipped->message : k_not_run;
+    const bool untried = verdict_text(r) == k_not_tried;
+    junit_case c{suite, name, r.seconds, "", "", "", r.cases == 0 || untried};
+    if (c.skipped) c.message = r.first_skipped ? r.first_skipped->message : std::string(verdict_text(r));
     if (r.worst > verdict::skipped) {
       c.failure = name_of(r.worst);
       c.message = fmt::format("{} of {} cases fail; the first: {}", r.failures.size(), r.cases,
@@ -177,6 +198,7 @@ int verify(const verify_options& o) {
   if (o.resume && o.journal.empty())
     throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
   check_timeout(o.timeout);
+  check_shrink_seconds(o.shrink_seconds);
   if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
   if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
   if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
@@ -201,6 +223,7 @@ int verify(const verify_options& o) {
                                     o.size, o.input, o.max_rows, o.max_cols);
   options.shard_index = shard;
   options.shard_count = shards;
+  options.fail_fast = o.fail_fast;
   options.run = run_case;
   options.on_progress = print_progress;
   options.first = regressions_for(o.regressions, jobs, device, o.candidate);
@@ -231,6 +254,9 @@ int verify(const verify_options& o) {
       how.run = run_case;
       how.repair = jobs[i].p->repair;
       how.timeout_seconds = o.timeout;
+      how.shrink_seconds = o.shrink_seconds;
+      fmt::print(stderr, "{}: a failure is made smaller\n", results.jobs[i].id);
+      std::fflush(stderr);
       failures.push_back(escalate(f, parse_case_line(f.line), how));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
       fmt::print("\n{}", describe(failures.back()));
@@ -249,12 +275,15 @@ int verify(const verify_options& o) {
     compared += r.compared;
     worst = std::max(worst, r.worst);
   }
-  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted);
+  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
   for (const std::string& v : coverage.unreached_variants) fmt::print("quota: no case reached the variant {}\n", v);
   for (const std::string& sentence : coverage.unmet_classes) fmt::print("quota: {}\n", sentence);
-  fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}\n", cases, launches, compared,
-             results.seconds, results.seconds > 0 ? static_cast<double>(cases) / results.seconds : 0.0,
-             skipped ? fmt::format(", {} skipped", skipped) : "");
+  size_t failed = regressions.failures.size();
+  for (const job_result& r : results.jobs) failed += r.failures.size();
+  fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}{}\n", cases, launches,
+             compared, results.seconds, results.seconds > 0 ? static_cast<double>(cases) / results.seconds : 0.0,
+             skipped ? fmt::format(", {} skipped", skipped) : "", failed ? ", " + count_text(failed) : "");
+  if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
   int code = k_pass;
   if (worst > verdict::skipped || !coverage.met()) code = k_violation;
   // Whoever names a device is owed every case on it, by us; another candidate may offer less, and the table says so.
@@ -272,6 +301,7 @@ int verify(const verify_options& o) {
                o.journal.empty() ? "" : "; --resume continues");
     code = k_interrupted;
   }
+  if (too_many_skips(o, skipped, cases) && code == k_pass) code = k_violation;
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty())
     write_file(o.json,

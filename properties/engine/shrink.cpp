@@ -198,7 +198,10 @@ class search {
       c.knobs.erase(name);
       std::string instead = c.knob(name);
       if (name == "schedule") c.knobs[name] = instead = "fair";
-      if (passes(c)) texts.push_back(fmt::format("fails with {}={}, passes with {}", name, value, instead));
+      // The default of a property's own knob is the property's to know.
+      if (passes(c))
+        texts.push_back(fmt::format("fails with {}={}, passes {}", name, value,
+                                    instead.empty() ? "without it" : "with " + instead));
     }
     for (const tensor_spec& t : now_.tensors)
       for (size_t i = 0; i < t.fill.edits.size(); ++i) {

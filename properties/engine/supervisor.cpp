@@ -96,7 +96,8 @@ class supervisor {
       }
       results.interrupted = g_signalled != 0;
       results.out_of_time = options_.time_budget_seconds > 0 && seconds_since(begin_) > options_.time_budget_seconds;
-      if (alive_ > 0 && (results.interrupted || results.out_of_time)) {
+      results.failed_fast = options_.fail_fast && failures() > 0;
+      if (alive_ > 0 && (results.interrupted || results.out_of_time || results.failed_fast)) {
         stop();
         break;
       }
@@ -391,7 +392,6 @@ class supervisor {
     t.add(r.index, r.report, r.seconds, options_.max_failures_per_job);
     if (r.report.compared > 0) worst_budget_ = std::max(worst_budget_, t.result.max_budget);
     if (!is_failure(r.report.result)) return;
-    ++failures_;
     const int64_t last = t.last(options_.max_failures_per_job);
     if (last >= orders_.last(r.job)) return;
     const auto job = static_cast<size_t>(r.job);
@@ -407,11 +407,18 @@ class supervisor {
     }
   }
 
+  // A tally forgets the failures beyond the one that ends its job, as the results do.
+  int64_t failures() const {
+    int64_t sum = 0;
+    for (const tally& t : tallies_) sum += static_cast<int64_t>(t.failures.size());
+    return sum;
+  }
+
   progress how_far(int64_t recalled) const {
     progress p;
     p.total = total_;
     p.done = std::min(finished_, total_);  // cases beyond a job's end may have finished before it was known
-    p.failures = failures_;
+    p.failures = failures();
     p.worst_budget = worst_budget_;
     p.cases_per_second = static_cast<double>(finished_ - recalled) / std::max(1e-9, seconds_since(begin_));
     p.eta_seconds = p.cases_per_second > 0 ? static_cast<double>(p.total - p.done) / p.cases_per_second : HUGE_VAL;
@@ -457,7 +464,7 @@ class supervisor {
   std::deque<suspect> suspects_;  // of one failure, in the order seen; while there are any, workers leave
   std::optional<suspect> alone_;  // the one being judged with nobody beside it
   bool explained_ = false;        // one of this failure's suspects fails alone, too
-  int64_t finished_ = 0, failures_ = 0, total_ = 0;
+  int64_t finished_ = 0, total_ = 0;
   double worst_budget_ = 0;
   const signal_watch signals_;
 };

@@ -31,7 +31,7 @@ struct progress {
   double cases_per_second = 0;  // of this process, without what a resumed run had already
   double worst_budget = 0;
   double eta_seconds = 0;
-  int64_t failures = 0;
+  int64_t failures = 0;  // that the results will name
 };
 
 struct supervise_options {
@@ -47,6 +47,7 @@ struct supervise_options {
   // A job ends with its case of this many failures, in the order of the index; later cases are not part of the result.
   // 0: never.
   int max_failures_per_job = 5;
+  bool fail_fast = false;  // the run ends with its first failure; what was not finished by then is not in the results
   // All workers use one device, and a failure of it may reach every one of them (a GPU's fault does, under NVIDIA's
   // MPS): a case that ends with the device, dies or hangs is judged again in a new process with nobody beside it, and
   // that verdict counts. Where no case of such a failure fails alone, the first one seen keeps its first verdict.
@@ -83,6 +84,7 @@ struct run_result_set {
   std::vector<job_result> jobs;  // as given, after the job of regressions where there are any
   bool interrupted = false;      // by SIGINT or SIGTERM: everything finished is in the results
   bool out_of_time = false;      // time_budget_seconds ended the run
+  bool failed_fast = false;      // a failure did
   double seconds = 0;
 };
 
