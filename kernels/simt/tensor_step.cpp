@@ -72,7 +72,10 @@ struct operands {
   bool a_is_finite[k_most_rows], b_is_finite[k_most_cols];
 };
 
-float cut_subnormal(double x) { return static_cast<float>(std::trunc(x * 0x1p149) * 0x1p-149); }
+float cut_subnormal(double x) {
+  const auto kept = static_cast<float>(std::trunc(x * 0x1p149) * 0x1p-149);
+  return kept == 0 ? 0.0f : kept;  // what vanishes has lost its sign
+}
 
 // Where an operand or c is not finite: NaN and Inf by IEEE's rules.
 float special(const uint32_t* a, const uint32_t* b, int depth, const format& f, float c) {

@@ -8,6 +8,7 @@
 
 #include "kernels/simt/emulated/happens_before.hpp"
 #include "kernels/simt/emulated/region.hpp"
+#include "kernels/simt/emulated/registers.hpp"
 #include "kernels/simt/emulated/tensor.hpp"
 #include "kernels/simt/emulated/wide.hpp"
 
@@ -405,6 +406,7 @@ void wait_for_bulk_stores(unsigned groups, bool read_only) {
 
 // What it did not wait for is done all the same, as long as its block's shared memory is there.
 void async_thread_exits(thread& t) {
+  check_last_store(t);
   for (const pending_store& s : t.stores)
     if (!s.is_done) copy(s);
   t.stores.clear();

@@ -281,6 +281,7 @@ inline void hook(const void* p, size_t bytes, const void* pc) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   if (device.step_at_access) access_point();
   check<Kind>(offset, bytes, access_from(pc));
+  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
 }
 
 // clang calls the hooks of aligned accesses from an alignment of 8 on, for pairs of words that it joins, too (LLVM,
@@ -308,6 +309,7 @@ inline void natural_hook(const void* p, size_t bytes, const void* pc) {
   }
   if (device.step_at_access) access_point();
   check<Kind>(offset, bytes, access_from(pc));
+  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
 }
 
 // A volatile access to device memory is a relaxed atomic (PTX ISA, ld.volatile); to shared memory it is a plain one:

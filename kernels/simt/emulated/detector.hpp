@@ -85,6 +85,7 @@ std::string describe_thread_id(uint32_t id);
 // Which byte of what array, by its offset in the region.
 std::string describe_place(size_t offset);
 // Registers of products in flight or done, where the address is of such: a race, or a touch.
+void note_store(thread& t, const void* p, size_t bytes, uint32_t pc);
 void check_registers(thread& t, uintptr_t address, size_t bytes, access_kind kind, uint32_t pc);
 // At the end of a launch: the unwritten read, unless a race was found.
 void report_unwritten(emulation& stream);

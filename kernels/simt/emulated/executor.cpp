@@ -57,6 +57,7 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.stores.clear();
   drop_products(t);
   t.watched.clear();
+  t.stored = {};
   t.site = {};
   hb_thread_starts(t);
   prepare_fiber(t.flow, fiber_main, linear);

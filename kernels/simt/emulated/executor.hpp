@@ -135,6 +135,11 @@ struct alignas(64) thread {
   std::vector<pending_copy> copies;
   uint32_t open_store_group = 1;
   std::vector<pending_store> stores;
+  struct {
+    const char* p;
+    size_t bytes;
+    uint32_t pc;
+  } stored{};                                 // race flavour: its last store, which it may have made since it was noted
   std::vector<watched_registers> watched;     // race flavour
   std::unique_ptr<thread_products> products;  // where it takes part in products of a warpgroup
   thread();

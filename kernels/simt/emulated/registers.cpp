@@ -3,6 +3,7 @@
 #include "kernels/simt/emulated/registers.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/simt/emulated/detector.hpp"
 #include "kernels/simt/emulated/symbols.hpp"
@@ -22,6 +23,32 @@ void registers_taken(thread& t, const float* d, size_t count, const void* pc) {
   }
   t.watched.erase(std::remove_if(t.watched.begin(), t.watched.end(), overlaps), t.watched.end());
   t.watched.push_back({d, d + count, true, false, code_offset(pc)});
+}
+
+// clang's hooks do not show reads of a local array's elements one by one (LLVM, ThreadSanitizer.cpp: an element's
+// address is captured nowhere). What was read shows where it is stored.
+void check_last_store(thread& t) {
+  if (t.stored.p == nullptr) return;
+  const auto stored = t.stored;
+  t.stored = {};
+  for (size_t i = 0; i + 4 <= stored.bytes; i += 4) {
+    uint32_t word;
+    std::memcpy(&word, stored.p + i, sizeof word);
+    constexpr uint32_t k_quiet = 0x00400000;
+    if (((word | k_quiet) & 0x7fffffff) != (k_in_flight | k_quiet)) continue;
+    const auto product = std::find_if(t.watched.begin(), t.watched.end(), [](const auto& w) { return w.in_flight; });
+    if (product == t.watched.end()) return;
+    fail("race", [&] {
+      return "store of an accumulator's value by " + describe_thread_id(t.id) + " at " + source_line(stored.pc) +
+             " and the wgmma in flight that was begun at " + source_line(product->pc) +
+             " are not ordered: no wgmma_wait lies between them";
+    });
+  }
+}
+
+void note_store(thread& t, const void* p, size_t bytes, uint32_t pc) {
+  check_last_store(t);
+  t.stored = {static_cast<const char*>(p), bytes, pc};
 }
 
 void registers_landed(thread& t, const float* d) {

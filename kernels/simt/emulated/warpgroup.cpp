@@ -11,7 +11,6 @@ namespace simt {
 inline namespace emu {
 
 constexpr uint32_t k_group = 128;  // threads of a warpgroup
-constexpr uint32_t k_signalling_nan = 0x7fa00000;
 
 // Accumulators of the warpgroup: row by row what its threads hold.
 struct product_sum {
@@ -268,6 +267,7 @@ void wgmma_commit() {
 
 void wgmma_wait_groups(unsigned groups) {
   thread& self = *current;
+  check_last_store(self);
   thread_products& mine = products_of(self);
   const uint32_t last = mine.open_group > groups ? mine.open_group - groups : 0;  // groups below it are complete
   uint64_t end = 0;
@@ -338,7 +338,7 @@ void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers
     report_different(self, "other accumulators", p.site);
   if (is_new) {
     for (size_t i = 0; i < static_cast<size_t>(shape.n / 2); ++i) p.sum->tile[place_in(*p.sum, in_group, i)] = d[i];
-    for (int i = 0; i < shape.n / 2; ++i) std::memcpy(d + i, &k_signalling_nan, sizeof k_signalling_nan);
+    for (int i = 0; i < shape.n / 2; ++i) std::memcpy(d + i, &k_in_flight, sizeof k_in_flight);
     mine.in_flight.push_back({d, p.sum, 0});
     held = std::prev(mine.in_flight.end());
   }

@@ -60,7 +60,8 @@ float model(tensor_type type, const uint32_t* a, const uint32_t* b, int depth, f
     sum += cut(static_cast<long double>(value_of(type, a[k])) * static_cast<long double>(value_of(type, b[k])),
                top - fraction_bits);
   if (sum == 0) return 0.0f;
-  return static_cast<float>(cut(sum, std::max(std::ilogb(sum) - 23, -149)));
+  const auto kept = static_cast<float>(cut(sum, std::max(std::ilogb(sum) - 23, -149)));
+  return kept == 0 ? 0.0f : kept;
 }
 
 std::vector<float> model(tensor_type type, simt::tensor_rules rules, const step_operands& o, int rows, int cols) {
