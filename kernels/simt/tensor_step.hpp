@@ -4,8 +4,8 @@
 // Mikaitis, arXiv 2512.07004; test self.cuda.tensor_core): products and c are aligned to the largest exponent among
 // them, that of a product being the sum of its operands'; each is cut towards zero to `fraction_bits` behind the point,
 // all are added exactly, and the sum is cut towards zero to 24 bits or, below 2^-126, to multiples of 2^-149. From
-// 2^128 on it is infinite; where it is 0, it is +0. A zero has no exponent, a subnormal operand its type's least. docs/numerics.md has the
-// terms.
+// 2^128 on it is infinite; where it is 0, it is +0. A zero has no exponent, a subnormal operand its type's least.
+// docs/numerics.md has the terms.
 #pragma once
 
 #include <cstdint>

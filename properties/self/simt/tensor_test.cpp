@@ -243,6 +243,22 @@ TEST(EmulatedTensorCore, RoundsToTf32AwayFromZeroAtTies) {
   EXPECT_EQ(emulated::tensor_core().round_tf32(x), expected);
 }
 
+TEST(EmulatedTensorCore, IsOfTheArchitectureThatTheStreamNames) {
+  try {
+    emulated::tensor_core().mma(tensor_type::bf16, std::vector<uint32_t>(128), std::vector<uint32_t>(64),
+                                std::vector<float>(128), 75);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const simt::device_error& e) {
+    EXPECT_STREQ(e.what(), "launch_limit: sm_arch is 75, allowed are 80, 86, 89, 90 and 100");
+  }
+  simt::emulation stream;
+  stream.sm_arch = 80;
+  EXPECT_THROW(async_world_trials().front().run(&stream), simt::device_error);
+  ASSERT_FALSE(stream.ok());
+  EXPECT_EQ(stream.findings.front().kind, "launch_limit");
+  EXPECT_NE(stream.findings.front().text.find("which sm_arch 80 does not have; 90 does"), std::string::npos);
+}
+
 // What the flavours without a detector see of the asynchronous world's defects. (simt_trials_* tries the race flavour.)
 #ifndef SIMT_TEST_RACE
 
