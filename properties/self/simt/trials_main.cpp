@@ -1,11 +1,12 @@
 // Runs the trials: simt_trials_main [--seeds N] [--shard I/N] [--source FILE]... [--only NAME] [--show]
-//                           [--spare-names N]
+//                           [--spare-names N] [--async-world]
 //
 // A guilty kernel must be found in one run under each fixed order, with the stated verdict and (for races) on two of
 // the lines tagged with its name; a correct one must stay clean, and compute the right values, under the fixed orders
 // and N seeds of each seeded strategy. The lines are checked where the sources are given, which needs addr2line. Shard
 // I of N (from 0) judges every N-th run. With --spare-names only the
 // correct ones are tried, two blocks at a time, with N names for blocks beyond those two: the detector forgets often.
+// --async-world tries those of async_world.cu alone.
 // Exit code 0, or 1 after one line per wrong outcome.
 #include <algorithm>
 #include <cstdio>
@@ -120,11 +121,13 @@ struct court {
 int main(int argc, char** argv) {
   int seeds = 3;
   const char* only = nullptr;
-  bool show = false;
+  bool show = false, async_world = false;
   court c;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--show") == 0)
       show = true;
+    else if (std::strcmp(argv[i], "--async-world") == 0)
+      async_world = true;
     else if (std::strcmp(argv[i], "--seeds") == 0 && i + 1 < argc)
       seeds = std::atoi(argv[++i]);
     else if (std::strcmp(argv[i], "--spare-names") == 0 && i + 1 < argc)
@@ -144,9 +147,11 @@ int main(int argc, char** argv) {
     }
   }
   int trials = 0;
-  for (const auto& list :
-       {warpcheck::self::race_trials(), warpcheck::self::defect_trials(), warpcheck::self::order_trials(),
-        warpcheck::self::async_trials(), warpcheck::self::async_world_trials()}) {
+  using namespace warpcheck::self;
+  const std::vector<std::vector<trial>> all = {race_trials(), defect_trials(), order_trials(), async_trials()};
+  std::vector<std::vector<trial>> lists = {async_world_trials()};
+  if (!async_world) lists.insert(lists.begin(), all.begin(), all.end());
+  for (const auto& list : lists) {
     for (const trial& t : list) {
       const bool guilty = *t.verdict != '\0';
       if ((only != nullptr && std::strcmp(only, t.name) != 0) || (guilty && c.spare_names > 0)) continue;
