@@ -186,8 +186,8 @@ std::string ptx_translator::memory(const instruction& i) {
   if (i.name() == "cvta" && o.size() == 2) {
     const bool shared = in_shared(i);
     if (!shared) return store(o[0], as("uint64_t", o[1]));
-    return store(o[0], i.has("to") ? fmt::format("ptx::shared_address({})", as("uint64_t", o[1]))
-                                   : fmt::format("ptx::shared_pointer({})", as("uint32_t", o[1])));
+    return store(o[0], i.has("to") ? fmt::format("ptx::window_address({})", as("uint64_t", o[1]))
+                                   : fmt::format("ptx::generic_pointer({})", as("uint32_t", o[1])));
   }
   if (i.name() == "mapa" && o.size() == 3 && in_shared(i))
     return store(o[0], fmt::format("ptx::remote_address({}, {})", as("uint32_t", o[1]), as("unsigned", o[2])));

@@ -54,7 +54,7 @@ SIMT_INLINE char* place(const Address& address, long long offset) {
 
 // A remote block's address carries its rank, from 1, above the 24 bits of the block's own.
 constexpr unsigned k_rank_shift = 24;
-inline void* shared_pointer(uint32_t address, SIMT_SITE) {
+inline void* generic_pointer(uint32_t address, SIMT_SITE) {
   constexpr uint32_t own = (1u << k_rank_shift) - 1;
   void* mine = ::simt::shared_pointer(address & own, site);
   const uint32_t rank = address >> k_rank_shift;
@@ -62,9 +62,9 @@ inline void* shared_pointer(uint32_t address, SIMT_SITE) {
 }
 template <class Address>
 char* shared_place(const Address& address, long long offset, SIMT_SITE) {
-  return static_cast<char*>(shared_pointer(static_cast<uint32_t>(get<uint64_t>(address) + offset), site));
+  return static_cast<char*>(generic_pointer(static_cast<uint32_t>(get<uint64_t>(address) + offset), site));
 }
-inline uint32_t shared_address(uint64_t pointer, SIMT_SITE) {
+inline uint32_t window_address(uint64_t pointer, SIMT_SITE) {
   return ::simt::shared_address(reinterpret_cast<const void*>(pointer), site);
 }
 inline uint32_t remote_address(uint32_t address, unsigned rank) {
@@ -356,7 +356,7 @@ inline int width(unsigned c) { return static_cast<int>(32 - (c >> 8 & 31)); }
 // CUDA's names of the two kinds of addresses.
 inline size_t __cvta_generic_to_shared(const void* p, SIMT_SITE) { return ::simt::shared_address(p, site); }
 inline void* __cvta_shared_to_generic(size_t address, SIMT_SITE) {
-  return ::simt::import::ptx::shared_pointer(static_cast<uint32_t>(address), site);
+  return ::simt::import::ptx::generic_pointer(static_cast<uint32_t>(address), site);
 }
 inline size_t __cvta_generic_to_global(const void* p) { return reinterpret_cast<size_t>(p); }
 inline void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
