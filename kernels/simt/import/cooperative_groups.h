@@ -46,6 +46,10 @@ class thread_block_tile {
   static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
  public:
+  thread_block_tile() = default;
+  // Whose part it is does not matter.
+  template <class Other>
+  thread_block_tile(const thread_block_tile<Size, Other>&) {}
   static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
   static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
   static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }

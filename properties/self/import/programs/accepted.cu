@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <cstring>
 
+#if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)
+#error "headers of samples ask by CUDA's guards for what is there"
+#endif
 #define WINDOW 16
 
 template <class T>

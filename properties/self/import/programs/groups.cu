@@ -32,7 +32,7 @@ __global__ void any_group(int* y) {
 
 // Values of 16 bytes.
 __global__ void wide_shuffle(int* y) {
-  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  cg::thread_block_tile<32> warp = cg::tiled_partition<32>(cg::this_thread_block());
   const int4 v = warp.shfl(make_int4(threadIdx.x, 1, 2, threadIdx.x + 3), 5);
   y[threadIdx.x] = 1000 * v.x + v.w;
 }
