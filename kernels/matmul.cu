@@ -16,36 +16,26 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-using small_shape = matmul_shape<2, 2, 1, 2, 16, 8, 4, 4>;
-using square_shape = matmul_shape<2, 2, 2, 4, 16, 4, 4, 2>;
-using large_shape = matmul_shape<2, 4, 2, 4, 16, 4, 4, 1>;
-using wide_shape = matmul_shape<1, 4, 2, 4, 16, 4, 4, 2>;
-using tall_shape = matmul_shape<4, 1, 2, 4, 16, 4, 4, 2>;
+using small_shape = matmul_shape<2, 2, 1, 2, 32, 8, 3, 4>;
+using square_shape = matmul_shape<2, 2, 2, 4, 32, 8, 3, 2>;
+using wide_shape = matmul_shape<1, 4, 2, 4, 32, 8, 2, 2>;
+using tall_shape = matmul_shape<4, 1, 2, 4, 32, 8, 2, 2>;
 
 // run(shape type) for a variant that has one.
 template <class Run>
 auto with_shape(matmul_variant variant, Run&& run) {
   switch (variant) {
     case matmul_variant::small: return run(small_shape{});
-    case matmul_variant::square: return run(square_shape{});
     case matmul_variant::wide: return run(wide_shape{});
     case matmul_variant::tall: return run(tall_shape{});
-    default: return run(large_shape{});
+    default: return run(square_shape{});
   }
 }
 
 constexpr matmul_region k_regions[] = {
-    {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
-    {matmul_variant::small, {1, 256}, {1, 64}, {1, -1}},
-    {matmul_variant::tall, {257, -1}, {1, 64}, {1, -1}},
-    {matmul_variant::small, {1, 64}, {65, 256}, {1, -1}},
-    {matmul_variant::wide, {1, 64}, {257, -1}, {1, -1}},
-    {matmul_variant::small, {65, 512}, {65, 512}, {1, -1}},
-    {matmul_variant::square, {65, 512}, {513, -1}, {1, -1}},
-    {matmul_variant::square, {513, -1}, {65, 512}, {1, -1}},
-    {matmul_variant::square, {513, 1536}, {513, -1}, {1, -1}},
-    {matmul_variant::square, {1537, -1}, {513, 1536}, {1, -1}},
-    {matmul_variant::large, {1537, -1}, {1537, -1}, {1, -1}},
+    {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},    {matmul_variant::small, {1, 768}, {1, 768}, {1, -1}},
+    {matmul_variant::small, {1, 64}, {769, -1}, {1, -1}},    {matmul_variant::small, {769, -1}, {1, 64}, {1, -1}},
+    {matmul_variant::square, {65, 768}, {769, -1}, {1, -1}}, {matmul_variant::square, {769, -1}, {65, -1}, {1, -1}},
 };
 // Without m: what runs is as good for few rows as for many.
 constexpr matmul_region k_regions_of_rows_alone[] = {
@@ -204,7 +194,7 @@ matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m
     throw std::invalid_argument("tb is " + std::to_string(static_cast<int>(tb)) + ", must be 0 or 1");
   if (variant == matmul_variant::epilogue || variant > matmul_variant::tall)
     throw std::invalid_argument("variant is " + std::to_string(static_cast<int>(variant)) +
-                                ", must be 0 (automatic) or 2 to 6");
+                                ", must be 0 (automatic) or 2 to 5");
   const bool ta_yes = ta == trans::yes, tb_yes = tb == trans::yes;
   const row_block a_rows = stored("a", a, ta_yes ? k : m, ta_yes ? m : k, lda, "lda", ta_yes ? "m" : "k");
   const row_block b_rows = stored("b", b, tb_yes ? n : k, tb_yes ? k : n, ldb, "ldb", tb_yes ? "k" : "n");

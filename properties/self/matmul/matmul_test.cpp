@@ -17,8 +17,8 @@ constexpr bool k_plain = true;
 constexpr bool k_plain = false;
 #endif
 
-constexpr matmul_variant k_tiled[] = {matmul_variant::small, matmul_variant::square, matmul_variant::large,
-                                      matmul_variant::wide, matmul_variant::tall};
+constexpr matmul_variant k_tiled[] = {matmul_variant::small, matmul_variant::square, matmul_variant::wide,
+                                      matmul_variant::tall};
 
 void expect_right(const problem& p) {
   const answer result = run(p);
@@ -281,7 +281,7 @@ TEST(matmul, shape_sweep) {
   const auto draw = [&] { return edges[random() % std::size(edges)]; };
   for (int round = 0; round < (k_plain ? 120 : 40); ++round) {
     problem p = random_problem(draw(), draw(), draw(), random, round);
-    p.variant = round % 3 == 0 ? matmul_variant::automatic : k_tiled[random() % 5];
+    p.variant = round % 3 == 0 ? matmul_variant::automatic : k_tiled[random() % std::size(k_tiled)];
     const int64_t gaps[] = {0, 1, 3, 32};
     p.gap_a = gaps[random() % 4], p.gap_b = gaps[random() % 4], p.gap_c = gaps[random() % 4];
     p.offset = round % 4;
@@ -295,7 +295,7 @@ TEST(matmul, extents_beyond_one_tile) {
   std::mt19937_64 random(13);
   for (const auto& [m, n, variant] : {std::tuple{260, 70, matmul_variant::small},
                                       {140, 280, matmul_variant::square},
-                                      {150, 520, matmul_variant::large},
+                                      {150, 520, matmul_variant::wide},
                                       {70, 300, matmul_variant::wide},
                                       {270, 70, matmul_variant::tall},
                                       {1100, 130, matmul_variant::square}}) {
@@ -369,7 +369,7 @@ TEST(matmul, dispatch_is_that_of_the_regions) {
         }
     }
   }
-  EXPECT_GE(tried, k_plain ? 18 : 12);
+  EXPECT_GE(tried, k_plain ? 14 : 10);
 }
 
 TEST(matmul, mistakes_are_refused) {
