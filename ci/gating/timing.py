@@ -4,6 +4,7 @@ round for what the first calls slower. docs/gate.md has the rule and its reasons
 One process is one sample: within a process timings share addresses, clocks and neighbours, so that their number says
 nothing about the next process.
 """
+
 import dataclasses
 import json
 import math
@@ -19,6 +20,7 @@ PAIRS = (9, 17, 25)  # 9 is what compare.py calls enough; more where a row is un
 ALPHA = 0.05
 LEAST_SLOWDOWN = 0.05
 SPREADS = 3  # how many of a row's own spread a slowdown must exceed
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPARE = "/usr/share/benchmark/compare.py"  # Debian: libbenchmark-tools
 
 
@@ -48,10 +50,29 @@ def turns(pairs):
 
 
 def google_benchmark_json(samples, side):
-    rows = [{"name": row, "run_name": row, "run_type": "iteration", "repetitions": len(both[side]),
-             "repetition_index": i, "threads": 1, "iterations": 1, "real_time": time, "cpu_time": time, "time_unit": "us"}
-            for row, both in samples.items() for i, time in enumerate(both[side])]
+    rows = [
+        {
+            "name": row,
+            "run_name": row,
+            "run_type": "iteration",
+            "repetitions": len(both[side]),
+            "repetition_index": i,
+            "threads": 1,
+            "iterations": 1,
+            "real_time": time,
+            "cpu_time": time,
+            "time_unit": "us",
+        }
+        for row, both in samples.items()
+        for i, time in enumerate(both[side])
+    ]
     return {"context": {}, "benchmarks": rows}
+
+
+def python():
+    """One that has SciPy, which compare.py needs."""
+    installed = ROOT / "build/python/bin/python"
+    return str(installed) if installed.exists() else sys.executable
 
 
 def p_values(samples):
@@ -64,11 +85,25 @@ def p_values(samples):
             files[side] = pathlib.Path(folder) / f"{side}.json"
             files[side].write_text(json.dumps(google_benchmark_json(samples, side)))
         out = pathlib.Path(folder) / "out.json"
-        r = subprocess.run([sys.executable, COMPARE, "--no-color", "-d", str(out), "benchmarks", str(files["base"]),
-                            str(files["head"])], capture_output=True, text=True)
+        r = subprocess.run(
+            [
+                python(),
+                COMPARE,
+                "--no-color",
+                "-d",
+                str(out),
+                "benchmarks",
+                str(files["base"]),
+                str(files["head"]),
+            ],
+            capture_output=True,
+            text=True,
+        )
         if r.returncode or not out.exists():
             raise CannotTime(f"compare.py failed: {(r.stderr.strip() or r.stdout.strip()).splitlines()[-1:]}")
-        found = {entry["name"]: entry["utest"]["time_pvalue"] for entry in json.loads(out.read_text()) if entry.get("utest")}
+        found = {
+            entry["name"]: entry["utest"]["time_pvalue"] for entry in json.loads(out.read_text()) if entry.get("utest")
+        }
     missing = set(samples) - set(found)
     if missing:
         raise CannotTime(f"compare.py gave no p for {sorted(missing)[0]}")
@@ -97,8 +132,9 @@ def judge(samples, spreads, p_of=None):
     for row, both in samples.items():
         ratio = statistics.median(both["head"]) / statistics.median(both["base"])
         threshold = threshold_of(spreads.get(row, 0.0))
-        verdicts[row] = Verdict(row, ratio, adjusted[row], len(both["base"]), threshold,
-                                adjusted[row] <= ALPHA and ratio - 1 > threshold)
+        verdicts[row] = Verdict(
+            row, ratio, adjusted[row], len(both["base"]), threshold, adjusted[row] <= ALPHA and ratio - 1 > threshold
+        )
     return verdicts
 
 
@@ -111,7 +147,7 @@ def one_round(measure, rows, spreads):
     samples = {row: {"base": [], "head": []} for row in rows}
     done = 0
     for pairs in PAIRS:
-        for side in turns(pairs)[2 * done:]:
+        for side in turns(pairs)[2 * done :]:
             for row, median in measure(side, rows).items():
                 samples[row][side].append(median)
         done = pairs
@@ -134,8 +170,11 @@ def medians(program, rows):
     """Runs a benchmark of bench/ as one process: row -> median_us."""
     pattern = "^(" + "|".join(re.escape(row) for row in rows) + ")(/iterations:.*)?$"
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        r = subprocess.run([program, f"--benchmark_filter={pattern}", f"--benchmark_out={file.name}",
-                            "--benchmark_out_format=json"], capture_output=True, text=True)
+        r = subprocess.run(
+            [program, f"--benchmark_filter={pattern}", f"--benchmark_out={file.name}", "--benchmark_out_format=json"],
+            capture_output=True,
+            text=True,
+        )
         if r.returncode:
             raise CannotTime(f"{program}: exit code {r.returncode}: {r.stderr.strip()[-300:]}")
         entries = json.load(file)["benchmarks"]
@@ -162,6 +201,7 @@ def rows_of(program, most):
 def spreads_of(history_path):
     """row -> standard deviation of ln(ratio) over the A/A rows of the nights; {} where there is no history."""
     import sqlite3
+
     if not history_path or not os.path.exists(history_path):
         return {}
     with sqlite3.connect(history_path) as db:

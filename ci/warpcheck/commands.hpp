@@ -56,7 +56,8 @@ struct replay_options {
 int replay(const replay_options& options);
 
 struct list_options {
-  std::string op;  // empty: the operators
+  std::string op;    // empty: the operators
+  std::string json;  // where the machine-readable list goes; empty: nowhere
   bool distributions = false;
   bool verdicts = false;
 };

@@ -1,11 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/null_kernels.hpp"
 #include "ci/warpcheck/support.hpp"
+#include "properties/engine/classes.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/property.hpp"
 #include "properties/engine/recipe.hpp"
 #include "properties/engine/verdict.hpp"
 
@@ -44,9 +48,40 @@ void describe_operator(const std::string& op) {
     if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);
 }
 
+// What is claimed of an operator and what a run owes it, without asking a candidate: the same on every machine.
+nlohmann::json claims(const std::string& op) {
+  nlohmann::json properties = nlohmann::json::array(), waivers = nlohmann::json::array();
+  for (const engine::property& p : engine::all_properties()) {
+    if (p.op != op) continue;
+    std::vector<std::string> types;
+    for (const dtype t : p.types) types.emplace_back(name_of(t));
+    const null_kernel_quota quota = null_kernel_quota_of(op, p.name);
+    properties.push_back({{"name", p.name},
+                          {"sentence", p.sentence},
+                          {"types", types},
+                          {"share_percent", p.share_percent},
+                          {"null_kernels_percent", quota.percent}});
+  }
+  for (const engine::class_waiver& w : engine::class_waivers_of(op))
+    waivers.push_back({{"class", w.name}, {"reason", w.reason}});
+  return {{"properties", properties}, {"waivers", waivers}};
+}
+
 }  // namespace
 
 int list(const list_options& options) {
+  if (!options.json.empty()) {
+    const auto known = engine::operators_with_properties();
+    if (!options.op.empty() && std::find(known.begin(), known.end(), options.op) == known.end())
+      throw engine::usage_error(unknown_operator(options.op));
+    nlohmann::json operators = nlohmann::json::object();
+    for (const std::string& op : known)
+      if (options.op.empty() || op == options.op) operators[op] = claims(op);
+    const nlohmann::json document = {
+        {"schema", "warpcheck-list-1"}, {"version", WARPCHECK_VERSION}, {"operators", operators}};
+    write_file(options.json, document.dump(1) + "\n");
+    return k_pass;
+  }
   if (options.distributions) {
     for (const auto& d : engine::distributions())
       fmt::print("{:<34} {}\n", fmt::format("{}({})", d.name, d.parameters), d.purpose);

@@ -167,6 +167,8 @@ int run(int argc, char** argv) {
   list->add_option("operator", l.op, "The operator to describe");
   list->add_flag("--distributions", l.distributions, "The distributions that a recipe can name");
   list->add_flag("--verdicts", l.verdicts, "The verdicts that a case can get, by severity");
+  add_output(list, "--json", l.json,
+             "Write what is claimed of each operator, or of the one named, as JSON to this file");
   list->callback([&] { code = cli::list(l); });
 
   CLI::App* doctor =

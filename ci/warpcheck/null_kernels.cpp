@@ -86,6 +86,11 @@ case_report try_null_kernels(const trial_case& c, const std::vector<std::string>
 
 }  // namespace
 
+null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property) {
+  const quota q = quota_of(op, property);
+  return {q.percent, q.reason};
+}
+
 int null_kernels(const verify_options& o) {
   check_cases(o.cases);
   const uint64_t seed = parse_seed(o.seed);

@@ -144,6 +144,12 @@ class_waivers::class_waivers(std::vector<class_waiver> list) {
   for (class_waiver& w : list) waivers().push_back(std::move(w));
 }
 
+std::vector<class_waiver> class_waivers_of(std::string_view op) {
+  std::vector<class_waiver> list = waivers();
+  std::erase_if(list, [&](const class_waiver& w) { return w.op != op; });
+  return list;
+}
+
 int64_t class_quota(int64_t cases) { return std::max<int64_t>(1, cases / 1000); }
 
 std::vector<std::string> unmet_class_quotas(std::string_view op, const std::map<std::string, int64_t>& reached,

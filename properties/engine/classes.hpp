@@ -34,6 +34,7 @@ struct class_waiver {
 struct class_waivers {
   explicit class_waivers(std::vector<class_waiver> waivers);
 };
+std::vector<class_waiver> class_waivers_of(std::string_view op);
 
 // The quota of a class in a run of so many cases of an operator: one in a thousand, at least one.
 int64_t class_quota(int64_t cases);

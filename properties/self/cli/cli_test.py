@@ -441,6 +441,18 @@ class Runs(unittest.TestCase):
         for part in ["component-bound", "variant softmax_", "emulated"]:
             self.assertIn(part, text)
         self.assertIn("randn(", run("list", "--distributions").stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "list.json")
+            self.assertEqual(run("list", "sigmoid", "--json", path).returncode, 0)
+            with open(path) as f:
+                claims = json.load(f)
+            self.assertEqual((claims["schema"], list(claims["operators"])), ("warpcheck-list-1", ["sigmoid"]))
+            special = next(p for p in claims["operators"]["sigmoid"]["properties"] if p["name"] == "special-table")
+            self.assertEqual((special["types"], special["null_kernels_percent"]), (["f32", "f16", "bf16"], 40))
+            self.assertEqual(run("list", "--json", path).returncode, 0)
+            with open(path) as f:
+                waivers = json.load(f)["operators"]["best_split"]["waivers"]
+        self.assertIn("columns:multiple", [w["class"] for w in waivers])
         self.assertIn("deadlock", run("list", "--verdicts").stdout)
 
 

@@ -62,8 +62,10 @@ class Machine:
 
 def in_process(samples):
     """The p of compare.py without a process for each call; test_p_values holds the two together."""
-    return {row: report.calc_utest([both["base"], both["head"]], [both["base"], both["head"]])[2]
-            for row, both in samples.items()}
+    return {
+        row: report.calc_utest([both["base"], both["head"]], [both["base"], both["head"]])[2]
+        for row, both in samples.items()
+    }
 
 
 class Statistics(unittest.TestCase):
@@ -123,7 +125,9 @@ class Statistics(unittest.TestCase):
 
         self.assertTrue(timing.one_round(Machine(3, {row}), rows, {})[row].slower)
         self.assertEqual(timing.slower_rows(only_in_the_first_round, rows, {})[1], {})
-        faster = {r: {"base": [2.0 + i / 100 for i in range(9)], "head": [1.0 + i / 100 for i in range(9)]} for r in rows}
+        faster = {
+            r: {"base": [2.0 + i / 100 for i in range(9)], "head": [1.0 + i / 100 for i in range(9)]} for r in rows
+        }
         self.assertFalse(any(v.slower for v in timing.judge(faster, {}).values()))
 
     def test_undecided_rows_get_more_pairs(self):
@@ -135,6 +139,7 @@ class Statistics(unittest.TestCase):
             def measure(side, rows):
                 count[side] += 1
                 return {row: 100.0 * (1 + percent / 100 if side == "head" else 1) + count[side] / 1000}
+
             return measure, count
 
         for percent, pairs in ((0, 9), (4, 25), (10, 9)):
@@ -146,8 +151,9 @@ class Statistics(unittest.TestCase):
         self.assertEqual("".join(side[0] for side in timing.turns(4)), "bhhbbhhb")
 
     def test_holm(self):
-        self.assertEqual(timing.holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}),
-                         {"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06})
+        self.assertEqual(
+            timing.holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}), {"d": 0.02, "a": 0.03, "c": 0.06, "b": 0.06}
+        )
 
 
 class Programs(unittest.TestCase):
@@ -180,8 +186,10 @@ json.dump({"benchmarks": [{"name": n + "/iterations:1/manual_time", "median_us":
             path = pathlib.Path(folder) / "nightly.db"
             with sqlite3.connect(path) as db:
                 db.execute("CREATE TABLE row (kind, name, value)")
-                db.executemany("INSERT INTO row VALUES ('a/a', ?, ?)",
-                               [("r", value) for value in (0.97, 1.03, 0.97, 1.03, 1.0)] + [("few", 1.0)] * 4)
+                db.executemany(
+                    "INSERT INTO row VALUES ('a/a', ?, ?)",
+                    [("r", value) for value in (0.97, 1.03, 0.97, 1.03, 1.0)] + [("few", 1.0)] * 4,
+                )
             spreads = timing.spreads_of(path)
             self.assertEqual(list(spreads), ["r"])
             self.assertAlmostEqual(spreads["r"], 0.03, delta=0.001)

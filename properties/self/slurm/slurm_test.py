@@ -81,10 +81,19 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 """
         (folder / "slurm.conf").write_text(settings)
         os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
-        self.processes = [subprocess.Popen(["slurmctld", "-D", "-c"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)]
+        self.processes = [
+            subprocess.Popen(["slurmctld", "-D", "-c"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        ]
         for node in ("n1", "n2"):
-            self.processes.append(subprocess.Popen(["slurmd", "-D", "-N", node], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        wait_for("two idle nodes", lambda: self.said("sinfo", "-h", "-N", "-o", "%T").split() == ["idle", "idle"], 30, self.logs)
+            self.processes.append(
+                subprocess.Popen(["slurmd", "-D", "-N", node], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+        wait_for(
+            "two idle nodes",
+            lambda: self.said("sinfo", "-h", "-N", "-o", "%T").split() == ["idle", "idle"],
+            30,
+            self.logs,
+        )
 
     def said(self, *command):
         return subprocess.run(command, capture_output=True, text=True).stdout
@@ -94,7 +103,9 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
         return [tuple(line.split("|")) for line in self.said("squeue", "-h", "-r", "-o", "%K|%T|%N").splitlines()]
 
     def logs(self):
-        return "\n".join(f"== {path.name}\n" + path.read_text(errors="replace")[-1500:] for path in self.folder.glob("*.log"))
+        return "\n".join(
+            f"== {path.name}\n" + path.read_text(errors="replace")[-1500:] for path in self.folder.glob("*.log")
+        )
 
     def stop(self):
         subprocess.run(["scancel", "-u", getpass.getuser()], capture_output=True)
@@ -147,9 +158,13 @@ def wait_for(what, condition, seconds, explain):
 
 def contents(out):
     with sqlite3.connect(out / "nightly.db") as db:
-        return [db.execute(query).fetchall() for query in (
-            "SELECT seed, shards, shards_done, cases, failures, status FROM run",
-            "SELECT name, cases, skipped, failures, compared, max_budget FROM row ORDER BY name")]
+        return [
+            db.execute(query).fetchall()
+            for query in (
+                "SELECT seed, shards, shards_done, cases, failures, status FROM run",
+                "SELECT name, cases, skipped, failures, compared, max_budget FROM row ORDER BY name",
+            )
+        ]
 
 
 class Slurm(unittest.TestCase):
@@ -159,14 +174,34 @@ class Slurm(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def submit(self, *arguments):
-        return subprocess.run([SOURCE / "ci/slurm/submit", "--warpcheck", WARPCHECK, *arguments], capture_output=True, text=True)
+        return subprocess.run(
+            [SOURCE / "ci/slurm/submit", "--warpcheck", WARPCHECK, *arguments], capture_output=True, text=True
+        )
 
     def test_jobs_say_what_a_site_needs(self):
-        r = self.submit("--dry-run", "--device", "cuda", "--shards", "8", "--time", "2h", "--sbatch", "--partition=gpus",
-                        "--out", self.folder / "o")
+        r = self.submit(
+            "--dry-run",
+            "--device",
+            "cuda",
+            "--shards",
+            "8",
+            "--time",
+            "2h",
+            "--sbatch",
+            "--partition=gpus",
+            "--out",
+            self.folder / "o",
+        )
         self.assertEqual(r.returncode, 0, r.stderr)
         _, array, merge = r.stdout.splitlines()
-        for option in ("--array=0-7", "--gres=gpu:1", "--requeue", "--open-mode=append", "--signal=B:USR1@60", "--partition=gpus"):
+        for option in (
+            "--array=0-7",
+            "--gres=gpu:1",
+            "--requeue",
+            "--open-mode=append",
+            "--signal=B:USR1@60",
+            "--partition=gpus",
+        ):
             self.assertIn(option, array)
         self.assertIn("--dependency=afterok:", merge)
         self.assertNotIn("--gres", merge)
@@ -205,18 +240,27 @@ class Slurm(unittest.TestCase):
         wait_for("a second copy", lambda: (shards() / f"{alive}/attempt-2").exists(), 120, cluster.logs)
         for pid in of_alive:
             os.kill(pid, signal.SIGCONT)
-        wait_for("the merge", lambda: (out / "nightly.db").exists() and not cluster.jobs(), 150,
-                 lambda: f"{cluster.jobs()}\n{cluster.logs()}\n" + "\n".join(p.read_text() for p in out.glob("slurm-*")))
+        wait_for(
+            "the merge",
+            lambda: (out / "nightly.db").exists() and not cluster.jobs(),
+            150,
+            lambda: f"{cluster.jobs()}\n{cluster.logs()}\n" + "\n".join(p.read_text() for p in out.glob("slurm-*")),
+        )
         attempts = {task: len(list(shards().glob(f"{task}/attempt-*"))) for task in range(SHARDS)}
         print(f"attempts {attempts}, dead {dead}, alive {alive}, {time.monotonic() - begin:.0f} s")
         self.assertEqual(attempts[dead], 2)
         text = "\n".join(path.read_text() for path in out.glob("slurm-*.log"))
         self.assertEqual(attempts[alive], 2, text)
-        self.assertRegex(text, f"shard {alive}: attempt 1 was overtaken by attempt 2 and stops|attempt 1 of .*/{alive} came too late")
+        self.assertRegex(
+            text, f"shard {alive}: attempt 1 was overtaken by attempt 2 and stops|attempt 1 of .*/{alive} came too late"
+        )
         self.assertEqual(text.count("summary:"), 1, text)  # merged once
         whole = self.folder / "whole"
-        subprocess.run([SOURCE / "ci/nightly", "--shards", str(SHARDS), "--out", whole, "--warpcheck", WARPCHECK, *NIGHT, *FUZZ],
-                       capture_output=True, check=True)
+        subprocess.run(
+            [SOURCE / "ci/nightly", "--shards", str(SHARDS), "--out", whole, "--warpcheck", WARPCHECK, *NIGHT, *FUZZ],
+            capture_output=True,
+            check=True,
+        )
         self.assertEqual(contents(out), contents(whole))
 
 

