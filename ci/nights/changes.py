@@ -1,4 +1,5 @@
 """Change points of the history, by Apache Otava in an environment of its own (its numpy is not that of the tests)."""
+
 import json
 import pathlib
 import subprocess
@@ -27,7 +28,9 @@ def change_points(history, python):
     series = series_of(history)
     if not series:
         return []
-    said = subprocess.run([python, __file__], input=json.dumps(series), capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [python, __file__], input=json.dumps(series), capture_output=True, text=True, check=True
+    ).stdout
     return json.loads(said)
 
 
@@ -41,8 +44,15 @@ def main():
         values = [value for _, value in points]
         one = Series(name, None, list(range(len(values))), {"value": Metric()}, {"value": values}, {})
         for change in one.analyze(options).change_points["value"]:
-            found.append({"series": name, "run": points[change.index][0], "before": float(change.mean_before()),
-                          "after": float(change.mean_after()), "p": float(change.pvalue())})
+            found.append(
+                {
+                    "series": name,
+                    "run": points[change.index][0],
+                    "before": float(change.mean_before()),
+                    "after": float(change.mean_after()),
+                    "p": float(change.pvalue()),
+                }
+            )
     json.dump(found, sys.stdout)
 
 

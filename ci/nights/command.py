@@ -1,4 +1,5 @@
 """The command ci/nightly: plans a night, runs its shards, merges them into the history. docs/nightly.md."""
+
 import argparse
 import contextlib
 import datetime
@@ -15,12 +16,16 @@ import subprocess
 import sys
 import threading
 
-from . import changes
+from gating import timing
+
+from . import benchmarks, changes
 from .history import History, WrongSchema, moment, now, text_of
 from .merge import merge, publish_summary, summary
 from .shards import CannotRun, Interrupted, Shard, Superseded, die_with_parent, run_shard, states_of, write_whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Their tables have a row for each shape, with median_us.
+ROW_BENCHMARKS = [f"{op}_bench" for op in "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort".split()]
 PARTS = ("mutants", "benchmarks", "changes")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 stopped = threading.Event()
@@ -54,7 +59,9 @@ def shell(text):
 def gpus():
     if shell("has_gpu").returncode:
         return []
-    listed = subprocess.run(["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True)
+    listed = subprocess.run(
+        ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"], capture_output=True, text=True
+    )
     return listed.stdout.split()
 
 
@@ -65,14 +72,19 @@ def warpcheck_of(options, devices):
             raise CannotRun(3, f"warpcheck: '{options.warpcheck}' is not there")
         return os.path.abspath(options.warpcheck)
     preset = "cuda" if "cuda" in devices else "emulated"
-    built = subprocess.run(["bash", "-c", f"source ci/common.sh; install_packages build; change_points_environment; "
-                                          f"build {preset} warpcheck_command_plain >&2"], cwd=ROOT)
+    steps = ["source ci/common.sh", "install_packages build", "change_points_environment"]
+    targets = ["warpcheck_command_plain"]
+    if preset == "cuda":
+        steps += ["install_packages test", "python_environment"]  # for timings
+        targets += ROW_BENCHMARKS
+    built = subprocess.run(["bash", "-c", "; ".join([*steps, f"build {preset} {' '.join(targets)} >&2"])], cwd=ROOT)
     if built.returncode:
         raise CannotRun(3, f"building warpcheck for preset {preset} failed")
     return str(ROOT / "build" / preset / "warpcheck")
 
 
 # --- plan -------------------------------------------------------------------------------------------------------------
+
 
 def devices_of(options, gpu_list):
     if options.device != "auto":
@@ -81,8 +93,15 @@ def devices_of(options, gpu_list):
 
 
 def what_was_asked(options):
-    return {"seconds": options.time, "cases": options.cases, "device": options.device, "shards": options.shards,
-            "fuzz": options.fuzz, "elsewhere": options.elsewhere, "skip": sorted(options.skip)}
+    return {
+        "seconds": options.time,
+        "cases": options.cases,
+        "device": options.device,
+        "shards": options.shards,
+        "fuzz": options.fuzz,
+        "elsewhere": options.elsewhere,
+        "skip": sorted(options.skip),
+    }
 
 
 def make_plan(options):
@@ -102,11 +121,21 @@ def make_plan(options):
             folder = options.out / "nights" / (name + suffix)
             folder.mkdir(parents=True)
             break
-    revision = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
-    plan = {"schema": "warpcheck-night-1", "id": folder.name, "begun": text_of(begun), "machine": platform.node(),
-            "revision": revision, "every_seconds": options.every, "shards": shards, "asked": what_was_asked(options),
-            # What every shard must share; of 53 bits, which a golden header can carry.
-            "seed": options.seed if options.seed is not None else random.SystemRandom().getrandbits(53)}
+    revision = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
+    ).stdout.strip()
+    plan = {
+        "schema": "warpcheck-night-1",
+        "id": folder.name,
+        "begun": text_of(begun),
+        "machine": platform.node(),
+        "revision": revision,
+        "every_seconds": options.every,
+        "shards": shards,
+        "asked": what_was_asked(options),
+        # What every shard must share; of 53 bits, which a golden header can carry.
+        "seed": options.seed if options.seed is not None else random.SystemRandom().getrandbits(53),
+    }
     write_whole(folder / "night.json", json.dumps(plan, indent=1) + "\n")
     return folder, plan
 
@@ -131,10 +160,19 @@ def newest_plan(options):
 
 # --- run --------------------------------------------------------------------------------------------------------------
 
+
 def fuzz_command(program, plan, shard):
     asked = plan["asked"]
-    command = [program, "fuzz", "--seed", str(plan["seed"]), "--shard", f"{shard['index']}/{shard['count']}",
-               "--device", shard["device"]]
+    command = [
+        program,
+        "fuzz",
+        "--seed",
+        str(plan["seed"]),
+        "--shard",
+        f"{shard['index']}/{shard['count']}",
+        "--device",
+        shard["device"],
+    ]
     if asked["cases"]:
         command += ["--cases", str(asked["cases"])]
     together = 1 if asked["elsewhere"] else sum(s["device"] == shard["device"] for s in plan["shards"])
@@ -145,8 +183,14 @@ def fuzz_command(program, plan, shard):
 
 def run_one(program, folder, plan, shard):
     environment = os.environ | ({"CUDA_VISIBLE_DEVICES": shard["gpu"]} if shard["gpu"] else {})
-    return run_shard(Shard(folder / "shards" / str(shard["id"])), fuzz_command(program, plan, shard),
-                     plan["asked"]["seconds"], stopped.is_set, environment, say)
+    return run_shard(
+        Shard(folder / "shards" / str(shard["id"])),
+        fuzz_command(program, plan, shard),
+        plan["asked"]["seconds"],
+        stopped.is_set,
+        environment,
+        say,
+    )
 
 
 def run_all(program, folder, plan):
@@ -177,15 +221,18 @@ def mutants(program, folder, plan):
     if not path.exists():
         partial = folder / "mutants.json.partial"
         log = open(folder / "mutants.log", "w")
-        process = subprocess.Popen([program, "mutants", "--json", str(partial)], stdout=log, stderr=log,
-                                   preexec_fn=die_with_parent)
+        process = subprocess.Popen(
+            [program, "mutants", "--json", str(partial)], stdout=log, stderr=log, preexec_fn=die_with_parent
+        )
         while process.poll() is None:
             if stopped.wait(0.2):
                 process.send_signal(signal.SIGINT)
                 process.wait()
                 raise Interrupted("mutants: interrupted; the same command goes on")
         if process.returncode not in (0, 1):
-            raise CannotRun(process.returncode, f"mutants: exit code {process.returncode}; {folder / 'mutants.log'} says why")
+            raise CannotRun(
+                process.returncode, f"mutants: exit code {process.returncode}; {folder / 'mutants.log'} says why"
+            )
         os.replace(partial, path)
     scores, survivors = {}, []
     for m in json.loads(path.read_text())["mutants"]:
@@ -197,16 +244,26 @@ def mutants(program, folder, plan):
     return [(subject, *score) for subject, score in sorted(scores.items())], survivors, None
 
 
-def benchmarks(folder, plan):
-    return [], "no benchmark row: " + ("left out, as asked" if "benchmarks" in plan["asked"]["skip"] else
-                                       "timings are made on a GPU, and there is none here")
+def benchmark_rows(program, folder, plan):
+    """(rows, note): speed and A/A pairs of the row operators, on a GPU."""
+    if "benchmarks" in plan["asked"]["skip"]:
+        return [], "benchmarks were left out, as asked"
+    if program is None or not gpus():
+        return [], "no benchmark row: timings are made on a GPU, and there is none here"
+    programs = [path for path in pathlib.Path(program).parent.glob("*_bench") if path.name in ROW_BENCHMARKS]
+    if not programs:
+        return [], f"no benchmark row: there is no benchmark beside {program}"
+    try:
+        return benchmarks.of_night(programs, folder)
+    except timing.CannotTime as error:
+        return [], f"no benchmark row: {error}"
 
 
 def finish(options, program, folder, plan):
     """Merges a night; 0 green, 1 red, 3 where shards are missing."""
     scores, survivors, note = mutants(program, folder, plan)
-    rows, no_rows = benchmarks(folder, plan)
-    notes = [n for n in (note, no_rows) if n]
+    rows, said_of_rows = benchmark_rows(program, folder, plan)
+    notes = [n for n in (note, said_of_rows) if n]
     python = os.environ.get("WARPCHECK_CHANGE_POINTS", str(ROOT / "build" / "change_points" / "bin" / "python"))
 
     def look(history):
@@ -257,8 +314,10 @@ def whole_night(options):
             finish(options, None, folder, plan)
         folder, plan = going_on or make_plan(options)
         program = warpcheck_of(options, {shard["device"] for shard in plan["shards"]})
-        say(f"{'going on with' if going_on else 'beginning'} the night {plan['id']}: seed {plan['seed']}, "
-            f"{len(plan['shards'])} shards on {', '.join(sorted({s['device'] for s in plan['shards']}))}")
+        say(
+            f"{'going on with' if going_on else 'beginning'} the night {plan['id']}: seed {plan['seed']}, "
+            f"{len(plan['shards'])} shards on {', '.join(sorted({s['device'] for s in plan['shards']}))}"
+        )
         try:
             run_all(program, folder, plan)
         except CannotRun:
@@ -331,7 +390,9 @@ missing or shards did not finish, 130 interrupted; the same command goes on."""
 
 def parser_of(command):
     p = argparse.ArgumentParser(
-        prog="ci/nightly" + (f" {command}" if command else ""), allow_abbrev=False, epilog=EXIT_CODES,
+        prog="ci/nightly" + (f" {command}" if command else ""),
+        allow_abbrev=False,
+        epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description={
             "plan": "Makes the plan of a night; shards and merge are run by others (Slurm, a matrix of jobs).",
@@ -340,10 +401,16 @@ def parser_of(command):
             "status": "Prints the last nights; adds a red row for each that did not run.",
             "export": "Writes each table of the history as a CSV file.",
             None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
-                  "The same command goes on with a night that was interrupted or killed. Other commands:\n"
-                  "  ci/nightly plan | shard I | merge | status | export FOLDER   (each with --help)"}[command])
-    p.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "nightly",
-                   help="folder of the history, the findings and the nights (default: build/nightly)")
+            "The same command goes on with a night that was interrupted or killed. Other commands:\n"
+            "  ci/nightly plan | shard I | merge | status | export FOLDER   (each with --help)",
+        }[command],
+    )
+    p.add_argument(
+        "--out",
+        type=pathlib.Path,
+        default=ROOT / "build" / "nightly",
+        help="folder of the history, the findings and the nights (default: build/nightly)",
+    )
     if command == "shard":
         p.add_argument("shard", type=lambda t: int(t) if t.isdigit() else at_least_one(t), help="its number, from 0")
     if command == "export":
@@ -353,14 +420,24 @@ def parser_of(command):
     if command in (None, "plan"):
         p.add_argument("--time", type=seconds, help="how long: 90s, 10m, 8h")
         p.add_argument("--cases", type=at_least_one, help="at most so many cases per (property, dtype)")
-        p.add_argument("--shards", type=at_least_one, help="of each device (default: one for each GPU; one for all cores)")
-        p.add_argument("--device", default="auto", choices=["auto", "emulated", "cuda", "cpu"],
-                       help="auto: emulated, and cuda where there is a GPU")
+        p.add_argument(
+            "--shards", type=at_least_one, help="of each device (default: one for each GPU; one for all cores)"
+        )
+        p.add_argument(
+            "--device",
+            default="auto",
+            choices=["auto", "emulated", "cuda", "cpu"],
+            help="auto: emulated, and cuda where there is a GPU",
+        )
         p.add_argument("--seed", type=int, help="default: a new one")
         p.add_argument("--skip", action="append", default=[], choices=PARTS, help="may be repeated")
-        p.add_argument("fuzz", nargs="*", metavar="operator", help="default: all; after '--' any option of 'warpcheck fuzz'")
+        p.add_argument(
+            "fuzz", nargs="*", metavar="operator", help="default: all; after '--' any option of 'warpcheck fuzz'"
+        )
     if command == "plan":
-        p.add_argument("--elsewhere", action="store_true", help="other machines run the shards, each on what it finds there")
+        p.add_argument(
+            "--elsewhere", action="store_true", help="other machines run the shards, each on what it finds there"
+        )
     if command in (None, "shard", "merge"):
         p.add_argument("--warpcheck", help="the program (default: it is built)")
     return p
@@ -371,7 +448,7 @@ def main(arguments):
     further = []
     if "--" in arguments:
         at = arguments.index("--")
-        arguments, further = arguments[:at], arguments[at + 1:]
+        arguments, further = arguments[:at], arguments[at + 1 :]
     options = parser_of(command).parse_args(arguments[1:] if command else arguments)
     if command in (None, "plan"):
         options.fuzz = [*options.fuzz, *further]

@@ -1,4 +1,5 @@
 """nightly.db: the history of the nights. One writer, who holds the lock of the folder; schema in docs/nightly.md."""
+
 import contextlib
 import csv
 import datetime
@@ -8,20 +9,20 @@ import sqlite3
 VERSION = 1
 TABLES = {
     "run": "id TEXT PRIMARY KEY, kind TEXT NOT NULL, begun TEXT NOT NULL, ended TEXT, machine TEXT, version TEXT, "
-           "revision TEXT, seed INTEGER, shards INTEGER, shards_done INTEGER, cases INTEGER, seconds REAL, "
-           "cases_per_second REAL, failures INTEGER, new_findings INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL",
+    "revision TEXT, seed INTEGER, shards INTEGER, shards_done INTEGER, cases INTEGER, seconds REAL, "
+    "cases_per_second REAL, failures INTEGER, new_findings INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL",
     "row": "run TEXT NOT NULL REFERENCES run(id), kind TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, "
-           "cases INTEGER, skipped INTEGER, failures INTEGER, compared INTEGER, max_budget REAL, value REAL, unit TEXT, "
-           "PRIMARY KEY (run, kind, name, device)",
+    "cases INTEGER, skipped INTEGER, failures INTEGER, compared INTEGER, max_budget REAL, value REAL, unit TEXT, "
+    "PRIMARY KEY (run, kind, name, device)",
     "finding": "name TEXT PRIMARY KEY, operator TEXT NOT NULL, property TEXT NOT NULL, verdict TEXT NOT NULL, "
-               "shape_class TEXT NOT NULL, case_line TEXT NOT NULL, message TEXT NOT NULL, first_run TEXT NOT NULL, "
-               "UNIQUE (operator, property, verdict, shape_class)",
+    "shape_class TEXT NOT NULL, case_line TEXT NOT NULL, message TEXT NOT NULL, first_run TEXT NOT NULL, "
+    "UNIQUE (operator, property, verdict, shape_class)",
     "occurrence": "run TEXT NOT NULL REFERENCES run(id), finding TEXT NOT NULL REFERENCES finding(name), "
-                  "failures INTEGER NOT NULL, PRIMARY KEY (run, finding)",
+    "failures INTEGER NOT NULL, PRIMARY KEY (run, finding)",
     "score": "run TEXT NOT NULL REFERENCES run(id), subject TEXT NOT NULL, killed INTEGER NOT NULL, "
-             "judged INTEGER NOT NULL, PRIMARY KEY (run, subject)",
+    "judged INTEGER NOT NULL, PRIMARY KEY (run, subject)",
     "change": "series TEXT NOT NULL, run TEXT NOT NULL REFERENCES run(id), before REAL NOT NULL, after REAL NOT NULL, "
-              "p REAL NOT NULL, PRIMARY KEY (series, run)",
+    "p REAL NOT NULL, PRIMARY KEY (series, run)",
 }
 
 
@@ -39,7 +40,9 @@ class History:
         except sqlite3.DatabaseError as error:
             raise WrongSchema(f"{path}: it is not a history of nights: {error}")
         if version not in (0, VERSION):
-            raise WrongSchema(f"{path}: its schema is {version}; 1 to {VERSION} are known, so a newer ci/nightly wrote it")
+            raise WrongSchema(
+                f"{path}: its schema is {version}; 1 to {VERSION} are known, so a newer ci/nightly wrote it"
+            )
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA foreign_keys = ON")
         if version == 0:
@@ -60,7 +63,9 @@ class History:
 
     def insert(self, table, **values):
         names = ", ".join(values)
-        self.db.execute(f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(values))})', list(values.values()))
+        self.db.execute(
+            f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(values))})', list(values.values())
+        )
 
     def all(self, query, *arguments):
         return self.db.execute(query, arguments).fetchall()
@@ -85,7 +90,8 @@ class History:
             run = f"missed-{at:%Y-%m-%d-%H%M}"
             self.db.execute(
                 "INSERT OR IGNORE INTO run (id, kind, begun, status, reason) VALUES (?, 'missed', ?, 'red', ?)",
-                [run, text_of(at), "the night did not run"])
+                [run, text_of(at), "the night did not run"],
+            )
             ids.append(run)
             at += every
         return ids

@@ -1,4 +1,5 @@
 """The merge of a night: its shards, scores and benchmark rows into the history, its findings into files, all into a text."""
+
 import os
 import shutil
 
@@ -19,8 +20,10 @@ def sums(results):
     rows, findings = {}, {}
     for shard, result in results:
         for p in result["fuzz"]["properties"]:
-            row = rows.setdefault((p["property"], shard["device"]),
-                                  {"cases": 0, "skipped": 0, "failures": 0, "compared": 0, "max_budget": 0.0})
+            row = rows.setdefault(
+                (p["property"], shard["device"]),
+                {"cases": 0, "skipped": 0, "failures": 0, "compared": 0, "max_budget": 0.0},
+            )
             for key in ("cases", "skipped", "failures", "compared"):
                 row[key] += p[key]
             row["max_budget"] = max(row["max_budget"], number(p["max_budget"]))
@@ -78,16 +81,31 @@ def merge(history, out, night_folder, plan, scores=(), survivors=(), benchmarks=
         before = history.night_before(begun)
         if before and plan.get("every_seconds"):
             import datetime
+
             history.add_missed(before["begun"], begun, datetime.timedelta(seconds=plan["every_seconds"]))
         known = {f["name"] for f in history.all("SELECT name FROM finding WHERE first_run != ?", run)}
         new = [f for name, f in sorted(findings.items()) if name not in known]
         reasons = judge(history, plan, results, rows, new, scores, survivors)
         history.insert(
-            "run", id=run, kind="night", begun=begun, ended=text_of(now()), machine=plan["machine"],
-            version=results[0][1]["fuzz"]["version"] if results else "", revision=plan["revision"], seed=plan["seed"],
-            shards=len(plan["shards"]), shards_done=len(results), cases=cases, seconds=seconds,
-            cases_per_second=cases / seconds if seconds else 0.0, failures=sum(r["failures"] for r in rows.values()),
-            new_findings=len(new), status="red" if reasons else "green", reason="; ".join(reasons))
+            "run",
+            id=run,
+            kind="night",
+            begun=begun,
+            ended=text_of(now()),
+            machine=plan["machine"],
+            version=results[0][1]["fuzz"]["version"] if results else "",
+            revision=plan["revision"],
+            seed=plan["seed"],
+            shards=len(plan["shards"]),
+            shards_done=len(results),
+            cases=cases,
+            seconds=seconds,
+            cases_per_second=cases / seconds if seconds else 0.0,
+            failures=sum(r["failures"] for r in rows.values()),
+            new_findings=len(new),
+            status="red" if reasons else "green",
+            reason="; ".join(reasons),
+        )
         for (name, device), row in sorted(rows.items()):
             history.insert("row", run=run, kind="property", name=name, device=device, **row)
         for row in benchmarks:
@@ -95,8 +113,17 @@ def merge(history, out, night_folder, plan, scores=(), survivors=(), benchmarks=
         kept = {f["name"] for f in history.all("SELECT name FROM finding")}  # where a later night has seen it, too
         for f in (f for f in new if f["name"] not in kept):
             operator, name = property_of(f["case"])
-            history.insert("finding", name=f["name"], operator=operator, property=name, verdict=f["verdict"],
-                           shape_class=f["shape_class"], case_line=f["case"], message=f["message"], first_run=run)
+            history.insert(
+                "finding",
+                name=f["name"],
+                operator=operator,
+                property=name,
+                verdict=f["verdict"],
+                shape_class=f["shape_class"],
+                case_line=f["case"],
+                message=f["message"],
+                first_run=run,
+            )
         for f in findings.values():
             history.insert("occurrence", run=run, finding=f["name"], failures=f["failures"])
         for subject, killed, judged in scores:
@@ -111,30 +138,50 @@ def summary(history, run, notes=()):
     """Markdown for people: the night, the nights before, its findings, its properties, change points."""
     lines = [f"# Night {run['id']}: {run['status']}", ""]
     lines += [f"- {reason}" for reason in run["reason"].split("; ") if reason]
-    lines += [f"- {run['cases']} cases in {run['seconds']:.0f} s ({run['cases_per_second']:.0f} cases/s) on "
-              f"{run['machine']}, seed {run['seed']}, {run['shards_done']} of {run['shards']} shards, "
-              f"revision {run['revision'] or 'unknown'}"]
+    lines += [
+        f"- {run['cases']} cases in {run['seconds']:.0f} s ({run['cases_per_second']:.0f} cases/s) on "
+        f"{run['machine']}, seed {run['seed']}, {run['shards_done']} of {run['shards']} shards, "
+        f"revision {run['revision'] or 'unknown'}"
+    ]
     lines += [f"- {note}" for note in notes]
-    lines += ["", "| night | status | cases | cases/s | failures | new findings | why |", "|---|---|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| night | status | cases | cases/s | failures | new findings | why |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for r in history.all("SELECT * FROM run WHERE begun <= ? ORDER BY begun DESC LIMIT 14", run["begun"]):
         dash = lambda value, form="{}": "-" if value is None else form.format(value)
         mark = "**red**" if r["status"] == "red" else "green"
-        lines.append(f"| {r['id']} | {mark} | {dash(r['cases'])} | {dash(r['cases_per_second'], '{:.0f}')} | "
-                     f"{dash(r['failures'])} | {dash(r['new_findings'])} | {r['reason']} |")
-    found = history.all("SELECT f.*, o.failures, (SELECT count(*) FROM occurrence WHERE finding = f.name) AS nights "
-                        "FROM finding f JOIN occurrence o ON o.finding = f.name WHERE o.run = ? ORDER BY f.name", run["id"])
+        lines.append(
+            f"| {r['id']} | {mark} | {dash(r['cases'])} | {dash(r['cases_per_second'], '{:.0f}')} | "
+            f"{dash(r['failures'])} | {dash(r['new_findings'])} | {r['reason']} |"
+        )
+    found = history.all(
+        "SELECT f.*, o.failures, (SELECT count(*) FROM occurrence WHERE finding = f.name) AS nights "
+        "FROM finding f JOIN occurrence o ON o.finding = f.name WHERE o.run = ? ORDER BY f.name",
+        run["id"],
+    )
     if found:
         lines += ["", "## Findings", ""]
     for f in found:
-        lines.append(f"- {f['name']} ({'new' if f['first_run'] == run['id'] else 'known since ' + f['first_run']}): "
-                     f"{f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, {f['failures']} cases this "
-                     f"night, {f['nights']} nights; text findings/{f['name']}.md\n  `warpcheck replay '{f['case_line']}'`")
-    lines += ["", "## Properties", "", "| property | device | cases | failures | worst error/bound | p of failure (95 %) |",
-              "|---|---|---|---|---|---|"]
+        lines.append(
+            f"- {f['name']} ({'new' if f['first_run'] == run['id'] else 'known since ' + f['first_run']}): "
+            f"{f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, {f['failures']} cases this "
+            f"night, {f['nights']} nights; text findings/{f['name']}.md\n  `warpcheck replay '{f['case_line']}'`"
+        )
+    lines += [
+        "",
+        "## Properties",
+        "",
+        "| property | device | cases | failures | worst error/bound | p of failure (95 %) |",
+        "|---|---|---|---|---|---|",
+    ]
     for r in history.all("SELECT * FROM row WHERE run = ? AND kind = 'property' ORDER BY name, device", run["id"]):
         judged = r["cases"] - r["skipped"]
         chance = f"< {3 / judged:.2g}" if judged and not r["failures"] else "-"
-        lines.append(f"| {r['name']} | {r['device']} | {r['cases']} | {r['failures']} | {r['max_budget']:.3f} | {chance} |")
+        lines.append(
+            f"| {r['name']} | {r['device']} | {r['cases']} | {r['failures']} | {r['max_budget']:.3f} | {chance} |"
+        )
     scores = history.all("SELECT * FROM score WHERE run = ? ORDER BY subject", run["id"])
     if scores:
         lines += ["", "## Mutants", "", "| subject | killed | judged |", "|---|---|---|"]
@@ -146,7 +193,9 @@ def summary(history, run, notes=()):
     changes = history.all('SELECT * FROM "change" ORDER BY run DESC, series')
     if changes:
         lines += ["", "## Change points", "", "| series | since night | before | after | p |", "|---|---|---|---|---|"]
-        lines += [f"| {c['series']} | {c['run']} | {c['before']:.4g} | {c['after']:.4g} | {c['p']:.2g} |" for c in changes]
+        lines += [
+            f"| {c['series']} | {c['run']} | {c['before']:.4g} | {c['after']:.4g} | {c['p']:.2g} |" for c in changes
+        ]
     return "\n".join(lines) + "\n"
 
 

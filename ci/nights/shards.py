@@ -7,6 +7,7 @@
 Whoever takes a shard adds an attempt, goes on from a copy of what the attempt before had kept, and is from then on the
 newest. A writer that is not the newest any more (its node was given up and was alive after all) stops, and cannot publish.
 """
+
 import contextlib
 import ctypes
 import fcntl
@@ -147,8 +148,13 @@ def run_shard(shard, command, seconds, stop, environment=None, say=print):
         command = [*command, "--time", f"{max(1, round(seconds - done))}s"]
     result = folder / "fuzz.json"
     with open(folder / "log", "w") as log:
-        process = subprocess.Popen([*command, "--out", str(folder / "fuzz"), "--json", str(result)], stdout=log,
-                                   stderr=subprocess.STDOUT, env=environment, preexec_fn=die_with_parent)
+        process = subprocess.Popen(
+            [*command, "--out", str(folder / "fuzz"), "--json", str(result)],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            preexec_fn=die_with_parent,
+        )
         try:
             while process.poll() is None:
                 if stop():
@@ -156,8 +162,10 @@ def run_shard(shard, command, seconds, stop, environment=None, say=print):
                     process.wait()
                     raise Interrupted(f"{shard.folder.name}: interrupted; the same command goes on")
                 if not shard.is_newest(number):
-                    raise Superseded(f"shard {shard.folder.name}: attempt {number} was overtaken by "
-                                     f"attempt {max(shard.attempts())} and stops")
+                    raise Superseded(
+                        f"shard {shard.folder.name}: attempt {number} was overtaken by "
+                        f"attempt {max(shard.attempts())} and stops"
+                    )
                 time.sleep(POLL_SECONDS)
         finally:
             if process.poll() is None:
@@ -167,8 +175,14 @@ def run_shard(shard, command, seconds, stop, environment=None, say=print):
         raise Interrupted(f"{shard.folder.name}: interrupted; the same command goes on")
     if process.returncode not in (0, 1):
         raise CannotRun(process.returncode, f"shard {shard.folder.name}: {last_line(folder / 'log')}")
-    shard.publish(number, {"exit_code": process.returncode, "fuzz": json.loads(result.read_text()),
-                           "findings": str((folder / "fuzz" / "findings").relative_to(shard.folder))})
+    shard.publish(
+        number,
+        {
+            "exit_code": process.returncode,
+            "fuzz": json.loads(result.read_text()),
+            "findings": str((folder / "fuzz" / "findings").relative_to(shard.folder)),
+        },
+    )
     say(f"shard {shard.folder.name}: done, attempt {number}")
     return True
 

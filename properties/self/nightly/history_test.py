@@ -14,7 +14,8 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "ci"))
-from nights import changes  # noqa: E402
+from gating import timing  # noqa: E402
+from nights import benchmarks, changes  # noqa: E402
 from nights.history import VERSION, History, WrongSchema, text_of  # noqa: E402
 from nights.merge import merge, summary  # noqa: E402
 from nights.shards import Shard, Superseded  # noqa: E402
@@ -36,11 +37,30 @@ class Made(unittest.TestCase):
     def night(self, day, cases=1000, seconds=10.0, failures=0, shards=2, finished=None, **options):
         begun = FIRST + datetime.timedelta(days=day)
         folder = self.out / "nights" / f"{day:03}"
-        plan = {"id": f"night-{day:03}", "begun": text_of(begun), "machine": "m", "revision": "r", "seed": day,
-                "every_seconds": 86400, "shards": [{"id": i, "device": "emulated"} for i in range(shards)]}
+        plan = {
+            "id": f"night-{day:03}",
+            "begun": text_of(begun),
+            "machine": "m",
+            "revision": "r",
+            "seed": day,
+            "every_seconds": 86400,
+            "shards": [{"id": i, "device": "emulated"} for i in range(shards)],
+        }
         for i in range(shards if finished is None else finished):
-            found = [{"name": "softmax-depth-1", "verdict": "violation", "shape_class": "x[1x2^5+1]", "case": LINE,
-                      "message": "m", "failures": failures}] if failures else []
+            found = (
+                [
+                    {
+                        "name": "softmax-depth-1",
+                        "verdict": "violation",
+                        "shape_class": "x[1x2^5+1]",
+                        "case": LINE,
+                        "message": "m",
+                        "failures": failures,
+                    }
+                ]
+                if failures
+                else []
+            )
             shard = Shard(folder / "shards" / str(i))
             number = shard.take()
             if number is None:
@@ -50,10 +70,28 @@ class Made(unittest.TestCase):
             for f in found:
                 (kept / (f["name"] + ".golden")).write_text("golden")
                 (kept / (f["name"] + ".md")).write_text("text")
-            shard.publish(number, {"exit_code": int(failures > 0), "findings": f"attempt-{number}/fuzz/findings", "fuzz": {
-                "version": "1", "timing": {"seconds": seconds}, "findings": found, "properties": [
-                    {"property": "softmax/depth", "cases": cases // shards, "skipped": 0, "failures": failures,
-                     "compared": 7, "max_budget": "+inf" if failures else 0.5}]}})
+            shard.publish(
+                number,
+                {
+                    "exit_code": int(failures > 0),
+                    "findings": f"attempt-{number}/fuzz/findings",
+                    "fuzz": {
+                        "version": "1",
+                        "timing": {"seconds": seconds},
+                        "findings": found,
+                        "properties": [
+                            {
+                                "property": "softmax/depth",
+                                "cases": cases // shards,
+                                "skipped": 0,
+                                "failures": failures,
+                                "compared": 7,
+                                "max_budget": "+inf" if failures else 0.5,
+                            }
+                        ],
+                    },
+                },
+            )
         return merge(self.history, self.out, folder, plan, **options)
 
     def runs(self):
@@ -65,9 +103,16 @@ class RedRows(Made):
         self.night(0)
         self.night(1)
         self.night(4)
-        self.assertEqual(self.runs(), [("night-000", "green", ""), ("night-001", "green", ""),
-                                       ("missed-2026-03-03-0200", "red", "the night did not run"),
-                                       ("missed-2026-03-04-0200", "red", "the night did not run"), ("night-004", "green", "")])
+        self.assertEqual(
+            self.runs(),
+            [
+                ("night-000", "green", ""),
+                ("night-001", "green", ""),
+                ("missed-2026-03-03-0200", "red", "the night did not run"),
+                ("missed-2026-03-04-0200", "red", "the night did not run"),
+                ("night-004", "green", ""),
+            ],
+        )
         self.night(4)
         self.assertEqual(len(self.runs()), 5)
 
@@ -91,14 +136,18 @@ class RedRows(Made):
 
 class Merges(Made):
     def dump(self):
-        return {t: [tuple(r)[:3] for r in self.history.all(f'SELECT * FROM "{t}"')]
-                for t in ("row", "finding", "occurrence", "score")}
+        return {
+            t: [tuple(r)[:3] for r in self.history.all(f'SELECT * FROM "{t}"')]
+            for t in ("row", "finding", "occurrence", "score")
+        }
 
     def test_a_repeated_merge_changes_nothing(self):
         self.night(0, failures=2)
         self.night(1, failures=3)
         before = self.dump()
-        self.assertEqual(before["occurrence"], [("night-000", "softmax-depth-1", 4), ("night-001", "softmax-depth-1", 6)])
+        self.assertEqual(
+            before["occurrence"], [("night-000", "softmax-depth-1", 4), ("night-001", "softmax-depth-1", 6)]
+        )
         self.assertEqual(len(before["finding"]), 1)
         self.assertEqual(self.night(1, failures=3)["new_findings"], 0)
         self.assertEqual(self.night(0, failures=2)["new_findings"], 1)
@@ -156,9 +205,44 @@ class Files(Made):
 
     def test_status_tells_of_a_night_that_is_overdue(self):
         self.night(0)  # months ago
-        r = subprocess.run([SOURCE / "ci/nightly", "status", "--out", self.out, "--every", "30d"], capture_output=True, text=True)
+        r = subprocess.run(
+            [SOURCE / "ci/nightly", "status", "--out", self.out, "--every", "30d"], capture_output=True, text=True
+        )
         self.assertEqual(r.returncode, 1)
         self.assertIn("the night did not run", r.stdout)
+
+
+BENCHMARK = """#!/usr/bin/env python3
+import json, random, re, sys
+names = ["softmax/f32/%dx32" % rows for rows in range(8)]
+if "--benchmark_list_tests" in sys.argv:
+    print("\\n".join(names))
+else:
+    pattern, out = (next(a.split("=", 1)[1] for a in sys.argv if a.startswith(o)) for o in ("--benchmark_filter=", "--benchmark_out="))
+    json.dump({"benchmarks": [{"name": n, "median_us": random.gauss(100, 1)} for n in names if re.search(pattern, n)]}, open(out, "w"))
+"""
+
+
+@unittest.skipUnless(os.path.exists(timing.COMPARE), "libbenchmark-tools is not installed")
+class Benchmarks(Made):
+    def test_rows_of_a_night_and_the_spread_that_the_gate_takes_from_them(self):
+        program = self.out / "softmax_bench"
+        program.write_text(BENCHMARK)
+        program.chmod(0o755)
+        rows, note = benchmarks.of_night([program], self.out)
+        self.assertEqual(note, "A/A: 0 of 4 rows alarm")
+        again, _ = benchmarks.of_night([program], self.out)
+        self.assertEqual(again, rows)  # not measured twice
+        for day in range(5):
+            for row in rows:
+                row["value"] = 100.0 if row["kind"] == "benchmark" else (1.01, 0.99)[day % 2]
+            self.night(day, benchmarks=rows)
+        self.assertEqual(self.history.all("SELECT count(*) FROM row WHERE kind != 'property'")[0][0], 40)
+        spreads = timing.spreads_of(self.out / "nightly.db")
+        self.assertEqual(
+            sorted(spreads), ["softmax/f32/0x32", "softmax/f32/2x32", "softmax/f32/4x32", "softmax/f32/6x32"]
+        )
+        self.assertAlmostEqual(spreads["softmax/f32/0x32"], 0.011, delta=0.001)
 
 
 @unittest.skipUnless(os.path.exists(PYTHON), "build/change_points is not installed")

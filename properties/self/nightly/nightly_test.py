@@ -29,8 +29,21 @@ class Nights(unittest.TestCase):
         if program:
             command += ["--warpcheck", WARPCHECK]
         if not arguments or arguments[0] not in ("shard", "merge", "status", "export"):
-            command += ["--device", "cpu", "--skip", "mutants", "softmax", "--", "--candidate", candidate, "--size",
-                        "quick", "--dtype", "f32", *(x for p in properties for x in ("--property", p))]
+            command += [
+                "--device",
+                "cpu",
+                "--skip",
+                "mutants",
+                "softmax",
+                "--",
+                "--candidate",
+                candidate,
+                "--size",
+                "quick",
+                "--dtype",
+                "f32",
+                *(x for p in properties for x in ("--property", p)),
+            ]
         return command
 
     def run_night(self, out, *arguments, code=None, **options):
@@ -46,10 +59,18 @@ class Nights(unittest.TestCase):
     def contents(self, out):
         """All that a night leaves, less times, its name and the machine."""
         findings = {path.name: path.read_text() for path in (self.folder / out / "findings").iterdir()}
-        return (findings, self.table(out, "SELECT seed, shards, shards_done, cases, failures, new_findings, status, reason FROM run"),
-                self.table(out, "SELECT kind, name, device, cases, skipped, failures, compared, max_budget FROM row ORDER BY name"),
-                self.table(out, "SELECT name, operator, property, verdict, shape_class, case_line, message FROM finding ORDER BY name"),
-                self.table(out, "SELECT finding, failures FROM occurrence ORDER BY finding"))
+        return (
+            findings,
+            self.table(out, "SELECT seed, shards, shards_done, cases, failures, new_findings, status, reason FROM run"),
+            self.table(
+                out, "SELECT kind, name, device, cases, skipped, failures, compared, max_budget FROM row ORDER BY name"
+            ),
+            self.table(
+                out,
+                "SELECT name, operator, property, verdict, shape_class, case_line, message FROM finding ORDER BY name",
+            ),
+            self.table(out, "SELECT finding, failures FROM occurrence ORDER BY finding"),
+        )
 
 
 class Findings(Nights):
@@ -107,7 +128,9 @@ class Kills(Nights):
             number += 1
             out, ended = f"killed-{number}", False
             while not ended:
-                process = subprocess.Popen(self.command(out, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                process = subprocess.Popen(
+                    self.command(out, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+                )
                 try:
                     process.wait(whole * draw.random() if kills < KILLS else 300)
                     ended = True
@@ -125,7 +148,9 @@ class Kills(Nights):
 class Leases(Nights):
     def test_of_two_copies_of_a_shard_the_late_one_stops(self):
         self.run_night("a", "plan", "--cases", "1000", "--seed", "3", candidate=RIGHT, program=False, code=0)
-        first = subprocess.Popen(self.command("a", "shard", "0"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = subprocess.Popen(
+            self.command("a", "shard", "0"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         shard = next((self.folder / "a/nights").glob("*")) / "shards/0"
         for _ in range(600):
             if list(shard.glob("attempt-1/fuzz/shard-*/state.json")):
@@ -153,14 +178,18 @@ class Leases(Nights):
         self.assertIn("the same command goes on", said)
         r = self.run_night("a", "--cases", "20", candidate=RIGHT, code=0)
         self.assertIn("did not end; it is closed", r.stdout)
-        self.assertEqual(self.table("a", "SELECT status, shards_done FROM run ORDER BY begun"), [("red", 0), ("green", 1)])
+        self.assertEqual(
+            self.table("a", "SELECT status, shards_done FROM run ORDER BY begun"), [("red", 0), ("green", 1)]
+        )
 
 
 class Mistakes(Nights):
     def test_usage(self):
-        for text, arguments in [("time: how long the night is must be given", []),
-                                ("'8x' is not a time such as 90s", ["--time", "8x"]),
-                                ("'0' is not an integer of at least 1", ["--time", "1s", "--shards", "0"])]:
+        for text, arguments in [
+            ("time: how long the night is must be given", []),
+            ("'8x' is not a time such as 90s", ["--time", "8x"]),
+            ("'0' is not an integer of at least 1", ["--time", "1s", "--shards", "0"]),
+        ]:
             r = self.run_night("a", *arguments, code=2)
             self.assertIn(text, r.stderr)
         r = self.run_night("a", "--cases", "20", properties=["nosuch"], code=2)
@@ -168,12 +197,17 @@ class Mistakes(Nights):
         self.assertEqual(list((self.folder / "a/nights").iterdir()), [])  # no night, so none that is red
         self.assertIn("no night that waits", self.run_night("a", "merge", code=2).stderr)
         self.assertIn("no nightly.db", self.run_night("a", "status", program=False, code=2).stderr)
-        r = subprocess.run([SOURCE / "ci/nightly", "--cases", "1", "--out", self.folder / "c", "--warpcheck", "/no/such"],
-                           capture_output=True, text=True)
+        r = subprocess.run(
+            [SOURCE / "ci/nightly", "--cases", "1", "--out", self.folder / "c", "--warpcheck", "/no/such"],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((r.returncode, r.stderr), (3, "nightly: warpcheck: '/no/such' is not there\n"))
 
     def test_two_commands_do_not_share_a_folder(self):
-        process = subprocess.Popen(self.command("a", "--time", "60s", candidate=RIGHT), stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.command("a", "--time", "60s", candidate=RIGHT), stdout=subprocess.PIPE, text=True
+        )
         process.stdout.readline()  # it has begun
         r = self.run_night("a", "--time", "1s", code=2)
         self.assertIn("another ci/nightly is at work", r.stderr)
