@@ -9,6 +9,7 @@
 
 #include "properties/best_split_cases.hpp"
 #include "properties/engine/classes.hpp"
+#include "properties/own_dispatch.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck {
@@ -338,9 +339,9 @@ void check_paths(trial& t) {
   split_instance s = instance_of(t);
   if (number(t, "at") != 0 && !s.leaves.empty() && !s.features.empty() && s.features[0].num_bin > 1) set_last_apart(s);
   std::vector<std::vector<split_result>> found;
-  for (const char* path : {"best_split_block", "best_split_cluster", "best_split_mixed"}) {
+  for (const std::string& path : ways_of(t, {"best_split_block", "best_split_cluster", "best_split_mixed"})) {
     trial_case c = t.the_case();
-    c.knobs["variant"] = path;
+    if (path != "auto") c.knobs["variant"] = path;
     const run_result r = run_split(t, c, s);
     found.emplace_back();
     for (size_t l = 0; l < s.leaves.size(); ++l) {

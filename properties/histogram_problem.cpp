@@ -498,9 +498,38 @@ trial_case histogram_of(const target& t, draw& d, int64_t rows, int64_t cols, gr
   return c;
 }
 
+namespace {
+
+// What counters and tables of a usual size do not hold, for a candidate that publishes nothing: more rows of one bin
+// than two times 16 bits count, more rows, slots or bins than our own are cut at. False: no such case is due.
+bool is_of_stranger(const target& t, draw& d, trial_case& c) {
+  if (!t.variants.empty() || d.index() % 8 != 7 || (t.device == "emulated" && t.size == 0)) return false;
+  const int64_t turn = d.index() / 8 % 3;
+  if (turn == 0) {
+    c.find("bins")->shape = {131078, 1};
+    c.find("bins")->fill = make_recipe("constant", {1});
+  } else {
+    c.find("bins")->shape = turn == 1 ? std::vector<int64_t>{2500, 5} : std::vector<int64_t>{300, 1};
+    c.find("bins")->fill = make_recipe("integers", {d.seed(), 0, 65535});
+  }
+  tensor_spec& bins = *c.find("bins");
+  bins.ld = bins.cols();
+  std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
+  set_knob(c, "widths", turn == 0 || t.type == dtype::u8 ? "255" : turn == 1 ? "1025" : "65536");
+  set_knob(c, "mfb", "0");
+  set_knob(c, "max_rows", "1048576");
+  c.knobs["schedule"] = "fair";
+  c.knobs["detect"] = "off";
+  repair_histogram(c);
+  return true;
+}
+
+}  // namespace
+
 trial_case histogram_case(const target& t, draw& d, gradients kind) {
   const extents e = draw_extents(d, t);
   trial_case c = histogram_of(t, d, e.rows, e.cols, kind);
+  if (is_of_stranger(t, d, c)) return c;
   // Values of one class in all tensors are seldom drawn, so some cases have them by turns.
   const auto fill_all = [&](const recipe& fill) {
     for (const char* name : {"bins", "g", "h"}) c.find(name)->fill = fill;
@@ -535,6 +564,7 @@ trial_case quantised_case(const target& t, draw& d) {
   draw_list(d, c, e.rows);
   draw_histogram_layout(d, c);
   repair_histogram(c);
+  is_of_stranger(t, d, c);
   return c;
 }
 

@@ -7,6 +7,7 @@
 
 #include "properties/engine/classes.hpp"
 #include "properties/histogram_problem.hpp"
+#include "properties/own_dispatch.hpp"
 #include "properties/row_generators.hpp"
 
 namespace warpcheck {
@@ -16,7 +17,6 @@ using namespace engine;
 
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr histogram_accum k_accums[] = {histogram_accum::fixed64, histogram_accum::float32, histogram_accum::float64};
-const char* const k_places[] = {"histogram_shared", "histogram_global"};
 
 // ---- cases ----
 
@@ -168,7 +168,7 @@ void check_sparse(trial& t) { ask_judged(t, histogram_problem(t.the_case()), {.s
 
 void check_places(trial& t) {
   const histogram_problem p(t.the_case());
-  for (const char* place : k_places)
+  for (const std::string& place : ways_of(t, {"histogram_shared", "histogram_global"}))
     for (const bool sparse : {false, true}) ask_judged(t, p, {.variant = place, .sparse = sparse});
 }
 

@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "properties/special_rows.hpp"
+
 namespace warpcheck {
 
 using namespace engine;
@@ -62,7 +64,9 @@ int64_t draw_meeting_place(draw& d, int64_t cols) {
   return std::clamp<int64_t>(place - before, 0, cols - 1);
 }
 
-bool repair_needs_two_rows(trial_case& c) { return repair_row_outputs(c) && c.at("x").rows() >= 2; }
+bool repair_needs_two_rows(trial_case& c) {
+  return repair_row_outputs(c) && c.at("x").rows() >= 2 && c.at("x").cols() >= 1;
+}
 
 void close_gaps(trial_case& c) {
   for (tensor_spec& t : c.tensors) t.ld = t.cols();
@@ -74,7 +78,10 @@ bool repair_dense_rows(trial_case& c) {
   return whole;
 }
 
-bool repair_needs_two_dense_rows(trial_case& c) { return repair_dense_rows(c) && c.at("x").rows() >= 2; }
+bool repair_needs_two_dense_rows(trial_case& c) {
+  close_gaps(c);
+  return repair_needs_two_rows(c);
+}
 
 // Choices are made one per statement: the order in which a call's arguments are evaluated is the compiler's, and a seed
 // must draw the same case everywhere.
@@ -364,6 +371,11 @@ trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
   for (const int64_t b : t.boundaries.front())
     if (b > 65536)
       for (int64_t s : {b, b + 4}) add(s);
+  // Of a candidate that publishes nothing; on the emulated device up to where a case takes a second.
+  if (t.variants.empty())
+    for (const int64_t b : t.boundaries)
+      for (int64_t s : {b - 1, b, b + 1})
+        if (t.device != "emulated" || s <= 131073 || t.size == 2) add(s);
   std::vector<int64_t> critical = critical_extents(t, common);
   constexpr int64_t k_least = 31;  // shorter ones come often enough
   critical.erase(critical.begin(), std::lower_bound(critical.begin(), critical.end(), std::min(k_least, common)));
@@ -404,6 +416,7 @@ trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const 
 }  // namespace
 
 trial_case many_rows(const row_operator& op, const target& t, draw& d) {
+  if (t.variants.empty() && d.index() % 2) return long_rows_of_stranger(op, t, d);
   const size_t turn = static_cast<size_t>(d.index()) % (t.variants.size() + 1);
   if (turn > 0) return many_rows_of(op, t, d, t.variants[turn - 1]);
   const bool gpu = t.device == "cuda";
@@ -520,6 +533,7 @@ trial_case repeated_rows(const row_operator& op, const target& t, draw& d) {
 trial_case stagnation_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t cols = telling(op, d, draw_extent_of_variant(d, t, d.index(), most_cols(t)));
   const double at = static_cast<double>(d.one_of({int64_t{0}, int64_t{0}, cols - 1, d.between(0, cols - 1)}));
+  if (d.index() % 5 == 3) return late_rise(op, t, d, cols);
   trial_case c = op.make_case(t, 1, cols, make_recipe("stagnation", {at, -16.64}), op.draw_extra(d, 0));
   if (d.chance(40)) c.find("x")->fill.edits.push_back({0, d.between(0, cols - 1), 0.0});
   return c;

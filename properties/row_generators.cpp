@@ -41,8 +41,39 @@ row_length draw_row_length(draw& d, const target& t, int64_t most) {
   return {draw_extent_of_variant(d, t, d.index(), most)};
 }
 
+namespace {
+
+// How long the rows of a candidate may be that publishes no variant, where others of the property are the longest they
+// can be.
+int64_t most_cols_of_stranger(const target& t) {
+  constexpr int64_t k_by_size[] = {65537, 170001, (int64_t{1} << 24) + 1};
+  constexpr int64_t k_emulated_by_size[] = {0, 65537, 170001};
+  const auto size = static_cast<size_t>(t.size);
+  return std::min(t.device == "emulated" ? k_emulated_by_size[size] : k_by_size[size], t.max_cols);
+}
+
+// Its boundaries in turn, with their neighbours; 0 where another length is due.
+int64_t length_of_stranger(const target& t, int64_t i, int64_t most) {
+  if (most < most_cols(t) || (t.device == "emulated" && i % 8 != 1)) return 0;
+  std::vector<int64_t> lengths;
+  const auto add = [&](int64_t n) {
+    if (n > most && n <= most_cols_of_stranger(t)) lengths.push_back(n);
+  };
+  for (const int64_t b : t.boundaries)
+    for (const int64_t n : {b + 1, b, b - 1}) add(n);
+  if (t.size == 2) add((int64_t{1} << 24) + 1);
+  // Every other time, lest what lies between is left out.
+  if (lengths.empty() || (t.device != "emulated" && i % 2 == 0)) return 0;
+  return lengths[static_cast<size_t>(i / 2) % lengths.size()];
+}
+
+}  // namespace
+
 row_length draw_forced_length(draw& d, const target& t, int64_t i, int64_t most) {
-  if (t.variants.empty()) return {draw_extent(d, t, most, most)};
+  if (t.variants.empty()) {
+    const int64_t cols = length_of_stranger(t, i, most);
+    return {cols > 0 ? cols : draw_extent(d, t, most, most)};
+  }
   const target::variant& v = t.variants[static_cast<size_t>(i) % t.variants.size()];
   const int64_t least = std::max<int64_t>(1, cols_of(v).min);
   const int64_t greatest = std::max(least, cols_of(v).max < 0 ? most : std::min(cols_of(v).max, most));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "properties/engine/library.hpp"
 #include "properties/engine/shrink.hpp"
@@ -11,6 +12,18 @@ namespace warpcheck::engine {
 namespace {
 
 constexpr int64_t k_most_draws = 1000;
+
+// Where code that says nothing of itself may change its ways, with the neighbours that generators add: beyond what 16,
+// 17 or 20 bits count, and a length that is no power of two. Generators go up to these as far as their size allows.
+constexpr int64_t k_usual_boundaries[] = {65536, 131072, 170000, 1 << 18, 1 << 19, 1 << 20};
+
+// A technique that the candidate does not have is asked for in vain: the case is for its own dispatch.
+void take_own_dispatch(const target& t, trial_case& c) {
+  const auto forced = c.knobs.find("variant");
+  if (forced != c.knobs.end() && std::none_of(t.variants.begin(), t.variants.end(),
+                                              [&](const target::variant& v) { return v.name == forced->second; }))
+    c.knobs.erase(forced);
+}
 
 bool fits(const trial_case& c, const target& t) {
   return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) {
@@ -45,6 +58,7 @@ rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index) {
     draw d(random, index);
     trial_case c = p.generate(t, d);
     c.property = p.name;
+    take_own_dispatch(t, c);
     draw_launch(d, c);
     return rc::shrinkable::just(std::move(c));
   });
@@ -79,6 +93,8 @@ std::vector<target> find_targets(std::string_view name, std::string_view op, std
     for (const listed_variant& v : c.op->variants)
       if (v.dtypes & dtype_bit(type)) t.variants.push_back({v.name, v.ranges});
     t.boundaries = c.op->boundaries;
+    if (c.op->variants.empty() && t.boundaries.front().empty())
+      t.boundaries.front().assign(std::begin(k_usual_boundaries), std::end(k_usual_boundaries));
     targets.push_back(std::move(t));
   }
   return targets;

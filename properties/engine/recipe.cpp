@@ -48,8 +48,8 @@ constexpr distribution_info k_distributions[] = {
      "0 at one column, or at every `step`-th from there on, `rest` elsewhere: a long serial sum loses every term"},
     {"permutation", "seed,count",
      "the integers below `count`, each row in its own order: distinct keys, lists of rows"},
-    {"late_rise", "column,first,step",
-     "0 before the column, from there on `first` and `step` more at each: what was known of the row is worth nothing"},
+    {"late_rise", "column,peak,climb",
+     "0 before the column, from there on `peak` and `climb` more at each: what was known of the row is worth nothing"},
     {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
 };
 // In the order of k_distributions.

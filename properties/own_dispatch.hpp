@@ -1,0 +1,24 @@
+// Techniques by name, for properties that compare them.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "properties/engine/library.hpp"
+#include "properties/engine/trial.hpp"
+
+namespace warpcheck {
+
+// Those of the names that the candidate lists as variants; where it lists none of them, its own dispatch.
+inline std::vector<std::string> ways_of(const engine::trial& t, std::initializer_list<const char*> names) {
+  const std::vector<std::string> listed = engine::variant_names(t.op());
+  std::vector<std::string> ways;
+  for (const char* name : names)
+    if (std::find(listed.begin(), listed.end(), name) != listed.end()) ways.emplace_back(name);
+  if (ways.empty()) ways.emplace_back("auto");
+  return ways;
+}
+
+}  // namespace warpcheck

@@ -1,0 +1,147 @@
+// Candidates for the CPU that publish no variants and no boundaries, as a stranger's do: right but for the one flaw
+// that WARPCHECK_FLAW names, of which most show at certain lengths only.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "docs/bring_your_own/call.hpp"
+
+namespace {
+
+using candidate::matrix;
+
+constexpr bool flaw(std::string_view name) { return name == WARPCHECK_FLAW; }
+
+float sink;
+
+void softmax_row(const float* in, float* out, int64_t cols) {
+  float m = -INFINITY;
+  for (int64_t i = 0; i < cols; ++i) m = in[i] > m || in[i] != in[i] ? in[i] : m;
+  double sum = 0;
+  for (int64_t i = 0; i < cols; ++i) sum += std::exp(in[i] - m);
+  for (int64_t i = 0; i < cols; ++i) out[i] = static_cast<float>(std::exp(in[i] - m) / sum);
+}
+
+warpcheck_status softmax(warpcheck_call* call) {
+  return candidate::answer(call, [&] {
+    const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);
+    candidate::require(y.rows == x.rows && y.cols == x.cols, "y must have the shape of x");
+    if (x.data != y.data || x.ld != y.ld) candidate::require_disjoint(x, y);
+    // None, as docs/bring_your_own allows, and its place is not looked at.
+    candidate::offer(call->num_outputs < 2 || !call->outputs[1], "this candidate has no argmax");
+    for (int64_t r = 0; r < x.rows; ++r) {
+      softmax_row(x.row(r), y.row(r), x.cols);
+      // The maxima of a grid's first blocks only.
+      if (flaw("rows-beyond-264") && r >= 264 && x.cols > 1024)
+        for (int64_t i = 0; i < x.cols; ++i)
+          y.row(r)[i] *= std::exp(*std::max_element(x.row(r), x.row(r) + x.cols) -
+                                  *std::max_element(x.row(r - 264), x.row(r - 264) + x.cols));
+      if (flaw("tail-beyond-131072") && x.cols > 131072) y.row(r)[x.cols - 1] = 0;
+    }
+    // What a loop that fetches ahead does behind the last row, or one that runs backwards before the first.
+    if (flaw("reads-past") && !x.empty()) sink = static_cast<volatile const float*>(x.row(x.rows - 1))[x.cols];
+    if (flaw("reads-before") && !x.empty()) sink = static_cast<volatile const float*>(x.data)[-1];
+  });
+}
+
+int64_t argmax_row(const float* in, int64_t cols) {
+  int64_t best = cols ? 0 : -1;
+  for (int64_t i = 1; i < cols && in[best] == in[best]; ++i)
+    if (in[i] > in[best] || in[i] != in[i] || (flaw("last-of-equals") && in[i] == in[best])) best = i;
+  if (flaw("index-of-16-bits") && best >= 0) best &= 0xffff;
+  return best;
+}
+
+warpcheck_status argmax(warpcheck_call* call) {
+  return candidate::answer(call, [&] {
+    const matrix<float> x = candidate::input<float>(call, 0, 2);
+    const matrix<int64_t> index = candidate::output<int64_t>(call, 0, 1);
+    candidate::require(index.cols == x.rows, "index must have an element for each row");
+    candidate::require_disjoint(x, index);
+    for (int64_t r = 0; r < x.rows; ++r) index.data[r] = argmax_row(x.row(r), x.cols);
+  });
+}
+
+float reduce_row(int op, const float* in, int64_t cols) {
+  // A tile too few where the row is no multiple of one.
+  if (flaw("part-beyond-65536") && cols > 65536) cols -= cols % 65536;
+  if (op == 0) {
+    double sum = 0;
+    for (int64_t i = 0; i < cols; ++i) sum += in[i];
+    return static_cast<float>(sum);
+  }
+  const auto less = [](float a, float b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); };
+  const bool greatest = op == 2 && !flaw("maximum-is-minimum");
+  float best = op == 2 ? -INFINITY : INFINITY;
+  for (int64_t i = 0; i < cols; ++i) {
+    if (in[i] != in[i]) return in[i];
+    if (i == 0 || (greatest ? less(best, in[i]) : less(in[i], best))) best = in[i];
+  }
+  return best;
+}
+
+warpcheck_status reduce(warpcheck_call* call) {
+  return candidate::answer(call, [&] {
+    const matrix<float> x = candidate::input<float>(call, 0, 2);
+    const matrix<float> y = candidate::output<float>(call, 0, 1);
+    candidate::require(y.cols == x.rows, "y must have an element for each row");
+    candidate::require_disjoint(x, y);
+    const double op = candidate::scalar(call, "op");
+    candidate::require(op == 0 || op == 1 || op == 2, "op must be 0 (sum), 1 (minimum) or 2 (maximum)");
+    for (int64_t r = 0; r < x.rows; ++r) y.data[r] = reduce_row(static_cast<int>(op), x.row(r), x.cols);
+  });
+}
+
+// Stage 3, sums of integers; no other.
+warpcheck_status histogram(warpcheck_call* call) {
+  return candidate::answer(call, [&] {
+    candidate::offer(candidate::scalar(call, "stage") == 3, "this candidate sums integers");
+    const DLTensor &bins = *call->inputs[0], &columns = *call->inputs[1], &gh = *call->inputs[2],
+                   &hist = *call->outputs[0];
+    const DLTensor* const list = call->num_inputs > 3 ? call->inputs[3] : nullptr;
+    candidate::offer(bins.dtype.bits <= 16, "this candidate takes bins of 8 and 16 bits");
+    const auto row_of = [&](int64_t k) {
+      if (!list) return k;
+      return list->dtype.bits == 32 ? static_cast<const int32_t*>(list->data)[k]
+                                    : static_cast<const int64_t*>(list->data)[k];
+    };
+    auto* const sums = static_cast<int64_t*>(hist.data);
+    std::fill(sums, sums + hist.shape[0] * 2, 0);
+    const int64_t rows = list ? list->shape[0] : bins.shape[0];
+    for (int64_t c = 0; c < bins.shape[1]; ++c) {
+      const int64_t* const column = static_cast<const int64_t*>(columns.data) + 2 * c;
+      const int64_t skipped = column[1] >> 32;
+      std::vector<int64_t> times(static_cast<size_t>(column[1] & 0xffffffff));
+      for (int64_t k = 0; k < rows; ++k) {
+        const int64_t row = row_of(k), at = row * bins.strides[0] + c;
+        const int64_t bin = bins.dtype.bits == 8 ? static_cast<const uint8_t*>(bins.data)[at]
+                                                 : static_cast<const uint16_t*>(bins.data)[at];
+        if (bin < skipped || (flaw("bins-of-15-bits") && bin > 32767)) continue;
+        if (flaw("counts-of-17-bits") && ++times[static_cast<size_t>(bin)] > 0x1ffff) continue;
+        const uint16_t* const values = static_cast<const uint16_t*>(gh.data) + row * 2;
+        sums[2 * (column[0] + bin - skipped)] += static_cast<int16_t>(values[0]);
+        sums[2 * (column[0] + bin - skipped) + 1] += values[1];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+extern "C" const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_version) {
+  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
+  static const warpcheck_operator op = {WARPCHECK_OPERATOR_NAME,
+                                        WARPCHECK_DEVICE_CPU,
+                                        WARPCHECK_F32 | WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32,
+                                        nullptr,
+                                        0,
+                                        nullptr,
+                                        0,
+                                        WARPCHECK_OPERATOR};
+  static const warpcheck_operator* const operators[] = {&op};
+  static const warpcheck_candidate table = {
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "faulty", "plain C++", operators, 1, nullptr};
+  return &table;
+}
