@@ -22,6 +22,7 @@ using floats = float __attribute__((vector_size(16)));
 constexpr int k_lanes = 8;
 constexpr int k_most_rows = 64, k_most_cols = 64, k_most_depth = 16;  // of what is computed at once
 constexpr int k_no_exponent = -4096;
+constexpr int k_least_top = -133;  // nothing is aligned to a lesser exponent
 constexpr uint32_t k_nan = 0x7fffffff;
 
 struct format {
@@ -133,7 +134,8 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
     ints c_exponent = field - 127;
     blend(c_exponent, field == zero, zero - 126);
     blend(c_exponent, significand == zero, zero + k_no_exponent);
-    ints exponent[Depth], top = c_exponent;
+    ints exponent[Depth], top = zero + k_least_top;
+    blend(top, c_exponent > top, c_exponent);
     for (int k = 0; k < Depth; ++k) {
       exponent[k] = load(&x.b_exponent[k][col]) + x.a_exponent[row][k];
       blend(top, exponent[k] > top, exponent[k]);
@@ -143,7 +145,6 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
     add_products(x, row, col, 0, Depth < 8 ? Depth : 8, exponent, top, sum[0]);
     if constexpr (Depth > 8) add_products(x, row, col, 8, Depth, exponent, top, sum[1]);
     const ints addend = ((significand >> shift) ^ sign) - sign;
-    blend(top, top < zero - 600, zero - 600);  // all are zeros
     int32_t parts[3][k_lanes], tops[k_lanes];
     std::memcpy(parts[0], &sum[0], sizeof sum[0]);
     std::memcpy(parts[1], &sum[1], sizeof sum[1]);

@@ -2,10 +2,10 @@
 //
 // A step of K products with c of f32, as the hardware does it (Xie et al., MMA-Sim, arXiv 2511.10909; Khattak and
 // Mikaitis, arXiv 2512.07004; test self.cuda.tensor_core): products and c are aligned to the largest exponent among
-// them, that of a product being the sum of its operands'; each is cut towards zero to `fraction_bits` behind the point,
-// all are added exactly, and the sum is cut towards zero to 24 bits or, below 2^-126, to multiples of 2^-149. From
-// 2^128 on it is infinite; where it is 0, it is +0. A zero has no exponent, a subnormal operand its type's least.
-// docs/numerics.md has the terms.
+// them, -133 at least, that of a product being the sum of its operands'; each is cut towards zero to `fraction_bits`
+// behind the point, all are added exactly, and the sum is cut towards zero to 24 bits or, below 2^-126, to multiples of
+// 2^-149. From 2^128 on it is infinite; where it is 0, it is +0. A zero has no exponent, a subnormal operand its type's
+// least. docs/numerics.md has the terms.
 #pragma once
 
 #include <cstdint>

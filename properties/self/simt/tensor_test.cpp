@@ -46,7 +46,7 @@ int exponent_of(double x, int least) { return x == 0 ? k_none : std::max(std::il
 float model(tensor_type type, const uint32_t* a, const uint32_t* b, int depth, float c, int fraction_bits) {
   const int least = type == tensor_type::f16 ? -14 : -126;
   long double ieee = c;
-  int top = exponent_of(static_cast<double>(c), -126);
+  int top = std::max(-133, exponent_of(static_cast<double>(c), -126));
   for (int k = 0; k < depth; ++k) {
     const double x = value_of(type, a[k]), y = value_of(type, b[k]);
     if (!std::isfinite(x) || !std::isfinite(y)) ieee += x * y;  // a finite product decides nothing beside it
