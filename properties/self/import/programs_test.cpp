@@ -201,7 +201,7 @@ struct slip {
 TEST(Ptx, AndTheLibrariesAreJudgedLikeOurOwnInstructions) {
   const slip slips[] = {{"ptx.cu", "cp-async", "NO_WAIT", "race"},
                         {"ptx.cu", "bulk", "NO_WAIT", "race"},
-                        {"ptx.cu", "bulk", "SHORT", "deadlock"},
+                        {"ptx.cu", "bulk", "SHORT", "livelock"},
                         {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
                         {"ptx.cu", "wgmma", "NO_WAIT", "race"},
                         {"libraries.cu", "barrier", "NO_WAIT", "race"},
