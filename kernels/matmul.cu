@@ -17,9 +17,8 @@ inline namespace SIMT_DEVICE_NS {
 namespace {
 
 using small_shape = matmul_shape<2, 2, 1, 2, 32, 8, 3, 4>;
-using square_shape = matmul_shape<2, 2, 2, 4, 32, 8, 3, 2>;
-using wide_shape = matmul_shape<1, 4, 2, 4, 32, 8, 2, 2>;
-using tall_shape = matmul_shape<4, 1, 2, 4, 32, 8, 2, 2>;
+using wide_shape = matmul_shape<1, 4, 2, 2, 32, 8, 2, 3>;
+using square_shape = matmul_shape<2, 2, 2, 4, 32, 8, 2, 2>;
 
 // run(shape type) for a variant that has one.
 template <class Run>
@@ -27,15 +26,19 @@ auto with_shape(matmul_variant variant, Run&& run) {
   switch (variant) {
     case matmul_variant::small: return run(small_shape{});
     case matmul_variant::wide: return run(wide_shape{});
-    case matmul_variant::tall: return run(tall_shape{});
     default: return run(square_shape{});
   }
 }
 
 constexpr matmul_region k_regions[] = {
-    {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},    {matmul_variant::small, {1, 768}, {1, 768}, {1, -1}},
-    {matmul_variant::small, {1, 64}, {769, -1}, {1, -1}},    {matmul_variant::small, {769, -1}, {1, 64}, {1, -1}},
-    {matmul_variant::square, {65, 768}, {769, -1}, {1, -1}}, {matmul_variant::square, {769, -1}, {65, -1}, {1, -1}},
+    {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
+    {matmul_variant::small, {1, -1}, {1, 64}, {1, -1}},
+    {matmul_variant::small, {1, 768}, {65, 768}, {1, -1}},
+    {matmul_variant::wide, {1, 768}, {769, -1}, {1, -1}},
+    {matmul_variant::wide, {769, -1}, {65, 1792}, {1, -1}},
+    {matmul_variant::wide, {769, 1792}, {1793, -1}, {1, -1}},
+    {matmul_variant::wide, {1793, -1}, {1793, -1}, {1, 128}},
+    {matmul_variant::square, {1793, -1}, {1793, -1}, {129, -1}},
 };
 // Without m: what runs is as good for few rows as for many.
 constexpr matmul_region k_regions_of_rows_alone[] = {
@@ -71,19 +74,25 @@ void check_options(matmul_options options, int64_t m, int64_t n, int64_t k) {
 constexpr int64_t k_planned_sms = 132;
 constexpr int64_t k_fmas_per_clock = 128;
 // Clocks: of a block beside its products; of the pass that adds slices; bytes of partial sums a clock, both ways.
-constexpr int64_t k_block_clocks = 1500, k_finish_clocks = 5000, k_partial_bytes_per_clock = 1024;
+// Fitted to times of an H100 (docs/notes/matmul.md).
+constexpr int64_t k_block_clocks = 1500, k_finish_clocks = 9000, k_partial_bytes_per_clock = 2800;
 constexpr int64_t k_least_slice = 64, k_most_slices = 64;
-// Fewer warps on a multiprocessor than this leave issue slots unused.
-constexpr int64_t k_busy_warps = 8;
 
 // What a product of these slices takes, in clocks, for tiles of this shape.
 template <class Shape>
 int64_t clocks_of(int64_t m, int64_t n, matmul_slices slices) {
   const int64_t tiles = ceil_div(m, Shape::k_m) * ceil_div(n, Shape::k_n);
-  const int64_t blocks = ceil_div(tiles * slices.count, k_planned_sms);
-  int64_t products = slices.length * Shape::k_m * Shape::k_n / k_fmas_per_clock;
-  if (blocks * Shape::k_threads / 32 < k_busy_warps) products = products * 13 / 10;
-  const int64_t clocks = blocks * (products + k_block_clocks);
+  const int64_t blocks = ceil_div(tiles * slices.count, k_planned_sms);  // of the busiest multiprocessor
+  const int64_t products = slices.length * Shape::k_m * Shape::k_n / k_fmas_per_clock;
+  // Beside each other w warps take (w + latency) / w times as long as their FMAs alone; fewer hide less.
+  constexpr int groups = Shape::k_groups_m * Shape::k_groups_n;
+  constexpr int64_t latency = groups <= 2 ? 7 : groups <= 4 ? 4 : 3;
+  const auto beside = [&](int64_t resident) {
+    const int64_t warps = resident * Shape::k_threads / 32;
+    return resident * products * (warps + latency) / warps;
+  };
+  int64_t clocks = blocks * k_block_clocks + blocks / Shape::k_blocks * beside(Shape::k_blocks);
+  if (blocks % Shape::k_blocks != 0) clocks += beside(blocks % Shape::k_blocks);
   if (slices.count == 1) return clocks;
   return clocks + k_finish_clocks +
          2 * slices.count * m * n * static_cast<int64_t>(sizeof(float)) / k_partial_bytes_per_clock;
@@ -192,9 +201,9 @@ matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m
     throw std::invalid_argument("ta is " + std::to_string(static_cast<int>(ta)) + ", must be 0 or 1");
   if (tb > trans::yes)
     throw std::invalid_argument("tb is " + std::to_string(static_cast<int>(tb)) + ", must be 0 or 1");
-  if (variant == matmul_variant::epilogue || variant > matmul_variant::tall)
+  if (variant == matmul_variant::epilogue || variant > matmul_variant::square)
     throw std::invalid_argument("variant is " + std::to_string(static_cast<int>(variant)) +
-                                ", must be 0 (automatic) or 2 to 5");
+                                ", must be 0 (automatic) or 2 to 4");
   const bool ta_yes = ta == trans::yes, tb_yes = tb == trans::yes;
   const row_block a_rows = stored("a", a, ta_yes ? k : m, ta_yes ? m : k, lda, "lda", ta_yes ? "m" : "k");
   const row_block b_rows = stored("b", b, tb_yes ? n : k, tb_yes ? k : n, ldb, "ldb", tb_yes ? "k" : "n");

@@ -82,8 +82,8 @@ template <class T, class TC>
 matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t k);
 
 // epilogue: no product at all. The others multiply tiles of op(A) and op(B) in shared memory by a block each: of 64 x
-// 64 (small), 128 x 128 (square), 64 x 256 (wide) and 256 x 64 (tall) elements of C.
-enum class matmul_variant : uint8_t { automatic, epilogue, small, square, wide, tall };
+// 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C.
+enum class matmul_variant : uint8_t { automatic, epilogue, small, wide, square };
 
 // The box of extents, inclusive and without a limit where the second is -1, in which the dispatch picks a variant. For
 // m, n >= 1 the boxes cover everything and do not overlap. alpha = 0 takes the variant of k = 0.

@@ -1,7 +1,7 @@
 // The product by tiles in shared memory: a block computes a tile of C for a slice of k. Each thread keeps its sums in
 // registers and reads vectors of four from shared memory, free of bank conflicts: in each step along k one of 8 x 16
-// reads 6 for 128 FMAs, one of 4 x 8 3 for 32. Stages of `Depth` steps are copied ahead while others are used; one
-// barrier a stage.
+// reads 6 for 128 FMAs, one of 8 x 8 4 for 64, one of 4 x 8 3 for 32. Stages of `Depth` steps are copied ahead while
+// others are used; one barrier a stage.
 #pragma once
 
 #include <cmath>

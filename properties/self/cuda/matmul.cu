@@ -242,7 +242,7 @@ matmul_times time_matmul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int 
 }
 
 const char* matmul_variant_name(int variant) {
-  constexpr const char* names[] = {"automatic", "epilogue", "small", "square", "wide", "tall"};
+  constexpr const char* names[] = {"automatic", "epilogue", "small", "wide", "square"};
   return names[variant];
 }
 
