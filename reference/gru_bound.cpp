@@ -23,7 +23,6 @@ class gradient_sums {
   gradient_sums(const gru_problem<double>& p, const gru_accuracy& a)
       : p_(p),
         shape_(p.shape),
-        accuracy_(a),
         dx_(static_cast<size_t>(shape_.x_size()), products(a, a.input, 3 * shape_.hidden * shape_.directions, false)) {
     const products over_rows(a, a.rows, shape_.time * shape_.batch, false);
     dw_ih_.assign(static_cast<size_t>(shape_.w_ih_size()), over_rows);
@@ -64,7 +63,6 @@ class gradient_sums {
  private:
   const gru_problem<double>& p_;
   const gru_shape& shape_;
-  const gru_accuracy& accuracy_;
   std::vector<products> dx_, dw_ih_, dw_hh_, db_ih_, db_hh_;
 };
 
