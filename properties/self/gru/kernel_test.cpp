@@ -2,165 +2,43 @@
 // reference's forward pass; and what the contract says of edges, padding, chunks and order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
-#include <memory>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/gru.hpp"
-#include "kernels/simt/emulated_memory.hpp"
 #include "kernels/simt/emulation.hpp"
 #include "properties/self/gru/gru_problems.hpp"
+#include "properties/self/gru/gru_run.hpp"
 #include "reference/gru_bound.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::self {
 namespace {
 
-using reference::gru_gradients;
-using reference::gru_problem;
-using reference::gru_shape;
-using reference::gru_states;
 using reference::mp50;
-
-constexpr float k_nan = std::numeric_limits<float>::quiet_NaN();
-
-// Device memory that begins `offset` elements beside a boundary of 256 bytes and holds what it is given.
-template <class T>
-class device_vector {
- public:
-  explicit device_vector(const std::vector<T>& values, size_t offset = 1)
-      : size_(values.size()),
-        data_(static_cast<T*>(simt::device_alloc(size_ * sizeof(T), offset * sizeof(T), sizeof(T)))) {
-    if (size_ > 0) std::memcpy(data_, values.data(), size_ * sizeof(T));
-  }
-  ~device_vector() {
-    EXPECT_EQ(simt::device_check(data_), INT64_MIN);
-    simt::device_free(data_);
-  }
-  device_vector(const device_vector&) = delete;
-  device_vector& operator=(const device_vector&) = delete;
-  T* data() const { return data_; }
-  std::vector<T> values() const { return std::vector<T>(data_, data_ + size_); }
-
- private:
-  size_t size_;
-  T* data_;
-};
-using output_vector = std::unique_ptr<device_vector<float>>;
-// NaN, which nothing survives that is read before it is written; the race flavour reports the read itself.
-output_vector poisoned(int64_t size) {
-  auto v = std::make_unique<device_vector<float>>(std::vector<float>(static_cast<size_t>(size), k_nan));
-  simt::mark_uninitialized(v->data(), static_cast<size_t>(size) * sizeof(float));
-  return v;
-}
-
-struct gru_result {
-  std::vector<float> y, hn, history, dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh, trace_e;
-  bool operator==(const gru_result&) const = default;
-};
-
-std::vector<double> widened(const std::vector<float>& v) { return {v.begin(), v.end()}; }
-std::vector<float> narrowed(const std::vector<double>& v) { return {v.begin(), v.end()}; }
-
-gru_states<double> states_of(const gru_result& r) { return {widened(r.y), widened(r.hn), widened(r.history)}; }
-gru_gradients<double> gradients_of(const gru_result& r) {
-  return {widened(r.dx),    widened(r.dh0),   widened(r.dh_reset), widened(r.dw_ih),
-          widened(r.dw_hh), widened(r.db_ih), widened(r.db_hh),    widened(r.trace_e)};
-}
-
-gru_config config_of(const gru_shape& s, gru_history history, int64_t limit = 0) {
-  return {s.time, s.batch, s.input, s.hidden, s.directions, history, limit};
-}
-
-// A null pointer where there are no elements and the contract allows one.
-template <class T>
-const T* pointer_or_null(const device_vector<T>& v) {
-  return v.values().empty() ? nullptr : v.data();
-}
-
-// Both passes. `values` may differ from the problem's tensors (NaN in padding); an empty tensor is a null pointer.
-gru_result run(const gru_case<double>& c, gru_history history, simt::emulation* stream, int64_t limit = 0,
-               const std::function<void(gru_case<double>&)>& change = nullptr) {
-  gru_case<double> changed = c;
-  if (change) change(changed);
-  const gru_problem<double>& p = changed.problem;
-  const gru_shape& s = p.shape;
-  const gru_config config = config_of(s, history, limit);
-  const device_vector<float> x(narrowed(p.x)), w_ih(narrowed(p.w_ih)), w_hh(narrowed(p.w_hh), 3),
-      b_ih(narrowed(p.b_ih));
-  const device_vector<float> b_hh(narrowed(p.b_hh)), h0(narrowed(p.h0), 2), h_reset(narrowed(p.h_reset));
-  const device_vector<float> dy(narrowed(changed.dy)), dhn(narrowed(changed.dhn));
-  const device_vector<int64_t> lengths(p.lengths, 1);
-  const device_vector<uint8_t> reset(p.reset, 1);
-  const auto y = poisoned(s.y_size()), hn = poisoned(s.state_size());
-  const auto saved = poisoned(gru_history_bytes(config) / 4);
-  gru_params params;
-  const int64_t ih = s.w_ih_size() / s.directions, hh = s.w_hh_size() / s.directions, bias = 3 * s.hidden;
-  for (int d = 0; d < s.directions; ++d) {
-    params.w_ih[d] = w_ih.data() + d * ih;
-    params.w_hh[d] = w_hh.data() + d * hh;
-    params.b_ih[d] = p.b_ih.empty() ? nullptr : b_ih.data() + d * bias;
-    params.b_hh[d] = p.b_hh.empty() ? nullptr : b_hh.data() + d * bias;
-  }
-  const gru_inputs inputs{x.data(), pointer_or_null(h0), pointer_or_null(h_reset), pointer_or_null(lengths),
-                          pointer_or_null(reset)};
-  gru_result r;
-  {
-    const int64_t bytes = gru_forward_workspace_bytes(config);
-    const auto workspace = poisoned(bytes / 4);
-    gru_forward(config, params, inputs, {y->data(), hn->data(), saved->data()}, workspace->data(), bytes, stream);
-  }
-  r.y = y->values();
-  r.hn = hn->values();
-  r.history = saved->values();
-  if (history == gru_history::none) return r;
-  const auto dx = poisoned(s.x_size()), dh0 = poisoned(s.state_size()), dh_reset = poisoned(s.state_size());
-  const auto dw_ih = poisoned(s.w_ih_size()), dw_hh = poisoned(s.w_hh_size());
-  const auto db_ih = poisoned(p.b_ih.empty() ? 0 : s.bias_size()), db_hh = poisoned(p.b_hh.empty() ? 0 : s.bias_size());
-  const auto trace = poisoned(s.trace_size());
-  gru_grads grads{dx->data(), dh0->data(), dh_reset->data(), {}, {}, {}, {}, trace->data()};
-  for (int d = 0; d < s.directions; ++d) {
-    grads.dw_ih[d] = dw_ih->data() + d * ih;
-    grads.dw_hh[d] = dw_hh->data() + d * hh;
-    grads.db_ih[d] = p.b_ih.empty() ? nullptr : db_ih->data() + d * bias;
-    grads.db_hh[d] = p.b_hh.empty() ? nullptr : db_hh->data() + d * bias;
-  }
-  const int64_t bytes = gru_backward_workspace_bytes(config);
-  const auto workspace = poisoned(bytes / 4);
-  gru_backward(config, params, inputs, y->data(), saved->data(), pointer_or_null(dy), pointer_or_null(dhn), grads,
-               workspace->data(), bytes, stream);
-  EXPECT_EQ(y->values(), r.y);
-  EXPECT_EQ(saved->values(), r.history);
-  r.dx = dx->values();
-  r.dh0 = dh0->values();
-  r.dh_reset = dh_reset->values();
-  r.dw_ih = dw_ih->values();
-  r.dw_hh = dw_hh->values();
-  r.db_ih = db_ih->values();
-  r.db_hh = db_hh->values();
-  r.trace_e = trace->values();
-  return r;
-}
 
 reference::gru_accuracy accuracy_of(const gru_plan& plan) {
   return {reference::dot_arithmetic::ieee, {plan.depth_i, 0}, {plan.depth_h, 0}, {plan.depth_tb, 0}};
 }
 
-void expect_steps(const gru_case<double>& c, const gru_result& r, gru_history history, int64_t limit,
-                  const char* what) {
+// The largest parts of their bounds that errors take, forwards and backwards.
+std::pair<double, double> expect_steps(const gru_case<double>& c, const gru_result& r, gru_history history,
+                                       int64_t limit, const std::string& what) {
   const gru_config config = config_of(c.problem.shape, history, limit);
   const auto states = states_of(r);
   const auto forward = judge_gru_steps(c.problem, states, accuracy_of(gru_forward_plan(config)));
   EXPECT_TRUE(forward.accepted()) << what << ": " << forward.where;
-  if (history == gru_history::none) return;
   const auto backward =
       judge_gru_gradient_steps(c.problem, states, c.dy, c.dhn, gradients_of(r), accuracy_of(gru_backward_plan(config)));
   EXPECT_TRUE(backward.accepted()) << what << ": " << backward.where;
-  testing::Test::RecordProperty(what, std::to_string(forward.worst) + " " + std::to_string(backward.worst));
+  return {forward.worst, backward.worst};
 }
 
 std::vector<uint8_t> marks_at(const gru_shape& s, std::initializer_list<std::pair<int64_t, int64_t>> places) {
@@ -204,7 +82,10 @@ TEST_F(gru_kernels, every_step_follows_from_the_step_before) {
       for (const gru_history history : {gru_history::save, gru_history::recompute}) {
         const std::string what = "H " + std::to_string(hidden) + ", D " + std::to_string(directions) + ", history " +
                                  std::to_string(static_cast<int>(history));
-        expect_steps(c, run(c, history, &stream), history, 0, what.c_str());
+        const auto [forward, backward] = expect_steps(c, run(c, history, &stream), history, 0, what);
+        // Bounds that no error comes near would accept anything.
+        EXPECT_GT(forward, 0.02) << what;
+        EXPECT_GT(backward, history == gru_history::save ? 0.1 : 0.005) << what;
       }
     }
 }
@@ -291,38 +172,106 @@ TEST_F(gru_kernels, each_gradient_of_the_kernel_is_a_difference_quotient) {
     }
   }
 }
+// Nothing of the slope is the reference's: differences of the kernel's own forward pass against its own gradients.
+// Parameters are multiples of 2^-10 and v of +-1, so that p +- c v and p +- 2 c v are exact in f32 for c = 2^-7. The
+// reference says how large errors may be: the forward pass's at the four points, the gradient's, and the truncation of
+//   slope = (4 s(c) - s(2c)) / 3,   s(c) = (L(p + c v) - L(p - c v)) / 2c,   L = <dy, y> + <dhn, hn>.
+TEST_F(gru_kernels, the_kernels_gradient_is_the_kernels_slope) {
+  constexpr double k_step = 0x1p-7;
+  for (const int directions : {1, 2}) {
+    const gru_shape s{3, 2, 3, 2, directions};
+    const auto on_grid = [&](auto c) {
+      for (const auto& tensor : gru_tensors<std::decay_t<decltype(c.dy[0])>>())
+        for (auto& value : c.problem.*tensor.value) value = std::nearbyint(static_cast<double>(value) * 1024) / 1024;
+      return c;
+    };
+    const auto c = on_grid(random_gru<double>(s, {3, 2}, marks_at(s, {{1, 0}, {2, 1}}), 150 + directions, 2));
+    const auto exact = on_grid(random_gru<mp50>(s, {3, 2}, marks_at(s, {{1, 0}, {2, 1}}), 150 + directions, 2));
+    gru_draw draw(151);
+    gru_problem<double> v;
+    for (const auto& tensor : gru_tensors<double>())
+      for (size_t i = 0; i < (c.problem.*tensor.value).size(); ++i) (v.*tensor.value).push_back(draw.sign());
+    const auto moved = [&](auto changed, auto by) {
+      const auto narrow = gru_tensors<double>();
+      const auto tensors = gru_tensors<std::decay_t<decltype(by)>>();
+      for (size_t tensor = 0; tensor < tensors.size(); ++tensor)
+        for (size_t i = 0; i < (v.*narrow[tensor].value).size(); ++i)
+          (changed.problem.*tensors[tensor].value)[i] += by * (v.*narrow[tensor].value)[i];
+      return changed;
+    };
+    const gru_config config = config_of(s, gru_history::save);
+    const auto forward = accuracy_of(gru_forward_plan(config)), backward = accuracy_of(gru_backward_plan(config));
+    const auto radii_at = [&](const gru_case<double>& at) {
+      return reference::gru_trajectory(at.problem, c.dy, c.dhn, forward, backward, reference::gru_gates::saved);
+    };
+    // L of the kernel, and how far it may be from the exact one.
+    const auto kernels = [&](double by, double* error) {
+      const auto at = moved(c, by);
+      const gru_result r = run(at, gru_history::none, &stream);
+      const auto radii = radii_at(at);
+      for (size_t i = 0; i < r.y.size(); ++i) *error += std::fabs(c.dy[i]) * reference::gru_radii::bound(radii.y[i]);
+      for (size_t i = 0; i < r.hn.size(); ++i) *error += std::fabs(c.dhn[i]) * reference::gru_radii::bound(radii.hn[i]);
+      return dot(c.dy, widened(r.y)) + dot(c.dhn, widened(r.hn));
+    };
+    double near = 0, far = 0;
+    const double of_near = (kernels(k_step, &near) - kernels(-k_step, &near)) / (2 * k_step);
+    const double of_far = (kernels(2 * k_step, &far) - kernels(-2 * k_step, &far)) / (4 * k_step);
+    const double slope = (4 * of_near - of_far) / 3;
+    const auto exactly = [&](const mp50& by) {
+      return mp50((gru_objective(moved(exact, by)) - gru_objective(moved(exact, mp50(-by)))) / (2 * by));
+    };
+    const mp50 extrapolated = (4 * exactly(mp50(k_step)) - exactly(mp50(2 * k_step))) / 3;
+    double allowed = 1.5 * std::max(near, far) / (2 * k_step) +
+                     static_cast<double>(abs(mp50(extrapolated - exactly(mp50("1e-16")))));
+    const auto gradients = gradients_of(run(c, gru_history::save, &stream));
+    const auto radii = radii_at(c);
+    double along = 0;
+    for (const auto& tensor : gru_tensors<double>()) {
+      along += dot(gradients.*tensor.gradient, v.*tensor.value);
+      for (const double r : radii.gradients.*tensor.gradient) allowed += reference::gru_radii::bound(r);
+    }
+    EXPECT_LE(allowed, std::fabs(along) / 50) << "the case says too little";
+    EXPECT_LE(std::fabs(along - slope), allowed);
+  }
+}
+
 #endif
 
+// A backward pass with its own history, one that made the gates anew, and one whose y and history are data.
 TEST_F(gru_kernels, results_are_within_the_trajectorys_bounds) {
+  using reference::gru_gates;
   const gru_shape s{20, 2, 4, 12, 2};
   const auto c = random_gru<double>(s, {20, 13}, marks_at(s, {{7, 0}}), 60, 1);
   const auto exact = reference::gru_forward(c.problem);
-  const auto exact_gradients = reference::gru_backward(c.problem, exact, c.dy, c.dhn);
-  const gru_config config = config_of(s, gru_history::save);
-  const gru_result r = run(c, gru_history::save, &stream);
-  const auto radii = reference::gru_trajectory(c.problem, c.dy, c.dhn, accuracy_of(gru_forward_plan(config)),
-                                               accuracy_of(gru_backward_plan(config)), reference::gru_gates::saved);
-  ASSERT_TRUE(radii.usable()) << radii.largest;
-  reference::gru_verdict verdict;
-  const auto judge = [&](const char* name, const std::vector<double>& expected, const std::vector<double>& radius,
-                         const std::vector<float>& actual) {
-    ASSERT_EQ(actual.size(), expected.size());
-    for (size_t i = 0; i < actual.size(); ++i)
-      verdict.take(name, i, actual[i], expected[i], reference::gru_radii::bound(radius[i]));
-  };
-  judge("y", exact.y, radii.y, r.y);
-  judge("hn", exact.hn, radii.hn, r.hn);
-  judge("history", exact.history, radii.history, r.history);
-  judge("dx", exact_gradients.dx, radii.gradients.dx, r.dx);
-  judge("dh0", exact_gradients.dh0, radii.gradients.dh0, r.dh0);
-  judge("dh_reset", exact_gradients.dh_reset, radii.gradients.dh_reset, r.dh_reset);
-  judge("dw_ih", exact_gradients.dw_ih, radii.gradients.dw_ih, r.dw_ih);
-  judge("dw_hh", exact_gradients.dw_hh, radii.gradients.dw_hh, r.dw_hh);
-  judge("db_ih", exact_gradients.db_ih, radii.gradients.db_ih, r.db_ih);
-  judge("db_hh", exact_gradients.db_hh, radii.gradients.db_hh, r.db_hh);
-  judge("trace_e", exact_gradients.trace_e, radii.gradients.trace_e, r.trace_e);
-  EXPECT_TRUE(verdict.accepted()) << verdict.where;
-  EXPECT_GT(verdict.worst, 0.01) << "the bounds say little";
+  for (const gru_gates gates : {gru_gates::saved, gru_gates::recomputed, gru_gates::given_history}) {
+    const gru_history history = gates == gru_gates::recomputed ? gru_history::recompute : gru_history::save;
+    const gru_config config = config_of(s, history);
+    const gru_result r = run(c, history, &stream);
+    const auto expected =
+        reference::gru_backward(c.problem, gates == gru_gates::given_history ? states_of(r) : exact, c.dy, c.dhn);
+    const auto radii = reference::gru_trajectory(c.problem, c.dy, c.dhn, accuracy_of(gru_forward_plan(config)),
+                                                 accuracy_of(gru_backward_plan(config)), gates);
+    ASSERT_TRUE(radii.usable()) << radii.largest;
+    reference::gru_verdict states, gradients;
+    const auto judge = [](reference::gru_verdict& verdict, const char* name, const std::vector<double>& exactly,
+                          const std::vector<double>& radius, const std::vector<double>& actual) {
+      ASSERT_EQ(actual.size(), exactly.size()) << name;
+      for (size_t i = 0; i < actual.size(); ++i)
+        verdict.take(name, i, actual[i], exactly[i], reference::gru_radii::bound(radius[i]));
+    };
+    judge(states, "y", exact.y, radii.y, widened(r.y));
+    judge(states, "hn", exact.hn, radii.hn, widened(r.hn));
+    if (history == gru_history::save) judge(states, "history", exact.history, radii.history, widened(r.history));
+    const auto actual = gradients_of(r);
+    for (const auto& tensor : gru_tensors<double>())
+      judge(gradients, tensor.name, expected.*tensor.gradient, radii.gradients.*tensor.gradient,
+            actual.*tensor.gradient);
+    judge(gradients, "trace_e", expected.trace_e, radii.gradients.trace_e, actual.trace_e);
+    EXPECT_TRUE(states.accepted()) << states.where;
+    EXPECT_TRUE(gradients.accepted()) << gradients.where;
+    EXPECT_GT(states.worst, 0.05);
+    EXPECT_GT(gradients.worst, 0.005);
+  }
 }
 
 // Saturated gates: 1 - z, 1 - n^2 and s far out in its tail.
@@ -371,6 +320,29 @@ TEST_F(gru_kernels, null_pointers_are_zeros) {
   without_biases.problem.reset.clear();
   for (const gru_history history : {gru_history::save, gru_history::recompute})
     expect_steps(without_biases, run(without_biases, history, &stream), history, 0, "without biases");
+}
+
+TEST_F(gru_kernels, a_subset_of_gradients_equals_the_full_run) {
+  const auto c = all_kinds(4, 3, 6, 2, 95);
+  const gru_result full = run(c, gru_history::save, &stream);
+  const gru_result inputs = run(c, gru_history::save, &stream, 0, nullptr, [](gru_grads& g) {
+    const gru_grads all = g;
+    g = {};
+    g.dx = all.dx;
+    g.dh0 = all.dh0;
+  });
+  EXPECT_EQ(inputs.dx, full.dx);
+  EXPECT_EQ(inputs.dh0, full.dh0);
+  const gru_result weights = run(c, gru_history::save, &stream, 0, nullptr, [](gru_grads& g) {
+    g.dx = g.dh0 = g.dh_reset = g.trace_e = nullptr;
+    g.dw_ih[0] = nullptr;
+  });
+  EXPECT_EQ(weights.dw_hh, full.dw_hh);
+  EXPECT_EQ(weights.db_ih, full.db_ih);
+  EXPECT_EQ(weights.db_hh, full.db_hh);
+  const size_t half = full.dw_ih.size() / 2;
+  for (size_t i = 0; i < full.dw_ih.size(); ++i)
+    EXPECT_TRUE(i < half ? std::isnan(weights.dw_ih[i]) : weights.dw_ih[i] == full.dw_ih[i]) << i;
 }
 
 // No steps, no rows, no inputs, no units.
@@ -440,6 +412,77 @@ TEST_F(gru_kernels, a_row_alone_has_the_bits_of_a_row_among_others) {
     EXPECT_EQ(widened(alone.y), y);
     EXPECT_EQ(widened(alone.dh0), dh0);
     EXPECT_EQ(widened(alone.dx), dx);
+  }
+}
+
+// Every argument is an x of its own, with weights of 1 and no state: r = z = s(x), n = tanh(x).
+TEST_F(gru_kernels, gates_keep_their_error_and_their_special_values) {
+  std::vector<float> arguments = {0.0f,   0x1p-149f, 0x1p-126f, 0x1p-24f,        0.5f,    0.55f, 1.0f,
+                                  9.0f,   16.5f,     17.0f,     17.99f,          18.0f,   87.5f, 88.75f,
+                                  103.5f, 104.0f,    1e10f,     0x1.fffffep127f, INFINITY};
+  gru_draw draw(130);
+  while (arguments.size() < 2000) {
+    const float a =
+        static_cast<float>(std::ldexp(1 + std::fabs(draw.uniform(1)), static_cast<int>(draw.bits() % 24) - 16));
+    arguments.push_back(a);
+  }
+  const size_t half = arguments.size();
+  for (size_t i = 0; i < half; ++i) arguments.push_back(-arguments[i]);
+  gru_case<double> c;
+  c.problem.shape = {static_cast<int64_t>(half), 2, 1, 1, 1};
+  c.problem.w_ih = {1, 1, 1};
+  c.problem.w_hh = {0, 0, 0};
+  for (size_t i = 0; i < half; ++i) {
+    c.problem.x.push_back(arguments[i]);
+    c.problem.x.push_back(arguments[half + i]);
+  }
+  c.problem.reset.assign(2 * half, 1);  // no step has a state
+  const gru_result r = run(c, gru_history::save, &stream);
+  const auto gate = [&](size_t i, int block) {
+    return r.history[c.problem.shape.history(0, static_cast<int64_t>(i % half), i < half ? 0 : 1, block, 0)];
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const double a = arguments[i], s = 1 / (1 + std::exp(-a)), n = std::tanh(a);
+    for (const int block : {0, 1}) {
+      const double actual = gate(i, block);
+      EXPECT_LE(std::fabs(actual - s), 8 * 0x1p-24 * s + 0x1p-126) << a;
+      EXPECT_TRUE(actual >= 0 && actual <= 1) << a;
+      EXPECT_TRUE(a > -104 || actual == 0) << a;
+      EXPECT_TRUE(a < 18 || actual == 1) << a;
+      EXPECT_TRUE(a != 0 || actual == 0.5);
+    }
+    EXPECT_LE(std::fabs(gate(i, 2) - n), 8 * 0x1p-24 * std::fabs(n) + 0x1p-126) << a;
+    EXPECT_LE(std::fabs(gate(i, 2)), 1) << a;
+    EXPECT_TRUE(i >= half || gate(i, 2) == -gate(half + i, 2)) << a;
+  }
+}
+
+// A NaN in x is its row's affair, from its step on in each direction's order.
+TEST_F(gru_kernels, a_nan_stays_in_its_row) {
+  for (const int64_t hidden : sizes_of_regimes()) {
+    const gru_shape s{4, 3, 2, hidden, 2};
+    const auto c = random_gru<double>(s, {4, 4, 4}, {}, 140);
+    const gru_result clean = run(c, gru_history::save, &stream);
+    const gru_result dirty = run(c, gru_history::save, &stream, 0,
+                                 [&](gru_case<double>& changed) { changed.problem.x[s.x(2, 1, 0)] = k_nan; });
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int d = 0; d < 2; ++d)
+        for (int64_t k = 0; k < hidden; ++k) {
+          for (int64_t t = 0; t < s.time; ++t) {
+            const float actual = dirty.y[s.y(t, b, d, k)];
+            if (b == 1 && (d == 0 ? t >= 2 : t <= 2))
+              EXPECT_TRUE(std::isnan(actual)) << t;
+            else
+              EXPECT_EQ(actual, clean.y[s.y(t, b, d, k)]) << t;
+          }
+          const size_t state = s.state(d, b, k);
+          if (b == 1) continue;
+          EXPECT_EQ(dirty.hn[state], clean.hn[state]);
+          EXPECT_EQ(dirty.dh0[state], clean.dh0[state]);
+        }
+    for (int64_t t = 0; t < s.time; ++t)
+      for (const int64_t b : {0, 2})
+        for (int64_t i = 0; i < s.input; ++i) EXPECT_EQ(dirty.dx[s.x(t, b, i)], clean.dx[s.x(t, b, i)]);
   }
 }
 
