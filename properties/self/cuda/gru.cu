@@ -1,0 +1,202 @@
+#include "properties/self/cuda/gru.hpp"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/gru.hpp"
+
+namespace warpcheck::self {
+namespace {
+
+void require(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+constexpr int64_t k_margin = 64;
+constexpr unsigned char k_nan_byte = 0xff;  // four of them are a NaN
+
+// Device memory with margins of NaN, beginning one element past an aligned address. Empty for a null pointer.
+template <class T>
+class guarded {
+ public:
+  explicit guarded(const std::vector<T>& values) : guarded(static_cast<int64_t>(values.size())) {
+    if (size_ > 0)
+      require(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "copy");
+  }
+  explicit guarded(int64_t size) : size_(size) {
+    require(cudaMalloc(&memory_, bytes()), "cudaMalloc");
+    require(cudaMemset(memory_, k_nan_byte, bytes()), "cudaMemset");
+  }
+  ~guarded() { cudaFree(memory_); }
+  guarded(const guarded&) = delete;
+  guarded& operator=(const guarded&) = delete;
+  T* data() const { return memory_ + k_margin + 1; }
+  T* data_or_null() const { return size_ == 0 ? nullptr : data(); }
+  int64_t size() const { return size_; }
+
+  // Reads the values back and counts the bytes of the margins that changed.
+  std::vector<T> read(int64_t* damaged) const {
+    std::vector<T> all(static_cast<size_t>(size_ + 2 * k_margin + 1));
+    require(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), "copy");
+    const auto* const byte = reinterpret_cast<const unsigned char*>(all.data());
+    const auto begin = static_cast<size_t>(k_margin + 1) * sizeof(T);
+    const size_t end = begin + static_cast<size_t>(size_) * sizeof(T);
+    for (size_t i = 0; i < bytes(); ++i) *damaged += (i < begin || i >= end) && byte[i] != k_nan_byte;
+    return std::vector<T>(all.begin() + k_margin + 1, all.begin() + k_margin + 1 + size_);
+  }
+
+ private:
+  size_t bytes() const { return static_cast<size_t>(size_ + 2 * k_margin + 1) * sizeof(T); }
+
+  int64_t size_;
+  T* memory_ = nullptr;
+};
+
+gru_depths depths_of(const gru_plan& plan) { return {plan.depth_i, plan.depth_h, plan.depth_tb}; }
+
+gru_params params_of(const gru_config& c, float* w_ih, float* w_hh, float* b_ih, float* b_hh) {
+  gru_params p;
+  for (int d = 0; d < c.D; ++d) {
+    p.w_ih[d] = w_ih + d * 3 * c.H * c.I;
+    p.w_hh[d] = w_hh + d * 3 * c.H * c.H;
+    p.b_ih[d] = b_ih == nullptr ? nullptr : b_ih + d * 3 * c.H;
+    p.b_hh[d] = b_hh == nullptr ? nullptr : b_hh + d * 3 * c.H;
+  }
+  return p;
+}
+
+// What both passes write, with a workspace for each.
+struct outputs {
+  explicit outputs(const gru_config& c, bool biases)
+      : y(c.T * c.B * c.D * c.H),
+        hn(c.D * c.B * c.H),
+        history(gru_history_bytes(c) / 4),
+        dx(c.T * c.B * c.I),
+        dh0(hn.size()),
+        dh_reset(hn.size()),
+        dw_ih(c.D * 3 * c.H * c.I),
+        dw_hh(c.D * 3 * c.H * c.H),
+        db_ih(biases ? c.D * 3 * c.H : 0),
+        db_hh(biases ? c.D * 3 * c.H : 0),
+        trace_e(y.size()),
+        forward_work(gru_forward_workspace_bytes(c) / 4),
+        backward_work(gru_backward_workspace_bytes(c) / 4) {}
+
+  gru_grads grads(const gru_config& c) const {
+    gru_grads g;
+    g.dx = dx.data();
+    for (int d = 0; d < c.D; ++d) {
+      g.dw_ih[d] = dw_ih.data() + d * 3 * c.H * c.I;
+      g.dw_hh[d] = dw_hh.data() + d * 3 * c.H * c.H;
+      g.db_ih[d] = db_ih.size() == 0 ? nullptr : db_ih.data() + d * 3 * c.H;
+      g.db_hh[d] = db_hh.size() == 0 ? nullptr : db_hh.data() + d * 3 * c.H;
+    }
+    return g;
+  }
+
+  guarded<float> y, hn, history, dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh, trace_e, forward_work, backward_work;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+gru_answer run_gru(const gru_call& call) {
+  const gru_config c{call.time,           call.batch,      call.input,
+                     call.hidden,         call.directions, call.recompute ? gru_history::recompute : gru_history::save,
+                     call.workspace_limit};
+  const guarded<float> x(call.x), w_ih(call.w_ih), w_hh(call.w_hh), b_ih(call.b_ih), b_hh(call.b_hh), h0(call.h0);
+  const guarded<float> h_reset(call.h_reset), dy(call.dy), dhn(call.dhn);
+  const guarded<int64_t> lengths(call.lengths);
+  const guarded<uint8_t> reset(call.reset);
+  const gru_params params = params_of(c, w_ih.data(), w_hh.data(), b_ih.data_or_null(), b_hh.data_or_null());
+  const gru_inputs inputs{x.data(), h0.data_or_null(), h_reset.data_or_null(), lengths.data_or_null(),
+                          reset.data_or_null()};
+  const outputs out(c, b_ih.size() > 0);
+  gru_forward(c, params, inputs, {out.y.data(), out.hn.data(), out.history.data()}, out.forward_work.data(),
+              gru_forward_workspace_bytes(c), nullptr);
+  gru_grads grads = out.grads(c);
+  grads.dh0 = out.dh0.data();
+  grads.dh_reset = out.dh_reset.data();
+  grads.trace_e = out.trace_e.data();
+  gru_backward(c, params, inputs, out.y.data(), out.history.data(), dy.data_or_null(), dhn.data_or_null(), grads,
+               out.backward_work.data(), gru_backward_workspace_bytes(c), nullptr);
+  require(cudaDeviceSynchronize(), "gru");
+  gru_answer answer;
+  answer.forward = depths_of(gru_forward_plan(c));
+  answer.backward = depths_of(gru_backward_plan(c));
+  int64_t* const damaged = &answer.damaged;
+  answer.y = out.y.read(damaged);
+  answer.hn = out.hn.read(damaged);
+  answer.history = out.history.read(damaged);
+  answer.dx = out.dx.read(damaged);
+  answer.dh0 = out.dh0.read(damaged);
+  answer.dh_reset = out.dh_reset.read(damaged);
+  answer.dw_ih = out.dw_ih.read(damaged);
+  answer.dw_hh = out.dw_hh.read(damaged);
+  answer.db_ih = out.db_ih.read(damaged);
+  answer.db_hh = out.db_hh.read(damaged);
+  answer.trace_e = out.trace_e.read(damaged);
+  out.forward_work.read(damaged);
+  out.backward_work.read(damaged);
+  return answer;
+}
+
+gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats) {
+  const gru_config c{time, batch, input, hidden, directions};
+  uint32_t seed = 1;
+  const auto random = [&](int64_t size, double scale) {
+    std::vector<float> values(static_cast<size_t>(size));
+    for (float& v : values) {
+      seed = seed * 1664525u + 1013904223u;
+      v = static_cast<float>((seed * 0x1p-31 - 1) * scale);
+    }
+    return values;
+  };
+  const double scale = 1 / std::sqrt(static_cast<double>(hidden));
+  const guarded<float> x(random(time * batch * input, 1)), w_ih(random(directions * 3 * hidden * input, scale));
+  const guarded<float> w_hh(random(directions * 3 * hidden * hidden, scale)),
+      b_ih(random(directions * 3 * hidden, scale));
+  const guarded<float> b_hh(random(directions * 3 * hidden, scale)), dy(random(time * batch * directions * hidden, 1));
+  const outputs out(c, true);
+  const gru_params params = params_of(c, w_ih.data(), w_hh.data(), b_ih.data(), b_hh.data());
+  const gru_inputs inputs{x.data(), nullptr, nullptr, nullptr, nullptr};
+  const auto forward = [&] {
+    gru_forward(c, params, inputs, {out.y.data(), out.hn.data(), out.history.data()}, out.forward_work.data(),
+                gru_forward_workspace_bytes(c), nullptr);
+  };
+  const auto backward = [&] {
+    gru_backward(c, params, inputs, out.y.data(), out.history.data(), dy.data(), nullptr, out.grads(c),
+                 out.backward_work.data(), gru_backward_workspace_bytes(c), nullptr);
+  };
+  constexpr int64_t k_flush = int64_t{256} << 20;
+  const guarded<uint8_t> flush(k_flush);
+  cudaEvent_t start, stop;
+  require(cudaEventCreate(&start), "cudaEventCreate");
+  require(cudaEventCreate(&stop), "cudaEventCreate");
+  std::vector<double> ms[2];
+  for (int i = -2; i < repeats; ++i)
+    for (const int pass : {0, 1}) {
+      require(cudaMemsetAsync(flush.data(), i & 0xff, k_flush), "cudaMemset");
+      require(cudaEventRecord(start), "cudaEventRecord");
+      pass == 0 ? forward() : backward();
+      require(cudaEventRecord(stop), "cudaEventRecord");
+      require(cudaEventSynchronize(stop), "gru");
+      float elapsed = 0;
+      require(cudaEventElapsedTime(&elapsed, start, stop), "cudaEventElapsedTime");
+      if (i >= 0) ms[pass].push_back(elapsed);
+    }
+  require(cudaEventDestroy(start), "cudaEventDestroy");
+  require(cudaEventDestroy(stop), "cudaEventDestroy");
+  return {median(ms[0]), median(ms[1])};
+}
+
+}  // namespace warpcheck::self

@@ -1,0 +1,40 @@
+// Gated recurrent units on a GPU: both passes on host data, and their times.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace warpcheck::self {
+
+// Tensors as in kernels/gru.hpp, both directions in one; an empty one is a null pointer. Outputs and workspaces are NaN
+// before a call.
+struct gru_call {
+  int64_t time = 0, batch = 0, input = 0, hidden = 0;
+  int directions = 1;
+  bool recompute = false;
+  int64_t workspace_limit = 0;
+  std::vector<float> x, w_ih, w_hh, b_ih, b_hh, h0, h_reset, dy, dhn;
+  std::vector<int64_t> lengths;
+  std::vector<uint8_t> reset;
+};
+
+// The chains that a plan declares.
+struct gru_depths {
+  int64_t i = 0, h = 0, tb = 0;
+};
+
+struct gru_answer {
+  std::vector<float> y, hn, history, dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh, trace_e;
+  gru_depths forward, backward;
+  int64_t damaged = 0;  // elements beside outputs and workspaces that changed
+};
+gru_answer run_gru(const gru_call& call);
+
+// Median milliseconds of a forward pass that saves its history, and of a backward pass for dx and all parameters, on
+// random data; the L2 cache is flushed before each.
+struct gru_times {
+  double forward_ms = 0, backward_ms = 0;
+};
+gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats);
+
+}  // namespace warpcheck::self
