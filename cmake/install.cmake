@@ -4,9 +4,15 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warpcheck)
-set(libraries warpcheck_reference warpcheck_engine warpcheck_simt_emulation)
+set(libraries warpcheck_reference warpcheck_engine)
+# What the command compiles sources with at run time, its own component: a bundle has it, too.
+set(toolchain warpcheck_simt_emulation)
 foreach(flavour IN LISTS WARPCHECK_FLAVOURS)
-  list(APPEND libraries warpcheck_simt_${flavour})
+  if(flavour STREQUAL asan)
+    list(APPEND libraries warpcheck_simt_asan)
+  else()
+    list(APPEND toolchain warpcheck_simt_${flavour} warpcheck_device_${flavour})
+  endif()
 endforeach()
 if("plain" IN_LIST WARPCHECK_FLAVOURS)
   list(APPEND libraries warpcheck_kernels_plain)
@@ -15,19 +21,23 @@ if(WARPCHECK_CUDA)
   list(APPEND libraries warpcheck_kernels_cuda)
 endif()
 install(TARGETS ${libraries} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${toolchain} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT toolchain)
+install(FILES ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json DESTINATION lib/warpcheck COMPONENT toolchain)
 install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir})
 
 # Public headers keep their place in the tree: #include "kernels/softmax.hpp".
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/properties/engine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/properties
   FILES_MATCHING PATTERN "*.hpp")
 
 # The command and the candidate libraries it loads (it looks in ../lib/warpcheck).
-install(TARGETS warpcheck_command_plain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS warpcheck_command_plain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda)
   if(TARGET ${module})
-    install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck)
+    install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck COMPONENT command)
   endif()
 endforeach()
 
@@ -36,3 +46,17 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/warpcheckConfig.cmake.in
 write_basic_package_version_file(warpcheckConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/simt_flavours.cmake DESTINATION ${package_dir})
+
+# cpack -G DEB: the command, and what it needs to compile a source.
+set(CPACK_COMPONENTS_ALL command toolchain)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "the maintainers of warpcheck")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6, g++, binutils, libdlpack-dev")
+set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

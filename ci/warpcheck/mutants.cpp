@@ -221,6 +221,8 @@ int mutants(const mutants_options& o) {
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
   const uint64_t seed = parse_seed(o.seed);
   const toolchain tools = toolchain::load();
+  if (tools.installed())
+    throw environment_error("mutants: they are made of the source tree; use the warpcheck of a build folder");
   std::string folder = o.folder;
   if (folder.empty() && o.generated) generate(o, tools, folder = tools.build_folder() + "/generated");
   if (folder.empty()) folder = tools.root() + "/ci/mutate";

@@ -4,7 +4,9 @@ function(warpcheck_json_array variable list)
   set(${variable} "[\"$<JOIN:${list},\",\">\"]" PARENT_SCOPE)
 endfunction()
 
+include(GNUInstallDirs)
 set(flavours)
+set(installed_flavours)
 foreach(flavour IN ITEMS plain race)
   if(NOT TARGET warpcheck_kernels_${flavour})
     continue()
@@ -13,17 +15,27 @@ foreach(flavour IN ITEMS plain race)
   warpcheck_json_array(options "$<TARGET_PROPERTY:${kernels},COMPILE_OPTIONS>")
   warpcheck_json_array(definitions "$<TARGET_PROPERTY:${kernels},COMPILE_DEFINITIONS>")
   warpcheck_json_array(includes "$<TARGET_PROPERTY:${kernels},INCLUDE_DIRECTORIES>")
-  # In the order of a static link. The archive of the kernels serves the device interface; an operator that the caller
-  # brings is found before the archive's own.
-  set(libraries "$<TARGET_FILE:${kernels}>" "$<TARGET_FILE:warpcheck_simt_${flavour}>"
-    "$<TARGET_FILE:warpcheck_simt_emulation>")
+  # In the order of a static link.
+  set(libraries)
+  set(installed)
+  foreach(library IN ITEMS warpcheck_device_${flavour} warpcheck_simt_${flavour} warpcheck_simt_emulation)
+    list(APPEND libraries "$<TARGET_FILE:${library}>")
+    list(APPEND installed "../../${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>")
+  endforeach()
   if(SIMT_PORTABLE_SWITCH)
     list(APPEND libraries "${SIMT_BOOST_CONTEXT}")
+    list(APPEND installed "${SIMT_BOOST_CONTEXT}")
   endif()
   warpcheck_json_array(libraries "${libraries}")
+  warpcheck_json_array(installed "${installed}")
+  warpcheck_json_array(installed_options "$<FILTER:$<TARGET_PROPERTY:${kernels},COMPILE_OPTIONS>,EXCLUDE,^-ffile-prefix-map>")
+  warpcheck_json_array(installed_includes
+    "../../${CMAKE_INSTALL_INCLUDEDIR};$<FILTER:$<TARGET_PROPERTY:${kernels},INCLUDE_DIRECTORIES>,EXCLUDE,^${PROJECT_SOURCE_DIR}>")
+  list(APPEND installed_flavours "    \"${flavour}\": {\n      \"options\": ${installed_options},\n      \"definitions\": ${definitions},\n      \"includes\": ${installed_includes},\n      \"libraries\": ${installed}\n    }")
   list(APPEND flavours "    \"${flavour}\": {\n      \"options\": ${options},\n      \"definitions\": ${definitions},\n      \"includes\": ${includes},\n      \"libraries\": ${libraries}\n    }")
 endforeach()
 list(JOIN flavours ",\n" flavours)
+list(JOIN installed_flavours ",\n" installed_flavours)
 
 # A source that is brought for device cuda.
 set(cuda_includes "[]")
@@ -52,6 +64,26 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/warpcheck_toolchain.json CONTENT
   },
   \"flavours\": {
 ${flavours}
+  }
+}
+")
+
+# The same for an installation and a bundle: paths are relative to the file's folder, lib/warpcheck.
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json CONTENT
+"{
+  \"compiler\": \"${CMAKE_CXX_COMPILER}\",
+  \"launcher\": \"\",
+  \"objcopy\": \"${CMAKE_OBJCOPY}\",
+  \"ninja\": \"\",
+  \"ctest\": \"\",
+  \"root\": \"../../${CMAKE_INSTALL_INCLUDEDIR}\",
+  \"version\": \"${PROJECT_VERSION}\",
+  \"cuda\": {
+    \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
+    \"includes\": [\"../../${CMAKE_INSTALL_INCLUDEDIR}\"]
+  },
+  \"flavours\": {
+${installed_flavours}
   }
 }
 ")

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/run_folder.hpp"
 #include "properties/engine/sha256.hpp"
 
 extern char** environ;
@@ -57,6 +59,26 @@ std::vector<std::string> folders_of(const nlohmann::json& list) {
     if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
       folders.push_back(folder);
   return folders;
+}
+
+// Of a program that is not where it was, the one of that name on PATH.
+std::string find_program(const std::string& path) {
+  std::error_code ignored;
+  if (path.empty() || fs::exists(path, ignored)) return path;
+  const char* folders = std::getenv("PATH");
+  std::istringstream list(folders ? folders : "");
+  for (std::string folder; std::getline(list, folder, ':');)
+    if (const fs::path at = fs::path(folder) / fs::path(path).filename(); access(at.c_str(), X_OK) == 0)
+      return at.string();
+  return path;
+}
+
+// Of this user, for what an installed command compiles.
+std::string user_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
+    return std::string(cache) + "/warpcheck";
+  if (const char* home = std::getenv("HOME"); home && *home == '/') return std::string(home) + "/.cache/warpcheck";
+  return fmt::format("{}/warpcheck-{}", engine::temporary_folder(), getuid());
 }
 
 // A folder for intermediate files that goes away with the object.
@@ -139,27 +161,39 @@ std::string read_text(const std::string& path) {
 std::string file_sha256(const std::string& path) { return engine::sha256_hex(read_text(path)); }
 
 toolchain toolchain::load(const std::string& asked) {
-  const fs::path folder = asked.empty() ? executable_folder() : fs::path(asked);
+  fs::path folder = asked.empty() ? executable_folder() : fs::path(asked);
+  bool installed = false;
+  if (!fs::exists(folder / k_file))
+    for (const fs::path& lib : {folder / ".." / "lib" / "warpcheck", folder / "lib" / "warpcheck"})
+      if (!installed && fs::exists(lib / k_file)) {
+        folder = fs::canonical(lib);
+        installed = true;
+      }
   const fs::path path = folder / k_file;
   if (!fs::exists(path))
     throw environment_error(
-        fmt::format("toolchain: there is no {} in {}; only a warpcheck in its own build folder can compile kernels",
-                    k_file, folder.string()));
+        fmt::format("toolchain: there is no {} in {} or its lib/warpcheck, so kernels cannot be compiled", k_file,
+                    folder.string()));
+  const auto absolute = [&](const std::string& text) {
+    return text.empty() || text[0] == '/' ? text : (folder / text).lexically_normal().string();
+  };
   const std::string text = read_text(path.string());
   toolchain t;
-  t.build_folder_ = folder.string();
+  t.installed_ = installed;
+  t.build_folder_ = installed ? user_folder() : folder.string();
   std::string parts = text;
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    t.compiler_ = json.at("compiler");
+    t.compiler_ = find_program(json.at("compiler"));
     t.launcher_ = json.at("launcher");
-    t.objcopy_ = json.at("objcopy");
+    t.objcopy_ = find_program(json.at("objcopy"));
     t.ninja_ = json.at("ninja");
     t.ctest_ = json.at("ctest");
-    t.root_ = json.at("root");
+    t.root_ = absolute(json.at("root"));
     t.version_ = json.at("version");
     t.nvcc_ = json.at("cuda").at("compiler");
     t.cuda_includes_ = folders_of(json.at("cuda").at("includes"));
+    for (std::string& include : t.cuda_includes_) include = absolute(include);
     for (const auto& [name, j] : json.at("flavours").items()) {
       flavour& f = t.flavours_[name];
       f.options.push_back("-std=c++17");
@@ -169,10 +203,13 @@ toolchain toolchain::load(const std::string& asked) {
       for (const std::string option : j.at("options")) append_option(f.options, option);
       for (const std::string definition : j.at("definitions"))
         if (!definition.empty()) f.options.push_back("-D" + definition);
-      const std::vector<std::string> includes = folders_of(j.at("includes"));
+      std::vector<std::string> includes = folders_of(j.at("includes"));
+      for (std::string& include : includes) include = absolute(include);
+      if (installed) f.options.push_back("-ffile-prefix-map=" + t.root_ + "/=");
       require_folders(includes);
       for (const std::string& include : includes) f.options.push_back("-I" + include);
-      for (const std::string library : j.at("libraries")) {
+      for (const std::string named : j.at("libraries")) {
+        const std::string library = absolute(named);
         require_file(library, "the library");
         parts += file_sha256(library);
         f.libraries.push_back(library);

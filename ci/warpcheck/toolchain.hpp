@@ -20,8 +20,9 @@ struct compilation {
 
 class toolchain {
  public:
-  // Reads warpcheck_toolchain.json in the folder, by default the executable's. environment_error when there is none (an
-  // installation or a bundle), or the compiler, objcopy, a library or an include folder that it names is gone.
+  // Reads warpcheck_toolchain.json in the folder, by default the executable's, or lib/warpcheck of an installation or a
+  // bundle, where its paths are relative to its own folder. environment_error when there is none, or the compiler,
+  // objcopy, a library or an include folder that it names is gone.
   static toolchain load(const std::string& folder = "");
 
   // Returns what the compiler or linker said if it failed, nothing if the library was made. environment_error when a
@@ -40,7 +41,9 @@ class toolchain {
   const std::string& ninja() const { return ninja_; }  // empty where the build was made with something else
   const std::string& ctest() const { return ctest_; }
   const std::string& objcopy() const { return objcopy_; }
-  const std::string& build_folder() const { return build_folder_; }  // that of the executable
+  bool installed() const { return installed_; }  // without sources, tests and build folder
+  // Where what is compiled is kept: the executable's folder, or of an installation a folder of this user.
+  const std::string& build_folder() const { return build_folder_; }
 
   // The source of a library's entry point (candidate.h) that offers these operators of the emulated device; each must
   // be defined by WARPCHECK_OPERATOR in another source of the same library.
@@ -59,6 +62,7 @@ class toolchain {
 
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
+  bool installed_ = false;
   std::string nvcc_;  // empty where the build has no CUDA kernels
   std::vector<std::string> cuda_includes_;
 };

@@ -26,6 +26,9 @@ grep -q "glibc >= ${newest#GLIBC_}" "$scratch/said" || { echo "ci/bundle does no
 host=$(ldd --version | sed -n '1s,.*\(2\.[0-9]*\)$,\1,p')  # reads all: a reader that stops early ends ldd by a signal
 [ "$host" != 2.36 ] || [ "${newest#GLIBC_2.}" -le 36 ] || { echo "built with glibc 2.36, the bundle needs $newest"; exit 1; }
 cd "$scratch"
+# Where there is a compiler, it compiles and runs a program.
+printf '#include <cstdio>\n__global__ void f() {}\nint main() { f<<<1, 1>>>(); std::puts("ran"); }\n' >program.cu
+env -i PATH=/usr/bin:/bin HOME="$scratch" moved/warpcheck run-emulated program.cu | grep -q "^ran"
 # With a sanitizer that finds something by one of its tools: that tool is named, and the other results are kept.
 cat >"$scratch/compute-sanitizer" <<'TOOL'
 #!/bin/bash
