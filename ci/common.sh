@@ -49,6 +49,38 @@ has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep
 # Prints the path of nvcc, if there is one.
 find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
 
+# The operators, in the order of reports.
+all_operators() { sed -n '/^set(WARPCHECK_OPERATORS/,/)/p' "$root/cmake/operators.cmake" | sed -e '1d' -e 's/)//' | xargs; }
+
+# is_operator NAME
+is_operator() { [[ " $(all_operators) " == *" $1 "* ]]; }
+
+# build_only PRESET OPERATOR...: the command with these operators and those that the folder had before.
+build_only() {
+  local preset=$1 folder=$root/build/$1 op nvcc only=() known
+  shift
+  known=$(sed -n 's/^WARPCHECK_ONLY:STRING=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
+  for op in $(all_operators); do
+    [[ " $* ${known//;/ } " == *" $op "* ]] && only+=("$op")
+  done
+  known=$(IFS=';' && echo "${only[*]}")
+  nvcc=$(find_nvcc || true)
+  [ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
+  cd "$root"
+  if [ ! -f "$folder/build.ninja" ] || ! grep -qx "WARPCHECK_ONLY:STRING=$known" "$folder/CMakeCache.txt"; then
+    configure "$preset" -DWARPCHECK_ONLY="$known"
+  fi
+  cmake --build "$folder" --parallel "$(nproc)" --target warpcheck_command_plain
+}
+
+configure() {  # configure PRESET OPTION...: says nothing unless it fails
+  local preset=$1 log
+  shift
+  log=$(mktemp)
+  cmake --preset "$preset" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; die 3 "configuring the preset $preset failed"; }
+  rm -f "$log"
+}
+
 # build PRESET TARGET...: configures where needed and builds.
 build() {
   local preset=$1 nvcc options=()
@@ -58,8 +90,7 @@ build() {
   [ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
   cd "$root"
   if [ ! -f "build/$preset/build.ninja" ] || { [ ${#options[@]} -gt 0 ] && ! grep -q "^_*Python3_EXECUTABLE:.*build/python" "build/$preset/CMakeCache.txt"; }; then
-    cmake --preset "$preset" "${options[@]}" >"/tmp/warpcheck-configure.$$" || { cat "/tmp/warpcheck-configure.$$"; rm -f "/tmp/warpcheck-configure.$$"; die 3 "configuring the preset $preset failed"; }
-    rm -f "/tmp/warpcheck-configure.$$"
+    configure "$preset" "${options[@]}"
   fi
   cmake --build "build/$preset" --parallel "$(nproc)" --target "$@"
 }

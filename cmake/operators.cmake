@@ -17,6 +17,36 @@ set(WARPCHECK_API_KERNELS
   gru
   matmul)
 
+# A build for whoever works on some of them: ci/check, and ci/verify with operators named.
+set(WARPCHECK_ONLY "" CACHE STRING "Build these operators only, without tests and benchmarks (a list; empty: all)")
+set(WARPCHECK_LEFT_OUT "")
+if(WARPCHECK_ONLY)
+  foreach(op IN LISTS WARPCHECK_ONLY)
+    if(NOT op IN_LIST WARPCHECK_OPERATORS)
+      list(JOIN WARPCHECK_OPERATORS ", " names)
+      message(FATAL_ERROR "WARPCHECK_ONLY: '${op}' is not one of ${names}")
+    endif()
+  endforeach()
+  if(WARPCHECK_TESTS OR WARPCHECK_BENCH OR WARPCHECK_EXAMPLES OR WARPCHECK_INSTALL)
+    message(FATAL_ERROR "WARPCHECK_ONLY: tests, benchmarks, examples and the installation are of all operators; "
+      "set WARPCHECK_TESTS, WARPCHECK_BENCH, WARPCHECK_EXAMPLES and WARPCHECK_INSTALL to OFF")
+  endif()
+  set(WARPCHECK_LEFT_OUT ${WARPCHECK_OPERATORS})
+  list(REMOVE_ITEM WARPCHECK_LEFT_OUT ${WARPCHECK_ONLY})
+  list(REMOVE_ITEM WARPCHECK_OPERATORS ${WARPCHECK_LEFT_OUT})  # keeps their order
+  set(WARPCHECK_API_KERNELS "")
+endif()
+
+# Drops from a target's sources those of operators that are left out: best_split_cases.cpp, ... Not for reference/, whose models
+# serve the properties of other operators, too.
+function(warpcheck_drop_left_out target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(op IN LISTS WARPCHECK_LEFT_OUT)
+    list(FILTER sources EXCLUDE REGEX "^${op}(_[a-z_]*)?\\.cpp$")
+  endforeach()
+  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
+endfunction()
+
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp
                golden/${op}_golden.cpp bench/${op}_bench.cpp)
