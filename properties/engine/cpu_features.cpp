@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #if __has_include(<sys/platform/x86.h>)
+#define _Bool bool  // the header is C; clang++ has no such type
 #include <sys/platform/x86.h>
+#undef _Bool
 #endif
 
 #include <algorithm>
