@@ -1,7 +1,6 @@
 // Techniques by name, for properties that compare them.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -13,10 +12,9 @@ namespace warpcheck {
 
 // Those of the names that the candidate lists as variants; where it lists none of them, its own dispatch.
 inline std::vector<std::string> ways_of(const engine::trial& t, std::initializer_list<const char*> names) {
-  const std::vector<std::string> listed = engine::variant_names(t.op());
   std::vector<std::string> ways;
   for (const char* name : names)
-    if (std::find(listed.begin(), listed.end(), name) != listed.end()) ways.emplace_back(name);
+    if (t.op().lists(name)) ways.emplace_back(name);
   if (ways.empty()) ways.emplace_back("auto");
   return ways;
 }

@@ -373,7 +373,7 @@ trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
       for (int64_t s : {b, b + 4}) add(s);
   // Of a candidate that publishes nothing; on the emulated device up to where a case takes a second.
   if (t.variants.empty())
-    for (const int64_t b : t.boundaries)
+    for (const int64_t b : t.boundaries.front())
       for (int64_t s : {b - 1, b, b + 1})
         if (t.device != "emulated" || s <= 131073 || t.size == 2) add(s);
   std::vector<int64_t> critical = critical_extents(t, common);

@@ -59,7 +59,7 @@ int64_t length_of_stranger(const target& t, int64_t i, int64_t most) {
   const auto add = [&](int64_t n) {
     if (n > most && n <= most_cols_of_stranger(t)) lengths.push_back(n);
   };
-  for (const int64_t b : t.boundaries)
+  for (const int64_t b : t.boundaries.front())
     for (const int64_t n : {b + 1, b, b - 1}) add(n);
   if (t.size == 2) add((int64_t{1} << 24) + 1);
   // Every other time, lest what lies between is left out.

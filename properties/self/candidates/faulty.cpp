@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "docs/bring_your_own/call.hpp"
+#include "kernels/candidate_table.hpp"
 
 namespace {
 
@@ -132,14 +133,9 @@ warpcheck_status histogram(warpcheck_call* call) {
 
 extern "C" const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_version) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const warpcheck_operator op = {WARPCHECK_OPERATOR_NAME,
-                                        WARPCHECK_DEVICE_CPU,
-                                        WARPCHECK_F32 | WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32,
-                                        nullptr,
-                                        0,
-                                        nullptr,
-                                        0,
-                                        WARPCHECK_OPERATOR};
+  static constexpr warpcheck_operator op =
+      warpcheck::operator_of_rows(WARPCHECK_OPERATOR_NAME, WARPCHECK_DEVICE_CPU,
+                                  WARPCHECK_F32 | WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32, WARPCHECK_OPERATOR);
   static const warpcheck_operator* const operators[] = {&op};
   static const warpcheck_candidate table = {
       WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "faulty", "plain C++", operators, 1, nullptr};
