@@ -255,16 +255,16 @@ npy_array read_npy(const std::string& path, std::span<const dtype> allowed) {
   return array;
 }
 
-std::string write_npy(const std::string& path, const npy_array& array, bool vector) {
+std::string write_npy(const std::string& path, const npy_array& array) {
   const char* const descr = array.type == dtype::f16    ? "<f2"
                             : array.type == dtype::f32  ? "<f4"
                             : array.type == dtype::f64  ? "<f8"
                             : array.type == dtype::bf16 ? "|V2"
                                                         : nullptr;
   if (!descr) throw usage_error(fmt::format("{}: {} is not written as .npy", path, name_of(array.type)));
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr,
-                  vector ? fmt::format("{},", array.cols) : fmt::format("{}, {}", array.rows, array.cols));
+  // Of one dimension, Python's tuple still has a comma.
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
+                                   fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
   // The data begin at a multiple of 64 bytes, as NumPy has it.
   constexpr size_t k_before = k_magic.size() + 4;
   header.append(63 - (k_before + header.size()) % 64, ' ');
