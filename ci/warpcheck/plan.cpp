@@ -50,6 +50,9 @@ void check_names(const verify_options& o, const std::vector<std::string>& ops) {
 std::optional<tensor_spec> input_tensor(const verify_options& o) {
   if (o.input.empty()) return std::nullopt;
   const npy_array array = read_npy(o.input);
+  if (array.shape.size() > 2)
+    throw usage_error(
+        fmt::format("input: '{}' has {} dimensions; one or two are allowed", o.input, array.shape.size()));
   tensor_spec x = input_matrix("x", array.type, array.rows, array.cols, {});
   x.fill.distribution = "npy";
   x.fill.path = o.input;

@@ -1,6 +1,7 @@
 // The values of a case's inputs, as its recipes or a user's array make them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -66,10 +67,12 @@ host_tensor materialize(const tensor_spec& spec) {
   if (spec.fill.distribution == "npy") {
     if (spec.fill.arguments.empty()) {
       npy_array array = read_array(spec);
-      if (array.shape != spec.shape)
-        throw usage_error(fmt::format("fill: '{}' is {}[{}x{}], the case says {}[{}x{}]", spec.fill.path,
-                                      name_of(array.type), array.rows, array.cols, name_of(spec.type), spec.rows(),
-                                      spec.cols()));
+      // One dimension may stand for a single row.
+      if (array.shape != spec.shape && (std::max(array.shape.size(), spec.shape.size()) > 2 ||
+                                        array.rows != spec.rows() || array.cols != spec.cols()))
+        throw usage_error(fmt::format("fill: '{}' is {}[{}], the case says {}[{}]", spec.fill.path,
+                                      name_of(array.type), fmt::join(array.shape, "x"), name_of(spec.type),
+                                      fmt::join(spec.shape, "x")));
       t.bytes = std::move(array.bytes);
     } else {
       copy_part(spec, t.bytes);

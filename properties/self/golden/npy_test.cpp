@@ -82,6 +82,22 @@ TEST(npy, reads_one_dimension_as_one_row_and_keeps_empty_shapes) {
   EXPECT_TRUE(none.bytes.empty());
 }
 
+TEST(npy, keeps_three_and_four_dimensions) {
+  const scratch_folder folder;
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 1, 3}, std::vector<int64_t>{1, 2, 1, 3}}) {
+    npy_array array = {dtype::f32, shape, 2, 3, {}, ""};
+    for (const char c : raw<float>({1, 2, 3, 4, 5, 6})) array.bytes.push_back(static_cast<std::byte>(c));
+    const std::string path = folder.path("x.npy");
+    const std::string sha256 = write_npy(path, array);
+    const npy_array read = read_npy(path);
+    EXPECT_EQ(read.shape, shape);
+    EXPECT_EQ(read.rows, 2);
+    EXPECT_EQ(read.cols, 3);
+    EXPECT_EQ(read.bytes, array.bytes);
+    EXPECT_EQ(read.sha256, sha256);
+  }
+}
+
 TEST(npy, takes_keys_in_any_order_and_either_quote) {
   const npy_array a = parse(npy(R"({"shape":(1,1),"fortran_order":False,"descr":"<f4"})", raw<float>({1})));
   EXPECT_EQ(a.cols, 1);
@@ -135,8 +151,8 @@ std::vector<hostile> hostile_files() {
       {"objects", npy(dict("|O", "(1, 1)"), one), "dtype is '|O'"},
       {"records", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", one),
        "records with fields"},
-      {"no dimension", npy(dict("<f4", "()"), one), "0 dimensions; 1 or 2 are allowed"},
-      {"three dimensions", npy(dict("<f4", "(1, 1, 1)"), one), "3 dimensions"},
+      {"no dimension", npy(dict("<f4", "()"), one), "0 dimensions; 1 to 4 are allowed"},
+      {"five dimensions", npy(dict("<f4", "(1, 1, 1, 1, 1)"), one), "5 dimensions"},
       {"negative extent", npy(dict("<f4", "(-1, 1)"), one), "extent '-1"},
       {"extent 2^63", npy(dict("<f4", "(9223372036854775808, 1)"), one), "extent '9223372036854775808"},
       {"extent 2^63-1", npy(dict("<f4", "(9223372036854775807, 1)"), one), "at most 4294967296 bytes are allowed"},
