@@ -141,9 +141,7 @@ bool is_whole(const std::string& message) {
 }  // namespace
 
 bool may_be_the_device(const case_report& r) {
-  const auto says_so = [](const std::string& text) { return text.find(k_process_unusable) != std::string::npos; };
-  return r.result == verdict::crash || r.result == verdict::timeout || says_so(r.message) ||
-         std::any_of(r.findings.begin(), r.findings.end(), says_so);
+  return r.result == verdict::crash || r.result == verdict::timeout || r.device_failed;
 }
 
 bool spoils_process(const case_report& r) { return may_be_the_device(r) || r.result == verdict::out_of_bounds; }

@@ -14,11 +14,11 @@
 
 namespace warpcheck::engine {
 
-// A report whose message or findings hold these words says that the process it came from must not run another case (a
-// CUDA context with a sticky error, say).
+// How a message ends where the device has failed (a CUDA context with a sticky error, say): for people. What is done
+// about it follows from the report's field.
 inline constexpr std::string_view k_process_unusable = "process is unusable";
-// True if the next case must not run in the process that made this report: it says so, or its verdict means that memory
-// of the process may be spoilt.
+// True if the next case must not run in the process that made this report: its device has failed, or its verdict means
+// that memory of the process may be spoilt.
 bool spoils_process(const case_report& r);
 // True if a failure of the device, which may be another process's doing, can be what this report tells of.
 bool may_be_the_device(const case_report& r);

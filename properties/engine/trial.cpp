@@ -247,6 +247,7 @@ auto trial::on_device(const trial_case& c, Body&& body) {
   try {
     return body();
   } catch (const device_lost& e) {
+    report_.device_failed = true;
     decide(verdict::error_return, fmt::format("the device has failed: {}; the {}", e.what(), k_process_unusable), c,
            nullptr);
   }
@@ -448,16 +449,17 @@ std::vector<run_result> trial::execute(const trial_case& c, std::span<const atte
       decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
     }
     const std::string message = printable(f.prepared->message);
-    // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
     // It took the call from memory of another alignment.
     if (f.status == WARPCHECK_UNSUPPORTED && a.placement == cpu_placement::flush) {
       results.emplace_back();
       continue;
     }
+    // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
     if (f.status == WARPCHECK_UNSUPPORTED) {
       is_unsupported_ = true;
       decide(verdict::skipped, message, c, nullptr);
     }
+    report_.device_failed = sync != 0;
     if (f.status != WARPCHECK_OK)
       decide(verdict::error_return, fmt::format("{}: {}{}", status_text(f.status), message, unusable), c, &a);
     if (replay_error) decide(verdict::error_return, fmt::format("as a graph: {}{}", *replay_error, unusable), c, &a);
@@ -545,11 +547,13 @@ void trial::try_refusal(const std::string& what, const std::function<void(std::v
   const std::string message = printable(prepared.message);
   ++report_.launches;
   if (api.stream_synchronize(
-          stream.stream, [](void*, const char*, const char*) {}, nullptr))
+          stream.stream, [](void*, const char*, const char*) {}, nullptr)) {
+    report_.device_failed = true;
     decide(verdict::error_return,
            fmt::format("{}: the device reports an error after the call: {}; the {}", what, api.last_error(),
                        k_process_unusable),
            case_, nullptr);
+  }
   if (status != WARPCHECK_INVALID_ARGUMENT && (status != WARPCHECK_UNSUPPORTED || is_offered()))
     decide(verdict::error_return,
            fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(status), message), case_,

@@ -60,9 +60,10 @@ struct budget_histogram {
 struct case_report {
   std::string line;  // the case; after a violation under one schedule, narrowed to that schedule
   verdict result = verdict::pass;
-  std::string message;    // one sentence; empty for pass
-  std::string neighbour;  // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
-  int64_t compared = 0;   // output elements that were compared
+  std::string message;         // one sentence; empty for pass
+  bool device_failed = false;  // the device reported an error that may have come to stay with the process
+  std::string neighbour;       // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
+  int64_t compared = 0;        // output elements that were compared
   int64_t launches = 0;
   int64_t escalated = 0;  // comparisons that needed more than double precision
   double max_budget = 0;  // max error / bound

@@ -188,8 +188,12 @@ TEST(containment, what_spoils_a_process) {
     EXPECT_TRUE(spoils_process(r)) << name_of(v);
   }
   r.result = verdict::error_return;
-  r.findings = {"cudaErrorIllegalAddress: the process is unusable"};
+  // Words that a candidate can write decide nothing.
+  r.message = r.findings.emplace_back("cudaErrorIllegalAddress: the process is unusable");
+  EXPECT_FALSE(spoils_process(r));
+  r.device_failed = true;
   EXPECT_TRUE(spoils_process(r));
+  EXPECT_TRUE(spoils_process(report_from_json(to_json(r))));
 }
 
 TEST(containment, a_case_of_many_elements_has_more_time) {

@@ -88,6 +88,7 @@ struct shared_run {
       r = {};
       r.result = verdict::error_return;
       r.message = fmt::format("the device reports an error after the call; the {}", k_process_unusable);
+      r.device_failed = true;
     }
     return r;
   }

@@ -184,6 +184,7 @@ TEST(supervisor, a_process_that_says_so_runs_no_other_case) {
     if (i == 10) {
       r.result = verdict::error_return;
       r.findings = {"cudaErrorIllegalAddress: the process is unusable"};
+      r.device_failed = true;
     }
     if (i == 20) r.result = verdict::out_of_bounds;
     if (i == 30) r.result = verdict::violation;

@@ -55,6 +55,10 @@ warpcheck_status run(warpcheck_call* call) {
     std::memset(call->message, 'x', call->message_size);
     return WARPCHECK_INTERNAL_ERROR;
   }
+  if (is("blames_the_device")) {
+    std::snprintf(call->message, call->message_size, "the process is unusable");
+    return WARPCHECK_INTERNAL_ERROR;
+  }
   if (is("colours_message")) {
     std::snprintf(call->message, call->message_size, "a \x1b[31mred\x7f message");
     return WARPCHECK_INTERNAL_ERROR;
@@ -129,6 +133,7 @@ const warpcheck_variant k_variants[] = {
     warpcheck::row_variant("refuses", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_briefly", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_silently", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("blames_the_device", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_with_umlaut", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_after_looking", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("wants_other_bytes", 0, -1, 1, 0, k_types),

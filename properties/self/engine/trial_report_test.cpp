@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
 #include "properties/engine/property.hpp"
@@ -103,6 +104,12 @@ TEST(trial_report, of_a_nondeterministic_element_shows_both_values) {
 TEST(trial_report, finds_the_place_of_a_difference) {
   const case_report r = run_variant("different_at_the_end", "ld=41");
   EXPECT_NE(r.message.find("y[2,36] is "), std::string::npos) << r.message;
+}
+
+TEST(trial_report, takes_no_candidates_word_for_a_failed_device) {
+  const case_report r = run_variant("blames_the_device");
+  EXPECT_EQ(r.result, verdict::error_return);
+  EXPECT_FALSE(may_be_the_device(r)) << r.message;
 }
 
 TEST(trial_report, cuts_a_message_without_end) {
