@@ -239,14 +239,12 @@ engine::property golden_property() {
   p.name = "golden";
   p.sentence = "sums counted by hand and published field bugs come out to the bit";
   p.types = {dtype::u8, dtype::u16, dtype::u32};
-  p.knobs = histogram_knobs();
   p.generate = [](const engine::target& t, engine::draw& d) {
     std::vector<golden_file> of_type = known_answers();
     std::erase_if(of_type, [&](const golden_file& f) { return f.the_case.at("bins").type != t.type; });
     return candidate_case(of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
   };
   p.check = [](engine::trial& t) { ask_judged(t, histogram_problem(t.the_case())); };
-  p.repair = repair_histogram;
   p.share_percent = 25;
   return p;
 }

@@ -167,7 +167,6 @@ engine::property row_golden_property(std::string op, std::vector<dtype> types, s
       }
     }
   };
-  p.repair = repair_row_outputs;
   return p;
 }
 

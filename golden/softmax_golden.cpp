@@ -367,21 +367,6 @@ void check_golden(engine::trial& t) {
   }
 }
 
-bool repair(engine::trial_case& c) {
-  const tensor_spec* x = c.find("x");
-  tensor_spec* y = c.find("y");
-  if (!x || !y || x->shape.size() != 2) return false;
-  y->shape = x->shape;
-  y->type = x->type;
-  y->ld = y->in_place.empty() ? std::max(y->ld, x->cols()) : x->ld;
-  y->offset = y->in_place.empty() ? y->offset : x->offset;
-  if (tensor_spec* index = c.find("index")) {
-    index->shape = {x->rows()};
-    index->ld = x->rows();
-  }
-  return true;
-}
-
 const engine::property_registration registration([] {
   engine::property p;
   p.op = "softmax";
@@ -391,7 +376,6 @@ const engine::property_registration registration([] {
   p.types = {dtype::f32, dtype::f16, dtype::bf16};
   p.generate = draw_answer;
   p.check = check_golden;
-  p.repair = repair;
   return std::vector{std::move(p)};
 }());
 

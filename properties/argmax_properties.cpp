@@ -11,11 +11,6 @@ namespace {
 
 using namespace engine;
 
-trial_case argmax_case(const target& t, int64_t rows, int64_t cols, recipe fill, int) {
-  return row_case(t,
-                  {input_matrix("x", t.type, rows, cols, std::move(fill)), output_vector("index", dtype::i64, rows)});
-}
-
 // As an element, so that the report counts what was compared.
 void judge_argmax(trial& t, const run_result& r, int64_t row) {
   const std::vector<double> values = t.input("x").row(row);
@@ -27,9 +22,8 @@ void judge_argmax(trial& t, const run_result& r, int64_t row) {
 
 row_operator argmax_operator() {
   row_operator op;
-  op.name = "argmax";
-  op.types = {dtype::f32, dtype::f16, dtype::bf16};
-  op.make_case = argmax_case;
+  op.described =
+      row_description("argmax", {dtype::f32, dtype::f16, dtype::bf16}, {{"index", false, "rows", {dtype::i64}}});
   op.judge_row = judge_argmax;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;

@@ -21,14 +21,6 @@ const double k_nan = std::numeric_limits<double>::quiet_NaN();
 // What a case asks for besides its rows: the knob `order` (contract), and an index of 64 bits.
 constexpr int k_descending = 1, k_wide = 2;
 
-trial_case argsort_case(const target& t, int64_t rows, int64_t cols, recipe fill, int extra) {
-  const dtype index = extra & k_wide ? dtype::i64 : dtype::i32;
-  trial_case c =
-      row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)), output_matrix("index", index, rows, cols)});
-  if (extra & k_descending) c.knobs["order"] = "1";
-  return c;
-}
-
 bool is_descending(const trial_case& c) { return knob_or(c, "order", 0) == 1; }
 
 trial_case with_order(trial_case c, bool descending) {
@@ -85,10 +77,13 @@ recipe draw_keys(draw& d, const target&, int64_t cols) {
 
 row_operator argsort_operator() {
   row_operator op;
-  op.name = "argsort";
-  op.types = {dtype::f32};
+  op.described = row_description("argsort", {dtype::f32}, {{"index", false, "rows, cols", {dtype::i32, dtype::i64}}},
+                                 {{"order", "0", "the direction: 0 ascending, 1 descending", 0, 1, true}});
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(0, k_descending | k_wide)); };
-  op.make_case = argsort_case;
+  op.set_extra = [](trial_case& c, int extra) {
+    c.find("index")->type = extra & k_wide ? dtype::i64 : dtype::i32;
+    set_knob(c, "order", extra & k_descending ? "1" : "0");
+  };
   op.extras = {0, k_descending, k_wide, k_descending | k_wide};
   op.judge_row = judge_argsort;
   op.draw_fill = draw_keys;
@@ -358,7 +353,7 @@ const property_registration registration([] {
   p.add_common("special-table").share_percent = 50;
   p.add_for_input("row-isolation", "what another row holds changes no index of this row", two_or_more_rows,
                   check_row_isolation)
-      .repair = repair_needs_two_dense_rows;
+      .holds = has_two_rows;
   p.add("phase", "every combination of input and output misalignment is right", phase_rows, check_values);
   p.add_common("regime-seam").share_percent = 30;
   p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own order", many_rows, check_values)
@@ -367,9 +362,7 @@ const property_registration registration([] {
   p.add_common("no-hazard");
   p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
   p.add_common("refusals", refused_sorts, check_refusals);
-  std::vector<property> list = p.take();
-  for (property& each : list) each.knobs.push_back({"order", "0", "the direction: 0 ascending, 1 descending", true});
-  return list;
+  return p.take();
 }());
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/engine/description.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck {
@@ -24,13 +25,7 @@ namespace {
 constexpr int64_t k_values = 9, k_fields = 6, k_feature_fields = 7, k_leaf_fields = 7;
 constexpr int64_t k_most_bins = 65536;
 
-double knob(const trial_case& c, std::string_view name) {
-  const auto found = c.knobs.find(std::string(name));
-  if (found != c.knobs.end()) return c.number(name);
-  for (const knob_info& k : split_knob_infos())
-    if (k.name == name) return *parse_number(k.fallback);
-  return 0;
-}
+double knob(const trial_case& c, std::string_view name) { return c.number(name); }
 int64_t whole_knob(const trial_case& c, std::string_view name) { return static_cast<int64_t>(knob(c, name)); }
 
 void set_shape(tensor_spec& t, int64_t rows, int64_t cols) {
@@ -110,35 +105,87 @@ int64_t choice(const trial_case& c, std::string_view name, int64_t mixed, uint64
 
 }  // namespace
 
-const std::vector<knob_info>& split_knob_infos() {
-  static const std::vector<knob_info> infos = {
-      {"lambda_l1", "0", "the soft threshold", true},
-      {"lambda_l2", "0", "added to hessians", true},
-      {"path_smooth", "0", "smoothing towards the parent's output", true},
-      {"min_hessian", "0.001", "the least sum of hessians of a side", true},
-      {"min_gain", "0", "what a split must gain besides", true},
-      {"min_data", "1", "the fewest rows of a side", true},
-      {"min_group", "1", "the fewest rows between tested prefixes of categories", true},
-      {"extra_trees", "0", "1: one threshold is drawn", true},
-      {"cat_smooth", "1", "added to a category's hessian, and its fewest rows", true},
-      {"cat_l2", "1", "added to lambda_l2 of sorted categories", true},
-      {"max_cat", "32", "the longest list of categories", true},
-      {"max_onehot", "4", "up to so many bins one category goes left", true},
-      {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA", true},
-      {"seed", "1", "of what the tables draw"},
-      {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed"},
-      {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed"},
-      {"default_bin", "-1", "-1: first, second, middle and last, mixed"},
-      {"categorical", "0", "2 mixed"},
-      {"exact", "1", "whether slots have counts"},
-      {"empty", "0", "percentage of bins without rows"},
-      {"masked", "0", "1: some features are left out"},
-      {"parent", "1", "the parent's gain as a multiple of the leaf's own"},
-      {"at", "0", "where something is planted"},
-      {"to", "0", "where its counterpart is planted"},
-  };
-  return infos;
+namespace {
+
+int64_t size(const sizes& of, const char* extent) {
+  const auto found = of.find(extent);
+  return found == of.end() ? 0 : found->second;
 }
+
+const description_registration described([] {
+  const std::vector<scalar_info> scalars = {
+      {"lambda_l1", "0", "the soft threshold"},
+      {"lambda_l2", "0", "added to hessians"},
+      {"path_smooth", "0", "smoothing towards the parent's output"},
+      {"min_hessian", "0.001", "the least sum of hessians of a side"},
+      {"min_gain", "0", "what a split must gain besides"},
+      {"min_data", "1", "the fewest rows of a side"},
+      {"min_group", "1", "the fewest rows between tested prefixes of categories"},
+      {"extra_trees", "0", "1: one threshold is drawn"},
+      {"cat_smooth", "1", "added to a category's hessian, and its fewest rows"},
+      {"cat_l2", "1", "added to lambda_l2 of sorted categories"},
+      {"max_cat", "32", "the longest list of categories"},
+      {"max_onehot", "4", "up to so many bins one category goes left"},
+      {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
+      {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
+      {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
+      {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
+      {"default_bin", "-1", "-1: first, second, middle and last, mixed", 0, 0, false, {}, false},
+      {"categorical", "0", "2 mixed", 0, 0, false, {}, false},
+      {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
+      {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
+      {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
+      {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
+      {"at", "0", "where something is planted", 0, 0, false, {}, false},
+      {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
+  const std::vector<scalar_info> of_records = {
+      {"per_leaf", "1", "records of each leaf"},
+      {"max_cat", "4", "the longest list of categories"},
+      {"seed", "1", "of the records", 0, 0, false, {}, false},
+      {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
+      {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
+  const std::vector<dtype> f64 = {dtype::f64}, i64 = {dtype::i64}, u32 = {dtype::u32};
+  const std::vector<tensor_info> outputs = {
+      {"value", false, "leaves, 9", f64}, {"field", false, "leaves, 6", i64}, {"cat", false, "leaves, list", u32}};
+  std::vector<tensor_info> split = {{"hist", true, "slots, 2", f64},
+                                    {"count", true, "counts", i64},
+                                    {"feature", true, "features, 7", i64},
+                                    {"used", true, "masked_leaves, masked_features", {dtype::u8}},
+                                    {"leaf", true, "leaves, 7", f64}};
+  std::vector<tensor_info> reduction = {{"in_value", true, "records, 9", f64},
+                                        {"in_field", true, "records, 6", i64},
+                                        {"in_cat", true, "records, list", u32}};
+  for (auto* form : {&split, &reduction}) form->insert(form->end(), outputs.begin(), outputs.end());
+  description d;
+  d.op = "best_split";
+  const auto is_masked = [](const sizes& of, const trial_case& c) {
+    return c.find("used") && knob(c, "masked") != 0 && size(of, "features") > 0;
+  };
+  d.extents = {
+      {"slots"},
+      {"features"},
+      {"leaves"},
+      {"counts", [](const sizes& of,
+                    const trial_case& c) { return c.find("count") && knob(c, "exact") != 0 ? size(of, "slots") : 0; }},
+      {"masked_leaves",
+       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "leaves") : 0; }},
+      {"masked_features",
+       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "features") : 0; }},
+      {"list", [](const sizes&, const trial_case& c) { return std::max<int64_t>(1, whole_knob(c, "max_cat")); }},
+      {"records", [](const sizes& of, const trial_case& c) {
+         return c.find("in_value") ? whole_knob(c, "per_leaf") * size(of, "leaves") : 0;
+       }}};
+  d.forms = {{"split", std::move(split), scalars}, {"reduction", std::move(reduction), of_records}};
+  d.illegal = [](const sizes& of, const trial_case&) {
+    const int64_t places = size(of, "leaves") * size(of, "features");
+    return places > 0 && size(of, "slots") / places > k_most_bins
+               ? fmt::format("hist: a feature has more than {} bins", k_most_bins)
+               : std::string();
+  };
+  return d;
+}());
+
+}  // namespace
 
 split_problem split_instance::problem(size_t leaf) const {
   split_problem p{slots, counts, features, {}, leaves[leaf], settings};
@@ -161,33 +208,14 @@ int64_t& split_instance::count(size_t leaf, size_t feature, int64_t bin) {
 
 trial_case split_case(const target& t, int64_t bins, int64_t features, int64_t leaves, recipe fill,
                       const split_knobs& knobs) {
-  trial_case c;
-  c.op = t.op;
-  c.knobs["device"] = t.device;
-  if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
-  for (const auto& [name, value] : knobs) c.knobs[name] = format_number(value);
   const recipe zero = make_recipe("uniform", {1, 0, 0});  // made by the check; of no class of values of its own
-  c.tensors = {input_matrix("hist", t.type, bins * features * leaves, 2, std::move(fill)),
-               input_vector("count", dtype::i64, 0, zero),
-               input_matrix("feature", dtype::i64, features, k_feature_fields, zero),
-               input_matrix("used", dtype::u8, 0, 0, zero),
-               input_matrix("leaf", dtype::f64, leaves, k_leaf_fields, zero),
-               output_matrix("value", dtype::f64, leaves, k_values),
-               output_matrix("field", dtype::i64, leaves, k_fields),
-               output_matrix("cat", dtype::u32, leaves, 1)};
-  repair_split(c);
+  trial_case c =
+      make_case(*find_description("best_split"), t,
+                {{"slots", bins * features * leaves}, {"features", features}, {"leaves", leaves}},
+                {{"hist", std::move(fill)}, {"count", zero}, {"feature", zero}, {"used", zero}, {"leaf", zero}});
+  for (const auto& [name, value] : knobs) c.knobs[name] = format_number(value);
+  follow(c);
   return c;
-}
-
-bool repair_split(trial_case& c) {
-  for (const char* name : {"hist", "count", "feature", "used", "leaf", "value", "field", "cat"})
-    if (!c.find(name)) return false;
-  if (c.at("hist").shape.size() != 2 || c.at("feature").shape.size() != 2 || c.at("leaf").shape.size() != 2)
-    return false;
-  const int64_t slots = c.at("hist").rows(), features = c.at("feature").rows(), leaves = c.at("leaf").rows();
-  if (leaves * features > 0 && slots / (leaves * features) >= k_most_bins) return false;
-  set_shapes(c, slots, knob(c, "exact") != 0 ? slots : 0, features, leaves, knob(c, "masked") != 0 && features > 0);
-  return true;
 }
 
 recipe dyadic_masses(draw& d) { return make_recipe("dyadic", {d.seed(), 1024, 6}); }
@@ -456,10 +484,9 @@ property split_property(std::string name, std::string sentence, trial_case (*gen
   p.name = std::move(name);
   p.sentence = std::move(sentence);
   p.types = {dtype::f64};
-  p.knobs = split_knob_infos();
   p.generate = generate;
   p.check = check;
-  p.repair = repair_split;
+  p.may_break_contract = p.name == "refusals";
   return p;
 }
 

@@ -33,14 +33,10 @@ struct split_instance {
 // Knobs that a property's case sets to something else than the default.
 using split_knobs = std::vector<std::pair<std::string, double>>;
 
-const std::vector<engine::knob_info>& split_knob_infos();
-
 // `bins` slots for each feature of each leaf, outputs to match. `fill` makes two numbers per slot: the gradient, and
 // the hessian's size.
 engine::trial_case split_case(const engine::target&, int64_t bins, int64_t features, int64_t leaves,
                               engine::recipe fill, const split_knobs& knobs = {});
-// Outputs and tables follow the first input and the knobs.
-bool repair_split(engine::trial_case& c);
 // k/64, |k| <= 1024: every sum is exact.
 engine::recipe dyadic_masses(engine::draw&);
 // Of all scales, of cancelling pairs, or random.

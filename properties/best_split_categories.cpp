@@ -8,6 +8,7 @@
 
 #include "properties/best_split_cases.hpp"
 #include "properties/engine/classes.hpp"
+#include "properties/engine/description.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck {
@@ -283,71 +284,30 @@ trial_case grouped_categories(const target& t, draw& d) {
 
 constexpr int64_t k_values = 9, k_fields = 6;
 
-const std::vector<knob_info>& reduce_knobs() {
-  static const std::vector<knob_info> infos = {
-      {"per_leaf", "1", "records of each leaf", true},
-      {"max_cat", "4", "the longest list of categories", true},
-      {"seed", "1", "of the records"},
-      {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid"},
-      {"place", "0", "of the one valid record of the first leaf; one further in each next"}};
-  return infos;
-}
-
-double reduce_knob(const trial_case& c, const std::string& name) {
-  if (c.knobs.count(name)) return c.number(name);
-  for (const knob_info& k : reduce_knobs())
-    if (k.name == name) return *parse_number(k.fallback);
-  return 0;
-}
-
-bool repair_records(trial_case& c) {
-  for (const char* name : {"in_value", "in_field", "in_cat", "value", "field", "cat"})
-    if (!c.find(name) || c.at(name).shape.size() != 2) return false;
-  const auto per_leaf = static_cast<int64_t>(reduce_knob(c, "per_leaf")), leaves = c.at("value").rows(),
-             list = static_cast<int64_t>(reduce_knob(c, "max_cat"));
-  if (list < 1 || per_leaf < 0) return false;
-  const auto set = [&](const char* name, int64_t rows, int64_t cols) {
-    tensor_spec& t = *c.find(name);
-    t.shape = {rows, cols};
-    t.ld = cols;
-    std::erase_if(t.fill.edits, [&](const edit& e) { return e.row >= rows || e.col >= cols; });
-  };
-  set("in_value", per_leaf * leaves, k_values);
-  set("in_field", per_leaf * leaves, k_fields);
-  set("in_cat", per_leaf * leaves, list);
-  set("value", leaves, k_values);
-  set("field", leaves, k_fields);
-  set("cat", leaves, list);
-  return true;
-}
-
 trial_case records(const target& t, draw& d) {
-  trial_case c;
-  c.op = t.op;
-  c.knobs["device"] = t.device;
-  if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
   int64_t per_leaf = d.one_of({0, 1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 2049});
-  c.knobs["seed"] = format_number(d.seed());
-  c.knobs["gains"] = format_number(static_cast<double>(d.between(0, 3)));
+  const double seed = d.seed();
+  int64_t gains = d.between(0, 3);
   int64_t leaves = per_leaf > 200 ? 1 : d.between(1, 3);
-  if (d.index() % 3 == 2) {
+  const bool is_scattered = d.index() % 3 == 2;
+  if (is_scattered) {
     // Whatever thread, warp or round has it, one record is found: the places up to 2 x 1024 in turn, scattered.
     leaves = t.size == 2 ? 64 : 16;
     per_leaf = d.chance(75) ? 2 * 1024 : d.between(1, 2 * 1024);
-    c.knobs["gains"] = "4";
+    gains = 4;
+  }
+  const recipe none = make_recipe("uniform", {1, 0, 0});
+  trial_case c = make_case(*find_description("best_split"), t, {{"leaves", leaves}},
+                           {{"in_value", dyadic_masses(d)}, {"in_field", none}, {"in_cat", none}}, 1);
+  c.knobs["per_leaf"] = format_number(static_cast<double>(per_leaf));
+  c.knobs["seed"] = format_number(seed);
+  c.knobs["gains"] = format_number(static_cast<double>(gains));
+  if (is_scattered) {
     c.knobs["place"] = format_number(static_cast<double>(d.index() / 3 * 37 * leaves % per_leaf));
     c.knobs["schedule"] = "fair";
     c.knobs["detect"] = "off";
   }
-  c.knobs["per_leaf"] = format_number(static_cast<double>(per_leaf));
-  const recipe none = make_recipe("uniform", {1, 0, 0});
-  c.tensors = {input_matrix("in_value", dtype::f64, 0, k_values, dyadic_masses(d)),
-               input_matrix("in_field", dtype::i64, 0, k_fields, none),
-               input_matrix("in_cat", dtype::u32, 0, 4, none),
-               output_matrix("value", dtype::f64, leaves, k_values),
-               output_matrix("field", dtype::i64, leaves, k_fields),
-               output_matrix("cat", dtype::u32, leaves, 4)};
-  repair_records(c);
+  reshape(*find_description("best_split"), c, {{"leaves", leaves}});
   return c;
 }
 
@@ -356,10 +316,9 @@ void check_reduction(trial& t) {
   t.keep_nan_bits();
   const trial_case& c = t.the_case();
   host_tensor value = t.input("in_value"), field(c.at("in_field")), cat(c.at("in_cat"));
-  const auto seed = static_cast<uint64_t>(reduce_knob(c, "seed"));
-  const auto kind = static_cast<int64_t>(reduce_knob(c, "gains"));
-  const auto per_leaf = static_cast<int64_t>(reduce_knob(c, "per_leaf")),
-             place = static_cast<int64_t>(reduce_knob(c, "place"));
+  const auto seed = static_cast<uint64_t>(c.number("seed"));
+  const auto kind = static_cast<int64_t>(c.number("gains"));
+  const auto per_leaf = static_cast<int64_t>(c.number("per_leaf")), place = static_cast<int64_t>(c.number("place"));
   std::vector<split_result> all;
   for (int64_t i = 0; i < value.spec.rows(); ++i) {
     const auto draw = [&](uint64_t what, uint64_t size) {
@@ -437,8 +396,6 @@ const property_registration registration([] {
   property& reduce =
       add("reduce-is-lex-max", "the best valid record of each leaf is copied whole", records, check_reduction);
   reduce.share_percent = 100;
-  reduce.knobs = reduce_knobs();
-  reduce.repair = repair_records;
   return list;
 }());
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "properties/best_split_cases.hpp"
+#include "properties/engine/description.hpp"
 
 namespace warpcheck {
 namespace {
@@ -160,7 +161,7 @@ trial_case conventional_split(const target& t, draw& d) {
   const auto with_bins = [&](int64_t slots) {
     const int64_t of_all = c.at("feature").rows() * c.at("leaf").rows();
     c.find("hist")->shape[0] = slots * of_all;
-    repair_split(c);
+    follow(c);
   };
   const bool is_even = d.index() / 6 % 2 == 0;
   switch (d.index() % 6) {

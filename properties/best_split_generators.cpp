@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "properties/best_split_cases.hpp"
+#include "properties/engine/description.hpp"
 
 namespace warpcheck {
 
@@ -82,7 +83,7 @@ trial_case plain_split(const target& t, draw& d, int64_t most_bins, int64_t feat
 trial_case exact_split(const target& t, draw& d) {
   trial_case c = dyadic_split(t, d);
   c.knobs.erase("exact");
-  repair_split(c);
+  follow(c);
   return c;
 }
 

@@ -13,19 +13,6 @@ namespace {
 
 using namespace engine;
 
-// Of a case: hist [slots, 2] as `before`; the columns are runs of its slots of the widths that the knob says, with the
-// restored slot at (column number * 7) modulo the width.
-std::vector<fix_slots> entries_of(const trial_case& c, int64_t total) {
-  std::vector<fix_slots> entries;
-  const histogram_columns columns = columns_of(c, 64);
-  for (size_t i = 0; i < columns.list.size(); ++i) {
-    const histogram_column& column = columns.list[i];
-    if (column.offset + column.bins > total) break;
-    entries.push_back({column.offset, column.bins, static_cast<int64_t>(i) * 7 % column.bins});
-  }
-  return entries;
-}
-
 // The bins have no part in this: cases of u8 take f64 and i64 by turns.
 dtype type_of(const draw& d) { return d.index() % 2 ? dtype::i64 : dtype::f64; }
 
@@ -43,21 +30,6 @@ recipe draw_slots(draw& d) {
     case 4: return make_recipe("dyadic", {d.seed(), 0x1p30, 6});
     default: return make_recipe("alternating", {1e16 + 2 * static_cast<double>(d.between(1, 99)), -1e16});
   }
-}
-
-bool repair_fix(trial_case& c) {
-  tensor_spec *before = c.find("before"), *entries = c.find("entries"), *leaf = c.find("leaf"), *hist = c.find("hist");
-  if (!before || !entries || !leaf || !hist || before->shape.size() != 2) return false;
-  if (before->shape[1] != 2 || leaf->shape != std::vector<int64_t>{2}) return false;
-  before->ld = 2;
-  entries->shape = {static_cast<int64_t>(entries_of(c, before->rows()).size()), 2};
-  entries->ld = 2;
-  entries->fill.edits.clear();
-  hist->shape = before->shape;
-  hist->ld = 2;
-  hist->type = leaf->type = before->type;
-  if (!hist->in_place.empty()) hist->offset = before->offset;
-  return !entries_of(c, before->rows()).empty();
 }
 
 trial_case fix_case(const target& t, draw& d) {
@@ -100,7 +72,7 @@ trial_case fix_case(const target& t, draw& d) {
     for (const int64_t part : {0, 1})
       c.find("before")->fill.edits.push_back({255 + part, part, -std::numeric_limits<double>::quiet_NaN()});
   }
-  repair_fix(c);
+  follow(c);
   return c;
 }
 
@@ -179,19 +151,6 @@ void check_old_slot(trial& t) {
   require_same(t, first, p.run(t), "the old slot poisoned");
 }
 
-bool repair_subtract(trial_case& c) {
-  tensor_spec *parent = c.find("parent"), *smaller = c.find("smaller"), *larger = c.find("larger");
-  if (!parent || !smaller || !larger || parent->shape.size() != 2 || parent->shape[1] != 2) return false;
-  for (tensor_spec* s : {parent, smaller, larger}) {
-    s->type = parent->type;
-    s->shape = parent->shape;
-    s->ld = 2;
-  }
-  if (!larger->in_place.empty()) larger->offset = parent->offset;
-  std::erase_if(smaller->fill.edits, [&](const edit& e) { return e.row >= parent->rows(); });
-  return true;
-}
-
 trial_case subtract_case(const target& t, draw& d) {
   const int64_t slots =
       d.index() % 40 == 33
@@ -251,32 +210,31 @@ void check_refusals(trial& t) {
 }
 
 property make(std::string name, std::string sentence, trial_case (*generate)(const target&, draw&),
-              void (*check)(trial&), bool (*repair)(trial_case&), int share) {
+              void (*check)(trial&), int share) {
   property p;
   p.op = "histogram";
   p.name = std::move(name);
   p.sentence = std::move(sentence);
   p.types = {dtype::u8};
-  p.knobs = histogram_knobs();
   p.generate = generate;
   p.check = check;
-  p.repair = repair;
+  p.holds = [](const trial_case& each) {
+    return !each.find("before") || !entries_of(each, each.at("before").rows()).empty();
+  };
   p.share_percent = share;
   return p;
 }
 
 const property_registration registration(
     {make("fix-restores-total", "the restored slot is the leaf's sum less the other slots", fix_case, check_restores,
-          repair_fix, 50),
-     make("fix-idempotent", "restoring twice changes nothing", fix_case, check_idempotent, repair_fix, 20),
-     make("fix-ignores-old-slot", "what the restored slot held before changes nothing", fix_case, check_old_slot,
-          repair_fix, 20),
+          50),
+     make("fix-idempotent", "restoring twice changes nothing", fix_case, check_idempotent, 20),
+     make("fix-ignores-old-slot", "what the restored slot held before changes nothing", fix_case, check_old_slot, 20),
      make("subtract", "the larger leaf is the parent less the smaller leaf, to the bit", subtract_case,
-          check_difference, repair_subtract, 50),
-     make("subtract-in-place", "the larger leaf may take the parent's place", subtract_case, check_in_place,
-          repair_subtract, 20),
+          check_difference, 50),
+     make("subtract-in-place", "the larger leaf may take the parent's place", subtract_case, check_in_place, 20),
      make("subtract-refusals", "calls that break the contract are refused with a sentence and write nothing",
-          subtract_case, check_refusals, repair_subtract, 5)});
+          subtract_case, check_refusals, 5)});
 
 }  // namespace
 }  // namespace warpcheck

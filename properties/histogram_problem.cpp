@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/row_generators.hpp"
 
@@ -18,23 +19,10 @@ namespace {
 
 using tensor_map = std::map<std::string, host_tensor, std::less<>>;
 
-std::string knob_text(const trial_case& c, const std::string& name) {
-  if (const auto k = c.knobs.find(name); k != c.knobs.end()) return k->second;
-  for (const knob_info& k : histogram_knobs())
-    if (k.name == name) return k.fallback;
-  return c.knob(name);
-}
-
-double knob_number(const trial_case& c, const std::string& name) {
-  const auto value = parse_number(knob_text(c, name));
-  if (!value) throw usage_error(fmt::format("{}: '{}' is not a number", name, knob_text(c, name)));
-  return *value;
-}
-
 // "100,50" -> {100, 50}
 std::vector<int64_t> integers_of(const trial_case& c, const std::string& name, int64_t least, int64_t most) {
   std::vector<int64_t> list;
-  const std::string text = knob_text(c, name);
+  const std::string text = c.knob(name);
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const auto value = parse_number(std::string_view(text).substr(begin, end - begin));
@@ -95,24 +83,7 @@ host_tensor run_stage(trial& t, trial_case c, const tensor_map& given, const ten
 
 }  // namespace
 
-const std::vector<knob_info>& histogram_knobs() {
-  static const std::vector<knob_info> knobs = {
-      {"stage", "0", "0 histogram, 1 scale, 2 totals, 3 quantised, 4 fix, 5 subtract", true},
-      {"accum", "0", "sums of the histogram: 0 fixed64, 1 float32, 2 float64", true},
-      {"max_rows", "1048576", "the most rows that a leaf may list", true},
-      {"widths", "255", "bins of the columns, a list taken in turn", false},
-      {"mfb", "0", "bins that columns do not store, 0 or 1, a list taken in turn", false},
-      {"gap", "0", "slots behind each column that belong to none", false},
-  };
-  return knobs;
-}
-
 recipe no_values() { return make_recipe("uniform", {0, 0, 0}); }
-
-void set_knob(trial_case& c, const std::string& name, const std::string& value) {
-  c.knobs.erase(name);
-  if (knob_text(c, name) != value) c.knobs[name] = value;
-}
 
 histogram_columns columns_of(const trial_case& c, int64_t num_cols) {
   const std::vector<int64_t> widths = integers_of(c, "widths", 1, int64_t{1} << 24),
@@ -284,7 +255,7 @@ host_tensor leaf_tensor(dtype type, double g, double h) {
   return leaf;
 }
 
-int64_t max_rows_of(const trial_case& c) { return static_cast<int64_t>(knob_number(c, "max_rows")); }
+int64_t max_rows_of(const trial_case& c) { return static_cast<int64_t>(c.number("max_rows")); }
 
 histogram_values expected_values(const trial_case& c, const histogram_problem& p) {
   histogram_values expected;
@@ -346,34 +317,84 @@ void require_same(trial& t, const host_tensor& a, const host_tensor& b, const st
 
 // ---- cases ----
 
-bool repair_histogram(trial_case& c) {
-  tensor_spec *bins = c.find("bins"), *cols = c.find("cols"), *hist = c.find("hist"), *rows = c.find("rows");
-  if (!bins || !cols || !hist || bins->shape.size() != 2) return false;
-  cols->shape = {bins->cols(), 2};
-  cols->ld = 2;
-  cols->fill.edits.clear();
-  for (const char* name : {"g", "h"})
-    if (tensor_spec* x = c.find(name)) {
-      x->shape = {bins->rows()};
-      x->ld = bins->rows();
-      std::erase_if(x->fill.edits, [&](const edit& e) { return e.col >= bins->rows(); });
-    }
-  if (tensor_spec* x = c.find("gh")) {
-    x->shape = {bins->rows(), 2};
-    x->ld = 2;
-    std::erase_if(x->fill.edits, [&](const edit& e) { return e.row >= bins->rows() || e.col > 1; });
+namespace {
+
+int64_t size(const sizes& of, const char* extent) {
+  const auto found = of.find(extent);
+  return found == of.end() ? 0 : found->second;
+}
+
+std::string what_is_illegal(const sizes& of, const trial_case& c) {
+  if (!c.find("bins")) return "";
+  const bool has_list = c.find("rows") != nullptr;
+  const int64_t rows = size(of, "rows"), listed = has_list ? size(of, "listed") : rows;
+  if (listed > max_rows_of(c))
+    return fmt::format("max_rows: {} is below the {} rows of the leaf", max_rows_of(c), listed);
+  return has_list && rows == 0 && listed > 0 ? "rows: it lists rows where there are none" : "";
+}
+
+// The six stages, each a call of its own; those of bins dense and as CSR.
+const description_registration described([] {
+  const std::vector<dtype> bin = {dtype::u8, dtype::u16, dtype::u32}, wide = {dtype::i64}, f32 = {dtype::f32},
+                           f64 = {dtype::f64}, sums = {dtype::f64, dtype::i64};
+  const tensor_info bins = {"bins", true, "rows, cols", bin}, cols = {"cols", true, "cols, 2", wide},
+                    slots = {"slots", true, "updates", bin}, row_ptr = {"row_ptr", true, "row_ends", wide},
+                    g = {"g", true, "rows", f32}, h = {"h", true, "rows", f32},
+                    gh = {"gh", true, "rows, 2", {dtype::u16}},
+                    rows = {"rows", true, "listed", {dtype::i32, dtype::i64}, true};
+  const auto hist = [](std::vector<dtype> type) {
+    return tensor_info{"hist", false, "total_bins, 2", std::move(type)};
+  };
+  const std::vector<scalar_info> scalars = {
+      {"stage", "0", "0 histogram, 1 scale, 2 totals, 3 quantised, 4 fix, 5 subtract", 0, 5, true},
+      {"accum", "0", "sums of the histogram: 0 fixed64, 1 float32, 2 float64", 0, 2, true},
+      {"max_rows", "1048576", "the most rows that a leaf may list", 0, 0x1p53, true},
+      {"widths", "255", "bins of the columns, a list taken in turn", 0, 0, false, {}, false},
+      {"mfb", "0", "bins that columns do not store, 0 or 1, a list taken in turn", 0, 0, false, {}, false},
+      {"gap", "0", "slots behind each column that belong to none", 0, 0, false, {}, false}};
+  description d;
+  d.op = "histogram";
+  d.extents = {
+      {"rows"},
+      {"cols"},
+      {"listed"},
+      {"slots"},
+      {"updates"},
+      {"row_ends"},
+      {"total_bins", [](const sizes& of, const trial_case& c) { return columns_of(c, size(of, "cols")).total_bins; }},
+      {"entries", [](const sizes& of, const trial_case& c) {
+         return static_cast<int64_t>(entries_of(c, size(of, "slots")).size());
+       }}};
+  d.forms = {{"build", {bins, cols, g, h, rows, hist(f64)}, scalars},
+             {"quantised", {bins, cols, gh, rows, hist(wide)}, scalars},
+             {"build, CSR", {slots, row_ptr, g, h, rows, hist(f64)}, scalars},
+             {"quantised, CSR", {slots, row_ptr, gh, rows, hist(wide)}, scalars},
+             {"scale", {g, h, {"scale", false, "3", wide}}, scalars},
+             {"totals", {g, h, rows, {"totals", false, "3", wide}}, scalars},
+             {"fix",
+              {{"before", true, "slots, 2", sums},
+               {"entries", true, "entries, 2", wide},
+               {"leaf", true, "2"},
+               {"hist", false, "slots, 2"}},
+              scalars},
+             {"subtract",
+              {{"parent", true, "slots, 2", sums}, {"smaller", true, "slots, 2"}, {"larger", false, "slots, 2"}},
+              scalars}};
+  d.illegal = what_is_illegal;
+  return d;
+}());
+
+}  // namespace
+
+std::vector<fix_slots> entries_of(const trial_case& c, int64_t total) {
+  std::vector<fix_slots> entries;
+  const histogram_columns columns = columns_of(c, 64);
+  for (size_t i = 0; i < columns.list.size(); ++i) {
+    const histogram_column& column = columns.list[i];
+    if (column.offset + column.bins > total) break;
+    entries.push_back({column.offset, column.bins, static_cast<int64_t>(i) * 7 % column.bins});
   }
-  if (rows && bins->rows() == 0) {
-    rows->shape = {0};
-    rows->ld = 0;
-    rows->fill.edits.clear();
-  }
-  const int64_t listed = rows ? rows->cols() : bins->rows();
-  if (listed > max_rows_of(c)) return false;
-  const histogram_columns columns = columns_of(c, bins->cols());
-  hist->shape = {columns.total_bins, 2};
-  hist->ld = 2;
-  return true;
+  return entries;
 }
 
 namespace {
@@ -494,7 +515,7 @@ trial_case histogram_of(const target& t, draw& d, int64_t rows, int64_t cols, gr
     set_knob(c, "max_rows",
              format_number(static_cast<double>(d.one_of({listed, listed + 1, 2 * listed + 3, int64_t{1} << 40}))));
   }
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -520,7 +541,7 @@ bool is_of_stranger(const target& t, draw& d, trial_case& c) {
   set_knob(c, "max_rows", "1048576");
   c.knobs["schedule"] = "fair";
   c.knobs["detect"] = "off";
-  repair_histogram(c);
+  follow(c);
   return true;
 }
 
@@ -535,7 +556,7 @@ trial_case histogram_case(const target& t, draw& d, gradients kind) {
     for (const char* name : {"bins", "g", "h"}) c.find(name)->fill = fill;
     std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
     set_knob(c, "max_rows", "1048576");
-    repair_histogram(c);
+    follow(c);
   };
   if (kind == gradients::dyadic) return c;
   if (d.index() % 16 == 4) fill_all(make_recipe("constant", {d.one_of({1.0, 3.0})}));
@@ -563,7 +584,7 @@ trial_case quantised_case(const target& t, draw& d) {
   draw_columns(d, t, c);
   draw_list(d, c, e.rows);
   draw_histogram_layout(d, c);
-  repair_histogram(c);
+  follow(c);
   is_of_stranger(t, d, c);
   return c;
 }

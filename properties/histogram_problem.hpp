@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/trial.hpp"
 #include "reference/histogram.hpp"
@@ -103,9 +104,9 @@ void require_same(engine::trial& t, const engine::host_tensor& a, const engine::
 
 // ---- cases ----
 
-const std::vector<engine::knob_info>& histogram_knobs();
-// Shapes follow the first tensor and the knobs; false where no histogram can be made of it.
-bool repair_histogram(engine::trial_case& c);
+// Of a case of stage fix: the columns are runs of its slots of the widths that the knob says, with the restored slot at
+// (column number * 7) modulo the width.
+std::vector<fix_slots> entries_of(const engine::trial_case& c, int64_t total);
 
 enum class gradients { any, finite, dyadic };
 engine::trial_case histogram_case(const engine::target& t, engine::draw& d, gradients kind);
@@ -114,6 +115,5 @@ engine::trial_case quantised_case(const engine::target& t, engine::draw& d);
 engine::trial_case histogram_of(const engine::target& t, engine::draw& d, int64_t rows, int64_t cols, gradients kind);
 // Of tensors that follow from the knobs: the most usual class of values, so that the other tensors decide the case's.
 engine::recipe no_values();
-void set_knob(engine::trial_case& c, const std::string& name, const std::string& value);
 
 }  // namespace warpcheck

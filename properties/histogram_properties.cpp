@@ -38,7 +38,7 @@ trial_case listed_histogram(const target& t, draw& d) {
   const recipe order = make_recipe("permutation", {d.seed(), static_cast<double>(rows)});
   c.tensors.insert(c.tensors.end() - 1, input_vector("rows", d.chance(50) ? dtype::i32 : dtype::i64, length, order));
   set_knob(c, "max_rows", d.chance(50) ? "1048576" : format_number(static_cast<double>(2 * length)));
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -66,7 +66,7 @@ trial_case grouped_histogram(const target& t, draw& d) {
   c.knobs["schedule"] = "fair";
   // Fewer blocks than groups: a block takes several.
   if (d.chance(50)) c.knobs["sm"] = "1";
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -86,7 +86,7 @@ trial_case long_histogram(const target& t, draw& d) {
     set_knob(c, "max_rows", format_number(static_cast<double>(rows)));
     c.knobs["sm"] = "1";
   }
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -95,7 +95,7 @@ trial_case far_rows_of_bins(const target& t, draw& d) {
   c.find("bins")->ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
   set_knob(c, "widths", "16");
   c.knobs["schedule"] = "fair";
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -126,7 +126,7 @@ trial_case empty_leaf(const target& t, draw& d) {
     c.find("rows")->shape = {0};
     c.find("rows")->ld = 0;
   }
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -145,7 +145,7 @@ trial_case refused_histogram(const target& t, draw& d) {
   if (d.index() % 4 == 1) set_knob(c, "max_rows", d.one_of({"2", "0", "-1", "nan"}));
   if (d.index() % 4 == 2) set_knob(c, "accum", d.one_of({"3", "-1", "nan", "1e300"}));
   if (d.index() % 4 == 3) set_knob(c, "stage", d.one_of({"6", "-1", "nan"}));
-  repair_histogram(c);
+  follow(c);
   return c;
 }
 
@@ -451,10 +451,9 @@ property make(std::string name, std::string sentence, std::vector<dtype> types,
   p.name = std::move(name);
   p.sentence = std::move(sentence);
   p.types = std::move(types);
-  p.knobs = histogram_knobs();
   p.generate = generate;
   p.check = check;
-  p.repair = repair_histogram;
+  p.may_break_contract = p.name == "refusals";
   p.share_percent = share;
   return p;
 }

@@ -19,10 +19,6 @@ using reference::log_softmax_row;
 
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 
-trial_case log_softmax_case(const target& t, int64_t rows, int64_t cols, recipe fill, int) {
-  return row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)), output_matrix("y", t.type, rows, cols)});
-}
-
 void judge_log_softmax(trial& t, const run_result& r, int64_t row) {
   const host_tensor& y = r.at("y");
   const std::vector<double> values = t.input("x").row(row);
@@ -31,9 +27,7 @@ void judge_log_softmax(trial& t, const run_result& r, int64_t row) {
 
 row_operator log_softmax_operator() {
   row_operator op;
-  op.name = "log_softmax";
-  op.types = {dtype::f32, dtype::f16, dtype::bf16};
-  op.make_case = log_softmax_case;
+  op.described = row_description("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, {{"y", false, "rows, cols"}});
   op.judge_row = judge_log_softmax;
   op.seldom_one_column = true;
   // The result is neither the input nor the maximum.

@@ -17,12 +17,6 @@ using reference::logsumexp_row;
 
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 
-// `wide`: y is f32 whatever x is.
-trial_case logsumexp_case(const target& t, int64_t rows, int64_t cols, recipe fill, int wide) {
-  return row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)),
-                      output_vector("y", wide ? dtype::f32 : t.type, rows)});
-}
-
 void judge_logsumexp(trial& t, const run_result& r, int64_t row) {
   const std::vector<double> values = t.input("x").row(row);
   const host_tensor& y = r.at("y");
@@ -34,10 +28,13 @@ void judge_logsumexp(trial& t, const run_result& r, int64_t row) {
 
 row_operator logsumexp_operator() {
   row_operator op;
-  op.name = "logsumexp";
-  op.types = {dtype::f32, dtype::f16, dtype::bf16};
+  op.described = row_description("logsumexp", {dtype::f32, dtype::f16, dtype::bf16},
+                                 {{"y", false, "rows", {dtype::f32, dtype::f16, dtype::bf16}}});
   op.draw_extra = [](draw& d, int) { return d.chance(40) ? 1 : 0; };
-  op.make_case = logsumexp_case;
+  // y is f32 whatever x is.
+  op.set_extra = [](trial_case& c, int wide) {
+    if (wide) c.find("y")->type = dtype::f32;
+  };
   op.extras = {0, 1};
   op.judge_row = judge_logsumexp;
   op.seldom_one_column = true;

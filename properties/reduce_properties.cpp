@@ -19,13 +19,6 @@ using reference::reduction;
 // The knob `op`: which reduction (contract).
 constexpr int k_sum = 0, k_min = 1, k_max = 2;
 
-trial_case reduce_case(const target& t, int64_t rows, int64_t cols, recipe fill, int op) {
-  trial_case c =
-      row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)), output_vector("y", t.type, rows)});
-  if (op != k_sum) c.knobs["op"] = format_number(op);
-  return c;
-}
-
 double code_of(const trial_case& c) { return knob_or(c, "op", k_sum); }
 reduction reduction_of(const trial& t) { return static_cast<reduction>(static_cast<int>(code_of(t.the_case()))); }
 
@@ -40,10 +33,10 @@ void judge_reduction(trial& t, const run_result& r, int64_t row) {
 
 row_operator reduce_operator() {
   row_operator op;
-  op.name = "reduce";
-  op.types = {dtype::f32, dtype::f64};
+  op.described = row_description("reduce", {dtype::f32, dtype::f64}, {{"y", false, "rows"}},
+                                 {{"op", "0", "the reduction: 0 sum, 1 minimum, 2 maximum", k_sum, k_max, true}});
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_sum, k_max)); };
-  op.make_case = reduce_case;
+  op.set_extra = [](trial_case& c, int op) { set_knob(c, "op", format_number(op)); };
   op.extras = {k_sum, k_min, k_max};
   op.judge_row = judge_reduction;
   op.draw_fill = draw_sum_fill;
@@ -232,9 +225,7 @@ const property_registration registration([] {
   p.add("empty", "rows without columns give +0, +Inf, -Inf; without rows nothing is written", empty_rows, check_empty)
       .share_percent = 20;
   p.add_common("refusals", refused_reductions, check_refusals);
-  std::vector<property> list = p.take();
-  for (property& each : list) each.knobs.push_back({"op", "0", "the reduction: 0 sum, 1 minimum, 2 maximum", true});
-  return list;
+  return p.take();
 }());
 
 }  // namespace

@@ -64,25 +64,6 @@ int64_t draw_meeting_place(draw& d, int64_t cols) {
   return std::clamp<int64_t>(place - before, 0, cols - 1);
 }
 
-bool repair_needs_two_rows(trial_case& c) {
-  return repair_row_outputs(c) && c.at("x").rows() >= 2 && c.at("x").cols() >= 1;
-}
-
-void close_gaps(trial_case& c) {
-  for (tensor_spec& t : c.tensors) t.ld = t.cols();
-}
-
-bool repair_dense_rows(trial_case& c) {
-  const bool whole = repair_row_outputs(c);
-  close_gaps(c);
-  return whole;
-}
-
-bool repair_needs_two_dense_rows(trial_case& c) {
-  close_gaps(c);
-  return repair_needs_two_rows(c);
-}
-
 // Choices are made one per statement: the order in which a call's arguments are evaluated is the compiler's, and a seed
 // must draw the same case everywhere.
 
@@ -95,7 +76,7 @@ trial_case any_rows(const row_operator& op, const target& t, draw& d) {
   trial_case c = op.make_case(t, rows, length.cols, op.draw_fill(d, t, length.cols), extra);
   force_variant(c, length);
   draw_layout(d, c);
-  repair_row_outputs(c);
+  follow(c);
   return c;
 }
 
@@ -286,7 +267,7 @@ trial_case two_or_more_rows(const row_operator& op, const target& t, draw& d) {
   tensor_spec& x = *c.find("x");
   x.shape[0] = std::max<int64_t>(2, x.shape[0]);
   draw_layout(d, c);
-  repair_row_outputs(c);
+  follow(c);
   return c;
 }
 
@@ -573,7 +554,7 @@ trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
     c = op.make_case(t, rows, length.cols, std::move(fill), extra);
     force_variant(c, length);
     if (!whole) draw_layout(d, c);
-    repair_row_outputs(c);
+    follow(c);
   }
   c.knobs["detect"] = "only";
   const int64_t seed = d.between(0, 999999);

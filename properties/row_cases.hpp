@@ -8,22 +8,29 @@
 #include <string>
 #include <vector>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/trial.hpp"
 #include "properties/row_generators.hpp"
 
 namespace warpcheck {
 
-// x is the one input; outputs follow it.
+// x is the one input: [rows, cols], or, of an operator that knows no rows, a vector of as many elements.
+engine::description row_description(std::string op, std::vector<dtype> types, std::vector<engine::tensor_info> outputs,
+                                    std::vector<engine::scalar_info> scalars = {});
+engine::description vector_description(std::string op, std::vector<dtype> types,
+                                       std::vector<engine::tensor_info> outputs,
+                                       std::vector<engine::scalar_info> scalars = {});
+
 struct row_operator {
-  std::string name;
-  std::vector<dtype> types;
+  engine::description described;
 
   // What a case asks for besides its rows (an optional output, an operation), drawn before them: `percent` of the cases
   // ask for what is optional. 0 where there is nothing to choose.
   std::function<int(engine::draw&, int percent)> draw_extra = [](engine::draw&, int) { return 0; };
-  std::function<engine::trial_case(const engine::target&, int64_t rows, int64_t cols, engine::recipe fill, int extra)>
-      make_case;
+  // Makes a case ask for it.
+  std::function<void(engine::trial_case&, int extra)> set_extra;
+  engine::trial_case make_case(const engine::target&, int64_t rows, int64_t cols, engine::recipe fill, int extra) const;
   // All that draw_extra can give: a user's own rows are judged with each.
   std::vector<int> extras = {0};
   // Outputs that a candidate need not offer.
@@ -71,35 +78,10 @@ inline bool is_matrix(const engine::tensor_spec& t) { return t.shape.size() == 2
 // An element at, or up to a line before, a place where vectors, lanes, tiles or blocks that share a row may meet.
 int64_t draw_meeting_place(engine::draw& d, int64_t cols);
 
-// Outputs follow x after its shape changed: matrices take its shape, and its type unless they hold indices; vectors
-// have an element per row.
-inline bool repair_row_outputs(engine::trial_case& c) {
-  const engine::tensor_spec* x = c.find("x");
-  if (!x) return false;
-  bool has_output = false;
-  for (engine::tensor_spec& t : c.tensors) {
-    if (t.is_input) continue;
-    has_output = true;
-    if (t.shape.size() == x->shape.size()) {
-      t.shape = x->shape;
-      if (is_float(t.type) || !is_float(x->type)) t.type = x->type;
-      if (!t.in_place.empty()) {
-        t.ld = x->ld;
-        t.offset = x->offset;
-      }
-      t.ld = is_matrix(t) ? std::max(t.ld, x->cols()) : x->cols();
-    } else {
-      t.shape = {x->rows()};
-      t.ld = x->rows();
-    }
-  }
-  return has_output;
-}
-bool repair_needs_two_rows(engine::trial_case& c);
+bool has_elements(const engine::trial_case& c);
+bool has_two_rows(const engine::trial_case& c);  // of one column or more
 // Takes the gaps between rows away.
 void close_gaps(engine::trial_case& c);
-bool repair_dense_rows(engine::trial_case& c);
-bool repair_needs_two_dense_rows(engine::trial_case& c);
 
 using row_generator = engine::trial_case (*)(const row_operator&, const engine::target&, engine::draw&);
 

@@ -10,6 +10,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/refusals.hpp"
 #include "reference/numerics/float_value.hpp"
 
 namespace warpcheck {
@@ -250,45 +251,12 @@ void check_device_agreement(const row_operator& op, trial& t) {
   }
 }
 
-void refuse_common(trial& t, size_t optional) {
-  const trial_case& c = t.the_case();
-  if (c.at("x").rows() < 2 || c.at("x").cols() < 2)
-    t.skip("it takes two rows and columns to break the contract in every way");
-  const auto element = static_cast<int64_t>(size_of(c.at("x").type));
-  t.expect_refusal("rows = -1", [](auto& v) {
-    for (DLTensor& d : v) d.shape[0] = -1;
-  });
-  t.expect_refusal("cols = -1", [](auto& v) {
-    for (DLTensor& d : v)
-      if (d.ndim == 2) d.shape[1] = -1;
-  });
-  t.expect_refusal("ldx = cols - 1", [](auto& v) { v[0].strides[0] = v[0].shape[1] - 1; });
-  t.expect_refusal("x = null", [](auto& v) { v[0].data = nullptr; });
-  for (size_t i = 1; i < c.tensors.size(); ++i) {
-    const std::string name = c.tensors[i].name;
-    if (i + optional < c.tensors.size()) t.expect_refusal(name + " = null", [i](auto& v) { v[i].data = nullptr; });
-    if (is_matrix(c.tensors[i])) {
-      t.expect_refusal("ld" + name + " = cols - 1", [i](auto& v) { v[i].strides[0] = v[i].shape[1] - 1; });
-      t.expect_refusal(name + " overlaps x by all but one element",
-                       [i, element](auto& v) { v[i].data = static_cast<char*>(v[0].data) + element; });
-      t.expect_refusal(name + " = x with other strides", [i](auto& v) {
-        v[i].data = v[0].data;
-        v[i].strides[0] = v[0].strides[0] + 1;
-      });
-    } else {
-      t.expect_refusal(name + " lies in x", [i](auto& v) { v[i].data = v[0].data; });
-    }
-    for (size_t j = 1; j < i; ++j)
-      t.expect_refusal(name + " lies in " + c.tensors[j].name, [i, j](auto& v) { v[i].data = v[j].data; });
-  }
-}
-
 property& row_properties::add(std::string name, std::string sentence, row_generator generate, row_check check) {
   property p;
-  p.op = op_.name;
+  p.op = op_.described.op;
   p.name = std::move(name);
   p.sentence = std::move(sentence);
-  p.types = op_.types;
+  p.types = op_.described.forms.front().tensors.front().types;
   p.generate = [op = op_, generate](const target& t, draw& d) {
     trial_case c = generate(op, t, d);
     if (op.dense) close_gaps(c);
@@ -296,8 +264,7 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
   };
   p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
   // Rows without elements are cases of the property about them alone; others say nothing of them.
-  p.repair = [whole = op_.dense ? repair_dense_rows : repair_row_outputs, empty = generate == empty_rows](
-                 trial_case& c) { return whole(c) && (empty || c.at("x").elements() > 0); };
+  if (generate != empty_rows) p.holds = has_elements;
   p.optional_outputs = op_.optional_outputs;
   return list_.emplace_back(std::move(p));
 }
@@ -367,7 +334,8 @@ property& row_properties::add_common(std::string_view name, row_generator genera
   if (!check) check = common->check;
   property& p = common->for_input ? add_for_input(std::string(name), common->sentence, generate, std::move(check))
                                   : add(std::string(name), common->sentence, generate, std::move(check));
-  if (common->needs_two_rows) p.repair = op_.dense ? repair_needs_two_dense_rows : repair_needs_two_rows;
+  if (common->needs_two_rows) p.holds = has_two_rows;
+  p.may_break_contract = name == "refusals";
   p.share_percent = common->share_percent;
   return p;
 }

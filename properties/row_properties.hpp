@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "properties/engine/property.hpp"
+#include "properties/engine/refusals.hpp"
 #include "properties/engine/trial.hpp"
 #include "properties/row_cases.hpp"
 
@@ -39,10 +40,6 @@ void check_device_agreement(const row_operator&, engine::trial&);
 engine::run_result run_other(engine::trial&, const std::string& op, const std::string& property,
                              std::vector<engine::tensor_spec> outputs,
                              const std::map<std::string, std::string>& knobs = {});
-// The ways to break the contract that every row operator has, with x as tensor 0 and its outputs behind it; the last
-// `optional` of them may be null. Skips the case unless it has two rows and columns.
-void refuse_common(engine::trial&, size_t optional = 0);
-
 // Input x plus the knob `shift`; skips the case where a sum is not exact.
 engine::host_tensor shifted_input(engine::trial&);
 // Column i goes to image(i).
@@ -115,7 +112,7 @@ void check_element_permutation(const row_operator& op, engine::trial& t) {
 // A table of properties in the making.
 class row_properties {
  public:
-  explicit row_properties(row_operator op) : op_(std::move(op)) {}
+  explicit row_properties(row_operator op) : op_(std::move(op)) { engine::describe_operator(op_.described); }
   engine::property& add(std::string name, std::string sentence, row_generator generate, row_check check);
   // Besides, a user's rows (`--input`) as they are, with everything optional.
   engine::property& add_for_input(std::string name, std::string sentence, row_generator generate, row_check check);

@@ -18,13 +18,6 @@ using reference::prefix;
 // The knob `kind` (contract).
 constexpr int k_inclusive = 0, k_exclusive = 1;
 
-trial_case scan_case(const target& t, int64_t rows, int64_t cols, recipe fill, int kind) {
-  trial_case c =
-      row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)), output_matrix("y", t.type, rows, cols)});
-  if (kind != k_inclusive) c.knobs["kind"] = format_number(kind);
-  return c;
-}
-
 prefix kind_of(const trial_case& c) {
   return knob_or(c, "kind", k_inclusive) == k_inclusive ? prefix::inclusive : prefix::exclusive;
 }
@@ -84,10 +77,11 @@ recipe draw_scan_fill(draw& d, const target& t, int64_t cols) {
 
 row_operator scan_operator() {
   row_operator op;
-  op.name = "scan";
-  op.types = {dtype::f32, dtype::f64, dtype::i64};
+  op.described =
+      row_description("scan", {dtype::f32, dtype::f64, dtype::i64}, {{"y", false, "rows, cols"}},
+                      {{"kind", "0", "the prefix: 0 inclusive, 1 exclusive", k_inclusive, k_exclusive, true}});
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_inclusive, k_exclusive)); };
-  op.make_case = scan_case;
+  op.set_extra = [](trial_case& c, int kind) { set_knob(c, "kind", format_number(kind)); };
   op.extras = {k_inclusive, k_exclusive};
   op.judge_row = judge_scan_row;
   op.draw_fill = draw_scan_fill;
@@ -453,7 +447,7 @@ const property_registration registration([] {
         check_causality);
   p.add_for_input("row-isolation", "what another row holds changes no bit of this row's prefixes", two_or_more_rows,
                   check_row_isolation)
-      .repair = repair_needs_two_dense_rows;
+      .holds = has_two_rows;
   p.add("equal-rows", "equal rows give equal bits, whichever row they are and wherever they lie", small_rows,
         check_equal_rows);
   p.add("in-place", "the in-place form gives the same bits", small_rows, check_in_place);
@@ -471,9 +465,7 @@ const property_registration registration([] {
   p.add_common("no-hazard");
   p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
   p.add_common("refusals", refused_scans, check_refusals);
-  std::vector<property> list = p.take();
-  for (property& each : list) each.knobs.push_back({"kind", "0", "the prefix: 0 inclusive, 1 exclusive", true});
-  return list;
+  return p.take();
 }());
 
 }  // namespace

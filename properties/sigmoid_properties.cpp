@@ -20,13 +20,6 @@ using reference::sigmoid_model;
 
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 
-// A vector in place of rows x cols elements: the operator knows no rows.
-trial_case sigmoid_case(const target& t, int64_t rows, int64_t cols, recipe fill, int) {
-  for (edit& e : fill.edits) e = {0, e.row * cols + e.col, e.value};
-  return row_case(t,
-                  {input_vector("x", t.type, rows * cols, std::move(fill)), output_vector("y", t.type, rows * cols)});
-}
-
 double shift_of(const trial& t) { return knob_or(t.the_case(), "mu", 0); }
 double gain_of(const trial& t) { return knob_or(t.the_case(), "sigma", 1); }
 
@@ -96,9 +89,8 @@ void draw_scalars(draw& d, const target& t, trial_case& c) {
 
 row_operator sigmoid_operator() {
   row_operator op;
-  op.name = "sigmoid";
-  op.types = {dtype::f32, dtype::f16, dtype::bf16};
-  op.make_case = sigmoid_case;
+  op.described = vector_description("sigmoid", {dtype::f32, dtype::f16, dtype::bf16}, {{"y", false, "cols"}},
+                                    {{"mu", "0", "the shift"}, {"sigma", "1", "the gain: it multiplies"}});
   op.judge_row = judge_sigmoid;
   op.draw_fill = draw_sigmoid_fill;
   return op;
@@ -270,7 +262,7 @@ void check_refusals(const row_operator&, trial& t) {
 // A user's array of one row, which is a vector here.
 std::vector<trial_case> input_case(const target& t, const tensor_spec& x) {
   if (x.rows() != 1) throw usage_error(fmt::format("input: it has {} rows; sigmoid takes 1", x.rows()));
-  return {sigmoid_case(t, 1, x.cols(), x.fill, 0)};
+  return {sigmoid_operator().make_case(t, 1, x.cols(), x.fill, 0)};
 }
 
 const property_registration registration([] {
@@ -291,14 +283,11 @@ const property_registration registration([] {
   p.add("no-hazard", "no race, uninitialised read or out-of-bounds access under random schedules", hazards,
         check_values)
       .share_percent = 50;
-  p.add("empty", "no elements: nothing is written", empty_vector, check_empty).share_percent = 2;
+  property& empty = p.add("empty", "no elements: nothing is written", empty_vector, check_empty);
+  empty.share_percent = 2;
+  empty.holds = nullptr;
   p.add_common("refusals", refused_vector, check_refusals);
-  std::vector<property> list = p.take();
-  for (property& each : list) {
-    each.knobs.push_back({"mu", "0", "the shift", true});
-    each.knobs.push_back({"sigma", "1", "the gain: it multiplies", true});
-  }
-  return list;
+  return p.take();
 }());
 
 }  // namespace

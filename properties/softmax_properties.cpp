@@ -15,14 +15,6 @@ using reference::softmax_row;
 
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 
-// `with_index`: whether the case asks for the optional index.
-trial_case softmax_case(const target& t, int64_t rows, int64_t cols, recipe fill, int with_index) {
-  trial_case c =
-      row_case(t, {input_matrix("x", t.type, rows, cols, std::move(fill)), output_matrix("y", t.type, rows, cols)});
-  if (with_index) c.tensors.push_back(output_vector("index", dtype::i64, rows));
-  return c;
-}
-
 void judge_softmax(trial& t, const run_result& r, int64_t row) {
   const host_tensor& y = r.at("y");
   const std::vector<double> values = t.input("x").row(row);
@@ -33,10 +25,12 @@ void judge_softmax(trial& t, const run_result& r, int64_t row) {
 
 row_operator softmax_operator() {
   row_operator op;
-  op.name = "softmax";
-  op.types = {dtype::f32, dtype::f16, dtype::bf16};
+  op.described = row_description("softmax", {dtype::f32, dtype::f16, dtype::bf16},
+                                 {{"y", false, "rows, cols"}, {"index", false, "rows", {dtype::i64}, true}});
   op.draw_extra = [](draw& d, int percent) { return percent == 100 || (percent > 0 && d.chance(percent)) ? 1 : 0; };
-  op.make_case = softmax_case;
+  op.set_extra = [](trial_case& c, int with_index) {
+    if (with_index) add_tensor(c, "index", dtype::i64);
+  };
   op.extras = {1, 0};
   op.optional_outputs = {"index"};
   op.judge_row = judge_softmax;
@@ -119,8 +113,6 @@ void check_empty(const row_operator&, trial& t) {
   for (int64_t row = 0; row < r.at("index").spec.cols(); ++row) judge_index(t, r, row, -1);
 }
 
-void check_refusals(const row_operator&, trial& t) { refuse_common(t, t.the_case().find("index") ? 1 : 0); }
-
 const property_registration registration([] {
   row_properties p(softmax_operator());
   p.add_for_input("component-bound", "every element lies within its own bound, and the index is the first maximum's",
@@ -157,7 +149,7 @@ const property_registration registration([] {
   p.add_common("depth");
   p.add_common("no-hazard");
   p.add("empty", "no rows or no columns: nothing is written but index -1", empty_rows, check_empty).share_percent = 20;
-  p.add_common("refusals", nullptr, check_refusals);
+  p.add_common("refusals");
   return p.take();
 }());
 

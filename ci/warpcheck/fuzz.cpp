@@ -245,7 +245,7 @@ class fuzzer {
     ++minimised;
     escalate_options e;
     e.run = run_case;
-    e.repair = p.repair;
+    e.holds = p.holds;
     e.timeout_seconds = o_.what.timeout;
     e.shrink_seconds = o_.what.shrink_seconds;
     const case_report smallest = escalate(failure, parse_case_line(failure.line), e);

@@ -7,6 +7,7 @@
 #include "ci/warpcheck/null_kernels.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/classes.hpp"
+#include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
 #include "properties/engine/property.hpp"
@@ -43,6 +44,20 @@ void describe_operator(const std::string& op) {
       fmt::print("{} on {}: {}\n", op, device, e.what());
     }
   }
+  if (const engine::description* d = engine::find_description(op))
+    for (const engine::call_form& form : d->forms) {
+      fmt::print("call {}\n", form.name);
+      for (const engine::tensor_info& t : form.tensors) {
+        std::string types;
+        for (const dtype type : t.types) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
+        for (const engine::shape_when& w : t.when)
+          types += fmt::format("; [{}] where {} = {}", w.shape, w.scalar, w.value);
+        fmt::print("  {:<6} {:<10} [{}] {}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
+                   t.types.empty() ? "as the first" : "", types);
+      }
+      for (const engine::scalar_info& s : form.scalars)
+        fmt::print("  {:<6} {:<10} {}; default {}\n", s.is_passed ? "scalar" : "knob", s.name, s.meaning, s.fallback);
+    }
   fmt::print("properties\n");
   for (const engine::property& p : properties)
     if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);

@@ -251,7 +251,7 @@ int verify(const verify_options& o) {
       reported = jobs[i].p;
       escalate_options how;
       how.run = run_case;
-      how.repair = jobs[i].p->repair;
+      how.holds = jobs[i].p->holds;
       how.timeout_seconds = o.timeout;
       how.shrink_seconds = o.shrink_seconds;
       fmt::print(stderr, "{}: a failure is made smaller\n", results.jobs[i].id);

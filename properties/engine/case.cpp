@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 
 namespace warpcheck::engine {
@@ -145,7 +146,8 @@ std::string trial_case::knob(std::string_view name) const {
   if (const auto k = knobs.find(std::string(name)); k != knobs.end()) return k->second;
   for (const knob_info& k : standard_knobs())
     if (k.name == name) return k.fallback;
-  return "";
+  const scalar_info* s = find_scalar(*this, name);
+  return s ? s->fallback : "";
 }
 
 double trial_case::number(std::string_view name) const {

@@ -61,7 +61,6 @@ struct knob_info {
   std::string name;
   std::string fallback;
   std::string meaning;
-  bool is_scalar = false;  // a plain argument of the operator: handed to the candidate by name
 };
 const std::vector<knob_info>& standard_knobs();
 

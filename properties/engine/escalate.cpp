@@ -56,7 +56,7 @@ case_report escalate(const case_report& failing, const trial_case& c, const esca
     const child_outcome outcome = run_in_child(
         [&] {
           const auto guarded = [&](const trial_case& x) { return run_guarded(options.run, x, format(x)); };
-          const shrunk s = shrink(fresh, c, guarded, options.repair, options.budget, enough);
+          const shrunk s = shrink(fresh, c, guarded, options.holds, options.budget, enough);
           return nlohmann::json({to_json(s.report), format(s.smallest), s.runs}).dump();
         },
         options.shrink_seconds + time_limit(options.timeout_seconds, format(c)));
@@ -68,7 +68,7 @@ case_report escalate(const case_report& failing, const trial_case& c, const esca
       done = true;
     }
   }
-  if (!done) smallest = shrink(fresh, c, contained, options.repair, options.budget, enough);
+  if (!done) smallest = shrink(fresh, c, contained, options.holds, options.budget, enough);
 
   case_report r = smallest.report;
   r.message += fmt::format("; it failed in {} of {} fresh process{}, and was shrunk in {} runs", failures, processes,

@@ -62,7 +62,7 @@ rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index) {
     draw_launch(d, c);
     return rc::shrinkable::just(std::move(c));
   });
-  return with_shrinking(plain, p.repair);
+  return with_shrinking(plain, p.holds);
 }
 
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 
 namespace warpcheck::engine {
@@ -47,7 +48,16 @@ const property& find_property(std::string_view op, std::string_view name) {
 
 trial_case parse_case_line(std::string_view line) {
   const auto [op, name] = parse_case_name(line);
-  return parse_case(line, find_property(op, name).knobs);
+  const property& p = find_property(op, name);
+  const description* d = find_description(op);
+  std::vector<knob_info> knobs = p.knobs;
+  if (d)
+    for (const call_form& form : d->forms)
+      for (const scalar_info& s : form.scalars) knobs.push_back({s.name, s.fallback, s.meaning});
+  trial_case c = parse_case(line, knobs);
+  if (const std::string wrong = d ? what_is_wrong(*d, c, p.may_break_contract) : ""; !wrong.empty())
+    throw usage_error(wrong);
+  return c;
 }
 
 }  // namespace warpcheck::engine

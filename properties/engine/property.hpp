@@ -45,9 +45,9 @@ struct property {
   // Draws one case for the target. It shrinks nothing itself: shrinking works on the case (shrink.hpp).
   std::function<trial_case(const target&, draw&)> generate;
   std::function<void(trial&)> check;
-  // Makes a case whose shape or fill was changed consistent again (outputs follow inputs); false: no case of this
-  // property.
-  std::function<bool(trial_case&)> repair;
+  // Whether a case whose sizes or fill were changed is still one of this property; null: it is.
+  std::function<bool(const trial_case&)> holds;
+  bool may_break_contract = false;  // its cases may have scalars that the description does not allow
   // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
   int share_percent = 100;
   // The cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for; null where
@@ -65,7 +65,7 @@ std::span<const property> all_properties();  // in order of registration, groupe
 const property& find_property(std::string_view op, std::string_view name);  // usage_error naming what exists
 std::vector<std::string> operators_with_properties();
 
-// Parses a line with its property's own knobs.
+// Parses a line with the knobs of its property and its operator. usage_error where the description does not fit it.
 trial_case parse_case_line(std::string_view line);
 
 }  // namespace warpcheck::engine

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/shrink_steps.hpp"
 
 namespace warpcheck::engine {
@@ -16,8 +17,8 @@ namespace {
 class search {
  public:
   search(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
-         const std::function<bool(trial_case&)>& repair, int budget, const std::function<bool()>& enough)
-      : now_(c), report_(failing), run_(run), repair_(repair), budget_(budget), enough_(enough) {
+         const std::function<bool(const trial_case&)>& holds, int budget, const std::function<bool()>& enough)
+      : now_(c), report_(failing), run_(run), holds_(holds), budget_(budget), enough_(enough) {
     failed_[format(c)] = true;
   }
 
@@ -53,11 +54,12 @@ class search {
   // Kept back from shrinking, so that the result has its neighbour.
   static constexpr int k_reserve = 6;
 
+  bool is_case(const trial_case& c) const { return is_legal(c) && (!holds_ || holds_(c)); }
   bool spent(int reserve) const { return runs_ + reserve >= budget_ || (enough_ && enough_()); }
 
   // Whether the case fails alike: known, or found out by a run; nullopt if it is no case or there are no runs left.
-  std::optional<bool> fails(trial_case& c, int reserve, case_report* report = nullptr) {
-    if (repair_ && !repair_(c)) return std::nullopt;
+  std::optional<bool> fails(const trial_case& c, int reserve, case_report* report = nullptr) {
+    if (!is_case(c)) return std::nullopt;
     const std::string line = format(c);
     if (const auto known = failed_.find(line); known != failed_.end()) return known->second;
     if (spent(reserve)) return std::nullopt;
@@ -72,7 +74,7 @@ class search {
   }
 
   bool attempt(trial_case c) {
-    if ((repair_ && !repair_(c)) || !simpler_than(c, now_)) return false;
+    if (!simpler_than(c, now_) || !is_case(c)) return false;
     case_report r;
     if (failed_.count(format(c)) || !fails(c, k_reserve, &r).value_or(false)) return false;
     now_ = std::move(c);
@@ -154,26 +156,20 @@ class search {
     }
   }
 
-  bool passes(trial_case c) {
+  bool passes(const trial_case& c) {
     const auto failed = fails(c, 0);
     return failed && passed_.count(format(c));
   }
 
   // The sizes one below that pass; to nothing at all only if asked for.
   void sizes_below(bool to_nothing, std::vector<std::string>& texts) {
-    const auto inputs =
-        std::count_if(now_.tensors.begin(), now_.tensors.end(), [](const auto& t) { return t.is_input; });
-    std::set<size_t> told;
+    std::set<std::string> told;
     for (const axis& a : axes(now_)) {
       const int64_t n = extent(now_, a);
-      if (n == 0 || (n == 1) != to_nothing || (a.alone && told.count(a.tensor))) continue;
+      if (n == 0 || (n == 1) != to_nothing || told.count(a.front())) continue;
       if (!passes(resized(now_, a, n - 1))) continue;
-      told.insert(a.tensor);
-      const tensor_spec& t = now_.tensors[a.tensor];
-      const bool both = !a.alone && t.shape.size() == 2 && t.shape[0] == t.shape[1];
-      const char* dimension = both ? "rows=cols" : t.shape.size() == 2 && a.dimension == 0 ? "rows" : "cols";
-      texts.push_back(
-          fmt::format("fails at {}{}={}, passes at {}", inputs > 1 ? t.name + " " : "", dimension, n, n - 1));
+      told.insert(a.begin(), a.end());
+      texts.push_back(fmt::format("fails at {}={}, passes at {}", fmt::join(a, "="), n, n - 1));
     }
   }
 
@@ -222,7 +218,7 @@ class search {
   trial_case now_;      // the smallest case that fails alike so far
   case_report report_;  // its report
   const std::function<case_report(const trial_case&)>& run_;
-  const std::function<bool(trial_case&)>& repair_;
+  const std::function<bool(const trial_case&)>& holds_;
   const int budget_;
   const std::function<bool()>& enough_;
   int runs_ = 0;
@@ -233,8 +229,8 @@ class search {
 }  // namespace
 
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
-              const std::function<bool(trial_case&)>& repair, int budget, const std::function<bool()>& enough) {
-  return search(failing, c, run, repair, budget, enough).minimize();
+              const std::function<bool(const trial_case&)>& holds, int budget, const std::function<bool()>& enough) {
+  return search(failing, c, run, holds, budget, enough).minimize();
 }
 
 }  // namespace warpcheck::engine

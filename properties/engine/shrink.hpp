@@ -22,13 +22,13 @@ namespace warpcheck::engine {
 // Compares elements, then extents, distributions, number of edits, arguments of distributions, edits, layout, knobs.
 bool simpler_than(const trial_case& a, const trial_case& b);
 
-// Cases that are one step simpler, the most promising first; not repaired, so some may be no case of the property. When
-// an extent of an input changes, every dimension equal to it changes with it; edits beyond move to the last row or
-// column, where there is room.
+// Cases that are one step simpler, the most promising first; some may be no case of the property. When an extent of the
+// operator's description changes, every tensor that mentions it does; edits beyond move to the last row or column,
+// where there is room.
 std::vector<trial_case> simpler(const trial_case& c);
 
-// `cases` whose values shrink by simpler(); those that `repair` rejects are left out. For RapidCheck's own driver.
-rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool(trial_case&)> repair);
+// `cases` whose values shrink by simpler(); those that do not hold are left out. For RapidCheck's own driver.
+rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool(const trial_case&)> holds);
 
 struct shrunk {
   case_report report;  // of the smallest case; `report.neighbour` as below
@@ -37,16 +37,16 @@ struct shrunk {
   std::string neighbour;  // "fails at cols=33, passes at 32"; empty if no nearest case passes
 };
 
-// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `repair` makes a changed
-// case consistent or rejects it (property.repair; empty: every case is one). Calls `run` at most `budget` times, and
-// not again once `enough` is true.
+// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` tells whether a
+// changed case is still one (property.holds; empty: every one that the description allows). Calls `run` at most
+// `budget` times, and not again once `enough` is true.
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
-              const std::function<bool(trial_case&)>& repair, int budget = 200,
+              const std::function<bool(const trial_case&)>& holds, int budget = 200,
               const std::function<bool()>& enough = {});
 
 struct escalate_options {
   std::function<case_report(const trial_case&)> run;
-  std::function<bool(trial_case&)> repair;
+  std::function<bool(const trial_case&)> holds;
   double timeout_seconds = 60;  // of one case
   int budget = 200;             // runs for shrinking
   double shrink_seconds = 300;  // time for shrinking: what ends cases that hang

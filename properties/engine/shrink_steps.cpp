@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/shrink.hpp"
 
 namespace warpcheck::engine {
@@ -74,22 +75,24 @@ std::array<double, 8> cost_of(const trial_case& c) {
 
 }  // namespace
 
-int64_t extent(const trial_case& c, const axis& a) { return c.tensors[a.tensor].shape[a.dimension]; }
+int64_t extent(const trial_case& c, const axis& a) { return sizes_of(*find_description(c.op), c).at(a.front()); }
 
 std::vector<axis> axes(const trial_case& c) {
   std::vector<axis> found;
-  std::set<int64_t> seen;
-  for (size_t t = 0; t < c.tensors.size(); ++t) {
-    if (!c.tensors[t].is_input) continue;
-    for (size_t d = 0; d < c.tensors[t].shape.size(); ++d)
-      if (seen.insert(c.tensors[t].shape[d]).second) found.push_back({t, d, false});
+  const description* d = find_description(c.op);
+  if (!d) return found;
+  const sizes of = sizes_of(*d, c);
+  std::map<int64_t, size_t> place;
+  for (const extent_info& e : d->extents) {
+    const auto size = of.find(e.name);
+    if (e.derived || size == of.end()) continue;
+    const auto [at, is_new] = place.emplace(size->second, found.size());
+    if (is_new) found.emplace_back();
+    found[at->second].push_back(e.name);
   }
-  // Equal extents need not mean the same dimension.
-  for (size_t t = 0; t < c.tensors.size(); ++t) {
-    const tensor_spec& s = c.tensors[t];
-    if (s.is_input && s.shape.size() == 2 && s.shape[0] == s.shape[1])
-      for (size_t d = 0; d < 2; ++d) found.push_back({t, d, true});
-  }
+  for (size_t i = 0, together = found.size(); i < together; ++i)
+    if (const axis all = found[i]; all.size() > 1)
+      for (const std::string& name : all) found.push_back({name});
   return found;
 }
 
@@ -140,29 +143,24 @@ void keep_edits_inside(tensor_spec& t) {
 }  // namespace
 
 trial_case resized(const trial_case& c, const axis& a, int64_t n) {
-  const int64_t old = extent(c, a);
+  const description& d = *find_description(c.op);
+  sizes of = sizes_of(d, c);
+  for (const std::string& name : a) of[name] = n;
   trial_case r = c;
-  for (tensor_spec& t : r.tensors) {
-    const int64_t padding = t.ld - t.cols();
-    bool changed = false;
-    for (size_t d = 0; d < t.shape.size(); ++d) {
-      if (t.shape[d] != old || (a.alone && t.shape.size() == 2 && d != a.dimension)) continue;
-      t.shape[d] = n;
-      changed = true;
-    }
-    if (!changed) continue;
-    t.ld = t.cols() + padding;
-    if (!t.is_input) continue;
+  reshape(d, r, of);
+  for (size_t i = 0; i < r.tensors.size(); ++i) {
+    tensor_spec& t = r.tensors[i];
+    if (!t.is_input || t.shape == c.tensors[i].shape) continue;
     keep_edits_inside(t);
     if (is_array(t)) {
       if (t.fill.arguments.empty()) t.fill.arguments = {0, 0};
       continue;
     }
     const std::vector<std::string> names = parameters(t.fill.distribution);
-    for (size_t i = 0; i < std::min(names.size(), t.fill.arguments.size()); ++i) {
-      double& argument = t.fill.arguments[i];
-      if (names[i] == "column") argument = std::min(argument, static_cast<double>(std::max<int64_t>(0, t.cols() - 1)));
-      if (names[i] == "begin" || names[i] == "end") argument = std::min(argument, static_cast<double>(t.cols()));
+    for (size_t k = 0; k < std::min(names.size(), t.fill.arguments.size()); ++k) {
+      double& argument = t.fill.arguments[k];
+      if (names[k] == "column") argument = std::min(argument, static_cast<double>(std::max<int64_t>(0, t.cols() - 1)));
+      if (names[k] == "begin" || names[k] == "end") argument = std::min(argument, static_cast<double>(t.cols()));
     }
   }
   return r;
@@ -306,13 +304,15 @@ steps simpler_fills(const trial_case& c) {
 }
 
 trial_case part_of(const trial_case& c, size_t tensor, size_t dimension, int64_t begin, int64_t n) {
-  const std::vector<int64_t>& shape = c.tensors[tensor].shape;
-  const bool square = shape.size() == 2 && shape[0] == shape[1];
-  trial_case part = resized(c, {tensor, dimension, square}, n);
+  const tensor_spec& x = c.tensors[tensor];
+  const description* d = find_description(c.op);
+  const std::string_view name = d ? extent_of(*d, c, x, dimension) : "";
+  if (name.empty()) return c;
+  trial_case part = resized(c, {std::string(name)}, n);
   std::vector<double>& at = part.tensors[tensor].fill.arguments;
   if (at.empty()) at = {0, 0};
   // Of a vector, the one dimension is that of columns.
-  at[shape.size() == 2 ? dimension : 1] += static_cast<double>(begin);
+  at[x.shape.size() == 2 ? dimension : 1] += static_cast<double>(begin);
   return part;
 }
 
@@ -320,7 +320,7 @@ steps simpler_parts(const trial_case& c) {
   steps s;
   for (size_t t = 0; t < c.tensors.size(); ++t) {
     const tensor_spec& x = c.tensors[t];
-    if (!x.is_input || !is_array(x)) continue;
+    if (!x.is_input || !is_array(x) || x.shape.size() > 2) continue;
     for (size_t d = 0; d < x.shape.size(); ++d)
       for (int64_t step = x.shape[d] / 2; step > 0; step /= 2) s.push_back(part_of(c, t, d, step, x.shape[d] - step));
   }
@@ -458,11 +458,11 @@ std::vector<trial_case> simpler(const trial_case& c) {
   return only_simpler(c, std::move(all));
 }
 
-rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool(trial_case&)> repair) {
-  return rc::gen::shrink(std::move(cases), [repair = std::move(repair)](trial_case&& c) {
+rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool(const trial_case&)> holds) {
+  return rc::gen::shrink(std::move(cases), [holds = std::move(holds)](trial_case&& c) {
     steps kept;
     for (trial_case& s : simpler(c))
-      if ((!repair || repair(s)) && simpler_than(s, c)) kept.push_back(std::move(s));
+      if (is_legal(s) && (!holds || holds(s))) kept.push_back(std::move(s));
     return rc::seq::fromContainer(std::move(kept));
   });
 }

@@ -11,15 +11,13 @@ namespace warpcheck::engine {
 
 inline bool is_emulated(const trial_case& c) { return c.knob("device") == "emulated"; }
 
-// A dimension of an input, and what changes with it.
-struct axis {
-  size_t tensor = 0, dimension = 0;
-  bool alone = false;  // only dimensions of the same position (rows with rows), where an extent is both
-};
+// Extents of the operator's description that change together.
+using axis = std::vector<std::string>;
 int64_t extent(const trial_case& c, const axis& a);
-// One axis per extent that differs from the others, then those of square inputs alone.
+// One axis per size that free extents have, of all that have it; then, of those that share a size, each alone: equal
+// extents need not mean the same.
 std::vector<axis> axes(const trial_case& c);
-// The case with that extent changed to n, edits and columns of its recipes kept inside; not repaired.
+// The case with these extents changed to n, edits and columns of its recipes kept inside.
 trial_case resized(const trial_case& c, const axis& a, int64_t n);
 // Sizes below n at which kernels change their ways: around powers of two, and those of n's class modulo such a power.
 std::vector<int64_t> turning_points(int64_t n);
@@ -31,7 +29,8 @@ using steps = std::vector<trial_case>;
 steps simpler_fills(const trial_case& c);
 // Parts of a user's array without their first rows or columns.
 steps simpler_parts(const trial_case& c);
-// The tensor's rows (dimension 0) or columns from `begin` on, `n` of them, and what changes with their number.
+// The tensor's rows (dimension 0) or columns from `begin` on, `n` of them, and what changes with their number; the case
+// as it is where the dimension is no free extent of its own.
 trial_case part_of(const trial_case& c, size_t tensor, size_t dimension, int64_t begin, int64_t n);
 steps simpler_edits(const trial_case& c);
 steps simpler_layouts(const trial_case& c);

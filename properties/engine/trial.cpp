@@ -10,10 +10,10 @@
 #include "properties/engine/classes.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/cpu_device.hpp"
+#include "properties/engine/description.hpp"
 #include "properties/engine/device_tensor.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/floating_point.hpp"
-#include "properties/engine/property.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -48,16 +48,6 @@ host_tensor work_of(const tensor_spec& spec, uint32_t word) {
   host_tensor t(spec);
   for (size_t i = 0; i < t.bytes.size(); ++i) t.bytes[i] = static_cast<std::byte>(word >> (8 * (i % 4)));
   return t;
-}
-
-// The plain arguments of a case's call.
-std::vector<warpcheck_scalar> scalars_of(const trial_case& c) {
-  std::vector<warpcheck_scalar> scalars;
-  for (const knob_info& k : find_property(c.op, c.property).knobs)
-    if (k.is_scalar)
-      scalars.push_back(
-          {k.name.c_str(), parse_number(c.knobs.count(k.name) ? c.knobs.at(k.name) : k.fallback).value_or(NAN)});
-  return scalars;
 }
 
 // The knob `launch`.
@@ -103,8 +93,8 @@ struct prepared_call {
   warpcheck_call call = {};
 
   // `tensors`: one per tensor of the case, in its order; they outlive the call.
-  prepared_call(const trial_case& c, std::vector<DLTensor>& tensors, void* stream)
-      : scalars(scalars_of(c)), variant(c.knob("variant")) {
+  prepared_call(const trial_case& c, std::vector<DLTensor>& tensors, void* stream) : variant(c.knob("variant")) {
+    for (const auto& [name, value] : scalars_of(c)) scalars.push_back({name, value});
     for (size_t i = 0; i < tensors.size(); ++i) {
       if (c.tensors[i].is_input)
         inputs.push_back(&tensors[i]);
@@ -511,8 +501,9 @@ run_result trial::collect(const trial_case& c, const flight& f) {
   return result;
 }
 
-void trial::expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil) {
-  on_device(case_, [&] { try_refusal(what, spoil); });
+void trial::expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil,
+                           const trial_case* changed) {
+  on_device(case_, [&] { try_refusal(what, spoil, changed ? *changed : case_); });
 }
 
 // Whether the candidate takes the case's call as it is. The verdict is left as it was.
@@ -527,7 +518,8 @@ bool trial::is_offered() {
   return !is_unsupported_;
 }
 
-void trial::try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil) {
+void trial::try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil,
+                        const trial_case& call) {
   const warpcheck_device_api& api = *candidate_.api;
   place_cpu_buffers(cpu_placement::before_page);
   std::vector<std::unique_ptr<device_tensor>> memory;
@@ -542,7 +534,7 @@ void trial::try_refusal(const std::string& what, const std::function<void(std::v
   void* const raw_stream = api.stream_create(&options);
   if (!raw_stream) device_failed(api, fmt::format("stream: {}", api.last_error()));
   const stream_handle stream{api, raw_stream};
-  prepared_call prepared(case_, tensors, stream.stream);
+  prepared_call prepared(call, tensors, stream.stream);
   const warpcheck_status status = prepared.run(*candidate_.op);
   const std::string message = printable(prepared.message);
   ++report_.launches;

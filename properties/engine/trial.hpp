@@ -64,7 +64,9 @@ class trial {
   // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
   // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
   // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
-  void expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil);
+  // `changed`: a case with other knobs and the same tensors, whose call it is.
+  void expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil,
+                      const trial_case* changed = nullptr);
 
   // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
   // worst.
@@ -98,7 +100,8 @@ class trial {
   std::vector<run_result> execute(const trial_case& c, std::span<const attempt> group,
                                   const std::map<std::string, host_tensor, std::less<>>& replace);
   run_result collect(const trial_case& c, const flight& f);
-  void try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil);
+  void try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil,
+                   const trial_case& call);
   bool is_offered();
   // What `body` returns; a device that fails meanwhile is the case's verdict.
   template <class Body>

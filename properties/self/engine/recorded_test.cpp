@@ -167,7 +167,6 @@ TEST(recorded, cases_of_the_row_generators) {
     draw_layout(d, c);
     return c;
   };
-  p.repair = [](trial_case&) { return true; };
   const std::vector<std::pair<std::string, std::string>> recorded = {
       {"emulated 0 f32", "25e8a06075c44a06"}, {"emulated 0 f16", "8ddedeae1c253838"},
       {"emulated 1 f32", "941bf12db0c0d161"}, {"emulated 1 f16", "5fd364187520a1e4"},

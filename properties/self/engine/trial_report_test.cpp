@@ -84,7 +84,8 @@ TEST(trial_report, sees_all_of_the_gaps_of_256_MiB) {
 
 // Of a larger tensor a row at a time is held, however long it is; both rows start poisoned.
 TEST(trial_report, poisons_long_rows_that_are_far_apart) {
-  trial t(parse_case_line(
+  // Which no case line may ask for.
+  trial t(parse_case(
       fmt::format("v1 softmax/component-bound x=f32[1x4] fill=randn(5) | y=f32[2x8388608] ld=67108864 | candidate={} "
                   "device=cpu variant=right agree=free",
                   TEST_CANDIDATE)));
@@ -204,7 +205,6 @@ TEST(generated_cases, keep_the_launch_that_their_property_chose) {
   property p;
   p.op = "recorded";
   p.name = "launch";
-  p.repair = [](trial_case&) { return true; };
   target t;
   t.op = "recorded";
   t.device = "emulated";

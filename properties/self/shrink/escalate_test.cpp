@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/shrink.hpp"
 #include "properties/self/scratch_folder.hpp"
@@ -20,12 +21,9 @@ const std::string k_smallest = "v1 self/escalate x=f32[1x33] fill=constant(0) | 
 
 trial_case start() { return parse_case(k_start, {{"mode", "1", ""}}); }
 
-bool repair(trial_case& c) {
-  tensor_spec& y = *c.find("y");
-  y.shape = c.at("x").shape;
-  y.ld = y.cols();
-  return true;
-}
+const description_registration described({"self",
+                                          {{"rows"}, {"cols"}},
+                                          {{"rows", {{"x", true, "rows, cols"}, {"y", false, "rows, cols"}}}}});
 
 bool is_wrong(const trial_case& c) { return c.at("x").rows() > 0 && c.at("x").cols() > 32; }
 
@@ -40,7 +38,6 @@ case_report report(const trial_case& c, verdict v, const std::string& message = 
 escalate_options options(std::function<case_report(const trial_case&)> run) {
   escalate_options o;
   o.run = std::move(run);
-  o.repair = repair;
   return o;
 }
 

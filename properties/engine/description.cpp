@@ -1,0 +1,364 @@
+#include "properties/engine/description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <deque>
+#include <optional>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/property.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+std::deque<description>& registry() {
+  static std::deque<description> list;  // constructed on first use: registrations run before main in any order
+  return list;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    std::string_view part = text.substr(begin, end - begin);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    parts.push_back(part);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::optional<int64_t> number_of(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+const scalar_info* find_scalar(const call_form& form, std::string_view name) {
+  const auto found =
+      std::find_if(form.scalars.begin(), form.scalars.end(), [&](const auto& s) { return s.name == name; });
+  return found == form.scalars.end() ? nullptr : &*found;
+}
+
+// NaN where the case's text is no number and no name.
+double value_of(const scalar_info& s, const trial_case& c) {
+  const auto given = c.knobs.find(s.name);
+  const std::string& text = given == c.knobs.end() ? s.fallback : given->second;
+  for (size_t code = 0; code < s.names.size(); ++code)
+    if (s.names[code] == text) return static_cast<double>(code);
+  return s.names.empty() ? parse_number(text).value_or(NAN) : NAN;
+}
+
+std::string_view shape_of(const tensor_info& info, const call_form& form, const trial_case& c) {
+  for (const shape_when& w : info.when)
+    if (const scalar_info* s = find_scalar(form, w.scalar); s && value_of(*s, c) == w.value) return w.shape;
+  return info.shape;
+}
+
+// A dimension's product: what is known of it, and the one extent that is not.
+struct product {
+  int64_t known = 1;
+  std::string_view unknown;
+  int unknowns = 0;
+};
+
+product product_of(std::string_view dimension, const call_form& form, const trial_case& c, const sizes& of) {
+  product p;
+  for (const std::string_view factor : split(dimension, '*')) {
+    if (const auto n = number_of(factor))
+      p.known *= *n;
+    else if (const scalar_info* s = find_scalar(form, factor))
+      p.known *= static_cast<int64_t>(value_of(*s, c));
+    else if (const auto found = of.find(factor); found != of.end())
+      p.known *= found->second;
+    else
+      p.unknown = factor, ++p.unknowns;
+  }
+  return p;
+}
+
+// A tensor's shape by the sizes; a dimension that they leave open is `open`.
+std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
+                              int64_t open) {
+  std::vector<int64_t> shape;
+  for (const std::string_view dimension : split(shape_of(info, form, c), ',')) {
+    const product p = product_of(dimension, form, c, of);
+    shape.push_back(p.unknowns == 0 ? p.known : open);
+  }
+  return shape;
+}
+
+// Whether a tensor that a call may do without has no elements although the sizes would give it some.
+bool is_absent(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
+               const tensor_spec& t) {
+  return info.is_optional && t.elements() == 0 && t.shape != shape_by(info, form, c, of, -1);
+}
+
+void derive(const description& d, const trial_case& c, sizes& of) {
+  for (const extent_info& e : d.extents)
+    if (e.derived) of[e.name] = e.derived(of, c);
+}
+
+}  // namespace
+
+const tensor_info* call_form::find(std::string_view tensor) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == tensor; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+const call_form* description::form_of(const trial_case& c) const {
+  const auto fits = [&](const call_form& form) {
+    return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) { return form.find(t.name); }) &&
+           std::all_of(form.tensors.begin(), form.tensors.end(),
+                       [&](const tensor_info& t) { return t.is_optional || c.find(t.name); });
+  };
+  const auto found = std::find_if(forms.begin(), forms.end(), fits);
+  return found == forms.end() ? nullptr : &*found;
+}
+
+const extent_info* description::find(std::string_view extent) const {
+  const auto found = std::find_if(extents.begin(), extents.end(), [&](const auto& e) { return e.name == extent; });
+  return found == extents.end() ? nullptr : &*found;
+}
+
+void describe_operator(description d) {
+  if (find_description(d.op)) throw usage_error(fmt::format("operator: two are named '{}'", d.op));
+  for (const call_form& form : d.forms)
+    for (const tensor_info& t : form.tensors) {
+      std::vector<std::string_view> shapes = {t.shape};
+      for (const shape_when& w : t.when) shapes.push_back(w.shape);
+      for (const std::string_view shape : shapes)
+        for (const std::string_view dimension : split(shape, ','))
+          for (const std::string_view factor : split(dimension, '*'))
+            if (!number_of(factor) && !find_scalar(form, factor) && !d.find(factor))
+              throw usage_error(fmt::format("operator {}: tensor {} [{}] names '{}', which is no extent and no scalar",
+                                            d.op, t.name, shape, factor));
+    }
+  registry().push_back(std::move(d));
+}
+
+const description* find_description(std::string_view op) {
+  const auto found =
+      std::find_if(registry().begin(), registry().end(), [&](const description& d) { return d.op == op; });
+  return found == registry().end() ? nullptr : &*found;
+}
+
+std::vector<const description*> all_descriptions() {
+  std::vector<const description*> all;
+  for (const description& d : registry()) all.push_back(&d);
+  return all;
+}
+
+std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c) {
+  std::vector<std::pair<const char*, double>> values;
+  const description* d = find_description(c.op);
+  if (const call_form* form = d ? d->form_of(c) : nullptr)
+    for (const scalar_info& s : form->scalars)
+      if (s.is_passed) values.emplace_back(s.name.c_str(), value_of(s, c));
+  return values;
+}
+
+sizes sizes_of(const description& d, const trial_case& c) {
+  sizes of;
+  const call_form* form = d.form_of(c);
+  if (!form) return of;
+  for (const tensor_spec& t : c.tensors) {
+    const tensor_info& info = *form->find(t.name);
+    const std::vector<std::string_view> dimensions = split(shape_of(info, *form, c), ',');
+    if (dimensions.size() != t.shape.size() || (info.is_optional && t.elements() == 0)) continue;
+    for (size_t i = 0; i < dimensions.size(); ++i) {
+      const product p = product_of(dimensions[i], *form, c, of);
+      if (p.unknowns == 1 && p.known > 0 && !d.find(p.unknown)->derived)
+        of.emplace(std::string(p.unknown), t.shape[i] / p.known);
+    }
+  }
+  derive(d, c, of);
+  return of;
+}
+
+std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension) {
+  const call_form* form = d.form_of(c);
+  if (!form) return "";
+  const std::vector<std::string_view> dimensions = split(shape_of(*form->find(t.name), *form, c), ',');
+  const extent_info* e = dimension < dimensions.size() ? d.find(dimensions[dimension]) : nullptr;
+  return e && !e->derived ? std::string_view(e->name) : "";
+}
+
+void reshape(const description& d, trial_case& c, const sizes& given) {
+  const call_form* form = d.form_of(c);
+  if (!form) return;
+  const sizes before = sizes_of(d, c);
+  sizes of = given;
+  derive(d, c, of);
+  for (tensor_spec& t : c.tensors) {
+    const tensor_info& info = *form->find(t.name);
+    if (is_absent(info, *form, c, before, t)) continue;
+    std::vector<int64_t> shape = shape_by(info, *form, c, of, -1);
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] < 0) shape[i] = t.shape[std::min(i, t.shape.size() - 1)];
+    const int64_t gap = t.shape.size() > 1 ? t.ld - t.cols() : 0;
+    t.shape = std::move(shape);
+    t.ld = t.cols() + gap;
+  }
+  for (tensor_spec& t : c.tensors)
+    if (const tensor_spec* source = t.in_place.empty() ? nullptr : c.find(t.in_place)) {
+      t.ld = source->ld;
+      t.offset = source->offset;
+    }
+}
+
+void follow(trial_case& c) {
+  const description* d = find_description(c.op);
+  if (!d) return;
+  reshape(*d, c, sizes_of(*d, c));
+  for (tensor_spec& t : c.tensors)
+    std::erase_if(t.fill.edits, [&](const edit& e) { return e.row >= t.rows() || e.col >= t.cols(); });
+}
+
+bool is_legal(const trial_case& c) {
+  const description* d = find_description(c.op);
+  return !d || !d->illegal || d->illegal(sizes_of(*d, c), c).empty();
+}
+
+const scalar_info* find_scalar(const trial_case& c, std::string_view name) {
+  const description* d = find_description(c.op);
+  if (!d) return nullptr;
+  if (const call_form* form = d->form_of(c)) return find_scalar(*form, name);
+  for (const call_form& form : d->forms)
+    if (const scalar_info* s = find_scalar(form, name)) return s;
+  return nullptr;
+}
+
+void set_knob(trial_case& c, const std::string& name, const std::string& value) {
+  c.knobs.erase(name);
+  if (c.knob(name) != value) c.knobs[name] = value;
+}
+
+std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract) {
+  const call_form* form = d.form_of(c);
+  if (!form) {
+    std::string known;
+    for (const call_form& f : d.forms) {
+      known += known.empty() ? "" : "; or ";
+      for (const tensor_info& t : f.tensors)
+        known +=
+            fmt::format("{}{}{}", &t == &f.tensors.front() ? "" : ", ", t.name, t.is_optional ? " (optional)" : "");
+    }
+    return fmt::format("case line: its tensors are not those of {}, which are {}", d.op, known);
+  }
+  // Shapes follow from scalars, so these come first.
+  for (const scalar_info& s : form->scalars) {
+    if (may_break_contract) break;
+    const double value = value_of(s, c);
+    const std::string& text = c.knobs.count(s.name) ? c.knobs.at(s.name) : s.fallback;
+    const bool is_free = !s.is_integer && s.names.empty();
+    if (!s.is_passed || (is_free && std::isnan(value) && parse_number(text))) continue;
+    if (value >= s.least && value <= s.most && (is_free || value == std::trunc(value))) continue;
+    const std::string allowed = s.names.empty()
+                                    ? fmt::format("{} in [{}, {}]", s.is_integer ? "an integer" : "a number",
+                                                  format_number(s.least), format_number(s.most))
+                                    : fmt::format("one of {}", fmt::join(s.names, ", "));
+    return fmt::format("{}: '{}' is not {}", s.name, text, allowed);
+  }
+  size_t last = 0;
+  const sizes of = sizes_of(d, c);
+  // What is derived is one way to make a case; a line may have tables of its own.
+  sizes chosen = of;
+  std::erase_if(chosen, [&](const auto& e) { return d.find(e.first)->derived != nullptr; });
+  for (const tensor_spec& t : c.tensors) {
+    const tensor_info& info = *form->find(t.name);
+    const auto place = static_cast<size_t>(&info - form->tensors.data());
+    if (place < last)
+      return fmt::format("tensor {}: it comes too late, behind tensor {}", t.name, form->tensors[last].name);
+    last = place;
+    if (info.is_input != t.is_input)
+      return fmt::format("tensor {}: it is an {}", t.name,
+                         info.is_input ? "input, and needs a fill" : "output, and has no fill");
+    const auto is_allowed = [&](dtype type) { return type == t.type; };
+    if (!info.types.empty() && std::none_of(info.types.begin(), info.types.end(), is_allowed)) {
+      std::string allowed;
+      for (const dtype type : info.types) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(type));
+      return fmt::format("tensor {}: the dtype is {}, must be one of {}", t.name, name_of(t.type), allowed);
+    }
+    if (info.types.empty() && t.type != c.tensors.front().type)
+      return fmt::format("tensor {}: the dtype is {}, must be {}, as of tensor {}", t.name, name_of(t.type),
+                         name_of(c.tensors.front().type), c.tensors.front().name);
+    if (is_absent(info, *form, c, of, t)) continue;
+    const std::string_view shape = shape_of(info, *form, c);
+    const std::vector<std::string_view> dimensions = split(shape, ',');
+    if (dimensions.size() != t.shape.size())
+      return fmt::format("tensor {}: rank {} is not {}, that of [{}]", t.name, t.shape.size(), dimensions.size(),
+                         shape);
+    for (size_t i = 0; i < dimensions.size(); ++i)
+      if (const product p = product_of(dimensions[i], *form, c, chosen); p.unknowns == 0 && p.known != t.shape[i])
+        return fmt::format("tensor {}: dimension {} is {}, must be {} = {}", t.name, i, t.shape[i], dimensions[i],
+                           p.known);
+  }
+  return d.illegal && !may_break_contract ? d.illegal(of, c) : "";
+}
+
+tensor_spec make_tensor(const tensor_info& info, dtype type) {
+  tensor_spec t;
+  t.name = info.name;
+  t.type = info.types.size() == 1 ? info.types.front() : type;
+  t.shape.assign(split(info.shape, ',').size(), 1);  // there, whatever its sizes will be
+  t.ld = 1;
+  t.is_input = info.is_input;
+  return t;
+}
+
+trial_case make_case(const description& d, const target& t, const sizes& of, std::map<std::string, recipe> fills,
+                     size_t form) {
+  trial_case c;
+  c.op = d.op;
+  c.knobs["device"] = t.device;
+  if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
+  for (const tensor_info& info : d.forms[form].tensors)
+    if (!info.is_optional || fills.count(info.name)) c.tensors.push_back(make_tensor(info, t.type));
+  reshape(d, c, of);
+  for (tensor_spec& s : c.tensors)
+    if (s.is_input) s.fill = std::move(fills[s.name]);
+  return c;
+}
+
+tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe fill) {
+  const description& d = *find_description(c.op);
+  const call_form& form = *d.form_of(c);
+  const tensor_info& info = *form.find(name);
+  tensor_spec t = make_tensor(info, type);
+  t.type = type;
+  t.fill = std::move(fill);
+  const auto behind =
+      std::find_if(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) { return form.find(s.name) > &info; });
+  const sizes of = sizes_of(d, c);
+  const auto at = c.tensors.insert(behind, std::move(t)) - c.tensors.begin();
+  reshape(d, c, of);
+  return c.tensors[static_cast<size_t>(at)];
+}
+
+sizes draw_sizes(draw& d, const target& t, const description& of, const sizes& most) {
+  sizes drawn;
+  for (const extent_info& e : of.extents) {
+    if (e.derived) continue;
+    const auto limit = most.find(e.name);
+    const int64_t greatest = limit == most.end() ? 33 : limit->second;
+    const auto published = std::find(t.extents.begin(), t.extents.end(), e.name);
+    const int64_t kind = d.between(0, 19);
+    if (kind == 0)
+      drawn[e.name] = d.between(0, 1);
+    else if (published == t.extents.end())
+      drawn[e.name] = kind < 12
+                          ? d.between(1, std::min<int64_t>(greatest, 8))
+                          : std::min<int64_t>(greatest, d.one_of({7, 8, 9, 13, 31, 32, 33, 61, 64, 65, 127, 128, 129}));
+    else
+      drawn[e.name] = draw_extent(d, t, std::min<int64_t>(greatest, 300), greatest,
+                                  static_cast<size_t>(published - t.extents.begin()));
+  }
+  return drawn;
+}
+
+}  // namespace warpcheck::engine

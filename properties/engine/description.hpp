@@ -1,0 +1,117 @@
+// What an operator is called with, described once. Construction and checks of cases, shapes, shrinking by named extent,
+// classes, refusals and lists follow from this value.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/draw.hpp"
+
+namespace warpcheck::engine {
+
+using sizes = std::map<std::string, int64_t, std::less<>>;  // of extents, by name
+
+struct extent_info {
+  std::string name;
+  // For one that follows from others and from knobs; null where a call is free to choose.
+  std::function<int64_t(const sizes&, const trial_case&)> derived = nullptr;
+};
+
+// A shape where a scalar has this value, in place of the usual one.
+struct shape_when {
+  std::string scalar;
+  double value;
+  std::string shape;
+};
+
+struct tensor_info {
+  std::string name;
+  bool is_input = true;
+  // Of each dimension a product of extents, scalars and numbers: "time, batch, directions*hidden".
+  std::string shape;
+  std::vector<dtype> types = {};  // that it may have; none: that of the first tensor
+  bool is_optional = false;       // a case may leave it out, or have it without elements: it is not there
+  std::vector<shape_when> when = {};
+};
+
+struct scalar_info {
+  std::string name;
+  std::string fallback;
+  std::string meaning;
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  bool is_integer = false;
+  std::vector<std::string> names = {};  // of the codes 0, 1, ... of an enumeration: a case writes these
+  bool is_passed = true;                // to the candidate; else it tells how the case is made
+};
+
+// One way to call the operator. A case is of the form whose tensors it has.
+struct call_form {
+  std::string name;
+  std::vector<tensor_info> tensors;  // inputs first, in the order of the call
+  std::vector<scalar_info> scalars = {};
+
+  const tensor_info* find(std::string_view tensor) const;
+};
+
+struct description {
+  std::string op;
+  std::vector<extent_info> extents;
+  std::vector<call_form> forms;
+  // Why sizes that fit the tensors are no case all the same, or "".
+  std::function<std::string(const sizes&, const trial_case&)> illegal = nullptr;
+
+  // The form of a case, or null.
+  const call_form* form_of(const trial_case& c) const;
+  const extent_info* find(std::string_view extent) const;
+};
+
+// Throws usage_error where a tensor's shape names no extent or scalar, and where the operator is described already.
+void describe_operator(description d);
+struct description_registration {
+  explicit description_registration(description d) { describe_operator(std::move(d)); }
+};
+const description* find_description(std::string_view op);  // null where there is none
+std::vector<const description*> all_descriptions();
+
+// The scalars of a case's call by name and value, in the form's order. usage_error where a value is none of the names.
+std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
+
+// The sizes of a case's extents as its tensors say, the first to mention one deciding; those that no tensor tells of
+// are left out. Derived ones are derived.
+sizes sizes_of(const description& d, const trial_case& c);
+// The free extent that a dimension of the case's tensor is, or "" where it follows from others or is a product.
+std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension);
+// Gives every tensor of the case the shape that follows from the sizes, and leaves its gap between rows as long as it
+// was. Tensors that are not there stay so.
+void reshape(const description& d, trial_case& c, const sizes& of);
+// Makes the shapes of a case follow from those that it mentions first, and drops the edits that lie outside.
+void follow(trial_case& c);
+// Whether the description has nothing against the case's sizes.
+bool is_legal(const trial_case& c);
+// The scalar that a case's knob of this name is, or null.
+const scalar_info* find_scalar(const trial_case& c, std::string_view name);
+// Sets a knob, unless the value is what it has anyway.
+void set_knob(trial_case& c, const std::string& name, const std::string& value);
+// What is wrong with a case line by its operator's description, or "".
+std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract);
+
+// A case of the form with these sizes, whose inputs have the fills of their names; without what is optional. Operator,
+// device and candidate are the target's; the property's name is set by the runner.
+trial_case make_case(const description& d, const target& t, const sizes& of, std::map<std::string, recipe> fills,
+                     size_t form = 0);
+// A tensor as described, of no size yet.
+tensor_spec make_tensor(const tensor_info& info, dtype type);
+// Adds an optional tensor at its place, with its shape by the case's sizes.
+tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe fill = {});
+// Sizes of all free extents: at what the target publishes as boundaries of each, 0 and 1, primes, or anything up to
+// `most` of it.
+sizes draw_sizes(draw& d, const target& t, const description& of, const sizes& most);
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,81 @@
+#include "properties/engine/refusals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "properties/engine/description.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+// Dimensions whose size the extent is a factor of.
+void refuse_negative(trial& t, const description& d, const std::string& extent) {
+  const trial_case& c = t.the_case();
+  sizes of = sizes_of(d, c);
+  trial_case larger = c;
+  ++of[extent];
+  reshape(d, larger, of);
+  t.expect_refusal(extent + " = -1", [&](auto& v) {
+    for (size_t i = 0; i < v.size(); ++i)
+      for (size_t k = 0; k < c.tensors[i].shape.size(); ++k)
+        if (larger.tensors[i].shape[k] != c.tensors[i].shape[k]) v[i].shape[k] = -1;
+  });
+}
+
+void refuse_tensor(trial& t, const call_form& form, size_t i) {
+  const trial_case& c = t.the_case();
+  const tensor_spec& s = c.tensors[i];
+  const std::string& name = s.name;
+  const auto element = static_cast<int64_t>(size_of(s.type));
+  if (!form.find(name)->is_optional) t.expect_refusal(name + " = null", [i](auto& v) { v[i].data = nullptr; });
+  if (s.shape.size() > 1)
+    t.expect_refusal("ld" + name + " = cols - 1", [i](auto& v) {
+      const auto rank = static_cast<size_t>(v[i].ndim);
+      v[i].strides[rank - 2] = v[i].shape[rank - 1] - 1;
+    });
+  if (element > 1)
+    t.expect_refusal(name + " is off by a byte", [i](auto& v) { v[i].data = static_cast<char*>(v[i].data) + 1; });
+  if (s.is_input) return;
+  for (size_t j = 0; j < i; ++j) {
+    const tensor_spec& other = c.tensors[j];
+    const auto step = static_cast<int64_t>(size_of(other.type));
+    if (!other.is_input || other.shape != s.shape || s.shape.size() < 2) {
+      t.expect_refusal(name + " lies in " + other.name, [i, j](auto& v) { v[i].data = v[j].data; });
+      continue;
+    }
+    t.expect_refusal(name + " overlaps " + other.name + " by all but one element",
+                     [i, j, step](auto& v) { v[i].data = static_cast<char*>(v[j].data) + step; });
+    t.expect_refusal(name + " = " + other.name + " with other strides", [i, j](auto& v) {
+      v[i].data = v[j].data;
+      const auto row = static_cast<size_t>(v[i].ndim) - 2;
+      v[i].strides[row] = v[j].strides[row] + 1;
+    });
+  }
+}
+
+}  // namespace
+
+void refuse_common(trial& t) {
+  const trial_case& c = t.the_case();
+  const description& d = *find_description(c.op);
+  const call_form& form = *d.form_of(c);
+  const sizes of = sizes_of(d, c);
+  if (std::any_of(of.begin(), of.end(), [](const auto& e) { return e.second < 2; }))
+    t.skip("it takes extents of two and more to break the contract in every way");
+  for (const auto& [name, size] : of)
+    if (!d.find(name)->derived) refuse_negative(t, d, name);
+  for (size_t i = 0; i < c.tensors.size(); ++i)
+    if (c.tensors[i].elements() > 0) refuse_tensor(t, form, i);
+  for (const scalar_info& s : form.scalars) {
+    if (!s.is_passed || (!s.is_integer && s.names.empty())) continue;
+    trial_case illegal = c;
+    illegal.knobs[s.name] = s.names.empty() ? format_number(s.most + 1) : fmt::format("{}", s.names.size());
+    t.expect_refusal(
+        fmt::format("{} = {}", s.name, illegal.knobs[s.name]), [](auto&) {}, &illegal);
+  }
+}
+
+}  // namespace warpcheck::engine
