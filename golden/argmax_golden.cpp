@@ -88,7 +88,7 @@ std::vector<row_model> models(const engine::trial_case&, const std::vector<doubl
 std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
 
 const engine::property_registration registration({row_golden_property("argmax", {dtype::f32, dtype::f16, dtype::bf16},
-                                                                      {}, known_answers, models)});
+                                                                      known_answers, models)});
 
 }  // namespace
 

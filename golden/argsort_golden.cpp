@@ -103,8 +103,7 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
 std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
 
 const engine::property_registration registration(
-    {row_golden_property("argsort", {dtype::f32}, {{"order", "0", "the direction: 0 ascending, 1 descending", true}},
-                         known_answers, models)});
+    {row_golden_property("argsort", {dtype::f32}, known_answers, models)});
 
 }  // namespace
 

@@ -130,7 +130,7 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
 std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
 
 const engine::property_registration registration(
-    {row_golden_property("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, {}, known_answers, models)});
+    {row_golden_property("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models)});
 
 }  // namespace
 

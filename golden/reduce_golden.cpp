@@ -124,8 +124,7 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
 std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
 
 const engine::property_registration registration(
-    {row_golden_property("reduce", {dtype::f32, dtype::f64},
-                         {{"op", "0", "the reduction: 0 sum, 1 minimum, 2 maximum", true}}, known_answers, models)});
+    {row_golden_property("reduce", {dtype::f32, dtype::f64}, known_answers, models)});
 
 }  // namespace
 

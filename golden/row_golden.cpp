@@ -133,14 +133,13 @@ std::vector<std::string> row_disagreements(const golden_file& f, const row_model
   return found;
 }
 
-engine::property row_golden_property(std::string op, std::vector<dtype> types, std::vector<engine::knob_info> knobs,
+engine::property row_golden_property(std::string op, std::vector<dtype> types,
                                      std::vector<golden_file> (*known_answers)(), row_models models) {
   engine::property p;
   p.op = std::move(op);
   p.name = "golden";
   p.sentence = "closed forms and published field bugs come out within the bound";
   p.types = std::move(types);
-  p.knobs = std::move(knobs);
   p.generate = [known_answers](const engine::target& t, engine::draw& d) {
     static std::map<std::string, std::vector<golden_file>> of_operator;
     std::vector<golden_file>& answers = of_operator[t.op];

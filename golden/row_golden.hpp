@@ -95,7 +95,7 @@ std::vector<std::string> row_disagreements(const golden_file& f, const row_model
 
 // The property `golden`: the known answers as cases, judged by the reference, which row_disagreements ties to the
 // files.
-engine::property row_golden_property(std::string op, std::vector<dtype> types, std::vector<engine::knob_info> knobs,
+engine::property row_golden_property(std::string op, std::vector<dtype> types,
                                      std::vector<golden_file> (*known_answers)(), row_models models);
 
 // ---- rows ----

@@ -142,8 +142,7 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
 std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
 
 const engine::property_registration registration(
-    {row_golden_property("scan", {dtype::f32, dtype::f64, dtype::i64},
-                         {{"kind", "0", "the prefix: 0 inclusive, 1 exclusive", true}}, known_answers, models)});
+    {row_golden_property("scan", {dtype::f32, dtype::f64, dtype::i64}, known_answers, models)});
 
 }  // namespace
 

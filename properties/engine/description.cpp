@@ -340,25 +340,4 @@ tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe
   return c.tensors[static_cast<size_t>(at)];
 }
 
-sizes draw_sizes(draw& d, const target& t, const description& of, const sizes& most) {
-  sizes drawn;
-  for (const extent_info& e : of.extents) {
-    if (e.derived) continue;
-    const auto limit = most.find(e.name);
-    const int64_t greatest = limit == most.end() ? 33 : limit->second;
-    const auto published = std::find(t.extents.begin(), t.extents.end(), e.name);
-    const int64_t kind = d.between(0, 19);
-    if (kind == 0)
-      drawn[e.name] = d.between(0, 1);
-    else if (published == t.extents.end())
-      drawn[e.name] = kind < 12
-                          ? d.between(1, std::min<int64_t>(greatest, 8))
-                          : std::min<int64_t>(greatest, d.one_of({7, 8, 9, 13, 31, 32, 33, 61, 64, 65, 127, 128, 129}));
-    else
-      drawn[e.name] = draw_extent(d, t, std::min<int64_t>(greatest, 300), greatest,
-                                  static_cast<size_t>(published - t.extents.begin()));
-  }
-  return drawn;
-}
-
 }  // namespace warpcheck::engine

@@ -68,6 +68,7 @@ TEST(recorded, data_of_every_distribution) {
       {"stagnation(2,-16.64)", {"45f4932f529da9d5", "5c19509e66626eca", "8daf8de3c8127813"}},
       {"permutation(5,33)", {"7deac6900925711c", "9c0018bc5cc33dbd", "9d1e09eb75c25a1e"}},
       {"permutation(2252625050,4294967291)", {"a9eb644307a08e62", "e2a0a67b522e61ce", "1c11da12c4ffd45f"}},
+      {"late_rise(3,80,2)", {"b2eea4fc8c450559", "5502500bcb3220de", "ec06248051dbfc7d"}},
   };
   const std::map<std::string_view, std::vector<const char*>> texts = {
       {"constant", {"constant(2.5)", "constant(-inf)"}},
