@@ -28,7 +28,8 @@ host=$(ldd --version | sed -n '1s,.*\(2\.[0-9]*\)$,\1,p')  # reads all: a reader
 cd "$scratch"
 # Where there is a compiler, it compiles and runs a program.
 printf '#include <cstdio>\n__global__ void f() {}\nint main() { f<<<1, 1>>>(); std::puts("ran"); }\n' >program.cu
-env -i PATH=/usr/bin:/bin HOME="$scratch" moved/warpcheck run-emulated program.cu | grep -q "^ran"
+env -i PATH=/usr/bin:/bin HOME="$scratch" moved/warpcheck run-emulated program.cu >"$scratch/program.txt"
+grep -q "^ran" "$scratch/program.txt"
 # With a sanitizer that finds something by one of its tools: that tool is named, and the other results are kept.
 cat >"$scratch/compute-sanitizer" <<'TOOL'
 #!/bin/bash

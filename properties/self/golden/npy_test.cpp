@@ -155,7 +155,7 @@ std::vector<hostile> hostile_files() {
       {"five dimensions", npy(dict("<f4", "(1, 1, 1, 1, 1)"), one), "5 dimensions"},
       {"negative extent", npy(dict("<f4", "(-1, 1)"), one), "extent '-1"},
       {"extent 2^63", npy(dict("<f4", "(9223372036854775808, 1)"), one), "extent '9223372036854775808"},
-      {"extent 2^63-1", npy(dict("<f4", "(9223372036854775807, 1)"), one), "at most 4294967296 bytes are allowed"},
+      {"extent 2^63-1", npy(dict("<f4", "(9223372036854775807, 1)"), one), "more than 4294967296 rows"},
       {"product 2^64", npy(dict("<f4", "(4294967296, 4294967296)"), one), "at most 4294967296 bytes are allowed"},
       {"product just above the limit", npy(dict("<f4", "(32768, 32769)"), one), "at most 4294967296 bytes are allowed"},
       {"2^62 columns of no row", npy(dict("<f4", "(0, 4611686018427387904)"), ""),
