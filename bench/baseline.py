@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-r"""Makes a baseline of bench/baselines/ from what a benchmark of rows wrote, or the table of a baseline.
+r"""Makes a baseline of bench/baselines/ from what a benchmark of rows wrote, or the tables of baselines.
 
     softmax_bench --peer-times torch.json --benchmark_out=softmax.json --benchmark_out_format=json
     softmax_bench --peer libwarpcheck_peer_cudnn.so --benchmark_filter=x256 --benchmark_out=cudnn.json ...
     bench/baseline.py make softmax.json cudnn.json --earlier bench/baselines/nvidia_h200/softmax.json \
         --driver 580.159.04 --out new.json
     bench/baseline.py table new.json
+    bench/baseline.py page bench/baselines/nvidia_h200
 
 Rows are those of the first file. Of further files, of the same operator, only peers count, each with its ratio to ours in
 that run. A peer that no file has is taken from the earlier baseline and marked: of another run, perhaps of another GPU.
@@ -14,6 +15,7 @@ their commit.
 """
 import argparse
 import json
+import os
 import re
 import sys
 
@@ -86,29 +88,95 @@ def make(options):
 SPELLED = {"cublas": "cuBLAS", "cudnn": "cuDNN", "cub": "CUB"}
 
 
+COLUMNS = {"GBps": ("GB/s", ".0f"), "GB/s": ("GB/s", ".1f"), "median_us": ("us", ".1f"), "read_us": ("read us", ".1f"),
+           "updates_us": ("updates us", ".1f"), "updates_per_s": ("updates/s", ".3g"), "of_target": ("us / target", ".2f")}
+
+
+def peers_in(row):
+    """Peer -> its times, of a row with peers or, as of operators that have one peer, of a row with one."""
+    if "peer" in row:
+        return {row["peer"]: {"us": row["peer_us"], "ratio": row["ratio_to_peer"]}}
+    return row.get("peers", {})
+
+
+def peer_cells(row):
+    """The best peer, its time, ours over it, and the other peers. Those of earlier runs do not compare."""
+    ratio = lambda peer: peer[1].get("ratio", [row["median_us"] / peer[1]["us"]])[0]
+    peers = peers_in(row)
+    now = sorted((p for p in peers.items() if "earlier" not in p[1]), key=ratio, reverse=True)
+    best = ["-", "-", "-"]
+    if now:
+        name, times = now[0]
+        interval = "" if "ratio" not in times else " ({1:.3f}-{2:.3f})".format(*times["ratio"])
+        best = [SPELLED.get(name, name), f"{times['us']:.1f}", f"{ratio(now[0]):.3f}{interval}"]
+    others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in now[1:]]
+    others += [f"{SPELLED.get(name, name)} {times['us']:.1f}*" for name, times in peers.items() if "earlier" in times]
+    return best + [", ".join(others) or "-"]
+
+
+def limited_row(operator, row):
+    """A row that has a limit of its own run and peers."""
+    commit = f" ({row['commit']})" if "commit" in row else ""
+    return [row["name"].split("/", 1)[1] + commit, row["variant"].removeprefix(operator + "_"), f"{row['median_us']:.1f}",
+            f"{row['GBps']:.0f}", f"{row['fraction_of_limit']:.3f}"] + peer_cells(row)
+
+
+def own_row(columns, row):
+    """A row of a benchmark with columns of its own."""
+    cells = [row["name"].split("/", 1)[1]] + ([row["variant"]] if "variant" in row else [])
+    return cells + [format(row[key], COLUMNS[key][1]) if key in row else "-" for key in columns]
+
+
+def table_lines(baseline):
+    operator = baseline["rows"][0]["name"].split("/")[0]
+    if "fraction_of_limit" in baseline["rows"][0]:
+        head = ["row", "variant", "us", "GB/s", "fraction", "best peer", "peer us", "us / peer us (95 %)", "other peers, us"]
+        rows = [limited_row(operator, row) for row in baseline["rows"]]
+    else:
+        columns = [key for key in COLUMNS if any(key in row for row in baseline["rows"])]
+        head = ["row"] + (["variant"] if "variant" in baseline["rows"][0] else []) + [COLUMNS[key][0] for key in columns]
+        rows = [own_row(columns, row) for row in baseline["rows"]]
+    body = ["| " + " | ".join(cells) + " |" for cells in [head] + rows]
+    return [f"### {operator}", "", body[0], "|" + "---|" * len(head)] + body[1:]
+
+
 def table(options):
     for path in options.files:
-        baseline = load(path)
-        operator = baseline["rows"][0]["name"].split("/")[0]
-        print(f"\n### {operator}\n")
-        print("| row | variant | us | GB/s | fraction | best peer | peer us | us / peer us (95 %) | other peers, us |")
-        print("|---|---|---|---|---|---|---|---|---|")
-        for row in baseline["rows"]:
-            # The peer that is fastest beside ours, in its run; those of earlier runs do not compare.
-            ratio = lambda peer: peer[1].get("ratio", [row["median_us"] / peer[1]["us"]])[0]
-            now = sorted((p for p in row["peers"].items() if "earlier" not in p[1]), key=ratio, reverse=True)
-            best = "- | - | -"
-            if now:
-                name, times = now[0]
-                interval = "" if "ratio" not in times else " ({1:.3f}-{2:.3f})".format(*times["ratio"])
-                best = f"{SPELLED.get(name, name)} | {times['us']:.1f} | {ratio(now[0]):.3f}{interval}"
-            others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in now[1:]]
-            others += [f"{SPELLED.get(name, name)} {times['us']:.1f}*"
-                       for name, times in row["peers"].items() if "earlier" in times]
-            commit = f" ({row['commit']})" if "commit" in row else ""
-            print(f"| {row['name'].split('/', 1)[1]}{commit} | {row['variant'].removeprefix(operator + '_')} "
-                  f"| {row['median_us']:.1f} | {row['GBps']:.0f} | {row['fraction_of_limit']:.3f} | {best} "
-                  f"| {', '.join(others) or '-'} |")
+        print("\n" + "\n".join(table_lines(load(path))))
+
+
+PAGE = """# Measured on one {gpu}
+
+Made by `bench/baseline.py page` from the files beside it; `bench/README.md` says how a row is measured. `fraction` is the
+time of the fastest copy (of one result per row: read) of the same bytes, over ours. Below a ratio of 1 we are faster. The
+best peer is the one with the largest ratio in the run in which it took turns with ours. A peer marked `*` was timed in an
+earlier run, where 1 % means nothing.
+"""
+
+
+def page_text(folder):
+    files = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+    if not files:
+        sys.exit(f"baseline: {folder} holds no baseline")
+    baselines = [load(os.path.join(folder, name)) for name in files]
+    text = PAGE.format(gpu=baselines[0]["gpu"].split(",")[0])
+    for baseline in baselines:
+        lines = table_lines(baseline)
+        lines.insert(2, f"Driver {baseline['driver']}, {baseline['date']}, commit {baseline['commit']}.\n")
+        text += "\n" + "\n".join(lines).replace("### ", "## ", 1) + "\n"
+    return text
+
+
+def page(options):
+    path = os.path.join(options.folder, "README.md")
+    text = page_text(options.folder)
+    if options.check:
+        with open(path) as file:
+            if file.read() != text:
+                sys.exit(f"baseline: {path} is not what its files say; bench/baseline.py page {options.folder} writes it")
+        return
+    with open(path, "w") as file:
+        file.write(text)
 
 
 def main():
@@ -124,6 +192,10 @@ def main():
     showing = commands.add_parser("table", help="tables of baselines, in Markdown")
     showing.add_argument("files", nargs="+", help="baselines")
     showing.set_defaults(run=table)
+    paging = commands.add_parser("page", help="all tables of a folder of baselines, as its README.md")
+    paging.add_argument("folder", help="bench/baselines/<gpu>")
+    paging.add_argument("--check", action="store_true", help="write nothing; exit 1 where the page is not what the files say")
+    paging.set_defaults(run=page)
     options = parser.parse_args()
     options.run(options)
 

@@ -80,6 +80,35 @@ class Baseline(unittest.TestCase):
                                     "1.040 (1.030-1.050) | torch eager 130.0 |")
         self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cuDNN 2.0* |")
 
+    def test_page_of_a_folder(self):
+        os.mkdir(self.path("gpu"))
+        head = {"gpu": "a GPU, driver 1", "driver": "1.2.3", "commit": "abc", "date": "2026-01-02"}
+        self.write("gpu/scan.json", head | {"rows": [
+            {"name": "scan/f32/8x32", "variant": "scan_warp", "median_us": 4.0, "GBps": 100.4, "limit_us": 3.0,
+             "fraction_of_limit": 0.75, "peer": "cub", "peer_us": 8.0, "ratio_to_peer": [0.5, 0.49, 0.51]}]})
+        self.write("gpu/histogram.json", head | {"rows": [
+            {"name": "histogram/fixed64/8x2", "median_us": 2.0, "updates_us": 1.5},
+            {"name": "histogram/fixed64/9x2", "median_us": 3.0, "read_us": 0.5, "updates_us": 1.5}]})
+        self.assertEqual(self.run_script("page", self.path("gpu")).returncode, 0)
+        with open(self.path("gpu/README.md")) as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[0], "# Measured on one a GPU")
+        self.assertIn("| f32/8x32 | warp | 4.0 | 100 | 0.750 | CUB | 8.0 | 0.500 (0.490-0.510) | - |", lines)
+        self.assertIn("| row | us | read us | updates us |", lines)
+        self.assertIn("| fixed64/8x2 | 2.0 | - | 1.5 |", lines)
+        self.assertEqual(self.run_script("page", "--check", self.path("gpu")).returncode, 0)
+        with open(self.path("gpu/README.md"), "a") as file:
+            file.write("by hand\n")
+        done = self.run_script("page", "--check", self.path("gpu"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("README.md is not what its files say", done.stderr)
+
+    def test_committed_pages_are_what_their_files_say(self):
+        baselines = os.path.join(os.path.dirname(SCRIPT), "baselines")
+        for gpu in sorted(os.listdir(baselines)):
+            done = self.run_script("page", "--check", os.path.join(baselines, gpu))
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_rows_of_a_later_commit(self):
         ours = self.write("ours.json", output(row("softmax/f32/8x32", 125.0), row("softmax/f32/1x64", 250.0)))
         further = self.write("further.json", output(row("softmax/f32/1x64", 250.0, {"cudnn": 500.0}, (0.5, 0.4, 0.6))))
