@@ -1,0 +1,79 @@
+// $op: see the contract in $op.hpp. The simplest variant first, each opened by its one idea and its cost.
+#include "kernels/$op.hpp"
+
+#include "kernels/candidate_support.hpp"
+#include "kernels/primitives/arguments.hpp"
+#include "kernels/primitives/grid.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+constexpr int k_threads = 256;
+
+struct ${op}_arguments {
+  const float* x;
+  int64_t ldx;
+  float* y;
+  int64_t ldy, rows, cols;
+};
+
+// A block takes a row.
+__global__ void __launch_bounds__(k_threads) ${op}_block(${op}_arguments a) {
+  for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
+#error "kernels/$op.cu: write the kernel (step 2)"
+  }
+}
+
+constexpr warpcheck_variant k_variants[] = {row_variant("${op}_block", 1, -1, 1, -1, WARPCHECK_F32)};
+
+void check(const ${op}_arguments& a) {
+  const row_block x{"x", a.x, sizeof *a.x, a.rows, a.cols, a.ldx, "ldx"};
+  const row_block y{"y", a.y, sizeof *a.y, a.rows, a.cols, a.ldy, "ldy"};
+  check_rows(x);
+  check_rows(y);
+  check_disjoint(x, y);
+}
+
+}  // namespace
+
+void $op(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, simt::stream_t stream) {
+  const ${op}_arguments a{x, ldx, y, ldy, rows, cols};
+  check(a);
+  if (rows == 0 || cols == 0) return;
+  simt::launch(simt::launch_config{grid_size(rows, stream), k_threads, 0, stream}, ${op}_block, a);
+}
+
+namespace {
+
+// Tensors: inputs {x}, outputs {y}.
+warpcheck_status run_$op(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x"), y = tensors.output_matrix(0, "y");
+    check_same_shape(x, "x", y, "y");
+    find_variant(call, k_variants, x.cols);
+    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x is not of f32");
+    $op(x.data<float>(), x.ld, y.mutable_data<float>(), y.ld, x.rows, x.cols, static_cast<simt::stream_t>(call->stream));
+    if (x.rows > 0 && x.cols > 0) call->used_variant = k_variants[0].name;
+  });
+}
+
+// The dispatch itself asks this where there is more than one variant.
+const char* pick_$op(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t) {
+    const matrix_view x = tensor_arguments(call, 1, 1, 1).input_matrix(0, "x");
+    return x.rows > 0 && x.cols > 0 ? 1 : 0;
+  });
+}
+
+// Row lengths at which the code path changes.
+constexpr int64_t k_boundaries[] = {k_threads};
+constexpr warpcheck_operator k_operator =
+    own_operator("$op", WARPCHECK_F32, k_variants, k_boundaries, run_$op, pick_$op);
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR($op) { return &warpcheck::k_operator; }
