@@ -1,8 +1,8 @@
 // A number known to lie within `radius` of `value`, and the arithmetic that keeps that true.
 //
 // Every operation adds to the radius (a) what its operands' radii can do to the result and (b) the rounding of the
-// operation itself: `arithmetic<Real>::unit` relatively for + - * /, `arithmetic<Real>::elementary` for exp, expm1, log
-// and log1p. For double the first is IEEE 754's u = 2^-53. The second rests on one assumption about the host: its libm
+// operation itself: `arithmetic<Real>::unit` relatively for + - * /, `arithmetic<Real>::elementary` for exp, expm1, log,
+// log1p and sqrt. For double the first is IEEE 754's u = 2^-53. The second rests on one assumption about the host: its libm
 // errs by at most 4 ulp (8 u) in these functions. The GNU C Library manual ("Errors in Math Functions") states 1 ulp
 // for exp, expm1, log and log1p on x86_64 and aarch64; the test `libm_within_assumption` measures it against 100
 // digits. Radii are themselves computed in double: k_inflate covers the rounding of the few operations that make one
@@ -91,6 +91,14 @@ struct basic_enclosure {
   friend basic_enclosure log1p(const basic_enclosure& a) {
     const double slope = 1 / (static_cast<double>(1 + a.value) / k_inflate - a.radius * k_inflate);
     return elementary(arithmetic<Real>::log1p(a.value), [&](double) { return a.radius * slope * k_inflate; });
+  }
+  // a must be positive with its whole radius, else the radius is infinite. |sqrt(x) - sqrt(v)| <= |x - v| / sqrt(v).
+  friend basic_enclosure sqrt(const basic_enclosure& a) {
+    using std::sqrt;
+    if (!(a.lower() > 0)) return {Real(0), std::numeric_limits<double>::infinity()};
+    Real root(sqrt(a.value));
+    const double least = magnitude(root) / (k_inflate * k_inflate);
+    return elementary(std::move(root), [&](double) { return a.radius / least * k_inflate; });
   }
 
  private:

@@ -46,6 +46,7 @@ void arithmetic_contains_truth() {
         expect_contains(a * b, p * q, "*");
         expect_contains(a / b, p / q, "/");
       }
+      expect_contains(sqrt(abs(a)), sqrt(abs(mp150(x) + i * mp150(a.radius))), "sqrt");
       const mp150 r = mp150(z) + i * mp150(c.radius), s = mp150(w) + i * mp150(d.radius);
       expect_contains(exp(c), exp(r), "exp");
       expect_contains(expm1(d), mp_expm1(s), "expm1");
@@ -57,6 +58,10 @@ void arithmetic_contains_truth() {
 }
 
 TEST(enclosure, double_arithmetic_contains_truth) { arithmetic_contains_truth<double>(); }
+TEST(enclosure, root_of_what_may_be_negative_is_anything) {
+  for (const double value : {-1.0, 0.0, 0.5})
+    EXPECT_TRUE(std::isinf(sqrt(basic_enclosure<double>(value, 0.5)).radius)) << value;
+}
 TEST(enclosure, digits50_arithmetic_contains_truth) { arithmetic_contains_truth<mp50>(); }
 TEST(enclosure, digits100_arithmetic_contains_truth) { arithmetic_contains_truth<mp100>(); }
 
