@@ -9,7 +9,7 @@
 
 #include "kernels/candidate.h"
 #include "properties/engine/case.hpp"
-#include "properties/engine/trial.hpp"
+#include "properties/engine/host_tensor.hpp"
 
 namespace warpcheck::engine {
 

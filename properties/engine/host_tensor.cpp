@@ -1,4 +1,5 @@
-// The values of a case's inputs, as its recipes or a user's array make them.
+#include "properties/engine/host_tensor.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/npy.hpp"
-#include "properties/engine/trial.hpp"
 
 namespace warpcheck::engine {
 
@@ -70,9 +70,8 @@ host_tensor materialize(const tensor_spec& spec) {
       // One dimension may stand for a single row.
       if (array.shape != spec.shape && (std::max(array.shape.size(), spec.shape.size()) > 2 ||
                                         array.rows != spec.rows() || array.cols != spec.cols()))
-        throw usage_error(fmt::format("fill: '{}' is {}[{}], the case says {}[{}]", spec.fill.path,
-                                      name_of(array.type), fmt::join(array.shape, "x"), name_of(spec.type),
-                                      fmt::join(spec.shape, "x")));
+        throw usage_error(fmt::format("fill: '{}' is {}[{}], the case says {}[{}]", spec.fill.path, name_of(array.type),
+                                      fmt::join(array.shape, "x"), name_of(spec.type), fmt::join(spec.shape, "x")));
       t.bytes = std::move(array.bytes);
     } else {
       copy_part(spec, t.bytes);

@@ -1,6 +1,6 @@
-// One case on one candidate: makes the tensors, runs the candidate under every schedule the case asks for, checks
-// everything that surrounds a run (guards, inputs, gaps, hazards, repeated bits), and hands the outputs to the
-// property.
+// One case on one candidate: runs it in every way that the case asks for (trial_plan.hpp, trial_launch.hpp), judges
+// everything that surrounds a run (guards, inputs, gaps, hazards, repeated bits), hands the outputs to the property, and
+// records the verdict.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,28 +14,17 @@
 #include <vector>
 
 #include "properties/engine/case.hpp"
+#include "properties/engine/host_tensor.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/trial_launch.hpp"
+#include "properties/engine/trial_plan.hpp"
 #include "properties/engine/verdict.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck::engine {
 
-// A tensor on the host: rows packed without gaps, elements as raw bits.
-struct host_tensor {
-  tensor_spec spec;
-  std::vector<std::byte> bytes;
-
-  explicit host_tensor(const tensor_spec& s) : spec(s), bytes(static_cast<size_t>(s.elements()) * size_of(s.type)) {}
-  uint64_t bits(int64_t row, int64_t col) const;
-  void set_bits(int64_t row, int64_t col, uint64_t bits);
-  double value(int64_t row, int64_t col) const { return decode(spec.type, bits(row, col)); }
-  std::vector<double> row(int64_t row) const;  // the row's values, exactly
-};
-// The values of an input as its recipe makes them. `npy` files are read and their hash is checked.
-host_tensor materialize(const tensor_spec& spec);
-
 struct run_result {
-  std::map<std::string, host_tensor, std::less<>> tensors;  // every output by name, but a workspace
+  tensor_map tensors;  // every output by name, but a workspace
   const host_tensor& at(std::string_view name) const;
   // Of the first launch: the variant that the candidate says it ran, and the one that its dispatch publishes for the
   // call; empty where it says nothing.
@@ -60,13 +49,12 @@ class trial {
   run_result run() { return run(case_); }
   // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
   // recipe's.
-  run_result run(const trial_case& c, const std::map<std::string, host_tensor, std::less<>>& replace = {});
+  run_result run(const trial_case& c, const tensor_map& replace = {});
   // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
   // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
   // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
   // `changed`: a case with other knobs and the same tensors, whose call it is.
-  void expect_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil,
-                      const trial_case* changed = nullptr);
+  void expect_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case* changed = nullptr);
 
   // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
   // worst.
@@ -88,20 +76,17 @@ class trial {
   case_report finish();  // the verdict of everything seen
 
  private:
-  struct attempt;
-  std::vector<attempt> attempts(const trial_case& c) const;
-  static void place(const trial_case& c, std::vector<attempt>& list);
-  struct flight;
-  static size_t group_size(const trial_case& c, std::span<const attempt> list, size_t first);
-  flight prepare(const trial_case& c, const attempt& a, const std::map<std::string, host_tensor, std::less<>>& replace);
   const host_tensor& related_input(const tensor_spec& spec);
-  void launch(const trial_case& c, flight& f, void* stream, std::optional<std::string>& replay_error);
   // The results of attempts that one wait is enough for, in their order.
-  std::vector<run_result> execute(const trial_case& c, std::span<const attempt> group,
-                                  const std::map<std::string, host_tensor, std::less<>>& replace);
-  run_result collect(const trial_case& c, const flight& f);
-  void try_refusal(const std::string& what, const std::function<void(std::vector<DLTensor>&)>& spoil,
-                   const trial_case& call);
+  std::vector<run_result> run_group(const trial_case& c, std::span<const attempt> group, int32_t sm_count,
+                                    const tensor_map& replace);
+  void judge_hazards(const trial_case& c, const attempt& a, const device_facts& device);
+  void judge_call(const trial_case& c, const attempt& a, const call_facts& call, const device_facts& device);
+  void judge_touch(const trial_case& c, const attempt* a, const touched_page& touch);
+  void judge_memory(const trial_case& c, const attempt* a, const memory_facts& memory, const std::string& during);
+  void judge_bits(const trial_case& c, const attempt& a, const run_result& r, const attempt& first_attempt,
+                  const run_result& first);
+  void try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call);
   bool is_offered();
   // What `body` returns; a device that fails meanwhile is the case's verdict.
   template <class Body>
@@ -113,7 +98,7 @@ class trial {
   trial_case case_;
   candidate candidate_;
   case_report report_;
-  std::map<std::string, host_tensor, std::less<>> inputs_;
+  tensor_map inputs_;
   std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last
   int64_t rejected_ = 0;
   bool is_unsupported_ = false;

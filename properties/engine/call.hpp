@@ -1,0 +1,42 @@
+// A call of kernels/candidate.h for a case.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/candidate.h"
+#include "properties/engine/case.hpp"
+#include "properties/engine/library.hpp"
+
+namespace warpcheck::engine {
+
+// A call and what it points to.
+class prepared_call {
+ public:
+  // `tensors`: one per tensor of the case, in its order; they outlive the call.
+  prepared_call(const trial_case& c, std::vector<DLTensor>& tensors, void* stream);
+  prepared_call(const prepared_call&) = delete;
+  prepared_call& operator=(const prepared_call&) = delete;
+
+  warpcheck_status run(const listed_operator& op);
+  const warpcheck_call& view() const { return call_; }
+  // The candidate's sentence as a report shows it: control characters could move a terminal's cursor or change its
+  // colours.
+  std::string message() const;
+
+ private:
+  std::vector<const DLTensor*> inputs_;
+  std::vector<DLTensor*> outputs_;
+  std::vector<warpcheck_scalar> scalars_;
+  std::string variant_;
+  char message_[512] = "";
+  warpcheck_call call_ = {};
+};
+
+// A candidate's text with its control characters as \x1b.
+std::string printable(std::string_view text);
+
+// Where the operator's tensors live.
+DLDevice dl_device(const listed_operator& op);
+
+}  // namespace warpcheck::engine
