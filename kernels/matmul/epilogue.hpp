@@ -11,14 +11,27 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
+// Rows of op(A) and columns of op(B) with an element that is not finite, which a split into parts does not carry.
+struct matmul_flags {
+  unsigned* any;  // not 0: there are some; nullptr: nobody looks
+  unsigned* rows;
+  unsigned* columns;
+
+  __device__ bool found() const { return any != nullptr && *any != 0; }
+  __device__ bool at(int64_t i, int64_t j) const { return (rows[i] | columns[j]) != 0; }
+};
+
+// TC: f32, f16 or bf16.
+template <class TC>
 struct matmul_epilogue {
   float alpha, beta;
-  float* c;
+  TC* c;
   int64_t ldc;
   bool vectors;  // c and its rows are aligned for vectors of four
   const float* bias;
   bool sigmoid;
   float mu, sigma;
+  matmul_flags flags;
 
   // v, rounded operation by operation: no compiler may contract them.
   __device__ float value(float sum, float old, float shift) const {
@@ -28,7 +41,46 @@ struct matmul_epilogue {
     return v;
   }
 
-  // Stores v of row i, of the four elements from column j on, of those from `first` to before `columns`.
+  // Stores what the elements of row i become, of the four from column j, a multiple of 4, on those before `columns`;
+  // `but_flagged`: not those of flagged rows and columns.
+  __device__ void complete(int64_t i, int64_t j, int64_t columns, const float (&sum)[4], bool but_flagged) const {
+    struct alignas(4 * sizeof(TC)) four {
+      TC element[4];
+    };
+    TC* const to = c + i * ldc + j;
+    const bool whole = vectors && columns >= 4;
+    four y;
+    if (whole && beta != 0.0f) y = *reinterpret_cast<const four*>(to);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      if (e >= columns) break;
+      const float old = beta != 0.0f ? simt::to_float(whole ? y.element[e] : to[e]) : 0.0f;
+      float v = value(sum[e], old, bias != nullptr ? bias[j + e] : 0.0f);
+      if (sigmoid) v = logistic(v, mu, sigma);
+      y.element[e] = simt::from_float<TC>(v);
+    }
+    if (whole && !but_flagged) {
+      *reinterpret_cast<four*>(to) = y;
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      if (e < columns && !(but_flagged && flags.at(i, j + e))) to[e] = y.element[e];
+  }
+
+  // The same, from `first` on, for those of flagged rows and columns alone.
+  __device__ void replace(int64_t i, int64_t j, int64_t first, int64_t columns, const float (&sum)[4]) const {
+    TC* const to = c + i * ldc + j;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      if (e < first || e >= columns || !flags.at(i, j + e)) continue;
+      float v = value(sum[e], beta != 0.0f ? simt::to_float(to[e]) : 0.0f, bias != nullptr ? bias[j + e] : 0.0f);
+      if (sigmoid) v = logistic(v, mu, sigma);
+      to[e] = simt::from_float<TC>(v);
+    }
+  }
+
+  // In f32: stores v of row i, of the four elements from column j on, of those from `first` to before `columns`.
   __device__ void store(int64_t i, int64_t j, int64_t first, int64_t columns, const float (&sum)[4]) const {
     float* const to = c + i * ldc + j;
     if (vectors && first <= 0 && columns >= 4 && j % 4 == 0) {
@@ -97,9 +149,11 @@ __host__ __device__ constexpr int64_t matmul_partial_pitch(int64_t n) { return (
 constexpr int k_finish_threads = 256;
 
 // Adds the slices of four columns a thread in ascending order, and finishes them. Without slices the sum is +0.
+template <class TC>
 __global__ void __launch_bounds__(k_finish_threads)
-    matmul_finish(matmul_partials partials, int64_t slices, int64_t m, int64_t n, matmul_epilogue epilogue) {
+    matmul_finish(matmul_partials partials, int64_t slices, int64_t m, int64_t n, matmul_epilogue<TC> epilogue) {
   simt::wait_for_previous();
+  const bool flagged = epilogue.flags.found();
   const int64_t vectors = matmul_partial_pitch(n) / 4;
   const int64_t step = static_cast<int64_t>(gridDim.x) * k_finish_threads;
   for (int64_t v = static_cast<int64_t>(blockIdx.x) * k_finish_threads + threadIdx.x; v < m * vectors; v += step) {
@@ -111,8 +165,7 @@ __global__ void __launch_bounds__(k_finish_threads)
       const float4 next = partials.load(s, i, j, n - j);
       sum = make_float4(sum.x + next.x, sum.y + next.y, sum.z + next.z, sum.w + next.w);
     }
-    epilogue.store(i, j, 0, n - j, {sum.x, sum.y, sum.z, sum.w});
-    if (epilogue.sigmoid) epilogue.finish(i, j, 0, n - j);
+    epilogue.complete(i, j, n - j, {sum.x, sum.y, sum.z, sum.w}, flagged);
   }
 }
 

@@ -38,7 +38,7 @@ struct matmul_product {
   int64_t length;  // of a slice
   int64_t tiles_m, tiles_n;
   matmul_partials partials;
-  matmul_epilogue epilogue;
+  matmul_epilogue<float> epilogue;
 };
 
 // Tiles that run at the same time share rows of A and columns of B in the L2 cache: column after column of bands of
@@ -85,7 +85,18 @@ struct matmul_fragment {
   }
 };
 
-template <class Shape>
+// Whether the epilogue's flags name a row or column of the block's tile; the same for all of its threads.
+__device__ inline bool matmul_has_flags(const matmul_flags& flags, int64_t row, int rows, int64_t column, int columns) {
+  if (!flags.found()) return false;
+  unsigned mine = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < rows; i += static_cast<int>(blockDim.x)) mine |= flags.rows[row + i];
+  for (int j = static_cast<int>(threadIdx.x); j < columns; j += static_cast<int>(blockDim.x))
+    mine |= flags.columns[column + j];
+  return __syncthreads_or(static_cast<int>(mine)) != 0;
+}
+
+// Flagged: makes the elements of flagged rows and columns alone, which a split into parts has left as they were.
+template <class Shape, bool Flagged = false>
 __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
   using fragment = matmul_fragment<Shape>;
   constexpr int k_depth = Shape::k_depth, k_stages = Shape::k_stages, k_unroll = Shape::k_unroll;
@@ -102,6 +113,8 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
   const int64_t k_left = p.k - k_begin < p.length ? p.k - k_begin : p.length;
   const int rows = static_cast<int>(p.m - row < Shape::k_m ? p.m - row : Shape::k_m);
   const int columns = static_cast<int>(p.n - column < Shape::k_n ? p.n - column : Shape::k_n);
+
+  if (Flagged && !matmul_has_flags(p.epilogue.flags, row, rows, column, columns)) return;
 
   typename Shape::a_copies a_copies(p.a, row, k_begin);
   typename Shape::b_copies b_copies(p.b, column, k_begin);
@@ -128,8 +141,11 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
   };
 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int own_m = warp / Shape::k_warps_n * Shape::k_warp_m + 4 * (lane % Shape::k_lanes_m);
-  const int own_n = warp % Shape::k_warps_n * Shape::k_warp_n + 4 * (lane / Shape::k_lanes_m);
+  // Neighbours along n are neighbouring lanes, or 16 apart, those along m lie between: so the lanes of a vector read in
+  // pairs from the same place, whichever operand it is of, and a load of 16 bytes takes half the passes.
+  const int lane_m = lane / 2 % Shape::k_lanes_m, lane_n = lane % 2 + lane / 16 * 2;
+  const int own_m = warp / Shape::k_warps_n * Shape::k_warp_m + 4 * lane_m;
+  const int own_n = warp % Shape::k_warps_n * Shape::k_warp_n + 4 * lane_n;
   float sum[4 * Shape::k_groups_m][4 * Shape::k_groups_n];
 #pragma unroll
   for (auto& of_row : sum)
@@ -190,22 +206,26 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
     for (int g = 0; g < Shape::k_groups_n; ++g) {
       const int j = own_n + g * 4 * Shape::k_lanes_n;
       const float four[4] = {sum[i][4 * g], sum[i][4 * g + 1], sum[i][4 * g + 2], sum[i][4 * g + 3]};
-      if (p.partials.data != nullptr) {
+      if (Flagged) {
+        p.epilogue.replace(row + r, column + j, first_column - j, columns - j, four);
+      } else if (p.partials.data != nullptr) {
         p.partials.store(slice, row + r, column + j, first_column - j, columns - j, four);
       } else {
         p.epilogue.store(row + r, column + j, first_column - j, columns - j, four);
       }
     }
   }
-  if (p.partials.data != nullptr || !p.epilogue.sigmoid) return;
+  if constexpr (!Flagged) {
+    if (p.partials.data != nullptr || !p.epilogue.sigmoid) return;
 #pragma unroll 1
-  for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
-    const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
-    if (r < first_row || r >= rows) continue;
+    for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
+      const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
+      if (r < first_row || r >= rows) continue;
 #pragma unroll 1
-    for (int g = 0; g < Shape::k_groups_n; ++g) {
-      const int j = own_n + g * 4 * Shape::k_lanes_n;
-      p.epilogue.finish(row + r, column + j, first_column - j, columns - j);
+      for (int g = 0; g < Shape::k_groups_n; ++g) {
+        const int j = own_n + g * 4 * Shape::k_lanes_n;
+        p.epilogue.finish(row + r, column + j, first_column - j, columns - j);
+      }
     }
   }
 }

@@ -315,7 +315,7 @@ void synchronize() { hb_stream_settles(); }
 
 device_properties_t device_properties(stream_t stream) {
   const emulation& e = stream == nullptr ? default_emulation() : *stream;
-  return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{1} << 20, 16};
+  return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{1} << 20, e.sm_arch == 90 ? 16 : 1};
 }
 
 void memset_async(void* destination, int byte, size_t bytes, stream_t) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 
 #include "kernels/matmul.hpp"
 
@@ -32,7 +33,7 @@ class device_array {
   T* data_ = nullptr;
 };
 
-constexpr uint32_t k_fill = 0x7fc0dead;  // a NaN that no operation makes
+constexpr int k_fill = 0xff;  // bytes of a NaN that no operation makes
 constexpr int64_t k_margin = 64;
 
 float as_float(uint32_t bits) {
@@ -41,7 +42,20 @@ float as_float(uint32_t bits) {
   return x;
 }
 
+// run(T{}, TC{}).
+template <class Run>
+auto with_types(matmul_types t, Run&& run) {
+  switch (t) {
+    case matmul_types::f16: return run(simt::f16{}, simt::f16{});
+    case matmul_types::f16_to_f32: return run(simt::f16{}, 0.0f);
+    case matmul_types::bf16: return run(simt::bf16{}, simt::bf16{});
+    case matmul_types::bf16_to_f32: return run(simt::bf16{}, 0.0f);
+    default: return run(0.0f, 0.0f);
+  }
+}
+
 // A matrix with gaps on the device, NaN around it.
+template <class T = float>
 class guarded {
  public:
   guarded(const std::vector<float>& values, int64_t rows, int64_t cols, int64_t gap, int64_t offset)
@@ -49,28 +63,30 @@ class guarded {
         cols_(cols),
         ld_(cols + gap),
         begin_(k_margin + offset),
-        host_(static_cast<size_t>(begin_ + rows * ld_ + k_margin), as_float(k_fill)),
+        host_(static_cast<size_t>(begin_ + rows * ld_ + k_margin)),
         device_(static_cast<int64_t>(host_.size())) {
+    std::memset(static_cast<void*>(host_.data()), k_fill, host_.size() * sizeof(T));
     for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < cols && !values.empty(); ++c) host_[at(r, c)] = values[static_cast<size_t>(r * cols + c)];
-    require(cudaMemcpy(device_.data(), host_.data(), host_.size() * sizeof(float), cudaMemcpyHostToDevice), "copy");
+      for (int64_t c = 0; c < cols && !values.empty(); ++c)
+        host_[at(r, c)] = simt::from_float<T>(values[static_cast<size_t>(r * cols + c)]);
+    require(cudaMemcpy(device_.data(), host_.data(), host_.size() * sizeof(T), cudaMemcpyHostToDevice), "copy");
   }
-  float* data() const { return device_.data() + begin_; }
+  T* data() const { return device_.data() + begin_; }
   int64_t ld() const { return ld_; }
 
   // Reads the matrix back; returns how many elements around it changed.
   int64_t read(std::vector<float>& values) const {
-    std::vector<float> after(host_.size());
-    require(cudaMemcpy(after.data(), device_.data(), after.size() * sizeof(float), cudaMemcpyDeviceToHost), "copy");
+    std::vector<T> after(host_.size());
+    require(cudaMemcpy(after.data(), device_.data(), after.size() * sizeof(T), cudaMemcpyDeviceToHost), "copy");
     values.assign(static_cast<size_t>(rows_ * cols_), 0);
     for (int64_t r = 0; r < rows_; ++r)
       for (int64_t c = 0; c < cols_; ++c) {
-        float& element = after[at(r, c)];
-        values[static_cast<size_t>(r * cols_ + c)] = element;
+        T& element = after[at(r, c)];
+        values[static_cast<size_t>(r * cols_ + c)] = simt::to_float(element);
         element = host_[at(r, c)];
       }
     int64_t changed = 0;
-    for (size_t i = 0; i < after.size(); ++i) changed += std::memcmp(&after[i], &host_[i], sizeof(float)) != 0;
+    for (size_t i = 0; i < after.size(); ++i) changed += std::memcmp(&after[i], &host_[i], sizeof(T)) != 0;
     return changed;
   }
 
@@ -78,8 +94,8 @@ class guarded {
   size_t at(int64_t r, int64_t c) const { return static_cast<size_t>(begin_ + r * ld_ + c); }
 
   int64_t rows_, cols_, ld_, begin_;
-  std::vector<float> host_;
-  device_array<float> device_;
+  std::vector<T> host_;
+  device_array<T> device_;
 };
 
 // cuBLAS as the machine has it: nothing of it is linked.
@@ -93,39 +109,47 @@ class cublas {
     return library.get();
   }
 
+  // How it computes: in f32, in tf32, or with operands of a 16-bit type (C of f32).
+  enum class arithmetic { f32, tf32, f16, bf16 };
+
   // C = op(A) op(B), row after row: its columns are our rows, so it computes C^T = op(B)^T op(A)^T.
-  void multiply(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) const {
+  void multiply(arithmetic how, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b,
+                float* c) const {
+    constexpr int k_f32 = 0, k_f16 = 2, k_bf16 = 14, k_compute_f32 = 68, k_compute_tf32 = 77, k_default_algorithm = -1;
+    const int type = how == arithmetic::f16 ? k_f16 : how == arithmetic::bf16 ? k_bf16 : k_f32;
     const float one = 1, zero = 0;
     const auto extent = [](int64_t x) { return static_cast<int>(x); };
-    if (sgemm_(handle_, tb, ta, extent(n), extent(m), extent(k), &one, b, extent(tb ? k : n), a, extent(ta ? m : k),
-               &zero, c, extent(n)) != 0)
-      throw std::runtime_error("cublasSgemm failed");
+    if (gemm_(handle_, tb, ta, extent(n), extent(m), extent(k), &one, b, type, extent(tb ? k : n), a, type,
+              extent(ta ? m : k), &zero, c, k_f32, extent(n), how == arithmetic::tf32 ? k_compute_tf32 : k_compute_f32,
+              k_default_algorithm) != 0)
+      throw std::runtime_error("cublasGemmEx failed");
   }
 
  private:
   using create_type = int(void**);
-  using sgemm_type = int(void*, int, int, int, int, int, const float*, const float*, int, const float*, int,
-                         const float*, float*, int);
+  using gemm_type = int(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
+                        const void*, void*, int, int, int, int);
   bool load() {
     void* library = nullptr;
     for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
       if (library == nullptr) library = dlopen(name, RTLD_NOW);
     if (library == nullptr) return false;
     const auto create = reinterpret_cast<create_type*>(dlsym(library, "cublasCreate_v2"));
-    sgemm_ = reinterpret_cast<sgemm_type*>(dlsym(library, "cublasSgemm_v2"));
-    return create != nullptr && sgemm_ != nullptr && create(&handle_) == 0;
+    gemm_ = reinterpret_cast<gemm_type*>(dlsym(library, "cublasGemmEx"));
+    return create != nullptr && gemm_ != nullptr && create(&handle_) == 0;
   }
 
   void* handle_ = nullptr;
-  sgemm_type* sgemm_ = nullptr;
+  gemm_type* gemm_ = nullptr;
 };
 
-__global__ void fill_random(float* x, int64_t n, uint32_t seed) {
+template <class T>
+__global__ void fill_random(T* x, int64_t n, uint32_t seed) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
     auto h = static_cast<uint32_t>(i) * 2654435761u ^ seed;
     h ^= h >> 16, h *= 0x7feb352du, h ^= h >> 15, h *= 0x846ca68bu, h ^= h >> 16;
-    x[i] = static_cast<float>(h) * 0x1p-31f - 1.0f;
+    x[i] = simt::from_float<T>(static_cast<float>(h) * 0x1p-31f - 1.0f);
   }
 }
 
@@ -147,19 +171,17 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-}  // namespace
-
-matmul_answer run_matmul(const matmul_call& call) {
-  const guarded a(call.a, call.ta ? call.k : call.m, call.ta ? call.m : call.k, call.gap_a, call.offset);
-  const guarded b(call.b, call.tb ? call.n : call.k, call.tb ? call.k : call.n, call.gap_b, call.offset);
-  const guarded c(call.c, call.m, call.n, call.gap_c, call.offset);
-  const guarded bias(call.bias, 1, call.n, 0, call.offset);
-  matmul_options options;
-  options.rows_alone = call.rows_alone;
-  const matmul_slices slices = matmul_plan<float, float>(options, call.m, call.n, call.k);
-  const int64_t bytes = matmul_work_bytes<float, float>(options, call.m, call.n, call.k);
-  const guarded work(std::vector<float>(static_cast<size_t>(bytes / 4), as_float(call.work_pattern)), 1, bytes / 4, 0,
-                     0);
+template <class T, class TC>
+matmul_answer run_typed(const matmul_call& call) {
+  const guarded<T> a(call.a, call.ta ? call.k : call.m, call.ta ? call.m : call.k, call.gap_a, call.offset);
+  const guarded<T> b(call.b, call.tb ? call.n : call.k, call.tb ? call.k : call.n, call.gap_b, call.offset);
+  const guarded<TC> c(call.c, call.m, call.n, call.gap_c, call.offset);
+  const guarded<> bias(call.bias, 1, call.n, 0, call.offset);
+  const matmul_options options{static_cast<matmul_mode>(call.mode), call.rows_alone};
+  const matmul_slices slices = matmul_plan<T, TC>(options, call.m, call.n, call.k);
+  const int64_t bytes = matmul_work_bytes<T, TC>(options, call.m, call.n, call.k);
+  const guarded<> work(std::vector<float>(static_cast<size_t>(bytes / 4), as_float(call.work_pattern)), 1, bytes / 4, 0,
+                       0);
   perceptron epilogue;
   epilogue.bias = call.bias.empty() ? nullptr : bias.data();
   epilogue.sigmoid = call.sigmoid;
@@ -168,7 +190,7 @@ matmul_answer run_matmul(const matmul_call& call) {
   matmul_answer answer;
   answer.slices = slices.count;
   answer.length = slices.length;
-  answer.variant = static_cast<int>(matmul_with<float, float>(
+  answer.variant = static_cast<int>(matmul_with<T, TC>(
       static_cast<matmul_variant>(call.variant), call.ta ? trans::yes : trans::none, call.tb ? trans::yes : trans::none,
       call.m, call.n, call.k, call.alpha, a.data(), a.ld(), b.data(), b.ld(), call.beta, c.data(), c.ld(), epilogue,
       options, work.data(), bytes, nullptr));
@@ -176,6 +198,80 @@ matmul_answer run_matmul(const matmul_call& call) {
   std::vector<float> unused;
   answer.damaged = c.read(answer.c) + work.read(unused);
   return answer;
+}
+
+template <class T, class TC>
+matmul_times time_typed(const matmul_timing& t) {
+  const device_array<T> a(t.m * t.k), b(t.k * t.n);
+  const device_array<TC> c(t.m * t.n);
+  const device_array<float> peers(t.m * t.n), bias(t.n);
+  constexpr int64_t k_flush = int64_t{256} << 20;
+  const device_array<char> flush(k_flush);
+  fill_random<<<1024, 256>>>(a.data(), t.m * t.k, 1);
+  fill_random<<<1024, 256>>>(b.data(), t.k * t.n, 2);
+  fill_random<<<16, 256>>>(bias.data(), t.n, 3);
+  const matmul_options options{static_cast<matmul_mode>(t.mode), false};
+  const int64_t bytes = matmul_work_bytes<T, TC>(options, t.m, t.n, t.k);
+  const device_array<char> work(bytes);
+  perceptron epilogue;
+  if (t.layer) epilogue.bias = bias.data(), epilogue.sigmoid = true;
+  matmul_times times;
+  times.slices = matmul_plan<T, TC>(options, t.m, t.n, t.k).count;
+  const auto ours = [&] {
+    times.variant = static_cast<int>(
+        matmul_with<T, TC>(static_cast<matmul_variant>(t.variant), t.ta ? trans::yes : trans::none,
+                           t.tb ? trans::yes : trans::none, t.m, t.n, t.k, 1.0f, a.data(), t.ta ? t.m : t.k, b.data(),
+                           t.tb ? t.k : t.n, 0.0f, c.data(), t.n, epilogue, options, work.data(), bytes, nullptr));
+  };
+  const cublas* const peer = cublas::get();
+  using arithmetic = cublas::arithmetic;
+  constexpr bool k_halves = !std::is_same_v<T, float>;
+  const auto theirs = [&](arithmetic how) {
+    peer->multiply(how, t.ta, t.tb, t.m, t.n, t.k, a.data(), b.data(), peers.data());
+  };
+  constexpr arithmetic k_same = std::is_same_v<T, simt::f16>    ? arithmetic::f16
+                                : std::is_same_v<T, simt::bf16> ? arithmetic::bf16
+                                                                : arithmetic::tf32;
+  cudaEvent_t start, stop;
+  require(cudaEventCreate(&start), "cudaEventCreate");
+  require(cudaEventCreate(&stop), "cudaEventCreate");
+  std::vector<double> us[3];
+  for (int i = -2; i < t.repeats; ++i) {
+    for (const int who : {0, 1, 2}) {
+      if ((who > 0 && peer == nullptr) || (who == 1 && k_halves)) continue;
+      require(cudaMemsetAsync(flush.data(), i, k_flush), "cudaMemset");
+      require(cudaEventRecord(start), "cudaEventRecord");
+      who == 0 ? ours() : theirs(who == 1 ? arithmetic::f32 : k_same);
+      require(cudaEventRecord(stop), "cudaEventRecord");
+      require(cudaEventSynchronize(stop), "matmul");
+      float ms = 0;
+      require(cudaEventElapsedTime(&ms, start, stop), "cudaEventElapsedTime");
+      if (i >= 0) us[who].push_back(1e3 * ms);
+    }
+  }
+  require(cudaEventDestroy(start), "cudaEventDestroy");
+  require(cudaEventDestroy(stop), "cudaEventDestroy");
+  times.ours_us = median(us[0]);
+  if (!us[1].empty()) times.cublas_us = median(us[1]);
+  if (!us[2].empty()) times.same_us = median(us[2]);
+  return times;
+}
+
+}  // namespace
+
+matmul_answer run_matmul(const matmul_call& call) {
+  return with_types(call.types, [&](auto t, auto tc) { return run_typed<decltype(t), decltype(tc)>(call); });
+}
+
+matmul_times time_matmul(const matmul_timing& timing) {
+  return with_types(timing.types, [&](auto t, auto tc) { return time_typed<decltype(t), decltype(tc)>(timing); });
+}
+
+void round_to_type(matmul_types types, bool of_c, std::vector<float>& x) {
+  with_types(types, [&](auto t, auto tc) {
+    for (float& v : x)
+      v = of_c ? simt::to_float(simt::from_float<decltype(tc)>(v)) : simt::to_float(simt::from_float<decltype(t)>(v));
+  });
 }
 
 int64_t wrong_beyond_32_bits(bool row) {
@@ -196,53 +292,9 @@ int64_t wrong_beyond_32_bits(bool row) {
   return static_cast<int64_t>(count);
 }
 
-matmul_times time_matmul(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int variant, bool layer, int repeats) {
-  const device_array<float> a(m * k), b(k * n), c(m * n), bias(n);
-  constexpr int64_t k_flush = int64_t{256} << 20;
-  const device_array<char> flush(k_flush);
-  fill_random<<<1024, 256>>>(a.data(), m * k, 1);
-  fill_random<<<1024, 256>>>(b.data(), k * n, 2);
-  fill_random<<<16, 256>>>(bias.data(), n, 3);
-  const int64_t bytes = matmul_work_bytes<float, float>({}, m, n, k);
-  const device_array<char> work(bytes);
-  perceptron epilogue;
-  if (layer) epilogue.bias = bias.data(), epilogue.sigmoid = true;
-  matmul_times times;
-  times.slices = matmul_plan<float, float>({}, m, n, k).count;
-  const auto ours = [&] {
-    times.variant = static_cast<int>(
-        matmul_with<float, float>(static_cast<matmul_variant>(variant), ta ? trans::yes : trans::none,
-                                  tb ? trans::yes : trans::none, m, n, k, 1.0f, a.data(), ta ? m : k, b.data(),
-                                  tb ? k : n, 0.0f, c.data(), n, epilogue, {}, work.data(), bytes, nullptr));
-  };
-  const cublas* const peer = cublas::get();
-  const auto theirs = [&] { peer->multiply(ta, tb, m, n, k, a.data(), b.data(), c.data()); };
-  cudaEvent_t start, stop;
-  require(cudaEventCreate(&start), "cudaEventCreate");
-  require(cudaEventCreate(&stop), "cudaEventCreate");
-  std::vector<double> us[2];
-  for (int i = -2; i < repeats; ++i) {
-    for (const int who : {0, 1}) {
-      if (who == 1 && peer == nullptr) continue;
-      require(cudaMemsetAsync(flush.data(), i, k_flush), "cudaMemset");
-      require(cudaEventRecord(start), "cudaEventRecord");
-      who == 0 ? ours() : theirs();
-      require(cudaEventRecord(stop), "cudaEventRecord");
-      require(cudaEventSynchronize(stop), "matmul");
-      float ms = 0;
-      require(cudaEventElapsedTime(&ms, start, stop), "cudaEventElapsedTime");
-      if (i >= 0) us[who].push_back(1e3 * ms);
-    }
-  }
-  require(cudaEventDestroy(start), "cudaEventDestroy");
-  require(cudaEventDestroy(stop), "cudaEventDestroy");
-  times.ours_us = median(us[0]);
-  if (peer != nullptr) times.cublas_us = median(us[1]);
-  return times;
-}
-
 const char* matmul_variant_name(int variant) {
-  constexpr const char* names[] = {"automatic", "epilogue", "small", "wide", "square"};
+  constexpr const char* names[] = {"automatic", "epilogue", "small",     "wide",
+                                   "square",    "warps",    "warpgroup", "warpgroups"};
   return names[variant];
 }
 
