@@ -16,7 +16,7 @@
 //            lda, ldb and ldc, are neither read nor written. C overlaps no other argument; A, B and bias may overlap.
 //   alpha, beta  any values.
 //   epilogue bias: n elements or nullptr for none, one for each column. mu: the shift of the sigmoid; sigma: its gain.
-//   options  mode: see Arithmetic; 16-bit inputs take ieee alone. rows_alone: see Determinism.
+//   options  mode: see Arithmetic; 16-bit inputs take ieee alone. rows_alone: see Determinism. unsplit: k is one slice.
 //   work     work_bytes of device memory, aligned to 16 bytes, at least matmul_work_bytes(...), disjoint from all else;
 //            its contents are unspecified before and after. nullptr where 0 bytes are enough.
 //   stream   the work is ordered on it; the call does not wait.
@@ -48,7 +48,7 @@
 //
 // Determinism. The bits of v depend on the operands' values, matmul_plan and, on tensor cores, the compute capability
 // alone. Without rows_alone the plan depends on m; with it the plan and the variant are functions of n and k, so that a
-// row of C depends on its row of A and on B, whatever m and the row's place.
+// row of C depends on its row of A and on B, whatever m and the row's place. The plan does not with unsplit, either.
 //
 // Throws std::invalid_argument (negative extent, too small lda, ldb, ldc or work_bytes, null or misaligned pointer with
 // a non-zero size, overlap, a value that no enumerator has, a mode that splits with 16-bit inputs) and
@@ -69,6 +69,7 @@ enum class matmul_mode : uint8_t { ieee, tf32x3, bf16x6 };
 struct matmul_options {
   matmul_mode mode = matmul_mode::ieee;
   bool rows_alone = false;
+  bool unsplit = false;
 };
 
 struct perceptron {

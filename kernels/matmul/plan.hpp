@@ -162,6 +162,7 @@ matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_
 // For m, n, k >= 1.
 template <class T>
 matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int64_t k) {
+  if (options.unsplit) return {1, k};
   constexpr int64_t k_rows_planned_alone = 64;  // for rows_alone: as for this many
   const int64_t rows = options.rows_alone ? k_rows_planned_alone : m;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
