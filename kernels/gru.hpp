@@ -40,14 +40,25 @@
 //
 // Error. Sums of products in f32 with the chains that the plan declares; docs/numerics.md, "Gated recurrent units".
 //
-// Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H alone, so a
-// row of y, hn, dx and dh0 does not depend on B, T, D or its place.
+// Regimes. What the steps of a sequence wait for is W_hh and each other. registers: a block keeps W_hh in registers, for
+// hidden <= 128. cluster: the blocks of a cluster keep it in theirs, for hidden <= 512, and exchange states through
+// distributed shared memory. grid: all blocks of the launch, for hidden <= 1024. product: a product of matrices for each
+// step, any hidden. Automatic is the first of these that takes so many hidden units on the device. Blocks that wait for
+// each other are never more than the device holds at a time.
+//
+// Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the regime
+// alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
+//   gi, dx      one chain over the inputs; over the gates r and z, then n, and direction 0 before 1.
+//   registers   four chains of every fourth unit, (0 + 1) + (2 + 3); backwards the gates' sums are added r, z, n.
+//   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), eight
+//               threads by a tree, then warps in their order; share.hpp has the numbers for each size.
+//   product     as matmul says for rows alone.
 //
 // Source: Cho et al., Learning phrase representations using RNN encoder-decoder, EMNLP 2014.
 //
 // Throws std::invalid_argument (negative extent, directions not 1 or 2, null pointer with a non-zero size, overlap,
-// workspace too small, history none in a backward pass, gradient of a null bias wanted) and simt::device_error (failed
-// launch). Work is ordered on the stream; no call allocates or waits.
+// workspace too small, history none in a backward pass, gradient of a null bias wanted, a regime that does not take so
+// many hidden units) and simt::device_error (failed launch). Work is ordered on the stream; no call allocates or waits.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +69,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 enum class gru_history : uint8_t { none, save, recompute };
+enum class gru_regime : uint8_t { automatic, registers, cluster, grid, product };
 
 struct gru_config {
   int64_t T = 0, B = 0, I = 0, H = 0;
@@ -66,6 +78,7 @@ struct gru_config {
   // Bytes of workspace; 0: as much as one pass over the sequence takes. Less is done in chunks of time, of at least one
   // step.
   int64_t workspace_limit = 0;
+  gru_regime regime = gru_regime::automatic;
 };
 
 struct gru_params {
@@ -97,16 +110,17 @@ struct gru_grads {
   float* trace_e = nullptr;
 };
 
-// registers: a block keeps W_hh in registers, for hidden <= 128. stream: a block reads W_hh at every step.
-enum class gru_regime : uint8_t { registers, stream };
-
 // How a pass is done, a function of the configuration and the device. depth_*: the longest chain of f32 additions of a
 // sum over the input (backwards: of dx too), over the hidden units, over rows of the sequence; a bias is one more.
+// steps_*: the longest chain of tensor-core steps of such a sum; no regime uses any.
 struct gru_plan {
   gru_regime regime = gru_regime::registers;
-  int64_t blocks = 0, rows_per_block = 0;
+  // Of the recurrent part, 0 in regime product. Blocks of a cluster share rows and exchange their states.
+  // coresident_blocks wait for each other, so a device must hold that many at a time.
+  int64_t blocks = 0, blocks_per_cluster = 1, coresident_blocks = 1, rows_per_block = 0;
   int64_t chunk_steps = 0;  // time steps between two visits of the bulk products
   int64_t depth_i = 0, depth_h = 0, depth_tb = 0;
+  int64_t steps_i = 0, steps_h = 0, steps_tb = 0;
 };
 
 int64_t gru_history_bytes(const gru_config& config);  // save: 16 D T B H; none, recompute: 0

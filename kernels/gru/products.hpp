@@ -1,5 +1,5 @@
-// The bulk products of gated recurrent units: over all steps of a chunk at once, each operand through a function of its
-// place, so that rows beyond a length are zeros on both sides and the states that entered need no copy.
+// Products over all steps of a chunk whose operands do not lie in rows: each operand through a function of its place, so
+// that rows beyond a length are zeros on both sides and the states that entered need no copy. Sums over rows.
 #pragma once
 
 #include <cstdint>
@@ -75,29 +75,7 @@ struct gru_transposed {
   F f;
   __device__ float operator()(int d, int64_t i, int64_t j) const { return f(d, j, i); }
 };
-// Both directions side by side: the inner index runs over `inner` of the first, then of the second.
-template <class F>
-struct gru_joined {
-  F f;
-  int64_t inner;
-  int first;  // direction of inner index 0
-  bool inner_is_row;
-  __device__ float operator()(int, int64_t i, int64_t j) const {
-    const int64_t at = inner_is_row ? i : j;
-    const int d = first + static_cast<int>(at / inner);
-    return inner_is_row ? f(d, at % inner, j) : f(d, i, at % inner);
-  }
-};
-
 // Results.
-struct gru_input_sums {  // gi into the panel's blocks r, z, n
-  gru_chunk_rows rows;
-  gru_panel panel;
-  const float* bias[2];
-  __device__ void operator()(int d, int64_t, int64_t l, int64_t j, float sum) const {
-    panel.row(d, rows.time(d, l), rows.batch(l))[j] = bias[d] == nullptr ? sum : sum + bias[d][j];
-  }
-};
 struct gru_state_sums {  // gh: added to gi for r and z, beside it for n
   gru_chunk_rows rows;
   gru_panel panel;
@@ -109,20 +87,6 @@ struct gru_state_sums {  // gh: added to gi for r and z, beside it for n
       row[j] += gh;
     else
       row[rows.s.hidden + j] = gh;
-  }
-};
-struct gru_dx {
-  gru_chunk_rows rows;
-  float* dx;
-  int64_t input;
-  int d;                // whose steps the rows are
-  int64_t add_from[2];  // steps in [add_from[0], add_from[1]) have been written by the other direction
-  __device__ void operator()(int, int64_t, int64_t l, int64_t i, float sum) const {
-    const int64_t t = rows.time(d, l), b = rows.batch(l);
-    float& to = dx[(t * rows.s.batch + b) * input + i];
-    const bool adds = t >= add_from[0] && t < add_from[1];
-    if (t >= rows.s.length(b)) sum = 0.0f;
-    to = adds ? to + sum : sum;
   }
 };
 struct gru_partials {  // [direction][slice][rows][columns]
@@ -187,6 +151,59 @@ __global__ void __launch_bounds__(k_gru_elements_threads)
       sum += partials.data[(d * partials.slices + slice) * partials.elements + i];
     to[i] = sum;
   }
+}
+
+// Sums over rows of the panel's four blocks: a block's columns side by side, its threads' rows one below the other, both
+// of a slice. Rows without a step are zeros.
+constexpr int k_gru_bias_columns = 32, k_gru_bias_rows = 8;
+constexpr int64_t gru_bias_depth(int64_t slice) { return ceil_div(slice, k_gru_bias_rows) + k_gru_bias_rows; }
+
+__global__ void __launch_bounds__(k_gru_bias_columns* k_gru_bias_rows)
+    gru_sum_biases(const float* panel, int64_t direction_rows, int64_t rows, int64_t slice_length,
+                   gru_partials partials) {
+  SIMT_SHARED(sums, float[k_gru_bias_rows][k_gru_bias_columns]);
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y), d = static_cast<int>(blockIdx.z);
+  const int64_t columns = partials.columns, column = static_cast<int64_t>(blockIdx.x) * k_gru_bias_columns + x;
+  const int64_t first = blockIdx.y * slice_length;
+  const int64_t last = rows - first < slice_length ? rows : first + slice_length;
+  float sum = 0.0f;
+  if (column < columns)
+    for (int64_t row = first + y; row < last; row += k_gru_bias_rows)
+      sum += panel[(d * direction_rows + row) * columns + column];
+  sums[y][x] = sum;
+  __syncthreads();
+  if (y > 0 || column >= columns) return;
+  for (int other = 1; other < k_gru_bias_rows; ++other) sum += sums[other][x];
+  partials(d, blockIdx.y, 0, column, sum);
+}
+
+struct gru_bias_gradients {
+  float* ih[2];
+  float* hh[2];
+};
+// Adds slices in their order to what earlier chunks left. Blocks n, r, z of the panel are db_ih, blocks r, z, n r db_hh.
+__global__ void __launch_bounds__(k_gru_elements_threads)
+    gru_add_biases(gru_partials partials, gru_bias_gradients to, bool first) {
+  const int d = static_cast<int>(blockIdx.y);
+  const int64_t hidden = partials.columns / 4;
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * k_gru_elements_threads + threadIdx.x;
+  if (column >= partials.columns) return;
+  const auto add = [&](float* gradient) {
+    float sum = first ? 0.0f : *gradient;
+    for (int64_t slice = 0; slice < partials.slices; ++slice)
+      sum += partials.data[(d * partials.slices + slice) * partials.elements + column];
+    *gradient = sum;
+  };
+  if (to.ih[d] != nullptr && column < 3 * hidden)
+    add(to.ih[d] + (column < hidden ? 2 * hidden + column : column - hidden));
+  if (to.hh[d] != nullptr && column >= hidden) add(to.hh[d] + column - hidden);
+}
+
+// Zeros at the steps that a row does not have: a product is none where a weight is infinite.
+__global__ void __launch_bounds__(k_gru_elements_threads) gru_clear_padding(gru_sequence s, float* dx, int64_t input) {
+  const int64_t count = s.time * s.batch * input, step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
+    if (i / input / s.batch >= s.length(i / input % s.batch)) dx[i] = 0.0f;
 }
 
 // Sums of the gates become the gates: blocks a_r, a_z, gi_n, gh_n become r, z, n, hn.

@@ -1,5 +1,6 @@
 // Regime `registers`, hidden <= Width: thread (g, k) of a block keeps the Width weights of a gate's unit in registers
-// for the whole sequence, forwards row k of gate g, backwards column k. A step costs two barriers and Width FMA a row.
+// for the whole sequence, forwards row k of gate g, backwards column k. A step costs two barriers and Width FMA a row;
+// what the next one reads of the gates is on its way meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_gru_most_rows = 8;  // of a block
 
 // Four chains, so that a thread has four FMA under way.
 template <int Width>
@@ -37,7 +40,7 @@ template <int Width>
 __global__ void __launch_bounds__(3 * Width) gru_forward_registers(gru_forward_steps p) {
   SIMT_DYN_SHARED(float, h);  // [rows][Width], then sums [rows][3 Width]
   const gru_sequence& s = p.s;
-  const gru_rows rows(s.batch, p.rows_per_block);
+  const gru_rows rows(s.batch, p.rows_per_block, blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x), gate = thread / Width, unit = thread % Width;
   const int hidden = static_cast<int>(s.hidden), d = rows.d;
   float* const sums = h + p.rows_per_block * Width;
@@ -52,19 +55,27 @@ __global__ void __launch_bounds__(3 * Width) gru_forward_registers(gru_forward_s
     const int k = i % Width;
     h[i] = k < hidden ? p.initial(d, rows.begin + i / Width, k) : 0.0f;
   }
+  // Of the first unit of a row that this thread has.
+  gru_forward_inputs in = {};
+  const bool has_first = thread < rows.count * Width && unit < hidden;
+  const auto read_inputs = [&](int64_t step) {
+    if (has_first && step < p.chunk.steps()) in = p.inputs(d, p.time(d, step), rows.begin + gate, unit);
+  };
+  read_inputs(0);
   __syncthreads();
   for (int64_t step = 0; step < p.chunk.steps(); ++step) {
-    const int64_t t = d == 0 ? p.chunk.begin[0] + step : p.chunk.end[1] - 1 - step;
+    const int64_t t = p.time(d, step);
     for (int row = 0; row < rows.count; ++row)
       sums[row * 3 * Width + thread] = gru_dot<Width>(w, h + row * Width) + bias;
     __syncthreads();
     for (int i = thread; i < rows.count * Width; i += 3 * Width) {
-      const int row = i / Width, k = i % Width;
-      if (k >= hidden) continue;
-      const float* const of_row = sums + row * 3 * Width + k;
-      const int64_t b = rows.begin + row;
-      h[i] = p.advance(d, t, b, s.length(b), k, of_row[0], of_row[Width], of_row[2 * Width], h[i]);
+      const int row = i / Width;
+      if (unit >= hidden) continue;
+      if (i != thread) in = p.inputs(d, t, rows.begin + row, unit);
+      const float* const of_row = sums + row * 3 * Width + unit;
+      h[i] = p.advance(d, t, rows.begin + row, unit, in, of_row[0], of_row[Width], of_row[2 * Width], h[i]);
     }
+    read_inputs(step + 1);
     __syncthreads();
   }
   if (p.chunk.last) return;
@@ -78,7 +89,7 @@ template <int Width>
 __global__ void __launch_bounds__(3 * Width) gru_backward_registers(gru_backward_steps p) {
   SIMT_DYN_SHARED(float, dh);  // [rows][Width], then dgh and sums, each [rows][3][Width]
   const gru_sequence& s = p.s;
-  const gru_rows rows(s.batch, p.rows_per_block);
+  const gru_rows rows(s.batch, p.rows_per_block, blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x), gate = thread / Width, unit = thread % Width;
   const int hidden = static_cast<int>(s.hidden), d = rows.d;
   float* const dgh = dh + p.rows_per_block * Width;
@@ -94,29 +105,37 @@ __global__ void __launch_bounds__(3 * Width) gru_backward_registers(gru_backward
     dh[i] = k < hidden ? p.initial(d, rows.begin + row, k) : 0.0f;
     for (int g = 0; g < 3; ++g) dgh[(row * 3 + g) * Width + k] = 0.0f;  // beyond hidden it stays so
   }
+  // Of the first unit of a row that this thread has.
+  gru_backward_inputs in = {};
+  const bool has_first = thread < rows.count * Width && unit < hidden;
+  const auto read_inputs = [&](int64_t step) {
+    if (has_first && step < p.chunk.steps()) in = p.inputs(d, p.time(d, step), rows.begin + gate, unit);
+  };
+  read_inputs(0);
   for (int64_t step = 0; step < p.chunk.steps(); ++step) {
-    const int64_t t = d == 0 ? p.chunk.end[0] - 1 - step : p.chunk.begin[1] + step;
+    const int64_t t = p.time(d, step);
     for (int i = thread; i < rows.count * Width; i += 3 * Width) {
-      const int row = i / Width, k = i % Width;
-      if (k >= hidden) continue;
-      const int64_t b = rows.begin + row;
+      const int row = i / Width;
+      if (unit >= hidden) continue;
+      if (i != thread) in = p.inputs(d, t, rows.begin + row, unit);
       gru_gate_gradients g;
-      dh[i] = p.gradients(d, t, b, s.length(b), k, dh[i], &g);
-      float* const to = dgh + row * 3 * Width + k;
+      dh[i] = p.gradients(d, t, rows.begin + row, unit, in, dh[i], &g);
+      float* const to = dgh + row * 3 * Width + unit;
       to[0] = g.r;
       to[Width] = g.z;
       to[2 * Width] = g.hn;
     }
+    read_inputs(step + 1);
     __syncthreads();
     for (int row = 0; row < rows.count; ++row)
       sums[row * 3 * Width + thread] = gru_dot<Width>(w, dgh + (row * 3 + gate) * Width);
     __syncthreads();
     for (int i = thread; i < rows.count * Width; i += 3 * Width) {
-      const int row = i / Width, k = i % Width;
+      const int row = i / Width;
       const int64_t b = rows.begin + row, length = s.length(b);
-      if (k >= hidden || t >= length) continue;
-      const float* const of_row = sums + row * 3 * Width + k;
-      dh[i] = p.hand_over(d, t, b, length, k, dh[i] + ((of_row[0] + of_row[Width]) + of_row[2 * Width]));
+      if (unit >= hidden || t >= length) continue;
+      const float* const of_row = sums + row * 3 * Width + unit;
+      dh[i] = p.hand_over(d, t, b, length, unit, dh[i] + ((of_row[0] + of_row[Width]) + of_row[2 * Width]));
     }
   }
   for (int i = thread; i < rows.count * Width; i += 3 * Width) {

@@ -29,8 +29,10 @@ struct gru_sequence {
   __device__ bool enters_reset(int d, int64_t t, int64_t b, int64_t length) const {
     return d == 0 ? marked(t, b) : t + 1 < length && marked(t + 1, b);
   }
-  __device__ int64_t state(int d, int64_t b) const { return (d * batch + b) * hidden; }
-  __device__ int64_t y_row(int d, int64_t t, int64_t b) const { return ((t * batch + b) * directions + d) * hidden; }
+  __device__ __host__ int64_t state(int d, int64_t b) const { return (d * batch + b) * hidden; }
+  __device__ __host__ int64_t y_row(int d, int64_t t, int64_t b) const {
+    return ((t * batch + b) * directions + d) * hidden;
+  }
   // The state that enters step t; null: zeros.
   __device__ const float* entering(int d, int64_t t, int64_t b, int64_t length) const {
     if (enters_reset(d, t, b, length)) return h_reset == nullptr ? nullptr : h_reset + state(d, b);
@@ -44,7 +46,7 @@ struct gru_chunk {
   int64_t begin[2], end[2];
   bool first, last;
 
-  __device__ int64_t steps() const { return end[0] - begin[0]; }
+  __device__ __host__ int64_t steps() const { return end[0] - begin[0]; }
 };
 
 // Panels of gates or gradients: [direction][step - begin][batch][blocks * hidden].
@@ -53,7 +55,7 @@ struct gru_panel {
   int64_t steps, batch, hidden, blocks;
   int64_t begin[2];
 
-  __device__ float* row(int d, int64_t t, int64_t b) const {
+  __device__ __host__ float* row(int d, int64_t t, int64_t b) const {
     return data + ((d * steps + (t - begin[d])) * batch + b) * blocks * hidden;
   }
 };

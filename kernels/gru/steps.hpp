@@ -1,4 +1,5 @@
-// The sequential part of gated recurrent units: what both regimes share, and what a block does with a unit of a row.
+// The sequential part of gated recurrent units: what all regimes share, which is what a step does with a unit of a row.
+// Its inputs are read apart, so that a thread can ask for the next step's before it waits for this one's sums.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,14 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// The most rows of a block: sums over them are in registers.
-constexpr int k_gru_most_rows = 8;
+struct gru_forward_inputs {
+  int64_t length;
+  float r, z, n;  // gi
+};
+struct gru_backward_inputs {
+  int64_t length;
+  float r, z, n, hn, entering, dy;
+};
 
 struct gru_forward_steps {
   gru_sequence s;
@@ -20,9 +27,11 @@ struct gru_forward_steps {
   float* y;
   float* hn;
   float* carry;  // [directions, batch, hidden]: the state between chunks
-  float* sums;   // [directions, batch, 3 hidden], of regime `stream`
   int64_t rows_per_block;
 
+  __device__ __host__ int64_t time(int d, int64_t step) const {
+    return d == 0 ? chunk.begin[0] + step : chunk.end[1] - 1 - step;
+  }
   __device__ float initial(int d, int64_t b, int64_t k) const {
     const int64_t i = s.state(d, b) + k;
     if (!chunk.first) return carry[i];
@@ -32,9 +41,18 @@ struct gru_forward_steps {
     return from == nullptr ? 0.0f : from[i];
   }
 
+  __device__ gru_forward_inputs inputs(int d, int64_t t, int64_t b, int64_t k) const {
+    gru_forward_inputs in{s.length(b), 0.0f, 0.0f, 0.0f};
+    if (t >= in.length) return in;
+    const float* const row = gates.row(d, t, b) + k;
+    in.r = row[0], in.z = row[s.hidden], in.n = row[2 * s.hidden];
+    return in;
+  }
+
   // One unit of a row at step t: gh are its three sums, h its state. Returns the state that enters the next step.
-  __device__ float advance(int d, int64_t t, int64_t b, int64_t length, int64_t k, float gh_r, float gh_z, float gh_n,
-                           float h) const {
+  __device__ float advance(int d, int64_t t, int64_t b, int64_t k, const gru_forward_inputs& in, float gh_r, float gh_z,
+                           float gh_n, float h) const {
+    const int64_t length = in.length;
     float* const row = gates.row(d, t, b) + k;
     const bool saves = gates.blocks == 4;
     const int64_t out = s.y_row(d, t, b) + k;
@@ -43,7 +61,7 @@ struct gru_forward_steps {
       for (int block = 0; saves && block < 4; ++block) row[block * s.hidden] = 0.0f;
       return h;
     }
-    const gru_gates g = gru_gates_of(row[0], gh_r, row[s.hidden], gh_z, row[2 * s.hidden], gh_n);
+    const gru_gates g = gru_gates_of(in.r, gh_r, in.z, gh_z, in.n, gh_n);
     if (saves) {
       row[0] = g.r;
       row[s.hidden] = g.z;
@@ -70,9 +88,12 @@ struct gru_backward_steps {
   float* dh0;
   float* dh_reset;
   float* trace_e;
-  float* carry;  // [directions, batch, hidden]: dh, between chunks and in regime `stream`
+  float* carry;  // [directions, batch, hidden]: dh between chunks
   int64_t rows_per_block;
 
+  __device__ __host__ int64_t time(int d, int64_t step) const {
+    return d == 0 ? chunk.end[0] - 1 - step : chunk.begin[1] + step;
+  }
   __device__ float initial(int d, int64_t b, int64_t k) const {
     const int64_t i = s.state(d, b) + k;
     if (!chunk.first) return carry[i];
@@ -80,20 +101,27 @@ struct gru_backward_steps {
     return dhn == nullptr ? 0.0f : dhn[i];
   }
 
+  __device__ gru_backward_inputs inputs(int d, int64_t t, int64_t b, int64_t k) const {
+    gru_backward_inputs in{s.length(b), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    if (t >= in.length) return in;
+    const float* const from = gates.row(d, t, b) + k;
+    const float* const entering = s.entering(d, t, b, in.length);
+    in.r = from[0], in.z = from[s.hidden], in.n = from[2 * s.hidden], in.hn = from[3 * s.hidden];
+    if (entering != nullptr) in.entering = entering[k];
+    if (dy != nullptr) in.dy = dy[s.y_row(d, t, b) + k];
+    return in;
+  }
+
   // Writes the gradients of one unit of a row at step t. Returns e z, or what arrived where the row has no such step.
-  __device__ float gradients(int d, int64_t t, int64_t b, int64_t length, int64_t k, float dh,
+  __device__ float gradients(int d, int64_t t, int64_t b, int64_t k, const gru_backward_inputs& in, float dh,
                              gru_gate_gradients* g) const {
     float* const to = panel.row(d, t, b) + k;
     float e = 0.0f, next = dh;
     *g = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (t < length) {
-      const float* const from = gates.row(d, t, b) + k;
-      const float* const entering = s.entering(d, t, b, length);
-      const float z = from[s.hidden];
-      e = dy == nullptr ? dh : dy[s.y_row(d, t, b) + k] + dh;
-      *g = gru_gradients_of(e, from[0], z, from[2 * s.hidden], from[3 * s.hidden],
-                            entering == nullptr ? 0.0f : entering[k]);
-      next = e * z;
+    if (t < in.length) {
+      e = dy == nullptr ? dh : in.dy + dh;
+      *g = gru_gradients_of(e, in.r, in.z, in.n, in.hn, in.entering);
+      next = e * in.z;
     }
     to[0] = g->n;
     to[s.hidden] = g->r;
@@ -117,17 +145,17 @@ struct gru_backward_steps {
   }
 };
 
-// The rows of a block, all of one direction.
+// The rows of a group, all of one direction.
 struct gru_rows {
   int d;
   int64_t begin;
   int count;
 
-  __device__ gru_rows(int64_t batch, int64_t rows_per_block) {
-    const int64_t groups = (batch + rows_per_block - 1) / rows_per_block;
-    d = static_cast<int>(blockIdx.x / groups);
-    begin = blockIdx.x % groups * rows_per_block;
-    count = static_cast<int>(batch - begin < rows_per_block ? batch - begin : rows_per_block);
+  __device__ gru_rows(int64_t batch, int64_t rows_per_group, int64_t group) {
+    const int64_t groups = (batch + rows_per_group - 1) / rows_per_group;
+    d = static_cast<int>(group / groups);
+    begin = group % groups * rows_per_group;
+    count = static_cast<int>(batch - begin < rows_per_group ? batch - begin : rows_per_group);
   }
 };
 

@@ -139,8 +139,22 @@ __device__ __forceinline__ void bulk_prefetch(const void* source, unsigned bytes
   SIMT_SM_90(asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(source), "r"(bytes) : "memory"));
 }
 
+namespace detail {
+// In builds with SIMT_RANDOM_DELAYS, for tests: every warp comes to barriers of clusters and grids, and leaves them, up
+// to 8 us late.
+__device__ __forceinline__ void random_delay() {
+#if defined(SIMT_RANDOM_DELAYS)
+  const unsigned bits =
+      (static_cast<unsigned>(clock64()) ^ (blockIdx.x * 32 + threadIdx.x / 32) * 2654435761u) * 2246822519u >> 16;
+  if (bits % 3 == 0) __nanosleep(bits % 8192);
+  __syncwarp();
+#endif
+}
+}  // namespace detail
+
 // Barrier of all threads of the cluster; the parts order what came before arrive with what follows wait.
 __device__ __forceinline__ void cluster_arrive() {
+  detail::random_delay();
   SIMT_SM_90(asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"));
 }
 // Arrives without ordering anything but mbarrier::init.
@@ -149,6 +163,7 @@ __device__ __forceinline__ void cluster_arrive_relaxed() {
 }
 __device__ __forceinline__ void cluster_wait() {
   SIMT_SM_90(asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"));
+  detail::random_delay();
 }
 __device__ __forceinline__ void cluster_sync() {
   cluster_arrive();
@@ -215,7 +230,11 @@ __device__ __forceinline__ void wait_for_previous() {
 }
 
 // Barrier of all threads of a cooperative launch.
-__device__ __forceinline__ void grid_sync() { cooperative_groups::this_grid().sync(); }
+__device__ __forceinline__ void grid_sync() {
+  detail::random_delay();
+  cooperative_groups::this_grid().sync();
+  detail::random_delay();
+}
 
 #undef SIMT_SM_90
 

@@ -110,9 +110,14 @@ double median(std::vector<double> values) {
 }  // namespace
 
 gru_answer run_gru(const gru_call& call) {
-  const gru_config c{call.time,           call.batch,      call.input,
-                     call.hidden,         call.directions, call.recompute ? gru_history::recompute : gru_history::save,
-                     call.workspace_limit};
+  const gru_config c{call.time,
+                     call.batch,
+                     call.input,
+                     call.hidden,
+                     call.directions,
+                     call.recompute ? gru_history::recompute : gru_history::save,
+                     call.workspace_limit,
+                     static_cast<gru_regime>(call.regime)};
   const guarded<float> x(call.x), w_ih(call.w_ih), w_hh(call.w_hh), b_ih(call.b_ih), b_hh(call.b_hh), h0(call.h0);
   const guarded<float> h_reset(call.h_reset), dy(call.dy), dhn(call.dhn);
   const guarded<int64_t> lengths(call.lengths);
@@ -150,8 +155,17 @@ gru_answer run_gru(const gru_call& call) {
   return answer;
 }
 
-gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats) {
-  const gru_config c{time, batch, input, hidden, directions};
+gru_residency gru_residency_of(int64_t batch, int64_t hidden, int directions) {
+  const gru_config c{2, batch, 3, hidden, directions};
+  const gru_plan forward = gru_forward_plan(c), backward = gru_backward_plan(c);
+  return {std::max(forward.coresident_blocks, backward.coresident_blocks),
+          std::max(forward.blocks_per_cluster, backward.blocks_per_cluster), simt::device_properties(nullptr).sm_count};
+}
+
+gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats,
+                   int regime) {
+  gru_config c{time, batch, input, hidden, directions};
+  c.regime = static_cast<gru_regime>(regime);
   uint32_t seed = 1;
   const auto random = [&](int64_t size, double scale) {
     std::vector<float> values(static_cast<size_t>(size));
@@ -196,7 +210,7 @@ gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, i
     }
   require(cudaEventDestroy(start), "cudaEventDestroy");
   require(cudaEventDestroy(stop), "cudaEventDestroy");
-  return {median(ms[0]), median(ms[1])};
+  return {median(ms[0]), median(ms[1]), static_cast<int>(gru_forward_plan(c).regime)};
 }
 
 }  // namespace warpcheck::self

@@ -13,6 +13,7 @@ struct gru_call {
   int directions = 1;
   bool recompute = false;
   int64_t workspace_limit = 0;
+  int regime = 0;  // as gru_regime, 0 for the automatic one
   std::vector<float> x, w_ih, w_hh, b_ih, b_hh, h0, h_reset, dy, dhn;
   std::vector<int64_t> lengths;
   std::vector<uint8_t> reset;
@@ -30,11 +31,19 @@ struct gru_answer {
 };
 gru_answer run_gru(const gru_call& call);
 
+// Blocks that wait for each other and blocks of a cluster, as the plan of either pass has them, the more of both.
+struct gru_residency {
+  int64_t coresident = 0, cluster = 0, multiprocessors = 0;
+};
+gru_residency gru_residency_of(int64_t batch, int64_t hidden, int directions);
+
 // Median milliseconds of a forward pass that saves its history, and of a backward pass for dx and all parameters, on
 // random data; the L2 cache is flushed before each.
 struct gru_times {
   double forward_ms = 0, backward_ms = 0;
+  int regime = 0;
 };
-gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats);
+gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats,
+                   int regime = 0);
 
 }  // namespace warpcheck::self

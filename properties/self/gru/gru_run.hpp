@@ -75,8 +75,15 @@ inline gru_gradients<double> gradients_of(const gru_result& r) {
           widened(r.dw_hh), widened(r.db_ih), widened(r.db_hh),    widened(r.trace_e)};
 }
 
-inline gru_config config_of(const gru_shape& s, gru_history history, int64_t limit = 0) {
-  return {s.time, s.batch, s.input, s.hidden, s.directions, history, limit};
+// What of a configuration is no size.
+struct gru_way {
+  gru_way(gru_history history, gru_regime regime = gru_regime::automatic) : history(history), regime(regime) {}
+  gru_history history;
+  gru_regime regime;
+};
+
+inline gru_config config_of(const gru_shape& s, gru_way way, int64_t limit = 0) {
+  return {s.time, s.batch, s.input, s.hidden, s.directions, way.history, limit, way.regime};
 }
 
 // A null pointer where there are no elements and the contract allows one.
@@ -87,14 +94,14 @@ const T* pointer_or_null(const device_vector<T>& v) {
 
 // Both passes of the case as `change` leaves it; an empty tensor is a null pointer, and `want` may take gradients away,
 // which then stay NaN.
-inline gru_result run(const gru_case<double>& c, gru_history history, simt::emulation* stream, int64_t limit = 0,
+inline gru_result run(const gru_case<double>& c, gru_way way, simt::emulation* stream, int64_t limit = 0,
                       const std::function<void(gru_case<double>&)>& change = nullptr,
                       const std::function<void(gru_grads&)>& want = nullptr) {
   gru_case<double> changed = c;
   if (change) change(changed);
   const gru_problem<double>& p = changed.problem;
   const gru_shape& s = p.shape;
-  const gru_config config = config_of(s, history, limit);
+  const gru_config config = config_of(s, way, limit);
   const device_vector<float> x(narrowed(p.x)), w_ih(narrowed(p.w_ih)), w_hh(narrowed(p.w_hh), 3),
       b_ih(narrowed(p.b_ih));
   const device_vector<float> b_hh(narrowed(p.b_hh)), h0(narrowed(p.h0), 2), h_reset(narrowed(p.h_reset));
@@ -122,7 +129,7 @@ inline gru_result run(const gru_case<double>& c, gru_history history, simt::emul
   r.y = y->values();
   r.hn = hn->values();
   r.history = saved->values();
-  if (history == gru_history::none) return r;
+  if (way.history == gru_history::none) return r;
   const auto dx = poisoned(s.x_size()), dh0 = poisoned(s.state_size()), dh_reset = poisoned(s.state_size());
   const auto dw_ih = poisoned(s.w_ih_size()), dw_hh = poisoned(s.w_hh_size());
   const auto db_ih = poisoned(p.b_ih.empty() ? 0 : s.bias_size()), db_hh = poisoned(p.b_hh.empty() ? 0 : s.bias_size());

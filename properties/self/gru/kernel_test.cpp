@@ -29,9 +29,9 @@ reference::gru_accuracy accuracy_of(const gru_plan& plan) {
 }
 
 // The largest parts of their bounds that errors take, forwards and backwards.
-std::pair<double, double> expect_steps(const gru_case<double>& c, const gru_result& r, gru_history history,
-                                       int64_t limit, const std::string& what) {
-  const gru_config config = config_of(c.problem.shape, history, limit);
+std::pair<double, double> expect_steps(const gru_case<double>& c, const gru_result& r, gru_way way, int64_t limit,
+                                       const std::string& what) {
+  const gru_config config = config_of(c.problem.shape, way, limit);
   const auto states = states_of(r);
   const auto forward = judge_gru_steps(c.problem, states, accuracy_of(gru_forward_plan(config)));
   EXPECT_TRUE(forward.accepted()) << what << ": " << forward.where;
@@ -69,33 +69,71 @@ constexpr bool k_is_plain = true;
 constexpr bool k_is_plain = false;
 #endif
 
-// A size of each regime; in the slow flavours only the first, where both have been looked at for races.
-std::vector<int64_t> sizes_of_regimes() { return k_is_plain ? std::vector<int64_t>{6, 130} : std::vector<int64_t>{6}; }
+// A size of each regime, with more than one block where blocks exchange something.
+struct gru_size {
+  int64_t hidden;
+  gru_regime regime = gru_regime::automatic;
+  std::string name() const {
+    return "H " + std::to_string(hidden) + ", regime " + std::to_string(static_cast<int>(regime));
+  }
+};
+const std::vector<gru_size> k_regimes =
+    k_is_plain
+        ? std::vector<gru_size>{{6}, {130}, {18, gru_regime::grid}, {9, gru_regime::product}}
+        : std::vector<gru_size>{{6}, {36, gru_regime::cluster}, {12, gru_regime::grid}, {6, gru_regime::product}};
+
+void expect_every_step(const gru_case<double>& c, const gru_size& size, simt::emulation* stream) {
+  for (const gru_history history : {gru_history::save, gru_history::recompute}) {
+    const std::string what = size.name() + ", D " + std::to_string(c.problem.shape.directions) + ", history " +
+                             std::to_string(static_cast<int>(history));
+    const gru_way way(history, size.regime);
+    const auto [forward, backward] = expect_steps(c, run(c, way, stream), way, 0, what);
+    // Bounds that no error comes near would accept anything.
+    EXPECT_GT(forward, 0.02) << what;
+    EXPECT_GT(backward, history == gru_history::save ? 0.04 : 0.005) << what;
+  }
+}
 
 // Both sides of every border between instances and regimes.
 TEST_F(gru_kernels, every_step_follows_from_the_step_before) {
-  const std::vector<int64_t> sizes =
-      k_is_plain ? std::vector<int64_t>{1, 7, 32, 33, 64, 65, 128, 129, 150} : std::vector<int64_t>{5, 130};
-  for (const int64_t hidden : sizes)
+  using enum gru_regime;
+  const std::vector<gru_size> sizes =
+      k_is_plain ? std::vector<gru_size>{{1},           {7},           {32},         {33},      {64},      {65},
+                                         {128},         {129},         {150},        {256},     {257},     {1, cluster},
+                                         {33, cluster}, {64, cluster}, {1, grid},    {8, grid}, {9, grid}, {31, grid},
+                                         {1, product},  {33, product}, {70, product}}
+                 : k_regimes;
+  for (const gru_size& size : sizes)
     for (const int directions : {1, 2}) {
-      const auto c = all_kinds(hidden > 40 ? 3 : 5, hidden == 7 ? 40 : 3, hidden, directions, 20 + hidden);
-      for (const gru_history history : {gru_history::save, gru_history::recompute}) {
-        const std::string what = "H " + std::to_string(hidden) + ", D " + std::to_string(directions) + ", history " +
-                                 std::to_string(static_cast<int>(history));
-        const auto [forward, backward] = expect_steps(c, run(c, history, &stream), history, 0, what);
-        // Bounds that no error comes near would accept anything.
-        EXPECT_GT(forward, 0.02) << what;
-        EXPECT_GT(backward, history == gru_history::save ? 0.1 : 0.005) << what;
-      }
+      if (size.hidden > 200 && directions == 2) continue;
+      const int64_t time = size.hidden > 40 ? 3 : 5;
+      expect_every_step(all_kinds(time, size.hidden == 7 ? 40 : 3, size.hidden, directions, 20 + size.hidden), size,
+                        &stream);
     }
 }
 
+#if defined(GRU_TEST_PLAIN)
+// More rows than a tile, than a block's lane groups take at a time, and in a grid than it takes at once.
+TEST_F(gru_kernels, many_rows_keep_their_steps) {
+  const auto expect = [&](int64_t batch, const gru_size& size) {
+    const gru_shape s{2, batch, 2, size.hidden, 2};
+    std::vector<int64_t> lengths;
+    for (int64_t b = 0; b < batch; ++b) lengths.push_back(b % 7 == 2 ? 0 : b % 3 == 1 ? 1 : 2);
+    expect_every_step(random_gru<double>(s, lengths, marks_at(s, {{1, 0}, {1, batch - 1}}), 25), size, &stream);
+  };
+  expect(31, {100, gru_regime::cluster});
+  expect(101, {9, gru_regime::grid});
+  expect(517, {4, gru_regime::grid});
+  expect(67, {5, gru_regime::product});
+}
+#endif
+
 TEST_F(gru_kernels, history_none_and_recompute_give_the_bits_of_save) {
-  for (const int64_t hidden : sizes_of_regimes()) {
-    const auto c = all_kinds(4, 3, hidden, 2, 30);
-    const gru_result saved = run(c, gru_history::save, &stream);
+  for (const gru_size& size : k_regimes) {
+    const auto c = all_kinds(4, 3, size.hidden, 2, 30);
+    const gru_result saved = run(c, {gru_history::save, size.regime}, &stream);
     for (const gru_history history : {gru_history::none, gru_history::recompute}) {
-      const gru_result other = run(c, history, &stream);
+      const gru_result other = run(c, {history, size.regime}, &stream);
       EXPECT_EQ(other.y, saved.y);
       EXPECT_EQ(other.hn, saved.hn);
       EXPECT_TRUE(other.history.empty());
@@ -105,36 +143,40 @@ TEST_F(gru_kernels, history_none_and_recompute_give_the_bits_of_save) {
 
 // A row's state does not care about chunks; sums over rows are cut by them.
 TEST_F(gru_kernels, chunks_of_time_change_no_state) {
-  for (const int64_t hidden : sizes_of_regimes())
+  for (const gru_size& size : k_regimes)
     for (const int directions : {1, 2}) {
-      const auto c = all_kinds(5, 3, hidden, directions, 40);
-      const gru_result whole = run(c, gru_history::recompute, &stream);
+      const auto c = all_kinds(5, 3, size.hidden, directions, 40);
+      const gru_way way(gru_history::recompute, size.regime);
+      const gru_result whole = run(c, way, &stream);
       for (const int64_t steps : {1, 2, 4}) {
-        gru_config config = config_of(c.problem.shape, gru_history::recompute, 1);
+        gru_config config = config_of(c.problem.shape, way, 1);
         const int64_t least = gru_backward_workspace_bytes(config);
-        const int64_t step_bytes = 16 * directions * 5 * hidden;
+        const int64_t step_bytes = 16 * directions * 5 * size.hidden;
         config.workspace_limit = least + (steps - 1) * step_bytes;
-        ASSERT_EQ(gru_backward_plan(config).chunk_steps, steps);
+        ASSERT_EQ(gru_backward_plan(config).chunk_steps, steps) << size.name();
         ASSERT_LE(gru_backward_workspace_bytes(config), config.workspace_limit);
-        const gru_result cut = run(c, gru_history::recompute, &stream, config.workspace_limit);
+        const gru_result cut = run(c, way, &stream, config.workspace_limit);
         EXPECT_EQ(cut.y, whole.y);
         EXPECT_EQ(cut.hn, whole.hn);
         EXPECT_EQ(cut.dh0, whole.dh0);
         EXPECT_EQ(cut.dh_reset, whole.dh_reset);
         EXPECT_EQ(cut.trace_e, whole.trace_e);
-        expect_steps(c, cut, gru_history::recompute, config.workspace_limit, "chunks");
+        expect_steps(c, cut, way, config.workspace_limit, "chunks, " + size.name());
       }
     }
 }
 
 // A forward pass in chunks, too.
 TEST_F(gru_kernels, a_forward_pass_in_chunks_gives_the_same_bits) {
-  const auto c = all_kinds(5, 3, 6, 2, 41);
-  const gru_result whole = run(c, gru_history::none, &stream);
-  ASSERT_EQ(gru_forward_plan(config_of(c.problem.shape, gru_history::none, 1)).chunk_steps, 1);
-  const gru_result cut = run(c, gru_history::none, &stream, 1);
-  EXPECT_EQ(cut.y, whole.y);
-  EXPECT_EQ(cut.hn, whole.hn);
+  for (const gru_size& size : k_regimes) {
+    const gru_way way(gru_history::none, size.regime);
+    const auto c = all_kinds(5, 3, size.hidden, 2, 41);
+    const gru_result whole = run(c, way, &stream);
+    ASSERT_EQ(gru_forward_plan(config_of(c.problem.shape, way, 1)).chunk_steps, 1);
+    const gru_result cut = run(c, way, &stream, 1);
+    EXPECT_EQ(cut.y, whole.y) << size.name();
+    EXPECT_EQ(cut.hn, whole.hn) << size.name();
+  }
 }
 
 #if defined(GRU_TEST_PLAIN)  // the bits are the same in the slow flavours
@@ -285,11 +327,11 @@ TEST_F(gru_kernels, steep_gates_keep_their_steps) {
 }
 
 TEST_F(gru_kernels, padding_content_changes_nothing) {
-  for (const int64_t hidden : sizes_of_regimes())
+  for (const gru_size& size : k_regimes)
     for (const gru_history history : {gru_history::save, gru_history::recompute}) {
-      const auto c = all_kinds(4, 3, hidden, 2, 80);
-      const gru_result clean = run(c, history, &stream);
-      const gru_result dirty = run(c, history, &stream, 0, [](gru_case<double>& changed) {
+      const auto c = all_kinds(4, 3, size.hidden, 2, 80);
+      const gru_result clean = run(c, {history, size.regime}, &stream);
+      const gru_result dirty = run(c, {history, size.regime}, &stream, 0, [](gru_case<double>& changed) {
         const gru_shape& s = changed.problem.shape;
         for (int64_t b = 0; b < s.batch; ++b)
           for (int64_t t = changed.problem.lengths[static_cast<size_t>(b)]; t < s.time; ++t) {
@@ -299,8 +341,20 @@ TEST_F(gru_kernels, padding_content_changes_nothing) {
                 changed.dy[s.y(t, b, d, k)] = std::numeric_limits<float>::infinity();
           }
       });
-      EXPECT_TRUE(clean == dirty) << hidden;
+      EXPECT_TRUE(clean == dirty) << size.name();
     }
+}
+
+// Not 0 * Inf.
+TEST_F(gru_kernels, dx_of_padding_is_zero_beside_infinite_weights) {
+  const auto c = all_kinds(4, 3, 6, 2, 85);
+  const gru_shape& s = c.problem.shape;
+  const gru_result r = run(c, gru_history::save, &stream, 0, [](gru_case<double>& changed) {
+    changed.problem.w_ih[4] = changed.problem.w_ih.back() = std::numeric_limits<double>::infinity();
+  });
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t t = c.problem.lengths[static_cast<size_t>(b)]; t < s.time; ++t)
+      for (int64_t i = 0; i < s.input; ++i) EXPECT_EQ(r.dx[s.x(t, b, i)], 0.0f) << t << " " << b;
 }
 
 TEST_F(gru_kernels, null_pointers_are_zeros) {
@@ -368,15 +422,15 @@ const std::vector<const char*> k_schedules =
                : std::vector<const char*>{"random:1", "preempt:4"};
 
 TEST_F(gru_kernels, schedules_change_nothing) {
-  for (const int64_t hidden : sizes_of_regimes()) {
-    const auto c = all_kinds(3, 3, hidden, 2, 110);
+  for (const gru_size& size : k_regimes) {
+    const auto c = all_kinds(3, 3, size.hidden, 2, 110);
     for (const gru_history history : {gru_history::save, gru_history::recompute}) {
-      if (hidden > 100 && history == gru_history::recompute) continue;  // the same steps, and a product
-      const gru_result fair = run(c, history, &stream);
+      if (size.hidden > 7 && history == gru_history::recompute) continue;  // the same steps, and a product
+      const gru_result fair = run(c, {history, size.regime}, &stream);
       for (const char* schedule : k_schedules) {
         simt::emulation other;
         other.schedule = simt::schedule::parse(schedule);
-        EXPECT_TRUE(run(c, history, &other) == fair) << schedule << ", H " << hidden;
+        EXPECT_TRUE(run(c, {history, size.regime}, &other) == fair) << schedule << ", " << size.name();
         EXPECT_TRUE(other.ok()) << schedule;
       }
     }
@@ -385,11 +439,15 @@ TEST_F(gru_kernels, schedules_change_nothing) {
 
 // A row's results depend on nothing beside it: more rows, directions and multiprocessors, so other blocks.
 TEST_F(gru_kernels, a_row_alone_has_the_bits_of_a_row_among_others) {
-  for (const int64_t hidden : sizes_of_regimes()) {
+  for (const gru_size& size : k_regimes) {
+    const int64_t hidden = size.hidden;
     const gru_shape s{3, 19, 2, hidden, 1};
+    const gru_way way(gru_history::save, size.regime);
     const auto many = random_gru<double>(s, {}, {}, 120);
-    ASSERT_GT(gru_forward_plan(config_of(s, gru_history::save)).rows_per_block, 1);
-    const gru_result of_many = run(many, gru_history::save, &stream);
+    if (size.regime != gru_regime::product) {
+      ASSERT_GT(gru_forward_plan(config_of(s, way)).rows_per_block, 1);
+    }
+    const gru_result of_many = run(many, way, &stream);
     gru_case<double> one = many;
     const int64_t row = 17;
     const auto pick = [&](std::vector<double>& v, int64_t steps, int64_t width) {
@@ -404,7 +462,7 @@ TEST_F(gru_kernels, a_row_alone_has_the_bits_of_a_row_among_others) {
     pick(one.problem.h_reset, 1, hidden);
     pick(one.dy, s.time, hidden);
     pick(one.dhn, 1, hidden);
-    const gru_result alone = run(one, gru_history::save, &stream);
+    const gru_result alone = run(one, way, &stream);
     std::vector<double> y = widened(of_many.y), dh0 = widened(of_many.dh0), dx = widened(of_many.dx);
     pick(y, s.time, hidden);
     pick(dh0, 1, hidden);
@@ -459,12 +517,14 @@ TEST_F(gru_kernels, gates_keep_their_error_and_their_special_values) {
 
 // A NaN in x is its row's affair, from its step on in each direction's order.
 TEST_F(gru_kernels, a_nan_stays_in_its_row) {
-  for (const int64_t hidden : sizes_of_regimes()) {
+  for (const gru_size& size : k_regimes) {
+    const int64_t hidden = size.hidden;
     const gru_shape s{4, 3, 2, hidden, 2};
+    const gru_way way(gru_history::save, size.regime);
     const auto c = random_gru<double>(s, {4, 4, 4}, {}, 140);
-    const gru_result clean = run(c, gru_history::save, &stream);
-    const gru_result dirty = run(c, gru_history::save, &stream, 0,
-                                 [&](gru_case<double>& changed) { changed.problem.x[s.x(2, 1, 0)] = k_nan; });
+    const gru_result clean = run(c, way, &stream);
+    const gru_result dirty =
+        run(c, way, &stream, 0, [&](gru_case<double>& changed) { changed.problem.x[s.x(2, 1, 0)] = k_nan; });
     for (int64_t b = 0; b < s.batch; ++b)
       for (int d = 0; d < 2; ++d)
         for (int64_t k = 0; k < hidden; ++k) {
@@ -500,6 +560,14 @@ TEST_F(gru_kernels, mistakes_are_refused_in_a_sentence) {
   EXPECT_EQ(plan({-1, 1, 1, 1}), "T is -1, must be >= 0");
   EXPECT_EQ(plan({1, 1, 1, -4}), "H is -4, must be >= 0");
   EXPECT_EQ(plan({1, 1, 1, 1, 3}), "D is 3, must be 1 or 2");
+  EXPECT_EQ(plan({1, 1, 1, 129, 1, gru_history::save, 0, gru_regime::registers}),
+            "H is 129, must be at most 128 in regime 1 on this device");
+  EXPECT_EQ(plan({1, 1, 1, 513, 1, gru_history::save, 0, gru_regime::cluster}),
+            "H is 513, must be at most 512 in regime 2 on this device");
+  EXPECT_EQ(plan({1, 1, 1, 33, 1, gru_history::save, 0, gru_regime::grid}),
+            "H is 33, must be at most 32 in regime 3 on this device");
+  EXPECT_EQ(plan({1, 1, 1, 1, 1, gru_history::save, 0, static_cast<gru_regime>(5)}),
+            "regime is 5, must be 0 (automatic), 1 (registers), 2 (cluster), 3 (grid) or 4 (product)");
   EXPECT_EQ(plan({int64_t{1} << 30, int64_t{1} << 30, 1, 1}),
             "T, B, I, H are 1073741824, 1073741824, 1, 1, their tensors must have fewer than 2^62 bytes");
   const auto memory = poisoned(4096);

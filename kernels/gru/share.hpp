@@ -1,0 +1,123 @@
+// What a block of a team multiplies at a step: its share of W_hh, which stays in registers for the whole sequence. The
+// lanes of a warp are 32 parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared
+// memory: 32 lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K
+// inner indices a thread, that is 4/R + 4/K clocks for each that the FMAs of a multiprocessor take.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+// A thread has Outputs x Inner weights and multiplies Rows rows of the batch at a time. The inner index runs over
+// Segments, backwards the three gates.
+template <int Threads, int Segments, int WarpsInner, int Outputs, int Inner, int Rows>
+struct gru_share {
+  static constexpr int k_threads = Threads, k_segments = Segments, k_warps_inner = WarpsInner;
+  static constexpr int k_thread_outputs = Outputs, k_thread_inner = Inner, k_rows = Rows;
+  static constexpr int k_lanes = 32;
+  static constexpr int k_outputs = Threads / k_lanes / WarpsInner * Outputs;  // of a block
+  static constexpr int k_stride = 4 * k_lanes * WarpsInner;
+  static constexpr int k_inner = k_stride / 4 * Inner;  // products of a sum
+  static constexpr int k_width = k_inner / Segments;    // of a segment
+  static_assert(Inner % 4 == 0 && Threads % (k_lanes * WarpsInner) == 0, "vectors of four, and whole warps");
+  static_assert(k_width % (4 * k_lanes) == 0, "the vectors of a warp lie in one segment");
+  // Additions in the longest chain of a sum: a thread's products, the lanes of a warp, the warps.
+  static constexpr int k_depth = Inner + 5 + WarpsInner - 1;
+
+  // A thread's inner indices are first_inner() + i * k_stride .. + 3, i < Inner / 4.
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % k_lanes; }
+  __device__ static int warp_inner() { return static_cast<int>(threadIdx.x) / k_lanes % WarpsInner; }
+  __device__ static int first_inner() { return 4 * (warp_inner() * k_lanes + lane()); }
+  __device__ static int first_output() { return static_cast<int>(threadIdx.x) / (k_lanes * WarpsInner) * Outputs; }
+};
+
+// The weights of an output: element j of segment s is data[s * segment_step + j * step]; null: zeros.
+struct gru_weight_row {
+  const float* data;
+  int64_t segment_step, step;
+};
+template <class Share, class Row>
+__device__ void gru_load_share(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], int64_t hidden,
+                               const Row& row) {
+#pragma unroll
+  for (int o = 0; o < Share::k_thread_outputs; ++o) {
+    const gru_weight_row weights = row(Share::first_output() + o);
+#pragma unroll
+    for (int i = 0; i < Share::k_thread_inner; ++i) {
+      const int inner = Share::first_inner() + i / 4 * Share::k_stride + i % 4;
+      const int segment = inner / Share::k_width, j = inner % Share::k_width;
+      w[o][i] = weights.data != nullptr && j < hidden ? weights.data[segment * weights.segment_step + j * weights.step]
+                                                      : 0.0f;
+    }
+  }
+}
+
+// Adds Count sums of each lane over the lanes of a warp, by a tree: lanes 16 apart, then 8, 4, 2, 1. As long as the sums
+// can be halved, each of two lanes goes on with half of them. Returns the first sum that this lane ends with; `first`
+// and the following ones are then whole in v[0], v[1], ...
+template <int Count, int Distance = 16>
+__device__ int gru_add_lanes(float* v, int lane) {
+  if constexpr (Distance == 0) {
+    return 0;
+  } else if constexpr (Count % 2 == 0) {
+    const bool upper = (lane & Distance) != 0;
+#pragma unroll
+    for (int i = 0; i < Count / 2; ++i) {
+      const float mine = upper ? v[i + Count / 2] : v[i];
+      const float others = upper ? v[i] : v[i + Count / 2];
+      v[i] = mine + __shfl_xor_sync(0xffffffffu, others, Distance);
+    }
+    return (upper ? Count / 2 : 0) + gru_add_lanes<Count / 2, Distance / 2>(v, lane);
+  } else {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) v[i] += __shfl_xor_sync(0xffffffffu, v[i], Distance);
+    return gru_add_lanes<Count, Distance / 2>(v, lane);
+  }
+}
+// How often they can be halved.
+__device__ __host__ constexpr int gru_halvings(int count) {
+  int halvings = 0;
+  for (; count % 2 == 0 && halvings < 5; count /= 2) ++halvings;
+  return halvings;
+}
+
+// Sums of Rows rows, k_inner floats apart in shared memory, into partial sums [row][output] of this thread's warp. The
+// order of additions does not depend on Rows.
+template <class Share, int Rows>
+__device__ void gru_multiply_rows(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* rows,
+                                  float* partials) {
+  constexpr int k_outputs = Share::k_thread_outputs, k_sums = Rows * k_outputs;
+  float sum[k_sums];
+#pragma unroll
+  for (float& s : sum) s = 0.0f;
+  const float* const from = rows + Share::first_inner();
+#pragma unroll
+  for (int i = 0; i < Share::k_thread_inner / 4; ++i)
+#pragma unroll
+    for (int row = 0; row < Rows; ++row) {
+      const float4 v = *reinterpret_cast<const float4*>(from + row * Share::k_inner + i * Share::k_stride);
+#pragma unroll
+      for (int o = 0; o < k_outputs; ++o) sum[row * k_outputs + o] = fmaf(w[o][4 * i], v.x, sum[row * k_outputs + o]);
+#pragma unroll
+      for (int o = 0; o < k_outputs; ++o)
+        sum[row * k_outputs + o] = fmaf(w[o][4 * i + 1], v.y, sum[row * k_outputs + o]);
+#pragma unroll
+      for (int o = 0; o < k_outputs; ++o)
+        sum[row * k_outputs + o] = fmaf(w[o][4 * i + 2], v.z, sum[row * k_outputs + o]);
+#pragma unroll
+      for (int o = 0; o < k_outputs; ++o)
+        sum[row * k_outputs + o] = fmaf(w[o][4 * i + 3], v.w, sum[row * k_outputs + o]);
+    }
+  constexpr int k_halvings = gru_halvings(k_sums), k_left = k_sums >> k_halvings;
+  const int lane = Share::lane(), first = gru_add_lanes<k_sums>(sum, lane);
+  if (lane % (Share::k_lanes >> k_halvings) != 0) return;
+#pragma unroll
+  for (int i = 0; i < k_left; ++i)
+    partials[(first + i) / k_outputs * Share::k_outputs + Share::first_output() + (first + i) % k_outputs] = sum[i];
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

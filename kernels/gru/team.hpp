@@ -1,0 +1,305 @@
+// Regimes `cluster` and `grid`: the blocks of a team share the hidden units of a group of rows. Each keeps the weights of
+// its units in registers; what the others must know of a step, the states or backwards the gradients of the gates, goes
+// to all of them, and a barrier of the team follows. Two buffers in turn: what a step writes nobody reads before that
+// barrier, and what it reads nobody overwrites before the next one.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/gru/share.hpp"
+#include "kernels/gru/steps.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+struct gru_team_memory {
+  int64_t groups;   // of rows, of all directions
+  float* exchange;  // of a grid: [2][rows of a group][1 or 3 segments][pitch], aligned to 16 bytes, zeros at first
+};
+// Segments, the states or the gradients of a gate, begin at vectors.
+__device__ __host__ constexpr int64_t gru_exchange_pitch(int64_t hidden) { return (hidden + 3) / 4 * 4; }
+
+// multiply(number of rows as a type, row, its vector) for `count` rows from `first` on.
+template <class Share, class Multiply>
+__device__ void gru_for_rows(int first, int count, const float* from, const Multiply& multiply) {
+  int row = 0;
+  for (; row + Share::k_rows <= count; row += Share::k_rows)
+    multiply(std::integral_constant<int, Share::k_rows>(), first + row, from + row * Share::k_inner);
+  for (; row < count; ++row) multiply(std::integral_constant<int, 1>(), first + row, from + row * Share::k_inner);
+}
+
+// A cluster has a group of rows to itself. Values go into the shared memory of each of its blocks.
+template <class Share>
+class gru_cluster_team {
+ public:
+  __device__ __host__ static constexpr int64_t shared_floats(int64_t rows) { return 2 * rows * Share::k_inner; }
+  static constexpr bool k_is_grid = false;
+
+  __device__ gru_cluster_team(float* shared, const gru_team_memory&, int64_t rows, int64_t hidden)
+      : buffers_(shared), rows_(static_cast<int>(rows)) {
+    for (int i = static_cast<int>(threadIdx.x); i < shared_floats(rows); i += Share::k_threads)
+      if (i % Share::k_width >= hidden) shared[i] = 0.0f;
+    sync();  // from here on every block of the cluster runs
+  }
+  __device__ static int64_t first_group() { return simt::cluster_id(); }
+  __device__ static int64_t group_step() { return gridDim.x / simt::cluster_size(); }
+  __device__ static int rank() { return static_cast<int>(simt::cluster_rank()); }
+  __device__ static void sync() { simt::cluster_sync(); }
+
+  __device__ void publish(int parity, int row, int segment, int64_t k, float value) const {
+    float* const own = buffers_ + (parity * rows_ + row) * Share::k_inner + segment * Share::k_width + k;
+    const unsigned size = simt::cluster_size();
+    for (unsigned rank = 0; rank < size; ++rank) *simt::map_shared_rank(own, rank) = value;
+  }
+  template <class Multiply>
+  __device__ void multiply(int parity, int first, int count, const Multiply& multiply) const {
+    gru_for_rows<Share>(0, count, buffers_ + (parity * rows_ + first) * Share::k_inner, multiply);
+  }
+
+ private:
+  float* buffers_;
+  int rows_;
+};
+
+// The whole grid takes one group of rows after another. Values go through device memory, past the L1 caches, and come
+// into shared memory in stages.
+template <class Share>
+class gru_grid_team {
+ public:
+  static constexpr int k_stages = 3;
+  __device__ __host__ static constexpr int64_t shared_floats(int64_t) {
+    return k_stages * Share::k_rows * Share::k_inner;
+  }
+  static constexpr bool k_is_grid = true;
+
+  __device__ gru_grid_team(float* shared, const gru_team_memory& memory, int64_t rows, int64_t hidden)
+      : stages_(shared), exchange_(memory.exchange), rows_(rows), pitch_(static_cast<int>(gru_exchange_pitch(hidden))) {
+    for (int i = static_cast<int>(threadIdx.x); i < shared_floats(rows); i += Share::k_threads)
+      if (i % Share::k_width >= pitch_) shared[i] = 0.0f;
+  }
+  __device__ static int64_t first_group() { return 0; }
+  __device__ static int64_t group_step() { return 1; }
+  __device__ static int rank() { return static_cast<int>(blockIdx.x); }
+  __device__ static void sync() { simt::grid_sync(); }
+
+  __device__ void publish(int parity, int row, int segment, int64_t k, float value) const {
+    exchange_[((parity * rows_ + row) * Share::k_segments + segment) * pitch_ + k] = value;
+  }
+  template <class Multiply>
+  __device__ void multiply(int parity, int first, int count, const Multiply& multiply) const {
+    constexpr int k_rows = Share::k_rows, k_stage = k_rows * Share::k_inner;
+    const float* const from = exchange_ + (parity * rows_ + first) * Share::k_segments * pitch_;
+    const auto rows_of = [&](int stage) { return count - stage * k_rows < k_rows ? count - stage * k_rows : k_rows; };
+    const auto copy = [&](int stage) {
+      const int end = rows_of(stage) * Share::k_segments;
+      for (int segment = 0; segment < end; ++segment)
+        for (int i = 4 * static_cast<int>(threadIdx.x); i < pitch_; i += 4 * Share::k_threads)
+          simt::cp_async<16>(stages_ + stage % k_stages * k_stage + segment * Share::k_width + i,
+                             from + (static_cast<int64_t>(stage) * k_rows * Share::k_segments + segment) * pitch_ + i);
+      simt::cp_async_commit();
+    };
+    for (int stage = 0; stage < k_stages - 1; ++stage) copy(stage);
+    for (int stage = 0; stage * k_rows < count; ++stage) {
+      simt::cp_async_wait<k_stages - 2>();
+      __syncthreads();  // this stage is there, and nobody reads the one before
+      copy(stage + k_stages - 1);
+      gru_for_rows<Share>(stage * k_rows, rows_of(stage), stages_ + stage % k_stages * k_stage, multiply);
+    }
+  }
+
+ private:
+  float* stages_;
+  float* exchange_;
+  int64_t rows_;
+  int pitch_;
+};
+
+// What a block has besides: partial sums of a tile of rows, and the values of its own units.
+template <class Share, int OutputsOfUnit>
+struct gru_team_shape {
+  static constexpr int k_units = Share::k_outputs / OutputsOfUnit;  // of a block
+  static constexpr int k_tile = Share::k_threads / k_units;         // rows: a thread has one unit of one of them
+  static constexpr int k_partials = k_tile * Share::k_outputs;      // of a warp
+  static_assert(Share::k_threads % k_units == 0, "every thread has a unit");
+  template <class Team>
+  __device__ __host__ static constexpr int64_t shared_floats(int64_t rows) {
+    return Team::shared_floats(rows) + Share::k_warps_inner * k_partials + rows * k_units;
+  }
+
+  // The sum of an output of a row of the tile: the warps' parts in their order.
+  __device__ static float sum_of(const float* partials, int row, int output) {
+    float sum = partials[row * Share::k_outputs + output];
+#pragma unroll
+    for (int warp = 1; warp < Share::k_warps_inner; ++warp)
+      sum += partials[warp * k_partials + row * Share::k_outputs + output];
+    return sum;
+  }
+};
+
+template <class Share, class Team>
+__global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forward_steps p, gru_team_memory memory) {
+  using shape = gru_team_shape<Share, 3>;
+  constexpr int k_tile = shape::k_tile, k_units = shape::k_units;
+  if (!Team::k_is_grid && !simt::is_sm_90()) return;
+  SIMT_DYN_SHARED(float, shared);
+  const gru_sequence& s = p.s;
+  const int64_t hidden = s.hidden, steps = p.chunk.steps();
+  const Team team(shared, memory, p.rows_per_block, hidden);
+  float* const partials = shared + Team::shared_floats(p.rows_per_block);
+  float* const own = partials + Share::k_warps_inner * shape::k_partials;  // [rows][k_units]: states
+  float* const of_warp = partials + Share::warp_inner() * shape::k_partials;
+  const int thread = static_cast<int>(threadIdx.x), tile_row = thread / k_units, unit = thread % k_units;
+  const int64_t first_unit = static_cast<int64_t>(team.rank()) * k_units, k = first_unit + unit;
+
+  float w[Share::k_thread_outputs][Share::k_thread_inner];
+  const auto multiply = [&](auto rows, int row, const float* from) {
+    gru_multiply_rows<Share, decltype(rows)::value>(w, from, of_warp + row * Share::k_outputs);
+  };
+  for (int64_t group = team.first_group(); group < memory.groups; group += team.group_step()) {
+    const gru_rows rows(s.batch, p.rows_per_block, group);
+    const int d = rows.d;
+    const float* const weights = p.w_hh[d];
+    gru_load_share<Share>(w, hidden, [&](int output) -> gru_weight_row {
+      const int64_t of_unit = first_unit + output / 3;
+      return {of_unit < hidden ? weights + (output % 3 * hidden + of_unit) * hidden : nullptr, 0, 1};
+    });
+    float bias[3] = {0.0f, 0.0f, 0.0f};
+    for (int gate = 0; gate < 3; ++gate)
+      if (k < hidden && p.b_hh[d] != nullptr) bias[gate] = p.b_hh[d][gate * hidden + k];
+
+    const auto is_own = [&](int tile) { return tile + tile_row < rows.count && k < hidden; };
+    for (int tile = 0; tile < rows.count; tile += k_tile) {
+      if (!is_own(tile)) continue;
+      const int row = tile + tile_row;
+      own[row * k_units + unit] = p.initial(d, rows.begin + row, k);
+      team.publish(0, row, 0, k, own[row * k_units + unit]);
+    }
+    gru_forward_inputs in = {};
+    const auto read_inputs = [&](int64_t step, int tile) {
+      if (step < steps && is_own(tile)) in = p.inputs(d, p.time(d, step), rows.begin + tile + tile_row, k);
+    };
+    read_inputs(0, 0);
+    team.sync();
+    for (int64_t step = 0; step < steps; ++step) {
+      const int parity = static_cast<int>(step % 2);
+      for (int tile = 0; tile < rows.count; tile += k_tile) {
+        team.multiply(parity, tile, rows.count - tile < k_tile ? rows.count - tile : k_tile, multiply);
+        __syncthreads();
+        if (is_own(tile)) {
+          const int row = tile + tile_row;
+          float sum[3];
+          for (int gate = 0; gate < 3; ++gate)
+            sum[gate] = shape::sum_of(partials, tile_row, 3 * unit + gate) + bias[gate];
+          float& state = own[row * k_units + unit];
+          state = p.advance(d, p.time(d, step), rows.begin + row, k, in, sum[0], sum[1], sum[2], state);
+          team.publish(1 - parity, row, 0, k, state);
+        }
+        const bool last = tile + k_tile >= rows.count;
+        read_inputs(last ? step + 1 : step, last ? 0 : tile + k_tile);
+        if (!last) __syncthreads();
+      }
+      team.sync();
+    }
+    if (p.chunk.last) continue;
+    for (int tile = 0; tile < rows.count; tile += k_tile)
+      if (is_own(tile)) p.carry[s.state(d, rows.begin + tile + tile_row) + k] = own[(tile + tile_row) * k_units + unit];
+  }
+}
+
+template <class Share, class Team>
+__global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_backward_steps p, gru_team_memory memory) {
+  using shape = gru_team_shape<Share, 1>;
+  constexpr int k_tile = shape::k_tile, k_units = shape::k_units;
+  if (!Team::k_is_grid && !simt::is_sm_90()) return;
+  SIMT_DYN_SHARED(float, shared);
+  const gru_sequence& s = p.s;
+  const int64_t hidden = s.hidden, steps = p.chunk.steps();
+  const Team team(shared, memory, p.rows_per_block, hidden);
+  float* const partials = shared + Team::shared_floats(p.rows_per_block);
+  float* const own = partials + Share::k_warps_inner * shape::k_partials;  // [rows][k_units]: dh
+  float* const of_warp = partials + Share::warp_inner() * shape::k_partials;
+  const int thread = static_cast<int>(threadIdx.x), tile_row = thread / k_units, unit = thread % k_units;
+  const int64_t first_unit = static_cast<int64_t>(team.rank()) * k_units, k = first_unit + unit;
+
+  float w[Share::k_thread_outputs][Share::k_thread_inner];
+  const auto multiply = [&](auto rows, int row, const float* from) {
+    gru_multiply_rows<Share, decltype(rows)::value>(w, from, of_warp + row * Share::k_outputs);
+  };
+  for (int64_t group = team.first_group(); group < memory.groups; group += team.group_step()) {
+    const gru_rows rows(s.batch, p.rows_per_block, group);
+    const int d = rows.d;
+    const float* const weights = p.w_hh[d];
+    gru_load_share<Share>(w, hidden, [&](int output) -> gru_weight_row {
+      const int64_t of_unit = first_unit + output;
+      return {of_unit < hidden ? weights + of_unit : nullptr, hidden * hidden, hidden};
+    });
+    const auto is_own = [&](int tile) { return tile + tile_row < rows.count && k < hidden; };
+    for (int tile = 0; tile < rows.count; tile += k_tile)
+      if (is_own(tile)) own[(tile + tile_row) * k_units + unit] = p.initial(d, rows.begin + tile + tile_row, k);
+
+    gru_backward_inputs in = {};
+    const auto read_inputs = [&](int64_t step, int tile) {
+      if (step < steps && is_own(tile)) in = p.inputs(d, p.time(d, step), rows.begin + tile + tile_row, k);
+    };
+    read_inputs(0, 0);
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t t = p.time(d, step);
+      const int parity = static_cast<int>(step % 2);
+      for (int tile = 0; tile < rows.count; tile += k_tile) {
+        if (is_own(tile)) {
+          const int row = tile + tile_row;
+          gru_gate_gradients g;
+          float& dh = own[row * k_units + unit];
+          dh = p.gradients(d, t, rows.begin + row, k, in, dh, &g);
+          team.publish(parity, row, 0, k, g.r);
+          team.publish(parity, row, 1, k, g.z);
+          team.publish(parity, row, 2, k, g.hn);
+        }
+        const bool last = tile + k_tile >= rows.count;
+        read_inputs(last ? step + 1 : step, last ? 0 : tile + k_tile);
+      }
+      team.sync();
+      for (int tile = 0; tile < rows.count; tile += k_tile) {
+        team.multiply(parity, tile, rows.count - tile < k_tile ? rows.count - tile : k_tile, multiply);
+        __syncthreads();
+        if (is_own(tile)) {
+          const int64_t b = rows.begin + tile + tile_row, length = s.length(b);
+          float& dh = own[(tile + tile_row) * k_units + unit];
+          if (t < length) dh = p.hand_over(d, t, b, length, k, dh + shape::sum_of(partials, tile_row, unit));
+        }
+        if (tile + k_tile < rows.count) __syncthreads();
+      }
+    }
+    for (int tile = 0; tile < rows.count; tile += k_tile)
+      if (is_own(tile)) p.finish(d, rows.begin + tile + tile_row, k, own[(tile + tile_row) * k_units + unit]);
+    // What the last step reads of the other blocks' values, the next group or the end of the block leaves to them.
+    team.sync();
+  }
+}
+
+// Who takes which sizes. A block has 32 units in a cluster, 8 in a grid.
+struct gru_small_cluster {
+  static constexpr int64_t k_widest = 256, k_most_rows_forward = 64, k_most_rows_backward = 32;
+  template <class Share>
+  using team = gru_cluster_team<Share>;
+  using forward = gru_share<256, 1, 1, 12, 8, 4>;
+  using backward = gru_share<256, 3, 2, 8, 12, 4>;
+};
+struct gru_large_cluster {
+  static constexpr int64_t k_widest = 512, k_most_rows_forward = 48, k_most_rows_backward = 12;
+  template <class Share>
+  using team = gru_cluster_team<Share>;
+  using forward = gru_share<384, 1, 1, 8, 16, 2>;
+  using backward = gru_share<384, 3, 3, 8, 16, 2>;
+};
+struct gru_whole_grid {
+  static constexpr int64_t k_most_rows_forward = 512, k_most_rows_backward = 512;
+  template <class Share>
+  using team = gru_grid_team<Share>;
+  using forward = gru_share<256, 1, 4, 12, 8, 4>;
+  using backward = gru_share<256, 3, 8, 8, 12, 4>;
+};
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
