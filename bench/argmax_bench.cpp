@@ -1,18 +1,15 @@
 // Argmax against the read limit of the same run and against peers. See bench/README.md.
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "bench/row_bench.hpp"
+#include "reference/argmax.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
-void verify_row(const row_case& row, const void* x, const void* y) {
-  const int64_t index = *static_cast<const int64_t*>(y), expected = index_of_maximum(row, x);
-  if (index != expected)
-    throw std::runtime_error("the index is " + std::to_string(index) + ", expected " + std::to_string(expected));
+result_judge judge_row(std::span<const double> x, dtype) {
+  return [expected = reference::argmax(x)](int64_t, double actual) { return judged_index(expected, actual); };
 }
 
 std::vector<row_case> all_rows() {
@@ -31,6 +28,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator argmax{"argmax", row_operator::output::indices, false, {}, verify_row};
+  const row_operator argmax{"argmax", row_operator::output::indices, false, {}, judge_row};
   return row_bench_main(argc, argv, argmax, all_rows());
 }

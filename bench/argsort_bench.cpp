@@ -1,30 +1,20 @@
 // Argsort against the copy limit of the same run and against peers. See bench/README.md.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <numeric>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/row_bench.hpp"
+#include "reference/argsort.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
-// Random keys hold no NaN.
-void verify_row(const row_case& row, const void* x, const void* y) {
-  const auto* const keys = static_cast<const float*>(x);
-  const auto* const index = static_cast<const int32_t*>(y);
-  std::vector<int32_t> expected(static_cast<size_t>(row.cols));
-  std::iota(expected.begin(), expected.end(), 0);
-  std::stable_sort(expected.begin(), expected.end(), [&](int32_t a, int32_t b) { return keys[a] < keys[b]; });
-  for (int64_t i = 0; i < row.cols; ++i)
-    if (index[i] != expected[static_cast<size_t>(i)])
-      throw std::runtime_error("index " + std::to_string(i) + " is " + std::to_string(index[i]) + ", expected " +
-                               std::to_string(expected[static_cast<size_t>(i)]));
+result_judge judge_row(std::span<const double> x, dtype) {
+  return [expected = reference::argsort(x, false)](int64_t i, double actual) {
+    return judged_index(expected[static_cast<size_t>(i)], actual);
+  };
 }
 
 // All rows that are fitted have as many keys.
@@ -66,7 +56,7 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator argsort{"argsort",   row_operator::output::index_matrix, false, {{"order", 0}}, verify_row,
+  const row_operator argsort{"argsort",   row_operator::output::index_matrix, false, {{"order", 0}}, judge_row,
                              print_growth};
   return row_bench_main(argc, argv, argsort, all_rows());
 }

@@ -1,14 +1,17 @@
 // Histograms against the read limit and the update limit of the same run. See bench/README.md.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdio>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/histogram_runs.hpp"
 #include "bench/limits.hpp"
+#include "reference/histogram.hpp"
 
 #ifndef WARPCHECK_COMMIT
 #error "define WARPCHECK_COMMIT: a number without its commit is not printed"
@@ -44,6 +47,67 @@ std::vector<histogram_shape> all_shapes() {
   return shapes;
 }
 
+// Verdicts on the sums of one part (0: g, 1: h) of a column's bins.
+std::vector<reference::judgement> judge_part(const histogram_shape& shape, const histogram_data& d, int part,
+                                             std::span<const reference::histogram_update> updates,
+                                             std::span<const double> sums) {
+  const auto bins = static_cast<size_t>(shape.bins);
+  std::vector<reference::judgement> verdicts(bins);
+  if (shape.mode == histogram_mode::quantised) {
+    std::vector<int64_t> x(d.g.size());
+    for (size_t i = 0; i < x.size(); ++i) x[i] = d.gh[2 * i + static_cast<size_t>(part)];
+    const std::vector<int64_t> expected = reference::integer_histogram(updates, x, shape.bins);
+    for (size_t b = 0; b < bins; ++b)
+      verdicts[b] = reference::judge_fixed(dtype::f64, static_cast<double>(std::bit_cast<int64_t>(sums[b])),
+                                           static_cast<double>(expected[b]));
+    return verdicts;
+  }
+  const std::vector<float>& values = part == 0 ? d.g : d.h;
+  const std::vector<double> x(values.begin(), values.end());
+  if (shape.mode == histogram_mode::fixed64) {
+    const int e = reference::fixed_exponent(x, shape.rows);
+    if (e != (part == 0 ? d.e_g : d.e_h)) throw std::runtime_error(shape.name() + ": the scale is wrong");
+    const std::vector<double> expected = reference::fixed_histogram(updates, x, shape.bins, e);
+    for (size_t b = 0; b < bins; ++b) verdicts[b] = reference::judge_fixed(dtype::f64, sums[b], expected[b]);
+    return verdicts;
+  }
+  std::vector<reference::judged_sum> exact(bins);
+  for (const reference::histogram_update& u : updates)
+    exact[static_cast<size_t>(u.slot)].add(x[static_cast<size_t>(u.row)]);
+  for (size_t b = 0; b < bins; ++b)
+    verdicts[b] =
+        shape.mode == histogram_mode::float32 ? exact[b].judge_float32(sums[b]) : exact[b].judge_float64(sums[b]);
+  return verdicts;
+}
+
+void verify_column(const histogram_shape& shape, const histogram_data& d, int column) {
+  std::vector<reference::histogram_update> updates(static_cast<size_t>(shape.leaf_rows()));
+  for (size_t i = 0; i < updates.size(); ++i) {
+    const int64_t row = d.rows.empty() ? static_cast<int64_t>(i) : d.rows[i];
+    updates[i] = {d.bins[static_cast<size_t>(row * shape.cols + column)], row};
+  }
+  for (int part = 0; part < 2; ++part) {
+    std::vector<double> sums(static_cast<size_t>(shape.bins));
+    for (size_t b = 0; b < sums.size(); ++b)
+      sums[b] = d.sums[2 * (static_cast<size_t>(column * shape.bins) + b) + static_cast<size_t>(part)];
+    const std::vector<reference::judgement> verdicts = judge_part(shape, d, part, updates, sums);
+    for (size_t b = 0; b < verdicts.size(); ++b)
+      if (!verdicts[b].accepted)
+        throw std::runtime_error(shape.name() + ": bin " + std::to_string(b) + " of column " + std::to_string(column) +
+                                 ", part " + std::to_string(part) + ": expected " +
+                                 std::to_string(verdicts[b].expected) + ", off by " +
+                                 std::to_string(verdicts[b].error));
+  }
+}
+
+// Throws unless every sum is right: integers and fixed64 to the bit, the others within their bounds.
+void verify(const histogram_shape& shape, const histogram_data& d) {
+  std::vector<std::future<void>> columns;
+  for (int c = 0; c < shape.cols; ++c)
+    columns.push_back(std::async(std::launch::async, [&, c] { verify_column(shape, d, c); }));
+  for (std::future<void>& column : columns) column.get();
+}
+
 // Least squares of us = a + b updates over the shuffled leaves of one mode, where bins are alike.
 void print_growth(const std::vector<measurement>& results, histogram_mode mode) {
   double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
@@ -76,7 +140,7 @@ void run_benchmark(benchmark::State& state, program& p, const histogram_shape& s
     const buffer_ring ring(run.bytes() / 16 * 16, 16, p.flush_bytes);
     result.read_us = fastest_read(ring, ring.input_bytes(), k_repeats, p.stream).us;
     run.run(k_repeats);
-    run.verify();
+    verify(shape, run.fetch());
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
     p.failed = true;

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <stdexcept>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -189,72 +186,26 @@ void histogram_run::update_tiles(int) {
   }
 }
 
-void histogram_run::verify() {
-  memory& m = *memory_;
-  const int64_t n = shape_.leaf_rows(), total = static_cast<int64_t>(shape_.cols) * shape_.bins;
+histogram_data histogram_run::fetch() const {
+  const memory& m = *memory_;
   check(cudaStreamSynchronize(stream_), "histogram");
-  const auto fetch = [](auto* data, int64_t count) {
-    std::vector<std::remove_pointer_t<decltype(data)>> host(static_cast<size_t>(count));
+  const auto fetched = [](const auto* data, int64_t count) {
+    std::vector<std::remove_const_t<std::remove_pointer_t<decltype(data)>>> host(static_cast<size_t>(count));
     check(cudaMemcpy(host.data(), data, host.size() * sizeof host[0], cudaMemcpyDeviceToHost), "verification");
     return host;
   };
-  const auto bins = fetch(m.bins, shape_.rows * shape_.cols);
-  const auto g = fetch(m.g, shape_.rows), h = fetch(m.h, shape_.rows);
-  const auto gh = fetch(m.gh, 2 * shape_.rows);
-  const auto lists = fetch(m.lists, n * shape_.leaf_part);
-  const fixed_scale scale = fetch(m.scale, 1)[0];
-  const auto hist = fetch(m.hist, 2 * total);
-  const bool quantised = shape_.mode == histogram_mode::quantised, fixed = shape_.mode == histogram_mode::fixed64;
-  struct host_sums {
-    std::vector<long long> integers;
-    std::vector<double> sums, sizes;
-  };
-  const auto add_rows = [&](host_sums& all, int64_t begin, int64_t end) {
-    all = {std::vector<long long>(hist.size()), std::vector<double>(hist.size()), std::vector<double>(hist.size())};
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = shape_.leaf_part > 1 ? lists[static_cast<size_t>(last_ % shape_.leaf_part * n + i)] : i;
-      const double x[2] = {g[static_cast<size_t>(row)], h[static_cast<size_t>(row)]};
-      long long q[2];
-      for (int part = 0; part < 2; ++part)
-        q[part] = quantised ? gh[static_cast<size_t>(2 * row + part)]
-                            : std::llrint(std::ldexp(x[part], part == 0 ? scale.e_g : scale.e_h));
-      for (int c = 0; c < shape_.cols; ++c) {
-        const auto slot = 2 * (static_cast<size_t>(c) * shape_.bins + bins[static_cast<size_t>(row * shape_.cols + c)]);
-        for (size_t part = 0; part < 2; ++part) {
-          all.integers[slot + part] += q[part];
-          if (quantised || fixed) continue;
-          all.sums[slot + part] += x[part];
-          all.sizes[slot + part] += std::fabs(x[part]);
-        }
-      }
-    }
-  };
-  const int64_t workers = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<host_sums> parts(static_cast<size_t>(workers));
-  std::vector<std::thread> threads;
-  for (int64_t w = 0; w < workers; ++w)
-    threads.emplace_back(add_rows, std::ref(parts[static_cast<size_t>(w)]), n * w / workers, n * (w + 1) / workers);
-  for (std::thread& t : threads) t.join();
-  host_sums all = parts[0];
-  for (size_t w = 1; w < parts.size(); ++w)
-    for (size_t s = 0; s < hist.size(); ++s) {
-      all.integers[s] += parts[w].integers[s];
-      all.sums[s] += parts[w].sums[s];
-      all.sizes[s] += parts[w].sizes[s];
-    }
-  const std::vector<long long>& integers = all.integers;
-  const std::vector<double>&sums = all.sums, &sizes = all.sizes;
-  for (size_t s = 0; s < hist.size(); ++s) {
-    const int e = s % 2 == 0 ? scale.e_g : scale.e_h;
-    // A chain of 16384 additions in f32, or all in f64.
-    const double relative = shape_.mode == histogram_mode::float32 ? 16385 * 0x1p-24 : 0x1p-29;
-    const bool right = quantised ? reinterpret_cast<const long long&>(hist[s]) == integers[s]
-                       : fixed   ? hist[s] == std::ldexp(static_cast<double>(integers[s]), -e)
-                                 : std::fabs(hist[s] - sums[s]) <= relative * sizes[s];
-    if (!right)
-      throw std::runtime_error(shape_.name() + ": slot " + std::to_string(s / 2) + " part " + std::to_string(s % 2) +
-                               " is wrong");
-  }
+  const int64_t n = shape_.leaf_rows();
+  const fixed_scale scale = fetched(m.scale, 1)[0];
+  histogram_data d;
+  d.bins = fetched(m.bins, shape_.rows * shape_.cols);
+  d.g = fetched(m.g, shape_.rows);
+  d.h = fetched(m.h, shape_.rows);
+  d.gh = fetched(m.gh, 2 * shape_.rows);
+  if (shape_.leaf_part > 1) d.rows = fetched(m.lists + last_ % shape_.leaf_part * n, n);
+  d.e_g = scale.e_g;
+  d.e_h = scale.e_h;
+  d.sums = fetched(m.hist, 2 * static_cast<int64_t>(shape_.cols) * shape_.bins);
+  return d;
 }
 
 }  // namespace warpcheck::bench

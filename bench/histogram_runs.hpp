@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace warpcheck::bench {
 
@@ -24,6 +25,16 @@ struct histogram_shape {
   double updates() const { return static_cast<double>(leaf_rows()) * cols; }
 };
 
+// What the last execution read and wrote.
+struct histogram_data {
+  std::vector<uint8_t> bins;  // row by row
+  std::vector<float> g, h;
+  std::vector<int16_t> gh;    // quantised, by row g and h
+  std::vector<int32_t> rows;  // of the leaf; none: all
+  int e_g = 0, e_h = 0;       // exponents of fixed64
+  std::vector<double> sums;   // by slot g and h; bits of int64 where quantised
+};
+
 class histogram_run {
  public:
   histogram_run(const histogram_shape& shape, cudaStream_t stream);
@@ -37,8 +48,7 @@ class histogram_run {
   void run(int i);
   // As many updates of tiles in shared memory by the same code, of bins and values made in registers.
   void update_tiles(int i);
-  // Throws unless the last execution's sums are right: integers to the bit, the others within their bounds.
-  void verify();
+  histogram_data fetch() const;
 
  private:
   struct memory;

@@ -1,7 +1,6 @@
 #include "bench/row_bench.hpp"
 
 #include <benchmark/benchmark.h>
-#include <cuda_fp16.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -17,6 +16,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "reference/argmax.hpp"
+#include "reference/numerics/float_value.hpp"
+
 #ifndef WARPCHECK_COMMIT
 #error "define WARPCHECK_COMMIT: a number without its commit is not printed"
 #endif
@@ -26,7 +28,14 @@ namespace {
 
 constexpr int k_repeats = 101;
 
-size_t bytes_of(element type) { return type == element::f32 ? 4 : 2; }
+// Elements of an operator of one dimension that are verified in one piece.
+constexpr int64_t k_piece = 1 << 20;
+
+dtype dtype_of(element type) {
+  constexpr dtype k_types[] = {dtype::f32, dtype::f16, dtype::bf16};
+  return k_types[static_cast<int>(type)];
+}
+size_t bytes_of(element type) { return size_of(dtype_of(type)); }
 int64_t stride_of(const row_case& row) { return row.ld == 0 ? row.cols : row.ld; }
 size_t bytes_in(const row_case& row) { return static_cast<size_t>(row.rows * row.cols) * bytes_of(row.type); }
 
@@ -44,14 +53,35 @@ size_t bytes_out(const row_operator& op, const row_case& row) {
 }
 
 std::string name_of(const row_operator& op, const row_case& row) {
-  static constexpr const char* k_types[] = {"f32", "f16", "bf16"};
-  std::string text = std::string(op.name) + "/" + k_types[static_cast<int>(row.type)] + "/" + std::to_string(row.rows) +
-                     "x" + std::to_string(row.cols);
+  std::string text = std::string(op.name) + "/" + std::string(warpcheck::name_of(dtype_of(row.type))) + "/" +
+                     std::to_string(row.rows) + "x" + std::to_string(row.cols);
   if (row.ld != 0) text += "/ld:" + std::to_string(row.ld);
   if (row.offset != 0) text += "/offset:" + std::to_string(row.offset);
   if (row.argmax) text += "/argmax";
   if (row.variant != nullptr) text += std::string("/") + row.variant;
   return text;
+}
+
+// Of the results.
+dtype result_type(const row_operator& op, const row_case& row) {
+  if (op.result == row_operator::output::indices) return dtype::i64;
+  return op.result == row_operator::output::index_matrix ? dtype::i32 : dtype_of(row.type);
+}
+
+// Element i of an array, exactly.
+double value_of(const std::vector<char>& data, dtype type, size_t i) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, data.data() + i * size_of(type), size_of(type));  // little endian, as the GPU is
+  if (type == dtype::i64) return static_cast<double>(static_cast<int64_t>(bits));
+  return type == dtype::i32 ? static_cast<int32_t>(bits) : reference::decode(type, bits);
+}
+
+void expect(const reference::judgement& j, const std::string& what, double actual) {
+  if (j.accepted) return;
+  char text[160];
+  std::snprintf(text, sizeof text, " is %.9g, expected %.9g: the error is %.3g of at most %.3g", actual, j.expected,
+                j.error, j.bound);
+  throw std::runtime_error(what + text);
 }
 
 // A candidate library that is timed in turn with the builtin.
@@ -177,12 +207,11 @@ class row_run {
     return call.used_variant == nullptr ? "" : call.used_variant;
   }
 
-  // Checks the last execution: every output written, and about a million elements of whole rows against f64.
+  // Checks the last execution: every output written, and about a million elements of whole rows by the exact model.
   void verify() const {
-    const size_t element_bytes = bytes_of(row_.type);
+    const size_t element_bytes = bytes_of(row_.type), result_bytes = size_of(result_type(op_, row_));
     const size_t start = static_cast<size_t>(row_.offset) * element_bytes;
     const bool matrix = is_matrix(op_);
-    const size_t result_bytes = op_.result == row_operator::output::indices ? sizeof(int64_t) : element_bytes;
     const char* const x = static_cast<const char*>(ring_.input(last_)) + start;
     const char* const y = static_cast<const char*>(ring_.output(last_)) + (matrix ? start : 0);
     if (!matrix || (stride_of(row_) == row_.cols && row_.offset == 0)) {
@@ -190,29 +219,48 @@ class row_run {
       if (left != 0)
         throw std::runtime_error(name_of(op_, row_) + ": " + std::to_string(left) + " outputs not written");
     }
-    const int64_t samples = std::min(row_.rows, std::max<int64_t>(2, (int64_t{1} << 20) / row_.cols));
-    std::vector<char> host_x(static_cast<size_t>(row_.cols) * element_bytes);
-    std::vector<char> host_y(matrix ? host_x.size() : result_bytes);
+    const int64_t elements = row_.rows * row_.cols;
+    const int64_t length = op_.one_dimensional ? std::min(elements, k_piece) : row_.cols;
+    const int64_t places = op_.one_dimensional ? elements - length + 1 : row_.rows;
+    const int64_t samples =
+        std::min(places, std::max<int64_t>(op_.one_dimensional ? 16 : 2, (int64_t{1} << 20) / length));
+    std::vector<char> host_x(static_cast<size_t>(length) * element_bytes);
+    std::vector<char> host_y(matrix ? static_cast<size_t>(length) * result_bytes : result_bytes);
     for (int64_t s = 0; s < samples; ++s) {
-      const int64_t r = samples == 1 ? 0 : s * (row_.rows - 1) / (samples - 1);
-      const size_t from = static_cast<size_t>(r * stride_of(row_)) * element_bytes;
-      const size_t to = matrix ? from : static_cast<size_t>(r) * result_bytes;
-      check(cudaMemcpy(host_x.data(), x + from, host_x.size(), cudaMemcpyDeviceToHost), "verification");
-      check(cudaMemcpy(host_y.data(), y + to, host_y.size(), cudaMemcpyDeviceToHost), "verification");
-      op_.verify(row_, host_x.data(), host_y.data());
-      if (!row_.argmax) continue;
-      int64_t index = -1;
-      check(cudaMemcpy(&index, argmax_ + r, sizeof index, cudaMemcpyDeviceToHost), "verification");
-      const int64_t expected = index_of_maximum(row_, host_x.data());
-      if (index != expected)
-        throw std::runtime_error(name_of(op_, row_) + ": argmax[" + std::to_string(r) + "] is " +
-                                 std::to_string(index) + ", expected " + std::to_string(expected));
+      const int64_t r = samples == 1 ? 0 : s * (places - 1) / (samples - 1);
+      const int64_t from = r * (op_.one_dimensional ? 1 : stride_of(row_));
+      const int64_t to = matrix ? from : r;
+      check(cudaMemcpy(host_x.data(), x + static_cast<size_t>(from) * element_bytes, host_x.size(),
+                       cudaMemcpyDeviceToHost),
+            "verification");
+      check(
+          cudaMemcpy(host_y.data(), y + static_cast<size_t>(to) * result_bytes, host_y.size(), cudaMemcpyDeviceToHost),
+          "verification");
+      verify_row(r, host_x, host_y);
     }
   }
 
   void poison_outputs() { ring_.poison_outputs(stream_); }
 
  private:
+  void verify_row(int64_t r, const std::vector<char>& host_x, const std::vector<char>& host_y) const {
+    const dtype type = dtype_of(row_.type), type_of_result = result_type(op_, row_);
+    std::vector<double> x(host_x.size() / size_of(type));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = value_of(host_x, type, i);
+    const std::string place = name_of(op_, row_) + ": in row " + std::to_string(r) + " ";
+    const result_judge judge = op_.judge(x, type);
+    for (size_t i = 0; i < host_y.size() / size_of(type_of_result); ++i) {
+      const double actual = value_of(host_y, type_of_result, i);
+      const reference::judgement j = judge(static_cast<int64_t>(i), actual);
+      if (!j.accepted) expect(j, place + "output " + std::to_string(i), actual);
+    }
+    if (!row_.argmax) return;
+    int64_t index = -1;
+    check(cudaMemcpy(&index, argmax_ + r, sizeof index, cudaMemcpyDeviceToHost), "verification");
+    const auto actual = static_cast<double>(index);
+    expect(judged_index(reference::argmax(x), actual), place + "argmax", actual);
+  }
+
   size_t input_allocation() const {
     return static_cast<size_t>(row_.rows * stride_of(row_) + row_.offset) * bytes_of(row_.type);
   }
@@ -461,38 +509,6 @@ void row_list::add_misaligned() {
 void row_list::add_half_types() {
   for (const element type : {element::f16, element::bf16})
     for (const int64_t cols : {32, 1024, 4096, 32768}) add(type, (int64_t{1} << 27) / cols, cols);
-}
-
-double value_of(const void* data, element type, int64_t i) {
-  if (type == element::f32) return static_cast<const float*>(data)[i];
-  const uint16_t bits = static_cast<const uint16_t*>(data)[i];
-  if (type == element::bf16) {
-    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-    float value;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
-  }
-  return __half2float(__half(__half_raw{bits}));
-}
-
-int64_t index_of_maximum(const row_case& row, const void* x) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < row.cols; ++i)
-    if (value_of(x, row.type, i) > value_of(x, row.type, best)) best = i;
-  return best;
-}
-
-void expect_close(const row_case& row, double actual, double exact, double relative, int64_t at) {
-  const double rounding = row.type == element::f32 ? 0 : row.type == element::f16 ? 0x1p-11 : 0x1p-8;
-  const double smallest = row.type == element::f32 ? 0x1p-147 : row.type == element::f16 ? 0x1p-25 : 0x1p-134;
-  if (!(std::abs(actual - exact) <= std::abs(exact) * (relative + rounding) + smallest))
-    throw std::runtime_error("output " + std::to_string(at) + " is " + std::to_string(actual) + ", expected " +
-                             std::to_string(exact));
-}
-
-double longest_chain(int64_t cols) {
-  const auto n = static_cast<double>(cols);
-  return std::min(n - 1, 32 + 2 * std::ceil(std::log2(n)) + std::ceil(n / 16384));
 }
 
 int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases) try {

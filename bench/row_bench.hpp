@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "bench/limits.hpp"
 #include "kernels/candidate.h"
+#include "reference/numerics/compare.hpp"
 
 namespace warpcheck::bench {
 
@@ -32,6 +35,26 @@ struct row_time {
   double us = 0;
 };
 
+// The verdict on result i of a row.
+using result_judge = std::function<reference::judgement(int64_t i, double actual)>;
+
+// That of an exact model (reference/), made of these arguments. A model of one value per row takes no index.
+template <class Model, class... Arguments>
+result_judge judged_by(Arguments&&... arguments) {
+  const auto model = std::make_shared<Model>(std::forward<Arguments>(arguments)...);
+  return [model](int64_t i, double actual) {
+    if constexpr (requires { model->judge(i, actual); })
+      return model->judge(i, actual);
+    else
+      return model->judge(actual);
+  };
+}
+
+// The verdict on an index, of which one is right.
+inline reference::judgement judged_index(int64_t expected, double actual) {
+  return reference::judge_fixed(dtype::f64, actual, static_cast<double>(expected));
+}
+
 // How an operator is called, what bounds it, and when a result is right.
 struct row_operator {
   enum class output {
@@ -42,10 +65,10 @@ struct row_operator {
   };
   const char* name;
   output result = output::matrix;
-  bool one_dimensional = false;  // tensors of rows * cols elements
+  bool one_dimensional = false;  // tensors of rows * cols elements, each with its result
   std::vector<warpcheck_scalar> scalars;
-  // Throws unless the results y of one row x (host memory, cols elements) are right.
-  std::function<void(const row_case& row, const void* x, const void* y)> verify;
+  // The judge of one row: x its values, which outlive the judge, of this type.
+  std::function<result_judge(std::span<const double> x, dtype type)> judge;
   // Prints, below the table, how the time grows; may be empty.
   std::function<void(const std::vector<row_time>& times)> print_growth = nullptr;
 };
@@ -71,21 +94,6 @@ class row_list {
   double target_;
   std::vector<row_case> rows_;
 };
-
-// Element i of an array of the type, exactly.
-double value_of(const void* data, element type, int64_t i);
-
-// The index of the largest of the row's elements, the lowest among equals.
-int64_t index_of_maximum(const row_case& row, const void* x);
-
-// Throws unless |y - exact| <= |exact| * relative + smallest, where the rounding to the type is added to both.
-void expect_close(const row_case& row, double actual, double exact, double relative, int64_t at);
-
-// Unit roundoff of f32.
-constexpr double k_roundoff = 0x1p-24;
-
-// The longest chain of additions that the contract allows for a row of n elements, h(n).
-double longest_chain(int64_t cols);
 
 // The benchmark program: returns its exit code.
 int row_bench_main(int argc, char** argv, const row_operator& op, const std::vector<row_case>& cases);

@@ -1,27 +1,17 @@
 // Prefix sums against the copy limit of the same run and against peers. See bench/README.md.
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "bench/row_bench.hpp"
+#include "reference/scan.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
-// The bound of the contract: min(k - 1, 48) u times the sum of the sizes.
-void verify_row(const row_case& row, const void* x, const void* y) {
-  double sum = 0, sizes = 0;
-  for (int64_t i = 0; i < row.cols; ++i) {
-    const double v = value_of(x, row.type, i);
-    sum += v;
-    sizes += std::fabs(v);
-    const double relative = 1.01 * static_cast<double>(std::min<int64_t>(i, 48)) * k_roundoff;
-    // sum == 0 leaves the absolute part alone.
-    expect_close(row, value_of(y, row.type, i), sum, sum == 0 ? 0 : relative * sizes / std::fabs(sum), i);
-  }
+result_judge judge_row(std::span<const double> x, dtype type) {
+  return judged_by<reference::scan_row>(reference::prefix::inclusive, x, type);
 }
 
 // Time over bytes, of rows of 1024 elements and of a single row.
@@ -62,6 +52,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator scan{"scan", row_operator::output::matrix, false, {{"kind", 0}}, verify_row, print_growth};
+  const row_operator scan{"scan", row_operator::output::matrix, false, {{"kind", 0}}, judge_row, print_growth};
   return row_bench_main(argc, argv, scan, all_rows());
 }

@@ -1,20 +1,17 @@
 // Sigmoid against the copy limit of the same run and against peers. See bench/README.md.
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "bench/row_bench.hpp"
+#include "reference/sigmoid.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
-// The bound of the contract to first order: (1 - y)(2|z| + 5) u + 2u relatively.
-void verify_row(const row_case& row, const void* x, const void* y) {
-  for (int64_t i = 0; i < row.cols; ++i) {
-    const double z = value_of(x, row.type, i), exact = 1 / (1 + std::exp(-z));
-    const double relative = 1.01 * ((1 - exact) * (2 * std::fabs(z) + 5) + 2) * k_roundoff;
-    expect_close(row, value_of(y, row.type, i), exact, relative, i);
-  }
+result_judge judge_row(std::span<const double> x, dtype type) {
+  return [x, model = reference::sigmoid_model(0, 1, type)](int64_t i, double actual) {
+    return model.judge(x[static_cast<size_t>(i)], actual);
+  };
 }
 
 std::vector<row_case> all_rows() {
@@ -31,6 +28,6 @@ std::vector<row_case> all_rows() {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  const row_operator sigmoid{"sigmoid", row_operator::output::matrix, true, {{"mu", 0}, {"sigma", 1}}, verify_row};
+  const row_operator sigmoid{"sigmoid", row_operator::output::matrix, true, {{"mu", 0}, {"sigma", 1}}, judge_row};
   return row_bench_main(argc, argv, sigmoid, all_rows());
 }
