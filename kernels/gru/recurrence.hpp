@@ -30,8 +30,8 @@ inline int64_t gru_recurrent_depth(const gru_config& c, bool backward) {
   switch (gru_regime_of(c)) {
     case gru_regime::registers: return gru_registers_depth(c.H, backward);
     case gru_regime::product: {
-      const matmul_slices slices = backward ? matmul_plan<float, float>(k_gru_rows_alone, c.B, c.H, 3 * c.H)
-                                            : matmul_plan<float, float>(k_gru_rows_alone, c.B, 3 * c.H, c.H);
+      const matmul_slices slices = backward ? matmul_plan<float, float>(k_gru_rows_alone, 1, c.H, 3 * c.H)
+                                            : matmul_plan<float, float>(k_gru_rows_alone, 1, 3 * c.H, c.H);
       return slices.length + slices.count;
     }
     default:

@@ -55,27 +55,35 @@ __global__ void __launch_bounds__(3 * Width) gru_forward_registers(gru_forward_s
     const int k = i % Width;
     h[i] = k < hidden ? p.initial(d, rows.begin + i / Width, k) : 0.0f;
   }
-  // Of the first unit of a row that this thread has.
+  // The first unit of a row that this thread has is on its way before it is needed.
+  const bool has_first = thread < rows.count * Width && unit < hidden && p.chunk.steps() > 0;
+  gru_forward_place first = {};
   gru_forward_inputs in = {};
-  const bool has_first = thread < rows.count * Width && unit < hidden;
-  const auto read_inputs = [&](int64_t step) {
-    if (has_first && step < p.chunk.steps()) in = p.inputs(d, p.time(d, step), rows.begin + gate, unit);
-  };
-  read_inputs(0);
+  if (has_first) first = p.place(d, p.time(d, 0), rows.begin + gate, unit);
+  if (has_first) in = p.inputs(p.time(d, 0), first);
   __syncthreads();
   for (int64_t step = 0; step < p.chunk.steps(); ++step) {
     const int64_t t = p.time(d, step);
     for (int row = 0; row < rows.count; ++row)
       sums[row * 3 * Width + thread] = gru_dot<Width>(w, h + row * Width) + bias;
     __syncthreads();
-    for (int i = thread; i < rows.count * Width; i += 3 * Width) {
+    const auto advance = [&](int i, const gru_forward_place& place, const gru_forward_inputs& inputs) {
       const int row = i / Width;
-      if (unit >= hidden) continue;
-      if (i != thread) in = p.inputs(d, t, rows.begin + row, unit);
       const float* const of_row = sums + row * 3 * Width + unit;
-      h[i] = p.advance(d, t, rows.begin + row, unit, in, of_row[0], of_row[Width], of_row[2 * Width], h[i]);
+      const gru_forward_result result = p.advance(inputs, of_row[0], of_row[Width], of_row[2 * Width], h[i]);
+      h[i] = p.next_state(d, t, rows.begin + row, unit, place.length, result.y, h[i]);
+      p.write(d, t, rows.begin + row, unit, place, result);
+    };
+    if (has_first) advance(thread, first, in);
+    for (int i = thread + 3 * Width; i < rows.count * Width; i += 3 * Width) {
+      if (unit >= hidden) continue;
+      const gru_forward_place place = p.place(d, t, rows.begin + i / Width, unit);
+      advance(i, place, p.inputs(t, place));
     }
-    read_inputs(step + 1);
+    if (has_first && step + 1 < p.chunk.steps()) {
+      p.move_on(d, &first);
+      in = p.inputs(p.time(d, step + 1), first);
+    }
     __syncthreads();
   }
   if (p.chunk.last) return;
@@ -105,34 +113,38 @@ __global__ void __launch_bounds__(3 * Width) gru_backward_registers(gru_backward
     dh[i] = k < hidden ? p.initial(d, rows.begin + row, k) : 0.0f;
     for (int g = 0; g < 3; ++g) dgh[(row * 3 + g) * Width + k] = 0.0f;  // beyond hidden it stays so
   }
-  // Of the first unit of a row that this thread has.
+  const bool has_first = thread < rows.count * Width && unit < hidden && p.chunk.steps() > 0;
+  gru_backward_place first = {};
   gru_backward_inputs in = {};
-  const bool has_first = thread < rows.count * Width && unit < hidden;
-  const auto read_inputs = [&](int64_t step) {
-    if (has_first && step < p.chunk.steps()) in = p.inputs(d, p.time(d, step), rows.begin + gate, unit);
-  };
-  read_inputs(0);
+  if (has_first) first = p.place(d, p.time(d, 0), rows.begin + gate, unit);
+  if (has_first) in = p.inputs(d, p.time(d, 0), rows.begin + gate, unit, first);
   for (int64_t step = 0; step < p.chunk.steps(); ++step) {
     const int64_t t = p.time(d, step);
-    for (int i = thread; i < rows.count * Width; i += 3 * Width) {
-      const int row = i / Width;
+    const auto begin = [&](int i, const gru_backward_place& place, const gru_backward_inputs& inputs) {
+      const gru_backward_result result = p.gradients(t, place, inputs, &dh[i]);
+      float* const to = dgh + i / Width * 3 * Width + unit;
+      to[0] = result.g.r;
+      to[Width] = result.g.z;
+      to[2 * Width] = result.g.hn;
+      p.write(place, result);
+    };
+    if (has_first) begin(thread, first, in);
+    for (int i = thread + 3 * Width; i < rows.count * Width; i += 3 * Width) {
       if (unit >= hidden) continue;
-      if (i != thread) in = p.inputs(d, t, rows.begin + row, unit);
-      gru_gate_gradients g;
-      dh[i] = p.gradients(d, t, rows.begin + row, unit, in, dh[i], &g);
-      float* const to = dgh + row * 3 * Width + unit;
-      to[0] = g.r;
-      to[Width] = g.z;
-      to[2 * Width] = g.hn;
+      const gru_backward_place place = p.place(d, t, rows.begin + i / Width, unit);
+      begin(i, place, p.inputs(d, t, rows.begin + i / Width, unit, place));
     }
-    read_inputs(step + 1);
+    if (has_first && step + 1 < p.chunk.steps()) {
+      p.move_on(d, &first);
+      in = p.inputs(d, p.time(d, step + 1), rows.begin + gate, unit, first);
+    }
     __syncthreads();
     for (int row = 0; row < rows.count; ++row)
       sums[row * 3 * Width + thread] = gru_dot<Width>(w, dgh + (row * 3 + gate) * Width);
     __syncthreads();
     for (int i = thread; i < rows.count * Width; i += 3 * Width) {
       const int row = i / Width;
-      const int64_t b = rows.begin + row, length = s.length(b);
+      const int64_t b = rows.begin + row, length = i == thread ? first.length : s.length(b);
       if (unit >= hidden || t >= length) continue;
       const float* const of_row = sums + row * 3 * Width + unit;
       dh[i] = p.hand_over(d, t, b, length, unit, dh[i] + ((of_row[0] + of_row[Width]) + of_row[2 * Width]));

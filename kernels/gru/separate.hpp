@@ -38,7 +38,11 @@ __global__ void __launch_bounds__(k_gru_separate_threads)
   gru_for_units(p.s, [&](const gru_unit& u, int64_t i) {
     const int64_t t = p.time(u.d, step);
     const float* const gh = sums + (u.d * p.s.batch + u.b) * 3 * hidden + u.k;
-    p.carry[i] = p.advance(u.d, t, u.b, u.k, p.inputs(u.d, t, u.b, u.k), gh[0], gh[hidden], gh[2 * hidden], p.carry[i]);
+    const gru_forward_place place = p.place(u.d, t, u.b, u.k);
+    const float h = p.carry[i];
+    const gru_forward_result result = p.advance(p.inputs(t, place), gh[0], gh[hidden], gh[2 * hidden], h);
+    p.write(u.d, t, u.b, u.k, place, result);
+    p.carry[i] = p.next_state(u.d, t, u.b, u.k, place.length, result.y, h);
   });
 }
 
@@ -60,8 +64,9 @@ __global__ void __launch_bounds__(k_gru_separate_threads)
       return;
     }
     const int64_t t = p.time(u.d, step);
-    gru_gate_gradients g;
-    p.carry[i] = p.gradients(u.d, t, u.b, u.k, p.inputs(u.d, t, u.b, u.k), dh, &g);
+    const gru_backward_place place = p.place(u.d, t, u.b, u.k);
+    p.write(place, p.gradients(t, place, p.inputs(u.d, t, u.b, u.k, place), &dh));
+    p.carry[i] = dh;
   });
 }
 

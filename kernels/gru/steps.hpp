@@ -9,13 +9,34 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-struct gru_forward_inputs {
+// Where a unit of a row finds and leaves what a step has to do with it; from one step to the next a place moves on by
+// additions. Addresses made anew took longer than the gates themselves.
+struct gru_forward_place {
   int64_t length;
+  float* gates;
+  float* y;
+};
+struct gru_forward_inputs {
   float r, z, n;  // gi
 };
-struct gru_backward_inputs {
+struct gru_forward_result {
+  float r, z, n, hn, y;
+};
+
+struct gru_backward_place {
   int64_t length;
+  const float* gates;
+  float* panel;
+  const float* y;
+  const float* dy;
+  float* trace_e;
+};
+struct gru_backward_inputs {
   float r, z, n, hn, entering, dy;
+};
+struct gru_backward_result {
+  gru_gate_gradients g;
+  float e;
 };
 
 struct gru_forward_steps {
@@ -41,39 +62,43 @@ struct gru_forward_steps {
     return from == nullptr ? 0.0f : from[i];
   }
 
-  __device__ gru_forward_inputs inputs(int d, int64_t t, int64_t b, int64_t k) const {
-    gru_forward_inputs in{s.length(b), 0.0f, 0.0f, 0.0f};
-    if (t >= in.length) return in;
-    const float* const row = gates.row(d, t, b) + k;
-    in.r = row[0], in.z = row[s.hidden], in.n = row[2 * s.hidden];
-    return in;
+  __device__ gru_forward_place place(int d, int64_t t, int64_t b, int64_t k) const {
+    return {s.length(b), gates.row(d, t, b) + k, y + s.y_row(d, t, b) + k};
+  }
+  __device__ void move_on(int d, gru_forward_place* place) const {
+    const int64_t steps = d == 0 ? s.batch : -s.batch;
+    place->gates += steps * gates.blocks * s.hidden;
+    place->y += steps * s.directions * s.hidden;
+  }
+  __device__ gru_forward_inputs inputs(int64_t t, const gru_forward_place& place) const {
+    if (t >= place.length) return {0.0f, 0.0f, 0.0f};
+    return {place.gates[0], place.gates[s.hidden], place.gates[2 * s.hidden]};
   }
 
-  // One unit of a row at step t: gh are its three sums, h its state. Returns the state that enters the next step.
-  __device__ float advance(int d, int64_t t, int64_t b, int64_t k, const gru_forward_inputs& in, float gh_r, float gh_z,
-                           float gh_n, float h) const {
-    const int64_t length = in.length;
-    float* const row = gates.row(d, t, b) + k;
-    const bool saves = gates.blocks == 4;
-    const int64_t out = s.y_row(d, t, b) + k;
-    if (t >= length) {
-      y[out] = 0.0f;
-      for (int block = 0; saves && block < 4; ++block) row[block * s.hidden] = 0.0f;
-      return h;
-    }
+  // One unit of a row at a step: gh are its three sums, h its state.
+  __device__ static gru_forward_result advance(const gru_forward_inputs& in, float gh_r, float gh_z, float gh_n,
+                                               float h) {
     const gru_gates g = gru_gates_of(in.r, gh_r, in.z, gh_z, in.n, gh_n);
-    if (saves) {
-      row[0] = g.r;
-      row[s.hidden] = g.z;
-      row[2 * s.hidden] = g.n;
-      row[3 * s.hidden] = gh_n;
-    }
-    const float next = fmaf(g.z, h, fmaf(-g.z, g.n, g.n));
-    y[out] = next;
+    return {g.r, g.z, g.n, gh_n, fmaf(g.z, h, fmaf(-g.z, g.n, g.n))};
+  }
+  // The state that enters the next step.
+  __device__ float next_state(int d, int64_t t, int64_t b, int64_t k, int64_t length, float y_t, float h) const {
+    if (t >= length) return h;
     const bool ends = d == 0 ? t + 1 == length : t == 0;
-    if (ends && hn != nullptr) hn[s.state(d, b) + k] = next;
-    if (ends || !s.enters_reset(d, d == 0 ? t + 1 : t - 1, b, length)) return next;
+    if (ends || s.reset == nullptr || !s.enters_reset(d, d == 0 ? t + 1 : t - 1, b, length)) return y_t;
     return s.h_reset == nullptr ? 0.0f : s.h_reset[s.state(d, b) + k];
+  }
+  __device__ void write(int d, int64_t t, int64_t b, int64_t k, const gru_forward_place& place,
+                        const gru_forward_result& result) const {
+    const bool active = t < place.length;
+    *place.y = active ? result.y : 0.0f;
+    if (gates.blocks == 4) {
+      place.gates[0] = active ? result.r : 0.0f;
+      place.gates[s.hidden] = active ? result.z : 0.0f;
+      place.gates[2 * s.hidden] = active ? result.n : 0.0f;
+      place.gates[3 * s.hidden] = active ? result.hn : 0.0f;
+    }
+    if (active && hn != nullptr && (d == 0 ? t + 1 == place.length : t == 0)) hn[s.state(d, b) + k] = result.y;
   }
 };
 
@@ -101,39 +126,61 @@ struct gru_backward_steps {
     return dhn == nullptr ? 0.0f : dhn[i];
   }
 
-  __device__ gru_backward_inputs inputs(int d, int64_t t, int64_t b, int64_t k) const {
-    gru_backward_inputs in{s.length(b), 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    if (t >= in.length) return in;
-    const float* const from = gates.row(d, t, b) + k;
-    const float* const entering = s.entering(d, t, b, in.length);
-    in.r = from[0], in.z = from[s.hidden], in.n = from[2 * s.hidden], in.hn = from[3 * s.hidden];
-    if (entering != nullptr) in.entering = entering[k];
-    if (dy != nullptr) in.dy = dy[s.y_row(d, t, b) + k];
-    return in;
+  __device__ gru_backward_place place(int d, int64_t t, int64_t b, int64_t k) const {
+    const int64_t of_y = s.y_row(d, t, b) + k;
+    return {s.length(b),
+            gates.row(d, t, b) + k,
+            panel.row(d, t, b) + k,
+            s.y + of_y,
+            dy == nullptr ? nullptr : dy + of_y,
+            trace_e == nullptr ? nullptr : trace_e + ((d * s.time + t) * s.batch + b) * s.hidden + k};
+  }
+  __device__ void move_on(int d, gru_backward_place* place) const {
+    const int64_t units = (d == 0 ? -s.batch : s.batch) * s.hidden;
+    place->gates += 4 * units;
+    place->panel += 4 * units;
+    place->y += s.directions * units;
+    if (dy != nullptr) place->dy += s.directions * units;
+    if (trace_e != nullptr) place->trace_e += units;
+  }
+  // The state that entered step t.
+  __device__ float entering(int d, int64_t t, int64_t b, int64_t k, const gru_backward_place& place) const {
+    const int64_t step = s.batch * s.directions * s.hidden;
+    const float* from = place.y + (d == 0 ? -step : step);
+    const bool is_reset = s.reset != nullptr && s.enters_reset(d, t, b, place.length);
+    if (is_reset || (d == 0 ? t == 0 : t + 1 == place.length)) {
+      const float* const states = is_reset ? s.h_reset : s.h0;
+      if (states == nullptr) return 0.0f;
+      from = states + s.state(d, b) + k;
+    }
+    return *from;
+  }
+  __device__ gru_backward_inputs inputs(int d, int64_t t, int64_t b, int64_t k, const gru_backward_place& place) const {
+    if (t >= place.length) return {};
+    const int64_t hidden = s.hidden;
+    return {place.gates[0],          place.gates[hidden],         place.gates[2 * hidden],
+            place.gates[3 * hidden], entering(d, t, b, k, place), dy == nullptr ? 0.0f : *place.dy};
   }
 
-  // Writes the gradients of one unit of a row at step t. Returns e z, or what arrived where the row has no such step.
-  __device__ float gradients(int d, int64_t t, int64_t b, int64_t k, const gru_backward_inputs& in, float dh,
-                             gru_gate_gradients* g) const {
-    float* const to = panel.row(d, t, b) + k;
-    float e = 0.0f, next = dh;
-    *g = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (t < in.length) {
-      e = dy == nullptr ? dh : in.dy + dh;
-      *g = gru_gradients_of(e, in.r, in.z, in.n, in.hn, in.entering);
-      next = e * in.z;
-    }
-    to[0] = g->n;
-    to[s.hidden] = g->r;
-    to[2 * s.hidden] = g->z;
-    to[3 * s.hidden] = g->hn;
-    if (trace_e != nullptr) trace_e[((d * s.time + t) * s.batch + b) * s.hidden + k] = e;
-    return next;
+  // The gradients of one unit of a row at step t. dh becomes e z where the row has such a step.
+  __device__ gru_backward_result gradients(int64_t t, const gru_backward_place& place, const gru_backward_inputs& in,
+                                           float* dh) const {
+    if (t >= place.length) return {};
+    const float e = dy == nullptr ? *dh : in.dy + *dh;
+    *dh = e * in.z;
+    return {gru_gradients_of(e, in.r, in.z, in.n, in.hn, in.entering), e};
+  }
+  __device__ void write(const gru_backward_place& place, const gru_backward_result& result) const {
+    place.panel[0] = result.g.n;
+    place.panel[s.hidden] = result.g.r;
+    place.panel[2 * s.hidden] = result.g.z;
+    place.panel[3 * s.hidden] = result.g.hn;
+    if (trace_e != nullptr) *place.trace_e = result.e;
   }
 
   // dh of the state that entered step t, handed over where that was h_reset.
   __device__ float hand_over(int d, int64_t t, int64_t b, int64_t length, int64_t k, float dh) const {
-    if (!s.enters_reset(d, t, b, length)) return dh;
+    if (s.reset == nullptr || !s.enters_reset(d, t, b, length)) return dh;
     if (dh_reset != nullptr) dh_reset[s.state(d, b) + k] += dh;
     return 0.0f;
   }

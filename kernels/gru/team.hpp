@@ -40,12 +40,15 @@ class gru_cluster_team {
       : buffers_(shared), rows_(static_cast<int>(rows)) {
     for (int i = static_cast<int>(threadIdx.x); i < shared_floats(rows); i += Share::k_threads)
       if (i % Share::k_width >= hidden) shared[i] = 0.0f;
-    sync();  // from here on every block of the cluster runs
+    arrive();
+    wait();  // from here on every block of the cluster runs
   }
   __device__ static int64_t first_group() { return simt::cluster_id(); }
   __device__ static int64_t group_step() { return gridDim.x / simt::cluster_size(); }
   __device__ static int rank() { return static_cast<int>(simt::cluster_rank()); }
-  __device__ static void sync() { simt::cluster_sync(); }
+  // What a block writes between these two no other block needs, and none waits for it.
+  __device__ static void arrive() { simt::cluster_arrive(); }
+  __device__ static void wait() { simt::cluster_wait(); }
 
   __device__ void publish(int parity, int row, int segment, int64_t k, float value) const {
     float* const own = buffers_ + (parity * rows_ + row) * Share::k_inner + segment * Share::k_width + k;
@@ -68,6 +71,7 @@ template <class Share>
 class gru_grid_team {
  public:
   static constexpr int k_stages = 3;
+  static_assert(Share::k_width <= 4 * Share::k_threads, "a thread copies a vector of each segment");
   __device__ __host__ static constexpr int64_t shared_floats(int64_t) {
     return k_stages * Share::k_rows * Share::k_inner;
   }
@@ -81,7 +85,8 @@ class gru_grid_team {
   __device__ static int64_t first_group() { return 0; }
   __device__ static int64_t group_step() { return 1; }
   __device__ static int rank() { return static_cast<int>(blockIdx.x); }
-  __device__ static void sync() { simt::grid_sync(); }
+  __device__ static void arrive() {}
+  __device__ static void wait() { simt::grid_sync(); }
 
   __device__ void publish(int parity, int row, int segment, int64_t k, float value) const {
     exchange_[((parity * rows_ + row) * Share::k_segments + segment) * pitch_ + k] = value;
@@ -91,12 +96,16 @@ class gru_grid_team {
     constexpr int k_rows = Share::k_rows, k_stage = k_rows * Share::k_inner;
     const float* const from = exchange_ + (parity * rows_ + first) * Share::k_segments * pitch_;
     const auto rows_of = [&](int stage) { return count - stage * k_rows < k_rows ? count - stage * k_rows : k_rows; };
+    const int column = 4 * static_cast<int>(threadIdx.x);
     const auto copy = [&](int stage) {
-      const int end = rows_of(stage) * Share::k_segments;
-      for (int segment = 0; segment < end; ++segment)
-        for (int i = 4 * static_cast<int>(threadIdx.x); i < pitch_; i += 4 * Share::k_threads)
-          simt::cp_async<16>(stages_ + stage % k_stages * k_stage + segment * Share::k_width + i,
-                             from + (static_cast<int64_t>(stage) * k_rows * Share::k_segments + segment) * pitch_ + i);
+      const int end = column < pitch_ ? rows_of(stage) * Share::k_segments : 0;
+      const float* source = from + static_cast<int64_t>(stage) * k_rows * Share::k_segments * pitch_ + column;
+      float* const to = stages_ + stage % k_stages * k_stage + column;
+#pragma unroll
+      for (int segment = 0; segment < k_rows * Share::k_segments; ++segment) {
+        if (segment < end) simt::cp_async<16>(to + segment * Share::k_width, source);
+        source += pitch_;
+      }
       simt::cp_async_commit();
     };
     for (int stage = 0; stage < k_stages - 1; ++stage) copy(stage);
@@ -175,31 +184,45 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
       own[row * k_units + unit] = p.initial(d, rows.begin + row, k);
       team.publish(0, row, 0, k, own[row * k_units + unit]);
     }
+    gru_forward_place place = {};
     gru_forward_inputs in = {};
+    // With one tile the place moves on from step to step.
     const auto read_inputs = [&](int64_t step, int tile) {
-      if (step < steps && is_own(tile)) in = p.inputs(d, p.time(d, step), rows.begin + tile + tile_row, k);
+      if (step == steps || !is_own(tile)) return;
+      if (rows.count <= k_tile && step > 0) {
+        p.move_on(d, &place);
+      } else {
+        place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
+      }
+      in = p.inputs(p.time(d, step), place);
     };
     read_inputs(0, 0);
-    team.sync();
+    team.arrive();
+    team.wait();
     for (int64_t step = 0; step < steps; ++step) {
+      const int64_t t = p.time(d, step);
       const int parity = static_cast<int>(step % 2);
       for (int tile = 0; tile < rows.count; tile += k_tile) {
-        team.multiply(parity, tile, rows.count - tile < k_tile ? rows.count - tile : k_tile, multiply);
+        const bool last = tile + k_tile >= rows.count;
+        const int64_t b = rows.begin + tile + tile_row;
+        team.multiply(parity, tile, last ? rows.count - tile : k_tile, multiply);
         __syncthreads();
+        gru_forward_result result = {};
         if (is_own(tile)) {
-          const int row = tile + tile_row;
           float sum[3];
           for (int gate = 0; gate < 3; ++gate)
             sum[gate] = shape::sum_of(partials, tile_row, 3 * unit + gate) + bias[gate];
-          float& state = own[row * k_units + unit];
-          state = p.advance(d, p.time(d, step), rows.begin + row, k, in, sum[0], sum[1], sum[2], state);
-          team.publish(1 - parity, row, 0, k, state);
+          float& state = own[(tile + tile_row) * k_units + unit];
+          result = p.advance(in, sum[0], sum[1], sum[2], state);
+          state = p.next_state(d, t, b, k, place.length, result.y, state);
+          team.publish(1 - parity, tile + tile_row, 0, k, state);
         }
-        const bool last = tile + k_tile >= rows.count;
+        if (last) team.arrive();
+        if (is_own(tile)) p.write(d, t, b, k, place, result);
         read_inputs(last ? step + 1 : step, last ? 0 : tile + k_tile);
         if (!last) __syncthreads();
       }
-      team.sync();
+      team.wait();
     }
     if (p.chunk.last) continue;
     for (int tile = 0; tile < rows.count; tile += k_tile)
@@ -238,43 +261,53 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_bac
     for (int tile = 0; tile < rows.count; tile += k_tile)
       if (is_own(tile)) own[(tile + tile_row) * k_units + unit] = p.initial(d, rows.begin + tile + tile_row, k);
 
+    gru_backward_place place = {};
     gru_backward_inputs in = {};
     const auto read_inputs = [&](int64_t step, int tile) {
-      if (step < steps && is_own(tile)) in = p.inputs(d, p.time(d, step), rows.begin + tile + tile_row, k);
+      if (step == steps || !is_own(tile)) return;
+      if (rows.count <= k_tile && step > 0) {
+        p.move_on(d, &place);
+      } else {
+        place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
+      }
+      in = p.inputs(d, p.time(d, step), rows.begin + tile + tile_row, k, place);
     };
     read_inputs(0, 0);
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t t = p.time(d, step);
       const int parity = static_cast<int>(step % 2);
       for (int tile = 0; tile < rows.count; tile += k_tile) {
+        const bool last = tile + k_tile >= rows.count;
+        gru_backward_result result = {};
         if (is_own(tile)) {
           const int row = tile + tile_row;
-          gru_gate_gradients g;
-          float& dh = own[row * k_units + unit];
-          dh = p.gradients(d, t, rows.begin + row, k, in, dh, &g);
-          team.publish(parity, row, 0, k, g.r);
-          team.publish(parity, row, 1, k, g.z);
-          team.publish(parity, row, 2, k, g.hn);
+          result = p.gradients(t, place, in, &own[row * k_units + unit]);
+          team.publish(parity, row, 0, k, result.g.r);
+          team.publish(parity, row, 1, k, result.g.z);
+          team.publish(parity, row, 2, k, result.g.hn);
         }
-        const bool last = tile + k_tile >= rows.count;
+        if (last) team.arrive();
+        if (is_own(tile)) p.write(place, result);
         read_inputs(last ? step + 1 : step, last ? 0 : tile + k_tile);
       }
-      team.sync();
+      team.wait();
       for (int tile = 0; tile < rows.count; tile += k_tile) {
-        team.multiply(parity, tile, rows.count - tile < k_tile ? rows.count - tile : k_tile, multiply);
+        const bool last = tile + k_tile >= rows.count;
+        team.multiply(parity, tile, last ? rows.count - tile : k_tile, multiply);
         __syncthreads();
         if (is_own(tile)) {
           const int64_t b = rows.begin + tile + tile_row, length = s.length(b);
           float& dh = own[(tile + tile_row) * k_units + unit];
           if (t < length) dh = p.hand_over(d, t, b, length, k, dh + shape::sum_of(partials, tile_row, unit));
         }
-        if (tile + k_tile < rows.count) __syncthreads();
+        if (!last) __syncthreads();
       }
     }
     for (int tile = 0; tile < rows.count; tile += k_tile)
       if (is_own(tile)) p.finish(d, rows.begin + tile + tile_row, k, own[(tile + tile_row) * k_units + unit]);
     // What the last step reads of the other blocks' values, the next group or the end of the block leaves to them.
-    team.sync();
+    team.arrive();
+    team.wait();
   }
 }
 

@@ -1,0 +1,111 @@
+// The C++ API of gated recurrent units: plans and sizes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/gru.hpp"
+#include "kernels/simt/simt.hpp"
+
+namespace warpcheck {
+namespace {
+
+constexpr gru_regime k_regimes[] = {gru_regime::automatic, gru_regime::registers, gru_regime::cluster, gru_regime::grid,
+                                    gru_regime::product};
+
+// run(configuration, what it is) for shapes on both sides of every border, in every regime that takes them.
+template <class Run>
+void for_plans(const Run& run) {
+  for (const int64_t hidden : {0, 1, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1024, 1025, 4096})
+    for (const int64_t batch : {0, 1, 3, 33, 129, 2048})
+      for (const int directions : {1, 2})
+        for (const gru_regime regime : k_regimes) {
+          const gru_config c{7, batch, 5, hidden, directions, gru_history::save, 0, regime};
+          const std::string what = "H " + std::to_string(hidden) + ", B " + std::to_string(batch) + ", D " +
+                                   std::to_string(directions) + ", regime " + std::to_string(static_cast<int>(regime));
+          try {
+            run(c, what);
+          } catch (const std::invalid_argument&) {
+            EXPECT_NE(regime, gru_regime::automatic) << what;
+            EXPECT_NE(regime, gru_regime::product) << what;
+          }
+        }
+}
+
+// A block that waits for another is resident together with it, or the launch would never end.
+TEST(gru_api, plans_fit_the_device) {
+  const auto device = simt::device_properties(nullptr);
+  for_plans([&](const gru_config& c, const std::string& what) {
+    for (const gru_plan& plan : {gru_forward_plan(c), gru_backward_plan(c)}) {
+      EXPECT_LE(plan.blocks_per_cluster, device.max_cluster) << what;
+      // A cluster has at most a block of its own on each multiprocessor of a part of the device.
+      EXPECT_LE(plan.coresident_blocks,
+                plan.regime == gru_regime::cluster ? device.max_cluster : int64_t{device.sm_count})
+          << what;
+      EXPECT_EQ(plan.blocks % plan.blocks_per_cluster, 0) << what;
+      EXPECT_NE(plan.regime, gru_regime::automatic) << what;
+    }
+  });
+}
+
+// Every row of every direction, and every unit, is some block's.
+TEST(gru_api, plans_cover_rows_and_units) {
+  for_plans([&](const gru_config& c, const std::string& what) {
+    for (const gru_plan& plan : {gru_forward_plan(c), gru_backward_plan(c)}) {
+      if (plan.regime == gru_regime::product) {
+        EXPECT_EQ(plan.blocks, 0) << what;
+        continue;
+      }
+      EXPECT_GE(plan.rows_per_block, 1) << what;
+      const int64_t groups = c.D * ((c.B + plan.rows_per_block - 1) / plan.rows_per_block);
+      if (plan.regime == gru_regime::grid) {
+        EXPECT_EQ(plan.blocks, (c.H + 7) / 8) << what;
+        continue;
+      }
+      EXPECT_EQ(plan.blocks, groups * plan.blocks_per_cluster) << what;
+      if (plan.regime == gru_regime::cluster) {
+        EXPECT_GE(32 * plan.blocks_per_cluster, c.H) << what;
+      }
+    }
+  });
+}
+
+// The order of additions of a row is that of its regime: neither rows, directions nor steps change the chains.
+TEST(gru_api, chains_of_a_row_depend_on_the_layer_alone) {
+  for_plans([&](const gru_config& c, const std::string& what) {
+    gru_config other = c;
+    other.B = 1, other.D = 1, other.T = 3;
+    EXPECT_EQ(gru_forward_plan(c).regime, gru_forward_plan(other).regime) << what;
+    EXPECT_EQ(gru_forward_plan(c).depth_h, gru_forward_plan(other).depth_h) << what;
+    if (c.B > 0) {
+      EXPECT_EQ(gru_backward_plan(c).depth_h, gru_backward_plan(other).depth_h) << what;
+    }
+    // What lets a verdict tell an approximate tanh from rounding.
+    if (c.H <= 1024 && gru_forward_plan(c).regime != gru_regime::product) {
+      EXPECT_LE(gru_forward_plan(c).depth_h, 128) << what;
+      EXPECT_LE(gru_backward_plan(c).depth_h, 128) << what;
+    }
+  });
+}
+
+TEST(gru_api, automatic_takes_the_first_regime_that_holds_the_weights) {
+  const auto regime = [](int64_t hidden) { return gru_forward_plan({7, 3, 5, hidden}).regime; };
+  EXPECT_EQ(regime(128), gru_regime::registers);
+  EXPECT_EQ(regime(129), gru_regime::cluster);
+  EXPECT_EQ(regime(512), gru_regime::cluster);
+  EXPECT_EQ(regime(513), gru_regime::product);  // four multiprocessors hold 32 units
+}
+
+TEST(gru_api, a_workspace_keeps_to_its_limit_or_has_one_step) {
+  for_plans([&](const gru_config& c, const std::string& what) {
+    gru_config limited = c;
+    const int64_t whole = gru_backward_workspace_bytes(c);
+    limited.workspace_limit = std::max<int64_t>(1, whole / 2);
+    const gru_plan plan = gru_backward_plan(limited);
+    EXPECT_TRUE(plan.chunk_steps == 1 || gru_backward_workspace_bytes(limited) <= limited.workspace_limit) << what;
+    EXPECT_LE(gru_backward_workspace_bytes(limited), whole) << what;
+  });
+}
+
+}  // namespace
+}  // namespace warpcheck
