@@ -318,12 +318,16 @@ void matmul(trans ta, trans tb, int64_t m, int64_t n, int64_t k, float alpha, co
   template int64_t matmul_work_bytes<T, TC>(matmul_options, int64_t, int64_t, int64_t);                                \
   template matmul_slices matmul_plan<T, TC>(matmul_options, int64_t, int64_t, int64_t);                                \
   template std::vector<matmul_region> matmul_regions<T, TC>(matmul_options);
+#ifndef WARPCHECK_ONLY_TYPE
 WARPCHECK_MATMUL(float, float)
 WARPCHECK_MATMUL(simt::f16, float)
 WARPCHECK_MATMUL(simt::f16, simt::f16)
 WARPCHECK_MATMUL(simt::bf16, float)
 WARPCHECK_MATMUL(simt::bf16, simt::bf16)
+#endif
 #undef WARPCHECK_MATMUL
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
+
+#include "kernels/matmul/table.hpp"

@@ -187,6 +187,23 @@ void best_split(const warpcheck_call& call, const view&, int64_t row, std::vecto
   }
 }
 
+// All of C with the first row of a; what is there before is not known where C is in its place.
+void matmul(const warpcheck_call& call, const view& a, int64_t row, std::vector<double>& answer) {
+  if (row != 0) return;
+  const view b = view_of(*call.inputs[1]), c = view_of(*call.outputs[0]);
+  const bool ta = scalar(call, "ta") == 1, tb = scalar(call, "tb") == 1;
+  const view bias = view_of(*call.inputs[3]);
+  for (int64_t i = 0; i < c.rows; ++i)
+    for (int64_t j = 0; j < c.cols; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < (ta ? a.rows : a.cols); ++l)
+        sum += (ta ? a.get(l, i) : a.get(i, l)) * (tb ? b.get(j, l) : b.get(l, j));
+      double v = scalar(call, "alpha") * sum + (bias.cols > 0 ? bias.get(0, j) : 0);
+      if (scalar(call, "sigmoid") == 1) v = 1 / (1 + std::exp(-(v - scalar(call, "mu")) * scalar(call, "sigma")));
+      answer.push_back(v);
+    }
+}
+
 template <right_kernel Right>
 warpcheck_status run(warpcheck_call* call) {
   static std::vector<double> previous;
@@ -233,6 +250,7 @@ constexpr warpcheck_operator k_operators[] = {
     null_operator<sigmoid>("sigmoid"),     null_operator<reduce>("reduce"),
     null_operator<scan>("scan"),           null_operator<argsort>("argsort"),
     null_operator<histogram>("histogram"), null_operator<best_split>("best_split"),
+    null_operator<matmul>("matmul"),
 };
 
 }  // namespace
