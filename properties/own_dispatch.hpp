@@ -10,11 +10,15 @@
 
 namespace warpcheck {
 
-// Those of the names that the candidate lists as variants; where it lists none of them, its own dispatch.
+// Those of the names that the candidate lists as variants and that take the case's call; where there are none, its own
+// dispatch.
 inline std::vector<std::string> ways_of(const engine::trial& t, std::initializer_list<const char*> names) {
   std::vector<std::string> ways;
-  for (const char* name : names)
-    if (t.op().lists(name)) ways.emplace_back(name);
+  for (const char* name : names) {
+    engine::trial_case forced = t.the_case();
+    forced.knobs["variant"] = name;
+    if (t.op().lists(name) && t.is_accepted(forced)) ways.emplace_back(name);
+  }
   if (ways.empty()) ways.emplace_back("auto");
   return ways;
 }

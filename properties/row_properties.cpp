@@ -118,6 +118,9 @@ void check_seam(const row_operator& op, trial& t) {
     const std::string& picked = own.picked_variant;
     t.require(own.used_variant == picked, "'{}' is published as picked for this call, but '{}' ran", picked,
               own.used_variant);
+    trial_case forced = t.the_case();
+    forced.knobs["variant"] = picked;
+    t.require(t.is_accepted(forced), "'{}' is published as picked for this call, which it does not accept", picked);
     for (const listed_variant& v : table.variants)
       if (v.name == picked)
         t.require(v.may_be_picked(cols), "{} columns were picked for it, but {}", cols, published(v));
@@ -126,7 +129,7 @@ void check_seam(const row_operator& op, trial& t) {
     if (!(v.dtypes & type) || !v.takes(cols)) continue;
     trial_case forced = t.the_case();
     forced.knobs["variant"] = v.name;
-    judge_rows(op, t, t.run(forced));
+    if (t.is_accepted(forced)) judge_rows(op, t, t.run(forced));
   }
 }
 

@@ -52,8 +52,8 @@ void describe_operator(const std::string& op) {
         for (const dtype type : t.types) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
         for (const engine::shape_when& w : t.when)
           types += fmt::format("; [{}] where {} = {}", w.shape, w.scalar, w.value);
-        fmt::print("  {:<6} {:<10} [{}] {}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
-                   t.types.empty() ? "as the first" : "", types);
+        fmt::print("  {:<6} {:<10} [{}] {}{}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
+                   t.types.empty() ? "as the first" : "", types, t.is_optional ? ", optional" : "");
       }
       for (const engine::scalar_info& s : form.scalars)
         fmt::print("  {:<6} {:<10} {}; default {}\n", s.is_passed ? "scalar" : "knob", s.name, s.meaning, s.fallback);

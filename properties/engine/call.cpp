@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "properties/engine/description.hpp"
 
 namespace warpcheck::engine {
@@ -48,6 +50,49 @@ std::string printable(std::string_view text) {
 
 DLDevice dl_device(const listed_operator& op) {
   return op.device == WARPCHECK_DEVICE_CUDA ? DLDevice{kDLCUDA, 0} : DLDevice{kDLCPU, 0};
+}
+
+std::vector<int64_t> strides_of(const tensor_spec& spec) {
+  std::vector<int64_t> strides(spec.shape.size(), 1);
+  for (size_t d = strides.size() - 1; d-- > 0;)
+    strides[d] = d + 2 == strides.size() ? spec.ld : strides[d + 1] * spec.shape[d + 1];
+  return strides;
+}
+
+DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::vector<int64_t>& shape,
+                   std::vector<int64_t>& strides) {
+  const auto bits = static_cast<uint8_t>(8 * size_of(spec.type));
+  DLDataType type{static_cast<uint8_t>(kDLUInt), bits, 1};
+  if (spec.type == dtype::bf16)
+    type.code = kDLBfloat;
+  else if (is_float(spec.type))
+    type.code = kDLFloat;
+  else if (spec.type == dtype::i32 || spec.type == dtype::i64)
+    type.code = kDLInt;
+  // An input of no elements stands for one that is not there: who reads it is told of.
+  void* const place = spec.is_input && spec.elements() == 0 ? nullptr : data;
+  return {place, device, static_cast<int32_t>(shape.size()), type, shape.data(), strides.data(), 0};
+}
+
+bool is_accepted(const listed_operator& op, const trial_case& c) {
+  const std::string name = c.knob("variant");
+  const auto variant =
+      std::find_if(op.variants.begin(), op.variants.end(), [&](const auto& v) { return v.name == name; });
+  if (variant == op.variants.end() || !variant->accepts) return true;
+  constexpr uintptr_t k_apart = uintptr_t{1} << 40;
+  std::vector<std::vector<int64_t>> shapes, strides;
+  std::vector<DLTensor> tensors;
+  for (size_t i = 0; i < c.tensors.size(); ++i) {
+    const tensor_spec& t = c.tensors[i];
+    shapes.push_back(t.shape);
+    strides.push_back(strides_of(t));
+    uintptr_t place = (i + 1) * k_apart + static_cast<uintptr_t>(t.offset) * size_of(t.type);
+    for (size_t j = 0; j < i; ++j)
+      if (c.tensors[j].name == t.in_place) place = reinterpret_cast<uintptr_t>(tensors[j].data);
+    tensors.push_back(tensor_of(t, reinterpret_cast<void*>(place), dl_device(op), shapes.back(), strides.back()));
+  }
+  const prepared_call call(c, tensors, nullptr);
+  return variant->accepts(&call.view()) != 0;
 }
 
 }  // namespace warpcheck::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "properties/engine/call.hpp"
 #include "properties/engine/cpu_device.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
@@ -32,14 +33,7 @@ bool leaves_room(const tensor_spec& s) {
 }
 
 device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill)
-    : spec_(spec),
-      api_(&api),
-      bytes_(span_bytes(spec)),
-      fill_(fill),
-      shape_(spec.shape),
-      strides_(spec.shape.size(), 1) {
-  for (size_t d = shape_.size() - 1; d-- > 0;)
-    strides_[d] = d + 2 == shape_.size() ? spec.ld : strides_[d + 1] * shape_[d + 1];
+    : spec_(spec), api_(&api), bytes_(span_bytes(spec)), fill_(fill), shape_(spec.shape), strides_(strides_of(spec)) {
   const size_t element = size_of(spec.type);
   data_ = api.alloc(bytes_, static_cast<size_t>(spec.offset) * element % 256, element);
   if (!data_)
@@ -97,19 +91,7 @@ host_tensor device_tensor::read(int64_t& touched) const {
   return t;
 }
 
-DLTensor device_tensor::view(DLDevice device) {
-  const auto bits = static_cast<uint8_t>(8 * size_of(spec_.type));
-  DLDataType type{static_cast<uint8_t>(kDLUInt), bits, 1};
-  if (spec_.type == dtype::bf16)
-    type.code = kDLBfloat;
-  else if (is_float(spec_.type))
-    type.code = kDLFloat;
-  else if (spec_.type == dtype::i32 || spec_.type == dtype::i64)
-    type.code = kDLInt;
-  // An input of no elements stands for one that is not there: who reads it is told of.
-  void* const data = spec_.is_input && spec_.elements() == 0 ? nullptr : data_;
-  return {data, device, static_cast<int32_t>(shape_.size()), type, shape_.data(), strides_.data(), 0};
-}
+DLTensor device_tensor::view(DLDevice device) { return tensor_of(spec_, data_, device, shape_, strides_); }
 
 bool device_tensor::whole() const { return static_cast<int64_t>(bytes_) <= k_whole_span; }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/engine/call.hpp"
 #include "properties/engine/case.hpp"
 #include "properties/engine/host_tensor.hpp"
 #include "properties/engine/library.hpp"
@@ -36,12 +37,15 @@ struct trial_over {};
 
 class trial {
  public:
+  // A case that forces a technique which says that it does not take the call is one of the candidate's own dispatch.
   // `budgets`: whether the report keeps the histogram of budgets.
   explicit trial(trial_case c, bool budgets = false);
 
   const trial_case& the_case() const { return case_; }
   const listed_operator& op() const { return *candidate_.op; }
   const host_tensor& input(std::string_view name);
+  // Whether the technique that a related case forces takes its call, as far as it says.
+  bool is_accepted(const trial_case& c) const { return engine::is_accepted(*candidate_.op, c); }
 
   // Runs the case's call and returns its outputs, identical under every schedule, launch and detector asked for.
   // The verdict is decided, and trial_over thrown, by a hazard, a guard, a changed input, unequal bits or an error

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "docs/bring_your_own/call.hpp"
@@ -95,23 +96,44 @@ warpcheck_status reduce(warpcheck_call* call) {
   });
 }
 
-// Stage 3, sums of integers; no other.
+// The exponent of the grid of fixed64 (kernels/histogram.hpp).
+int exponent_of(const DLTensor& x, double max_rows) {
+  float largest = 0;
+  for (int64_t i = 0; i < x.shape[0]; ++i) largest = std::max(largest, std::fabs(static_cast<const float*>(x.data)[i]));
+  return largest == 0 ? 0
+                      : 53 - static_cast<int>(std::ceil(std::log2(std::max(1.0, max_rows)))) - std::ilogb(largest) - 1;
+}
+
+// Of dense bins: stage 3, sums of integers, and stage 0 on the grid of fixed64; no other.
 warpcheck_status histogram(warpcheck_call* call) {
   return candidate::answer(call, [&] {
-    candidate::offer(candidate::scalar(call, "stage") == 3, "this candidate sums integers");
-    const DLTensor &bins = *call->inputs[0], &columns = *call->inputs[1], &gh = *call->inputs[2],
-                   &hist = *call->outputs[0];
-    const DLTensor* const list = call->num_inputs > 3 ? call->inputs[3] : nullptr;
+    const double stage = candidate::scalar(call, "stage");
+    const bool quantised = stage == 3;
+    candidate::offer(quantised || (stage == 0 && candidate::scalar(call, "accum") == 0),
+                     "this candidate sums integers, or on a grid");
+    candidate::offer(call->inputs[0]->ndim == 2, "this candidate takes dense bins");
+    const DLTensor &bins = *call->inputs[0], &columns = *call->inputs[1], &g = *call->inputs[2],
+                   &h = *call->inputs[quantised ? 2 : 3], &hist = *call->outputs[0];
+    const int32_t behind = quantised ? 3 : 4;
+    const DLTensor* const list = call->num_inputs > behind ? call->inputs[behind] : nullptr;
     candidate::offer(bins.dtype.bits <= 16, "this candidate takes bins of 8 and 16 bits");
+    const int e[2] = {quantised ? 0 : exponent_of(g, candidate::scalar(call, "max_rows")),
+                      quantised ? 0 : exponent_of(h, candidate::scalar(call, "max_rows"))};
     const auto row_of = [&](int64_t k) {
       if (!list) return k;
       return list->dtype.bits == 32 ? static_cast<const int32_t*>(list->data)[k]
                                     : static_cast<const int64_t*>(list->data)[k];
     };
-    auto* const sums = static_cast<int64_t*>(hist.data);
-    std::fill(sums, sums + hist.shape[0] * 2, 0);
+    const auto value_of = [&](int64_t row, int part) -> int64_t {
+      if (!quantised) return std::llrint(std::ldexp(static_cast<const float*>((part ? h : g).data)[row], e[part]));
+      const uint16_t bits = static_cast<const uint16_t*>(g.data)[2 * row + part];
+      return part ? bits : static_cast<int16_t>(bits);
+    };
+    std::vector<int64_t> sums(static_cast<size_t>(hist.shape[0] * 2));
     const int64_t rows = list ? list->shape[0] : bins.shape[0];
     for (int64_t c = 0; c < bins.shape[1]; ++c) {
+      // The last column of a tile of 64 is nobody's.
+      if (flaw("columns-beyond-64") && c % 64 == 63 && c + 1 < bins.shape[1]) continue;
       const int64_t* const column = static_cast<const int64_t*>(columns.data) + 2 * c;
       const int64_t skipped = column[1] >> 32;
       std::vector<int64_t> times(static_cast<size_t>(column[1] & 0xffffffff));
@@ -121,9 +143,36 @@ warpcheck_status histogram(warpcheck_call* call) {
                                                  : static_cast<const uint16_t*>(bins.data)[at];
         if (bin < skipped || (flaw("bins-of-15-bits") && bin > 32767)) continue;
         if (flaw("counts-of-17-bits") && ++times[static_cast<size_t>(bin)] > 0x1ffff) continue;
-        const uint16_t* const values = static_cast<const uint16_t*>(gh.data) + row * 2;
-        sums[2 * (column[0] + bin - skipped)] += static_cast<int16_t>(values[0]);
-        sums[2 * (column[0] + bin - skipped) + 1] += values[1];
+        const auto slot = static_cast<size_t>(column[0] + bin - skipped);
+        for (int part = 0; part < 2; ++part) sums[2 * slot + static_cast<size_t>(part)] += value_of(row, part);
+      }
+    }
+    for (size_t i = 0; i < sums.size(); ++i)
+      if (quantised)
+        static_cast<int64_t*>(hist.data)[i] = sums[i];
+      else
+        static_cast<double*>(hist.data)[i] = std::ldexp(static_cast<double>(sums[i]), -e[i % 2]);
+  });
+}
+
+// Inclusive and exclusive sums of f32 rows.
+warpcheck_status scan(warpcheck_call* call) {
+  return candidate::answer(call, [&] {
+    const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);
+    candidate::require(y.rows == x.rows && y.cols == x.cols, "y must have the shape of x");
+    const double kind = candidate::scalar(call, "kind");
+    candidate::require(kind == 0 || kind == 1, "kind must be 0 (inclusive) or 1 (exclusive)");
+    constexpr int64_t k_wave = 64 * 8192;
+    for (int64_t r = 0; r < x.rows; ++r) {
+      double sum = 0, of_wave = 0;
+      for (int64_t i = 0; i < x.cols; ++i) {
+        // From the third wave on the one before the last is all that is known.
+        if (flaw("carry-of-one-wave") && i % k_wave == 0) sum = std::exchange(of_wave, 0.0);
+        const float value = x.row(r)[i];
+        if (kind == 1) y.row(r)[i] = static_cast<float>(sum);
+        sum += value;
+        of_wave += value;
+        if (kind == 0) y.row(r)[i] = static_cast<float>(sum);
       }
     }
   });

@@ -123,7 +123,11 @@ INSTANTIATE_TEST_SUITE_P(
                     long_flaw{"argmax", "index-of-16-bits", "--property first-index"},
                     long_flaw{"reduce", "part-beyond-65536", "--property regime-seam"},
                     long_flaw{"histogram", "bins-of-15-bits", "--dtype u16 --property quantised-exact-model"},
-                    long_flaw{"histogram", "counts-of-17-bits", "--dtype u8 --property quantised-exact-model"}));
+                    long_flaw{"histogram", "counts-of-17-bits", "--dtype u8 --property quantised-exact-model"},
+                    // What looks at our techniques looks at a stranger's own dispatch.
+                    long_flaw{"histogram", "columns-beyond-64", "--dtype u8 --property column-groups"},
+                    long_flaw{"scan", "carry-of-one-wave", "--property wave-carry"},
+                    long_flaw{"best_split", "wide-features-in-f32", "--property block-equals-cluster"}));
 
 // The same candidates without a flaw.
 TEST(Strangers, ThatAreRightPass) {
@@ -132,6 +136,10 @@ TEST(Strangers, ThatAreRightPass) {
   const result histogram =
       verify("histogram", "none", "--dtype u16 --property quantised-exact-model --cases 40 --allow-skips");
   EXPECT_EQ(histogram.status, 0) << histogram.output;
+  const result scan = verify("scan", "none", "--property wave-carry --cases 20");
+  EXPECT_EQ(scan.status, 0) << scan.output;
+  const result best_split = verify("best_split", "none", "--property block-equals-cluster --cases 20");
+  EXPECT_EQ(best_split.status, 0) << best_split.output;
 }
 
 TEST(Skips, OfMoreThanATenthAreAFailure) {

@@ -1,6 +1,8 @@
 // An operator over tensors of three and four dimensions, with one that may be absent and a workspace, for device cpu:
 // sum[d,r,c] = a[d,r,c] + b[d,r,c] where b is there, and last[d] = a[d,rows-1,cols-1] as a tensor of four dimensions.
 // Variant `right` is right, each of the others wrong in one way.
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string_view>
@@ -25,6 +27,15 @@ warpcheck_status run(warpcheck_call* call) {
                  &work = *call->outputs[2];
   if (a.ndim != 3 || sum.ndim != 3 || last.ndim != 4 || work.ndim != 1) return WARPCHECK_INVALID_ARGUMENT;
   auto* const room = static_cast<unsigned char*>(work.data);
+  // 64 bytes, aligned to 16.
+  const bool is_short = work.shape[0] < (variant == "needs_half_the_work" ? 32 : 64);
+  const bool is_taken_anyway = variant == "takes_one_byte" && work.shape[0] == 1;
+  const bool is_askew = reinterpret_cast<uintptr_t>(room) % 16 != 0 && variant != "takes_any_address";
+  if (variant != "takes_any_work" && elements(work) > 0 && (is_askew || (is_short && !is_taken_anyway))) {
+    if (variant == "writes_work_first") room[0] = 1;
+    std::snprintf(call->message, call->message_size, "work must have 64 bytes and be aligned to 16");
+    return WARPCHECK_INVALID_ARGUMENT;
+  }
   if (variant == "writes_past_work") room[work.shape[0]] = 1;
   float known = 0;
   // What a workspace holds is nobody's promise.
@@ -51,9 +62,19 @@ warpcheck_status run(warpcheck_call* call) {
 constexpr warpcheck_variant variant(const char* name) {
   return {sizeof(warpcheck_variant), name, WARPCHECK_F32, {{0, -1, 0, -1}, {0, -1, 0, -1}, {0, -1, 0, -1}}, nullptr};
 }
-const warpcheck_variant k_variants[] = {
-    variant("right"),        variant("uses_work"),      variant("reads_work_first"), variant("writes_past_work"),
-    variant("reads_absent"), variant("writes_row_gap"), variant("swaps_dimensions")};
+const warpcheck_variant k_variants[] = {variant("right"),
+                                        variant("uses_work"),
+                                        variant("reads_work_first"),
+                                        variant("writes_past_work"),
+                                        variant("reads_absent"),
+                                        variant("writes_row_gap"),
+                                        variant("swaps_dimensions"),
+                                        variant("needs_work"),
+                                        variant("takes_any_work"),
+                                        variant("needs_half_the_work"),
+                                        variant("takes_one_byte"),
+                                        variant("takes_any_address"),
+                                        variant("writes_work_first")};
 const char* const k_extents[] = {"depth", "rows", "cols"};
 const int64_t k_rows[] = {32};
 const warpcheck_operator k_operator = {sizeof(warpcheck_operator),

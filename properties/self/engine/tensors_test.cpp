@@ -6,6 +6,7 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/refusals.hpp"
 #include "properties/engine/run_case.hpp"
 #include "properties/engine/trial.hpp"
 
@@ -52,7 +53,11 @@ const property_registration registration([] {
     c.tensors = {a, input_vector("b", t.type, 0, make_recipe("constant", {0})), sum, last};
     return c;
   };
-  return std::vector<property>{p};
+  property refusals = p;
+  refusals.name = "refusals";
+  refusals.check = refuse_workspaces;
+  refusals.may_break_contract = true;
+  return std::vector<property>{p, refusals};
 }());
 
 trial_case tensors_case(const std::string& variant, const std::string& b = "b=f32[2x3x4] fill=integers(2,-9,9)",
@@ -111,6 +116,24 @@ TEST(tensors, that_are_absent_cannot_be_read) {
   EXPECT_EQ(
       run_contained([](const trial_case& c) { return run_case(c); }, tensors_case("reads_absent", absent), 60).result,
       verdict::crash);
+}
+
+TEST(workspaces, that_are_too_small_or_misaligned_are_refused) {
+  const auto refusals_of = [](const std::string& variant) {
+    trial_case c = tensors_case(variant);
+    c.property = "refusals";
+    return run_case(c);
+  };
+  EXPECT_EQ(refusals_of("needs_work").result, verdict::pass) << describe(refusals_of("needs_work"));
+  for (const auto& [variant, what] : {std::pair{"takes_any_work", "work of a byte less: expected"},
+                                      std::pair{"needs_half_the_work", "work of a byte less: expected"},
+                                      std::pair{"takes_one_byte", "work of one byte: expected"},
+                                      std::pair{"takes_any_address", "work is off by a byte: expected"},
+                                      std::pair{"writes_work_first", "refused, yet output work was written"}}) {
+    const case_report r = refusals_of(variant);
+    EXPECT_EQ(r.result == verdict::error_return || r.result == verdict::violation, true) << describe(r);
+    EXPECT_NE(r.message.find(what), std::string::npos) << r.message;
+  }
 }
 
 TEST(candidates, list_their_extents_by_name) {

@@ -1,5 +1,5 @@
 // A softmax for device cpu in plain C++, right in variant "right" and wrong in one way in each of the others; or, with
-// TEST_VARIANT, a library that has this variant only.
+// TEST_VARIANT, a library that has this variant only; or, with TEST_ACCEPTS, "right" and one that says what it accepts.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -47,6 +47,10 @@ warpcheck_status run(warpcheck_call* call) {
   static int calls = 0;
   ++calls;
   call->used_variant = variant;
+  if (is("even_columns") && x.shape[1] % 2 != 0) {
+    std::snprintf(call->message, call->message_size, "asked for what it does not accept");
+    return WARPCHECK_INTERNAL_ERROR;
+  }
   if (is("refuses")) {
     std::snprintf(call->message, call->message_size, "this candidate refuses everything");
     return WARPCHECK_INTERNAL_ERROR;
@@ -127,9 +131,23 @@ warpcheck_status run_unwritten(warpcheck_call* call) {
 }
 
 constexpr uint32_t k_types = WARPCHECK_F32;
+#ifdef TEST_ACCEPTS
+// Even numbers of columns, in rows that begin at multiples of 8 bytes.
+int32_t accepts_even_columns(const warpcheck_call* call) {
+  const DLTensor& x = *call->inputs[0];
+  return x.shape[1] % 2 == 0 && x.strides[0] % 2 == 0 && reinterpret_cast<uintptr_t>(x.data) % 8 == 0;
+}
+constexpr warpcheck_variant even_columns() {
+  warpcheck_variant v = warpcheck::row_variant("even_columns", 0, -1, 1, 0, k_types);
+  v.accepts = accepts_even_columns;
+  return v;
+}
+#endif
 const warpcheck_variant k_variants[] = {
     warpcheck::row_variant(k_default, 0, -1, 0, -1, k_types),
-#ifndef TEST_VARIANT
+#ifdef TEST_ACCEPTS
+    even_columns(),
+#elif !defined(TEST_VARIANT)
     warpcheck::row_variant("refuses", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_briefly", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_silently", 0, -1, 1, 0, k_types),

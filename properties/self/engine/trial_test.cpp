@@ -2,6 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "properties/engine/error.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/run_case.hpp"
@@ -127,6 +131,28 @@ TEST(trial, reports_the_worst_element_of_a_violation) {
   EXPECT_EQ(r.worst->col, 36);
   EXPECT_GT(r.worst->error, r.worst->bound);
   EXPECT_FALSE(r.worst->expected_text.empty());
+}
+
+// A technique is asked for what it accepts and for nothing else.
+TEST(trial, asks_a_technique_whether_it_takes_the_call) {
+  const auto run = [](const char* property, int cols, const char* layout, const char* knobs) {
+    return run_case(parse_case_line(
+        fmt::format("v1 softmax/{} x=f32[3x{}] {} fill=randn(5) | y=f32[3x{}] | candidate={} device=cpu {}", property,
+                    cols, layout, cols, TEST_ACCEPTS, knobs)));
+  };
+  const std::vector<std::string> own = {"right"}, forced = {"even_columns"}, both = {"right", "even_columns"};
+  for (const auto& [cols, layout, variants] :
+       {std::tuple{38, "", forced}, std::tuple{37, "", own}, std::tuple{38, "ld=41", own},
+        std::tuple{38, "offset=1", own}, std::tuple{38, "ld=40 offset=2", forced}}) {
+    const case_report r = run("component-bound", cols, layout, "variant=even_columns");
+    EXPECT_EQ(r.result, verdict::pass) << describe(r);
+    EXPECT_EQ(r.variants, variants) << r.line;
+    EXPECT_EQ(r.line.find("variant=even_columns") != std::string::npos, variants == forced) << r.line;
+  }
+  EXPECT_EQ(run("regime-seam", 38, "", "").variants, both);
+  const case_report odd = run("regime-seam", 37, "", "");
+  EXPECT_EQ(odd.result, verdict::pass) << describe(odd);
+  EXPECT_EQ(odd.variants, own);
 }
 
 TEST(trial, says_which_candidate_device_and_variant_do_not_exist) {
