@@ -77,6 +77,7 @@ struct job_result {
   std::map<std::string, int64_t> variants;          // variant -> cases in which it ran
   std::map<std::string, int64_t> classes;           // class (classes.hpp) -> cases of it
   std::map<std::string, int64_t> combinations;      // classes and variant in one word -> cases
+  std::map<std::string, error_histogram> errors;    // variant, "several" or, of a candidate without variants, ""
   std::map<std::string, budget_histogram> budgets;  // variant -> of cases that ran this one only, where reports have it
 };
 

@@ -21,6 +21,8 @@ void tally::add(int64_t index, const case_report& r, double seconds, int most) {
   for (const std::string& name : r.classes) ++result.classes[name];
   if (!r.classes.empty())
     for (const std::string& v : r.variants) ++result.combinations[combination_of(r.classes, v)];
+  if (r.errors.elements() > 0)
+    result.errors[r.variants.empty() ? "" : r.variants.size() == 1 ? r.variants[0] : "several"].add(r.errors);
   if (r.variants.size() == 1 && !r.budgets.thousandths.empty()) result.budgets[r.variants[0]].add(r.budgets);
   // NaN counts as worse than any number.
   const double budget = std::isnan(r.max_budget) ? HUGE_VAL : r.max_budget;

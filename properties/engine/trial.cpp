@@ -261,6 +261,7 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
   ++report_.compared;
   if (j.digits > 0) ++report_.escalated;
   const double budget = j.budget();
+  report_.errors.add(budget, j.error_ulp);
   if (keeps_budgets_) report_.budgets.add(budget);
   if (std::isfinite(j.error_ulp)) {
     report_.max_ulp = std::max(report_.max_ulp, j.error_ulp);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/json_number.hpp"
@@ -16,6 +17,18 @@ constexpr std::string_view k_names[] = {"pass",          "skipped",      "violat
                                         "uninitialized", "race",         "divergence",     "deadlock",
                                         "livelock",      "launch_limit", "input_modified", "out_of_bounds",
                                         "error_return",  "timeout",      "crash"};
+
+// What to_json made of bins: the bin of each edge gets its elements.
+template <size_t N>
+void read_bins(const nlohmann::json& list, double (*edge)(int), std::array<int64_t, N>& bins) {
+  for (const nlohmann::json& entry : list) {
+    const double wanted = number_from_json(entry.at(0));
+    int bin = 0;
+    while (bin < static_cast<int>(N) && edge(bin) != wanted) ++bin;
+    if (bin == static_cast<int>(N)) throw usage_error(fmt::format("report: {} is no edge of a bin", wanted));
+    bins[static_cast<size_t>(bin)] = entry.at(1);
+  }
+}
 
 std::string decimal_and_hex(double value) { return fmt::format("{:.9g} ({:a})", value, value); }
 
@@ -31,6 +44,45 @@ void budget_histogram::add(double budget) {
 void budget_histogram::add(const budget_histogram& other) {
   for (const auto& [bin, count] : other.thousandths) thousandths[bin] += count;
   max = std::max(max, other.max);
+}
+
+double error_histogram::share_edge(int bin) { return bin == k_share_bins - 1 ? HUGE_VAL : bin / 20.0; }
+
+double error_histogram::ulp_edge(int bin) {
+  return bin == 0 ? 0 : bin == k_ulp_bins - 1 ? HUGE_VAL : std::ldexp(1.0, bin - 9);
+}
+
+void error_histogram::add(double budget, double error_ulp) {
+  // Written so that NaN is in the last bin.
+  const bool inside = budget <= 1;
+  ++shares[static_cast<size_t>(inside ? static_cast<int>(std::ceil(budget * 20)) : k_share_bins - 1)];
+  int bin = k_ulp_bins - 1;
+  if (error_ulp <= ulp_edge(k_ulp_bins - 2)) {
+    // error_ulp = f 2^e, f in [1/2, 1).
+    int e = 0;
+    const double f = std::frexp(error_ulp, &e);
+    bin = error_ulp == 0 ? 0 : std::max(1, (f == 0.5 ? e - 1 : e) + 9);
+  }
+  ++ulps[static_cast<size_t>(bin)];
+}
+
+void error_histogram::add(const error_histogram& other) {
+  for (size_t i = 0; i < shares.size(); ++i) shares[i] += other.shares[i];
+  for (size_t i = 0; i < ulps.size(); ++i) ulps[i] += other.ulps[i];
+}
+
+int64_t error_histogram::elements() const { return std::accumulate(shares.begin(), shares.end(), int64_t{0}); }
+
+nlohmann::json to_json(const error_histogram& h) {
+  if (h.elements() == 0) return nullptr;
+  nlohmann::json j = {{"shares", nlohmann::json::array()}, {"ulps", nlohmann::json::array()}};
+  for (int i = 0; i < error_histogram::k_share_bins; ++i)
+    if (const int64_t n = h.shares[static_cast<size_t>(i)])
+      j["shares"].push_back({json_number(error_histogram::share_edge(i)), n});
+  for (int i = 0; i < error_histogram::k_ulp_bins; ++i)
+    if (const int64_t n = h.ulps[static_cast<size_t>(i)])
+      j["ulps"].push_back({json_number(error_histogram::ulp_edge(i)), n});
+  return j;
 }
 
 int64_t budget_histogram::elements() const {
@@ -70,6 +122,7 @@ std::string to_json(const case_report& r) {
   if (!r.findings.empty()) j["findings"] = r.findings;
   if (!r.variants.empty()) j["variants"] = r.variants;
   if (!r.classes.empty()) j["classes"] = r.classes;
+  if (r.errors.elements() > 0) j["errors"] = to_json(r.errors);
   if (!r.budgets.thousandths.empty()) {
     nlohmann::json bins = nlohmann::json::array();
     for (const auto& [bin, count] : r.budgets.thousandths) bins.push_back({bin, count});
@@ -115,6 +168,10 @@ case_report report_from_json(std::string_view text) {
     r.findings = j.value("findings", std::vector<std::string>());
     r.variants = j.value("variants", std::vector<std::string>());
     r.classes = j.value("classes", std::vector<std::string>());
+    if (j.contains("errors")) {
+      read_bins(j.at("errors").at("shares"), error_histogram::share_edge, r.errors.shares);
+      read_bins(j.at("errors").at("ulps"), error_histogram::ulp_edge, r.errors.ulps);
+    }
     if (j.contains("budgets")) {
       r.budgets.max = number_from_json(j.at("budgets").at("max"));
       for (const nlohmann::json& bin : j.at("budgets").at("thousandths")) r.budgets.thousandths[bin.at(0)] = bin.at(1);

@@ -1,8 +1,10 @@
 // What a trial says about a case, in the order of severity: the worst one decides.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +58,24 @@ struct budget_histogram {
   double quantile(double part) const;
 };
 
+// How far off compared elements are, in bins few enough for every report.
+struct error_histogram {
+  static constexpr int k_share_bins = 22, k_ulp_bins = 21;
+  std::array<int64_t, k_share_bins> shares{};  // elements by error / bound
+  std::array<int64_t, k_ulp_bins> ulps{};      // elements by error in ulp
+
+  // The upper edge of a bin, which belongs to it. Shares: 0, 1/20, 2/20, ... 1, +Inf; ulps: 0, 2^-8, 2^-7, ... 2^10,
+  // +Inf. NaN is in the last bin.
+  static double share_edge(int bin);
+  static double ulp_edge(int bin);
+
+  void add(double budget, double error_ulp);
+  void add(const error_histogram& other);
+  int64_t elements() const;
+};
+// {"shares": [[edge, elements], ...], "ulps": [[edge, elements], ...]}, without empty bins; null where there is none.
+nlohmann::json to_json(const error_histogram& h);
+
 // The result of one case: everything a report needs, and nothing that depends on the machine's speed.
 struct case_report {
   std::string line;  // the case; after a violation under one schedule, narrowed to that schedule
@@ -73,7 +93,8 @@ struct case_report {
   std::vector<std::string> findings;  // texts of hazards
   std::vector<std::string> variants;  // dispatch variants that ran
   std::vector<std::string> classes;   // of the case (classes.hpp)
-  budget_histogram budgets;           // only of run_case_with_budgets
+  error_histogram errors;
+  budget_histogram budgets;  // only of run_case_with_budgets
 };
 
 std::string to_json(const case_report& r);  // one line

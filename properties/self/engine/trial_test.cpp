@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -115,6 +117,27 @@ TEST(trial, keeps_a_histogram_of_budgets_where_it_is_asked_for) {
   EXPECT_EQ(again.budgets.thousandths, r.budgets.thousandths);
   EXPECT_EQ(again.budgets.max, r.budgets.max);
   EXPECT_EQ(again.classes, r.classes);
+}
+
+TEST(trial, keeps_errors_in_bins_of_ulp_and_of_shares_of_the_bound) {
+  error_histogram h;
+  h.add(0, 0);
+  h.add(0.05, 0.5);     // edges belong to their bins
+  h.add(0.0501, 0.51);  // and what is above does not
+  h.add(1, 1024);
+  h.add(1.0001, 1025);
+  h.add(NAN, NAN);
+  h.add(1e-300, 1e-300);
+  EXPECT_EQ(to_json(h).dump(), R"({"shares":[[0.0,1],[0.05,2],[0.1,1],[1.0,1],["+inf",2]],)"
+                               R"("ulps":[[0.0,1],[0.00390625,1],[0.5,1],[1.0,1],[1024.0,1],["+inf",2]]})");
+  const case_report r = run_variant("right"), again = report_from_json(to_json(r));
+  EXPECT_EQ(r.errors.elements(), r.compared);
+  EXPECT_EQ(again.errors.shares, r.errors.shares);
+  EXPECT_EQ(again.errors.ulps, r.errors.ulps);
+  EXPECT_GT(run_variant("off_by_little").errors.shares.back(), 0);
+  EXPECT_THROW(
+      report_from_json(std::string(to_json(r)).replace(to_json(r).find("\"shares\":[["), 11, "\"shares\":[[9")),
+      usage_error);
 }
 
 TEST(trial, counts_every_compared_element) {
