@@ -44,6 +44,16 @@ double log_softmax_row::bound(int64_t i) const {
   return output_bound(output_, evaluate<double>(i)).upper();
 }
 
+std::vector<bound_term> log_softmax_row::bound_terms(int64_t i) const {
+  if (contract_value(i)) return {};
+  const double z = expected(i);
+  return with_output_rounding(
+      output_, z,
+      {{"the difference from the maximum", k_unit * row_.gap<double>(i).value * (1 + k_unit)},
+       {"the logarithm of the sum of the exponentials", row_.sum<double>().log_error.value * (1 + k_unit)},
+       {"the last subtraction", k_unit * std::fabs(z)}});
+}
+
 std::string log_softmax_row::expected_text(int64_t i) const {
   if (const auto value = contract_value(i)) return std::isnan(*value) ? "nan" : *value == 0 ? "0" : "-inf";
   return evaluate<mp50>(i).exact.value.str(20);

@@ -11,7 +11,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
 
@@ -26,6 +28,7 @@ class log_softmax_row {
   judgement judge(int64_t i, double actual) const;
   double expected(int64_t i) const;
   double bound(int64_t i) const;
+  std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
   template <class Real>
   claim<Real> evaluate(int64_t i) const;
   std::string expected_text(int64_t i) const;

@@ -52,6 +52,15 @@ double logsumexp_row::bound() const {
   return output_bound(output_, evaluate<double>()).upper();
 }
 
+std::vector<bound_term> logsumexp_row::bound_terms() const {
+  if (contract_value()) return {};
+  const double y = expected();
+  return with_output_rounding(
+      output_, y,
+      {{"the logarithm of the sum of the exponentials", row_.sum<double>().log_error.value * (1 + k_unit)},
+       {"adding the maximum", k_unit * std::fabs(y)}});
+}
+
 std::string logsumexp_row::expected_text() const {
   if (const auto value = contract_value()) return mp50(*value).str(20);
   return evaluate<mp50>().exact.value.str(20);

@@ -10,7 +10,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
 
@@ -24,6 +26,7 @@ class logsumexp_row {
   judgement judge(double actual) const;
   double expected() const;
   double bound() const;
+  std::vector<bound_term> bound_terms() const;  // none where only one value passes
   // The index is ignored: a row has one value.
   template <class Real>
   claim<Real> evaluate(int64_t index = 0) const;

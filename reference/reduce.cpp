@@ -98,6 +98,11 @@ double reduce_row::bound() const {
   return std::nextafter(nearest_double(units), k_infinity);
 }
 
+std::vector<bound_term> reduce_row::bound_terms() const {
+  if (fixed_) return {};
+  return {{"additions, each of a rounded sum", bound()}};
+}
+
 std::string reduce_row::expected_text() const {
   if (fixed_) return mp50(*fixed_).str(20);
   return mp50(mp50(exact_->sum.str()) * pow(mp50(2), -1074)).str(20);

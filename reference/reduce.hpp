@@ -12,7 +12,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck::reference {
@@ -31,6 +33,7 @@ class reduce_row {
   judgement judge(double actual) const;
 
   double expected() const { return expected_; }  // RN to double; may be infinite for f64
+  std::vector<bound_term> bound_terms() const;   // none where only one value passes
   double bound() const;                          // rounded up; 0 where only one value passes
   std::string expected_text() const;
 

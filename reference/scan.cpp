@@ -195,6 +195,11 @@ double scan_row::bound(int64_t i) const {
   return std::nextafter(relative * absolute_[terms] / scale_, k_infinity);
 }
 
+std::vector<bound_term> scan_row::bound_terms(int64_t i) const {
+  if (contract_value(i)) return {};
+  return {{"additions, each of a rounded sum", bound(i)}};
+}
+
 std::string scan_row::expected_text(int64_t i) const {
   if (const auto fixed = contract_value(i)) return mp50(*fixed + 0.0).str(20);
   return mp50(mp50(exactly(terms_of(i)).sum().str()) * pow(mp50(2), -1074)).str(20);

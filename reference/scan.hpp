@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exact_sum.hpp"
 
@@ -35,8 +36,9 @@ class scan_row {
 
   // The value that the contract fixes, up to the sign of a zero: k <= 1, only zeros, specials.
   std::optional<double> contract_value(int64_t i) const;
-  double expected(int64_t i) const;  // within 1e-12 of Sum abs(x_j)
-  double bound(int64_t i) const;     // rounded up; 0 where contract_value says the value
+  double expected(int64_t i) const;                      // within 1e-12 of Sum abs(x_j)
+  std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
+  double bound(int64_t i) const;                         // rounded up; 0 where contract_value says the value
   std::string expected_text(int64_t i) const;
 
  private:

@@ -61,6 +61,20 @@ double sigmoid_model::bound(double x) const {
   return output_bound(output_, evaluate<double>(x)).upper();
 }
 
+std::vector<bound_term> sigmoid_model::bound_terms(double x) const {
+  if (contract_value(x)) return {};
+  const exact_difference shift(x, mu_);
+  const basic_enclosure<double> z = (basic_enclosure<double>(shift.high) + shift.low) * sigma_;
+  const double y = expected(x), argument = std::expm1(logistic_argument_error<double>(z).value);
+  const double t = k_exp_error + (1 + k_exp_error) * argument, quotient = 2 * k_unit / (1 - k_unit);
+  // 1 - y without cancellation.
+  const double rest = z.value > 0 ? std::exp(-z.value) * y : 1 - y, spread = rest * t / (1 - t);
+  return with_output_rounding(output_, y,
+                              {{"the addition and the division", y * quotient},
+                               {"the exponential and its argument", y * (spread + quotient * spread)},
+                               {"underflow", 4 * k_eta}});
+}
+
 std::string sigmoid_model::expected_text(double x) const {
   if (const auto value = contract_value(x)) return mp50(*value).str(20);
   return evaluate<mp50>(x).exact.value.str(20);

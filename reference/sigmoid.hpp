@@ -8,7 +8,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck::reference {
@@ -23,6 +25,7 @@ class sigmoid_model {
   judgement judge(double x, double actual) const;
   double expected(double x) const;
   double bound(double x) const;
+  std::vector<bound_term> bound_terms(double x) const;  // none where only one value passes
   std::string expected_text(double x) const;
 
   // The value that the contract fixes: NaN for NaN, Inf * 0 and Inf - Inf, 1 and +0 for z = +-Inf (x - mu counts as

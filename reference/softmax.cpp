@@ -55,6 +55,17 @@ double softmax_row::bound(int64_t i) const {
   return output_bound(output_, evaluate<double>(i)).upper();
 }
 
+std::vector<bound_term> softmax_row::bound_terms(int64_t i) const {
+  if (fixed(i)) return {};
+  const double g = expected(i), tau = exponential_error<double>(row_.gap<double>(i)).value;
+  const double sum_error = row_.sum<double>().sum_error.value, left = 1 - sum_error;
+  return with_output_rounding(output_, g,
+                              {{"the exponential: its argument, expf, two rescalings", g * tau / left},
+                               {"the division", g * (k_unit + tau * k_unit) / left},
+                               {"the sum of the exponentials", g * sum_error / left},
+                               {"underflow", 4 * k_eta / (left * left)}});
+}
+
 double softmax_row::sum_of_bounds() const {
   double sum = 0;
   for (int64_t i = 0; i < size(); ++i) sum += bound(i);

@@ -10,7 +10,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
 
@@ -36,6 +38,7 @@ class softmax_row {
   // The bound on abs(y_i - exact), output rounding included, rounded up. 0 where only one value passes.
   double bound(int64_t i) const;
   double sum_of_bounds() const;
+  std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
 
   // Enclosures of the exact value and of B (without the rounding to a 16-bit output). Real is double, mp50 or mp100;
   // only for elements that `judge` decides by the bound.

@@ -1,0 +1,29 @@
+// A bound taken apart, for people: no verdict looks at it.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "reference/numerics/dtype.hpp"
+#include "reference/numerics/float_value.hpp"
+
+namespace warpcheck::reference {
+
+// A part of a bound, for people: what may err, and by how much. The parts of an element add up to its bound, but for
+// rounding in double.
+struct bound_term {
+  const char* what;
+  double value;
+};
+
+// Adds to the parts of B what the output's own rounding may err, where it is rounded once more.
+inline std::vector<bound_term> with_output_rounding(dtype output, double exact, std::vector<bound_term> terms) {
+  if (size_of(output) != 2) return terms;
+  double sum = 0;
+  for (const bound_term& t : terms) sum += t.value;
+  terms.push_back({"the rounding to the output's type",
+                   unit_roundoff(output) * (std::fabs(exact) + sum) + min_subnormal(output) / 2});
+  return terms;
+}
+
+}  // namespace warpcheck::reference
