@@ -1,10 +1,11 @@
 # Installation and the CMake package: find_package(warpcheck) gives warpcheck::kernels_emulated, warpcheck::kernels_cuda
-# (where it was built), warpcheck::reference, warpcheck::engine and the function simt_kernel_library.
+# (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions simt_kernel_library and
+# warpcheck_add_operator; with CUDA and benchmarks, warpcheck::limits, too.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warpcheck)
-set(libraries warpcheck_reference warpcheck_engine)
+set(libraries warpcheck_reference warpcheck_engine warpcheck_plugin)
 # What the command compiles sources with at run time, its own component: a bundle has it, too.
 set(toolchain warpcheck_simt_emulation)
 foreach(flavour IN LISTS WARPCHECK_FLAVOURS)
@@ -20,6 +21,10 @@ endif()
 if(WARPCHECK_CUDA)
   list(APPEND libraries warpcheck_kernels_cuda)
 endif()
+if(TARGET warpcheck_limits)
+  list(APPEND libraries warpcheck_limits)
+  install(FILES ${PROJECT_SOURCE_DIR}/bench/limits.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bench)
+endif()
 install(TARGETS ${libraries} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS ${toolchain} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT toolchain)
 install(FILES ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json DESTINATION lib/warpcheck COMPONENT toolchain)
@@ -27,9 +32,12 @@ install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir}
 
 # Public headers keep their place in the tree: #include "kernels/softmax.hpp".
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "candidate_module.cpp.in")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
+foreach(header answers check decimal format plugin)
+  install(FILES ${PROJECT_SOURCE_DIR}/golden/${header}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/golden)
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/properties/engine DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/properties
   FILES_MATCHING PATTERN "*.hpp")
 
@@ -42,10 +50,10 @@ foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda)
 endforeach()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/warpcheckConfig.cmake.in warpcheckConfig.cmake
-  INSTALL_DESTINATION ${package_dir})
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(warpcheckConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/simt_flavours.cmake DESTINATION ${package_dir})
+  ${CMAKE_CURRENT_LIST_DIR}/simt_flavours.cmake ${CMAKE_CURRENT_LIST_DIR}/warpcheck_operator.cmake DESTINATION ${package_dir})
 
 # cpack -G DEB: the command, and what it needs to compile a source.
 set(CPACK_COMPONENTS_ALL command toolchain)

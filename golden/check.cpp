@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 
 #include "golden/reader.hpp"
@@ -17,6 +18,14 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string join(const std::string& folder, const std::string& path) { return (fs::path(folder) / path).string(); }
+
+std::deque<operator_golden>& operators() {
+  static std::deque<operator_golden> list = [] {
+    const std::vector<operator_golden> ours = all_operators();
+    return std::deque<operator_golden>(ours.begin(), ours.end());
+  }();
+  return list;
+}
 
 // The operator of a file by its path, <op>/x.golden; regressions/ holds those of every operator.
 bool may_belong(const std::string& path, const std::vector<std::string>& ops) {
@@ -39,10 +48,11 @@ golden_file read_placed(const std::string& folder, const std::string& path) {
 
 }  // namespace
 
+void add_operator(operator_golden of_plugin) { operators().push_back(std::move(of_plugin)); }
+
 const operator_golden& find_operator(std::string_view op) {
-  static const std::vector<operator_golden> operators = all_operators();
   std::string known;
-  for (const operator_golden& o : operators) {
+  for (const operator_golden& o : operators()) {
     if (o.op == op) return o;
     known += (known.empty() ? "" : ", ") + o.op;
   }

@@ -25,6 +25,7 @@ struct operator_golden {
 // One `operator_golden <op>_golden()` per operator of the list in CMake, which generates this function.
 std::vector<operator_golden> all_operators();
 const operator_golden& find_operator(std::string_view op);  // usage_error naming what exists
+void add_operator(operator_golden of_plugin);
 
 struct loaded_file {
   std::string path;  // relative to the golden folder

@@ -66,8 +66,8 @@ int list(const list_options& options);
 int doctor();
 
 struct golden_options {
-  std::string folder = "golden";
-  std::vector<std::string> operators;  // empty: all
+  std::string folder;                  // empty: golden, or that of the plug-in whose operators are named
+  std::vector<std::string> operators;  // empty: all, or those of the plug-ins
   std::string device = "auto";
   std::string candidate = "builtin";
   bool ratchet = false;  // whether a candidate that is not built in has to be as accurate as the error profiles, too

@@ -365,7 +365,7 @@ class fuzzer {
         if (f.op + "/" + f.property != name) continue;
         c.failure = f.verdict;
         c.message = f.message;
-        c.details += fmt::format("finding {}: {}\n  warpcheck replay '{}'\n", f.name, f.message, f.line);
+        c.details += fmt::format("finding {}: {}\n  {}\n", f.name, f.message, replay_command(f.line));
       }
       list.push_back(std::move(c));
     }

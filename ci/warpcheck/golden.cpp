@@ -1,9 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "ci/warpcheck/commands.hpp"
+#include "ci/warpcheck/plugin.hpp"
 #include "ci/warpcheck/profile.hpp"
 #include "ci/warpcheck/stopwatch.hpp"
 #include "ci/warpcheck/support.hpp"
@@ -15,6 +18,20 @@
 namespace warpcheck::cli {
 
 namespace {
+
+// With plug-ins their operators and their folder, where nothing else is asked for.
+golden_options with_defaults(golden_options o) {
+  if (o.operators.empty()) o.operators = plugin_operators();
+  if (!o.folder.empty()) return o;
+  std::set<std::string> folders;
+  for (const std::string& op : o.operators)
+    folders.insert(plugin_of(op) ? (std::filesystem::path(plugin_of(op)->source) / "golden").string() : "golden");
+  if (folders.size() > 1)
+    throw engine::usage_error(
+        fmt::format("golden: the operators' files lie in {}; name those of one folder", fmt::join(folders, " and ")));
+  o.folder = folders.empty() ? "golden" : *folders.begin();
+  return o;
+}
 
 // The device as its profiles are named. Code for GPUs of another architecture may round otherwise: "cuda_sm_90", from
 // the note of resolve_device.
@@ -78,7 +95,8 @@ std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& 
 
 }  // namespace
 
-int golden_check(const golden_options& o) {
+int golden_check(const golden_options& asked) {
+  const golden_options o = with_defaults(asked);
   const stopwatch watch;
   std::string note;
   const std::string device = resolve_device(o.device, note);
@@ -111,7 +129,8 @@ int golden_check(const golden_options& o) {
   return failed || worse || !passed ? k_violation : k_pass;
 }
 
-int golden_regenerate(const golden_options& o) {
+int golden_regenerate(const golden_options& asked) {
+  const golden_options o = with_defaults(asked);
   if (o.operators.size() != 1) throw engine::usage_error("golden regenerate: name one operator");
   const golden::regenerated r = golden::regenerate(o.folder, o.operators[0]);
   fmt::print("{}: {} files written, {} unchanged, {} removed, {} kept that other programs made\n", o.operators[0],

@@ -8,6 +8,7 @@
 #include "ci/warpcheck/commands.hpp"
 #include "ci/warpcheck/mutants.hpp"
 #include "ci/warpcheck/null_kernels.hpp"
+#include "ci/warpcheck/plugin.hpp"
 #include "ci/warpcheck/run_emulated.hpp"
 #include "ci/warpcheck/source_candidate.hpp"
 #include "ci/warpcheck/support.hpp"
@@ -26,6 +27,7 @@ std::string exit_codes(const std::string& own, const std::string& last = "") {
 }
 constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass";
 constexpr const char* k_verified = "0 all pass, 1 a verdict other than pass or an unmet quota";
+constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
 constexpr const char* k_kept = ",\n130 interrupted (what is finished is kept)";
 
 // An option that names a file for the result: a path that cannot be written is refused before the run.
@@ -40,6 +42,13 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
   app.require_subcommand(1);
   app.fallthrough(false);
+  std::vector<std::string> plugins;
+  app.add_option("--plugin", plugins,
+                 "A library with an operator of your own, before the command (may be repeated; docs/adding_an_operator.md)")
+      ->allow_extra_args(false);
+  app.parse_complete_callback([&] {  // before the command runs
+    for (const std::string& path : plugins) cli::load_plugin(path);
+  });
   int code = cli::k_pass;
 
   // What verify and fuzz have in common.
@@ -145,7 +154,7 @@ int run(int argc, char** argv) {
   CLI::App* mutants =
       app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
   mutants->add_option("subjects", m.operators,
-                      "Only these operators, or parts of the suite (default: all that have a list)");
+                      "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins)");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   CLI::Option* of_only = mutants->get_option("--only");
   mutants->add_option("--one-in", m.one_in, "Of each list only one mutant in so many, at least one, drawn by the seed")
@@ -180,8 +189,8 @@ int run(int argc, char** argv) {
   golden->require_subcommand(1);
   CLI::App* check =
       golden->add_subcommand("check", "Hashes, format, and agreement of the reference and a candidate with every file");
-  check->add_option("operators", g.operators, "Only these operators (default: all)");
-  check->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
+  check->add_option("operators", g.operators, "Only these operators (default: all, or those of the plug-ins)");
+  check->add_option("--folder", g.folder, k_golden_folder);
   check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
   check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
   check->footer(exit_codes("0 all agree, 1 a file does not, or a kernel became less accurate", ", 130 interrupted"));
@@ -191,7 +200,7 @@ int run(int argc, char** argv) {
   CLI::App* regenerate = golden->add_subcommand(
       "regenerate", "Write the known answers of an operator, the checksums and the error profile anew");
   regenerate->add_option("operator", g.operators, "The operator")->required();
-  regenerate->add_option("--folder", g.folder, "The golden folder")->capture_default_str();
+  regenerate->add_option("--folder", g.folder, k_golden_folder);
   regenerate->add_option("--device", g.device, "Of the error profile: auto, emulated, cuda or cuda:N")
       ->capture_default_str();
   regenerate->callback([&] { code = cli::golden_regenerate(g); });

@@ -8,6 +8,7 @@
 
 #include "ci/warpcheck/toolchain.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/property.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -64,7 +65,7 @@ void print_mutants(const std::vector<tried_mutant>& tried) {
                : t.counts()  ? expectation(t.m) + " MISSED IT"
                              : "left out");
     if (!r.compile_error.empty()) fmt::print("  {}\n", first_line_with(r.compile_error, "error"));
-    if (r.kill && !r.kill->line.empty()) fmt::print("  warpcheck replay '{}'\n", r.kill->line);
+    if (r.kill && !r.kill->line.empty()) fmt::print("  {}\n", engine::replay_command(r.kill->line));
     if (r.kill && r.kill->line.empty()) fmt::print("  {}\n", r.kill->message);
   }
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ci/warpcheck/plugin.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
@@ -75,13 +76,14 @@ std::string build(const mutant& m, dtype type, const toolchain& t, const std::st
   const fs::path overlay = output + ".overlay";
   fs::remove_all(overlay);
   fs::create_directories((overlay / m.file).parent_path());
-  write_file((overlay / m.file).string(), mutated_text(m, t.root()));
-  const std::string kernel = "kernels/" + m.op + ".cu";
+  const kernel_sources from = kernel_sources_of(m.op, t);
+  write_file((overlay / m.file).string(), mutated_text(m, from.root));
   const std::string module = (overlay / "module.cpp").string();
   write_file(module, t.module_source({m.op}, flavour));
   compilation c;
-  c.sources = {m.file == kernel ? (overlay / kernel).string() : t.root() + "/" + kernel, module};
+  c.sources = {m.file == from.kernel ? (overlay / from.kernel).string() : from.root + "/" + from.kernel, module};
   c.overlays = {overlay.string()};
+  if (from.root != t.root()) c.overlays.push_back(from.root);
   // Less optimisation takes a third of the time to build; warnings are the mutant's own business.
   c.options = {"-Og", "-g1", "-w"};
   if (const std::string only = only_type(type); !only.empty()) c.options.push_back("-DWARPCHECK_ONLY_TYPE=" + only);
@@ -208,6 +210,11 @@ void judge_by_usual_practice(const std::string& usual, const std::string& librar
 }
 
 }  // namespace
+
+kernel_sources kernel_sources_of(const std::string& op, const toolchain& t) {
+  if (const plugin* p = plugin_of(op)) return {p->source, p->kernel};
+  return {t.root(), "kernels/" + op + ".cu"};
+}
 
 std::string to_json(const mutant_result& r) {
   nlohmann::json j = {{"compile_error", r.compile_error},

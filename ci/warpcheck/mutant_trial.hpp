@@ -34,10 +34,17 @@ struct mutant_result {
 std::string to_json(const mutant_result& r);
 mutant_result mutant_result_from_json(const std::string& text);
 
+// Where the files of an operator's mutants lie, and the file below it that makes its library.
+struct kernel_sources {
+  std::string root;
+  std::string kernel;
+};
+kernel_sources kernel_sources_of(const std::string& op, const toolchain& t);
+
 struct mutant_trial_options {
   std::string folder;       // for the libraries, and for results
-  std::string sources_key;  // changes with the source tree below kernels/
-  std::string suite_key;    // changes with this executable
+  std::string sources_key;  // changes with the kernels' sources
+  std::string suite_key;    // changes with this executable and its plug-ins
   int64_t cases = 100;
   uint64_t seed = 1;
   double timeout_seconds = 60;

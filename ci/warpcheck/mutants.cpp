@@ -18,6 +18,7 @@
 #include "ci/warpcheck/mutant_report.hpp"
 #include "ci/warpcheck/mutant_tests.hpp"
 #include "ci/warpcheck/mutant_trial.hpp"
+#include "ci/warpcheck/plugin.hpp"
 #include "ci/warpcheck/stopwatch.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
@@ -40,7 +41,8 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
     if (lists.empty()) throw usage_error(fmt::format("mutants: there is no list in '{}'", folder));
   }
   for (const std::string& op : o.operators) {
-    const std::string path = fmt::format("{}/{}.mutants", folder, op);
+    const plugin* const own = o.folder.empty() ? plugin_of(op) : nullptr;
+    const std::string path = fmt::format("{}/{}.mutants", own ? own->source : folder, op);
     if (!fs::exists(path))
       throw usage_error(fmt::format(
           "mutants: '{}' has no list {}; --generated makes mutants, those of parts of the suite, too", op, path));
@@ -59,15 +61,40 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
   return entries;
 }
 
-// Of everything below kernels/ that a mutant's library is made from.
+// Of everything below kernels/ that a mutant's library is made from, and of the plug-ins' kernels and headers.
 std::string sources_key(const std::string& root) {
   std::vector<std::string> paths;
   for (const fs::directory_entry& e : fs::recursive_directory_iterator(root + "/kernels"))
     if (e.is_regular_file()) paths.push_back(e.path().string());
+  for (const std::string& op : plugin_operators())
+    for (auto at = fs::recursive_directory_iterator(plugin_of(op)->source); at != fs::end(at); ++at) {
+      if (fs::exists(at->path() / "CMakeCache.txt")) at.disable_recursion_pending();
+      const std::string kind = at->path().extension().string();
+      if (at->is_regular_file() && (kind == ".cu" || kind == ".cuh" || kind == ".h" || kind == ".hpp"))
+        paths.push_back(at->path().string());
+    }
   std::sort(paths.begin(), paths.end());
   std::string text;
-  for (const std::string& path : paths) text += path.substr(root.size()) + file_sha256(path);
+  for (const std::string& path : paths)
+    text += (path.starts_with(root) ? path.substr(root.size()) : path) + file_sha256(path);
   return engine::sha256_hex(text);
+}
+
+// Of what judges: this executable and its plug-ins.
+std::string suite_key() {
+  std::string key = file_sha256("/proc/self/exe");
+  for (const std::string& op : plugin_operators()) key += file_sha256(plugin_of(op)->path);
+  return key;
+}
+
+// Those of plug-ins are made from an installation, too; no tests but the properties judge them.
+void check_plugins(const mutants_options& o, const toolchain& tools) {
+  const auto is_ours = [](const std::string& op) { return plugin_of(op) == nullptr; };
+  const bool ours = o.operators.empty() || std::any_of(o.operators.begin(), o.operators.end(), is_ours);
+  if (tools.installed() && ours)
+    throw environment_error("mutants: they are made of the source tree; use the warpcheck of a build folder");
+  if (o.generated && !std::all_of(o.operators.begin(), o.operators.end(), is_ours))
+    throw usage_error("generated: mutants are generated of this repository's operators, not of a plug-in's");
 }
 
 int usable_cores() {
@@ -167,7 +194,7 @@ std::string judges_file(const toolchain& t) { return t.root() + "/ci/mutate/judg
 std::vector<tried_mutant*> survivors_of(std::vector<tried_mutant>& entries) {
   std::vector<tried_mutant*> survivors;
   for (tried_mutant& e : entries)
-    if (e.m.property.empty() && e.counts() && !e.killed()) survivors.push_back(&e);
+    if (e.m.property.empty() && e.counts() && !e.killed() && !plugin_of(e.m.op)) survivors.push_back(&e);
   return survivors;
 }
 
@@ -212,7 +239,9 @@ void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchai
 
 }  // namespace
 
-int mutants(const mutants_options& o) {
+int mutants(const mutants_options& asked) {
+  mutants_options o = asked;
+  if (o.operators.empty()) o.operators = plugin_operators();
   const stopwatch watch;
   const interrupt_watch signals;
   const engine::stray_collector strays;
@@ -221,13 +250,13 @@ int mutants(const mutants_options& o) {
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
   const uint64_t seed = parse_seed(o.seed);
   const toolchain tools = toolchain::load();
-  if (tools.installed())
-    throw environment_error("mutants: they are made of the source tree; use the warpcheck of a build folder");
+  check_plugins(o, tools);
   std::string folder = o.folder;
   if (folder.empty() && o.generated) generate(o, tools, folder = tools.build_folder() + "/generated");
   if (folder.empty()) folder = tools.root() + "/ci/mutate";
   std::vector<tried_mutant> entries = chosen_mutants(o, folder, seed);
-  for (const tried_mutant& e : entries) mutated_text(e.m, tools.root());  // every line must still fit the sources
+  for (const tried_mutant& e : entries)  // every line must still fit the sources
+    mutated_text(e.m, e.m.kernel ? kernel_sources_of(e.m.op, tools).root : tools.root());
   if (o.list) {
     for (const tried_mutant& e : entries) fmt::print("{:<16} {:<36} {}\n", e.m.id, e.m.file, expectation(e.m));
     return k_pass;
@@ -237,7 +266,7 @@ int mutants(const mutants_options& o) {
   trial.folder = tools.build_folder() + "/mutants";
   fs::create_directories(trial.folder);
   trial.sources_key = sources_key(tools.root());
-  trial.suite_key = file_sha256("/proc/self/exe");
+  trial.suite_key = suite_key();
   trial.cases = o.cases;
   if (o.generated) trial.timeout_seconds = 20;  // many loop for ever
   trial.seed = seed;

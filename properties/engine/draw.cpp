@@ -7,6 +7,8 @@
 
 namespace warpcheck::engine {
 
+uint64_t draw::bits() { return random_.next(); }
+
 int64_t draw::between(int64_t least, int64_t most) {
   // Multiply-shift instead of modulo: unbiased enough for choices, and the same on every platform.
   const auto width = static_cast<unsigned __int128>(most - least) + 1;

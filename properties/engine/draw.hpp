@@ -20,7 +20,7 @@ class draw {
   draw(const rc::Random& random, int64_t index) : random_(random), index_(index) {}
 
   int64_t index() const { return index_; }
-  uint64_t bits() { return random_.next(); }
+  uint64_t bits();
   int64_t between(int64_t least, int64_t most);  // inclusive
   bool chance(int percent) { return between(1, 100) <= percent; }
   double seed() { return static_cast<double>(between(0, 999999)); }

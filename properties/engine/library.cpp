@@ -44,6 +44,12 @@ std::map<std::string, named_library, std::less<>>& named_libraries() {
   return names;
 }
 
+// By operator and device.
+std::map<std::string, std::map<warpcheck_device, named_library>, std::less<>>& builtin_libraries() {
+  static std::map<std::string, std::map<warpcheck_device, named_library>, std::less<>> libraries;
+  return libraries;
+}
+
 constexpr std::string_view k_required = "name, run, variants and boundaries are required";
 
 // Version 1's operators differ from version 2's in what the table points to.
@@ -219,7 +225,13 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
     if (const std::string problem = emulated_problem(); !problem.empty())
       throw environment_error("device emulated: " + problem);
   std::string path(name), twin;
-  if (name == "builtin") {
+  if (const auto own = builtin_libraries().find(op); name == "builtin" && own != builtin_libraries().end()) {
+    const auto library = own->second.find(device);
+    if (library == own->second.end())
+      throw environment_error(fmt::format("device {}: the plug-in of {} has no library for it", device_name, op));
+    path = library->second.path;
+    twin = library->second.twin;
+  } else if (name == "builtin") {
     if (device == WARPCHECK_DEVICE_CPU)
       throw environment_error("device cpu: there is no built-in candidate; name a library with --candidate");
     path = builtin_library(device_name);
@@ -254,6 +266,12 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
 
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin) {
   named_libraries()[name] = {path, twin};
+}
+
+void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin) {
+  if (__asan_init)
+    throw environment_error(fmt::format("operator {}: the sanitized command loads no plug-ins; use warpcheck", op));
+  builtin_libraries()[op][device] = {path, twin};
 }
 
 std::string builtin_library(std::string_view stem) {

@@ -82,6 +82,10 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
 // Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
 
+// What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or "").
+// environment_error where this process is sanitized, for its libraries are not.
+void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin);
+
 // False once this process can no longer use the device: an error of it, a kernel's fault, say, has come to stay.
 bool is_usable(const warpcheck_device_api& api);
 // Whether a stream of the device can be made like new for another call.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
@@ -13,6 +15,20 @@ namespace {
 std::vector<property>& registry() {
   static std::vector<property> properties;  // constructed on first use: registrations run before main in any order
   return properties;
+}
+
+std::map<std::string, std::string, std::less<>>& plugins() {
+  static std::map<std::string, std::string, std::less<>> paths;  // by operator
+  return paths;
+}
+
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view k_plain = "/._-+=:,@%";
+  const auto is_plain = [&](unsigned char c) { return std::isalnum(c) || k_plain.find(static_cast<char>(c)) != k_plain.npos; };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 }  // namespace
@@ -44,6 +60,15 @@ const property& find_property(std::string_view op, std::string_view name) {
   std::string ops;
   for (const std::string& o : operators_with_properties()) ops += (ops.empty() ? "" : ", ") + o;
   throw usage_error(fmt::format("operator: '{}' is unknown; known are {}", op, ops));
+}
+
+void set_plugin(const std::string& op, const std::string& path) { plugins()[op] = path; }
+
+std::string replay_command(std::string_view line) {
+  const size_t begin = line.find(' ') + 1, end = line.find('/', begin);
+  const auto plugin = plugins().find(line.substr(begin, end == std::string_view::npos ? end : end - begin));
+  return fmt::format("warpcheck {}replay '{}'",
+                     plugin == plugins().end() ? "" : fmt::format("--plugin {} ", shell_word(plugin->second)), line);
 }
 
 trial_case parse_case_line(std::string_view line) {

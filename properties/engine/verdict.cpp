@@ -9,6 +9,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/json_number.hpp"
+#include "properties/engine/property.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -214,7 +215,7 @@ std::string describe(const case_report& r) {
   }
   for (const std::string& f : r.findings) text += "  " + f + "\n";
   if (!r.neighbour.empty()) text += "  nearest passing neighbour: " + r.neighbour + "\n";
-  return text + fmt::format("  warpcheck replay '{}'\n", r.line);
+  return text + fmt::format("  {}\n", replay_command(r.line));
 }
 
 }  // namespace warpcheck::engine

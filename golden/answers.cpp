@@ -1,0 +1,89 @@
+#include "golden/answers.hpp"
+
+#include <fmt/format.h>
+
+#include "golden/decimal.hpp"
+#include "properties/engine/error.hpp"
+
+namespace warpcheck::golden {
+
+golden_file known_answer(const std::string& op, std::string name, std::string generator, std::string source,
+                         const engine::sizes& of, const std::map<std::string, std::vector<double>>& inputs,
+                         std::map<std::string, std::string> knobs, std::vector<expected_output> outputs) {
+  const engine::description* d = engine::find_description(op);
+  if (!d) throw engine::usage_error(fmt::format("{}: operator '{}' is not described", name, op));
+  golden_file f;
+  f.op = op;
+  f.name = std::move(name);
+  f.generator = std::move(generator);
+  f.source = std::move(source);
+  std::map<std::string, engine::recipe> fills;
+  const auto all_equal = [](const std::vector<double>& v) { return !v.empty() && v == std::vector(v.size(), v[0]); };
+  for (const auto& [tensor, values] : inputs)
+    fills[tensor] = engine::make_recipe("constant", {all_equal(values) ? values[0] : 0});
+  engine::target t;
+  if (const auto& types = d->forms.front().tensors.front().types; !types.empty()) t.type = types.front();
+  f.the_case = engine::make_case(*d, t, of, std::move(fills));
+  f.the_case.property = "golden";
+  f.the_case.knobs = std::move(knobs);  // device and candidate are the check's
+  const auto require_count = [&](const std::string& tensor, size_t count) {
+    if (const int64_t elements = f.the_case.at(tensor).elements(); static_cast<int64_t>(count) != elements)
+      throw engine::usage_error(fmt::format("{}: {} has {} values, must have {}", f.name, tensor, count, elements));
+  };
+  for (const engine::tensor_spec& s : f.the_case.tensors) {
+    const auto given = inputs.find(s.name);
+    if (given == inputs.end()) continue;
+    require_count(s.name, given->second.size());
+    if (all_equal(given->second)) continue;
+    listed_input& listed = f.inputs.emplace_back(listed_input{s.name, {}});
+    for (const double v : given->second) listed.bits.push_back(engine::encode(s.type, v));
+  }
+  for (const expected_output& o : outputs) require_count(o.tensor, o.values.size());
+  f.outputs = std::move(outputs);
+  return f;
+}
+
+std::vector<std::string> disagreements_with(const golden_file& f, const output_model& model) {
+  constexpr int k_reference_digits = 20;
+  std::vector<std::string> found;
+  for (const expected_output& o : f.outputs) {
+    const dtype type = f.the_case.at(o.tensor).type;
+    for (size_t k = 0; k < o.values.size(); ++k) {
+      const auto i = static_cast<int64_t>(k);
+      const std::string& exact = o.values[k];
+      const std::string text = model.text(o.tensor, i);
+      if (is_float(type) ? !agrees(exact, f.digits, text, k_reference_digits) : exact != text) {
+        found.push_back(fmt::format("{}[{}]: the file says {}, the reference {}", o.tensor, i, exact, text));
+        continue;
+      }
+      if (!is_float(type)) continue;
+      // The nearest value of the output's type is what a perfect kernel returns: it must pass.
+      const double nearest = engine::decode(type, engine::encode(type, nearest_double(exact)));
+      if (!model.judge(o.tensor, i, nearest).accepted)
+        found.push_back(fmt::format("{}[{}]: the reference rejects {:a}, the nearest {} of {}", o.tensor, i, nearest,
+                                    warpcheck::name_of(type), exact));
+    }
+  }
+  return found;
+}
+
+engine::property golden_property(std::string op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
+                                 std::function<void(engine::trial&)> check) {
+  engine::property p;
+  p.op = std::move(op);
+  p.name = "golden";
+  p.sentence = "known answers come out within the bound";
+  p.types = std::move(types);
+  p.generate = [known_answers](const engine::target& t, engine::draw& d) {
+    std::vector<golden_file> of_type = known_answers();
+    std::erase_if(of_type, [&](const golden_file& f) { return f.the_case.tensors.front().type != t.type; });
+    if (of_type.empty())
+      throw engine::usage_error(fmt::format("{}/golden: it has no answer of {}", t.op, name_of(t.type)));
+    return candidate_case(of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
+  };
+  p.check = std::move(check);
+  p.share_percent = 10;
+  return p;
+}
+
+}  // namespace warpcheck::golden
