@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ci/warpcheck/plan.hpp"
+#include "ci/warpcheck/plugin.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
@@ -104,6 +105,9 @@ int null_kernels(const verify_options& o) {
       throw environment_error(fmt::format("null kernels: the library of {} is not part of this build", name));
   }
   const std::vector<std::string> ops = chosen_operators(o);
+  for (const std::string& op : ops)
+    if (plugin_of(op))
+      throw usage_error(fmt::format("null-kernels: there are none of {}, which is from a plug-in; name other operators", op));
   std::vector<const property*> owners;
   std::set<std::string> left_out;
   std::vector<job> jobs;
