@@ -1,11 +1,24 @@
 // $op against the copy limit of the same run and against peers. See bench/README.md.
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "bench/row_bench.hpp"
+#include "reference/$op.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
-void verify_row(const row_case& row, const void* x, const void* y) {
-#error "bench/${op}_bench.cpp: judge the results of a row by reference/$op.hpp (step 6)"
+result_judge judge_row(std::span<const double> x, dtype) {
+  return judged_by<reference::${op}_row>(std::vector<double>(x.begin(), x.end()));
+}
+
+std::vector<row_case> all_rows() {
+  row_list rows(0.97);
+#error "bench/${op}_bench.cpp: add the shapes that matter, and what bounds them (step 6)"
+  rows.add_listed();
+  rows.add_small();
+  return rows.take();
 }
 
 }  // namespace
@@ -13,9 +26,5 @@ void verify_row(const row_case& row, const void* x, const void* y) {
 
 int main(int argc, char** argv) {
   using namespace warpcheck::bench;
-  row_list rows(0.97);
-  rows.add_listed();
-  rows.add_small();
-  const row_operator $op{"$op", row_operator::output::matrix, false, {}, verify_row};
-  return row_bench_main(argc, argv, $op, rows.take());
+  return row_bench_main(argc, argv, {"$op", row_operator::output::matrix, false, {}, judge_row}, all_rows());
 }
