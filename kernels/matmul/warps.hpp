@@ -60,6 +60,50 @@ __device__ __forceinline__ void matmul_multiply_stage(const unsigned char* a, co
   }
 }
 
+// The two panels of a stage at `l` along k.
+template <class Arithmetic, class TC>
+__device__ __forceinline__ void matmul_copy_stage(const matmul_panel_product<TC>& p, const matmul_panel_tile& tile,
+                                                  int64_t l, unsigned char* stage) {
+  using shape = matmul_warps_shape<Arithmetic>;
+  using panel = matmul_panel<Arithmetic>;
+  const int own = 16 * static_cast<int>(threadIdx.x);
+  const unsigned char* const a = p.a.panels + (tile.row / panel::k_outer * p.k_panels + l) * panel::k_bytes;
+  const unsigned char* const b = p.b.panels + (tile.column / panel::k_outer * p.k_panels + l) * panel::k_bytes;
+#pragma unroll
+  for (int at = own; at < panel::k_bytes; at += 16 * shape::k_threads) {
+    simt::cp_async<16>(stage + at, a + at);
+    simt::cp_async<16>(stage + panel::k_bytes + at, b + at);
+  }
+}
+
+// sum += acc, and acc = 0.
+__device__ __forceinline__ void matmul_promote(float (&sum)[2][4][4], float (&acc)[2][4][4]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        sum[i][j][e] += acc[i][j][e];
+        acc[i][j][e] = 0.0f;
+      }
+}
+
+// A warp's sums, whose first are of `row` and `column`, to the tile in shared memory.
+__device__ __forceinline__ void matmul_stage_fragments(const float (&sum)[2][4][4], int row, int column,
+                                                       float* staged) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  float* const own = staged + (row + lane / 4) * k_matmul_staged_pitch<64> + column + 2 * (lane % 4);
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; e += 2)
+        *reinterpret_cast<float2*>(own + (16 * i + 4 * e) * k_matmul_staged_pitch<64> + 8 * j) =
+            make_float2(sum[i][j][e], sum[i][j][e + 1]);
+}
+
 template <class Arithmetic, class TC>
 __global__ void __launch_bounds__(128) matmul_warps(matmul_panel_product<TC> p) {
   using shape = matmul_warps_shape<Arithmetic>;
@@ -67,69 +111,34 @@ __global__ void __launch_bounds__(128) matmul_warps(matmul_panel_product<TC> p) 
   if (p.partials.data != nullptr) simt::let_next_start();
   SIMT_DYN_SHARED(unsigned char, shared);
   const auto tile = matmul_panel_tile::of_block<shape>(p);
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-
-  int64_t next = tile.begin;
-  int copy_stage = 0;
-  const auto copy_next = [&] {
-    if (next < tile.end) {
-      unsigned char* const stage = shared + copy_stage * shape::k_stage_bytes;
-      const unsigned char* const a = p.a.panels + (tile.row / 64 * p.k_panels + next) * panel::k_bytes;
-      const unsigned char* const b = p.b.panels + (tile.column / 64 * p.k_panels + next) * panel::k_bytes;
-#pragma unroll
-      for (int at = 0; at < panel::k_bytes; at += 16 * shape::k_threads) {
-        simt::cp_async<16>(stage + at + 16 * thread, a + at + 16 * thread);
-        simt::cp_async<16>(stage + panel::k_bytes + at + 16 * thread, b + at + 16 * thread);
-      }
-      ++next;
-      copy_stage = copy_stage + 1 == shape::k_stages ? 0 : copy_stage + 1;
-    }
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const auto stage_of = [&](int64_t l) { return shared + (l - tile.begin) % shape::k_stages * shape::k_stage_bytes; };
+  const auto copy = [&](int64_t l) {
+    if (l < tile.end) matmul_copy_stage<Arithmetic>(p, tile, l, stage_of(l));
     simt::cp_async_commit();
   };
 
-  float sum[2][4][4], acc[2][4][4];
-  const auto promote = [&](bool first) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          sum[i][j][e] = first ? 0.0f : sum[i][j][e] + acc[i][j][e];
-          acc[i][j][e] = 0.0f;
-        }
-  };
-  promote(true);
-  for (int s = 0; s + 1 < shape::k_stages; ++s) copy_next();
+  float sum[2][4][4] = {}, acc[2][4][4] = {};
+  for (int s = 0; s + 1 < shape::k_stages; ++s) copy(tile.begin + s);
   constexpr int k_panels_to_promotion = k_matmul_promotion / Arithmetic::k_depth;
-  int stage = 0, multiplied = 0;
+  int multiplied = 0;
   for (int64_t l = tile.begin; l < tile.end; ++l) {
     simt::cp_async_wait<shape::k_stages - 2>();
     __syncthreads();  // all copies of this stage are there, and nobody reads the one before any more
-    copy_next();
-    const unsigned char* const a = shared + stage * shape::k_stage_bytes;
+    copy(l + shape::k_stages - 1);
+    const unsigned char* const a = stage_of(l);
     matmul_multiply_stage<Arithmetic>(a, a + panel::k_bytes, warp / 2 * 4, warp % 2 * 4, acc);
-    stage = stage + 1 == shape::k_stages ? 0 : stage + 1;
     if (++multiplied == k_panels_to_promotion || l + 1 == tile.end) {
-      promote(false);
+      matmul_promote(sum, acc);
       multiplied = 0;
     }
   }
 
   __syncthreads();
   float* const staged = reinterpret_cast<float*>(shared);
-#pragma unroll
-  for (int i = 0; i < 2; ++i)
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; e += 2) {
-        const int r = warp / 2 * 32 + 16 * i + lane / 4 + 4 * e, c = warp % 2 * 32 + 8 * j + 2 * (lane % 4);
-        *reinterpret_cast<float2*>(staged + r * k_matmul_staged_pitch<64> + c) =
-            make_float2(sum[i][j][e], sum[i][j][e + 1]);
-      }
+  matmul_stage_fragments(sum, warp / 2 * 32, warp % 2 * 32, staged);
   __syncthreads();
-  matmul_store_tile<64, 64, shape::k_threads>(p, tile, staged, thread);
+  matmul_store_tile<64, 64, shape::k_threads>(p, tile, staged, static_cast<int>(threadIdx.x));
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -2,8 +2,7 @@
 // bits of every variant, special values as in f32.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <numeric>
+#include <algorithm>
 
 #include "properties/self/matmul/problem.hpp"
 
@@ -325,6 +324,39 @@ TEST(matmul_tensor, shape_sweep) {
     round_operands(p);
     expect_within(p);
   }
+}
+
+TEST(matmul_tensor, dispatch_is_that_of_the_regions) {
+  int tried = 0;
+  for (const kind& k : {k_kinds[0], k_kinds[3]})
+    for (const bool alone : {false, true}) {
+      const matmul_options options{k.mode, alone};
+      const auto regions =
+          k.types == types::f32 ? matmul_regions<float, float>(options) : matmul_regions<simt::f16, float>(options);
+      const auto inside = [](const int64_t* range, int64_t x) {
+        return x >= range[0] && (range[1] < 0 || x <= range[1]);
+      };
+      for (const matmul_region& r : regions)
+        for (const int64_t m : {r.m[0], r.m[1], r.m[1] + 1})
+          for (const int64_t n : {r.n[0], r.n[1], r.n[1] + 1}) {
+            if (m < 1 || n < 1 || m * n > (k_plain ? 300'000 : 70'000)) continue;
+            problem p;
+            p.types = k.types, p.options = options;
+            p.m = m, p.n = n, p.k = r.k[0];
+            p.a.assign(static_cast<size_t>(m * p.k), 3.0f);
+            p.b.assign(static_cast<size_t>(n * p.k), 5.0f);
+            const auto holds = [&](const matmul_region& one) {
+              return inside(one.m, m) && inside(one.n, n) && inside(one.k, p.k);
+            };
+            ASSERT_EQ(std::count_if(regions.begin(), regions.end(), holds), 1) << p.text();
+            const answer result = run(p);
+            EXPECT_EQ(result.variant, std::find_if(regions.begin(), regions.end(), holds)->variant) << p.text();
+            EXPECT_TRUE(
+                std::all_of(result.c.begin(), result.c.end(), [&](float y) { return y == (p.k == 0 ? 0 : 15); }));
+            ++tried;
+          }
+    }
+  EXPECT_GE(tried, k_plain ? 40 : 20);
 }
 
 TEST(matmul_tensor, rows_alone) {
