@@ -6,23 +6,33 @@ die() {  # die CODE SENTENCE
   exit "$1"
 }
 
+# offered NAME...: those of the packages that this distribution has.
+offered() {
+  local name
+  for name in "$@"; do apt-cache show "$name" 2>/dev/null | grep "^Package: $name$" >/dev/null && echo "$name"; done
+  true
+}
+
 # install_packages build|test: installs the missing ones among ci/packages; needs root or sudo only if any is missing.
 install_packages() {
-  local wanted missing=() name
+  local wanted missing=() optional=() name
   wanted=$(sed -e '/^#/d' "$root/ci/packages")
   [ "$1" = test ] || wanted=$(sed '/^test:/,$d' <<<"$wanted")
   for name in $(grep -v '^test:' <<<"$wanted"); do
-    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep 'ok installed' >/dev/null || missing+=("$name")
+    dpkg-query -W -f='${Status}' "${name%\~}" 2>/dev/null | grep 'ok installed' >/dev/null && continue
+    if [[ $name == *\~ ]]; then optional+=("${name%\~}"); else missing+=("$name"); fi
   done
-  [ ${#missing[@]} -eq 0 ] && return
+  [ ${#missing[@]} -eq 0 ] && [ -z "$(offered "${optional[@]}")" ] && return
   command -v apt-get >/dev/null || die 3 "these packages are missing and there is no apt-get to install them: ${missing[*]}"
   local sudo=()
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || die 3 "these packages are missing, and installing them needs root or sudo: ${missing[*]}"
     sudo=(sudo)
   fi
-  echo "installing ${missing[*]}"
+  echo "installing ${missing[*]} ${optional[*]}"
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null || echo "apt-get update failed; trying with the lists at hand" >&2
+  # shellcheck disable=SC2207  # names of packages hold no blanks
+  missing+=($(offered "${optional[@]}"))
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null ||
     die 3 "installing packages failed: ${missing[*]}"
 }

@@ -1,6 +1,6 @@
 # Installation and the CMake package: find_package(warpcheck) gives warpcheck::kernels_emulated, warpcheck::kernels_cuda
-# (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions simt_kernel_library and
-# warpcheck_add_operator; with CUDA and benchmarks, warpcheck::limits, too.
+# (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions simt_kernel_library,
+# warpcheck_add_kernel_tests and warpcheck_add_operator; with CUDA and benchmarks, warpcheck::limits, too.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -28,6 +28,9 @@ endif()
 install(TARGETS ${libraries} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS ${toolchain} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT toolchain)
 install(FILES ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json DESTINATION lib/warpcheck COMPONENT toolchain)
+# The report's program; it runs with the user's Python.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/ci/reporting DESTINATION lib/warpcheck COMPONENT toolchain
+  FILES_MATCHING PATTERN "*.py" PATTERN "templates/*")
 install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir})
 
 # Public headers keep their place in the tree: #include "kernels/softmax.hpp".
@@ -50,10 +53,11 @@ foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda)
 endforeach()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/warpcheckConfig.cmake.in warpcheckConfig.cmake
-  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(warpcheckConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/simt_flavours.cmake ${CMAKE_CURRENT_LIST_DIR}/warpcheck_operator.cmake DESTINATION ${package_dir})
+  ${CMAKE_CURRENT_LIST_DIR}/simt_flavours.cmake ${CMAKE_CURRENT_LIST_DIR}/warpcheck_add_kernel_tests.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/warpcheck_operator.cmake DESTINATION ${package_dir})
 
 # cpack -G DEB: the command, and what it needs to compile a source.
 set(CPACK_COMPONENTS_ALL command toolchain)
@@ -64,6 +68,7 @@ set(CPACK_PACKAGE_CONTACT "the maintainers of warpcheck")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6, g++, binutils, libdlpack-dev")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-jinja2, python3-matplotlib")
 set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

@@ -55,6 +55,26 @@ struct replay_options {
 };
 int replay(const replay_options& options);
 
+struct explain_options {
+  std::string line;
+  std::string device;     // empty: as the line says
+  std::string candidate;  // empty: as the line says
+  std::string json;
+  std::string plot;    // an SVG of the row; empty: none
+  std::string python;  // for the plot, as in report_options
+  double timeout = 60;
+};
+int explain(const explain_options& options);
+
+struct report_options {
+  std::vector<std::string> verify, fuzz, bench, mutants;  // JSON of these commands; bench: of benchmarks, or baselines
+  std::string history;                                    // nightly.db; empty: none
+  std::string out;                                        // the page
+  std::string title;                                      // what it is about, in the heading
+  std::string python;                                     // that has Jinja2 and matplotlib; empty: see docs/report.md
+};
+int report(const report_options& options);
+
 struct list_options {
   std::string op;    // empty: the operators
   std::string json;  // where the machine-readable list goes; empty: nowhere

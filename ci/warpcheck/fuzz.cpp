@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "ci/warpcheck/failure_json.hpp"
 #include "ci/warpcheck/fuzz_state.hpp"
 #include "ci/warpcheck/junit.hpp"
 #include "ci/warpcheck/mps.hpp"
@@ -332,15 +333,24 @@ class fuzzer {
     }
     for (const coverage_result::group& g : groups())
       coverage.push_back({{"name", g.name}, {"classes", g.classes}, {"reached", g.reached}, {"possible", g.possible}});
-    for (const fuzz_finding& f : state_.findings)
+    for (const fuzz_finding& f : state_.findings) {
       findings.push_back({{"name", f.name},
                           {"verdict", f.verdict},
                           {"shape_class", f.shape},
                           {"case", f.line},
                           {"message", f.message},
                           {"failures", f.failures}});
+      // A state of an earlier version has no reports.
+      if (f.report.empty()) continue;
+      const case_report r = report_from_json(f.report);
+      findings.back()["report"] = failure_json(r);
+      if (!interrupted_) add_story(findings.back()["report"], explain(parse_case_line(r.line), r, o_.what.timeout));
+    }
     return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
                           {"version", WARPCHECK_VERSION},
+                          {"candidate", o_.what.candidate},
+                          {"device", device_},
+                          {"device_name", note_},
                           {"options", state_.options},
                           {"seed", state_.seed},
                           {"shard", o_.what.shard},
@@ -351,7 +361,7 @@ class fuzzer {
                           {"properties", properties},
                           {"coverage", coverage},
                           {"findings", findings},
-                          {"timing", {{"seconds", shown_.seconds}, {"cases_per_second", rate}}}}
+                          {"timing", {{"begun", begun_}, {"seconds", shown_.seconds}, {"cases_per_second", rate}}}}
                .dump(1, ' ', true, nlohmann::json::error_handler_t::replace) +
            "\n";
   }
@@ -376,7 +386,8 @@ class fuzzer {
 
   const fuzz_options& o_;
   const steady::time_point begin_ = steady::now();
-  const double budget_;  // seconds; 0: none
+  const std::string begun_ = now_text();  // of this process
+  const double budget_;                   // seconds; 0: none
   const std::pair<int, int> shard_;
   std::string device_, note_;
   std::unique_ptr<mps_daemon> mps_;

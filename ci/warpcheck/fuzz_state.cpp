@@ -60,7 +60,8 @@ std::string to_json(const fuzz_state& s) {
                         {"shape_class", f.shape},
                         {"case", f.line},
                         {"message", f.message},
-                        {"failures", f.failures}});
+                        {"failures", f.failures},
+                        {"report", f.report}});
   return nlohmann::json{{"schema", k_schema},   {"options", s.options}, {"seed", s.seed},
                         {"rounds", s.rounds},   {"seconds", s.seconds}, {"totals", totals},
                         {"coverage", coverage}, {"judged", s.judged},   {"minimised", s.minimised},
@@ -86,7 +87,7 @@ fuzz_state fuzz_state_from_json(const std::string& text, const std::string& name
     s.minimised = j.at("minimised").get<std::map<std::string, int64_t>>();
     for (const auto& f : j.at("findings"))
       s.findings.push_back({f.at("name"), f.at("operator"), f.at("property"), f.at("verdict"), f.at("shape_class"),
-                            f.at("case"), f.at("message"), f.at("failures")});
+                            f.at("case"), f.at("message"), f.at("failures"), f.value("report", "")});
     return s;
   } catch (const nlohmann::json::exception& e) {
     throw usage_error(fmt::format("{}: it is not the state of a fuzzing run: {}", name, e.what()));
@@ -102,6 +103,7 @@ fuzz_finding make_finding(const case_report& r) {
   f.shape = shape_class(c);
   f.line = r.line;
   f.message = r.message;
+  f.report = to_json(r);
   const std::string key = fmt::format("{} {} {} {}", f.op, f.property, f.verdict, f.shape);
   f.name = fmt::format("{}-{}-{}", f.op, f.property, sha256_hex(key).substr(0, 8));
   return f;

@@ -22,6 +22,7 @@ struct fuzz_finding {
   std::string line;
   std::string message;
   int64_t failures = 1;  // cases that came down to it
+  std::string report;    // of the minimised case (verdict.hpp), as JSON
 };
 
 // A property, dtypes folded.

@@ -150,6 +150,33 @@ int run(int argc, char** argv) {
   replay->footer(exit_codes(k_judged));
   replay->callback([&] { code = cli::replay(r); });
 
+  cli::explain_options x;
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Tell one case in words: what is demanded and why, what the kernel gave, which step first departs");
+  explain->add_option("line", x.line, "The case line, quoted")->required();
+  explain->add_option("--device", x.device, "Another device than the line's");
+  explain->add_option("--candidate", x.candidate, "Another candidate than the line's");
+  add_output(explain, "--json", x.json, "Write the case's report and its story as JSON to this file");
+  add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
+  explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
+  explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  explain->footer(exit_codes("0 told, whatever the verdict"));
+  explain->callback([&] { code = cli::explain(x); });
+
+  cli::report_options w;
+  CLI::App* report = app.add_subcommand("report", "Make one HTML page of what commands wrote with --json");
+  report->add_option("--verify", w.verify, "JSON of verify (may be repeated)")->allow_extra_args(false);
+  report->add_option("--fuzz", w.fuzz, "JSON of fuzz (may be repeated)")->allow_extra_args(false);
+  report->add_option("--bench", w.bench, "JSON of a benchmark (--benchmark_out), or a baseline (may be repeated)")
+      ->allow_extra_args(false);
+  report->add_option("--mutants", w.mutants, "JSON of mutants (may be repeated)")->allow_extra_args(false);
+  report->add_option("--history", w.history, "nightly.db of ci/nightly");
+  report->add_option("--title", w.title, "What the page is about, for its heading");
+  add_output(report, "--out", w.out, "The page to write")->required();
+  report->add_option("--python", w.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
+  report->footer(exit_codes("0 written"));
+  report->callback([&] { code = cli::report(w); });
+
   cli::mutants_options m;
   CLI::App* mutants =
       app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");

@@ -334,6 +334,7 @@ int mutants(const mutants_options& asked) {
       j["id"] = e.m.id;
       j["operator"] = e.m.op;
       j["file"] = e.m.file;
+      j["kernel"] = e.kernel();
       j["expected"] = expectation(e.m);
       j["outcome"] = e.equivalent()                     ? "equivalent"
                      : !e.result->compile_error.empty() ? "not compiled"

@@ -137,6 +137,30 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
   return jobs;
 }
 
+std::vector<left_property> not_run(const verify_options& o, const std::vector<planned_job>& jobs,
+                                   const std::set<std::string>& left_out) {
+  const auto among = [](const std::vector<std::string>& list, std::string_view name) {
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::vector<left_property> list;
+  for (const property& p : all_properties()) {
+    left_property left{&p, {}, ""};
+    for (const dtype type : p.types)
+      if (std::none_of(jobs.begin(), jobs.end(), [&](const planned_job& j) { return j.p == &p && j.t.type == type; }))
+        left.dtypes.emplace_back(name_of(type));
+    if (left.dtypes.empty()) continue;
+    const bool asked = among(o.operators, p.op) && among(o.properties, p.name) &&
+                       std::any_of(left.dtypes.begin(), left.dtypes.end(),
+                                   [&](const std::string& name) { return among(o.dtypes, name); });
+    left.why = !asked                                ? "not asked for"
+               : left_out.count(p.op + "/" + p.name) ? "its cases are larger than was allowed"
+               : !o.input.empty()                    ? "it does not judge this array"
+                                                     : "the candidate does not offer it";
+    list.push_back(std::move(left));
+  }
+  return list;
+}
+
 int workers_for(const verify_options& o, const std::string& device) {
   // On a GPU most of a case's time is the reference's on the host, so several workers pay; each holds a CUDA context of
   // about half a gigabyte, so not one per core.

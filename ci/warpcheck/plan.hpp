@@ -35,6 +35,16 @@ bool has_case(const engine::property& p, const engine::target& t, uint64_t seed)
 std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,
                                    std::set<std::string>& left_out);
 
+// A property, or some of its element types, that a run is not about, and why, in a few words.
+struct left_property {
+  const engine::property* p;
+  std::vector<std::string> dtypes;  // all of the property's where none of them is run
+  std::string why;
+};
+// Everything that is registered and not among the jobs, in order of registration.
+std::vector<left_property> not_run(const verify_options& o, const std::vector<planned_job>& jobs,
+                                   const std::set<std::string>& left_out);
+
 // 0: one for each core; fewer on cuda.
 int workers_for(const verify_options& o, const std::string& device);
 

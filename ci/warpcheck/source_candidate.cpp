@@ -109,6 +109,12 @@ std::string prepare_source(const verify_options& o, const std::string& file, con
   return prepare_source(file, entry, o.operators[0], resolve_device(o.device, note));
 }
 
+std::string source_of(const std::string& candidate) {
+  if (!candidate.starts_with(k_prefix)) return "";
+  const std::string rest = candidate.substr(k_prefix.size());
+  return rest.substr(0, rest.rfind(':'));
+}
+
 void prepare_named_source(const std::string& candidate, const std::string& op, const std::string& device) {
   if (!candidate.starts_with(k_prefix)) return;
   const std::string rest = candidate.substr(k_prefix.size());

@@ -17,6 +17,9 @@ std::string prepare_source(const std::string& file, const std::string& entry, co
 // The same for the operator and device that `verify` and `fuzz` were given; an auto device is resolved as they do.
 std::string prepare_source(const verify_options& options, const std::string& file, const std::string& entry);
 
+// The file of such a name; empty where `candidate` names no source.
+std::string source_of(const std::string& candidate);
+
 // The same for a name from a case line; does nothing where `candidate` names no source.
 void prepare_named_source(const std::string& candidate, const std::string& op, const std::string& device);
 

@@ -31,6 +31,23 @@ constexpr const char* k_file = "warpcheck_toolchain.json";
 
 fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
+// Where k_file is, if it is anywhere.
+struct place {
+  fs::path folder;
+  bool installed = false;
+
+  std::string absolute(const std::string& text) const {
+    return text.empty() || text[0] == '/' ? text : (folder / text).lexically_normal().string();
+  }
+};
+
+place place_of(const fs::path& folder) {
+  if (!fs::exists(folder / k_file))
+    for (const fs::path& lib : {folder / ".." / "lib" / "warpcheck", folder / "lib" / "warpcheck"})
+      if (fs::exists(lib / k_file)) return {fs::canonical(lib), true};
+  return {folder, false};
+}
+
 // CMake keeps an option with its argument together as "SHELL:--param name=value".
 void append_option(std::vector<std::string>& options, const std::string& text) {
   if (text.empty()) return;
@@ -160,23 +177,26 @@ std::string read_text(const std::string& path) {
 
 std::string file_sha256(const std::string& path) { return engine::sha256_hex(read_text(path)); }
 
+std::string source_root() {
+  const place at = place_of(executable_folder());
+  if (!fs::exists(at.folder / k_file)) return "";
+  const nlohmann::json json = nlohmann::json::parse(read_text((at.folder / k_file).string()), nullptr, false);
+  return json.is_object() ? at.absolute(json.value("root", "")) : "";
+}
+
+std::string reporting_folder() {
+  const place at = place_of(executable_folder());
+  return at.installed ? (at.folder / "reporting").string() : source_root() + "/ci/reporting";
+}
+
 toolchain toolchain::load(const std::string& asked) {
-  fs::path folder = asked.empty() ? executable_folder() : fs::path(asked);
-  bool installed = false;
-  if (!fs::exists(folder / k_file))
-    for (const fs::path& lib : {folder / ".." / "lib" / "warpcheck", folder / "lib" / "warpcheck"})
-      if (!installed && fs::exists(lib / k_file)) {
-        folder = fs::canonical(lib);
-        installed = true;
-      }
+  const auto [folder, installed] = place_of(asked.empty() ? executable_folder() : fs::path(asked));
   const fs::path path = folder / k_file;
   if (!fs::exists(path))
     throw environment_error(
         fmt::format("toolchain: there is no {} in {} or its lib/warpcheck, so kernels cannot be compiled", k_file,
                     folder.string()));
-  const auto absolute = [&](const std::string& text) {
-    return text.empty() || text[0] == '/' ? text : (folder / text).lexically_normal().string();
-  };
+  const auto absolute = [at = place{folder, installed}](const std::string& text) { return at.absolute(text); };
   const std::string text = read_text(path.string());
   toolchain t;
   t.installed_ = installed;

@@ -67,6 +67,12 @@ class toolchain {
   std::vector<std::string> cuda_includes_;
 };
 
+// The folder of the source tree of which this executable is a build, or of an installation's or a bundle's headers; empty
+// where it is neither. Asks for no compiler.
+std::string source_root();
+// The folder of the report's program (ci/reporting), likewise.
+std::string reporting_folder();
+
 struct command_result {
   int status = 0;      // exit status, 128 + signal for a killed process
   std::string output;  // stdout and stderr together

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "ci/warpcheck/failure_json.hpp"
 #include "ci/warpcheck/junit.hpp"
 #include "ci/warpcheck/mps.hpp"
 #include "ci/warpcheck/plan.hpp"
@@ -114,9 +116,9 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
 
 nlohmann::json result_json(const verify_options& o, const std::string& device, uint64_t seed,
                            const std::vector<planned_job>& jobs, const run_result_set& results,
-                           const std::vector<case_report>& failures, const coverage_result& coverage,
-                           int64_t regressions, int code) {
-  nlohmann::json list = nlohmann::json::array(), found = nlohmann::json::array(), seconds = nlohmann::json::object();
+                           const nlohmann::json& failures, const coverage_result& coverage, int64_t regressions,
+                           int code) {
+  nlohmann::json list = nlohmann::json::array(), seconds = nlohmann::json::object();
   for (size_t i = 0; i < jobs.size(); ++i) {
     const job_result& r = results.jobs[i];
     nlohmann::json j = {{"operator", jobs[i].p->op},
@@ -134,11 +136,11 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
                         {"stopped", r.stopped},
                         {"variants", r.variants},
                         {"classes", r.classes}};
+    for (const auto& [variant, h] : r.errors) j["errors"][variant] = to_json(h);
     if (r.worst_budget_case) j["worst"] = nlohmann::json::parse(to_json(*r.worst_budget_case));
     list.push_back(std::move(j));
     seconds[r.id] = r.seconds;
   }
-  for (const case_report& r : failures) found.push_back(nlohmann::json::parse(to_json(r)));
   nlohmann::json groups = nlohmann::json::array();
   for (const coverage_result::group& g : coverage.groups)
     groups.push_back({{"name", g.name}, {"classes", g.classes}, {"reached", g.reached}, {"possible", g.possible}});
@@ -151,13 +153,31 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
           {"exit_code", code},
           {"interrupted", results.interrupted},
           {"jobs", list},
-          {"failures", found},
+          {"failures", failures},
           {"regressions", regressions},
           {"coverage", groups},
           {"unreached_variants", coverage.unreached_variants},
           {"unmet_classes", coverage.unmet_classes},
           // Everything above is the same on every run of the same options; times are not.
           {"timing", {{"seconds", results.seconds}, {"job_seconds", seconds}}}};
+}
+
+// Those that were made smaller are told as a story, too.
+nlohmann::json failures_json(const std::vector<case_report>& failures, const std::set<std::string>& shrunk,
+                             const verify_options& o) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const case_report& r : failures) {
+    list.push_back(failure_json(r));
+    if (shrunk.count(r.line)) add_story(list.back(), explain(parse_case_line(r.line), r, o.timeout));
+  }
+  return list;
+}
+
+nlohmann::json not_run_json(const std::vector<left_property>& left) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const left_property& l : left)
+    list.push_back({{"operator", l.p->op}, {"property", l.p->name}, {"dtypes", l.dtypes}, {"why", l.why}});
+  return list;
 }
 
 std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const run_result_set& results,
@@ -201,6 +221,7 @@ int verify(const verify_options& o) {
   if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
   if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
   if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
+  const std::string begun = now_text();
   const uint64_t seed = parse_seed(o.seed);
   const auto [shard, shards] = parse_shard(o.shard);
   chosen_operators(o);  // a misspelt operator is answered before a device is looked for
@@ -240,6 +261,7 @@ int verify(const verify_options& o) {
 
   // The first failure of every property, shrunk; one report per property is what a person can act on.
   std::vector<case_report> failures;
+  std::set<std::string> shrunk;  // lines
   const property* reported = nullptr;
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const case_report& f : results.jobs[i].failures) {
@@ -258,6 +280,7 @@ int verify(const verify_options& o) {
       std::fflush(stderr);
       failures.push_back(escalate(f, parse_case_line(f.line), how));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
+      shrunk.insert(failures.back().line);
       fmt::print("\n{}", describe(failures.back()));
     }
   }
@@ -302,9 +325,15 @@ int verify(const verify_options& o) {
   }
   if (too_many_skips(o, skipped, cases) && code == k_pass) code = k_violation;
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
-  if (!o.json.empty())
-    write_file(o.json,
-               result_json(o, device, seed, jobs, results, failures, coverage, regressions.cases, code).dump(1) + "\n");
+  if (!o.json.empty()) {
+    nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, shrunk, o), coverage,
+                                   regressions.cases, code);
+    j["device_name"] = note;
+    j["not_run"] = not_run_json(not_run(o, jobs, left_out));
+    for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
+    j["timing"]["begun"] = begun;
+    write_file(o.json, j.dump(1) + "\n");
+  }
   if (!o.junit.empty()) write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage)));
   return code;
 }

@@ -1,0 +1,268 @@
+"""Verdicts, errors, counterexamples and hazards of the files of verify and fuzz, as the page shows them."""
+
+import math
+import re
+
+from .inputs import number
+
+# Of a case, by severity; the two of a job come last. The sign stands beside the word, so that no colour is needed.
+ORDER = (
+    "crash timeout error_return out_of_bounds input_modified launch_limit livelock deadlock divergence race uninitialized "
+    "nondeterministic violation"
+).split()
+HAZARDS = {"race", "uninitialized", "divergence", "deadlock", "livelock", "out_of_bounds", "launch_limit"}
+NOT_JUDGED = ("not run", "not tried", "skipped")
+DEVICES = {
+    "emulated": "The emulated device runs the same kernel source on the CPU, thread by thread. It sees races, bounds, "
+    "uninitialised reads and deadlocks; it says nothing of speed, of nvcc's code or of the GPU's own functions.",
+    "cuda": "A GPU runs the code of nvcc. Values, determinism, guard zones and error codes are judged; a race shows only "
+    "where it changes a value.",
+    "cpu": "The candidate's own code on the host. Values, determinism and memory beside the tensors are judged.",
+}
+# What each verdict of a failure means, for whoever meets it first here.
+MEANINGS = {
+    "violation": "A result lies outside the bound that the contract allows it, or an invariant is broken.",
+    "nondeterministic": "The same call gave different bits when it ran again, under another schedule or launched otherwise.",
+    "uninitialized": "The kernel read memory that nobody had written.",
+    "race": "Two threads touch the same byte, at least one of them writes, and nothing in the program orders the two.",
+    "divergence": "Threads that must call a barrier or a warp function together did not.",
+    "deadlock": "Every thread waits for another.",
+    "livelock": "Threads ran on without an end of any of them.",
+    "launch_limit": "The launch asks for more than the device has.",
+    "input_modified": "The call changed its input.",
+    "out_of_bounds": "The kernel touched memory outside its tensors.",
+    "error_return": "A legal call was refused, or an illegal one was accepted.",
+    "timeout": "The call did not end in time.",
+    "crash": "The process that made the call died.",
+}
+MOST_DETAILS = 150  # counterexamples with all that is known; the others have a line
+
+
+def sign(verdict):
+    return "✓" if verdict == "pass" else "–" if verdict in NOT_JUDGED else "✗"
+
+
+def kind(verdict):
+    return "pass" if verdict == "pass" else "none" if verdict in NOT_JUDGED else "fail"
+
+
+def plain(value, digits=3):
+    """A number for people."""
+    value = number(value)
+    if value is None:
+        return "-"
+    if math.isinf(value) or math.isnan(value):
+        return {math.inf: "infinite", -math.inf: "-infinite"}.get(value, "NaN")
+    return f"{value:.{digits}g}"
+
+
+def _worst(verdicts):
+    known = [v for v in ORDER if v in verdicts] or (["pass"] if "pass" in verdicts else [])
+    return known[0] if known else next((v for v in NOT_JUDGED if v in verdicts), "not run")
+
+
+def _fold(jobs, sentences):
+    """A row of the table from the jobs of one property, one for each element type."""
+    cases = sum(j["cases"] for j in jobs)
+    judged = [j for j in jobs if j["verdict"] not in NOT_JUDGED]
+    budgets = [number(j["max_budget"]) for j in judged if j["compared"]]
+    ulps = [number(j["max_ulp"]) for j in judged if j["compared"]]
+    first = jobs[0]
+    name = f"{first['operator']}/{first['property']}"
+    notes = [f"{j['dtype']} {j['verdict']}" for j in jobs if j["verdict"] in NOT_JUDGED and len(judged) > 0]
+    notes += [f"{j['skipped']} {j['dtype']} cases skipped" for j in judged if j["skipped"]]
+    notes += [f"{j['dtype']} stopped after its fifth failure" for j in jobs if j["stopped"]]
+    return {
+        "operator": first["operator"],
+        "property": first["property"],
+        "device": first["device"],
+        "sentence": sentences.get(name, ""),
+        "verdict": _worst([j["verdict"] for j in jobs]),
+        "cases": cases,
+        "budget": max(budgets, default=None),
+        "ulp": max(ulps, default=None),
+        "types": ", ".join(j["dtype"] for j in jobs),
+        "note": "; ".join(notes),
+    }
+
+
+def _left(operator, name, device, sentence, types, why):
+    return {
+        "operator": operator,
+        "property": name,
+        "device": device,
+        "sentence": sentence,
+        "verdict": "not run",
+        "cases": 0,
+        "budget": None,
+        "ulp": None,
+        "types": types,
+        "note": why,
+    }
+
+
+def table(runs):
+    """One row for each operator, property and device, of what was not run as well."""
+    rows, known, devices = {}, {}, {}
+    for run in runs:
+        sentences = run.get("sentences", {})
+        groups = {}
+        for job in run["jobs"]:
+            groups.setdefault((job["operator"], job["property"]), []).append(job)
+        for left in run.get("not_run", []):
+            groups.setdefault((left["operator"], left["property"]), [])
+        devices.setdefault(run["device"], []).append(run["candidate"])
+        for at, jobs in groups.items():
+            known.setdefault(at, sentences.get("/".join(at), ""))
+            if jobs:
+                rows[(*at, run["device"], run["candidate"])] = _fold(jobs, sentences)
+        for left in run.get("not_run", []):
+            key = (left["operator"], left["property"], run["device"], run["candidate"])
+            types = ", ".join(left["dtypes"])
+            if key in rows and rows[key]["cases"]:
+                note = f"{types} not run: {left['why']}"
+                rows[key]["note"] = "; ".join(n for n in (rows[key]["note"], note) if n)
+            else:
+                rows.setdefault(key, _left(*key[:3], known[key[:2]], types, left["why"]))
+    shown = [d for d in DEVICES if d in devices or d != "cpu"] if runs else []
+    for device in shown:
+        if device not in devices:
+            for (operator, name), sentence in known.items():
+                rows[(operator, name, device, "")] = _left(
+                    operator, name, device, sentence, "", f"no run on device {device} is in this report"
+                )
+    several = len({c for cs in devices.values() for c in cs}) > 1
+    for (*_, candidate), row in rows.items():
+        row["candidate"] = candidate if several else ""
+    # As registered where a file says so, operators as they first appear.
+    operators, order = list(dict.fromkeys(operator for operator, _ in known)), list(known)
+    return (
+        sorted(
+            rows.values(),
+            key=lambda r: (
+                operators.index(r["operator"]),
+                order.index((r["operator"], r["property"])),
+                shown.index(r["device"]),
+            ),
+        ),
+        shown,
+    )
+
+
+def overview(rows, devices):
+    """operator -> device -> counts of verdicts, for the table that comes first."""
+    operators = {}
+    for row in rows:
+        cell = operators.setdefault(
+            row["operator"], {d: {"pass": 0, "fail": 0, "none": 0, "cases": 0} for d in devices}
+        )[row["device"]]
+        cell[kind(row["verdict"])] += 1
+        cell["cases"] += row["cases"]
+    return operators
+
+
+def histograms(runs):
+    """(operator, device) -> [(name, elements, ulps, shares)], the name being element type and variant."""
+    sums = {}
+    for run in runs:
+        for job in run["jobs"]:
+            for variant, bins in job.get("errors", {}).items():
+                name = f"{job['dtype']} {variant.removeprefix(job['operator'] + '_')}".strip()
+                both = sums.setdefault((job["operator"], job["device"], run["candidate"]), {}).setdefault(
+                    name, ({}, {})
+                )
+                for total, part in zip(both, (bins["ulps"], bins["shares"])):
+                    for edge, count in part:
+                        total[edge] = total.get(edge, 0) + count
+    return {
+        at: [
+            (
+                name,
+                sum(u.values()),
+                sorted(u.items(), key=lambda b: number(b[0])),
+                sorted(s.items(), key=lambda b: number(b[0])),
+            )
+            for name, (u, s) in sorted(names.items())
+        ]
+        for at, names in sums.items()
+    }
+
+
+def _case_parts(line):
+    """operator, property, element type, device and sizes of a case line, as far as it says."""
+    words = re.match(r"v\d+ ([^/ ]+)/(\S+) ?(.*)", line or "")
+    if not words:
+        return {"operator": "?", "property": "?", "dtype": "", "device": ""}
+    first = re.search(r"\b\w+=(\w+)\[([\dx]*)\]", words[3])
+    device = re.search(r"\bdevice=(\S+)", words[3])
+    return {
+        "operator": words[1],
+        "property": words[2],
+        "dtype": first[1] if first else "",
+        "sizes": first[2].replace("x", " x ") if first else "",
+        "device": device[1] if device else "",
+    }
+
+
+def _worst_element(report):
+    worst = report.get("worst")
+    if not worst:
+        return None
+    bound, error = number(worst["bound"]), number(worst["error"])
+    return {
+        "place": f"{worst['tensor']}[{worst['row']}, {worst['col']}]",
+        "input": plain(worst["input"], 9),
+        "expected": worst.get("expected_text") or plain(worst["expected"], 17),
+        "expected_hex": worst.get("expected_hex", ""),
+        "actual": plain(worst["actual"], 9),
+        "actual_hex": worst.get("actual_hex", ""),
+        "error": plain(error, 6),
+        "bound": plain(bound, 6),
+        "ratio": plain(error / bound if bound else (0 if error == 0 else math.inf), 4),
+        "ulp": plain(worst["error_ulp"], 4),
+    }
+
+
+def _counterexample(report, origin):
+    return {
+        **_case_parts(report.get("case")),
+        "verdict": report["verdict"],
+        "message": report.get("message", ""),
+        "worst": _worst_element(report),
+        "neighbour": report.get("neighbour", ""),
+        "findings": report.get("findings", []),
+        "sources": [{"file": s["place"].rpartition(":")[0], "text": "", **s} for s in report.get("sources", [])],
+        "story": [{"table": [], **section} for section in report.get("explanation", [])],
+        "line": report.get("case", ""),
+        "origin": origin,
+        "row": report.get("row"),
+        "plot": "",
+    }
+
+
+def counterexamples(read):
+    """The most severe first; a shrunk one of a property, which has a neighbour or a story, before the others."""
+    found = [_counterexample(r, "verify") for run in read.verify for r in run["failures"]]
+    for run in read.fuzz:
+        for finding in run["findings"]:
+            report = finding.get("report") or {
+                "verdict": finding["verdict"],
+                "message": finding["message"],
+                "case": finding["case"],
+            }
+            found.append(_counterexample(report, f"fuzz, finding {finding['name']}, {finding['failures']} failures"))
+    found.sort(
+        key=lambda c: (
+            ORDER.index(c["verdict"]) if c["verdict"] in ORDER else len(ORDER),
+            not (c["neighbour"] or c["story"]),
+        )
+    )
+    for index, one in enumerate(found, 1):
+        one["id"] = f"case-{index}"
+        quoted = {s["place"]: s for s in one["sources"]}
+        one["hazards"] = (
+            [{"text": text, "lines": [s for place, s in quoted.items() if place in text]} for text in one["findings"]]
+            if one["verdict"] in HAZARDS or one["findings"]
+            else []
+        )
+    return found[:MOST_DETAILS], found[MOST_DETAILS:]

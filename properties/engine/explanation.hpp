@@ -1,0 +1,66 @@
+// A case told in words, for people: the inputs, what the contract demands and why, what the candidate gave, and which
+// step of a plain implementation first departs. No verdict comes from here.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/verdict.hpp"
+#include "reference/numerics/bound_term.hpp"
+
+namespace warpcheck::engine {
+
+// A step of a plain implementation, for one element.
+struct told_step {
+  std::string what;
+  double exact = 0, plain = 0;  // its exact value, and what f32 arithmetic makes of it
+  double implied =
+      std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: they do not tell
+};
+
+// One row of the first output, and element `i` of it.
+struct told_row {
+  std::vector<double> exact, bound;          // of every element of the row
+  std::string formula, numbers;              // of element i: in symbols, and with its numbers
+  std::string bound_formula;                 // why the bound is what it is
+  std::vector<reference::bound_term> terms;  // of which the bound is the sum; none where only one value passes
+  std::vector<told_step> steps;
+  std::string departs;  // which step first departs, in words; empty where nothing does or nothing is known
+};
+
+// What is told of a row. The hook of an operator: one function, registered once, before main.
+struct told_call {
+  const trial_case& c;
+  const std::vector<double>& x;       // the row of the first input
+  dtype output = dtype::f32;          // of the first output
+  int64_t i = 0;                      // the element
+  const std::vector<double>& actual;  // the candidate's row; empty where the call gave none
+};
+using tell_row = std::function<told_row(const told_call&)>;
+struct story_registration {
+  story_registration(std::string op, tell_row tell);
+};
+
+struct story_section {
+  std::string title;
+  std::vector<std::string> sentences;
+  std::vector<std::vector<std::string>> table;  // its head first; empty: none
+};
+
+struct explanation {
+  std::vector<story_section> sections;
+  // Of the row that is told of; empty where the operator tells nothing.
+  std::string output;
+  int64_t row = 0, element = 0;
+  std::vector<double> input, exact, bound, actual;
+};
+// Of a case whose report is `r`; the candidate runs once more, in a process of its own, which has `timeout_seconds`.
+explanation explain(const trial_case& c, const case_report& r, double timeout_seconds);
+// The sections as a list of {"title", "sentences", "table"}.
+nlohmann::json sections_json(const explanation& e);
+
+}  // namespace warpcheck::engine

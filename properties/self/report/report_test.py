@@ -1,0 +1,349 @@
+"""`warpcheck report` from outside: what the page says of each file, bad input, a Python without its libraries. Run by CTest."""
+
+import html.parser
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
+sys.path.insert(0, str(SOURCE / "ci"))
+import made  # noqa: E402
+from nights import history  # noqa: E402
+
+WARPCHECK = os.environ["WARPCHECK"]
+PYTHON = os.environ["WARPCHECK_PYTHON"]
+
+if subprocess.run([PYTHON, "-c", "import jinja2, matplotlib"], capture_output=True).returncode != 0:
+    print(f"WARPCHECK_SKIP: Jinja2 or matplotlib is not installed in {PYTHON} (ci/requirements.txt)")
+    sys.exit(0)
+
+
+class Text(html.parser.HTMLParser):
+    """The words of a page, and its sections' by their ids."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.section, self.hidden, self.words = "head", False, {}
+        self.feed(page)
+        self.sections = {name: re.sub(r"\s+", " ", "".join(text)) for name, text in self.words.items()}
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "section":
+            self.section = dict(attributes)["id"]
+        self.hidden = tag in ("script", "style")
+        self.handle_data(" ")
+
+    def handle_endtag(self, tag):
+        self.hidden = False
+        self.handle_data(" ")
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.words.setdefault(self.section, []).append(data)
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.scratch.name)
+        self.addCleanup(self.scratch.cleanup)
+
+    def report(self, *arguments, **environment):
+        out = self.folder / "report.html"
+        return subprocess.run(
+            [WARPCHECK, "report", "--out", str(out), *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+        )
+
+    def page(self, *arguments):
+        said = self.report(*arguments)
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        self.assertIn("report.html", said.stdout)
+        text = (self.folder / "report.html").read_text()
+        return text, Text(text).sections
+
+    def file(self, name, content):
+        return made.write(self.folder, name, content)
+
+
+class Content(Report):
+    def test_it_opens_with_one_sentence_that_says_what_on_what_verdict_and_since_when(self):
+        made.history(self.folder / "nightly.db", history)
+        _, s = self.page(
+            "--verify",
+            self.file("v.json", made.verify()),
+            "--mutants",
+            self.file("m.json", made.mutants()),
+            "--fuzz",
+            self.file("f.json", made.fuzz()),
+            "--history",
+            str(self.folder / "nightly.db"),
+        )
+        self.assertIn(
+            "✗ On 2026-11-25 warpcheck 0.9.0 judged the built-in kernels of 2 operators on the emulated device: "
+            "180 cases of 5 properties, "
+            "2 failures in 1 property; nothing was run on a GPU; fuzzing tried 600 more cases and kept 1 counterexample; "
+            "4 of 5 planted bugs were found; every night since 2026-11-09 was green.",
+            s["head"],
+        )
+
+    def test_a_run_without_a_failure_says_so(self):
+        _, s = self.page("--verify", self.file("v.json", made.verify(failures=())))
+        self.assertIn("✓ On 2026-11-25", s["head"])
+        self.assertIn("no failure", s["head"])
+        self.assertIn("None: no case failed", s["counterexamples"])
+        self.assertIn("saw no race", s["hazards"])
+
+    def test_a_run_that_owes_a_quota_is_not_called_passed(self):
+        content = made.verify(failures=())
+        content.update(exit_code=1, unreached_variants=["softmax f32 softmax_cluster"])
+        _, s = self.page("--verify", self.file("v.json", content))
+        self.assertIn("✗ On", s["head"])
+        self.assertIn("owes more than it did", s["head"])
+        self.assertIn("no case reached the variant softmax f32 softmax_cluster", s["verdicts"])
+
+    def test_what_was_not_run_is_in_the_table_with_its_reason(self):
+        text, s = self.page("--verify", self.file("v.json", made.verify()))
+        self.assertIn("scan phase emulated – not run not asked for", s["verdicts"])
+        self.assertIn("no run on device cuda is in this report", s["verdicts"])
+        # Each of the six properties that are known has a row on each of the two devices.
+        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 12)
+        _, s = self.page("--verify", self.file("v.json", made.verify(device="cuda", failures=())))
+        self.assertIn("nothing was run on the emulated device, so no race was looked for", s["head"])
+        self.assertIn("which alone has a race detector", s["hazards"])
+
+    def test_types_of_a_property_that_were_not_run_are_named(self):
+        content = made.verify()
+        content["not_run"].append(
+            {"operator": "softmax", "property": "phase", "dtypes": ["f16"], "why": "the candidate does not offer it"}
+        )
+        _, s = self.page("--verify", self.file("v.json", content))
+        self.assertIn("✓ pass f16 not run: the candidate does not offer it", s["verdicts"])
+
+    def test_a_counterexample_has_story_element_neighbour_and_line(self):
+        _, s = self.page("--verify", self.file("v.json", made.verify()))
+        told = s["counterexamples"]
+        for text in (
+            "outside the bound",
+            "What the contract demands",
+            "y = e^x / sum.",
+            "y[0, 64], input 0.5",
+            "1 (0x1p+0)",
+            "NaN (nan)",
+            "infinite / 1e-07 = infinite",
+            "fails at cols=65, passes at 64",
+            "warpcheck replay '" + made.LINE + "' Copy",
+        ):
+            self.assertIn(text, told)
+
+    def test_a_race_quotes_both_lines(self):
+        text, s = self.page("--verify", self.file("v.json", made.verify()))
+        self.assertIn("kernels/softmax.cu:58 58 slot[0] = a < b ? a : b;", s["hazards"])
+        self.assertIn("kernels/primitives/reduce.hpp:31 31 return slot[0];", s["hazards"])
+        self.assertIn("slot[0] = a &lt; b", text)
+
+    def test_every_part_of_the_files_is_there(self):
+        made.history(self.folder / "nightly.db", history)
+        _, s = self.page(
+            "--fuzz",
+            self.file("f.json", made.fuzz()),
+            "--bench",
+            self.file("b.json", made.benchmark()),
+            "--mutants",
+            self.file("m.json", made.mutants()),
+            "--history",
+            str(self.folder / "nightly.db"),
+        )
+        self.assertIn("softmax/phase ✓ pass 300 0 0.9 0.01", s["fuzz"])
+        self.assertIn("fuzz, finding softmax-depth-1234abcd, 4 failures", s["counterexamples"])
+        self.assertIn("softmax 3 2 66.7 % 3 66.7 % 33.3 %", s["mutants"])
+        self.assertIn("comparator 1 1 100.0 % 0 - -", s["mutants"])
+        self.assertIn("survived softmax RO-03", s["mutants"])
+        self.assertIn("cudnn 226: 0.566 (0.56 to 0.57)", s["speed"])
+        self.assertIn("torch 131: 0.977, not in turn", s["speed"])
+        self.assertIn("no number softmax/f32/9x9: wrong at row 3", s["speed"])
+        self.assertIn("NVIDIA H200, commit 72b979e, 2026-11-25", s["speed"])
+        self.assertIn(
+            "14 nights, of which 1 did not run. Of 13 comparisons of a benchmark with itself 1 differ", s["nights"]
+        )
+        self.assertIn("benchmark softmax/f32/65536x1024 cuda n09 128 140 1e-06", s["nights"])
+        self.assertIn("– missed", s["nights"])
+        self.assertIn("first seen on 2026-11-08", s["nights"])
+        self.assertIn("verify --json", s["verdicts"])  # what no file told of
+
+    def test_what_is_missing_says_how_to_add_it(self):
+        _, s = self.page("--mutants", self.file("m.json", made.mutants()))
+        for section in ("verdicts", "counterexamples", "hazards", "errors", "fuzz", "speed", "nights"):
+            self.assertIn("Not in this report", s[section], section)
+        self.assertNotIn("Not in this report", s["mutants"])
+
+    def test_foreign_text_stays_text(self):
+        content = made.verify(failures=[made.failure(made.HOSTILE, message=made.HOSTILE, findings=[made.HOSTILE])])
+        text, s = self.page("--verify", self.file("v.json", content), "--title", made.HOSTILE)
+        self.assertNotIn("<script>alert", text)
+        self.assertIn("alert('x')", s["counterexamples"])
+
+    def test_all_histograms_count_what_the_file_counts(self):
+        _, s = self.page("--verify", self.file("v.json", made.verify(names=("component-bound",))))
+        self.assertIn("bf16 block 113, bf16 warp 1,203", s["errors"])
+        self.assertIn("f32 block 226, f32 warp 2,406.", s["errors"])  # with no-hazard's
+
+    def test_a_page_of_ten_thousand_failures_has_at_most_5_MB_and_says_what_it_leaves_out(self):
+        lines = [
+            made.failure(
+                made.LINE.replace("[1x65]", f"[{i}x65]"), "violation", message="m" * 300, worst=made.VIOLATION["worst"]
+            )
+            for i in range(1, 10001)
+        ]
+        text, s = self.page("--verify", self.file("v.json", made.verify(failures=lines)))
+        self.assertLessEqual(len(text.encode()), 5_000_000)
+        self.assertIn("10,000 failures", s["head"])
+        left = re.search(r"([\d,]+) more failures left out", s["counterexamples"])
+        listed = len(re.findall(r"<td>softmax/no-hazard</td>", text)) + len(re.findall(r"<details id=\"case-", text))
+        self.assertEqual(listed + (int(left[1].replace(",", "")) if left else 0), 10000)
+
+    def test_the_same_files_give_the_same_page(self):
+        path = self.file("v.json", made.verify())
+        self.assertEqual(self.page("--verify", path)[0], self.page("--verify", path)[0])
+
+    def test_no_style_attribute_and_no_address_of_another_place(self):
+        text, _ = self.page(
+            "--verify", self.file("v.json", made.verify()), "--bench", self.file("b.json", made.benchmark())
+        )
+        self.assertNotRegex(text, r"\sstyle=")
+        self.assertEqual(
+            set(re.findall(r"https?://[^\"' ]+", text)), {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+        )
+        ids = re.findall(r"\sid=\"([^\"]+)\"", text)
+        self.assertEqual(len(ids), len(set(ids)))
+
+
+class Mistakes(Report):
+    def expect(self, code, text, *arguments, **environment):
+        said = self.report(*arguments, **environment)
+        self.assertEqual(said.returncode, code, said.stdout + said.stderr)
+        self.assertIn(text, said.stdout + said.stderr)
+        self.assertNotIn("Traceback", said.stderr)
+
+    def test_bad_files_are_one_sentence(self):
+        good = self.file("v.json", made.verify())
+        self.expect(2, "there is nothing to report")
+        self.expect(2, "it cannot be read", "--verify", str(self.folder / "absent.json"))
+        (self.folder / "broken.json").write_text("{")
+        self.expect(2, "it is not JSON", "--verify", str(self.folder / "broken.json"))
+        self.expect(2, "'warpcheck-fuzz-1' is allowed", "--fuzz", good)
+        self.expect(
+            2,
+            "'jobs' is not a list of objects",
+            "--verify",
+            self.file("j.json", {**made.verify(), "jobs": [1]}),
+        )
+        self.expect(2, "neither what --benchmark_out wrote nor a baseline", "--bench", good)
+        self.expect(
+            2,
+            "it does not fit its schema",
+            "--verify",
+            self.file("k.json", {**made.verify(), "jobs": [{"operator": "softmax"}]}),
+        )
+        self.expect(
+            2,
+            "it does not fit its schema",
+            "--bench",
+            self.file("l.json", {"rows": [{"name": "a/b", "median_us": "many"}]}),
+        )
+        self.expect(2, "it is not a history of nights", "--history", good)
+        self.expect(2, "there is no such file", "--history", str(self.folder / "absent.db"))
+        self.expect(3, "it cannot be written", "--verify", good, "--out", str(self.folder / "no" / "where.html"))
+
+    def test_a_python_without_the_libraries_is_said_by_their_names(self):
+        bare = self.folder / "python"
+        bare.write_text(f'#!/bin/sh\nexec "{PYTHON}" -S "$@"\n')
+        bare.chmod(bare.stat().st_mode | stat.S_IXUSR)
+        path = self.file("v.json", made.verify())
+        self.expect(3, "Jinja2 and matplotlib are missing", "--verify", path, "--python", str(bare))
+        self.expect(3, "Jinja2 and matplotlib are missing", "--verify", path, WARPCHECK_PYTHON=str(bare))
+        self.expect(3, "'/nowhere/python' cannot be started", "--verify", path, "--python", "/nowhere/python")
+
+
+@unittest.skipUnless("WARPCHECK_RACE" in os.environ, "no race flavour")
+class Real(Report):
+    """What the commands of this build write."""
+
+    def run_to(self, name, *arguments):
+        path = self.folder / name
+        said = subprocess.run([WARPCHECK, *arguments, "--json", str(path)], capture_output=True, text=True)
+        self.assertIn(said.returncode, (0, 1), said.stdout + said.stderr)
+        return str(path), json.loads(path.read_text())
+
+    def test_a_race_of_a_real_kernel_quotes_its_source(self):
+        path, content = self.run_to(
+            "v.json",
+            "verify",
+            "softmax",
+            "--device",
+            "emulated",
+            "--candidate",
+            os.environ["WARPCHECK_RACE"],
+            "--property",
+            "no-hazard",
+            "--dtype",
+            "f32",
+            "--cases",
+            "5",
+            "--size",
+            "quick",
+        )
+        self.assertEqual(content["failures"][0]["verdict"], "race")
+        quoted = [s for s in content["failures"][0]["sources"] if s.get("text")]
+        self.assertGreaterEqual(len(quoted), 2)
+        for s in quoted:
+            self.assertEqual(pathlib.Path(s["file"]).read_text().splitlines()[s["line"] - 1], s["text"])
+        _, sections = self.page("--verify", path)
+        for s in quoted:
+            self.assertIn(re.sub(r"\s+", " ", s["text"]).strip(), sections["hazards"])
+
+    def test_the_table_of_a_narrow_run_has_everything_that_is_registered(self):
+        listing = self.folder / "list.json"
+        subprocess.run([WARPCHECK, "list", "--json", str(listing)], check=True, stdout=subprocess.DEVNULL)
+        operators = json.loads(listing.read_text())["operators"]
+        path, content = self.run_to(
+            "v.json", "verify", "argmax", "--device", "emulated", "--property", "empty", "--cases", "5"
+        )
+        self.assertEqual(len(content["sentences"]), sum(len(o["properties"]) for o in operators.values()))
+        text, sections = self.page("--verify", path)
+        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 2 * len(content["sentences"]))
+        self.assertIn("argmax empty", sections["verdicts"])
+
+    def test_errors_are_counted_for_each_variant(self):
+        _, content = self.run_to(
+            "v.json",
+            "verify",
+            "softmax",
+            "--device",
+            "emulated",
+            "--property",
+            "component-bound",
+            "--cases",
+            "10",
+            "--size",
+            "quick",
+        )
+        for job in content["jobs"]:
+            for bins in ("ulps", "shares"):
+                counted = sum(n for h in job["errors"].values() for _, n in h[bins])
+                self.assertEqual(counted, job["compared"])
+            self.assertTrue(all(v.startswith("softmax_") or v == "several" for v in job["errors"]))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,61 @@
+#include "properties/story_support.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpcheck {
+
+std::string told(double v) { return std::isnan(v) ? "NaN" : fmt::format("{:.9g}", v); }
+
+std::string missing_terms(const doubles& terms, double missing, double tolerance) {
+  const auto n = static_cast<int64_t>(terms.size());
+  const auto fits = [&](double sum) { return std::fabs(sum - missing) <= tolerance; };
+  if (!std::isfinite(missing) || fits(0)) return "";
+  double sum = 0;
+  for (int64_t i = n - 1; i > 0; --i) {
+    sum += terms[static_cast<size_t>(i)];
+    if (fits(sum))
+      return i == n - 1 ? fmt::format("the last element (column {}) is missing", i)
+                        : fmt::format("the last {} elements (columns {} to {}) are missing", n - i, i, n - 1);
+  }
+  sum = 0;
+  for (int64_t i = 0; i < n - 1; ++i) {
+    sum += terms[static_cast<size_t>(i)];
+    if (fits(sum))
+      return i == 0 ? "the first element (column 0) is missing"
+                    : fmt::format("the first {} elements (columns 0 to {}) are missing", i + 1, i);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (fits(terms[static_cast<size_t>(i)])) return fmt::format("the element of column {} is missing", i);
+    if (fits(-terms[static_cast<size_t>(i)])) return fmt::format("the element of column {} is counted twice", i);
+  }
+  return "";
+}
+
+std::vector<int64_t> columns_outside(const engine::told_row& row, const doubles& actual) {
+  std::vector<int64_t> columns;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const double y = actual[i], exact = row.exact[i];
+    const bool right = std::isnan(exact) ? std::isnan(y) : y == exact || std::fabs(y - exact) <= row.bound[i];
+    if (!right) columns.push_back(static_cast<int64_t>(i));
+  }
+  return columns;
+}
+
+std::string told_nan(const doubles& actual, const std::vector<int64_t>& outside) {
+  if (std::none_of(outside.begin(), outside.end(),
+                   [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); }))
+    return "";
+  const auto nans = std::count_if(outside.begin(), outside.end(),
+                                  [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); });
+  return fmt::format(
+      "NaN stands in {} where numbers are due. Outputs hold NaN before the call, so the store may be "
+      "missing; else a step made Inf / Inf, 0 * Inf or Inf - Inf.",
+      nans == static_cast<std::ptrdiff_t>(actual.size()) ? "every element"
+      : nans == 1                                        ? "one element"
+                                                         : fmt::format("{} elements", nans));
+}
+
+}  // namespace warpcheck
