@@ -46,7 +46,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/properties/engine DESTINATION ${CMAKE_IN
 
 # The command and the candidate libraries it loads (it looks in ../lib/warpcheck).
 install(TARGETS warpcheck_command_plain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
-foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda)
+foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda warpcheck_python)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck COMPONENT command)
   endif()

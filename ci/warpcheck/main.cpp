@@ -9,6 +9,7 @@
 #include "ci/warpcheck/mutants.hpp"
 #include "ci/warpcheck/null_kernels.hpp"
 #include "ci/warpcheck/plugin.hpp"
+#include "ci/warpcheck/python_candidate.hpp"
 #include "ci/warpcheck/run_emulated.hpp"
 #include "ci/warpcheck/source_candidate.hpp"
 #include "ci/warpcheck/support.hpp"
@@ -52,7 +53,7 @@ int run(int argc, char** argv) {
   int code = cli::k_pass;
 
   // What verify and fuzz have in common.
-  std::string source, entry;
+  std::string source, entry, python, interpreter;
   const auto add_selection = [&](CLI::App* command, cli::verify_options& o) {
     command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
     command
@@ -68,6 +69,11 @@ int run(int argc, char** argv) {
         command->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
     of_source->needs(of_entry);
     of_entry->needs(of_source);
+    CLI::Option* of_python = command->add_option(
+        "--python", python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
+    of_python->excludes(of_source);
+    command->add_option("--interpreter", interpreter, "The interpreter of --python (default: python3)")
+        ->needs(of_python);
     command->add_option("--regressions", o.regressions,
                         "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
     add_output(command, "--json", o.json, "Write the result as JSON to this file");
@@ -107,13 +113,14 @@ int run(int argc, char** argv) {
   bool null_kernels = false;
   CLI::Option* of_null_kernels = verify->add_flag(
       "--null-kernels", null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
-  for (const char* name : {"--candidate", "--source", "--device", "--dtype", "--size", "--max-rows", "--max-cols",
-                           "--shard", "--regressions", "--junit", "--input", "--journal", "--resume", "--mps",
-                           "--fail-fast", "--shrink-seconds", "--allow-skips"})
+  for (const char* name : {"--candidate", "--source", "--python", "--device", "--dtype", "--size", "--max-rows",
+                           "--max-cols", "--shard", "--regressions", "--junit", "--input", "--journal", "--resume",
+                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
     if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
+    if (!python.empty()) cli::prepare_python(v, python, interpreter);
     code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
   });
 
@@ -137,6 +144,7 @@ int run(int argc, char** argv) {
       "or a counterexample that was replayed first still fails.");
   fuzz->callback([&] {
     if (!source.empty()) f.what.candidate = cli::prepare_source(f.what, source, entry);
+    if (!python.empty()) cli::prepare_python(f.what, python, interpreter);
     code = cli::fuzz(f);
   });
 

@@ -9,6 +9,7 @@
 #include "ci/warpcheck/junit.hpp"
 #include "ci/warpcheck/mps.hpp"
 #include "ci/warpcheck/plan.hpp"
+#include "ci/warpcheck/python_candidate.hpp"
 #include "ci/warpcheck/source_candidate.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/contain.hpp"
@@ -346,6 +347,7 @@ int replay(const replay_options& o) {
   device = resolve_device(device, note);
   c.knobs["device"] = device;
   prepare_named_source(c.knob("candidate"), c.op, device);
+  prepare_named_python(c.knob("candidate"), c.op, device);
   fmt::print("{}\n", note);
   std::fflush(stdout);
   const case_report r = run_contained(run_case, c, o.timeout);

@@ -1,0 +1,99 @@
+#include "ci/warpcheck/python_candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "ci/warpcheck/python/contract.hpp"
+#include "ci/warpcheck/python/interpreter.hpp"
+#include "ci/warpcheck/support.hpp"
+#include "ci/warpcheck/toolchain.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/library.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using engine::environment_error;
+using engine::usage_error;
+
+constexpr const char* k_usual_interpreter = "python3";
+
+void check_path(const char* argument, const std::string& path) {
+  if (path.empty() || path.find_first_of(" \t,()|\"'\\:") != std::string::npos)
+    throw usage_error(fmt::format(
+        "{}: '{}' is empty or holds a blank, comma, colon, quote, parenthesis or bar, which a case line cannot carry",
+        argument, path));
+}
+
+// The element types that the function lists.
+unsigned ask_dtypes(const python::settings& s) {
+  const command_result said = run_command({s.interpreter, "-c", python::door_text(), "describe", s.file, s.function});
+  // What the module prints while it loads comes before.
+  const size_t end = said.output.find_last_not_of('\n');
+  const size_t begin = end == std::string::npos ? 0 : said.output.rfind('\n', end) + 1;
+  const auto answer = nlohmann::json::parse(said.output.substr(begin), nullptr, false);
+  if (said.status != 0 || !answer.is_object())
+    throw environment_error(
+        fmt::format("interpreter: '{}' ended with status {}: {}", s.interpreter, said.status, said.output));
+  if (answer.contains("error")) throw usage_error(answer["error"]);
+  unsigned dtypes = 0;
+  for (const std::string name : answer["dtypes"])
+    for (uint32_t bit = 1; python::dtype_name(bit); bit <<= 1)
+      if (name == python::dtype_name(bit)) dtypes |= bit;
+  return dtypes;
+}
+
+}  // namespace
+
+std::string prepare_python(const std::string& file_and_function, const std::string& interpreter, const std::string& op,
+                           const std::string& device) {
+  const size_t colon = file_and_function.find(':');
+  if (colon == std::string::npos)
+    throw usage_error(fmt::format("python: '{}' is not FILE.py:FUNCTION", file_and_function));
+  python::settings s;
+  s.op = op;
+  s.device = device == "auto" ? "cpu" : device.substr(0, device.find(':'));
+  s.interpreter = interpreter.empty() ? k_usual_interpreter : interpreter;
+  s.file = file_and_function.substr(0, colon);
+  s.function = file_and_function.substr(colon + 1);
+  check_path("python", s.file);
+  check_path("python", s.function);
+  check_path("interpreter", s.interpreter);
+  if (s.device != "cpu" && s.device != "cuda")
+    throw usage_error(fmt::format("python: device {} runs no Python function; cpu and cuda do", s.device));
+  if (!python::find_rule(op))
+    throw usage_error(
+        fmt::format("python: operator {} has no Python door; those that have: {}", op, python::rule_names()));
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(s.file, ignored))
+    throw usage_error(fmt::format("python: there is no file '{}'", s.file));
+  s.dtypes = ask_dtypes(s);
+  const std::string library = engine::builtin_library("python");
+  if (library.empty()) throw environment_error("python: libwarpcheck_python.so is not beside this command");
+  setenv(python::k_settings_variable, python::to_text(s).c_str(), 1);
+  std::string name = fmt::format("{}{}:{}", k_python_prefix, s.file, s.function);
+  if (s.interpreter != k_usual_interpreter) name += ":" + s.interpreter;
+  engine::name_candidate(name, library, "");
+  return name;
+}
+
+void prepare_python(verify_options& o, const std::string& file_and_function, const std::string& interpreter) {
+  if (o.operators.size() != 1) throw usage_error("python: name the one operator that the function implements");
+  if (o.candidate != "builtin") throw usage_error("python: it cannot be given together with --candidate or --source");
+  if (o.device == "auto") o.device = "cpu";
+  std::string note;
+  o.candidate = prepare_python(file_and_function, interpreter, o.operators[0], resolve_device(o.device, note));
+}
+
+void prepare_named_python(const std::string& candidate, const std::string& op, const std::string& device) {
+  const std::string prefix = k_python_prefix;
+  if (!candidate.starts_with(prefix)) return;
+  const std::string rest = candidate.substr(prefix.size());
+  const size_t first = rest.find(':'), second = first == std::string::npos ? first : rest.find(':', first + 1);
+  prepare_python(rest.substr(0, second), second == std::string::npos ? "" : rest.substr(second + 1), op, device);
+}
+
+}  // namespace warpcheck::cli
