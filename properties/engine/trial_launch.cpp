@@ -61,7 +61,7 @@ launch_group::launch_group(const trial_case& c, std::span<const attempt> attempt
   }
   const warpcheck_device_api& api = *attempts[0].api;
   warpcheck_stream_options options = {};
-  options.schedule = attempts[0].schedule.c_str();
+  options.schedule = attempts[0].schedule.empty() ? nullptr : attempts[0].schedule.c_str();
   options.sm_count = sm_count;
   options.shared_fill = shared_fill(attempts[0]);
   const stream_handle stream{api, make_stream(api, options)};
