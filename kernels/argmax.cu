@@ -94,7 +94,7 @@ struct few_winner {
     int claim = k_no_claim<int>;
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
-      const bool wins = mine[i].maximum == maximum || mine[i].maximum != mine[i].maximum;
+      const bool wins = may_win(mine[i].maximum, maximum);
       claim = min_of<int>()(claim, wins ? mine[i].claim : k_no_claim<int>);
     }
     return {maximum, __reduce_min_sync(k_all_lanes, claim)};

@@ -424,13 +424,9 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
       vector_of("out", out, alignof(split_record), num_leaves * (sizeof(split_record) / alignof(split_record)));
   const row_block cat_block =
       vector_of("cat_bins", cat_bins, sizeof(uint32_t), cat_bins == nullptr ? 0 : num_leaves * list);
-  const row_block ws_block = vector_of("ws", ws, 16, static_cast<int64_t>(need / 16));
   check_rows(out_block);
   check_rows(cat_block);
-  if (ws_bytes < need)
-    throw std::invalid_argument("ws_bytes is " + std::to_string(ws_bytes) + ", must be at least " +
-                                std::to_string(need));
-  check_rows(ws_block);
+  const row_block ws_block = check_workspace(ws, ws_bytes, need, 16);
   check_disjoint(out_block, cat_block);
   check_disjoint(out_block, ws_block);
   check_disjoint(cat_block, ws_block);

@@ -25,15 +25,6 @@ namespace {
 
 constexpr int64_t poison_words(int64_t total_bins) { return (total_bins + k_poison_slots - 1) / k_poison_slots; }
 
-template <class Bins>
-void check_workspace(const Bins& bins, int64_t total_bins, const void* ws, size_t ws_bytes, const row_block& output) {
-  const size_t needed = histogram_workspace_bytes(bins, total_bins);
-  if (ws_bytes < needed)
-    throw std::invalid_argument("ws_bytes is " + std::to_string(ws_bytes) + ", must be at least " +
-                                std::to_string(needed));
-  check_disjoint(checked_array("ws", ws, sizeof(int), static_cast<int64_t>(needed / sizeof(int)), "ws_bytes"), output);
-}
-
 column_groups groups_in(void* ws, int64_t total_bins, int64_t num_cols) {
   int* const begin = static_cast<int*>(ws) + poison_words(total_bins);
   return {begin, begin + 1, begin + 2 + num_cols};
@@ -203,7 +194,7 @@ hist_place histogram(const Bins& bins, const RowId* rows, int64_t n_leaf, const 
   check_list(rows, n_leaf, bins.num_rows, output);
   check_gradients(g, h, bins.num_rows, output);
   check_place(options.place);
-  check_workspace(bins, total_bins, ws, ws_bytes, output);
+  check_disjoint(check_workspace(ws, ws_bytes, histogram_workspace_bytes(bins, total_bins), sizeof(int)), output);
   switch (options.accum) {
     case hist_accum::fixed64: {
       check_disjoint(checked_array("scale", scale, 8, sizeof(fixed_scale) / 8, "scale"), output);
@@ -239,7 +230,7 @@ hist_place histogram_quantised(const Bins& bins, const RowId* rows, int64_t n_le
   check_list(rows, n_leaf, bins.num_rows, output);
   check_disjoint(checked_array("gh", gh, sizeof(int16_t), 2 * bins.num_rows, "num_rows"), output);
   check_place(place);
-  check_workspace(bins, total_bins, ws, ws_bytes, output);
+  check_disjoint(check_workspace(ws, ws_bytes, histogram_workspace_bytes(bins, total_bins), sizeof(int)), output);
   const quantised_updates updates{gh, reinterpret_cast<unsigned long long*>(hist),
                                   reinterpret_cast<uintptr_t>(gh) % sizeof(unsigned) == 0};
   return run_updates(updates, bins, rows, n_leaf, total_bins, place, 0, ws, stream);

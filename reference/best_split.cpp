@@ -5,20 +5,10 @@
 #include <cmath>
 
 #include "reference/numerics/float_value.hpp"
+#include "reference/numerics/two_sum.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-// Higham 2002, section 4.3 (compensated summation by TwoSum).
-struct precise_sum {
-  double high = 0, low = 0;
-  void add(double x) {
-    const double s = high + x, part = s - high;
-    low += (high - (s - part)) + (x - part);
-    high = s;
-  }
-  double value() const { return high + low; }
-};
 
 double soft_threshold(double s, double l1) { return std::fabs(s) <= l1 ? 0.0 : s - std::copysign(l1, s); }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/numerics/multiprecision.hpp"
+#include "reference/numerics/two_sum.hpp"
 
 namespace warpcheck::reference {
 namespace {
@@ -51,10 +52,11 @@ scan_row::scan_row(prefix kind, std::span<const double> x, dtype type)
       scale_(scale_for(x)) {
   const size_t n = x.size();
   for (std::vector<double>* v : {&sum_, &rest_, &absolute_}) v->reserve(n + 1);
-  double sum = 0, rest = 0, absolute = 0;
+  precise_sum sum;
+  double absolute = 0;
   const auto keep = [&] {
-    sum_.push_back(sum);
-    rest_.push_back(rest);
+    sum_.push_back(sum.high);
+    rest_.push_back(sum.low);
     absolute_.push_back(absolute);
   };
   keep();
@@ -68,10 +70,8 @@ scan_row::scan_row(prefix kind, std::span<const double> x, dtype type)
       from = std::min(from, terms);
     } else {
       if (v != 0) nonzero_from_ = std::min(nonzero_from_, terms);
-      // sum + rest: TwoSum in every step (Ogita, Rump, Oishi, SIAM J. Sci. Comput. 26, 2005, algorithm 4.4).
-      const double term = v * scale_, next = sum + term, part = next - sum;
-      rest += (sum - (next - part)) + (term - part);
-      sum = next;
+      const double term = v * scale_;
+      sum.add(term);
       absolute += std::fabs(term);
     }
     keep();

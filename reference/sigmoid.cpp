@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/numerics/exact_difference.hpp"
 #include "reference/numerics/logistic.hpp"
 #include "reference/numerics/multiprecision.hpp"
+#include "reference/numerics/two_sum.hpp"
 
 namespace warpcheck::reference {
 namespace {

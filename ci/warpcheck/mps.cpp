@@ -14,6 +14,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "ci/warpcheck/process.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/run_folder.hpp"
 
@@ -26,7 +27,7 @@ using engine::environment_error;
 constexpr const char* k_control = "nvidia-cuda-mps-control";
 constexpr const char* k_pipes = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr const char* k_logs = "CUDA_MPS_LOG_DIRECTORY";
-constexpr int k_not_found = 127;  // the status of a command that does not exist
+constexpr int k_not_found = 127;  // stands for the status of a program that does not exist
 
 std::string text_of(const std::string& path) {
   std::ostringstream text;
@@ -35,23 +36,20 @@ std::string text_of(const std::string& path) {
 }
 
 // Runs the control program with `command` as its input, or as a daemon where there is none; its output goes to `log`.
-// Returns its exit status; -1 where it could not be run or did not end in time.
+// Returns its exit status; k_not_found where there is no such program, -1 where it could not be run or did not end in
+// time.
 int control(const std::string& command, const std::string& log) {
   int input[2];
   if (pipe2(input, O_CLOEXEC) != 0) return -1;
-  const pid_t child = fork();
-  if (child == 0) {
-    // The daemon shall number GPUs as its clients do, who choose among them.
-    if (command.empty()) unsetenv("CUDA_VISIBLE_DEVICES");
-    const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    dup2(input[0], STDIN_FILENO);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    execlp(k_control, k_control, command.empty() ? "-d" : nullptr, nullptr);
-    _exit(errno == ENOENT || errno == EACCES || errno == ENOTDIR ? k_not_found : 126);
-  }
+  const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // The daemon shall number GPUs as its clients do, who choose among them.
+  program p{{k_control}, input[0], output, command.empty() ? "CUDA_VISIBLE_DEVICES" : ""};
+  if (command.empty()) p.arguments.push_back("-d");
+  pid_t child = -1;
+  const int error = start(p, child);
+  if (output >= 0) close(output);
   close(input[0]);
-  if (child > 0 && !command.empty()) {
+  if (error == 0 && !command.empty()) {
     struct sigaction ignored = {}, before = {};
     ignored.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &ignored, &before);
@@ -60,7 +58,7 @@ int control(const std::string& command, const std::string& log) {
     sigaction(SIGPIPE, &before, nullptr);
   }
   close(input[1]);
-  if (child < 0) return -1;
+  if (error != 0) return error == ENOENT || error == EACCES || error == ENOTDIR ? k_not_found : -1;
   constexpr int k_patience_ms = 30000;
   for (int waited = 0; waited < k_patience_ms; waited += 5) {
     int status = 0;

@@ -1,7 +1,7 @@
 #include "ci/warpcheck/toolchain.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,12 +14,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "ci/warpcheck/process.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/run_folder.hpp"
 #include "properties/engine/sha256.hpp"
-
-extern char** environ;
 
 namespace warpcheck::cli {
 namespace {
@@ -126,20 +125,11 @@ std::string replaced(std::string text, const std::string& old_text, const std::s
 }
 
 command_result run_command(const std::vector<std::string>& arguments) {
-  std::vector<char*> words;
-  for (const std::string& a : arguments) words.push_back(const_cast<char*>(a.c_str()));
-  words.push_back(nullptr);
   int ends[2];
-  if (pipe(ends) != 0) throw environment_error(fmt::format("{}: no pipe: {}", arguments[0], std::strerror(errno)));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw environment_error(fmt::format("{}: no pipe: {}", arguments[0], std::strerror(errno)));
   pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int error = start({arguments, -1, ends[1]}, child);
   close(ends[1]);
   if (error != 0) {
     close(ends[0]);

@@ -5,6 +5,7 @@
 
 #include "kernels/best_split/gain.hpp"
 #include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/two_sum.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -36,8 +37,7 @@ class compensated_mass {
  private:
   __device__ static void add(double x, double& sum, double& low) {
     const double s = sum + x;
-    const double part = s - sum;
-    low += (sum - (s - part)) + (x - part);
+    low += sum_error(sum, x, s);
     sum = s;
   }
   double g_ = 0, h_ = 0, g_low_ = 0, h_low_ = 0;

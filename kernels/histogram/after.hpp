@@ -5,6 +5,7 @@
 
 #include "kernels/histogram.hpp"
 #include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/two_sum.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -12,8 +13,8 @@ inline namespace SIMT_DEVICE_NS {
 constexpr int k_fix_threads = 256;
 constexpr int k_subtract_threads = 256;
 
-// A sum with the rounding errors of its additions beside it (Knuth's TwoSum; Ogita, Rump, Oishi 2005, Sum2), so that
-// its error does not grow with the number of slots. Integers need none.
+// A sum with the rounding errors of its additions beside it (Ogita, Rump, Oishi 2005, Sum2), so that its error does not
+// grow with the number of slots. Integers need none.
 template <class V>
 struct long_sum {
   V sum, error;
@@ -21,10 +22,7 @@ struct long_sum {
   __device__ void add(V x) {
     const V before = sum;
     sum = before + x;
-    if constexpr (static_cast<V>(0.5) != 0) {
-      const V part = sum - before;
-      error += (before - (sum - part)) + (x - part);
-    }
+    if constexpr (static_cast<V>(0.5) != 0) error += sum_error(before, x, sum);
   }
   __device__ V total() const { return sum + error; }
 };

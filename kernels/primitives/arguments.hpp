@@ -58,13 +58,13 @@ inline void check_extents(int64_t rows, int64_t cols, size_t element_bytes) {
                                 ", must be at most " + std::to_string(most));
 }
 
-// A workspace of words of 8 bytes, of which `needed` bytes are used.
-inline row_block check_workspace(const void* ws, size_t ws_bytes, size_t needed) {
+// A workspace of words of `word` bytes, of which `needed` bytes are used.
+inline row_block check_workspace(const void* ws, size_t ws_bytes, size_t needed, size_t word = sizeof(uint64_t)) {
   if (ws_bytes < needed)
     throw std::invalid_argument("ws_bytes is " + std::to_string(ws_bytes) + ", must be at least " +
                                 std::to_string(needed));
-  const auto words = static_cast<int64_t>(needed / sizeof(uint64_t));
-  const row_block rows{"ws", ws, sizeof(uint64_t), 1, words, words, nullptr};
+  const auto words = static_cast<int64_t>(needed / word);
+  const row_block rows{"ws", ws, word, 1, words, words, nullptr};
   check_rows(rows);
   return rows;
 }

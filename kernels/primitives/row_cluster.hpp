@@ -30,7 +30,7 @@ __device__ inline void write_argmax(const Partial& mine, const Partial* partials
                                     Claim&& claim_of_lane, int64_t* argmax) {
   SIMT_SHARED(claim, int);
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-  const auto wins = [maximum](float of_part) { return of_part == maximum || of_part != of_part; };
+  const auto wins = [maximum](float of_part) { return may_win(of_part, maximum); };
   int winners = 0;
   for (int i = 0; i < count; i += k_warp_size)
     winners += __popc(__ballot_sync(k_all_lanes, i + lane < count && wins(partials[i + lane].maximum)));

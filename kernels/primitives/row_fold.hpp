@@ -23,6 +23,7 @@
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/row_tile.hpp"
+#include "kernels/primitives/shuffle.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -36,18 +37,6 @@ struct fold_arguments {
   int64_t cols;
 };
 
-template <class V>
-__device__ inline V shuffle_words(V value, int offset) {
-  constexpr int k_words = static_cast<int>(sizeof(V) / sizeof(unsigned));
-  static_assert(k_words * sizeof(unsigned) == sizeof(V), "whole words");
-  unsigned words[k_words];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (int i = 0; i < k_words; ++i) words[i] = __shfl_xor_sync(k_all_lanes, words[i], offset);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
-
 // For folds whose partials merge two by two. `merge` is commutative, so that a butterfly gives every lane the same
 // bits.
 template <class Fold, class Partial>
@@ -55,7 +44,7 @@ struct merging_fold {
   template <int Lanes>
   __device__ static Partial over_lanes(Partial mine) {
 #pragma unroll
-    for (int offset = Lanes / 2; offset > 0; offset /= 2) mine = Fold::merge(mine, shuffle_words(mine, offset));
+    for (int offset = Lanes / 2; offset > 0; offset /= 2) mine = Fold::merge(mine, shuffle_xor(mine, offset));
     return mine;
   }
   __device__ static Partial collect(const Partial* partials, int64_t first, int64_t last, int64_t step) {

@@ -86,9 +86,7 @@ struct part_claim {
     if (better) maximum = piece.maximum;
   }
   // To be the maximum of more, of which this is a part.
-  __device__ int64_t against(float of_all) const {
-    return maximum == of_all || maximum != maximum ? claim : k_no_claim<int64_t>;
-  }
+  __device__ int64_t against(float of_all) const { return may_win(maximum, of_all) ? claim : k_no_claim<int64_t>; }
 };
 
 // Over a warp: the best of the claims of 0, 1, ... k_warp_size - 1.

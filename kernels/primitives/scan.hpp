@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/primitives/reduce.hpp"
+#include "kernels/primitives/shuffle.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -17,31 +17,6 @@ struct plus_of {
   __host__ __device__ static V neutral() { return V{}; }
   __device__ V operator()(V a, V b) const { return a + b; }
 };
-
-// The value of the lane `offset` below; the lane's own where there is none. V: whole words. All lanes take part.
-template <class V>
-__device__ inline V shuffle_up(V value, int offset) {
-  constexpr int k_words = static_cast<int>(sizeof(V) / sizeof(unsigned));
-  static_assert(k_words * sizeof(unsigned) == sizeof(V), "whole words");
-  unsigned words[k_words];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (int i = 0; i < k_words; ++i) words[i] = __shfl_up_sync(k_all_lanes, words[i], offset);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
-
-template <class V>
-__device__ inline V shuffle_from(V value, int lane, int width = k_warp_size) {
-  constexpr int k_words = static_cast<int>(sizeof(V) / sizeof(unsigned));
-  static_assert(k_words * sizeof(unsigned) == sizeof(V), "whole words");
-  unsigned words[k_words];
-  memcpy(words, &value, sizeof value);
-#pragma unroll
-  for (int i = 0; i < k_words; ++i) words[i] = __shfl_sync(k_all_lanes, words[i], lane, width);
-  memcpy(&value, words, sizeof value);
-  return value;
-}
 
 // Inclusive prefix over groups of `Lanes` neighbouring lanes; the whole warp must take part. Each value passes through
 // at most log2(Lanes) operations (Kogge, Stone, IEEE Trans. Computers C-22, 1973).

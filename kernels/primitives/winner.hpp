@@ -63,12 +63,15 @@ __device__ inline int winner_of_slice(const Slice& slice, const float (&value)[S
   return min_of<int>()(best, claim_of(value[k_single], slice.index(k_single), maximum));
 }
 
+// Whether a part of which the maximum is `own`, NaN passed on, can hold the winner of a row of which it is `maximum`.
+__device__ inline bool may_win(float own, float maximum) { return own == maximum || own != own; }
+
 // Lowers `best`, in memory that the block shares, to the claim of the slice. Of the lanes with the maximum `own`, only
 // those have one for whose row it is the maximum, NaN passed on in both: mostly a single one.
 template <class Slice>
 __device__ inline void offer_claim(const Slice& slice, const float (&value)[Slice::k_values], float own, float maximum,
                                    int* best) {
-  if (own == maximum || own != own) atomicMin(best, winner_of_slice(slice, value, maximum));
+  if (may_win(own, maximum)) atomicMin(best, winner_of_slice(slice, value, maximum));
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/primitives/two_sum.hpp"
 #include "kernels/simt/simt.hpp"
 
 namespace warpcheck {
@@ -30,11 +31,10 @@ template <>
 struct carry_of<double> {
   using type = double_double;
   __device__ static double_double widen(double x) { return {x, 0}; }
-  // hi + lo == a + b exactly (D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
+  // hi + lo == a + b exactly.
   __device__ static double_double two_sum(double a, double b) {
     const double sum = a + b;
-    const double b_part = sum - a;
-    return {sum, (a - (sum - b_part)) + (b - b_part)};
+    return {sum, sum_error(a, b, sum)};
   }
   __device__ static double_double add(const double_double& a, const double_double& b) {
     const double_double high = two_sum(a.hi, b.hi);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "reference/numerics/exact_difference.hpp"
 #include "reference/numerics/multiprecision.hpp"
+#include "reference/numerics/two_sum.hpp"
 
 namespace warpcheck::reference {
 namespace {

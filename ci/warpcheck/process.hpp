@@ -1,0 +1,20 @@
+// Other programs, started: the one place of the command that does so.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpcheck::cli {
+
+struct program {
+  std::vector<std::string> arguments;  // the first one its name, looked for in PATH
+  int input = -1, output = -1;         // its stdin, and its stdout and stderr; -1: this process's
+  std::string_view without = {};       // a variable of the environment that it does not get
+};
+// Starts it. 0, or errno where it cannot be started.
+int start(const program& p, pid_t& child);
+
+}  // namespace warpcheck::cli
