@@ -201,7 +201,12 @@ __device__ inline void reduce_leaves(const record_lists& r, ranked_record* of_wa
     if (lane_index() == 0) of_warp[warp_index()] = best;
     __syncthreads();
     best = warp_best(lane_index() < warps ? of_warp[lane_index()] : ranked_record::none());
-    if (threadIdx.x == 0) store_record(r.out + leaf, best.index < 0 ? no_split() : records[best.index]);
+    if (threadIdx.x == 0) {
+      if (best.index < 0)
+        store_record(r.out + leaf, no_split());
+      else
+        copy_record(r.out + leaf, records[best.index]);
+    }
     if (r.cat_out != nullptr) {
       const int32_t num_cat = best.index < 0 ? 0 : records[best.index].num_cat;
       const uint32_t* const from = best.index < 0 ? r.cat_in : r.cat_in + (leaf * r.per_leaf + best.index) * r.list;

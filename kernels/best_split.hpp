@@ -176,7 +176,8 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
                       split_record* out, uint32_t* cat_bins, void* ws, size_t ws_bytes, simt::stream_t stream);
 
 // The second stage: the best record of each of `num_leaves` groups of `per_leaf`, by the order above, on any records;
-// those that are invalid or whose gain is NaN are passed over whatever else they hold. cat_in [num_leaves][per_leaf]
+// those that are invalid or whose gain is NaN are passed over whatever else they hold, and every field of the best is
+// copied to the bit. cat_in [num_leaves][per_leaf]
 // [max(1, max_cat)] and cat_out [num_leaves][max(1, max_cat)] may both be null.
 void split_reduce(const split_record* in, const uint32_t* cat_in, int64_t per_leaf, int64_t num_leaves, int32_t max_cat,
                   split_record* out, uint32_t* cat_out, simt::stream_t stream);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/best_split.hpp"
 
@@ -266,6 +267,13 @@ __device__ inline void store_record(split_record* to, const split_record& r) {
   side(&to->right, r.right);
 }
 static_assert(sizeof(split_record) == 104 && offsetof(split_record, feature) == 4, "store_record writes every byte");
+
+// Copies every field to the bit, whatever NaN it holds; padding becomes zero.
+__device__ inline void copy_record(split_record* to, const split_record& r) {
+  constexpr size_t k_flags = sizeof(uint32_t);  // and padding
+  *reinterpret_cast<uint32_t*>(to) = (r.is_valid ? 1u : 0u) | (r.default_left ? 0x100u : 0u);
+  memcpy(reinterpret_cast<char*>(to) + k_flags, reinterpret_cast<const char*>(&r) + k_flags, sizeof r - k_flags);
+}
 
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
