@@ -35,7 +35,8 @@ endfunction()
 #
 # A plug-in for `warpcheck --plugin lib<name>.so`: SOURCES describe and judge the operator (golden/plugin.hpp), KERNEL
 # exports its table by WARPCHECK_OPERATOR(name). Beside it are made lib<name>_emulated.so, lib<name>_race.so and, where the
-# project has the language CUDA and warpcheck has CUDA kernels, lib<name>_cuda.so. Planted bugs are listed in <name>.mutants, golden data lie in golden/.
+# project has the language CUDA and warpcheck has CUDA kernels, lib<name>_cuda.so. Planted bugs are listed in <name>.mutants,
+# golden data lie in golden/.
 function(warpcheck_add_operator name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "KERNEL" "SOURCES")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_KERNEL OR NOT arg_SOURCES)
