@@ -36,6 +36,11 @@ void check_options(matmul_options options, int64_t m, int64_t n, int64_t k) {
   check_extent("k", k);
 }
 
+void check_trans(const char* name, trans t) {
+  if (t > trans::yes)
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(static_cast<int>(t)) + ", must be 0 or 1");
+}
+
 // Where a variant may be forced: on tensor cores or not.
 template <class T>
 void check_variant(matmul_variant variant, matmul_options options) {
@@ -242,10 +247,8 @@ matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m
                            perceptron epilogue, matmul_options options, void* work, int64_t work_bytes,
                            simt::stream_t stream) {
   check_options<T>(options, m, n, k);
-  if (ta > trans::yes)
-    throw std::invalid_argument("ta is " + std::to_string(static_cast<int>(ta)) + ", must be 0 or 1");
-  if (tb > trans::yes)
-    throw std::invalid_argument("tb is " + std::to_string(static_cast<int>(tb)) + ", must be 0 or 1");
+  check_trans("ta", ta);
+  check_trans("tb", tb);
   check_variant<T>(variant, options);
   const bool ta_yes = ta == trans::yes, tb_yes = tb == trans::yes;
   const row_block a_rows = stored("a", a, ta_yes ? k : m, ta_yes ? m : k, lda, "lda", ta_yes ? "m" : "k");

@@ -147,7 +147,6 @@ struct matmul_partials {
 __host__ __device__ constexpr int64_t matmul_partial_pitch(int64_t n) { return (n + 3) / 4 * 4; }
 
 constexpr int k_finish_threads = 256;
-constexpr int k_finish_batch = 4;  // slices that are read at once
 
 // Adds the slices of four columns a thread in ascending order, and finishes them. Without slices the sum is +0.
 template <class TC>
@@ -161,20 +160,10 @@ __global__ void __launch_bounds__(k_finish_threads)
     const int64_t i = v / vectors;
     const int64_t j = 4 * (v - i * vectors);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int64_t s = 0; s < slices; s += k_finish_batch) {
-      float4 of_slice[k_finish_batch];
-#pragma unroll
-      for (int e = 0; e < k_finish_batch; ++e)
-        if (s + e < slices) of_slice[e] = partials.load(s + e, i, j, n - j);
-#pragma unroll
-      for (int e = 0; e < k_finish_batch; ++e) {
-        const float4& next = of_slice[e];
-        if (s + e == 0) {
-          sum = next;
-        } else if (s + e < slices) {
-          sum = make_float4(sum.x + next.x, sum.y + next.y, sum.z + next.z, sum.w + next.w);
-        }
-      }
+    if (slices > 0) sum = partials.load(0, i, j, n - j);
+    for (int64_t s = 1; s < slices; ++s) {
+      const float4 next = partials.load(s, i, j, n - j);
+      sum = make_float4(sum.x + next.x, sum.y + next.y, sum.z + next.z, sum.w + next.w);
     }
     epilogue.complete(i, j, n - j, {sum.x, sum.y, sum.z, sum.w}, flagged);
   }

@@ -112,7 +112,10 @@ __global__ void __launch_bounds__(128) matmul_warps(matmul_panel_product<TC> p) 
   SIMT_DYN_SHARED(unsigned char, shared);
   const auto tile = matmul_panel_tile::of_block<shape>(p);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const auto stage_of = [&](int64_t l) { return shared + (l - tile.begin) % shape::k_stages * shape::k_stage_bytes; };
+  // 32 bits: no memory holds 2^32 panels of a row, and their division is quick.
+  const auto stage_of = [&](int64_t l) {
+    return shared + static_cast<unsigned>(l - tile.begin) % shape::k_stages * shape::k_stage_bytes;
+  };
   const auto copy = [&](int64_t l) {
     if (l < tile.end) matmul_copy_stage<Arithmetic>(p, tile, l, stage_of(l));
     simt::cp_async_commit();
