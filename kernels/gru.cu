@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "kernels/gru/arguments.hpp"
 #include "kernels/gru/bulk.hpp"
+#include "kernels/gru/door.hpp"
 #include "kernels/gru/recurrence.hpp"
 #include "kernels/gru/sequence.hpp"
 #include "kernels/gru/steps.hpp"
@@ -212,5 +215,48 @@ void gru_backward(const gru_config& config, const gru_params& params, const gru_
                  gru_clear_padding, sequence, grads.dx, c.I);
 }
 
+namespace {
+
+warpcheck_status run_gru(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const gru_call a(call);
+    a.check();
+    const auto stream = static_cast<simt::stream_t>(call->stream);
+    call->used_variant = k_gru_variants[static_cast<int>(gru_regime_of(a.c)) - 1].name;
+    const int64_t bytes = a.workspace_bytes();
+    std::optional<simt::buffer<float>> own;
+    if (a.work == nullptr && bytes > 0) own.emplace(static_cast<size_t>(bytes) / sizeof(float), stream);
+    void* const work = a.work != nullptr ? a.work : own ? own->data() : nullptr;
+    if (a.goes_forward()) gru_forward(a.c, a.params, a.inputs, a.out, work, bytes, stream);
+    if (!a.goes_backward()) return;
+    const bool both = a.pass == gru_pass::both;
+    gru_backward(a.c, a.params, a.inputs, both ? a.out.y : a.y_in, both ? a.out.history : a.history_in, a.dy, a.dhn,
+                 a.grads, work, bytes, stream);
+  });
+}
+
+const char* pick_gru(const warpcheck_call* call) {
+  return candidate_pick(call, k_gru_variants, [&](simt::stream_t) { return gru_regime_of(gru_arguments(call).c); });
+}
+
+constexpr warpcheck_operator k_gru_operator = {sizeof(warpcheck_operator),
+                                               "gru",
+                                               k_candidate_device,
+                                               WARPCHECK_F32,
+                                               k_gru_num_extents,
+                                               k_gru_extents,
+                                               k_gru_variants,
+                                               static_cast<int32_t>(std::size(k_gru_variants)),
+                                               {{nullptr, 0},
+                                                {k_gru_batches, static_cast<int32_t>(std::size(k_gru_batches))},
+                                                {k_gru_inputs, static_cast<int32_t>(std::size(k_gru_inputs))},
+                                                {k_gru_hiddens, static_cast<int32_t>(std::size(k_gru_hiddens))},
+                                                {nullptr, 0}},
+                                               run_gru,
+                                               pick_gru};
+
+}  // namespace
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
+
+WARPCHECK_OPERATOR(gru) { return &warpcheck::k_gru_operator; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "reference/gru_step.hpp"
 
@@ -177,7 +178,18 @@ double row_sum_norm(const gru_problem<double>& p) {
 
 }  // namespace
 
+gru_accuracy gru_allowed_chains(const gru_shape& shape, bool has_workspace_limit) {
+  const auto chain = [](int64_t n) { return gru_chain{std::min<int64_t>(n, 64) + (n + 31) / 32 + 4, 0}; };
+  gru_accuracy a;
+  a.input = chain(std::max(shape.input, 3 * shape.hidden * shape.directions));
+  a.hidden = chain(3 * shape.hidden);
+  a.rows = chain(std::max<int64_t>(1, shape.time) * shape.batch);  // a plan without steps has room for one
+  if (has_workspace_limit) a.rows.depth += shape.time;
+  return a;
+}
+
 void gru_verdict::take(const char* tensor, size_t i, double actual, double expected, double bound) {
+  if (see) see(tensor, i, actual, expected, bound);
   const double error = std::fabs(actual - expected);
   double ratio = error == 0 ? 0 : error / bound;
   if (std::isnan(ratio)) ratio = std::numeric_limits<double>::infinity();
@@ -188,9 +200,10 @@ void gru_verdict::take(const char* tensor, size_t i, double actual, double expec
 }
 
 gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
-                            const gru_accuracy& accuracy) {
+                            const gru_accuracy& accuracy, gru_observer see_element) {
   const gru_shape& shape = p.shape;
   gru_verdict verdict;
+  verdict.see = std::move(see_element);
   for (int d = 0; d < shape.directions; ++d)
     for (int64_t b = 0; b < shape.batch; ++b) {
       const row_model row(p, accuracy, d, b);
@@ -222,10 +235,12 @@ gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<doubl
 
 gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_states<double>& given,
                                      const std::vector<double>& dy, const std::vector<double>& dhn,
-                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy) {
+                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy,
+                                     gru_observer see_element) {
   const gru_shape& shape = p.shape;
   const auto hidden = static_cast<size_t>(shape.hidden);
   gru_verdict verdict;
+  verdict.see = std::move(see_element);
   gradient_sums sums(p, accuracy);
   for (int d = 0; d < shape.directions; ++d)
     for (int64_t b = 0; b < shape.batch; ++b) {

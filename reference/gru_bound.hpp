@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,16 @@ struct gru_accuracy {
   gru_chain input, hidden, rows;
 };
 
+// The chains that the contract (kernels/gru.hpp) allows any plan for a problem of this shape.
+gru_accuracy gru_allowed_chains(const gru_shape& shape, bool has_workspace_limit);
+
+// Sees every element that is judged.
+using gru_observer = std::function<void(const char* tensor, size_t i, double actual, double expected, double bound)>;
+
 struct gru_verdict {
   double worst = 0;   // the largest error relative to its bound; infinite for a NaN
   std::string where;  // that element
+  gru_observer see = nullptr;
 
   bool accepted() const { return worst <= 1; }
   void take(const char* tensor, size_t i, double actual, double expected, double bound);
@@ -36,13 +44,14 @@ struct gru_verdict {
 
 // y, hn and, where there is one, the history. Every number of the problem is finite.
 gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
-                            const gru_accuracy& accuracy);
+                            const gru_accuracy& accuracy, gru_observer see = nullptr);
 
 // Every gradient that is there; trace_e must be. y and history are those that the kernel read; without a history it
 // rebuilt the gates itself (recompute).
 gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_states<double>& given,
                                      const std::vector<double>& dy, const std::vector<double>& dhn,
-                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy);
+                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy,
+                                     gru_observer see = nullptr);
 
 // Radii of the trajectory. A result is right if it is within bound() of the exact one, while `usable`.
 struct gru_radii {

@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <numeric>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/candidate_table.hpp"
 #include "properties/engine/recipe.hpp"
 #include "reference/best_split.hpp"
+#include "reference/gru.hpp"
 
 namespace {
 
@@ -46,9 +49,10 @@ dtype type_of(const DLDataType& t) {
 }
 
 view view_of(const DLTensor& t) {
-  const bool matrix = t.ndim == 2;
-  view v{static_cast<unsigned char*>(t.data) + t.byte_offset, matrix ? t.shape[0] : 1, matrix ? t.shape[1] : t.shape[0],
-         matrix ? t.strides[0] : t.shape[0], type_of(t.dtype)};
+  const int32_t last = t.ndim - 1;
+  const int64_t rows = std::accumulate(t.shape, t.shape + last, int64_t{1}, std::multiplies<>());
+  view v{static_cast<unsigned char*>(t.data) + t.byte_offset, rows, t.shape[last],
+         last > 0 ? t.strides[last - 1] : t.shape[last], type_of(t.dtype)};
   if (t.data == nullptr || v.rows < 0 || v.cols < 0) v.rows = 0;
   return v;
 }
@@ -204,6 +208,25 @@ void matmul(const warpcheck_call& call, const view& a, int64_t row, std::vector<
     }
 }
 
+// y of a forward pass, all of it with the first row.
+void gru(const warpcheck_call& call, const view& x, int64_t row, std::vector<double>& answer) {
+  if (row != 0) return;
+  reference::gru_problem<double> p;
+  const DLTensor &of_x = *call.inputs[0], &w_hh = *call.inputs[2];
+  p.shape = {of_x.shape[0], of_x.shape[1], x.cols, w_hh.shape[2], static_cast<int>(w_hh.shape[0])};
+  const auto read = [&](int i, auto& to) {
+    const view v = view_of(*call.inputs[i]);
+    for (int64_t r = 0; r < v.rows; ++r)
+      for (int64_t c = 0; c < v.cols; ++c)
+        to.push_back(static_cast<typename std::remove_reference_t<decltype(to)>::value_type>(v.get(r, c)));
+  };
+  std::vector<double>* const tensors[] = {&p.x, &p.w_ih, &p.w_hh, &p.b_ih, &p.b_hh, &p.h0, &p.h_reset};
+  for (int i = 0; i < 7; ++i) read(i, *tensors[i]);
+  read(7, p.lengths);
+  read(8, p.reset);
+  answer = reference::gru_forward(p).y;
+}
+
 template <right_kernel Right>
 warpcheck_status run(warpcheck_call* call) {
   static std::vector<double> previous;
@@ -251,6 +274,7 @@ constexpr warpcheck_operator k_operators[] = {
     null_operator<scan>("scan"),           null_operator<argsort>("argsort"),
     null_operator<histogram>("histogram"), null_operator<best_split>("best_split"),
     null_operator<matmul>("matmul"),
+    null_operator<gru>("gru"),
 };
 
 }  // namespace

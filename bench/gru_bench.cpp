@@ -1,0 +1,178 @@
+// Gated recurrent units, both passes, on the cells of the specification: microseconds a step and the part of the
+// arithmetic limit of the same run. Every row is verified by the reference's step verdict before and after it is timed.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/gru_cudnn.hpp"
+#include "bench/gru_runs.hpp"
+#include "bench/limits.hpp"
+#include "reference/gru_bound.hpp"
+
+#ifndef WARPCHECK_COMMIT
+#error "define WARPCHECK_COMMIT: a number without its commit is not printed"
+#endif
+
+namespace warpcheck::bench {
+namespace {
+
+constexpr int k_repeats = 15;
+constexpr int k_samples = 8;  // (step, row) pairs that a verdict looks at
+
+struct measurement {
+  gru_cell cell;
+  bool backward = false;
+  std::string regime, peer;
+  double us = 0, peer_us = 0;
+};
+struct program {
+  cudaStream_t stream = nullptr;
+  size_t flush_bytes = 0;
+  gru_cudnn cudnn;
+  std::vector<measurement> results;
+  bool failed = false;
+};
+
+std::vector<gru_cell> all_cells() {
+  std::vector<gru_cell> cells;
+  for (const auto& [t, b, i, h] : {std::array<int64_t, 4>{1000, 8, 64, 64},
+                                   {100, 16, 128, 128},
+                                   {128, 64, 256, 256},
+                                   {1024, 1, 256, 256},
+                                   {512, 32, 512, 512},
+                                   {256, 128, 1024, 1024}})
+    for (const int directions : {1, 2}) cells.push_back({t, b, i, h, directions});
+  return cells;
+}
+
+reference::gru_shape shape_of(const gru_cell& c) { return {c.time, c.batch, c.input, c.hidden, c.directions}; }
+std::vector<double> widened(const std::vector<float>& v) { return {v.begin(), v.end()}; }
+
+// Step (t, b) as a problem of one step and one row, whose states entered: data, all of it.
+reference::gru_problem<double> step_of(const gru_cell& c, const gru_values& v, const gru_results& r, int64_t t,
+                                       int64_t b) {
+  const reference::gru_shape s = shape_of(c);
+  reference::gru_problem<double> p;
+  p.shape = {1, 1, c.input, c.hidden, c.directions};
+  for (int64_t i = 0; i < c.input; ++i) p.x.push_back(v.x[s.x(t, b, i)]);
+  p.w_ih = widened(v.w_ih);
+  p.w_hh = widened(v.w_hh);
+  p.b_ih = widened(v.b_ih);
+  p.b_hh = widened(v.b_hh);
+  for (int d = 0; d < c.directions; ++d)
+    for (int64_t k = 0; k < c.hidden; ++k) {
+      const bool first = d == 0 ? t == 0 : t + 1 == c.time;
+      p.h0.push_back(first ? v.h0[s.state(d, b, k)] : r.y[s.y(d == 0 ? t - 1 : t + 1, b, d, k)]);
+    }
+  return p;
+}
+
+void verify(const gru_cell& c, const gru_values& v, const gru_run& run, const gru_results& r) {
+  const reference::gru_shape s = shape_of(c);
+  const auto chains = [&](bool backwards) {
+    return reference::gru_accuracy{reference::dot_arithmetic::ieee,
+                                   {run.depth(0, backwards), 0},
+                                   {run.depth(1, backwards), 0},
+                                   {run.depth(2, backwards), 0}};
+  };
+  for (int sample = 0; sample < k_samples; ++sample) {
+    const int64_t t = sample == 0 ? 0 : sample == 1 ? c.time - 1 : (sample * 7919) % c.time;
+    const int64_t b = (sample * 104729) % c.batch;
+    const reference::gru_problem<double> p = step_of(c, v, r, t, b);
+    reference::gru_states<double> states;
+    reference::gru_gradients<double> gradients;
+    std::vector<double> e;
+    for (int d = 0; d < c.directions; ++d)
+      for (int64_t k = 0; k < c.hidden; ++k) {
+        states.y.push_back(r.y[s.y(t, b, d, k)]);
+        e.push_back(r.trace_e[s.trace(d, t, b, k)]);
+      }
+    for (int d = 0; d < c.directions; ++d)
+      for (int block = 0; block < 4; ++block)
+        for (int64_t k = 0; k < c.hidden; ++k) states.history.push_back(r.history[s.history(d, t, b, block, k)]);
+    // e is data; with no dy it is what arrives.
+    gradients.trace_e = e;
+    for (int64_t i = 0; i < c.input; ++i) gradients.dx.push_back(r.dx[s.x(t, b, i)]);
+    const auto forward = judge_gru_steps(p, states, chains(false));
+    const auto backward = judge_gru_gradient_steps(p, states, {}, e, gradients, chains(true));
+    for (const reference::gru_verdict* verdict : {&forward, &backward})
+      if (!verdict->accepted())
+        throw std::runtime_error(c.name() + ", step " + std::to_string(t) + ", row " + std::to_string(b) + ": " +
+                                 verdict->where);
+  }
+}
+
+void measure(benchmark::State& state, program& p, const gru_cell& c, bool backward) {
+  measurement m{c, backward, "", "", 0, 0};
+  std::vector<double> times;
+  try {
+    const gru_values values = draw_values(c);
+    gru_run run(c, values, p.flush_bytes);
+    run.forward(0, p.stream);
+    run.backward(0, p.stream);
+    verify(c, values, run, run.results(p.stream));
+    times =
+        time_each(p.stream, k_repeats, [&](int i) { backward ? run.backward(i, p.stream) : run.forward(i, p.stream); });
+    run.forward(1, p.stream);
+    run.backward(1, p.stream);
+    const gru_results last = run.results(p.stream);
+    verify(c, values, run, last);
+    m.us = median(times);
+    m.regime = run.regime();
+    const cudnn_time peer = p.cudnn.fastest(c, values, last.y, backward, k_repeats, p.stream);
+    m.peer = peer.by;
+    m.peer_us = peer.us;
+  } catch (const std::exception& e) {
+    state.SkipWithError(e.what());
+    p.failed = true;
+    return;
+  }
+  size_t i = 0;
+  for ([[maybe_unused]] auto _ : state) state.SetIterationTime(times[i++] * 1e-6);
+  state.counters["us_per_step"] = m.us / static_cast<double>(c.time);
+  state.counters["TFLOP/s"] = c.flop() * (backward ? 2 : 1) / m.us * 1e-6;
+  if (m.peer_us > 0) state.counters["of_cudnn"] = m.us / m.peer_us;
+  state.SetLabel(m.regime);
+  p.results.push_back(m);
+}
+
+}  // namespace
+}  // namespace warpcheck::bench
+
+int main(int argc, char** argv) try {
+  using namespace warpcheck::bench;
+  program p;
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  const std::string gpu = describe_gpu();
+  benchmark::AddCustomContext("gpu", gpu);
+  benchmark::AddCustomContext("commit", WARPCHECK_COMMIT);
+  check(cudaStreamCreate(&p.stream), "cudaStreamCreate");
+  int l2_bytes = 0;
+  check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
+  p.flush_bytes = 4 * static_cast<size_t>(l2_bytes);
+  for (const gru_cell& c : all_cells())
+    for (const bool backward : {false, true})
+      benchmark::RegisterBenchmark(("gru/" + c.name() + (backward ? "/backward" : "/forward")).c_str(),
+                                   [&p, c, backward](benchmark::State& state) { measure(state, p, c, backward); })
+          ->UseManualTime()
+          ->Iterations(k_repeats)
+          ->Unit(benchmark::kMicrosecond);
+  benchmark::RunSpecifiedBenchmarks();
+  std::printf("\n%s, commit %s, %s\n", gpu.c_str(), WARPCHECK_COMMIT, p.cudnn.name().c_str());
+  std::printf("%-28s %-9s %-10s %12s %10s %12s %8s  %s\n", "cell", "pass", "regime", "us", "us/step", "cuDNN us",
+              "ratio", "cuDNN by");
+  for (const measurement& m : p.results)
+    std::printf("%-28s %-9s %-10s %12.1f %10.3f %12.1f %8.3f  %s\n", m.cell.name().c_str(),
+                m.backward ? "backward" : "forward", m.regime.c_str(), m.us, m.us / static_cast<double>(m.cell.time),
+                m.peer_us, m.peer_us > 0 ? m.us / m.peer_us : 0, m.peer.c_str());
+  check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
+  return p.failed ? 1 : 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "gru_bench: %s\n", e.what());
+  return 3;
+}

@@ -1,0 +1,171 @@
+// Plans and workspaces of gated recurrent units keep what the contract promises of them (kernels/gru.hpp), for every
+// shape; layers are calls of the layer below and above.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/gru/stack.hpp"
+#include "kernels/simt/emulation.hpp"
+#include "properties/gru_cases.hpp"
+#include "properties/self/gru/gru_problems.hpp"
+#include "properties/self/gru/gru_run.hpp"
+#include "reference/gru_bound.hpp"
+
+namespace warpcheck::self {
+namespace {
+
+std::vector<gru_config> configurations() {
+  std::vector<gru_config> all;
+  for (const int64_t time : {0, 1, 3, 100, 4096})
+    for (const int64_t batch : {0, 1, 8, 33, 2048})
+      for (const int64_t input : {0, 1, 64, 1025})
+        for (const int64_t hidden : {0, 1, 31, 32, 33, 127, 128, 129, 255, 257, 1024, 1025})
+          for (const int directions : {1, 2})
+            for (const int64_t limit : {int64_t{0}, int64_t{1}, int64_t{1} << 24})
+              all.push_back({time, batch, input, hidden, directions, gru_history::recompute, limit});
+  return all;
+}
+
+std::string text_of(const gru_config& c) {
+  return std::to_string(c.T) + " x " + std::to_string(c.B) + " x " + std::to_string(c.I) + " x " + std::to_string(c.H) +
+         " x " + std::to_string(c.D) + ", limit " + std::to_string(c.workspace_limit);
+}
+
+TEST(gru_plans, chains_are_no_longer_than_the_contract_allows) {
+  for (const gru_config& c : configurations()) {
+    const reference::gru_shape s{c.T, c.B, c.I, c.H, c.D};
+    const reference::gru_accuracy allowed = reference::gru_allowed_chains(s, c.workspace_limit > 0);
+    for (const gru_plan& p : {gru_forward_plan(c), gru_backward_plan(c)}) {
+      EXPECT_LE(p.depth_i, allowed.input.depth) << text_of(c);
+      EXPECT_LE(p.depth_h, allowed.hidden.depth) << text_of(c);
+      EXPECT_LE(p.depth_tb, allowed.rows.depth) << text_of(c);
+      EXPECT_LE(p.depth_h, 128) << text_of(c);
+      EXPECT_EQ(p.steps_i + p.steps_h + p.steps_tb, 0) << text_of(c);
+    }
+  }
+}
+
+TEST(gru_plans, workspaces_are_no_larger_than_the_contract_allows) {
+  for (gru_config c : configurations())
+    for (const gru_history history : {gru_history::none, gru_history::save, gru_history::recompute}) {
+      c.history = history;
+      const int64_t allowed = gru_work_bytes({c.T, c.B, c.I, c.H, c.D}, c.workspace_limit);
+      EXPECT_LE(gru_forward_workspace_bytes(c), allowed) << text_of(c);
+      if (history != gru_history::none) {
+        EXPECT_LE(gru_backward_workspace_bytes(c), allowed) << text_of(c);
+      }
+      EXPECT_EQ(gru_history_bytes(c), history == gru_history::save ? 16 * c.D * c.T * c.B * c.H : 0);
+    }
+}
+
+// No plan waits for blocks that a device cannot hold at the same time.
+TEST(gru_plans, plans_fit_the_device) {
+  const int64_t most_threads = 1024;
+  for (const gru_config& c : configurations())
+    for (const gru_plan& p : {gru_forward_plan(c), gru_backward_plan(c)}) {
+      EXPECT_EQ(p.blocks_per_cluster, 1) << text_of(c);
+      EXPECT_LE(p.coresident_blocks, simt::device_properties(nullptr).sm_count) << text_of(c);
+      EXPECT_GE(p.blocks * p.rows_per_block, c.D * c.B) << text_of(c);
+      EXPECT_LT(p.blocks, int64_t{1} << 31) << text_of(c);
+      EXPECT_TRUE(c.H > 128 || 3 * std::max<int64_t>(32, c.H) <= most_threads);
+      EXPECT_EQ(p.regime, c.H <= 128 ? gru_regime::registers : gru_regime::stream) << text_of(c);
+    }
+}
+
+// Two layers of two directions against the reference, layer by layer.
+TEST(gru_stack, a_layer_reads_the_one_below_and_hands_back_to_it) {
+  simt::emulation stream;
+  const gru_shape lower{3, 2, 4, 5, 2}, upper{3, 2, 10, 3, 2};
+  const gru_case<double> below = random_gru<double>(lower, {3, 2}, {}, 7),
+                         above = random_gru<double>(upper, {3, 2}, {}, 8);
+  std::vector<std::unique_ptr<device_vector<float>>> memory;
+  const auto put = [&](const std::vector<double>& v) {
+    memory.push_back(std::make_unique<device_vector<float>>(narrowed(v)));
+    return memory.back()->data();
+  };
+  const auto room = [&](int64_t size) {
+    memory.push_back(poisoned(size));
+    return memory.back()->data();
+  };
+  const device_vector<int64_t> lengths(std::vector<int64_t>{3, 2});
+  gru_layer layers[2];
+  const gru_case<double>* const cases[] = {&below, &above};
+  for (int l = 0; l < 2; ++l) {
+    const auto& p = cases[l]->problem;
+    const gru_shape& s = p.shape;
+    gru_layer& layer = layers[l];
+    layer.config = config_of(s, gru_history::save);
+    float* const w_ih = put(p.w_ih);
+    float* const w_hh = put(p.w_hh);
+    float* const b_ih = put(p.b_ih);
+    float* const b_hh = put(p.b_hh);
+    float* const dw_ih = room(s.w_ih_size());
+    for (int d = 0; d < 2; ++d) {
+      layer.params.w_ih[d] = w_ih + d * s.w_ih_size() / 2;
+      layer.params.w_hh[d] = w_hh + d * s.w_hh_size() / 2;
+      layer.params.b_ih[d] = b_ih + d * s.bias_size() / 2;
+      layer.params.b_hh[d] = b_hh + d * s.bias_size() / 2;
+      layer.grads.dw_ih[d] = dw_ih + d * s.w_ih_size() / 2;
+    }
+    layer.inputs = {l == 0 ? put(p.x) : nullptr, put(p.h0), nullptr, lengths.data(), nullptr};
+    layer.outputs = {room(s.y_size()), room(s.state_size()), room(s.history_size())};
+    layer.dhn = put(cases[l]->dhn);
+    layer.grads.dx = room(s.x_size());
+  }
+  const int64_t bytes =
+      std::max(gru_stack_forward_workspace_bytes(layers, 2), gru_stack_backward_workspace_bytes(layers, 2));
+  const float* const dy = put(above.dy);
+  float* const work = room(bytes / 4);
+  gru_stack_forward(layers, 2, work, bytes, &stream);
+  gru_stack_backward(layers, 2, dy, work, bytes, &stream);
+  EXPECT_TRUE(stream.ok());
+
+  auto first = below.problem, second = above.problem;
+  first.h_reset.clear();
+  second.h_reset.clear();
+  const auto lower_states = reference::gru_forward(first);
+  second.x = lower_states.y;
+  const auto upper_states = reference::gru_forward(second);
+  const auto of_upper = reference::gru_backward(second, upper_states, above.dy, above.dhn);
+  const auto of_lower = reference::gru_backward(first, lower_states, of_upper.dx, below.dhn);
+  const auto expect_near = [](const std::vector<double>& expected, const float* actual, const char* what) {
+    double size = 0;
+    for (const double e : expected) size = std::max(size, std::fabs(e));
+    // A hundred roundings of the largest element; a layer that is skipped is off by as much as there is.
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 100 * 0x1p-24 * size) << what << i;
+  };
+  expect_near(upper_states.y, layers[1].outputs.y, "y");
+  expect_near(of_upper.dx, layers[1].grads.dx, "dx of the upper layer");
+  expect_near(of_lower.dx, layers[0].grads.dx, "dx");
+  expect_near(of_lower.dw_ih, layers[0].grads.dw_ih[0], "dw_ih");
+}
+
+TEST(gru_stack, layers_that_do_not_fit_are_refused) {
+  const auto message = [](gru_layer upper, bool backward) -> std::string {
+    gru_layer layers[2];
+    layers[0].config = {3, 2, 4, 5, 2};
+    layers[1] = upper;
+    try {
+      detail::check_gru_stack(layers, 2, backward);
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+    return "";
+  };
+  gru_layer upper;
+  upper.config = {3, 2, 10, 3};
+  EXPECT_EQ(message(upper, false), "");
+  EXPECT_EQ(message(upper, true), "dx of layer 1 is null, must not be: it is dy of the layer below");
+  upper.config.I = 5;
+  EXPECT_EQ(message(upper, false), "I of layer 1 is 5, must be 10 by the layer below");
+  upper.config.T = 4;
+  EXPECT_EQ(message(upper, false), "T of layer 1 is 4, must be 3 by the layer below");
+}
+
+}  // namespace
+}  // namespace warpcheck::self
