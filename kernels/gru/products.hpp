@@ -49,9 +49,6 @@ struct gru_entering_rows {
     return h == nullptr ? 0.0f : h[k];
   }
 };
-struct gru_ones {
-  __device__ float operator()(int, int64_t, int64_t) const { return 1.0f; }
-};
 // Gradients in the order r, z, n; of_state: dgh, else dgi. Panel blocks are d_n, d_r, d_z, d_n r.
 struct gru_gradient_rows {
   gru_chunk_rows rows;
