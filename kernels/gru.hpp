@@ -52,10 +52,11 @@
 //
 // Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the regime
 // alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
-//   gi, dx      one chain over the inputs; over the gates r and z, then n, and direction 0 before 1.
+//   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the one
+//               that comes to a step first.
 //   registers   four chains of every fourth unit, (0 + 1) + (2 + 3); backwards the gates' sums are added r, z, n.
-//   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), eight
-//               threads by a tree, then warps in their order; share.hpp has the numbers for each size.
+//   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), the
+//               32 lanes of a warp by a tree, then warps in their order; gru/team.hpp has the numbers for each size.
 //   product     as matmul says for rows alone.
 //
 // Source: Cho et al., Learning phrase representations using RNN encoder-decoder, EMNLP 2014.

@@ -16,15 +16,18 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int64_t k_gru_widest_registers = 128, k_gru_widest_cluster = 512, k_gru_widest_grid = 1024;
 constexpr int64_t k_gru_cluster_units = 32, k_gru_grid_units = 8;  // of a block
+constexpr size_t k_gru_team_shared_bytes = 208 * 1024;             // of a block of a cluster or grid, at most
 
 // The most hidden units of a regime on this device: as many as its blocks, which wait for each other, can hold.
 inline int64_t gru_widest(gru_regime regime) {
   const simt::device_properties_t device = simt::device_properties(nullptr);
+  const bool has_shared = device.shared_per_block_optin >= k_gru_team_shared_bytes;
   switch (regime) {
     case gru_regime::registers: return k_gru_widest_registers;
     case gru_regime::cluster:
-      return device.max_cluster == 1 ? 0 : std::min(k_gru_widest_cluster, k_gru_cluster_units * device.max_cluster);
-    case gru_regime::grid: return std::min(k_gru_widest_grid, k_gru_grid_units * device.sm_count);
+      if (!has_shared || device.max_cluster == 1) return 0;
+      return std::min(k_gru_widest_cluster, k_gru_cluster_units * device.max_cluster);
+    case gru_regime::grid: return has_shared ? std::min(k_gru_widest_grid, k_gru_grid_units * device.sm_count) : 0;
     default: return std::numeric_limits<int64_t>::max();
   }
 }

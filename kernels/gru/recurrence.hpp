@@ -100,7 +100,8 @@ void gru_launch_registers(const gru_config& c, const gru_plan& plan, const Steps
   const auto run = [&](auto width) {
     constexpr int k_width = decltype(width)::value;
     const int64_t floats = gru_registers_shared_floats(k_width, plan.rows_per_block, backward);
-    simt::launch({static_cast<unsigned>(plan.blocks), 3 * k_width, static_cast<size_t>(floats) * sizeof(float), stream},
+    simt::launch({static_cast<unsigned>(plan.blocks), gru_registers_threads<k_width>::k_all,
+                  static_cast<size_t>(floats) * sizeof(float), stream},
                  Kernel<k_width>::function, steps);
   };
   if (c.H <= 32) return run(std::integral_constant<int, 32>());

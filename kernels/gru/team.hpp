@@ -131,6 +131,8 @@ struct gru_team_shape {
   static constexpr int k_tile = Share::k_threads / k_units;         // rows: a thread has one unit of one of them
   static constexpr int k_partials = k_tile * Share::k_outputs;      // of a warp
   static_assert(Share::k_threads % k_units == 0, "every thread has a unit");
+  // Whether there are registers to keep a unit's place from step to step.
+  static constexpr bool k_keeps_place = Share::k_threads <= 256;
   template <class Team>
   __device__ __host__ static constexpr int64_t shared_floats(int64_t rows) {
     return Team::shared_floats(rows) + Share::k_warps_inner * k_partials + rows * k_units;
@@ -186,10 +188,10 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
     }
     gru_forward_place place = {};
     gru_forward_inputs in = {};
-    // With one tile the place moves on from step to step.
+    // With one tile the place moves on from step to step, where there are registers to keep it.
     const auto read_inputs = [&](int64_t step, int tile) {
       if (step == steps || !is_own(tile)) return;
-      if (rows.count <= k_tile && step > 0) {
+      if (shape::k_keeps_place && rows.count <= k_tile && step > 0) {
         p.move_on(d, &place);
       } else {
         place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
@@ -208,6 +210,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
         team.multiply(parity, tile, last ? rows.count - tile : k_tile, multiply);
         __syncthreads();
         gru_forward_result result = {};
+        if (!shape::k_keeps_place && is_own(tile)) place = p.place(d, t, b, k);
         if (is_own(tile)) {
           float sum[3];
           for (int gate = 0; gate < 3; ++gate)
@@ -265,7 +268,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_bac
     gru_backward_inputs in = {};
     const auto read_inputs = [&](int64_t step, int tile) {
       if (step == steps || !is_own(tile)) return;
-      if (rows.count <= k_tile && step > 0) {
+      if (shape::k_keeps_place && rows.count <= k_tile && step > 0) {
         p.move_on(d, &place);
       } else {
         place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
@@ -279,6 +282,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_bac
       for (int tile = 0; tile < rows.count; tile += k_tile) {
         const bool last = tile + k_tile >= rows.count;
         gru_backward_result result = {};
+        if (!shape::k_keeps_place && is_own(tile)) place = p.place(d, t, rows.begin + tile + tile_row, k);
         if (is_own(tile)) {
           const int row = tile + tile_row;
           result = p.gradients(t, place, in, &own[row * k_units + unit]);
@@ -323,8 +327,8 @@ struct gru_large_cluster {
   static constexpr int64_t k_widest = 512, k_most_rows_forward = 48, k_most_rows_backward = 12;
   template <class Share>
   using team = gru_cluster_team<Share>;
-  using forward = gru_share<384, 1, 1, 8, 16, 2>;
-  using backward = gru_share<384, 3, 3, 8, 16, 2>;
+  using forward = gru_share<384, 1, 1, 8, 16, 1>;
+  using backward = gru_share<384, 3, 3, 8, 16, 1>;
 };
 struct gru_whole_grid {
   static constexpr int64_t k_most_rows_forward = 512, k_most_rows_backward = 512;

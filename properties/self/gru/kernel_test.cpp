@@ -166,6 +166,25 @@ TEST_F(gru_kernels, chunks_of_time_change_no_state) {
     }
 }
 
+// Without lengths and marks weight gradients are products of matrices, which add to those of earlier chunks.
+TEST_F(gru_kernels, chunks_of_full_rows_keep_their_steps) {
+  for (const int directions : {1, 2}) {
+    const auto c = random_gru<double>({5, 3, 4, 6, directions}, {}, {}, 42);
+    gru_config config = config_of(c.problem.shape, gru_history::recompute, 1);
+    const int64_t least = gru_backward_workspace_bytes(config), step_bytes = 16 * directions * 3 * 6;
+    for (const int64_t steps : {1, 2, 3, 5}) {
+      config.workspace_limit = least + (steps - 1) * step_bytes;
+      ASSERT_EQ(gru_backward_plan(config).chunk_steps, steps);
+      expect_steps(c, run(c, gru_history::recompute, &stream, config.workspace_limit), gru_history::recompute,
+                   config.workspace_limit, "full rows in chunks");
+    }
+  }
+  // More rows than one product takes.
+  if (!k_is_plain) return;
+  const auto many = random_gru<double>({2731, 3, 1, 1, 1}, {}, {}, 43);
+  expect_steps(many, run(many, gru_history::save, &stream), gru_history::save, 0, "many full rows");
+}
+
 // A forward pass in chunks, too.
 TEST_F(gru_kernels, a_forward_pass_in_chunks_gives_the_same_bits) {
   for (const gru_size& size : k_regimes) {
