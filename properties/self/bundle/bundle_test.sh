@@ -43,4 +43,6 @@ env -i PATH="$scratch:/usr/bin:/bin" HOME="$scratch" moved/run --device emulated
 cat "$scratch/ran"
 grep -q '"exit_code": 0' "$scratch/results/verify.json"
 [ $code = 1 ] && grep -q "racecheck ended with exit code 1" "$scratch/ran" && [ "$(grep -c "ended with" "$scratch/ran")" = 1 ]
+# The page, or the line that says why there is none.
+grep -q "judged the built-in kernels" "$scratch/results/report.html" || grep -q "^run: no report" "$scratch/ran"
 for tool in memcheck racecheck initcheck synccheck; do grep -q "the log of $tool" "$scratch/results/$tool.txt"; done
