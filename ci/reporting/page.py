@@ -36,11 +36,8 @@ def _what_was_judged(read):
     runs = read.verify
     operators = _unique(j["operator"] for run in runs for j in run["jobs"])
     candidates = _unique(run["candidate"] for run in runs)
-    kernels = (
-        "the built-in kernels"
-        if candidates == ["builtin"]
-        else f"candidate {_and(c if c != 'builtin' else 'the built-in kernels' for c in candidates)}"
-    )
+    names = [verdicts.short(c) if c != "builtin" else "the built-in kernels" for c in candidates]
+    kernels = _and(names) if "builtin" in candidates else f"candidate{'s' * (len(names) > 1)} {_and(names)}"
     devices = _unique(run["device"] for run in runs)
     named = _and("the emulated device" if d == "emulated" else "a GPU" if d == "cuda" else "the host" for d in devices)
     of = operators[0] if len(operators) == 1 else f"{len(operators)} operators"
@@ -106,10 +103,13 @@ def passed(read):
 
 
 def _errors(read):
+    """The histograms; of results that are exact throughout a number is enough."""
     drawn = []
     for index, ((operator, device, candidate), rows) in enumerate(sorted(verdicts.histograms(read.verify).items())):
-        subject = f"{operator} on {device}" + (f", {candidate}" if candidate != "builtin" else "")
-        drawn.append({"subject": subject, "svg": plots.errors(f"errors-{index}", subject, rows), "rows": rows})
+        subject = f"{operator} on {device}" + (f", {verdicts.short(candidate)}" if candidate != "builtin" else "")
+        exact = all(edge == 0 for _, _, *both in rows for bins in both for edge, _ in bins)
+        svg = "" if exact else plots.errors(f"errors-{index}", subject, rows)
+        drawn.append({"subject": subject, "svg": svg, "rows": rows})
     return drawn
 
 
@@ -163,7 +163,8 @@ def render(read, title):
     rows, devices = verdicts.table(read.verify)
     detailed, others = verdicts.counterexamples(read)
     for one in detailed[:MOST_ROWS]:
-        if one["row"]:
+        # A result that is a point, or none at all, is told in words.
+        if one["row"] and len(one["row"]["actual"]) > 1:
             one["plot"] = plots.row(f"row-{one['id']}", one["row"])
     scores = bugs.scores(read.mutants)
     drawn, failed = _speed(read)

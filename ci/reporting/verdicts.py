@@ -56,6 +56,11 @@ def plain(value, digits=3):
     return f"{value:.{digits}g}"
 
 
+def short(candidate):
+    """The name of a candidate without its folders."""
+    return candidate.rpartition("/")[2] or candidate
+
+
 def _worst(verdicts):
     known = [v for v in ORDER if v in verdicts] or (["pass"] if "pass" in verdicts else [])
     return known[0] if known else next((v for v in NOT_JUDGED if v in verdicts), "not run")
@@ -101,52 +106,65 @@ def _left(operator, name, device, sentence, types, why):
     }
 
 
-def table(runs):
-    """One row for each operator, property and device, of what was not run as well."""
-    rows, known, devices = {}, {}, {}
+def _gather(runs):
+    """What ran and what did not, by (operator, property, device, candidate), and the sentences of all properties."""
+    known, ran, left = {}, {}, {}
     for run in runs:
-        sentences = run.get("sentences", {})
-        groups = {}
-        for job in run["jobs"]:
-            groups.setdefault((job["operator"], job["property"]), []).append(job)
-        for left in run.get("not_run", []):
-            groups.setdefault((left["operator"], left["property"]), [])
-        devices.setdefault(run["device"], []).append(run["candidate"])
-        for at, jobs in groups.items():
+        sentences, where = run.get("sentences", {}), (run["device"], run["candidate"])
+        for entry in run["jobs"] + run.get("not_run", []):
+            at = (entry["operator"], entry["property"])
             known.setdefault(at, sentences.get("/".join(at), ""))
-            if jobs:
-                rows[(*at, run["device"], run["candidate"])] = _fold(jobs, sentences)
-        for left in run.get("not_run", []):
-            key = (left["operator"], left["property"], run["device"], run["candidate"])
-            types = ", ".join(left["dtypes"])
-            if key in rows and rows[key]["cases"]:
-                note = f"{types} not run: {left['why']}"
-                rows[key]["note"] = "; ".join(n for n in (rows[key]["note"], note) if n)
-            else:
-                rows.setdefault(key, _left(*key[:3], known[key[:2]], types, left["why"]))
+        for job in run["jobs"]:
+            ran.setdefault((job["operator"], job["property"], *where), []).append(job)
+        for entry in run.get("not_run", []):
+            whys = left.setdefault((entry["operator"], entry["property"], *where), {})
+            whys.update(dict.fromkeys(entry["dtypes"], entry["why"]))
+    return known, ran, left
+
+
+def _add_left(rows, known, ran, left):
+    """Rows, or notes of rows, for what did not run though its file knows it."""
+    tried = {(operator, device, candidate) for operator, _, device, candidate in ran}
+    # First what a candidate left of operators that it was tried on; of others nobody's row is enough.
+    for key, whys in sorted(left.items(), key=lambda entry: (entry[0][0], *entry[0][2:]) not in tried):
+        missing = {t: why for t, why in whys.items() if t not in {j["dtype"] for j in ran.get(key, [])}}
+        if not missing:
+            continue
+        types = ", ".join(missing)
+        why = "; ".join(dict.fromkeys(missing.values()))
+        if key in ran:
+            rows[key]["note"] = "; ".join(n for n in (rows[key]["note"], f"{types} not run: {why}") if n)
+        elif (key[0], *key[2:]) in tried:
+            rows[key] = _left(*key[:3], known[key[:2]], types, why)
+        elif not any(row[:3] == key[:3] for row in rows):
+            rows[(*key[:3], "")] = _left(*key[:3], known[key[:2]], types, why)
+
+
+def table(runs):
+    """One row for each operator, property and device, of what was not run as well; and the devices."""
+    known, ran, left = _gather(runs)
+    rows = {key: _fold(jobs, {"/".join(key[:2]): known[key[:2]]}) for key, jobs in ran.items()}
+    _add_left(rows, known, ran, left)
+    devices = {run["device"] for run in runs}
     shown = [d for d in DEVICES if d in devices or d != "cpu"] if runs else []
-    for device in shown:
-        if device not in devices:
-            for (operator, name), sentence in known.items():
-                rows[(operator, name, device, "")] = _left(
-                    operator, name, device, sentence, "", f"no run on device {device} is in this report"
-                )
-    several = len({c for cs in devices.values() for c in cs}) > 1
+    for device in [d for d in shown if d not in devices]:
+        for (operator, name), sentence in known.items():
+            why = f"no run on device {device} is in this report"
+            rows[(operator, name, device, "")] = _left(operator, name, device, sentence, "", why)
+    several = len({run["candidate"] for run in runs}) > 1
     for (*_, candidate), row in rows.items():
-        row["candidate"] = candidate if several else ""
+        row["candidate"] = short(candidate) if several else ""
     # As registered where a file says so, operators as they first appear.
     operators, order = list(dict.fromkeys(operator for operator, _ in known)), list(known)
-    return (
-        sorted(
-            rows.values(),
-            key=lambda r: (
-                operators.index(r["operator"]),
-                order.index((r["operator"], r["property"])),
-                shown.index(r["device"]),
-            ),
-        ),
-        shown,
-    )
+
+    def place(row):
+        return (
+            operators.index(row["operator"]),
+            order.index((row["operator"], row["property"])),
+            shown.index(row["device"]),
+        )
+
+    return sorted(rows.values(), key=place), shown
 
 
 def overview(rows, devices):

@@ -67,8 +67,10 @@ nlohmann::json sources_of(const engine::case_report& r) {
       if (!seen.insert(m->str()).second) continue;
       nlohmann::json entry = {{"place", m->str()}, {"line", std::stoll((*m)[2])}};
       if (const std::string path = path_of((*m)[1], source); !path.empty()) {
-        entry["file"] = path;
         entry["text"] = line_of(path, entry["line"]);
+        // As the tree names it, wherever the tree is.
+        const std::string root = source_root() + "/";
+        entry["file"] = root.size() > 1 && path.starts_with(root) ? path.substr(root.size()) : path;
       }
       list.push_back(std::move(entry));
     }

@@ -10,7 +10,8 @@ namespace warpcheck::cli {
 
 // The case report, and `sources`: the lines that its findings name, {"place": "softmax.cu:58", "file", "line", "text"},
 // in the order in which they are named, once each. A file is looked for beside a source that is the candidate, in the
-// current folder, and in the source tree or the installed headers; what is not there, or there twice, has no text.
+// current folder, and in the source tree or the installed headers; what is not there, or there twice, has no text. Files
+// of the tree are named from its root.
 nlohmann::json failure_json(const engine::case_report& r);
 
 // Adds `explanation` (properties/engine/explanation.hpp: title, sentences and table of each section) and, where a row is

@@ -15,6 +15,7 @@ SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 sys.path.insert(0, str(SOURCE / "ci"))
 import browser  # noqa: E402
 import made  # noqa: E402
+import pictures  # noqa: E402
 from nights import history  # noqa: E402
 
 WARPCHECK = os.environ["WARPCHECK"]
@@ -284,6 +285,20 @@ class Looks(Page):
             self.assertLessEqual(*window.run("return [document.documentElement.scrollWidth, innerWidth]"))
         finally:
             window.driver.set_window_size(1200, 900)
+
+
+class Pictures(unittest.TestCase):
+    def test_the_pictures_of_the_readme_can_be_made_and_are_there(self):
+        made_now = [p.read_bytes() for p in pictures.take(whole, folder)]
+        committed = [(SOURCE / f"docs/images/report_{scheme}.png").read_bytes() for scheme in ("light", "dark")]
+        for image in made_now + committed:
+            self.assertTrue(image.startswith(b"\x89PNG"))
+            self.assertEqual(int.from_bytes(image[16:20], "big"), pictures.WIDTH)
+            self.assertGreater(len(image), 20_000)  # an empty page has 5 kB
+        self.assertNotEqual(*made_now)
+        readme = (SOURCE / "README.md").read_text()
+        for scheme in ("light", "dark"):
+            self.assertIn(f"docs/images/report_{scheme}.png", readme)
 
 
 class Large(Page):

@@ -99,7 +99,9 @@ class Wrong(unittest.TestCase):
         self.assertIn("The sign of z is turned.", said)
 
     def test_a_race_has_no_result_and_is_shown(self):
-        line = flawed("softmax_slot_reuse", "softmax/no-hazard x=f32[1x300] fill=randn(5) | y=f32[1x300]", "detect=only")
+        line = flawed(
+            "softmax_slot_reuse", "softmax/no-hazard x=f32[1x300] fill=randn(5) | y=f32[1x300]", "detect=only"
+        )
         said = explain(line).stdout
         self.assertIn("No result: race", said)
         self.assertRegex(said, r"race: .* at \S+:\d+")

@@ -130,6 +130,38 @@ class Content(Report):
         _, s = self.page("--verify", self.file("v.json", content))
         self.assertIn("✓ pass f16 not run: the candidate does not offer it", s["verdicts"])
 
+    def test_two_candidates_share_the_rows_of_what_neither_was_tried_on(self):
+        one, two = made.verify(failures=()), made.verify(failures=(), candidate="build/theirs.so")
+        left = {"operator": "argmax", "property": "depth", "dtypes": ["f32"], "why": "too large"}
+        one["not_run"].append(left)
+        two["jobs"] = [j for j in two["jobs"] if j["operator"] == "softmax"]
+        two["not_run"] += [left, {**left, "property": "phase", "why": "not asked for"}]
+        text, s = self.page("--verify", self.file("1.json", one), "--verify", self.file("2.json", two))
+        self.assertIn("judged the built-in kernels and theirs.so of 2 operators", s["head"])
+        rows = re.findall(r"<tr data-kind=\"(\w+)\"><td>(\w+)</td><td>([\w-]+)", text)
+        # On two devices; of the emulated one twice where both were tried.
+        self.assertEqual(rows.count(("none", "argmax", "depth")), 2)
+        self.assertEqual(rows.count(("none", "scan", "phase")), 2)
+        self.assertEqual(rows.count(("pass", "argmax", "phase")), 1)
+        self.assertEqual(rows.count(("pass", "softmax", "phase")), 2)
+
+    def test_files_of_one_candidate_add_up(self):
+        """A test of its own for each property, as warpcheck_add_kernel_tests makes them."""
+        files = []
+        for name in ("component-bound", "phase"):
+            content = made.verify(failures=(), operators=("softmax",), names=(name,))
+            content["jobs"] = [j for j in content["jobs"] if j["property"] == name]
+            content["not_run"] = [
+                {"operator": "softmax", "property": other, "dtypes": ["f32", "bf16"], "why": "not asked for"}
+                for other in ("component-bound", "phase", "depth")
+                if other != name
+            ]
+            files += ["--verify", self.file(name + ".json", content)]
+        text, s = self.page(*files)
+        self.assertEqual(len(re.findall(r"<tr data-kind=\"pass\">", text)), 2)
+        self.assertNotIn("f32, bf16 not run", s["verdicts"])
+        self.assertIn("80 cases of 2 properties, no failure", s["head"])
+
     def test_a_counterexample_has_story_element_neighbour_and_line(self):
         _, s = self.page("--verify", self.file("v.json", made.verify()))
         told = s["counterexamples"]
@@ -307,7 +339,7 @@ class Real(Report):
         quoted = [s for s in content["failures"][0]["sources"] if s.get("text")]
         self.assertGreaterEqual(len(quoted), 2)
         for s in quoted:
-            self.assertEqual(pathlib.Path(s["file"]).read_text().splitlines()[s["line"] - 1], s["text"])
+            self.assertEqual((SOURCE / s["file"]).read_text().splitlines()[s["line"] - 1], s["text"])
         _, sections = self.page("--verify", path)
         for s in quoted:
             self.assertIn(re.sub(r"\s+", " ", s["text"]).strip(), sections["hazards"])
