@@ -19,7 +19,7 @@
 #include "kernels/candidate_support.hpp"
 #include "kernels/gru.hpp"
 #include "kernels/gru/arguments.hpp"
-#include "kernels/gru/steps.hpp"
+#include "kernels/gru/registers.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
