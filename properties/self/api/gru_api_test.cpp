@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/gru.hpp"
+#include "kernels/matmul.hpp"
 #include "kernels/simt/simt.hpp"
 
 namespace warpcheck {
@@ -86,6 +87,17 @@ TEST(gru_api, chains_of_a_row_depend_on_the_layer_alone) {
       EXPECT_LE(gru_backward_plan(c).depth_h, 128) << what;
     }
   });
+}
+
+// What gi and dx rely on: with the option no product is cut, however few tiles it has.
+TEST(gru_api, unsplit_products_are_one_chain) {
+  for (const int64_t rows : {1, 64, 5000}) {
+    const matmul_slices slices = matmul_plan<float, float>({matmul_mode::ieee, false, true}, rows, 96, 4096);
+    EXPECT_EQ(slices.count, 1) << rows;
+    EXPECT_EQ(slices.length, 4096) << rows;
+    EXPECT_EQ((matmul_work_bytes<float, float>({matmul_mode::ieee, false, true}, rows, 96, 4096)), 0) << rows;
+  }
+  EXPECT_GT((matmul_plan<float, float>({}, 64, 96, 4096).count), 1);
 }
 
 TEST(gru_api, automatic_takes_the_first_regime_that_holds_the_weights) {
