@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Holds every Markdown file of the project to plain prose; docs/notes, too. Usage: prose_test.py SOURCE_FOLDER
+
+Lines have at most 120 characters outside tables and code. Words that make a person of a thing are not used, and no text
+needs the history of the repository: no commit is named. Pages made from baselines name the commit they were measured on.
+"""
+import os
+import re
+import sys
+import unittest
+
+WIDTH = 120
+LEFT_OUT = {"build", ".git", "baselines"}
+WORDS = {"lest": "so that ... not", "owe": "must have", "owes": "must have", "owed": "required", "hear": "receive",
+         "hears": "receives", "tells": "shows, says", "doubt": "suspicion", "whoever": "the threads that"}
+# A commit: 7 to 12 hexadecimal digits, of which at least one is a letter and one a figure.
+COMMIT = re.compile(r"(?<![\w#.@-])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,12}(?![\w.-])")
+
+
+def complaints(text):
+    """One sentence for each line that is too long, names a commit or has a word of the list."""
+    found = []
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            continue
+        if fenced or line.startswith("    "):
+            continue
+        prose = re.sub(r"`[^`]*`", "``", line)
+        if len(line) > WIDTH and not line.lstrip().startswith("|"):
+            found.append(f"{number}: {len(line)} characters, {WIDTH} are allowed")
+        for commit in COMMIT.findall(prose):
+            found.append(f"{number}: '{commit}' names a commit")
+        for word in re.findall(r"[a-z]+", prose.lower()):
+            if word in WORDS:
+                found.append(f"{number}: '{word}'; write '{WORDS[word]}'")
+    return found
+
+
+def documents(root):
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        for name in sorted(files):
+            if name.endswith(".md"):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+class Prose(unittest.TestCase):
+    root = "."
+
+    def test_documents(self):
+        found = []
+        paths = list(documents(self.root))
+        for path in paths:
+            with open(os.path.join(self.root, path)) as file:
+                found += [f"{path}:{line}" for line in complaints(file.read())]
+        self.assertGreater(len(paths), 10)
+        self.assertEqual(found, [], "\n" + "\n".join(found))
+
+    def test_what_is_complained_of(self):
+        self.assertEqual(complaints("a" * 121), ["1: 121 characters, 120 are allowed"])
+        self.assertEqual(complaints("a\nmeasured on 72b979e, today"), ["2: '72b979e' names a commit"])
+        self.assertEqual(complaints("A run owes each a case."), ["1: 'owes'; write 'must have'"])
+
+    def test_what_is_left_alone(self):
+        for text in ("a" * 120, "|" + "a" * 200, "```\n" + "a" * 200 + "\n72b979e\n```", "`tells` and 10000000 rows",
+                     "the call is told of it", "G-1a2b3c4d", "0x7fc00000"):
+            self.assertEqual(complaints(text), [], text)
+
+
+if __name__ == "__main__":
+    Prose.root = sys.argv.pop(1)
+    unittest.main()
