@@ -38,11 +38,12 @@
 // Special values. L = 0: hn = h0, dh0 = dhn. NaN and infinities follow IEEE rules and stay in their row, from their
 // step on; weight gradients take all rows. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
 //
-// Error. docs/numerics.md, "Gated recurrent units". Sums of n products are f32 with the chains of additions that the
-// plan declares, at most min(n, 64) + ceil(n / 32) + 4; over rows of the sequence, under a workspace limit, T more.
+// Error. docs/numerics.md, "Gated recurrent units". Sums of products are f32, each product fused with its addition, in
+// any order: a product of a sum of n passes through at most n roundings. The plan declares the chains that there are.
 //
-// Workspace. Without a limit neither pass takes more than 4 (4 T S + 8 S + 3 D H W ceil((T B + 1) / 2048)) bytes, with
-// S = D B H and W = max(I, H, 1); under a limit not more than the larger of the limit and the same of T = 1.
+// Workspace. Without a limit neither pass takes more than 4 w(T) bytes, w(T) = (4 T + 11) S + 6 B (H + 3) +
+// 4 D H W ceil((T B + 1) / 2048) + 3 H (W + 3) p(T B) + 3 B (H + 1) p(3 H) + 256, with S = D B H, W = max(I, H, 1) and
+// p(k) = min(64, ceil(k / 64)), at least 1; under a limit not more than the larger of the limit and 4 w(1).
 //
 // Regimes. What the steps of a sequence wait for is W_hh and each other. registers: a block keeps W_hh in registers, for
 // hidden <= 128. cluster: the blocks of a cluster keep it in theirs, for hidden <= 512, and exchange states through

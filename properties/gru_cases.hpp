@@ -87,7 +87,6 @@ gru_answer ask(engine::trial& t, const gru_data& d, const gru_request& r = {});
 
 // What the contract lets a workspace take at most.
 int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit);
-reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference::gru_shape& s);
 
 // Judges every element of the answer by the step before it. `pass` and history are the case's unless asked otherwise.
 void judge_steps(engine::trial& t, const gru_data& d, const gru_answer& a, const gru_request& r = {});

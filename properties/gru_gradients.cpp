@@ -157,7 +157,7 @@ struct slope_errors {
 };
 slope_errors errors_of(const trial_case& c, const gru_data& data, const gru_case<double>& v) {
   slope_errors e;
-  const reference::gru_accuracy accuracy = accuracy_of(c, data.shape());
+  const reference::gru_accuracy accuracy = reference::gru_allowed_chains(data.shape());
   const auto radii_at = [&](const gru_case<double>& at) {
     const gru_radii radii =
         reference::gru_trajectory(at.problem, at.dy, at.dhn, accuracy, accuracy, reference::gru_gates::saved);

@@ -178,13 +178,11 @@ double row_sum_norm(const gru_problem<double>& p) {
 
 }  // namespace
 
-gru_accuracy gru_allowed_chains(const gru_shape& shape, bool has_workspace_limit) {
-  const auto chain = [](int64_t n) { return gru_chain{std::min<int64_t>(n, 64) + (n + 31) / 32 + 4, 0}; };
+gru_accuracy gru_allowed_chains(const gru_shape& shape) {
   gru_accuracy a;
-  a.input = chain(std::max(shape.input, 3 * shape.hidden * shape.directions));
-  a.hidden = chain(3 * shape.hidden);
-  a.rows = chain(std::max<int64_t>(1, shape.time) * shape.batch);  // a plan without steps has room for one
-  if (has_workspace_limit) a.rows.depth += shape.time;
+  a.input.depth = std::max(shape.input, 3 * shape.hidden * shape.directions);
+  a.hidden.depth = 3 * shape.hidden;
+  a.rows.depth = shape.time * shape.batch;
   return a;
 }
 

@@ -27,8 +27,9 @@ struct gru_accuracy {
   gru_chain input, hidden, rows;
 };
 
-// The chains that the contract (kernels/gru.hpp) allows any plan for a problem of this shape.
-gru_accuracy gru_allowed_chains(const gru_shape& shape, bool has_workspace_limit);
+// The longest chains that sums of a problem of this shape can have in any order of additions.
+// Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 4.2.
+gru_accuracy gru_allowed_chains(const gru_shape& shape);
 
 // Sees every element that is judged.
 using gru_observer = std::function<void(const char* tensor, size_t i, double actual, double expected, double bound)>;
