@@ -155,7 +155,7 @@ struct slope_errors {
   double of_objective = 0, of_gradient = 0;
   bool usable = true;
 };
-slope_errors errors_of(const trial_case& c, const gru_data& data, const gru_case<double>& v) {
+slope_errors errors_of(const gru_data& data, const gru_case<double>& v) {
   slope_errors e;
   const reference::gru_accuracy accuracy = reference::gru_allowed_chains(data.shape());
   const auto radii_at = [&](const gru_case<double>& at) {
@@ -201,7 +201,7 @@ bool says_enough(const trial_case& c) {
   const auto states = reference::gru_forward(data.problem);
   const double slope = along(reference::gru_backward(data.problem, states, data.dy, data.dhn), v);
   const double truncation = std::fabs(extrapolated<double>(data, v, k_step, gru_objective<double>) - slope);
-  const slope_errors e = errors_of(c, data, v);
+  const slope_errors e = errors_of(data, v);
   return e.usable && allowed_of(e, truncation) <= std::fabs(slope) / 50;
 }
 
@@ -235,7 +235,7 @@ double compensated_dot(const std::vector<double>& a, const std::vector<double>& 
 void check_own_slope(trial& t) {
   const gru_data data = data_of(t);
   const gru_case<double> v = directions_of(data);
-  const slope_errors e = errors_of(t.the_case(), data, v);
+  const slope_errors e = errors_of(data, v);
   if (!e.usable) return t.skip("its errors are beyond first order");
   const double slope = extrapolated<double>(data, v, k_step, [&](const gru_case<double>& at) {
     const gru_answer a = ask(t, {at, {}, {}}, {.pass = "forward", .history = "none"});
