@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "properties/matmul_problem.hpp"
 #include "properties/matmul_registration.hpp"
@@ -314,6 +315,9 @@ void check_layer(trial& t) {
 
 const property_registration registration([] {
   const std::vector<dtype> every = {dtype::f32, dtype::f16, dtype::bf16}, f32 = {dtype::f32};
+  property layer = matmul_property("layer", "a layer is the sigmoid of product and bias; a bias is that of a column",
+                                   every, layer_case, check_layer, 50);
+  layer.holds = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
   return std::vector<property>{
       matmul_property("component-bound", "every element lies within its own bound, in every mode and type", every,
                       any_case, check_bound),
@@ -331,8 +335,7 @@ const property_registration registration([] {
                       check_permutation, 40),
       matmul_property("transpose-agreement", "how operands are stored changes nothing, and C^T is B^T A^T", every,
                       transposed_case, check_transposes, 40),
-      matmul_property("layer", "a layer is the sigmoid of product and bias; a bias is that of a column", every,
-                      layer_case, check_layer, 50)};
+      std::move(layer)};
 }());
 
 }  // namespace
