@@ -11,6 +11,9 @@ bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) ||
 bool continues_name(char c) { return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
+// Headers of the toolkit that hold code for kernels and are compiled as they are: cuRAND's device API.
+bool is_device_library(std::string_view file) { return file.substr(file.rfind('/') + 1).starts_with("curand"); }
+
 class tokenizer {
  public:
   tokenizer(std::string_view source, std::string_view file) {
@@ -80,7 +83,7 @@ class tokenizer {
     file_ = static_cast<int>(known - list_.files.begin());
     if (known == list_.files.end()) {
       list_.files.push_back(name);
-      of_user_.push_back(flags.find('3') == std::string_view::npos);
+      of_user_.push_back(flags.find('3') == std::string_view::npos || is_device_library(name));
     }
     system_ = !of_user_[static_cast<size_t>(file_)];  // the flag is also around what a system header's macro made
   }

@@ -32,9 +32,9 @@ struct token_list {
   std::string join(size_t first, size_t last) const;
 };
 
-// Comments, directives and the text of system headers (flag 3 of a line marker) give no tokens; what a system header's
-// macro puts into another file does. "::" is one token, every other punctuation character is one of its own. Lines
-// before the first marker belong to `file`.
+// Comments, directives and the text of system headers (flag 3 of a line marker; not cuRAND's) give no tokens; what a
+// system header's macro puts into another file does. "::" is one token, every other punctuation character is one of its
+// own. Lines before the first marker belong to `file`.
 token_list tokenize_cuda(std::string_view preprocessed, std::string_view file);
 
 }  // namespace warpcheck::cli

@@ -24,10 +24,6 @@ struct refused {
 constexpr refused k_refused[] = {
     {"texture", "plain loads instead of textures", true},
     {"surface", "plain loads and stores instead of surfaces", true},
-    {"cudaTextureObject_t", "plain loads instead of textures"},
-    {"cudaSurfaceObject_t", "plain loads and stores instead of surfaces"},
-    {"cudaGraph_t", "launches on a stream instead of graphs"},
-    {"cudaLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
     {"cudaLaunchKernelExC", "cudaLaunchKernelEx"},
     {"cuLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
     {"__cluster_dims__", "cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension"},
@@ -71,6 +67,7 @@ class rewriter {
     if (word == "__host__" || word == "__global__") return replace(i, i + 1, "");
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
+    if (s_.kernel(word) != nullptr) keep_type(i);
     if (s_.is_member(i)) return;
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
     for (const refused& r : k_refused)
@@ -174,7 +171,45 @@ class rewriter {
     if (is(k, "const")) ++k;
     if (!is(k++, "void")) return;
     if (is(k, "const")) ++k;
-    if (is(k, "*") && is(k + 1, c_style ? ")" : ">")) replace(i, k + 2, "");
+    if (!is(k, "*") || !is(k + 1, c_style ? ")" : ">")) return;
+    dropped_cast_ = i;
+    replace(i, k + 2, "");
+  }
+
+  // Any other cast of a kernel's name to `void*` keeps its type where launches find it.
+  void keep_type(size_t name) {
+    size_t k = name;
+    while (k >= 2 && is(k - 1, "::")) k -= t_.is_identifier(k - 2) ? 2 : 1;
+    if (is(k - 1, "&")) --k;
+    const bool c_style = !is(k - 1, "(");
+    size_t end = c_style ? k - 1 : k - 2;  // the ")" or ">" of the cast
+    if (!is(end, c_style ? ")" : ">") || !is(end - 1, "*")) return;
+    size_t begin = end - 2;
+    if (is(begin, "const")) --begin;
+    if (!is(begin, "void")) return;
+    if (is(begin - 1, "const")) --begin;
+    --begin;
+    if (!is(begin, c_style ? "(" : "<")) return;
+    if (!c_style && !is(--begin, "reinterpret_cast")) return;
+    if (begin == dropped_cast_) return;
+    replace(begin, k, c_style ? "::simt::import::erased(" : "(::simt::import::erased(");
+    size_t last = name;
+    if (is(name + 1, "<") && !is(name + 2, "<")) last = template_end(name + 1);
+    edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
+  }
+
+  // The ">" that closes the template arguments at `open`.
+  size_t template_end(size_t open) const {
+    int depth = 0;
+    for (size_t i = open; i < t_.size() && !is(i, ";"); ++i) {
+      if (opens(i))
+        i = match(i);
+      else if (is(i, "<"))
+        ++depth;
+      else if (is(i, ">") && --depth == 0)
+        return i;
+    }
+    return open - 1;
   }
 
   // Replaces tokens [first, last); where lines go with them, a marker restores the count.
@@ -360,6 +395,38 @@ class rewriter {
     return d;
   }
 
+  static std::string shared_variable(const std::string& name, const std::string& type, const std::string& alignment) {
+    return fmt::format(
+        "static char simt_shared_{0}; auto& {0} = *static_cast<::simt::identity_t<{1}>*>(::simt::emu::shared_slot("
+        "&simt_shared_{0}, sizeof(::simt::identity_t<{1}>), "
+        "::simt::import::greater_of(alignof(::simt::identity_t<{1}>), {2}))); ",
+        name, type, alignment);
+  }
+
+  // `__shared__ union { ... } a, b[2];`: the type, which may have no name, first, then the variables.
+  bool rewrite_shared_type(size_t shared) {
+    size_t k = shared + 1;
+    if (!is(k, "union") && !is(k, "struct")) return false;
+    const bool named = t_.is_identifier(k + 1);
+    const size_t open = k + (named ? 2 : 1);
+    if (!is(open, "{")) return false;
+    const std::string type = named ? std::string(t_.text(k + 1)) : fmt::format("simt_shared_type_{}", shared);
+    std::string out = "; ";
+    for (k = match(open) + 1; t_.is_identifier(k); ++k) {
+      const std::string name(t_.text(k++));
+      std::string extents;
+      for (; is(k, "["); k = match(k) + 1) extents += t_.join(k, match(k) + 1);
+      out += shared_variable(name, type + " " + extents, "1");
+      if (!is(k, ",")) break;
+    }
+    if (!is(k, ";")) return false;
+    replace(shared, shared + 1, "");
+    if (!named) edits_.push_back({t_.tokens[open].begin, t_.tokens[open].begin, type + " "});
+    replace(match(open) + 1, k + 1, out);
+    done_until_ = k + 1;
+    return true;
+  }
+
   void rewrite_shared(size_t i) {
     const size_t start = s_.statement_start(i);
     if (start < done_until_) return;
@@ -372,6 +439,7 @@ class rewriter {
     }();
     if (scope_of(i) == scope::type || (scope_of(i) == scope::file && !is_extern_somewhere))
       return fail(i, "__shared__ outside a function", allowed + "; 'extern __shared__ T name[];' also at file scope");
+    if (rewrite_shared_type(i)) return;
     const std::optional<declaration> d = parse_declaration(start, "this __shared__ declaration", allowed);
     if (!d) return;
     std::string out;
@@ -386,11 +454,7 @@ class rewriter {
                                  type, v.name)
                    : fmt::format("static constexpr ::simt::import::dynamic_array<{}> {}{{}};", type, v.name);
       } else {
-        const std::string type = "::simt::identity_t<" + v.type + " " + v.extents + ">";
-        out += fmt::format(
-            "static char simt_shared_{0}; auto& {0} = *static_cast<{1}*>(::simt::emu::shared_slot(&simt_shared_{0}, "
-            "sizeof({1}), ::simt::import::greater_of(alignof({1}), {2}))); ",
-            v.name, type, d->alignment);
+        out += shared_variable(v.name, v.type + " " + v.extents, d->alignment);
       }
     }
     done_until_ = d->end + 1;
@@ -487,7 +551,8 @@ class rewriter {
   const token_list& t_;
   std::vector<edit> edits_;
   int asm_statements_ = 0;
-  size_t done_until_ = 0;  // declarations before this token are rewritten
+  size_t dropped_cast_ = k_none;  // the last cast to void* that is gone
+  size_t done_until_ = 0;         // declarations before this token are rewritten
   imported_source result_;
 };
 

@@ -40,7 +40,8 @@ imported_source rewrite_cuda(std::string_view preprocessed, std::string_view fil
 // Compiles a foreign source for the emulated device into a shared library and returns its path, cached by content.
 struct import_request {
   std::string file;                  // as the user names it
-  std::string epilogue;              // C++ text after the user's source
+  std::vector<std::string> others;   // further sources of the program, .cu, .cpp or .c
+  std::string epilogue;              // C++ text after the file
   std::vector<std::string> options;  // -I, -D and the like, for the user's source
   std::string flavour = "race";
   bool needs_main = false;

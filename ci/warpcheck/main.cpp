@@ -244,6 +244,8 @@ int run(int argc, char** argv) {
   CLI::App* emulated = app.add_subcommand(
       "run-emulated", "Run a CUDA program (one .cu file with main) on the emulated device and report its hazards");
   emulated->add_option("file", e.file, "The program's source")->required();
+  emulated->add_option("--with", e.others, "Another source of the program: .cu, .cpp or .c (may be repeated)")
+      ->allow_extra_args(false);
   emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
   emulated->add_option("--schedule", e.schedules, "A schedule: fair, greedy, reverse, random:N, ... (may be repeated)")
       ->allow_extra_args(false);
@@ -260,6 +262,8 @@ int run(int argc, char** argv) {
       ->add_option("--step-budget", e.step_budget,
                    "Scheduler steps without the end of a thread after which a launch is a livelock")
       ->capture_default_str();
+  emulated->add_flag("--keep-going", e.keep_going, "Go on after a finding: a race ends no launch, a launch no program");
+  emulated->add_option("--suppress", e.suppress, "A file of known findings, a line each: KIND FILE:LINE REASON");
   emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
   emulated->footer(exit_codes(k_judged));
   emulated->callback([&] { code = cli::run_emulated(e); });

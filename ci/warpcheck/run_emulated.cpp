@@ -43,6 +43,8 @@ extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt
 }
 )";
 
+constexpr const char* k_benign = "benign";
+
 // A record that survives the process that writes it: what the program's process says before it dies or exits.
 class shared_record {
  public:
@@ -84,14 +86,59 @@ class shared_record {
 
 struct hazard {
   std::string kind, text;
+  std::string known;  // the reason why it is suppressed, or ""
+  bool counts() const { return kind != k_benign && known.empty(); }
 };
 struct program_run {
   std::string schedule;
   std::string result = "pass";  // a verdict's name
-  std::vector<hazard> hazards;
+  std::vector<hazard> hazards;  // those that are known, and benign ones, count for no verdict
   std::vector<std::string> notes;
+  std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
   int exit_status = 0;
 };
+
+// A finding that the user knows: its kind, one of its places as reports write them, and why it may stay.
+struct suppression {
+  std::string kind, place, reason;
+};
+
+// Lines of "KIND FILE:LINE REASON"; blank ones and those that begin with # say nothing.
+std::vector<suppression> read_suppressions(const std::string& path) {
+  std::vector<suppression> list;
+  if (path.empty()) return list;
+  std::istringstream text(read_text(path));
+  int number = 0;
+  for (std::string line; std::getline(text, line);) {
+    ++number;
+    std::istringstream words(line);
+    suppression s;
+    if (!(words >> s.kind) || s.kind[0] == '#') continue;
+    words >> s.place >> std::ws;
+    std::getline(words, s.reason);
+    const size_t colon = s.place.rfind(':');
+    if (s.reason.empty() || colon == std::string::npos || colon + 1 == s.place.size() ||
+        s.place.find_first_not_of("0123456789", colon + 1) != std::string::npos)
+      throw usage_error(
+          fmt::format("suppress: line {} of '{}' is '{}', must be KIND FILE:LINE REASON", number, path, line));
+    list.push_back(s);
+  }
+  return list;
+}
+
+// The reason why the finding is known, or "".
+std::string reason_of(const hazard& h, const std::vector<suppression>& known) {
+  for (const suppression& s : known) {
+    if (s.kind != h.kind) continue;
+    for (size_t at = 0; (at = h.text.find(s.place, at)) != std::string::npos; ++at) {
+      const size_t end = at + s.place.size();
+      const bool whole_name = at == 0 || h.text[at - 1] == ' ' || h.text[at - 1] == '/' || h.text[at - 1] == '(';
+      if (whole_name && (end == h.text.size() || !std::isdigit(static_cast<unsigned char>(h.text[end]))))
+        return s.reason;
+    }
+  }
+  return "";
+}
 
 // Severity of a hazard's kind; kinds that are no verdict of their own lie with out_of_bounds.
 verdict severity(const std::string& kind) { return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds); }
@@ -135,6 +182,7 @@ void run_main(const std::string& library, const std::string& schedule, const run
   options.schedule = schedule.c_str();
   options.step_budget = o.step_budget;
   options.user = &record;
+  options.keep_going = o.keep_going || !o.suppress.empty();
   options.report = [](void* user, const char* kind, const char* text, int fatal) {
     auto& record = *static_cast<shared_record*>(user);
     record.add({{"kind", kind}, {"text", text}});
@@ -158,7 +206,7 @@ std::string tidy(const std::string& text) {
 }
 
 program_run run_once(const std::string& library, const std::string& schedule, const run_emulated_options& o,
-                     shared_record& record, int output) {
+                     const std::vector<suppression>& known, shared_record& record, int output) {
   record.clear();
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
@@ -177,20 +225,23 @@ program_run run_once(const std::string& library, const std::string& schedule, co
     const nlohmann::json j = nlohmann::json::parse(line);
     if (j["kind"] == "note") {
       r.notes.push_back(tidy(j["text"]));
+    } else if (j["kind"] == "approximated") {
+      r.approximated.push_back(j["text"]);
     } else {
-      r.hazards.push_back({j["kind"], tidy(j["text"])});
+      r.hazards.push_back({j["kind"], tidy(j["text"]), ""});
+      r.hazards.back().known = reason_of(r.hazards.back(), known);
     }
   }
   const std::optional<int> ended = record.exit_status();
   r.exit_status = ended.value_or(0);
   if (outcome.timed_out)
-    r.hazards.push_back({"timeout", fmt::format("main() did not return within {:g} s", o.timeout)});
+    r.hazards.push_back({"timeout", fmt::format("main() did not return within {:g} s", o.timeout), ""});
   else if (!outcome.finished && !ended)
-    r.hazards.push_back({"crash", "the program died: " + outcome.death});
+    r.hazards.push_back({"crash", "the program died: " + outcome.death, ""});
   else if (r.exit_status != 0)
-    r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status)});
+    r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status), ""});
   for (const hazard& h : r.hazards)
-    if (r.result == "pass" || severity(h.kind) > severity(r.result)) r.result = h.kind;
+    if (h.counts() && (r.result == "pass" || severity(h.kind) > severity(r.result))) r.result = h.kind;
   return r;
 }
 
@@ -230,6 +281,7 @@ void print_findings(const std::vector<program_run>& runs) {
     }
   for (const std::string& key : order) {
     const seen& s = found.at(key);
+    if (!s.first->known.empty()) fmt::print("known ({}): ", s.first->known);
     fmt::print("{}: {}\n    in {} of {} runs; schedules {}\n", s.first->kind, s.first->text, s.schedules.size(),
                runs.size(), fmt::join(s.schedules, ", "));
   }
@@ -237,16 +289,28 @@ void print_findings(const std::vector<program_run>& runs) {
     for (const std::string& note : runs.front().notes) fmt::print("note: {}\n", note);
 }
 
+// What of the runs a GPU would have done to the bit.
+void print_fidelity(const std::vector<program_run>& runs) {
+  std::vector<std::string> all;
+  for (const program_run& r : runs)
+    for (const std::string& what : r.approximated)
+      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+  fmt::print("fidelity: {}\n", all.empty()
+                                   ? "nothing that ran is approximated"
+                                   : fmt::format("approximated are {}; all else is exact", fmt::join(all, ", ")));
+}
+
 nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_run>& runs, const std::string& worst,
                        int code) {
   nlohmann::json list = nlohmann::json::array();
   for (const program_run& r : runs) {
     nlohmann::json hazards = nlohmann::json::array();
-    for (const hazard& h : r.hazards) hazards.push_back({{"kind", h.kind}, {"text", h.text}});
+    for (const hazard& h : r.hazards) hazards.push_back({{"kind", h.kind}, {"text", h.text}, {"known", h.known}});
     list.push_back({{"schedule", r.schedule},
                     {"verdict", r.result},
                     {"findings", hazards},
                     {"notes", r.notes},
+                    {"approximated", r.approximated},
                     {"exit_status", r.exit_status}});
   }
   return {{"schema", "warpcheck-run-emulated-1"},
@@ -265,11 +329,13 @@ int run_emulated(const run_emulated_options& o) {
   check_timeout(o.timeout);
   if (o.step_budget == 0) throw usage_error("step-budget: 0 is not an integer of at least 1");
   const std::vector<std::string> schedules = schedules_of(o);
+  const std::vector<suppression> known = read_suppressions(o.suppress);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(o.file, ignored))
     throw usage_error(fmt::format("file: there is no file '{}'", o.file));
   import_request request;
   request.file = o.file;
+  request.others = o.others;
   request.epilogue = k_epilogue;
   for (const std::string& d : o.defines) request.options.push_back("-D" + d);
   for (const std::string& i : o.includes) request.options.push_back("-I" + i);
@@ -282,7 +348,7 @@ int run_emulated(const run_emulated_options& o) {
   for (const std::string& schedule : schedules) {
     // The output of one run stands for all: runs differ in schedule only.
     const bool first = runs.empty();
-    runs.push_back(run_once(library, schedule, o, record, first ? output : -1));
+    runs.push_back(run_once(library, schedule, o, known, record, first ? output : -1));
     if (first && !o.quiet && output >= 0) show_output(output);
   }
   if (output >= 0) close(output);
@@ -292,6 +358,7 @@ int run_emulated(const run_emulated_options& o) {
     if (r.result != "pass" && (worst == "pass" || severity(r.result) > severity(worst))) worst = r.result;
   const int code = worst == "pass" ? k_pass : k_violation;
   print_findings(runs);
+  print_fidelity(runs);
   fmt::print("{}: {} under {} schedules on the emulated device\n", o.file, worst == "pass" ? "clean" : worst,
              runs.size());
   if (!o.json.empty()) write_file(o.json, to_json(o, runs, worst, code).dump(1) + "\n");

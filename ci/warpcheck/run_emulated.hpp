@@ -10,14 +10,17 @@ namespace warpcheck::cli {
 
 struct run_emulated_options {
   std::string file;
+  std::vector<std::string> others;     // further sources of the program
   std::vector<std::string> schedules;  // empty: fair, greedy, reverse and `seeds` seeds of each seeded strategy
   int seeds = 3;
   std::vector<std::string> defines, includes;  // for the compiler
   std::vector<std::string> arguments;          // of the program
   std::string json;
-  double timeout = 60;  // seconds per run
+  double timeout = 60;                 // seconds per run
   uint64_t step_budget = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
-  bool quiet = false;   // do not show what the program prints
+  bool quiet = false;                  // do not show what the program prints
+  bool keep_going = false;             // go on after findings: a race ends no launch, and a launch that ends no program
+  std::string suppress;                // a file of known findings; empty: none. It keeps going, too
 };
 int run_emulated(const run_emulated_options& options);
 

@@ -89,6 +89,8 @@ std::string find_program(const std::string& path) {
   return path;
 }
 
+const char* language_of(const std::string& source) { return is_c_source(source) ? "c" : "c++"; }
+
 // Of this user, for what an installed command compiles.
 std::string user_folder() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
@@ -117,6 +119,8 @@ class scratch_folder {
 };
 
 }  // namespace
+
+bool is_c_source(std::string_view file) { return file.ends_with(".c"); }
 
 std::string replaced(std::string text, const std::string& old_text, const std::string& new_text) {
   for (size_t at = 0; (at = text.find(old_text, at)) != std::string::npos; at += new_text.size())
@@ -248,13 +252,12 @@ std::vector<std::string> toolchain::compiler_command(const compilation& c) const
   for (const std::string& overlay : c.overlays) command.push_back("-ffile-prefix-map=" + overlay + "/=");
   command.push_back("-Wno-error");
   command.insert(command.end(), c.options.begin(), c.options.end());
-  command.insert(command.end(), {"-x", "c++"});
   return command;
 }
 
 std::string toolchain::preprocess(const compilation& c) const {
   std::vector<std::string> command = compiler_command(c);
-  command.insert(command.end(), {"-E", c.sources.at(0), "-o", c.output});
+  command.insert(command.end(), {"-x", language_of(c.sources.at(0)), "-E", c.sources.at(0), "-o", c.output});
   const command_result r = run_command(command);
   return r.status == 0 ? "" : r.output;
 }
@@ -271,7 +274,7 @@ std::string toolchain::compile(const compilation& c) const {
     std::vector<std::string> command = compiler_command(c);
     if (c.cpu_seconds > 0) command.insert(command.begin(), {"prlimit", fmt::format("--cpu={}", c.cpu_seconds)});
     objects.push_back(scratch.file(fmt::format("{}.o", objects.size())));
-    command.insert(command.end(), {"-c", source, "-o", objects.back()});
+    command.insert(command.end(), {"-x", language_of(source), "-c", source, "-o", objects.back()});
     if (command_result r = run_command(command); r.status != 0)
       return r.output.empty() ? fmt::format("the compiler ended with status {}", r.status) : r.output;
     if (c.flavour == "race") {

@@ -10,7 +10,7 @@
 namespace warpcheck::cli {
 
 struct compilation {
-  std::vector<std::string> sources;   // .cu or .cpp files
+  std::vector<std::string> sources;   // .cu or .cpp files, or C
   std::vector<std::string> overlays;  // folders searched for headers before the source tree, the first one first
   std::vector<std::string> options;   // beyond the build's own; later ones win
   std::string flavour = "plain";      // plain or race
@@ -37,6 +37,8 @@ class toolchain {
   std::string compile_cuda(const std::string& source, const std::string& output) const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
+  // Of the CUDA toolkit that this build was made with; none where it has none.
+  const std::vector<std::string>& cuda_includes() const { return cuda_includes_; }
   const std::string& root() const { return root_; }    // of the source tree
   const std::string& ninja() const { return ninja_; }  // empty where the build was made with something else
   const std::string& ctest() const { return ctest_; }
@@ -72,6 +74,8 @@ class toolchain {
 std::string source_root();
 // The folder of the report's program (ci/reporting), likewise.
 std::string reporting_folder();
+// Whether a source is C, by its name.
+bool is_c_source(std::string_view file);
 
 struct command_result {
   int status = 0;      // exit status, 128 + signal for a killed process

@@ -104,12 +104,15 @@ SIMT_DEFINE_INTEGERS(atomicXor, old ^ v)
 SIMT_DEFINE(unsigned, atomicInc, old >= v ? 0 : old + 1)
 SIMT_DEFINE(unsigned, atomicDec, old == 0 || old > v ? v : old - 1)
 
-#define SIMT_DEFINE_CAS_IN(T, name, scope)                                                                         \
-  T name(T* p, T compare, T v) {                                                                                   \
-    return simt::atomically(                                                                                       \
-        p, memory_scope::scope, SIMT_PC,                                                                           \
-        [compare](const T* now) { return *now == compare ? simt::atomic_kind::update : simt::atomic_kind::load; }, \
-        [compare, v](T old) -> T { return old == compare ? v : old; });                                            \
+#define SIMT_DEFINE_CAS_IN(T, name, scope)                                              \
+  T name(T* p, T compare, T v) {                                                        \
+    return simt::atomically(                                                            \
+        p, memory_scope::scope, SIMT_PC,                                                \
+        [compare](const T* now) {                                                       \
+          simt::hb_compares();                                                          \
+          return *now == compare ? simt::atomic_kind::update : simt::atomic_kind::load; \
+        },                                                                              \
+        [compare, v](T old) -> T { return old == compare ? v : old; });                 \
   }
 #define SIMT_DEFINE_CAS(T)                        \
   SIMT_DEFINE_CAS_IN(T, atomicCAS, device)        \

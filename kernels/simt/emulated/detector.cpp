@@ -10,20 +10,15 @@
 
 namespace simt {
 inline namespace emu {
+
+static bool compares_and_swaps = false;  // the atomic that is checked next, or now
+
+void hb_compares() { compares_and_swaps = true; }
+
 namespace {
 
 const char* name_of(access_kind kind) {
   return kind == access_kind::read ? "read" : kind == access_kind::write ? "write" : "atomic access";
-}
-
-[[noreturn]] void report_race(const access_record& earlier, access_kind earlier_kind, const access_record& now,
-                              access_kind kind, size_t offset) {
-  fail("race", [=] {
-    return std::string(name_of(kind)) + " by " + describe_thread_id(now.thread) + " at " +
-           source_line(now.pc & k_code_offset) + " and " + name_of(earlier_kind) + " by " +
-           describe_thread_id(earlier.thread) + " at " + source_line(earlier.pc & k_code_offset) +
-           " are not ordered: " + describe_place(offset);
-  });
 }
 
 [[noreturn]] void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_t pc) {
@@ -97,7 +92,8 @@ bool atomics_conflict(const access_record& earlier, const access_record& now) {
 }
 
 template <access_kind Kind>
-inline void check_atomics(const shadow_cell& c, const access_record& now, const thread& t, size_t offset) {
+inline void check_atomics(const shadow_cell& c, const access_record& now, const thread& t, size_t offset,
+                          size_t bytes) {
   for (const access_record& a : c.atomics) {
     if (a.thread == 0 || (Kind == access_kind::read && reads_only(a)) ||
         (Kind == access_kind::atomic && !atomics_conflict(a, now)) || ordered(a, t))
@@ -105,21 +101,25 @@ inline void check_atomics(const shadow_cell& c, const access_record& now, const 
     const access_record& later = c.atomics[1];
     if (Kind != access_kind::atomic && &a != &later && later.thread != 0 && observes(later, a) && ordered(later, t))
       continue;
-    report_race(a, access_kind::atomic, now, Kind, offset);
+    outlive_race({a, access_kind::atomic, now, Kind, offset, bytes});
   }
 }
 
 template <access_kind Kind>
-inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset) {
+inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
   if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
-  if (c.write.thread != 0 && !ordered(c.write, t)) report_race(c.write, access_kind::write, now, Kind, offset);
-  check_atomics<Kind>(c, now, t, offset);
+  if (c.write.thread != 0 && !ordered(c.write, t))
+    outlive_race({c.write, access_kind::write, now, Kind, offset, bytes});
+  check_atomics<Kind>(c, now, t, offset, bytes);
   if (Kind == access_kind::write || (Kind == access_kind::atomic && !reads_only(now)))
     for (const access_record& r : c.reads)
-      if (r.thread != 0 && !ordered(r, t)) report_race(r, access_kind::read, now, Kind, offset);
+      if (r.thread != 0 && !ordered(r, t)) outlive_race({r, access_kind::read, now, Kind, offset, bytes});
   if (Kind == access_kind::read) {
     keep_read(c.reads, now, t);
   } else if (Kind == access_kind::atomic) {
+    if (compares_and_swaps)
+      for (access_record& r : c.reads)
+        if (r.thread == now.thread) r.pc |= k_first_read;
     keep_atomic(c.atomics, now, t);
   } else {
     // All earlier accesses happened before this write: who is ordered after it is ordered after them.
@@ -144,7 +144,7 @@ void check_bytes(shadow_cell& word, uint32_t stamp, size_t first, size_t end, co
     for (int i = 0; i < 4; ++i) bytes[i] = word;
     word.stamp = stamp | k_split;
   }
-  for (size_t i = first; i < end; ++i) check_cell<Kind>(bytes[i % 4], now, t, i);
+  for (size_t i = first; i < end; ++i) check_cell<Kind>(bytes[i % 4], now, t, i, 1);
 }
 
 template <access_kind Kind>
@@ -155,7 +155,7 @@ inline void check_races(size_t offset, size_t bytes, uint32_t stamp, const acces
     const size_t next = at / 4 * 4 + 4 < end ? at / 4 * 4 + 4 : end;
     if (next - at == 4 && word.stamp != (stamp | k_split)) {
       refresh(word, stamp);
-      check_cell<Kind>(word, now, t, at);
+      check_cell<Kind>(word, now, t, at, 4);
     } else {
       check_bytes<Kind>(word, stamp, at, next, now, t);
     }
@@ -214,6 +214,7 @@ inline void check_global(size_t offset, size_t bytes, const access_record& now) 
 template <access_kind Kind>
 inline void check(size_t offset, size_t bytes, const access_record& now) {
   ++device.accesses;
+  if (doubtful) settle_doubts(offset, bytes, &now, Kind == access_kind::atomic && compares_and_swaps);
   uint32_t stamp = detector.generation;
   if (offset < k_arenas_bytes) {
     check_shared<Kind>(offset, bytes, now);
@@ -331,6 +332,13 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
 
 }  // namespace
 
+std::string describe_race(const race_record& r) {
+  return std::string(name_of(r.kind)) + " by " + describe_thread_id(r.now.thread) + " at " +
+         source_line(r.now.pc & k_code_offset) + " and " + name_of(r.earlier_kind) + " by " +
+         describe_thread_id(r.earlier.thread) + " at " + source_line(r.earlier.pc & k_code_offset) +
+         " are not ordered: " + describe_place(r.offset);
+}
+
 std::string describe_place(size_t offset) {
   if (offset < k_arenas_bytes) {
     const size_t within = offset % k_arena_bytes;
@@ -394,6 +402,7 @@ void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomi
   if (kind == atomic_kind::load) access.pc |= k_atomic_load;
   if (kind == atomic_kind::store) access.pc |= k_atomic_store;
   check_access(p, bytes, access_kind::atomic, access);
+  compares_and_swaps = false;
   hb_publish(t, reinterpret_cast<uintptr_t>(p), scope, kind);
 }
 
@@ -418,6 +427,7 @@ void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void
 }
 
 void hb_thread_exits(thread& t) {
+  if (doubtful) settle_doubts_of(t.id);
   block_state& b = *t.home;
   for (auto at = b.foreign.begin(); at != b.foreign.end();)
     at = ordered({at->first, at->second.clock, 0}, t) ? b.foreign.erase(at) : std::next(at);
@@ -441,6 +451,8 @@ std::string describe_thread_id(uint32_t id) {
 }
 
 void report_unwritten(emulation& stream) {
+  conclude_notices();
+  compares_and_swaps = false;
   if (!detector.unwritten.found) return;
   for (const finding& f : stream.findings)
     if (f.kind == "race") return;

@@ -77,6 +77,28 @@ inline bool ordered(const access_record& r, const thread& t) {
 
 enum class access_kind : uint8_t { read, write, atomic };
 
+// Two accesses that nothing orders, to `bytes` bytes (1 or 4) at the offset in the region.
+struct race_record {
+  access_record earlier;
+  access_kind earlier_kind;
+  access_record now;
+  access_kind kind;
+  size_t offset, bytes;
+};
+std::string describe_race(const race_record& r);
+
+// Ends the launch, or goes on where such a race is tolerated (notices.hpp).
+void outlive_race(const race_record& r);
+extern bool doubtful;  // whether it is open for a race if it is harmless
+// Decides what can be decided before the access `now` to [offset, offset + bytes), or nullptr for none: those of which
+// the present contents tell, and those that the thread's next access to the place tells of. `compares`: it is a compare
+// and swap.
+void settle_doubts(size_t offset, size_t bytes, const access_record* now, bool compares);
+// The thread ends.
+void settle_doubts_of(uint32_t thread);
+// The launch has ended: what it outlived is put into words.
+void conclude_notices();
+
 // Checks [p, p + bytes) for bounds, initialisation and races and records the access, made by the running thread or in
 // its name. Addresses outside the region (stack, host memory) are nobody's business where they are not forbidden.
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access);

@@ -37,6 +37,7 @@ void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, cons
 uint32_t hb_name_agent(const thread& t, agent_kind kind);
 void hb_agent_done(thread& t, uint32_t agent, uint32_t below);
 void report_unwritten(emulation& stream);
+void hb_compares();  // the next atomic is a compare and swap
 #else
 inline void hb_launch_begins(bool) {}
 inline void hb_launch_ends() {}
@@ -62,6 +63,7 @@ inline void hb_enters_proxy(thread&, const void*, size_t, proxy_use, const void*
 inline uint32_t hb_name_agent(const thread&, agent_kind) { return 0; }
 inline void hb_agent_done(thread&, uint32_t, uint32_t) {}
 inline void report_unwritten(emulation&) {}
+inline void hb_compares() {}
 #endif
 
 #ifdef SIMT_FLAVOUR_ASAN

@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "kernels/simt/import/graphs.hpp"
 #include "kernels/simt/import/intrinsics.hpp"
 #include "kernels/simt/import/launch_functions.hpp"
 #include "kernels/simt/import/ptx.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/simt/half_types.hpp"
 
@@ -49,7 +50,9 @@ struct half_float {
   half_float() = default;
   half_float(float x) : bits(from_float<Storage>(x).bits) {}
   half_float(double x) : half_float(float_to_odd(x)) {}
-  half_float(int x) : half_float(static_cast<double>(x)) {}
+  // A double holds every integer of up to 53 bits; a longer one is far beyond either type or loses what they do.
+  template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
+  half_float(Integer x) : half_float(static_cast<double>(x)) {}
   operator float() const { return to_float(Storage{bits}); }
 
   friend half_float operator+(half_float a, half_float b) { return float(a) + float(b); }
@@ -77,6 +80,9 @@ template <class Half>
 struct alignas(4) half_pair {
   Half x, y;
 
+  half_pair() = default;
+  half_pair(Half a, Half b) : x(a), y(b) {}
+
   friend half_pair operator+(half_pair a, half_pair b) { return {a.x + b.x, a.y + b.y}; }
   friend half_pair operator-(half_pair a, half_pair b) { return {a.x - b.x, a.y - b.y}; }
   friend half_pair operator*(half_pair a, half_pair b) { return {a.x * b.x, a.y * b.y}; }
@@ -96,6 +102,25 @@ struct alignas(4) half_pair {
   friend bool operator>=(half_pair a, half_pair b) { return a.x >= b.x && a.y >= b.y; }
 };
 
+// Of 2 and 4 bytes.
+template <class T>
+T atomic_sum(T* p, T v) {
+  using word = std::conditional_t<sizeof(T) == 2, unsigned short, unsigned>;
+  word seen, old = atomicCAS(reinterpret_cast<word*>(p), word{0}, word{0});  // which changes nothing
+  do {
+    seen = old;
+    T now;
+    std::memcpy(&now, &seen, sizeof now);
+    now = now + v;
+    word next;
+    std::memcpy(&next, &now, sizeof next);
+    old = atomicCAS(reinterpret_cast<word*>(p), seen, next);
+  } while (old != seen);
+  T before;
+  std::memcpy(&before, &old, sizeof before);
+  return before;
+}
+
 }  // namespace simt::import
 
 // The functions that both headers define, for one type and its pair.
@@ -108,6 +133,44 @@ struct alignas(4) half_pair {
   inline H __hfma(H a, H b, H c) { return fused(a, b, c); }                                 \
   inline H __hmax(H a, H b) { return float(b) > float(a) || float(a) != float(a) ? b : a; } \
   inline H __hmin(H a, H b) { return float(b) < float(a) || float(a) != float(a) ? b : a; } \
+  inline H __habs(H a) { return std::fabs(float(a)); }                                      \
+  inline H hexp(H x) { return std::exp(float(x)); }                                         \
+  inline H hsqrt(H x) { return std::sqrt(float(x)); }                                       \
+  inline H hexp2(H x) { return std::exp2(float(x)); }                                       \
+  inline H hlog(H x) { return std::log(float(x)); }                                         \
+  inline H hlog2(H x) { return std::log2(float(x)); }                                       \
+  inline H hlog10(H x) { return std::log10(float(x)); }                                     \
+  inline H hsin(H x) { return std::sin(float(x)); }                                         \
+  inline H hcos(H x) { return std::cos(float(x)); }                                         \
+  inline H htanh(H x) { return std::tanh(float(x)); }                                       \
+  inline H hrcp(H x) { return 1 / double(float(x)); }                                       \
+  inline H hrsqrt(H x) { return 1 / std::sqrt(double(float(x))); }                          \
+  inline H hfloor(H x) { return std::floor(float(x)); }                                     \
+  inline H hceil(H x) { return std::ceil(float(x)); }                                       \
+  inline H hrint(H x) { return std::nearbyint(float(x)); }                                  \
+  inline H htrunc(H x) { return std::trunc(float(x)); }                                     \
+  inline bool __hge(H a, H b) { return a >= b; }                                            \
+  inline bool __hle(H a, H b) { return a <= b; }                                            \
+  inline bool __hne(H a, H b) { return a != b; }                                            \
+  inline bool __hisinf(H a) { return std::isinf(float(a)); }                                \
+  inline H2 __hneg2(H2 a) { return -a; }                                                    \
+  inline H2 __habs2(H2 a) { return {__habs(a.x), __habs(a.y)}; }                            \
+  inline H2 __hmax2(H2 a, H2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; }            \
+  inline H2 __hmin2(H2 a, H2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }            \
+  inline H2 __h2div(H2 a, H2 b) { return a / b; }                                           \
+  inline H2 h2exp(H2 a) { return {hexp(a.x), hexp(a.y)}; }                                  \
+  inline H2 h2sqrt(H2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                               \
+  inline H2 h2rsqrt(H2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                            \
+  inline H2 h2rcp(H2 a) { return {hrcp(a.x), hrcp(a.y)}; }                                  \
+  inline H2 h2log(H2 a) { return {hlog(a.x), hlog(a.y)}; }                                  \
+  inline H2 __heq2(H2 a, H2 b) { return {float(a.x == b.x), float(a.y == b.y)}; }           \
+  inline H2 __hgt2(H2 a, H2 b) { return {float(a.x > b.x), float(a.y > b.y)}; }             \
+  inline H2 __hlt2(H2 a, H2 b) { return {float(a.x < b.x), float(a.y < b.y)}; }             \
+  inline H2 __hge2(H2 a, H2 b) { return {float(a.x >= b.x), float(a.y >= b.y)}; }           \
+  inline H2 __hle2(H2 a, H2 b) { return {float(a.x <= b.x), float(a.y <= b.y)}; }           \
+  inline bool __hbgt2(H2 a, H2 b) { return a > b; }                                         \
+  inline bool __hblt2(H2 a, H2 b) { return a < b; }                                         \
+  inline bool __hbeq2(H2 a, H2 b) { return a == b; }                                        \
   inline bool __hgt(H a, H b) { return a > b; }                                             \
   inline bool __hlt(H a, H b) { return a < b; }                                             \
   inline bool __heq(H a, H b) { return a == b; }                                            \
@@ -116,3 +179,7 @@ struct alignas(4) half_pair {
   inline H2 __hsub2(H2 a, H2 b) { return {a.x - b.x, a.y - b.y}; }                          \
   inline H2 __hmul2(H2 a, H2 b) { return {a.x * b.x, a.y * b.y}; }                          \
   inline H2 __hfma2(H2 a, H2 b, H2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+// Those that a GPU does in one step, here by compare and swap.
+#define SIMT_IMPORT_HALF_ATOMICS(H, H2)                                      \
+  inline H atomicAdd(H* p, H v) { return ::simt::import::atomic_sum(p, v); } \
+  inline H2 atomicAdd(H2* p, H2 v) { return ::simt::import::atomic_sum(p, v); }

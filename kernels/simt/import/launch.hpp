@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "kernels/simt/emulated/host_memory.hpp"
+#include "kernels/simt/emulated/notices.hpp"
 #include "kernels/simt/emulation.hpp"
 #include "kernels/simt/import/run.h"
 #include "kernels/simt/simt.hpp"
@@ -30,15 +34,26 @@ struct allocation {
   bool is_variable = false;
 };
 
+// What a stream would have done while it was captured.
+using recorded_work = std::vector<std::function<void()>>;
+// A kernel by its address alone: the work of a launch with the arguments' present values.
+using kernel_by_address = std::function<std::function<void()>(const launch_config&, void** arguments, const site&)>;
+
 // The program's view of the device. One per imported library.
 struct program {
   emulation device;              // every stream: work runs in the order of the calls
   emulation* current = &device;  // where launches without a stream go
   int last_error = 0;
   std::map<const char*, allocation> memory;
-  std::map<const void*, int> dynamic_limit;  // kernel: opted-in bytes of dynamic shared memory
+  std::map<const void*, int> dynamic_limit;          // kernel: opted-in bytes of dynamic shared memory
+  std::map<const void*, kernel_by_address> kernels;  // those whose names were taken as void*
+  std::map<const char*, size_t> registered;          // host memory: bytes
+  std::unique_ptr<recorded_work> capture;            // while a stream is captured
+  std::vector<const char*> approximated;             // constructs that ran and whose results are not a GPU's to the bit
+  size_t approximations_told = 0;
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
+  bool keep_going = false;
 };
 inline program& the_program() {
   static program instance;
@@ -53,6 +68,31 @@ inline void report(const char* kind, const std::string& text, bool fatal) {
 // Error codes of the runtime API that this layer itself raises (CUDA Runtime API, cudaError_t).
 inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9, k_launch_failure = 719;
 
+// A construct runs whose result is not a GPU's to the bit.
+inline void approximated(const char* what) {
+  std::vector<const char*>& list = the_program().approximated;
+  for (const char* known : list)
+    if (known == what) return;
+  list.push_back(what);
+}
+
+// Does what a stream is asked for, or records it where the stream is being captured.
+template <class Work>
+void enqueue(Work&& work) {
+  if (auto& capture = the_program().capture)
+    capture->emplace_back(std::forward<Work>(work));
+  else
+    work();
+}
+
+// The races that launches have outlived, and what they were the first to approximate.
+inline void report_notices() {
+  for (const finding& f : take_notices()) report(f.kind.c_str(), f.text, false);
+  program& p = the_program();
+  for (; p.approximations_told < p.approximated.size(); ++p.approximations_told)
+    report("approximated", p.approximated[p.approximations_told], false);
+}
+
 // Runs a launch; a hazard becomes the last error, and a report.
 template <class Launch>
 void guarded_launch(emulation* stream, Launch&& launch) {
@@ -60,12 +100,15 @@ void guarded_launch(emulation* stream, Launch&& launch) {
   emulation& on = stream == nullptr ? *p.current : *stream;
   try {
     launch(&on);
+    report_notices();
   } catch (const device_error& e) {
     const bool limit = !on.ok() && on.findings.back().kind == "launch_limit";
     p.last_error = limit ? k_invalid_configuration : k_launch_failure;
     if (&on != &p.device) return;  // a trial's own stream: the trial reads its findings
-    if (on.ok()) report("error_return", e.what(), true);
-    for (const finding& f : on.findings) report(f.kind.c_str(), f.text, true);
+    report_notices();
+    if (on.ok()) report("error_return", e.what(), !p.keep_going);
+    for (const finding& f : on.findings) report(f.kind.c_str(), f.text, !p.keep_going);
+    on.clear();  // only where the program goes on
   }
 }
 
@@ -83,7 +126,7 @@ inline bool dynamic_memory_refused(const void* kernel, size_t bytes, emulation* 
   p.last_error = k_invalid_configuration;
   emulation& on = stream == nullptr ? *p.current : *stream;
   if (&on == &p.device)
-    report("launch_limit", text, true);
+    report("launch_limit", text, !p.keep_going);
   else
     on.findings.push_back({"launch_limit", text});
   return true;
@@ -96,6 +139,13 @@ class kernel_launch {
   kernel_launch(void (*k)(Parameters...), const launch_config& c, const site& where)
       : kernel_(k), config_(c), where_(where) {}
   void operator()(Parameters... arguments) const {
+    enqueue([self = *this, values = std::tuple<std::decay_t<Parameters>...>(arguments...)] {
+      std::apply([&](const auto&... a) { self.run(a...); }, values);
+    });
+  }
+
+ private:
+  void run(const std::decay_t<Parameters>&... arguments) const {
     if (dynamic_memory_refused(reinterpret_cast<const void*>(kernel_), config_.smem_bytes, config_.stream, where_))
       return;
     guarded_launch(config_.stream, [&](emulation* on) {
@@ -106,7 +156,6 @@ class kernel_launch {
     });
   }
 
- private:
   void (*kernel_)(Parameters...);
   launch_config config_;
   site where_;
@@ -126,12 +175,20 @@ kernel_name<Parameters...> kernel(void (*function)(Parameters...)) {
 
 // The same for a template or an overload set, which only the call itself can resolve.
 template <class Call>
-struct callable_launch {
-  Call call;
-  launch_config config;
+class callable_launch {
+ public:
+  callable_launch(Call c, const launch_config& l) : call(c), config(l) {}
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
+    enqueue([self = *this, values = std::tuple<Arguments...>(arguments...)] {
+      std::apply([&](const auto&... a) { self.template run<Arguments...>(a...); }, values);
+    });
+  }
+
+ private:
+  template <class... Arguments>
+  void run(const Arguments&... arguments) const {
     struct closure {
       const Call& call;
       std::tuple<Arguments...> values;
@@ -149,6 +206,8 @@ struct callable_launch {
           &c);
     });
   }
+  Call call;
+  launch_config config;
 };
 template <class Call>
 struct callable {
@@ -210,6 +269,8 @@ int run_program(Main&& entry, const simt_import_options& options) {
   program& p = the_program();
   p.report = options.report;
   p.user = options.user;
+  p.keep_going = options.keep_going != 0;
+  tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   if (options.step_budget > 0) p.device.step_budget = options.step_budget;
   const int status = entry();

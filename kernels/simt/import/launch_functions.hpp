@@ -8,16 +8,54 @@
 
 #include "kernels/simt/import/runtime.hpp"
 
+namespace simt::import {
+
+// A launch whose arguments are found where `arguments` points, for a kernel of these parameters.
+template <class... Parameters>
+std::function<void()> work_of(void (*kernel)(Parameters...), const launch_config& c, void** arguments,
+                              const site& where) {
+  size_t next = 0;  // braces evaluate from left to right
+  const std::tuple<std::decay_t<Parameters>...> values{*static_cast<std::decay_t<Parameters>*>(arguments[next++])...};
+  (void)next;
+  return [=] { std::apply([&](const auto&... v) { kernel_launch<Parameters...>(kernel, c, where)(v...); }, values); };
+}
+
+// What the importer makes of `(void*)kernel`: its address, from which a launch finds its parameters' types again.
+template <class... Parameters>
+void* erased(void (*kernel)(Parameters...)) {
+  void* const address = reinterpret_cast<void*>(kernel);
+  the_program().kernels.try_emplace(address, [kernel](const launch_config& c, void** arguments, const site& where) {
+    return work_of(kernel, c, arguments, where);
+  });
+  return address;
+}
+
+}  // namespace simt::import
+
+// By name, or by the address that `(void*)name` gave.
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
+                             cudaStream_t stream = nullptr, SIMT_SITE) {
+  ::simt::import::work_of(kernel, {grid, block, bytes, stream}, arguments, site)();
+  return cudaPeekAtLastError();
+}
+inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
+                                    cudaStream_t stream = nullptr, SIMT_SITE) {
+  const auto found = ::simt::import::the_program().kernels.find(kernel);
+  if (found == ::simt::import::the_program().kernels.end())
+    return ::simt::import::misuse("cudaLaunchKernel", site, "func is no kernel whose name is written as (void*)name",
+                                  cudaErrorInvalidDeviceFunction);
+  found->second({grid, block, bytes, stream}, arguments, site)();
+  return cudaPeekAtLastError();
+}
+
 // The kernel by its own name, not as void*: its parameter types say what `arguments` holds.
 template <class... Parameters>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
                                         size_t bytes = 0, cudaStream_t stream = nullptr, SIMT_SITE) {
   ::simt::launch_config c{grid, block, bytes, stream};
   c.cooperative = true;
-  size_t next = 0;  // braces evaluate from left to right
-  const std::tuple<std::remove_reference_t<Parameters>*...> values{
-      static_cast<std::remove_reference_t<Parameters>*>(arguments[next++])...};
-  std::apply([&](auto*... p) { ::simt::import::kernel_launch<Parameters...>(kernel, c, site)(*p...); }, values);
+  ::simt::import::work_of(kernel, c, arguments, site)();
   return cudaPeekAtLastError();
 }
 

@@ -25,6 +25,8 @@ enum cudaError {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorAssert = 710,
   cudaErrorLaunchFailure = 719,
   cudaErrorNotSupported = 801,
   cudaErrorUnknown = 999
@@ -46,6 +48,8 @@ inline const char* cudaGetErrorName(cudaError_t e) {
     case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorNotReady: return "cudaErrorNotReady";
     case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
+    case cudaErrorPeerAccessAlreadyEnabled: return "cudaErrorPeerAccessAlreadyEnabled";
+    case cudaErrorAssert: return "cudaErrorAssert";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
     case cudaErrorNotSupported: return "cudaErrorNotSupported";
     case cudaErrorUnknown: break;
@@ -207,6 +211,8 @@ inline cudaError_t release(const char* function, void* p, const site& where) {
 
 }  // namespace simt::import
 
+inline cudaError_t cudaPeekAtLastError() { return static_cast<cudaError_t>(::simt::import::the_program().last_error); }
+
 // Memory.
 template <class T>
 cudaError_t cudaMalloc(T** p, size_t bytes, SIMT_SITE) {
@@ -250,7 +256,8 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemc
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t = nullptr, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyAsync", site, to, from, bytes, kind);
+  ::simt::import::enqueue([=] { ::simt::import::copy("cudaMemcpyAsync", site, to, from, bytes, kind); });
+  return cudaPeekAtLastError();
 }
 inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                 size_t height, cudaMemcpyKind kind, SIMT_SITE) {
@@ -277,7 +284,8 @@ inline cudaError_t cudaMemset(void* p, int byte, size_t bytes, SIMT_SITE) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t = nullptr, SIMT_SITE) {
-  return cudaMemset(p, byte, bytes, site);
+  ::simt::import::enqueue([=] { cudaMemset(p, byte, bytes, site); });
+  return cudaPeekAtLastError();
 }
 inline cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width, size_t height, SIMT_SITE) {
   for (size_t row = 0; row < height; ++row) {
@@ -327,7 +335,6 @@ cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
 }
 
 // Errors and synchronisation.
-inline cudaError_t cudaPeekAtLastError() { return static_cast<cudaError_t>(::simt::import::the_program().last_error); }
 inline cudaError_t cudaGetLastError() {
   const cudaError_t e = cudaPeekAtLastError();
   ::simt::import::the_program().last_error = cudaSuccess;
@@ -382,6 +389,7 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
   if (!begin->recorded || !end->recorded)
     return ::simt::import::misuse("cudaEventElapsedTime", site, "an event was never recorded",
                                   cudaErrorInvalidResourceHandle);
+  ::simt::import::approximated("the time between events");
   *milliseconds = 0;
   return cudaSuccess;
 }
@@ -472,7 +480,8 @@ enum cudaDeviceAttr {
   cudaDevAttrManagedMemory = 83,
   cudaDevAttrConcurrentManagedAccess = 89,
   cudaDevAttrCooperativeLaunch = 95,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrMemoryPoolsSupported = 115
 };
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   cudaDeviceProp p;
@@ -509,6 +518,7 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, 
     case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
     case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
     case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
+    case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
     case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
     default: return ::simt::import::returned(cudaErrorInvalidValue);
@@ -546,54 +556,3 @@ inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t =
 #define cudaMemAttachGlobal 1
 #define cudaHostAllocDefault 0
 #define cudaHostAllocMapped 2
-
-// Functions.
-enum cudaFuncAttribute {
-  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
-  cudaFuncAttributeNonPortableClusterSizeAllowed = 14
-};
-enum cudaFuncCache {
-  cudaFuncCachePreferNone,
-  cudaFuncCachePreferShared,
-  cudaFuncCachePreferL1,
-  cudaFuncCachePreferEqual
-};
-template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || static_cast<size_t>(value) > ::simt::machine_limits{}.shared_bytes)
-    return ::simt::import::returned(cudaErrorInvalidValue);
-  ::simt::import::the_program().dynamic_limit[reinterpret_cast<const void*>(kernel)] = value;
-  return cudaSuccess;
-}
-// What a compiler for a GPU would say of a kernel is not known: registers, spills and static shared memory are 0.
-struct cudaFuncAttributes {
-  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
-};
-template <class Kernel>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, Kernel*) {
-  *a = {};
-  a->maxThreadsPerBlock = static_cast<int>(::simt::machine_limits{}.threads_per_block);
-  a->ptxVersion = a->binaryVersion = 80;
-  a->maxDynamicSharedSizeBytes = static_cast<int>(::simt::machine_limits{}.static_shared_bytes);
-  return cudaSuccess;
-}
-template <class Kernel>
-cudaError_t cudaFuncSetCacheConfig(Kernel*, cudaFuncCache) {
-  return cudaSuccess;
-}
-inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
-// Occupancy is not modelled: 2 blocks per multiprocessor, blocks of 256 threads.
-template <class Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, size_t) {
-  *blocks = 2;
-  return cudaSuccess;
-}
-template <class Kernel>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel*, size_t = 0, int limit = 0) {
-  *block = limit > 0 && limit < 256 ? limit : 256;
-  *grid = 2 * ::simt::device_properties(::simt::import::the_program().current).sm_count;
-  return cudaSuccess;
-}

@@ -183,7 +183,86 @@ INSTANTIATE_TEST_SUITE_P(
                     mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"},
                     mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
                     mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
-                    mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"}));
+                    mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"},
+                    mode{"pieces.cu", "textures"}, mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "surfaces"},
+                    mode{"pieces.cu", "captured-graph"}, mode{"pieces.cu", "built-graph"},
+                    mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
+                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
+
+TEST(Pieces, AreJudgedLikeKernels) {
+  const result surface = run("pieces.cu --schedule fair -- surface-too-small");
+  EXPECT_TRUE(surface.has("out_of_bounds: a surface access at pieces.cu:")) << surface.output;
+  const result cub = run("pieces.cu --schedule fair -D NO_BARRIER -- cub");
+  EXPECT_TRUE(cub.has("pieces.cu: race under")) << cub.output;
+  EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
+  EXPECT_TRUE(run("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
+  EXPECT_TRUE(run("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
+}
+
+TEST(Benign, RacesEndNoLaunch) {
+  const result flag = run("pieces.cu --schedule fair --schedule preempt:1 -- same-value");
+  EXPECT_EQ(flag.status, 0) << flag.output;
+  EXPECT_TRUE(flag.has("benign: write by block")) << flag.output;
+  EXPECT_TRUE(flag.has(place_of("pieces.cu", "same-value"))) << flag.output;
+  EXPECT_TRUE(flag.has("; both write the same value")) << flag.output;
+  EXPECT_TRUE(flag.has("pieces.cu: clean under 2 schedules")) << flag.output;
+  const result loop = run("pieces.cu --seeds 2 -- first-read");
+  EXPECT_EQ(loop.status, 0) << loop.output;
+  EXPECT_TRUE(loop.has(place_of("pieces.cu", "first-read"))) << loop.output;
+  EXPECT_TRUE(loop.has(", which is the first read of a compare-and-swap loop")) << loop.output;
+}
+
+TEST(Benign, RacesHideNoOther) {
+  const result other = run("pieces.cu --schedule fair -- other-value");
+  EXPECT_EQ(other.status, 1) << other.output;
+  EXPECT_TRUE(other.has("benign: write by block")) << other.output;
+  EXPECT_TRUE(other.has("race: write by block")) << other.output;
+  EXPECT_TRUE(other.has(place_of("pieces.cu", "other-value"))) << other.output;
+  const result read = run("pieces.cu --schedule fair -- read-beside-an-atomic");
+  EXPECT_EQ(read.status, 1) << read.output;
+  EXPECT_TRUE(read.has(place_of("pieces.cu", "read-beside-an-atomic"))) << read.output;
+}
+
+TEST(KeepGoing, ShowsWhatComesAfter) {
+  const result first = run("pieces.cu --schedule fair -- far-off");
+  EXPECT_FALSE(first.has(place_of("pieces.cu", "far-off"))) << first.output;
+  EXPECT_FALSE(first.has("reached the end")) << first.output;
+  const result all = run("pieces.cu --schedule fair --keep-going -- far-off");
+  EXPECT_EQ(all.status, 1) << all.output;
+  EXPECT_TRUE(all.has(place_of("pieces.cu", "other-value"))) << all.output;
+  EXPECT_TRUE(all.has(place_of("pieces.cu", "far-off"))) << all.output;
+  EXPECT_TRUE(all.has("reached the end")) << all.output;
+}
+
+TEST(Suppress, KnowsFindingsByKindAndLine) {
+  const std::string place = place_of("pieces.cu", "other-value");
+  const source_file known("# of ours\n\nrace " + place + " the last one wins, whoever it is\n");
+  const result r = run("pieces.cu --schedule fair --suppress " + known.path() + " -- other-value");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("known (the last one wins, whoever it is): race: ")) << r.output;
+  EXPECT_TRUE(r.has("pieces.cu: clean under")) << r.output;
+  const source_file another("race " + place + "0 a line far behind\n");
+  EXPECT_EQ(run("pieces.cu --schedule fair --suppress " + another.path() + " -- other-value").status, 1);
+  const source_file malformed("race " + place + "\n");
+  const result wrong = run("pieces.cu --suppress " + malformed.path() + " -- other-value");
+  EXPECT_EQ(wrong.status, 2) << wrong.output;
+  EXPECT_TRUE(wrong.has("suppress: line 1 of '")) << wrong.output;
+  EXPECT_TRUE(wrong.has("must be KIND FILE:LINE REASON")) << wrong.output;
+}
+
+TEST(RunEmulated, TakesAProgramOfSeveralSources) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("kernel.cu",
+               "__global__ void k(int* p) { p[threadIdx.x] = 1; }\nvoid start(int* p) { k<<<1, 4>>>(p); }\n");
+  folder.write("plain.c", "int* no_cast(void* p) { return p; }\n");
+  folder.write("main.cpp",
+               "#include <cuda_runtime.h>\nvoid start(int*);\nextern \"C\" int* no_cast(void*);\n"
+               "int main() { int* p; cudaMalloc(&p, 16); start(no_cast(p)); int h[4];\n"
+               "cudaMemcpy(h, p, 16, cudaMemcpyDeviceToHost); cudaFree(p); return h[3] - 1; }\n");
+  const std::string with = " --with " + folder.path("kernel.cu") + " --with " + folder.path("plain.c");
+  const result r = run(folder.path("main.cpp") + with + " --schedule fair");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
 
 TEST(Groups, CopiesOfAPipelineAreSeenByOthersAfterABarrierAlone) {
   const result r = run("groups.cu -D NO_BARRIER --schedule fair -- pipeline-copy");
@@ -314,9 +393,9 @@ TEST(RunEmulated, WritesItsResultAsJson) {
 }
 
 #ifdef __clang__
-constexpr const char* k_missing_header = "mine.cu:1:10: fatal error: 'thrust/sort.h'";
+constexpr const char* k_missing_header = "mine.cu:1:10: fatal error: 'nobody/sort.h'";
 #else
-constexpr const char* k_missing_header = "mine.cu:1:10: fatal error: thrust/sort.h";
+constexpr const char* k_missing_header = "mine.cu:1:10: fatal error: nobody/sort.h";
 #endif
 
 struct outside {
@@ -328,12 +407,12 @@ TEST(Subset, IsRefusedByNameAndLineOutside) {
   const outside table[] = {
       {"__global__ void k() {\n  asm volatile(\"nop;\");\n}\nint main() {}\n",
        "mine.cu:2: the PTX 'nop' is outside the subset"},
-      {"int main() {}\ncudaTextureObject_t t;\n", "mine.cu:2: cudaTextureObject_t is outside the subset"},
+      {"int main() {}\ntexture<float, 1> t;\n", "mine.cu:2: texture is outside the subset"},
       {"__global__ void k(int n) {\n\n  if (n) k<<<1, 1>>>(n - 1);\n}\nint main() {}\n",
        "mine.cu:3: launch of k from device code is outside the subset"},
       {"__shared__ int s;\nint main() {}\n", "mine.cu:1: __shared__ outside a function is outside the subset"},
       {"__global__ void __cluster_dims__(2, 1, 1) k() {}\nint main() {}\n", "mine.cu:1: __cluster_dims__ is outside"},
-      {"#include <thrust/sort.h>\nint main() {}\n", k_missing_header},
+      {"#include <nobody/sort.h>\nint main() {}\n", k_missing_header},
       {"int main() {\n  return undeclared;\n}\n", "mine.cu:2:10: error: "},
       {"#define LAUNCH k<<<1, 32>>>(1)\n__global__ void k(float*) {}\n\nint main() { LAUNCH; }\n", "mine.cu:4:"},
       {"int not_main() {}\n", "mine.cu has no function main() to run"},

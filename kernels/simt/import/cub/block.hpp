@@ -1,0 +1,355 @@
+// CUB's operations of a block, through its TempStorage in shared memory: to use that again takes a __syncthreads(), as
+// with CUB. The order of a sum is that of the threads.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "operators.hpp"
+
+namespace cub {
+
+enum BlockReduceAlgorithm {
+  BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
+  BLOCK_REDUCE_RAKING,
+  BLOCK_REDUCE_WARP_REDUCTIONS,
+  BLOCK_REDUCE_WARP_REDUCTIONS_NONDETERMINISTIC
+};
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+enum BlockLoadAlgorithm {
+  BLOCK_LOAD_DIRECT,
+  BLOCK_LOAD_STRIPED,
+  BLOCK_LOAD_VECTORIZE,
+  BLOCK_LOAD_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
+};
+enum BlockStoreAlgorithm {
+  BLOCK_STORE_DIRECT,
+  BLOCK_STORE_STRIPED,
+  BLOCK_STORE_VECTORIZE,
+  BLOCK_STORE_TRANSPOSE,
+  BLOCK_STORE_WARP_TRANSPOSE,
+  BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED
+};
+
+// The thread's number in a block of X x Y x Z threads.
+template <int X, int Y, int Z>
+int linear_thread() {
+  const uint3 t = ::simt::emu::thread_index();
+  return static_cast<int>((t.z * Y + t.y) * X + t.x);
+}
+
+// What each thread puts where the others find it.
+template <class T, int Count>
+struct block_values {
+  struct TempStorage {
+    T values[Count];
+  };
+  static TempStorage& own_storage() {
+    SIMT_SHARED(storage, TempStorage);
+    return storage;
+  }
+};
+
+// The result is the first thread's.
+template <class T, int X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int = 0>
+class BlockReduce : block_values<T, X * Y * Z> {
+  using base = block_values<T, X * Y * Z>;
+  static constexpr int k_threads = X * Y * Z;
+
+ public:
+  using typename base::TempStorage;
+  BlockReduce() : values_(base::own_storage().values) {}
+  explicit BlockReduce(TempStorage& t) : values_(t.values) {}
+
+  template <class Op>
+  T Reduce(T value, Op op, SIMT_SITE) {
+    return Reduce(value, op, k_threads, site);
+  }
+  template <class Op>
+  T Reduce(T value, Op op, int valid, SIMT_SITE) {
+    const int thread = linear_thread<X, Y, Z>();
+    values_[thread] = value;
+    __syncthreads(site);
+    if (thread != 0) return value;
+    for (int i = 1; i < valid && i < k_threads; ++i) value = op(value, values_[i]);
+    return value;
+  }
+  template <int Items, class Op>
+  T Reduce(T (&items)[Items], Op op, SIMT_SITE) {
+    T value = items[0];
+    for (int i = 1; i < Items; ++i) value = op(value, items[i]);
+    return Reduce(value, op, k_threads, site);
+  }
+  T Sum(T value, SIMT_SITE) { return Reduce(value, cub::Sum(), k_threads, site); }
+  T Sum(T value, int valid, SIMT_SITE) { return Reduce(value, cub::Sum(), valid, site); }
+  template <int Items>
+  T Sum(T (&items)[Items], SIMT_SITE) {
+    return Reduce(items, cub::Sum(), site);
+  }
+
+ private:
+  T* values_;
+};
+
+template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int = 0>
+class BlockScan : block_values<T, X * Y * Z + 1> {
+  using base = block_values<T, X * Y * Z + 1>;
+  static constexpr int k_threads = X * Y * Z;
+
+ public:
+  using typename base::TempStorage;
+  BlockScan() : values_(base::own_storage().values) {}
+  explicit BlockScan(TempStorage& t) : values_(t.values) {}
+
+  template <class Op>
+  void InclusiveScan(T value, T& result, Op op, T& total, SIMT_SITE) {
+    scan(value, op, site);
+    result = values_[linear_thread<X, Y, Z>()];
+    total = values_[k_threads - 1];
+  }
+  template <class Op>
+  void InclusiveScan(T value, T& result, Op op, SIMT_SITE) {
+    T total;
+    InclusiveScan(value, result, op, total, site);
+  }
+  template <class Op>
+  void ExclusiveScan(T value, T& result, T initial, Op op, T& total, SIMT_SITE) {
+    scan(value, op, site);
+    const int thread = linear_thread<X, Y, Z>();
+    result = thread == 0 ? initial : op(initial, values_[thread - 1]);
+    total = values_[k_threads - 1];
+  }
+  template <class Op>
+  void ExclusiveScan(T value, T& result, T initial, Op op, SIMT_SITE) {
+    T total;
+    ExclusiveScan(value, result, initial, op, total, site);
+  }
+  void InclusiveSum(T value, T& result, SIMT_SITE) { InclusiveScan(value, result, cub::Sum(), site); }
+  void InclusiveSum(T value, T& result, T& total, SIMT_SITE) { InclusiveScan(value, result, cub::Sum(), total, site); }
+  void ExclusiveSum(T value, T& result, SIMT_SITE) { ExclusiveScan(value, result, T{}, cub::Sum(), site); }
+  void ExclusiveSum(T value, T& result, T& total, SIMT_SITE) {
+    ExclusiveScan(value, result, T{}, cub::Sum(), total, site);
+  }
+  // Of several items of each thread.
+  template <int Items, class Op>
+  void ExclusiveScan(T (&in)[Items], T (&out)[Items], T initial, Op op, T& total, SIMT_SITE) {
+    T own = in[0], before;
+    for (int i = 1; i < Items; ++i) own = op(own, in[i]);
+    ExclusiveScan(own, before, initial, op, total, site);
+    for (int i = 0; i < Items; ++i) {
+      const T item = in[i];
+      out[i] = before;
+      before = op(before, item);
+    }
+  }
+  template <int Items, class Op>
+  void InclusiveScan(T (&in)[Items], T (&out)[Items], Op op, T& total, SIMT_SITE) {
+    T own = in[0];
+    for (int i = 1; i < Items; ++i) own = op(own, in[i]);
+    scan(own, op, site);
+    const int thread = linear_thread<X, Y, Z>();
+    out[0] = thread == 0 ? in[0] : op(values_[thread - 1], in[0]);
+    for (int i = 1; i < Items; ++i) out[i] = op(out[i - 1], in[i]);
+    total = values_[k_threads - 1];
+  }
+  template <int Items>
+  void ExclusiveSum(T (&in)[Items], T (&out)[Items], SIMT_SITE) {
+    T total;
+    ExclusiveScan(in, out, T{}, cub::Sum(), total, site);
+  }
+  template <int Items>
+  void ExclusiveSum(T (&in)[Items], T (&out)[Items], T& total, SIMT_SITE) {
+    ExclusiveScan(in, out, T{}, cub::Sum(), total, site);
+  }
+  template <int Items>
+  void InclusiveSum(T (&in)[Items], T (&out)[Items], SIMT_SITE) {
+    T total;
+    InclusiveScan(in, out, cub::Sum(), total, site);
+  }
+  template <int Items>
+  void InclusiveSum(T (&in)[Items], T (&out)[Items], T& total, SIMT_SITE) {
+    InclusiveScan(in, out, cub::Sum(), total, site);
+  }
+
+ private:
+  template <class Op>
+  void scan(T value, Op op, const ::simt::call_site& site) {
+    const int thread = linear_thread<X, Y, Z>();
+    values_[thread] = value;
+    __syncthreads(site);
+    if (thread == 0)
+      for (int i = 1; i < k_threads; ++i) values_[i] = op(values_[i - 1], values_[i]);
+    __syncthreads(site);
+  }
+  T* values_;
+};
+
+template <class T, int X, int Items, bool = false, int Y = 1, int Z = 1, int = 0>
+class BlockExchange : block_values<T, X * Y * Z * Items> {
+  using base = block_values<T, X * Y * Z * Items>;
+  static constexpr int k_threads = X * Y * Z;
+
+ public:
+  using typename base::TempStorage;
+  BlockExchange() : values_(base::own_storage().values) {}
+  explicit BlockExchange(TempStorage& t) : values_(t.values) {}
+
+  template <class U>
+  void StripedToBlocked(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
+    exchange(in, out, striped, blocked, site);
+  }
+  void StripedToBlocked(T (&items)[Items], SIMT_SITE) { exchange(items, items, striped, blocked, site); }
+  template <class U>
+  void BlockedToStriped(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
+    exchange(in, out, blocked, striped, site);
+  }
+  void BlockedToStriped(T (&items)[Items], SIMT_SITE) { exchange(items, items, blocked, striped, site); }
+  template <class Offset>
+  void ScatterToBlocked(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
+    exchange(
+        items, items, [&](int i) { return static_cast<int>(ranks[i]); }, blocked, site);
+  }
+  template <class Offset>
+  void ScatterToStriped(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
+    exchange(
+        items, items, [&](int i) { return static_cast<int>(ranks[i]); }, striped, site);
+  }
+
+ private:
+  static int striped(int i) { return i * k_threads + linear_thread<X, Y, Z>(); }
+  static int blocked(int i) { return linear_thread<X, Y, Z>() * Items + i; }
+  template <class In, class Out, class To, class From>
+  void exchange(const In& in, Out& out, To to, From from, const ::simt::call_site& site) {
+    for (int i = 0; i < Items; ++i) values_[to(i)] = in[i];
+    __syncthreads(site);
+    for (int i = 0; i < Items; ++i) out[i] = values_[from(i)];
+  }
+  T* values_;
+};
+
+template <class Key, int X, int Items, class Value = NullType, int = 4, bool = true,
+          BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int Y = 1, int Z = 1, int = 0>
+class BlockRadixSort {
+  static constexpr int k_items = X * Y * Z * Items;
+
+ public:
+  struct TempStorage {
+    Key keys[k_items];
+    Value values[k_items];
+  };
+  BlockRadixSort() : temp_(own_storage()) {}
+  explicit BlockRadixSort(TempStorage& t) : temp_(t) {}
+
+  void Sort(Key (&keys)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+    sort(keys, static_cast<Value*>(nullptr), begin, end, false, site);
+  }
+  void Sort(Key (&keys)[Items], Value (&values)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+    sort(keys, values, begin, end, false, site);
+  }
+  void SortDescending(Key (&keys)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+    sort(keys, static_cast<Value*>(nullptr), begin, end, true, site);
+  }
+  void SortDescending(Key (&keys)[Items], Value (&values)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+    sort(keys, values, begin, end, true, site);
+  }
+
+ private:
+  static TempStorage& own_storage() {
+    SIMT_SHARED(storage, TempStorage);
+    return storage;
+  }
+  void sort(Key (&keys)[Items], Value* values, int begin, int end, bool descending, const ::simt::call_site& site) {
+    const int first = linear_thread<X, Y, Z>() * Items;
+    for (int i = 0; i < Items; ++i) {
+      temp_.keys[first + i] = keys[i];
+      if (values != nullptr) temp_.values[first + i] = values[i];
+    }
+    __syncthreads(site);
+    if (first == 0) sort_all(values != nullptr, begin, end, descending);
+    __syncthreads(site);
+    for (int i = 0; i < Items; ++i) {
+      keys[i] = temp_.keys[first + i];
+      if (values != nullptr) values[i] = temp_.values[first + i];
+    }
+  }
+  void sort_all(bool with_values, int begin, int end, bool descending) {
+    const std::vector<Key> keys(temp_.keys, temp_.keys + k_items);
+    std::vector<Value> values(k_items);
+    std::vector<int> order(k_items);
+    for (int i = 0; i < k_items; ++i) {
+      order[i] = i;
+      if (with_values) values[i] = temp_.values[i];
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return descending ? radix_less(keys[b], keys[a], begin, end) : radix_less(keys[a], keys[b], begin, end);
+    });
+    for (int i = 0; i < k_items; ++i) {
+      temp_.keys[i] = keys[order[i]];
+      if (with_values) temp_.values[i] = values[order[i]];
+    }
+  }
+  TempStorage& temp_;
+};
+
+// Items in blocked order: thread t has [t * Items, (t + 1) * Items); striped: t, t + threads, ...
+template <class From, class T, int Items>
+void LoadDirectBlocked(int thread, From from, T (&items)[Items], int valid = 1 << 30) {
+  for (int i = 0; i < Items; ++i)
+    if (thread * Items + i < valid) items[i] = from[thread * Items + i];
+}
+template <int Threads, class From, class T, int Items>
+void LoadDirectStriped(int thread, From from, T (&items)[Items], int valid = 1 << 30) {
+  for (int i = 0; i < Items; ++i)
+    if (thread + i * Threads < valid) items[i] = from[thread + i * Threads];
+}
+template <class To, class T, int Items>
+void StoreDirectBlocked(int thread, To to, T (&items)[Items], int valid = 1 << 30) {
+  for (int i = 0; i < Items; ++i)
+    if (thread * Items + i < valid) to[thread * Items + i] = items[i];
+}
+template <int Threads, class To, class T, int Items>
+void StoreDirectStriped(int thread, To to, T (&items)[Items], int valid = 1 << 30) {
+  for (int i = 0; i < Items; ++i)
+    if (thread + i * Threads < valid) to[thread + i * Threads] = items[i];
+}
+
+// Of the ways to load and store only the arrangement is modelled: none of them needs its TempStorage here.
+template <class T, int X, int Items, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int = 0>
+class BlockLoad {
+ public:
+  struct TempStorage {};
+  BlockLoad() = default;
+  explicit BlockLoad(TempStorage&) {}
+  template <class From>
+  void Load(From from, T (&items)[Items], int valid = 1 << 30) {
+    const int thread = linear_thread<X, Y, Z>();
+    if constexpr (Algorithm == BLOCK_LOAD_STRIPED)
+      LoadDirectStriped<X * Y * Z>(thread, from, items, valid);
+    else
+      LoadDirectBlocked(thread, from, items, valid);
+  }
+  template <class From, class Default>
+  void Load(From from, T (&items)[Items], int valid, Default otherwise) {
+    for (T& item : items) item = otherwise;
+    Load(from, items, valid);
+  }
+};
+template <class T, int X, int Items, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int = 0>
+class BlockStore {
+ public:
+  struct TempStorage {};
+  BlockStore() = default;
+  explicit BlockStore(TempStorage&) {}
+  template <class To>
+  void Store(To to, T (&items)[Items], int valid = 1 << 30) {
+    const int thread = linear_thread<X, Y, Z>();
+    if constexpr (Algorithm == BLOCK_STORE_STRIPED)
+      StoreDirectStriped<X * Y * Z>(thread, to, items, valid);
+    else
+      StoreDirectBlocked(thread, to, items, valid);
+  }
+};
+
+}  // namespace cub

@@ -1,0 +1,7 @@
+// Stands in for CUB's header of this name: the operations of warps, blocks and whole arrays that are used most. What is
+// not here is unknown to the compiler, which names it.
+#pragma once
+
+#include "block.hpp"
+#include "device.hpp"
+#include "warp.hpp"

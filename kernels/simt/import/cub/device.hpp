@@ -1,0 +1,213 @@
+// CUB's operations of a whole array: done by the host when they are called, in the order of the items. A first call with
+// a null `storage` asks for its size, as with CUB.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <vector>
+
+#include "operators.hpp"
+
+namespace cub {
+
+// Whether the call only asks for the size; then it is answered.
+inline bool asks_for_size(void* storage, size_t& bytes) {
+  if (storage == nullptr) bytes = 1;
+  return storage == nullptr;
+}
+// The host has written what only kernels are seen to write.
+template <class Pointer>
+void written(Pointer p, size_t items) {
+  if constexpr (std::is_pointer_v<Pointer>) ::simt::mark_initialized(p, items * sizeof(*p));
+}
+
+struct DeviceReduce {
+  template <class In, class Out, class Op, class T>
+  static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int64_t items, Op op, T initial,
+                            cudaStream_t = nullptr) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    for (int64_t i = 0; i < items; ++i) initial = op(initial, in[i]);
+    *out = initial;
+    written(out, 1);
+    return cudaSuccess;
+  }
+  template <class In, class Out>
+  static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+    return Reduce(storage, bytes, in, out, items, cub::Sum(), std::decay_t<decltype(*out)>{});
+  }
+  template <class In, class Out>
+  static cudaError_t Max(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+    using T = std::decay_t<decltype(in[0])>;
+    return Reduce(storage, bytes, in, out, items, cub::Max(), std::numeric_limits<T>::lowest());
+  }
+  template <class In, class Out>
+  static cudaError_t Min(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+    using T = std::decay_t<decltype(in[0])>;
+    return Reduce(storage, bytes, in, out, items, cub::Min(), std::numeric_limits<T>::max());
+  }
+  template <class In, class T>
+  static cudaError_t ArgMax(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
+                            cudaStream_t = nullptr) {
+    return extreme(storage, bytes, in, out, items, [](const T& a, const T& b) { return b < a; });
+  }
+  template <class In, class T>
+  static cudaError_t ArgMin(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
+                            cudaStream_t = nullptr) {
+    return extreme(storage, bytes, in, out, items, [](const T& a, const T& b) { return a < b; });
+  }
+
+ private:
+  template <class In, class T, class Better>
+  static cudaError_t extreme(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
+                             Better better) {
+    if (asks_for_size(storage, bytes) || items == 0) return cudaSuccess;
+    KeyValuePair<int, T> best{0, in[0]};
+    for (int64_t i = 1; i < items; ++i)
+      if (better(in[i], best.value)) best = {static_cast<int>(i), in[i]};
+    *out = best;
+    written(out, 1);
+    return cudaSuccess;
+  }
+};
+
+struct DeviceScan {
+  template <class In, class Out, class Op, class T>
+  static cudaError_t ExclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, T initial, int64_t items,
+                                   cudaStream_t = nullptr) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    for (int64_t i = 0; i < items; ++i) {
+      const auto item = in[i];  // in and out may be one
+      out[i] = initial;
+      initial = op(initial, item);
+    }
+    written(out, static_cast<size_t>(items));
+    return cudaSuccess;
+  }
+  template <class In, class Out, class Op>
+  static cudaError_t InclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, int64_t items,
+                                   cudaStream_t = nullptr) {
+    if (asks_for_size(storage, bytes) || items == 0) return cudaSuccess;
+    auto sum = in[0];
+    out[0] = sum;
+    for (int64_t i = 1; i < items; ++i) out[i] = sum = op(sum, in[i]);
+    written(out, static_cast<size_t>(items));
+    return cudaSuccess;
+  }
+  template <class In, class Out>
+  static cudaError_t ExclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+    return ExclusiveScan(storage, bytes, in, out, cub::Sum(), std::decay_t<decltype(in[0])>{}, items);
+  }
+  template <class In, class Out>
+  static cudaError_t InclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+    return InclusiveScan(storage, bytes, in, out, cub::Sum(), items);
+  }
+};
+
+struct DeviceSelect {
+  template <class In, class Flags, class Out, class Count>
+  static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count count, int64_t items,
+                             cudaStream_t = nullptr) {
+    return select(storage, bytes, in, out, count, items, [&](int64_t i) { return static_cast<bool>(flags[i]); });
+  }
+  template <class In, class Out, class Count, class Predicate>
+  static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items, Predicate predicate,
+                        cudaStream_t = nullptr) {
+    return select(storage, bytes, in, out, count, items, [&](int64_t i) { return predicate(in[i]); });
+  }
+  template <class In, class Out, class Count>
+  static cudaError_t Unique(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items,
+                            cudaStream_t = nullptr) {
+    return select(storage, bytes, in, out, count, items, [&](int64_t i) { return i == 0 || !(in[i] == in[i - 1]); });
+  }
+
+ private:
+  template <class In, class Out, class Count, class Chosen>
+  static cudaError_t select(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items, Chosen chosen) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    std::vector<std::decay_t<decltype(in[0])>> kept;
+    for (int64_t i = 0; i < items; ++i)
+      if (chosen(i)) kept.push_back(in[i]);
+    std::copy(kept.begin(), kept.end(), out);
+    *count = static_cast<std::decay_t<decltype(*count)>>(kept.size());
+    written(out, kept.size());
+    written(count, 1);
+    return cudaSuccess;
+  }
+};
+
+struct DeviceRadixSort {
+  template <class Key>
+  static cudaError_t SortKeys(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items, int begin = 0,
+                              int end = 8 * sizeof(Key), cudaStream_t = nullptr) {
+    return sort(storage, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin,
+                end, false);
+  }
+  template <class Key>
+  static cudaError_t SortKeysDescending(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items,
+                                        int begin = 0, int end = 8 * sizeof(Key), cudaStream_t = nullptr) {
+    return sort(storage, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin,
+                end, true);
+  }
+  template <class Key, class Value>
+  static cudaError_t SortPairs(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
+                               Value* values_out, int64_t items, int begin = 0, int end = 8 * sizeof(Key),
+                               cudaStream_t = nullptr) {
+    return sort(storage, bytes, in, out, values_in, values_out, items, begin, end, false);
+  }
+  template <class Key, class Value>
+  static cudaError_t SortPairsDescending(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
+                                         Value* values_out, int64_t items, int begin = 0, int end = 8 * sizeof(Key),
+                                         cudaStream_t = nullptr) {
+    return sort(storage, bytes, in, out, values_in, values_out, items, begin, end, true);
+  }
+
+ private:
+  template <class Key, class Value>
+  static cudaError_t sort(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
+                          Value* values_out, int64_t items, int begin, int end, bool descending) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    std::vector<int64_t> order(static_cast<size_t>(items));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return descending ? radix_less(in[b], in[a], begin, end) : radix_less(in[a], in[b], begin, end);
+    });
+    for (int64_t i = 0; i < items; ++i) {
+      out[i] = in[order[static_cast<size_t>(i)]];
+      if (values_out != nullptr) values_out[i] = values_in[order[static_cast<size_t>(i)]];
+    }
+    written(out, static_cast<size_t>(items));
+    if (values_out != nullptr) written(values_out, static_cast<size_t>(items));
+    return cudaSuccess;
+  }
+};
+
+// ---- iterators
+
+template <class T>
+struct CountingInputIterator {
+  T first;
+  explicit CountingInputIterator(T value) : first(value) {}
+  T operator[](int64_t i) const { return static_cast<T>(first + static_cast<T>(i)); }
+  T operator*() const { return first; }
+  CountingInputIterator operator+(int64_t i) const { return CountingInputIterator((*this)[i]); }
+};
+template <class T>
+struct ConstantInputIterator {
+  T value;
+  explicit ConstantInputIterator(T v) : value(v) {}
+  T operator[](int64_t) const { return value; }
+  T operator*() const { return value; }
+  ConstantInputIterator operator+(int64_t) const { return *this; }
+};
+template <class T, class Op, class In, class = int64_t>
+struct TransformInputIterator {
+  In in;
+  Op op;
+  TransformInputIterator(In i, Op o) : in(i), op(o) {}
+  T operator[](int64_t i) const { return op(in[i]); }
+  T operator*() const { return op(*in); }
+  TransformInputIterator operator+(int64_t i) const { return {in + i, op}; }
+};
+
+}  // namespace cub

@@ -1,0 +1,7 @@
+// Stands in for CUDA's header of this name: there is nothing to profile.
+#pragma once
+
+#include "cuda_runtime.h"
+
+inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+inline cudaError_t cudaProfilerStop() { return cudaSuccess; }

@@ -1,0 +1,15 @@
+// Stands in for Thrust's header of this name: streams are one, and the work is done when the call returns.
+#pragma once
+
+#include <thrust/execution_policy.h>
+
+#include "../../../cuda_runtime.h"
+
+THRUST_NAMESPACE_BEGIN
+namespace cuda {
+struct par_t : std::decay_t<decltype(thrust::cpp::par)> {
+  const par_t& on(cudaStream_t) const { return *this; }
+};
+inline const par_t par, par_nosync;
+}  // namespace cuda
+THRUST_NAMESPACE_END

@@ -1,0 +1,312 @@
+// Parts of CUDA that programs use beside kernels and copies, and races that a launch outlives: each in a mode of its own.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <cub/cub.cuh>
+
+constexpr int k_threads = 64;
+
+template <class T>
+T* device_array(int n, const T* from = nullptr) {
+  T* p = nullptr;
+  cudaMalloc(&p, n * sizeof(T));
+  if (from)
+    cudaMemcpy(p, from, n * sizeof(T), cudaMemcpyHostToDevice);
+  else
+    cudaMemset(p, 0, n * sizeof(T));
+  return p;
+}
+template <class T>
+bool equal(T* device, const T* expected, int n) {
+  T* host = new T[n];
+  cudaMemcpy(host, device, n * sizeof(T), cudaMemcpyDeviceToHost);
+  bool same = true;
+  for (int i = 0; i < n; ++i) same &= host[i] == expected[i];
+  delete[] host;
+  cudaFree(device);
+  return same;
+}
+
+// ---- textures and surfaces
+
+__global__ void fetch(cudaTextureObject_t t, const float* at, float* y) {
+  y[threadIdx.x] = tex2D<float>(t, at[2 * threadIdx.x], at[2 * threadIdx.x + 1]);
+}
+__global__ void fetch_linear(cudaTextureObject_t t, float4* y) { y[threadIdx.x] = tex1Dfetch<float4>(t, threadIdx.x); }
+__global__ void fill_surface(cudaSurfaceObject_t s) { surf2Dwrite(threadIdx.x * 1.0f, s, threadIdx.x * 4, blockIdx.x); }
+
+// A texture of 4 x 2 texels, 0 to 7; the places to ask, and what is there.
+bool textured(bool linear, cudaTextureAddressMode mode, const float (&at)[8], const float (&expected)[4], bool pitched) {
+  const float texels[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  cudaArray_t array;
+  float* rows;
+  size_t pitch;
+  cudaMallocArray(&array, &format, 4, 2);
+  cudaMallocPitch(&rows, &pitch, 16, 2);
+  cudaMemcpy2DToArray(array, 0, 0, texels, 16, 16, 2, cudaMemcpyHostToDevice);
+  cudaMemcpy2D(rows, pitch, texels, 16, 16, 2, cudaMemcpyHostToDevice);
+  cudaResourceDesc resource = {};
+  resource.resType = pitched ? cudaResourceTypePitch2D : cudaResourceTypeArray;
+  if (pitched) {
+    resource.res.pitch2D.devPtr = rows;
+    resource.res.pitch2D.desc = format;
+    resource.res.pitch2D.width = 4;
+    resource.res.pitch2D.height = 2;
+    resource.res.pitch2D.pitchInBytes = pitch;
+  } else {
+    resource.res.array.array = array;
+  }
+  cudaTextureDesc how = {};
+  how.addressMode[0] = how.addressMode[1] = mode;
+  how.filterMode = linear ? cudaFilterModeLinear : cudaFilterModePoint;
+  cudaTextureObject_t t;
+  cudaCreateTextureObject(&t, &resource, &how, NULL);
+  float *places = device_array(8, at), *y = device_array<float>(4);
+  fetch<<<1, 4>>>(t, places, y);
+  const bool right = equal(y, expected, 4);
+  cudaFree(places);
+  cudaFree(rows);
+  cudaDestroyTextureObject(t);
+  cudaFreeArray(array);
+  return right;
+}
+bool textures() {
+  return textured(false, cudaAddressModeClamp, {0.5f, 0.5f, 3.9f, 1.5f, -2, 0, 9, 1}, {0, 7, 0, 7}, false) &&
+         textured(false, cudaAddressModeBorder, {0.5f, 0.5f, 3.9f, 1.5f, -2, 0, 9, 1}, {0, 7, 0, 0}, true) &&
+         textured(true, cudaAddressModeClamp, {1.0f, 0.5f, 1.25f, 1.0f, 0.5f, 1.0f, 4, 2}, {0.5f, 2.75f, 2, 7}, true);
+}
+bool linear_textures() {
+  const float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  float* x = device_array(8, values);
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = x;
+  resource.res.linear.desc = cudaCreateChannelDesc<float4>();
+  resource.res.linear.sizeInBytes = sizeof values;
+  cudaTextureDesc how = {};
+  cudaTextureObject_t t;
+  cudaCreateTextureObject(&t, &resource, &how, NULL);
+  float4* y = device_array<float4>(3);
+  fetch_linear<<<1, 3>>>(t, y);
+  cudaDestroyTextureObject(t);
+  const float expected[12] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0};
+  cudaFree(x);
+  return equal(reinterpret_cast<float*>(y), expected, 12);
+}
+bool surfaces(int width) {
+  cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  cudaArray_t array;
+  cudaMallocArray(&array, &format, width, 2, cudaArraySurfaceLoadStore);
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array;
+  cudaSurfaceObject_t s;
+  cudaCreateSurfaceObject(&s, &resource);
+  fill_surface<<<2, 8>>>(s);
+  float y[16] = {};
+  cudaMemcpy2DFromArray(y, 32, array, 0, 0, 32, 2, cudaMemcpyDeviceToHost);
+  cudaFreeArray(array);
+  return y[7] == 7 && y[15] == 7;
+}
+
+// ---- graphs, launches by address, callbacks
+
+__global__ void add(int* p, int n) { p[threadIdx.x] += n; }
+template <class T>
+__global__ void scale(T* p, T by) {
+  p[threadIdx.x] *= by;
+}
+void CUDART_CB count(cudaStream_t, cudaError_t, void* calls) { ++*static_cast<int*>(calls); }
+
+bool captured() {
+  int calls = 0, h[4] = {1, 2, 3, 4};
+  int* p = device_array<int>(4);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  cudaMemcpyAsync(p, h, sizeof h, cudaMemcpyHostToDevice, stream);
+  add<<<1, 4, 0, stream>>>(p, 10);
+  scale<<<1, 4, 0, stream>>>(p, 2);
+  cudaStreamAddCallback(stream, count, &calls, 0);
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&exec, graph, NULL, NULL, 0);
+  if (calls != 0) return false;
+  cudaGraphLaunch(exec, stream);
+  h[0] = 5;  // the copy reads it when the graph runs
+  cudaGraphLaunch(exec, stream);
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(graph);
+  const int expected[4] = {30, 24, 26, 28};
+  return equal(p, expected, 4) && calls == 2;
+}
+bool built() {
+  int *p = device_array<int>(4), n = 3, by = 5;
+  void *of_add[] = {&p, &n}, *of_scale[] = {&p, &by};
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaGraphNode_t first, second, third;
+  cudaGraphCreate(&graph, 0);
+  cudaKernelNodeParams node = {};
+  node.gridDim = dim3(1);
+  node.blockDim = dim3(4);
+  node.func = (void*)scale<int>;
+  node.kernelParams = of_scale;
+  cudaGraphAddKernelNode(&second, graph, NULL, 0, &node);
+  node.func = (void*)add;
+  node.kernelParams = of_add;
+  cudaGraphAddKernelNode(&first, graph, NULL, 0, &node);
+  cudaGraphAddKernelNode(&third, graph, &second, 1, &node);
+  cudaGraphAddDependencies(graph, &first, &second, 1);
+  n = 100;  // a node keeps what its parameters were
+  cudaGraphInstantiate(&exec, graph, NULL, NULL, 0);
+  cudaGraphLaunch(exec, 0);
+  const int expected[4] = {18, 18, 18, 18};
+  return equal(p, expected, 4);
+}
+bool by_address() {
+  int *p = device_array<int>(4), n = 7, by = 2;
+  void *of_add[] = {&p, &n}, *of_scale[] = {&p, &by};
+  const void* kernel = reinterpret_cast<const void*>(&add);
+  cudaLaunchKernel(kernel, dim3(1), dim3(4), of_add, 0, 0);
+  cudaLaunchKernel((void*)scale<int>, dim3(1), dim3(4), of_scale, 0, 0);
+  const int expected[4] = {14, 14, 14, 14};
+  return equal(p, expected, 4);
+}
+
+// ---- 16-bit types, the intrinsics of before Volta, CUB
+
+__global__ void halves(int* y) {
+  half2 h(1.0f, 2.0f), *sum = reinterpret_cast<half2*>(y + 1);
+  atomicAdd(sum, h);
+  const __nv_bfloat162 b = __float2bfloat162_rn(3.0f);
+  if (threadIdx.x == 0)
+    y[0] = static_cast<float>(__hmax2(h, __float2half2_rn(1.5f)).x) == 1.5f && __bfloat162float(__habs(-b.y)) == 3.0f &&
+           static_cast<float>(__ushort_as_half(0x3c00)) == 1.0f && static_cast<float>(half(7u)) == 7.0f &&
+           __nv_fp8_e4m3(300.0f).__x == 0x79 && float(__nv_fp8_e5m2(1e6f)) == 57344.0f &&
+           __nv_cvt_float_to_fp8(464.5f, __NV_NOSAT, __NV_E4M3) == 0x7f;
+}
+bool sixteen_bits() {
+  int* y = device_array<int>(2);
+  halves<<<1, 32>>>(y);
+  const half2 sum(32.0f, 64.0f);
+  int expected[2] = {1, 0};
+  memcpy(expected + 1, &sum, 4);
+  return equal(y, expected, 2);
+}
+__global__ void old_votes(int* y) {
+  const int right = __shfl_down(static_cast<int>(threadIdx.x), 1);
+  const unsigned even = __ballot(threadIdx.x % 2 == 0);
+  y[threadIdx.x] = (threadIdx.x % 32 == 31 || right == threadIdx.x + 1) && (even & 3) == 1 &&
+                   __any(threadIdx.x % 32 == 0) && __vmaxs4(0x01ff0203, 0x00010101) == 0x01010203 &&
+                   __hiloint2double(0x3ff00000, 0) == 1.0 && __fadd_ru(1.0f, 1e-20f) > 1.0f;
+}
+bool votes() {
+  int* y = device_array<int>(64);
+  old_votes<<<1, 64>>>(y);
+  int expected[64];
+  for (int& e : expected) e = 1;
+  return equal(y, expected, 64);
+}
+__global__ void cub_parts(const int* x, int* y) {
+  using block_sum = cub::BlockReduce<int, k_threads>;
+  using block_scan = cub::BlockScan<int, k_threads>;
+  using block_sort = cub::BlockRadixSort<int, k_threads, 2>;
+  using warp_most = cub::WarpReduce<int>;
+  __shared__ union {
+    block_sum::TempStorage reduce;
+    block_scan::TempStorage scan;
+    block_sort::TempStorage sort;
+    warp_most::TempStorage warp[2];
+  } temp;
+  const int i = threadIdx.x, sum = block_sum(temp.reduce).Sum(x[i]);
+#ifndef NO_BARRIER
+  __syncthreads();
+#endif
+  int before;
+  block_scan(temp.scan).ExclusiveSum(x[i], before);  // no-barrier
+  __syncthreads();
+  int keys[2] = {x[i], -x[i]};
+  block_sort(temp.sort).Sort(keys);
+  const int most = warp_most(temp.warp[i / 32]).Reduce(x[i], cub::Max());
+  if (i == 0) y[0] = sum;
+  if (i % 32 == 0) y[1 + i / 32] = most;
+  if (i == 63) y[3] = before, y[4] = keys[1];
+  if (i == 0) y[5] = keys[0];
+}
+bool cub_is_right() {
+  int h[k_threads];
+  for (int i = 0; i < k_threads; ++i) h[i] = i * 5 % 64;
+  int *x = device_array(k_threads, h), *y = device_array<int>(7);
+  cub_parts<<<1, k_threads>>>(x, y);
+  void* temp = nullptr;
+  size_t bytes = 0;
+  cub::DeviceReduce::Sum(temp, bytes, x, y + 6, k_threads);
+  cudaMalloc(&temp, bytes);
+  cub::DeviceReduce::Sum(temp, bytes, x, y + 6, k_threads);
+  cudaFree(temp);
+  cudaFree(x);
+  const int expected[7] = {2016, 61, 63, 2016 - 59, 63, -63, 2016};
+  int most[2] = {0, 0};
+  for (int i = 0; i < k_threads; ++i)
+    if (h[i] > most[i / 32]) most[i / 32] = h[i];
+  int all[7];
+  memcpy(all, expected, sizeof all);
+  all[1] = most[0], all[2] = most[1], all[3] = 2016 - h[63];
+  return equal(y, all, 7);
+}
+
+// ---- races that a launch outlives
+
+__global__ void add_by_swaps(unsigned long long* y) {
+  unsigned long long old = *y, seen;  // first-read
+  do {
+    seen = old;
+    old = atomicCAS(y, seen, seen + 1);
+  } while (seen != old);
+}
+__global__ void read_beside_an_atomic(unsigned* y, unsigned* z) {
+  z[threadIdx.x] = *y;  // read-beside-an-atomic
+  atomicAdd(y, 1);
+}
+__global__ void raise(bool* flag) { *flag = true; }  // same-value
+__global__ void disagree(int* p) { *p = threadIdx.x / 40; }  // other-value
+__global__ void far_off(int* p) { p[4096] = 1; }             // far-off
+
+int outlives(const char* mode) {
+  unsigned long long* y = device_array<unsigned long long>(k_threads);
+  bool* flag = device_array<bool>(1);
+  int* p = device_array<int>(1);
+  if (!strcmp(mode, "first-read")) add_by_swaps<<<2, k_threads>>>(y);
+  if (!strcmp(mode, "read-beside-an-atomic"))
+    read_beside_an_atomic<<<1, k_threads>>>(reinterpret_cast<unsigned*>(y), reinterpret_cast<unsigned*>(y + 8));
+  raise<<<1, k_threads>>>(flag);
+  if (strcmp(mode, "same-value") && strcmp(mode, "first-read")) disagree<<<1, k_threads>>>(p);
+  if (!strcmp(mode, "far-off")) far_off<<<1, 1>>>(p);
+  printf("reached the end\n");
+  cudaFree(y);
+  cudaFree(flag);
+  cudaFree(p);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "";
+  if (!strcmp(mode, "textures")) return !textures();
+  if (!strcmp(mode, "linear-textures")) return !linear_textures();
+  if (!strcmp(mode, "surfaces")) return !surfaces(8);
+  if (!strcmp(mode, "surface-too-small")) return !surfaces(7);
+  if (!strcmp(mode, "captured-graph")) return !captured();
+  if (!strcmp(mode, "built-graph")) return !built();
+  if (!strcmp(mode, "launch-by-address")) return !by_address();
+  if (!strcmp(mode, "sixteen-bits")) return !sixteen_bits();
+  if (!strcmp(mode, "votes")) return !votes();
+  if (!strcmp(mode, "cub")) return !cub_is_right();
+  return outlives(mode);
+}
