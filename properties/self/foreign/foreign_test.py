@@ -1,0 +1,105 @@
+"""`ci/foreign` on a folder of programs, with a command that answers as run-emulated does: what is a program, what it is
+run with, and what the table says."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOREIGN = os.path.join(sys.argv[1], "ci", "foreign")
+
+# Answers by the name of the program's folder, and repeats its arguments.
+COMMAND = """#!/usr/bin/env python3
+import json, os, sys
+name = os.path.basename(os.getcwd())
+answers = {"clean": (0, "pass"), "racy": (1, "race"), "slow": (1, "timeout"), "hungry": (1, "error_return")}
+code, worst = answers.get(name, (2, ""))
+print(" ".join(sys.argv[1:]))
+if name == "hungry":
+    print("cannot open file graph.txt")
+if name == "thrusting":
+    print("warpcheck: a.cu: the CUDA toolkit's header <cufft.h> is not modelled on the emulated device")
+if name == "odd":
+    print("warpcheck: odd/a.cu:7: __cluster_dims__ is outside the subset that runs on the emulated device; allowed: ...")
+if code < 2:
+    finding = [] if code == 0 else [{"kind": worst, "text": "a.cu:3"}]
+    json.dump({"verdict": worst, "runs": [{"findings": finding}]}, open(sys.argv[sys.argv.index("--json") + 1], "w"))
+sys.exit(code)
+"""
+MAIN = "int main() { return 0; }\n"
+
+
+class Foreign(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("command", COMMAND)
+        os.chmod(self.path("command"), 0o755)
+        for name in ["clean", "racy", "slow", "hungry", "thrusting", "odd"]:
+            self.write(f"programs/{name}/a.cu", MAIN)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w") as f:
+            f.write(text)
+
+    def run_it(self, *options):
+        out = self.path("table")
+        command = [sys.executable, FOREIGN, self.path("programs"), "--warpcheck", self.path("command"), "--out", out]
+        command += options
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        rows = []
+        if os.path.exists(out + ".json"):
+            with open(out + ".json") as f:
+                rows = json.load(f)
+        return done, {os.path.dirname(r["program"]): r for r in rows}
+
+    def test_verdicts_are_counted(self):
+        done, rows = self.run_it()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verdicts = {name: (r["verdict"], r["about"]) for name, r in rows.items()}
+        self.assertEqual(verdicts["clean"], ("clean", "pass"))
+        self.assertEqual(verdicts["racy"], ("hazard", "race"))
+        self.assertEqual(verdicts["slow"][0], "time")
+        self.assertEqual(verdicts["hungry"][0], "input")
+        self.assertEqual(verdicts["thrusting"], ("refused", "<cufft.h>"))
+        self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
+        self.assertIn("| programs | 6 | 1 | 1 | 2 | 1 | 1 | 0 |", done.stdout)
+        self.assertEqual(rows["racy"]["findings"], ["race: a.cu:3"])
+
+    def test_sources_of_a_folder_belong_together(self):
+        self.write("programs/clean/a.cu", '#include "part.cu"\nvoid f();\n' + MAIN)
+        self.write("programs/clean/part.cu", "")
+        self.write("programs/clean/rest.cpp", "void f() {}\n")
+        self.write("programs/clean/Makefile", "run: main\n\t$(LAUNCHER) ./main 100 7\n")
+        said = self.run_it("--only", "clean")[1]["clean"]["said"]
+        self.assertIn("--with", said)
+        self.assertIn("rest.cpp", said)
+        self.assertNotIn("part.cu", said)
+        self.assertTrue(said.strip().endswith("-- 100 7"), said)
+
+    def test_needs_are_told_by_headers(self):
+        self.write("programs/clean/near.h", "#include <cublas_v2.h>\n")
+        self.write("programs/clean/a.cu", '#include "near.h"\n' + MAIN)
+        self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], ["a library"])
+        self.assertEqual(self.run_it("--only", "clean", "--alone")[1], {})
+
+    def test_a_sample_is_drawn_by_its_seed(self):
+        first = self.run_it("--sample", "3", "--seed", "5")[1]
+        self.assertEqual(len(first), 3)
+        self.assertEqual(sorted(first), sorted(self.run_it("--sample", "3", "--seed", "5")[1]))
+
+    def test_a_folder_that_is_not_there_is_refused(self):
+        done = subprocess.run([sys.executable, FOREIGN, self.path("none")], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is not a folder", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
