@@ -77,11 +77,13 @@ class Foreign(unittest.TestCase):
         self.write("programs/clean/a.cu", '#include "part.cu"\nvoid f();\n' + MAIN)
         self.write("programs/clean/part.cu", "")
         self.write("programs/clean/rest.cpp", "void f() {}\n")
-        self.write("programs/clean/Makefile", "run: main\n\t$(LAUNCHER) ./main 100 7\n")
+        makefile = "CFLAGS = -I../racy -DSHORT -DVALUE=3 -I$(CUDA)/include\nrun: main\n\t$(LAUNCHER) ./main 100 7\n"
+        self.write("programs/clean/Makefile", makefile)
         said = self.run_it("--only", "clean")[1]["clean"]["said"]
         self.assertIn("--with", said)
         self.assertIn("rest.cpp", said)
         self.assertNotIn("part.cu", said)
+        self.assertIn("clean/../racy -D SHORT -D VALUE=3 --", said)
         self.assertTrue(said.strip().endswith("-- 100 7"), said)
 
     def test_needs_are_told_by_headers(self):
