@@ -34,8 +34,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/ci/reporting DESTINATION lib/warpcheck C
 install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir})
 
 # Public headers keep their place in the tree: #include "kernels/softmax.hpp".
+# Those that stand in for libcu++'s have no suffix, CUB's have .cuh.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "candidate_module.cpp.in")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "pipeline"
+  PATTERN "candidate_module.cpp.in")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
 foreach(header answers check decimal format plugin)
