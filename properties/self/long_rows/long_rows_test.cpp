@@ -375,6 +375,32 @@ problem dense_rows(const std::string& op) {
   return {op, "", terms, {exactly(dtype::f32, false, sum, rows)}, {k_sum}, 0};
 }
 
+// More than 2^32 elements, so that an index without a sign fails, too. Each row has the sums of its own terms.
+problem dense_scan() {
+  constexpr int64_t k_far = int64_t{1} << 32, k_rows = (k_far + k_length - k_beyond) / k_dense_cols;
+  const values terms = {{5, 8},          {k_beyond / 2, 1}, {k_beyond + 3, 2},   {k_far - k_dense_cols, 4},
+                        {k_far - 1, 16}, {k_far + 3, 32},   {k_far + 600001, 1}, {k_rows * k_dense_cols - 1, 2}};
+  std::set<int64_t> changes;
+  for (const auto& [i, term] : terms) {
+    const int64_t begin = i / k_dense_cols * k_dense_cols, end = begin + k_dense_cols;
+    changes.insert({begin, i});
+    if (end < k_rows * k_dense_cols) changes.insert(end);
+  }
+  const auto sum_in_row = [terms](int64_t i) {
+    double sum = 0;
+    for (auto term = terms.lower_bound(i / k_dense_cols * k_dense_cols); term != terms.end() && term->first <= i;
+         ++term)
+      sum += term->second;
+    return sum;
+  };
+  return {"scan",
+          "",
+          {dtype::f32, k_rows, k_dense_cols, 0, terms},
+          {exactly(dtype::f32, true, sum_in_row, {changes.begin(), changes.end()})},
+          {k_inclusive},
+          0};
+}
+
 constexpr const char* k_of_rows[] = {"softmax", "log_softmax", "logsumexp", "argmax", "reduce", "scan"};
 
 // By every variant that takes rows of any length.
@@ -426,6 +452,7 @@ std::vector<problem> many_problems() {
 std::vector<problem> dense_problems() {
   std::vector<problem> all;
   for (const char* op : {"softmax", "log_softmax", "logsumexp", "argmax", "reduce"}) all.push_back(dense_rows(op));
+  all.push_back(dense_scan());
   return all;
 }
 
