@@ -133,6 +133,23 @@ TEST_P(Template, IsNoNullKernel) {
 INSTANTIATE_TEST_SUITE_P(Of, Template,
                          testing::Values("softmax", "log_softmax", "logsumexp", "argmax", "sigmoid", "reduce"));
 
+// All but what our plan and our workspace are asked for.
+TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
+  const std::string verify = "verify matmul --device cpu --cases 20 --size quick --candidate '" +
+                             environment("WARPCHECK_TEST_CANDIDATES") + "/libtemplate_matmul.so'";
+  std::string properties;
+  for (const char* name :
+       {"component-bound", "integer-exact", "statistical-sharpness", "low-part", "identity", "permutation",
+        "transpose-agreement", "layer", "non-finite-class", "range-sweep", "beta-alpha-contract", "shape-sweep",
+        "k-padding", "dispatch", "work-independence", "repeatability", "rows-alone", "refusals", "golden"})
+    properties += std::string(" --property ") + name;
+  const result right = run(verify + properties);
+  EXPECT_EQ(right.status, 0) << right.output;
+  const result other = run(verify + " --property ieee-bits");
+  EXPECT_EQ(other.status, 1) << other.output;
+  EXPECT_TRUE(other.has("matmul/ieee-bits: violation: ")) << other.output;
+}
+
 TEST(SourceTemplate, PassesAndReplays) {
   const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
   const result r =
