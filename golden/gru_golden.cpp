@@ -118,7 +118,7 @@ gru_data halving() {
   return d;
 }
 
-// z = 1 to within e^-190, so that a state stays; n = 0 keeps even that of f32 out of sight.
+// z = 1 to within e^-200: a state stays to every digit of the file.
 gru_data open_update_gate() {
   gru_data d = pattern({3, 2, 2, 3, 1});
   for (auto* v : {&d.problem.w_ih, &d.problem.w_hh, &d.problem.b_hh}) v->assign(v->size(), 0);

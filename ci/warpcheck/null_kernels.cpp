@@ -46,6 +46,7 @@ constexpr quota k_quotas[] = {
     {"best_split", "no-stale-fields", 40, "where there is no leaf nothing is to be written"},
     {"argmax", "", 30, "index 0 is right wherever the first element is the largest"},
     {"histogram", "", 20, "an empty leaf and rows in bins that are not stored have sums of 0"},
+    {"gru", "null-h0-equals-zero-h0", 40, "a row without a step stays at its state of zeros"},
     {"gru", "empty-extents", 70, "without steps, rows or units nothing is left to compute"},
     {"log_softmax", "special-table", 45, "a row with a NaN or of equal elements has an answer one can guess"},
     {"logsumexp", "special-table", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
