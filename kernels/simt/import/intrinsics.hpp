@@ -90,31 +90,43 @@ SIMT_INLINE double __uint2double_rn(unsigned x) { return x; }
 SIMT_INLINE double __ll2double_rn(long long x) { return static_cast<double>(x); }
 SIMT_INLINE float __ll2float_rn(long long x) { return static_cast<float>(x); }
 
-// Rounded up, down or towards zero: the exact result lies beside the nearest one, on the side of what that lost.
+// Rounded up, down or towards zero: what the nearest number lacks to the exact one, or its sign, tells which neighbour.
 namespace simt::import {
 enum class direction { up, down, zero };
-SIMT_INLINE float directed(float nearest, double exact, direction to) {
-  if (!(static_cast<double>(nearest) != exact) || !std::isfinite(nearest)) return nearest;
-  const bool above = static_cast<double>(nearest) > exact;
-  const bool wanted_above = to == direction::up || (to == direction::zero && exact < 0);
-  return above == wanted_above ? nearest : std::nextafter(nearest, wanted_above ? INFINITY : -INFINITY);
+SIMT_INLINE float directed(float nearest, double lacks, direction to) {
+  if (lacks == 0 || !std::isfinite(lacks) || !std::isfinite(nearest)) return nearest;
+  const bool exact_below_zero = nearest < 0 || (nearest == 0 && lacks < 0);
+  const bool upwards = to == direction::up || (to == direction::zero && exact_below_zero);
+  if ((lacks > 0) != upwards) return nearest;
+  return std::nextafter(nearest, upwards ? INFINITY : -INFINITY);
+}
+// The error of a sum is a float (Knuth, TAOCP 2, 4.2.2), a product of two floats a double, and so is a remainder.
+SIMT_INLINE float directed_sum(float a, float b, direction to) {
+  const float sum = a + b, b_in_it = sum - a;
+  return directed(sum, double{a - (sum - b_in_it)} + double{b - b_in_it}, to);
+}
+SIMT_INLINE float directed_product(float a, float b, direction to) {
+  return directed(a * b, double{a} * double{b} - double{a * b}, to);
+}
+SIMT_INLINE float directed_quotient(float a, float b, direction to) {
+  const double remainder = std::fma(-double{a / b}, double{b}, double{a});
+  return directed(a / b, b < 0 ? -remainder : remainder, to);
 }
 }  // namespace simt::import
-// The product of two floats is a double, and so is what their sum or quotient loses, but for its last bits.
-#define SIMT_IMPORT_DIRECTED(name, operation)                                                           \
-  SIMT_INLINE float __f##name##_ru(float a, float b) {                                                  \
-    return simt::import::directed(a operation b, double{a} operation b, simt::import::direction::up);   \
-  }                                                                                                     \
-  SIMT_INLINE float __f##name##_rd(float a, float b) {                                                  \
-    return simt::import::directed(a operation b, double{a} operation b, simt::import::direction::down); \
-  }                                                                                                     \
-  SIMT_INLINE float __f##name##_rz(float a, float b) {                                                  \
-    return simt::import::directed(a operation b, double{a} operation b, simt::import::direction::zero); \
+#define SIMT_IMPORT_DIRECTED(name, function, second)                         \
+  SIMT_INLINE float name##_ru(float a, float b) {                            \
+    return simt::import::function(a, second, simt::import::direction::up);   \
+  }                                                                          \
+  SIMT_INLINE float name##_rd(float a, float b) {                            \
+    return simt::import::function(a, second, simt::import::direction::down); \
+  }                                                                          \
+  SIMT_INLINE float name##_rz(float a, float b) {                            \
+    return simt::import::function(a, second, simt::import::direction::zero); \
   }
-SIMT_IMPORT_DIRECTED(mul, *)
-SIMT_IMPORT_DIRECTED(add, +)
-SIMT_IMPORT_DIRECTED(sub, -)
-SIMT_IMPORT_DIRECTED(div, /)
+SIMT_IMPORT_DIRECTED(__fadd, directed_sum, b)
+SIMT_IMPORT_DIRECTED(__fsub, directed_sum, -b)
+SIMT_IMPORT_DIRECTED(__fmul, directed_product, b)
+SIMT_IMPORT_DIRECTED(__fdiv, directed_quotient, b)
 #undef SIMT_IMPORT_DIRECTED
 
 // With an argument in half turns; whole ones are exact.
