@@ -290,8 +290,7 @@ int64_t gru_work_bytes(const gru_shape& s, int64_t workspace_limit) {
   const auto at_most = [&](int64_t steps) {
     const int64_t rows = steps * s.batch, slices = (rows + 1 + 2047) / 2048;
     const int64_t of_steps = (4 * steps + 11) * states + 6 * s.batch * (s.hidden + 3);
-    const int64_t of_weights =
-        4 * s.directions * s.hidden * width * slices + 3 * s.hidden * (width + 3) * parts(rows);
+    const int64_t of_weights = 4 * s.directions * s.hidden * width * slices + 3 * s.hidden * (width + 3) * parts(rows);
     return 4 * (of_steps + of_weights + 3 * s.batch * (s.hidden + 1) * parts(3 * s.hidden) + 256);
   };
   if (workspace_limit > 0) return std::max(workspace_limit, at_most(1));

@@ -384,7 +384,6 @@ void check_dispatch(trial& t) {
         t.require(v.may_be_picked(data.shape().hidden, 3), "{} was picked for {} units", v.name, data.shape().hidden);
   }
   for (const std::string& way : ways_of(t, {"gru_registers", "gru_cluster", "gru_grid", "gru_product"})) {
-    if (way == "gru_registers" && data.shape().hidden > 128) continue;
     const gru_request r{.variant = way};
     judge_steps(t, data, ask(t, data, r), r);
   }
@@ -404,7 +403,7 @@ trial_case any_regime(const target& t, draw& d) {
 
 void check_refusals(trial& t) {
   const trial_case& c = t.the_case();
-  refuse_common(t);
+  refuse_common(t, workspace_size::most);
   const auto place = [&](const char* tensor) { return static_cast<size_t>(c.find(tensor) - c.tensors.data()); };
   const auto null = [&](const char* tensor) {
     return [i = place(tensor)](std::vector<DLTensor>& v) { std::fill_n(v[i].shape, v[i].ndim, 0); };

@@ -27,9 +27,18 @@ inline namespace SIMT_DEVICE_NS {
 constexpr const char* k_gru_extents[] = {"time", "batch", "input", "hidden", "directions"};
 constexpr int32_t k_gru_num_extents = static_cast<int32_t>(std::size(k_gru_extents));
 
+// Whether the device holds the weights of so many units in this regime.
+template <gru_regime Regime>
+int32_t gru_accepts(const warpcheck_call* call) {
+  return call->num_inputs > 2 && call->inputs[2] != nullptr && call->inputs[2]->ndim == 3 &&
+                 call->inputs[2]->shape[2] <= gru_widest(Regime)
+             ? 1
+             : 0;
+}
+template <gru_regime Regime>
 constexpr warpcheck_variant gru_variant(const char* name, warpcheck_range hidden) {
   constexpr warpcheck_range any = {0, -1, 0, -1};
-  return {sizeof(warpcheck_variant), name, WARPCHECK_F32, {any, any, any, hidden, {1, 2, 1, 2}}, nullptr};
+  return {sizeof(warpcheck_variant), name, WARPCHECK_F32, {any, any, any, hidden, {1, 2, 1, 2}}, gru_accepts<Regime>};
 }
 // In the order of gru_regime, without `automatic`. On the emulated device a grid of four multiprocessors holds
 // 32 units, so that it is never picked.
@@ -38,10 +47,12 @@ constexpr warpcheck_range k_gru_grid_hiddens =
     k_gru_picks_grid ? warpcheck_range{0, k_gru_widest_grid, k_gru_widest_cluster + 1, k_gru_widest_grid}
                      : warpcheck_range{0, 32, 1, 0};
 constexpr warpcheck_variant k_gru_variants[] = {
-    gru_variant("gru_registers", {0, k_gru_widest_registers, 0, k_gru_widest_registers}),
-    gru_variant("gru_cluster", {0, k_gru_widest_cluster, k_gru_widest_registers + 1, k_gru_widest_cluster}),
-    gru_variant("gru_grid", k_gru_grid_hiddens),
-    gru_variant("gru_product", {0, -1, (k_gru_picks_grid ? k_gru_widest_grid : k_gru_widest_cluster) + 1, -1}),
+    gru_variant<gru_regime::registers>("gru_registers", {0, k_gru_widest_registers, 0, k_gru_widest_registers}),
+    gru_variant<gru_regime::cluster>("gru_cluster",
+                                     {0, k_gru_widest_cluster, k_gru_widest_registers + 1, k_gru_widest_cluster}),
+    gru_variant<gru_regime::grid>("gru_grid", k_gru_grid_hiddens),
+    gru_variant<gru_regime::product>("gru_product",
+                                     {0, -1, (k_gru_picks_grid ? k_gru_widest_grid : k_gru_widest_cluster) + 1, -1}),
 };
 
 // Time and directions have none: a chunk's steps and the direction change no path.

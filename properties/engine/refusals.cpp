@@ -59,19 +59,19 @@ void refuse_tensor(trial& t, const call_form& form, size_t i) {
 
 }  // namespace
 
-void refuse_workspaces(trial& t) {
+void refuse_workspaces(trial& t, workspace_size given) {
   const trial_case& c = t.the_case();
   for (size_t i = 0; i < c.tensors.size(); ++i) {
     // One byte less than one is none, of which the candidate takes its own.
     if (!c.tensors[i].is_workspace() || c.tensors[i].elements() < 2) continue;
     const std::string& name = c.tensors[i].name;
-    t.expect_refusal(name + " of a byte less", [i](auto& v) { --v[i].shape[0]; });
+    if (given == workspace_size::least) t.expect_refusal(name + " of a byte less", [i](auto& v) { --v[i].shape[0]; });
     t.expect_refusal(name + " of one byte", [i](auto& v) { v[i].shape[0] = 1; });
     t.expect_refusal(name + " is off by a byte", [i](auto& v) { v[i].data = static_cast<char*>(v[i].data) + 1; });
   }
 }
 
-void refuse_common(trial& t) {
+void refuse_common(trial& t, workspace_size given) {
   const trial_case& c = t.the_case();
   const description& d = *find_description(c.op);
   const call_form& form = *d.form_of(c);
@@ -82,7 +82,7 @@ void refuse_common(trial& t) {
     if (!e.derived && of.count(e.name)) refuse_negative(t, d, e.name);
   for (size_t i = 0; i < c.tensors.size(); ++i)
     if (c.tensors[i].elements() > 0) refuse_tensor(t, form, i);
-  refuse_workspaces(t);
+  refuse_workspaces(t, given);
   for (const scalar_info& s : form.scalars) {
     if (!s.is_passed || (!s.is_integer && s.names.empty())) continue;
     trial_case illegal = c;

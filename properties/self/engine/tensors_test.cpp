@@ -55,7 +55,7 @@ const property_registration registration([] {
   };
   property refusals = p;
   refusals.name = "refusals";
-  refusals.check = refuse_workspaces;
+  refusals.check = [](trial& t) { refuse_workspaces(t); };
   refusals.may_break_contract = true;
   return std::vector<property>{p, refusals};
 }());
