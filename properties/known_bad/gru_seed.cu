@@ -324,7 +324,7 @@ warpcheck_status run_seed(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_variant seed_variant(int i) { return gru_variant(k_flaws[i], {0, -1, 0, -1}); }
+constexpr warpcheck_variant seed_variant(int i) { return gru_variant<gru_regime::product>(k_flaws[i], {0, -1, 0, -1}); }
 constexpr warpcheck_variant k_seed_variants[] = {
     seed_variant(0),  seed_variant(1),  seed_variant(2),  seed_variant(3),  seed_variant(4),
     seed_variant(5),  seed_variant(6),  seed_variant(7),  seed_variant(8),  seed_variant(9),
