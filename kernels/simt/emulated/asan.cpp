@@ -52,6 +52,9 @@ void asan_launch_ends(emulation& stream) {
   stream.findings.push_back({"out_of_bounds", reported});
 }
 
+// Where a module has a C++ runtime of its own, ASan does not see its throw, and what unwound frames poisoned stays so.
+void asan_before_throw() { __asan_handle_no_return(); }
+
 void hb_atomic(thread&, const void* p, size_t bytes, memory_scope, atomic_kind, const void* pc) {
   check(p, bytes, "atomic access", pc);
 }

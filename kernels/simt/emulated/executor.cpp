@@ -255,9 +255,14 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   begin_schedule();
 }
 
+[[noreturn]] void throw_first_of(const emulation& stream, const char* before = "") {
+  asan_before_throw();
+  throw device_error(before + first_of(stream));
+}
+
 [[noreturn]] void refuse(emulation& stream, const std::string& text) {
   stream.findings.push_back({"launch_limit", text});
-  throw device_error(first_of(stream));
+  throw_first_of(stream);
 }
 
 }  // namespace
@@ -271,7 +276,7 @@ void stop_launch(const char* kind, std::string (*describe)(const void*), const v
   device.cause = {kind, describe, frame, current};
   if (current == nullptr) {  // on the main flow: run_grid cleans up
     report_failure();
-    throw device_error(first_of(*device.stream));
+    throw_first_of(*device.stream);
   }
   thread& self = *current;
   current = nullptr;
@@ -282,7 +287,7 @@ void stop_launch(const char* kind, std::string (*describe)(const void*), const v
 void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments) {
   const std::lock_guard<std::mutex> guard(launch_lock);
   emulation& stream = config.stream == nullptr ? default_emulation() : *config.stream;
-  if (!stream.ok()) throw device_error("an earlier launch on this stream failed: " + first_of(stream));
+  if (!stream.ok()) throw_first_of(stream, "an earlier launch on this stream failed: ");
   const std::string broken = broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
                                                  {config.block.x, config.block.y, config.block.z}, config.smem_bytes,
                                                  config.cluster, machine_limits{});
@@ -303,7 +308,7 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
   run_blocks();
   report_unwritten(stream);
   asan_launch_ends(stream);
-  if (!stream.ok()) throw device_error(first_of(stream));
+  if (!stream.ok()) throw_first_of(stream);
 }
 
 emulation& default_emulation() {

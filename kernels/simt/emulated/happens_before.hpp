@@ -69,9 +69,12 @@ inline void hb_compares() {}
 #ifdef SIMT_FLAVOUR_ASAN
 void asan_launch_begins();
 void asan_launch_ends(emulation& stream);
+// Before an exception that passes through frames of a kernel's host code.
+void asan_before_throw();
 #else
 inline void asan_launch_begins() {}
 inline void asan_launch_ends(emulation&) {}
+inline void asan_before_throw() {}
 #endif
 
 // Accesses that the executor makes for a kernel. `source` may be nullptr.
