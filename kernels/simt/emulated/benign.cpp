@@ -125,8 +125,18 @@ void settle_doubts_of(uint32_t thread) {
   doubtful = !doubts.empty();
 }
 
-void conclude_notices() {
+void conclude_notices(emulation& stream) {
   notice_state& n = notice();
+  for (const doubt& d : n.doubts) {
+    if (d.reader == 0 && std::memcmp(d.before, bytes_at(d.race), d.race.bytes) == 0) {
+      note("benign", "; both write the same value", d.race);
+    } else if (n.tolerated == tolerance::all) {
+      note("race", "", d.race);
+    } else if (stream.ok()) {  // a reader that had left before has made no access that could excuse it
+      stream.findings.push_back({"race", describe_race(d.race)});
+      device.failed = true;
+    }
+  }
   n.doubts.clear();
   doubtful = false;
   for (const notice_state::raw& r : n.of_launch) n.notices.push_back({r.kind, describe_race(r.race) + r.why});

@@ -451,7 +451,7 @@ std::string describe_thread_id(uint32_t id) {
 }
 
 void report_unwritten(emulation& stream) {
-  conclude_notices();
+  conclude_notices(stream);
   compares_and_swaps = false;
   if (!detector.unwritten.found) return;
   for (const finding& f : stream.findings)

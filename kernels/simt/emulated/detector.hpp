@@ -96,8 +96,8 @@ extern bool doubtful;  // whether it is open for a race if it is harmless
 void settle_doubts(size_t offset, size_t bytes, const access_record* now, bool compares);
 // The thread ends.
 void settle_doubts_of(uint32_t thread);
-// The launch has ended: what it outlived is put into words.
-void conclude_notices();
+// The launch has ended: what is still open is decided, and what it outlived is put into words.
+void conclude_notices(emulation& stream);
 
 // Checks [p, p + bytes) for bounds, initialisation and races and records the access, made by the running thread or in
 // its name. Addresses outside the region (stack, host memory) are nobody's business where they are not forbidden.
