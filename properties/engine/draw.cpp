@@ -19,8 +19,11 @@ std::vector<int64_t> critical_extents(const target& t, int64_t most, size_t exte
   std::vector<int64_t> centres = {1,   2,   3,    4,    8,    16,   32,    64,    96,    128,
                                   256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 128256};
   centres.insert(centres.end(), {5, 7, 31, 61, 127, 257, 509, 517, 1000, 1021, 2039, 4093, 8191, 16381, 32749});
-  centres.insert(centres.end(), t.boundaries[extent].begin(), t.boundaries[extent].end());
+  // A target made by hand may publish nothing of this extent.
+  if (extent < t.boundaries.size())
+    centres.insert(centres.end(), t.boundaries[extent].begin(), t.boundaries[extent].end());
   for (const target::variant& v : t.variants) {
+    if (extent >= v.ranges.size()) continue;
     const warpcheck_range& r = v.ranges[extent];
     centres.insert(centres.end(), {r.min, r.max, r.dispatch_min, r.dispatch_max});
   }
@@ -42,7 +45,7 @@ int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most, size_
 }
 
 int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most, size_t extent) {
-  if (t.variants.empty()) return draw_extent(d, t, most, most, extent);
+  if (t.variants.empty() || extent >= t.boundaries.size()) return draw_extent(d, t, most, most, extent);
   const warpcheck_range& r = t.variants[static_cast<size_t>(i) % t.variants.size()].ranges[extent];
   const int64_t least = std::max<int64_t>(1, r.dispatch_min);
   const int64_t greatest = r.dispatch_max < 0 ? most : std::min(r.dispatch_max, most);
