@@ -87,6 +87,9 @@ std::string build(const mutant& m, dtype type, const toolchain& t, const std::st
   // Less optimisation takes a third of the time to build; warnings are the mutant's own business.
   c.options = {"-Og", "-g1", "-w"};
   if (const std::string only = only_type(type); !only.empty()) c.options.push_back("-DWARPCHECK_ONLY_TYPE=" + only);
+  // A kernel may call that of another operator, as gru calls matmul.
+  const std::string others = t.build_folder() + "/kernels/libwarpcheck_kernels_" + flavour + ".a";
+  if (from.root == t.root() && fs::exists(others)) c.archives = {others};
   c.flavour = flavour;
   c.output = output;
   // Ten times what the original takes: a mutant may make the compiler instantiate without end.

@@ -288,6 +288,7 @@ std::string toolchain::compile(const compilation& c) const {
   const std::string library = scratch.file("library.so");
   std::vector<std::string> link = {compiler_, "-shared", "-o", library};
   link.insert(link.end(), objects.begin(), objects.end());
+  link.insert(link.end(), c.archives.begin(), c.archives.end());
   link.insert(link.end(), f.libraries.begin(), f.libraries.end());
   // As for the built-in candidates: each library carries its own executor, and a missing symbol is an error here.
   for (const char* word :

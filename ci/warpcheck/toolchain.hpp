@@ -13,6 +13,7 @@ struct compilation {
   std::vector<std::string> sources;   // .cu or .cpp files, or C
   std::vector<std::string> overlays;  // folders searched for headers before the source tree, the first one first
   std::vector<std::string> options;   // beyond the build's own; later ones win
+  std::vector<std::string> archives;  // for what the sources leave undefined, before the build's own libraries
   std::string flavour = "plain";      // plain or race
   std::string output;                 // the shared library, written whole or not at all
   int cpu_seconds = 0;                // after which the compiler is stopped, which counts as an error; 0: never
