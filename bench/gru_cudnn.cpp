@@ -14,35 +14,38 @@
 namespace warpcheck::bench {
 namespace {
 
-// A function of cuDNN's by its own declaration.
-#define WARPCHECK_CUDNN(name) decltype(&::cudnn##name) name = nullptr
+// What is called of cuDNN, without the prefix of its names.
+#define WARPCHECK_CUDNN_FUNCTIONS(X) \
+  X(Create)                          \
+  X(Destroy)                         \
+  X(SetStream)                       \
+  X(GetVersion)                      \
+  X(GetErrorString)                  \
+  X(CreateTensorDescriptor)          \
+  X(DestroyTensorDescriptor)         \
+  X(SetTensorNdDescriptor)           \
+  X(CreateDropoutDescriptor)         \
+  X(DestroyDropoutDescriptor)        \
+  X(SetDropoutDescriptor)            \
+  X(CreateRNNDescriptor)             \
+  X(DestroyRNNDescriptor)            \
+  X(SetRNNDescriptor_v8)             \
+  X(CreateRNNDataDescriptor)         \
+  X(DestroyRNNDataDescriptor)        \
+  X(SetRNNDataDescriptor)            \
+  X(GetRNNWeightSpaceSize)           \
+  X(GetRNNWeightParams)              \
+  X(GetRNNTempSpaceSizes)            \
+  X(RNNForward)                      \
+  X(RNNBackwardData_v8)              \
+  X(RNNBackwardWeights_v8)
 
 struct functions {
-  WARPCHECK_CUDNN(Create);
-  WARPCHECK_CUDNN(Destroy);
-  WARPCHECK_CUDNN(SetStream);
-  WARPCHECK_CUDNN(GetVersion);
-  WARPCHECK_CUDNN(GetErrorString);
-  WARPCHECK_CUDNN(CreateTensorDescriptor);
-  WARPCHECK_CUDNN(DestroyTensorDescriptor);
-  WARPCHECK_CUDNN(SetTensorNdDescriptor);
-  WARPCHECK_CUDNN(CreateDropoutDescriptor);
-  WARPCHECK_CUDNN(DestroyDropoutDescriptor);
-  WARPCHECK_CUDNN(SetDropoutDescriptor);
-  WARPCHECK_CUDNN(CreateRNNDescriptor);
-  WARPCHECK_CUDNN(DestroyRNNDescriptor);
-  WARPCHECK_CUDNN(SetRNNDescriptor_v8);
-  WARPCHECK_CUDNN(CreateRNNDataDescriptor);
-  WARPCHECK_CUDNN(DestroyRNNDataDescriptor);
-  WARPCHECK_CUDNN(SetRNNDataDescriptor);
-  WARPCHECK_CUDNN(GetRNNWeightSpaceSize);
-  WARPCHECK_CUDNN(GetRNNWeightParams);
-  WARPCHECK_CUDNN(GetRNNTempSpaceSizes);
-  WARPCHECK_CUDNN(RNNForward);
-  WARPCHECK_CUDNN(RNNBackwardData_v8);
-  WARPCHECK_CUDNN(RNNBackwardWeights_v8);
-};
+// By its own declaration.
+#define WARPCHECK_CUDNN(name) decltype(&::cudnn##name) name = nullptr;
+  WARPCHECK_CUDNN_FUNCTIONS(WARPCHECK_CUDNN)
 #undef WARPCHECK_CUDNN
+};
 
 class bytes {
  public:
@@ -207,31 +210,10 @@ gru_cudnn::gru_cudnn() : library_(new library) {
     if (symbol == nullptr) problem_ = std::string("cuDNN absent: it has no ") + name;
     std::memcpy(&function, &symbol, sizeof symbol);
   };
-#define WARPCHECK_CUDNN(name) load(f.name, "cudnn" #name)
-  WARPCHECK_CUDNN(Create);
-  WARPCHECK_CUDNN(Destroy);
-  WARPCHECK_CUDNN(SetStream);
-  WARPCHECK_CUDNN(GetVersion);
-  WARPCHECK_CUDNN(GetErrorString);
-  WARPCHECK_CUDNN(CreateTensorDescriptor);
-  WARPCHECK_CUDNN(DestroyTensorDescriptor);
-  WARPCHECK_CUDNN(SetTensorNdDescriptor);
-  WARPCHECK_CUDNN(CreateDropoutDescriptor);
-  WARPCHECK_CUDNN(DestroyDropoutDescriptor);
-  WARPCHECK_CUDNN(SetDropoutDescriptor);
-  WARPCHECK_CUDNN(CreateRNNDescriptor);
-  WARPCHECK_CUDNN(DestroyRNNDescriptor);
-  WARPCHECK_CUDNN(SetRNNDescriptor_v8);
-  WARPCHECK_CUDNN(CreateRNNDataDescriptor);
-  WARPCHECK_CUDNN(DestroyRNNDataDescriptor);
-  WARPCHECK_CUDNN(SetRNNDataDescriptor);
-  WARPCHECK_CUDNN(GetRNNWeightSpaceSize);
-  WARPCHECK_CUDNN(GetRNNWeightParams);
-  WARPCHECK_CUDNN(GetRNNTempSpaceSizes);
-  WARPCHECK_CUDNN(RNNForward);
-  WARPCHECK_CUDNN(RNNBackwardData_v8);
-  WARPCHECK_CUDNN(RNNBackwardWeights_v8);
+#define WARPCHECK_CUDNN(name) load(f.name, "cudnn" #name);
+  WARPCHECK_CUDNN_FUNCTIONS(WARPCHECK_CUDNN)
 #undef WARPCHECK_CUDNN
+#undef WARPCHECK_CUDNN_FUNCTIONS
   if (problem_.empty()) library_->require(f.Create(&library_->handle), "cudnnCreate");
 }
 

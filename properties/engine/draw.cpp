@@ -45,8 +45,10 @@ int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most, size_
 }
 
 int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most, size_t extent) {
-  if (t.variants.empty() || extent >= t.boundaries.size()) return draw_extent(d, t, most, most, extent);
-  const warpcheck_range& r = t.variants[static_cast<size_t>(i) % t.variants.size()].ranges[extent];
+  if (t.variants.empty()) return draw_extent(d, t, most, most, extent);
+  const std::vector<warpcheck_range>& ranges = t.variants[static_cast<size_t>(i) % t.variants.size()].ranges;
+  if (extent >= ranges.size()) return draw_extent(d, t, most, most, extent);
+  const warpcheck_range& r = ranges[extent];
   const int64_t least = std::max<int64_t>(1, r.dispatch_min);
   const int64_t greatest = r.dispatch_max < 0 ? most : std::min(r.dispatch_max, most);
   if (least > greatest) return draw_extent(d, t, most, most, extent);
