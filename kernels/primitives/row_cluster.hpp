@@ -1,8 +1,11 @@
 // row_cluster: a thread block cluster keeps a row (row_halves.hpp).
 //
+//   each block   load half to shared memory, half to registers | maximum, terms | send | wait | store both halves
+//                <------- a warp sums up what it has as soon as it is there ----------->
+//
 // Cost per row: the row once in and out, each exponential twice; one exchange between all warps of the cluster, before
 // which they know nothing of each other, so that some compute while others still load. Three blocks a multiprocessor,
-// of 64 KB in f32. Rule: see row_halves.hpp.
+// of 64 KB in f32; four, or two of 512 threads, are slower (docs/notes/softmax.md). Rule: see row_halves.hpp.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,13 @@
 // all blocks read and write at a time lies together (parts in one piece take 1 to 2 % longer). A piece is summed up as
 // soon as it has arrived, and k_ring_lag pieces later it moves to registers, to the place of the same piece of the row
 // before, which is written. So a slot is free again at once, copies are always in flight, and the exchange between the
-// blocks has the time of k_ring_lag pieces.
+// blocks has the time of k_ring_lag pieces. In turn m (m.0 is the first piece of row m):
+//
+//   load       m+1.3        m+2.0   m+2.1   m+2.2    asynchronous copies, into the slots that hold frees
+//   wait, compute  m.3      m+1.0   m+1.1   m+1.2    the maximum and the terms of a piece that has arrived
+//   exchange   send row m, receive row m-1           a word a block; the row was sent a turn before it is received
+//   hold       m.0          m.1     m.2     m.3      from a slot to registers
+//   store      m-1.0        m-1.1   m-1.2   m-1.3    from these registers, before hold
 //
 // Pieces that are not whole, at the ends of a row, take much longer, and the team waits for each other: they have a
 // block of their own.

@@ -1,5 +1,8 @@
 // row_sweep: all blocks of a device keep a row that is longer than what fits their registers and shared memory.
 //
+//   each block   load, compute: all of its tiles, the last of which stay | exchange | store what stayed | store ...
+//                                                                                     load again, backwards ......
+//
 // Its tiles come through a ring of slots in shared memory and are summed up; the last of them stay, in registers and in
 // slots. When the blocks have exchanged what they know, those are written first, while the tiles before them are read
 // once more, the last one first, and then the next row. Where the L2 cache can hold those tiles, it is asked to, and
@@ -9,7 +12,8 @@
 //
 // Cost per row: the row in and out, and the part that did not stay once more in; each exponential twice; one exchange
 // of a word a block (row_team.hpp). Two rescales per term up to k_sweep_group tiles a block (2^22 columns on 16
-// multiprocessors), and two more and one for each doubling beyond. Rule: see row_halves.hpp.
+// multiprocessors), and two more and one for each doubling beyond. A pair of launches for each row is 7 to 17 % slower
+// in f32 (docs/notes/softmax.md). Rule: see row_halves.hpp.
 #pragma once
 
 #include <algorithm>

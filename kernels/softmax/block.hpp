@@ -1,5 +1,8 @@
 // softmax_block: a row lies in the registers of a block.
 //
+//   block i     load ............. | maximum | barrier | exponentials, sum | barrier | quotient, store
+//   block i+1        load ............. | maximum | barrier | ...              on the same multiprocessor
+//
 // Cost per row: the row once in and out; two barriers. The loads of a row are all in flight at once; blocks of few
 // bytes keep what a multiprocessor has in flight near the 48-64 KB that saturate memory (more only mixes reads and
 // writes).

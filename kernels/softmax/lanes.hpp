@@ -1,6 +1,13 @@
 // softmax_subwarp, softmax_warp: `Lanes` lanes hold a row in registers.
 //
-// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane. No barrier.
+//   a warp, Rows = 2   load row 0, load row 1 | maximum 0, 1 | exponentials, sum 0, 1 | quotient, store 0, store 1
+//                      <-- in flight ------->   <-- shuffles among the Lanes lanes -->
+//
+// A warp takes 32/Lanes * Rows neighbouring rows at a time, `Rows` of them in flight per lane.
+//
+// Cost per row: the row once in and out, each exponential once, 2 log2(Lanes) shuffles; no barrier. Short rows are
+// limited by bytes in flight, 16-bit rows by arithmetic. Reading the next rows ahead was tried: it spills
+// (docs/notes/softmax.md).
 #pragma once
 
 #include <cstdint>
