@@ -87,8 +87,7 @@ std::vector<double> with(std::vector<double> values, size_t at, double value) {
   return values;
 }
 
-std::vector<golden_file> known_answers() {
-  std::vector<golden_file> files;
+void add_counted(std::vector<golden_file>& files) {
   for (const dtype type : {dtype::u8, dtype::u16, dtype::u32}) {
     const std::string t(warpcheck::name_of(type));
     files.push_back(file_of({.name = "three-rows-" + t,
@@ -139,6 +138,9 @@ std::vector<golden_file> known_answers() {
                            .knobs = {{"widths", "3"}},
                            .sums = {{-98301, -1, 0}, {98301, 0, 0}},
                            .quantised = true}));
+}
+
+void add_field_bugs(std::vector<golden_file>& files) {
   files.push_back(file_of({.name = "field-300-bins",
                            .source = "field bug LightGBM#7439 (more than 256 bins); counted by hand",
                            .bins = dtype::u16,
@@ -178,6 +180,9 @@ std::vector<golden_file> known_answers() {
                            .knobs = {{"widths", "3,2"}},
                            .sums = {zeros(5), zeros(5)},
                            .quantised = true}));
+}
+
+void add_many_columns(std::vector<golden_file>& files) {
   // Rows in bins 0 and 1 of columns in turn, more columns than a tile takes; with 3 bins tiles do not pay for two rows.
   for (const size_t bins : {size_t{2}, size_t{3}}) {
     histogram_answer wide{.name = fmt::format("field-quantised-70-columns-{}-bins", bins),
@@ -214,6 +219,13 @@ std::vector<golden_file> known_answers() {
     narrow.sums[1][slot] = 32;
   }
   files.push_back(file_of(narrow));
+}
+
+std::vector<golden_file> known_answers() {
+  std::vector<golden_file> files;
+  add_counted(files);
+  add_field_bugs(files);
+  add_many_columns(files);
   return files;
 }
 

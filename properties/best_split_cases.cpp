@@ -238,84 +238,105 @@ int64_t draw_bins(draw& d, const target& t, int64_t most) {
   return d.one_of(std::span<const int64_t>(sizes));
 }
 
-split_instance instance_of(trial& t) {
-  const trial_case& c = t.the_case();
-  const host_tensor& raw = t.input("hist");
-  split_instance s;
-  s.settings = settings_of(c);
+namespace {
+
+std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_feature) {
   const auto seed = static_cast<uint64_t>(knob(c, "seed"));
-  const int64_t slots = raw.spec.rows(), leaves = c.at("leaf").rows(), features = c.at("feature").rows();
-  const int64_t of_leaf = leaves > 0 ? slots / leaves : 0, of_feature = features > 0 ? of_leaf / features : 0;
-  // A slot that belongs to nobody must not be read.
-  s.slots.assign(static_cast<size_t>(2 * slots), std::numeric_limits<double>::quiet_NaN());
-  if (knob(c, "exact") != 0) s.counts.assign(static_cast<size_t>(slots), int64_t{1} << 40);
+  std::vector<split_feature> made;
   for (int64_t f = 0; f < features; ++f) {
     const auto draw = [&](uint64_t what) { return hash64(seed, static_cast<uint64_t>(f), what); };
     split_feature meta;
     meta.id = 5 + 2 * f;
-    meta.mfb_offset = of_feature == 0 ? 1 : choice(c, "encoding", 2, draw(1));
-    meta.num_bin = std::min(k_most_bins, of_feature + meta.mfb_offset);
-    meta.hist_offset = f * of_feature;
+    meta.mfb_offset = slots_of_feature == 0 ? 1 : choice(c, "encoding", 2, draw(1));
+    meta.num_bin = std::min(k_most_bins, slots_of_feature + meta.mfb_offset);
+    meta.hist_offset = f * slots_of_feature;
     meta.missing = static_cast<split_missing>(choice(c, "missing", 3, draw(2)));
     meta.categorical = choice(c, "categorical", 2, draw(3)) != 0;
     const int64_t places[] = {0, 1, meta.num_bin / 2, meta.num_bin - 1};
     const int64_t place = whole_knob(c, "default_bin");
     meta.default_bin = std::clamp<int64_t>(place < 0 ? places[draw(4) % 4] : place, 0, meta.num_bin - 1);
-    s.features.push_back(meta);
+    made.push_back(meta);
   }
-  const auto empty = static_cast<uint64_t>(knob(c, "empty"));
+  return made;
+}
+
+struct leaf_sums {
+  double g = 0, h = 0;
+  int64_t n = 0;
+};
+
+// Fills the slots of feature f of leaf l from `raw`, of which `empty` percent stay without rows.
+leaf_sums fill_feature(split_instance& s, const host_tensor& raw, uint64_t seed, uint64_t empty, size_t l, size_t f) {
+  leaf_sums all;
+  const split_feature& meta = s.features[f];
+  for (int64_t b = meta.mfb_offset; b < meta.num_bin; ++b) {
+    const int64_t at = s.slot(l, f, b);
+    const auto place = static_cast<size_t>(at);
+    const uint64_t h = hash64(seed, 79, static_cast<uint64_t>(at));
+    const bool is_empty = h % 100 < empty;
+    const int64_t rows = is_empty ? 0 : 1 + static_cast<int64_t>(h / 100 % 8);
+    s.slots[2 * place] = is_empty ? 0 : raw.value(at, 0);
+    s.slots[2 * place + 1] = is_empty ? 0 : std::fabs(raw.value(at, 1));
+    if (!s.counts.empty()) s.counts[place] = rows;
+    all.g += s.slots[2 * place];
+    all.h += s.slots[2 * place + 1];
+    all.n += rows;
+  }
+  return all;
+}
+
+// Fills leaf l, and returns its totals. Every feature divides the same rows: one bin of each makes up for what its
+// others lack of the totals.
+leaf_sums fill_leaf(split_instance& s, const host_tensor& raw, uint64_t seed, uint64_t empty, size_t l) {
+  std::vector<leaf_sums> of_features;
+  leaf_sums total;
+  for (size_t f = 0; f < s.features.size(); ++f) {
+    const leaf_sums all = fill_feature(s, raw, seed, empty, l, f);
+    if (f == 0) total.g = all.g;
+    total.h = std::max(total.h, all.h);
+    total.n = std::max(total.n, all.n);
+    of_features.push_back(all);
+  }
+  // Where no feature stores bin 0, every one has rows there.
+  if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
+    const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
+    total.g += static_cast<double>(hash % 2048) / 64 - 16;
+    total.h += static_cast<double>(hash / 2048 % 2048) / 64;
+    total.n += 1 + static_cast<int64_t>(hash / 2048 / 2048 % 8);
+  }
+  for (size_t f = 0; f < s.features.size(); ++f) {
+    const split_feature& meta = s.features[f];
+    if (meta.mfb_offset > 0 || meta.num_bin == 0) continue;  // bin 0 makes up for it
+    const auto bin =
+        static_cast<int64_t>(hash64(seed, 80, static_cast<uint64_t>(f)) % static_cast<uint64_t>(meta.num_bin));
+    s.g(l, f, bin) += total.g - of_features[f].g;
+    s.h(l, f, bin) += total.h - of_features[f].h;
+    if (!s.counts.empty()) s.count(l, f, bin) += total.n - of_features[f].n;
+  }
+  return total;
+}
+
+}  // namespace
+
+split_instance instance_of(trial& t) {
+  const trial_case& c = t.the_case();
+  const host_tensor& raw = t.input("hist");
+  split_instance s;
+  s.settings = settings_of(c);
+  const auto seed = static_cast<uint64_t>(knob(c, "seed")), empty = static_cast<uint64_t>(knob(c, "empty"));
+  const int64_t slots = raw.spec.rows(), leaves = c.at("leaf").rows(), features = c.at("feature").rows();
+  const int64_t of_leaf = leaves > 0 ? slots / leaves : 0;
+  // A slot that belongs to nobody must not be read.
+  s.slots.assign(static_cast<size_t>(2 * slots), std::numeric_limits<double>::quiet_NaN());
+  if (knob(c, "exact") != 0) s.counts.assign(static_cast<size_t>(slots), int64_t{1} << 40);
+  s.features = features_of(c, features, features > 0 ? of_leaf / features : 0);
   for (int64_t l = 0; l < leaves; ++l) {
     split_leaf_values leaf;
     leaf.hist_base = l * of_leaf;
     leaf.seed = hash64(seed, 77, static_cast<uint64_t>(l)) >> 12;
     leaf.parent_output = static_cast<double>(hash64(seed, 78, static_cast<uint64_t>(l)) % 2048) / 64 - 16;
     s.leaves.push_back(leaf);
-    // Every feature divides the same rows: one bin of each makes up for what its others lack of the totals.
-    struct sums {
-      double g = 0, h = 0;
-      int64_t n = 0;
-    };
-    std::vector<sums> of_features;
-    sums total;
-    for (int64_t f = 0; f < features; ++f) {
-      sums all;
-      const split_feature& meta = s.features[static_cast<size_t>(f)];
-      for (int64_t b = meta.mfb_offset; b < meta.num_bin; ++b) {
-        const int64_t at = s.slot(static_cast<size_t>(l), static_cast<size_t>(f), b);
-        const auto place = static_cast<size_t>(at);
-        const uint64_t h = hash64(seed, 79, static_cast<uint64_t>(at));
-        const bool is_empty = h % 100 < empty;
-        const int64_t rows = is_empty ? 0 : 1 + static_cast<int64_t>(h / 100 % 8);
-        s.slots[2 * place] = is_empty ? 0 : raw.value(at, 0);
-        s.slots[2 * place + 1] = is_empty ? 0 : std::fabs(raw.value(at, 1));
-        if (!s.counts.empty()) s.counts[place] = rows;
-        all.g += s.slots[2 * place];
-        all.h += s.slots[2 * place + 1];
-        all.n += rows;
-      }
-      if (f == 0) total.g = all.g;
-      total.h = std::max(total.h, all.h);
-      total.n = std::max(total.n, all.n);
-      of_features.push_back(all);
-    }
-    // Where no feature stores bin 0, every one has rows there.
-    if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
-      const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
-      total.g += static_cast<double>(hash % 2048) / 64 - 16;
-      total.h += static_cast<double>(hash / 2048 % 2048) / 64;
-      total.n += 1 + static_cast<int64_t>(hash / 2048 / 2048 % 8);
-    }
-    for (int64_t f = 0; f < features; ++f) {
-      const split_feature& meta = s.features[static_cast<size_t>(f)];
-      if (meta.mfb_offset > 0 || meta.num_bin == 0) continue;  // bin 0 makes up for it
-      const sums& all = of_features[static_cast<size_t>(f)];
-      const auto bin =
-          static_cast<int64_t>(hash64(seed, 80, static_cast<uint64_t>(f)) % static_cast<uint64_t>(meta.num_bin));
-      const auto place = static_cast<size_t>(l), of = static_cast<size_t>(f);
-      s.g(place, of, bin) += total.g - all.g;
-      s.h(place, of, bin) += total.h - all.h;
-      if (!s.counts.empty()) s.count(place, of, bin) += total.n - all.n;
-    }
+    const leaf_sums total = fill_leaf(s, raw, seed, empty, static_cast<size_t>(l));
     split_leaf_values& made = s.leaves.back();
     made.g = total.g;
     made.h = total.h;

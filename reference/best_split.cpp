@@ -474,22 +474,72 @@ std::string refute(const split_problem& p, const split_result& r) {
   return r.gain >= best ? "" : "another candidate certainly has more gain";
 }
 
-std::optional<double> rational_gain(const split_problem& p) {
-  using rational = boost::multiprecision::cpp_rational;
+namespace {
+
+using boost::multiprecision::cpp_rational;
+
+std::optional<cpp_rational> rational_gain_of(const split_problem& p, const cpp_rational& g, const cpp_rational& h,
+                                             int64_t n) {
   const split_settings& s = p.settings;
-  std::optional<rational> best;
+  const cpp_rational l1(s.lambda_l1), d = h + cpp_rational(k_split_eps) + cpp_rational(s.lambda_l2);
+  if (d <= 0) return std::nullopt;
+  const cpp_rational t = abs(g) <= l1 ? cpp_rational(0) : g > 0 ? cpp_rational(g - l1) : cpp_rational(g + l1);
+  if (s.path_smooth == 0) return cpp_rational(t * t / d);
+  const cpp_rational r = cpp_rational(n) / cpp_rational(s.path_smooth);
+  const cpp_rational w = (-t / d * r + cpp_rational(p.leaf.parent_output)) / (r + 1);
+  return cpp_rational(-(2 * t * w + d * w * w));
+}
+
+bool is_threshold(const split_problem& p, const split_feature& f, bool has_missing, bool default_left,
+                  int64_t threshold) {
+  if (has_missing && f.missing == split_missing::nan && default_left && threshold == f.num_bin - 2) return false;
+  if (has_missing && f.missing == split_missing::zero && threshold == f.default_bin - (default_left ? 1 : 0))
+    return false;
+  if (!p.settings.extra_trees) return true;
+  return threshold == (f.num_bin <= 2 ? 0 : drawn_threshold(p.leaf.seed, f.id, static_cast<uint64_t>(f.num_bin - 1)));
+}
+
+// The gain of both sides of a threshold, the bins of which are routed one by one; none if a gate is closed.
+std::optional<cpp_rational> rational_gain_at(const split_problem& p, const split_feature& f,
+                                             const std::vector<bin_mass>& bins, bool has_missing, bool default_left,
+                                             int64_t threshold) {
+  const split_settings& s = p.settings;
+  const cpp_rational eps(k_split_eps);
+  split_result route;
+  route.default_left = default_left;
+  route.threshold = static_cast<uint32_t>(threshold);
+  split_feature routed = f;
+  if (!has_missing) routed.missing = split_missing::none;
+  cpp_rational g(0), h(0);
+  int64_t n = 0;
+  for (int64_t b = 0; b < f.num_bin; ++b) {
+    if (!goes_left(routed, route, b)) continue;
+    const bin_mass& m = bins[static_cast<size_t>(b)];
+    g += cpp_rational(m.g);
+    h += cpp_rational(m.h);
+    n += m.n;
+  }
+  const cpp_rational right_h = cpp_rational(p.leaf.h) - h;
+  if (p.counts.empty()) {
+    const bool scans_right = !has_missing || default_left;
+    const double rows = rows_of(p, static_cast<double>(scans_right ? right_h : h));
+    n = static_cast<int64_t>(scans_right ? static_cast<double>(p.leaf.n) - rows : rows);
+  }
+  const int64_t right_n = p.leaf.n - n;
+  if (n < least_rows(s) || right_n < least_rows(s) || n > p.leaf.n || right_n > p.leaf.n) return std::nullopt;
+  if (h + eps < cpp_rational(s.min_hessian) || right_h + eps < cpp_rational(s.min_hessian)) return std::nullopt;
+  const auto left = rational_gain_of(p, g, h, n);
+  const auto right = rational_gain_of(p, cpp_rational(p.leaf.g) - g, right_h, right_n);
+  if (!left || !right) return std::nullopt;
+  return cpp_rational(*left + *right);
+}
+
+}  // namespace
+
+std::optional<double> rational_gain(const split_problem& p) {
+  std::optional<cpp_rational> best;
   if (!is_open(p)) return std::nullopt;
-  const rational l1(s.lambda_l1), eps(k_split_eps), l2(s.lambda_l2),
-      shift = rational(p.leaf.parent_gain) + rational(s.min_gain);
-  const auto gain_of = [&](const rational& g, const rational& h, int64_t n) -> std::optional<rational> {
-    const rational d = h + eps + l2;
-    if (d <= 0) return std::nullopt;
-    const rational t = abs(g) <= l1 ? rational(0) : g > 0 ? rational(g - l1) : rational(g + l1);
-    if (s.path_smooth == 0) return rational(t * t / d);
-    const rational r = rational(n) / rational(s.path_smooth);
-    const rational w = (-t / d * r + rational(p.leaf.parent_output)) / (r + 1);
-    return rational(-(2 * t * w + d * w * w));
-  };
+  const cpp_rational shift = cpp_rational(p.leaf.parent_gain) + cpp_rational(p.settings.min_gain);
   for (size_t i = 0; i < p.features.size(); ++i) {
     const split_feature& f = p.features[i];
     if (f.categorical || f.num_bin < 2 || (!p.used.empty() && !p.used[i])) continue;
@@ -501,39 +551,9 @@ std::optional<double> rational_gain(const split_problem& p) {
     for (const bool default_left : {true, false}) {
       if (!has_missing && !default_left) continue;
       for (int64_t threshold = 0; threshold <= f.num_bin - 2; ++threshold) {
-        if (has_missing && f.missing == split_missing::nan && default_left && threshold == f.num_bin - 2) continue;
-        if (has_missing && f.missing == split_missing::zero && threshold == f.default_bin - (default_left ? 1 : 0))
-          continue;
-        if (s.extra_trees &&
-            threshold !=
-                (f.num_bin <= 2 ? 0 : drawn_threshold(p.leaf.seed, f.id, static_cast<uint64_t>(f.num_bin - 1))))
-          continue;
-        split_result route;
-        route.default_left = default_left;
-        route.threshold = static_cast<uint32_t>(threshold);
-        split_feature routed = f;
-        if (!has_missing) routed.missing = split_missing::none;
-        rational g(0), h(0);
-        int64_t n = 0;
-        for (int64_t b = 0; b < f.num_bin; ++b) {
-          if (!goes_left(routed, route, b)) continue;
-          const bin_mass& m = bins[static_cast<size_t>(b)];
-          g += rational(m.g);
-          h += rational(m.h);
-          n += m.n;
-        }
-        const rational right_h = rational(p.leaf.h) - h;
-        if (p.counts.empty()) {
-          const bool scans_right = !has_missing || default_left;
-          const double rows = rows_of(p, static_cast<double>(scans_right ? right_h : h));
-          n = static_cast<int64_t>(scans_right ? static_cast<double>(p.leaf.n) - rows : rows);
-        }
-        const int64_t right_n = p.leaf.n - n;
-        if (n < least_rows(s) || right_n < least_rows(s) || n > p.leaf.n || right_n > p.leaf.n) continue;
-        if (h + eps < rational(s.min_hessian) || right_h + eps < rational(s.min_hessian)) continue;
-        const auto left = gain_of(g, h, n), right = gain_of(rational(p.leaf.g) - g, right_h, right_n);
-        if (left && right && *left + *right > shift && (!best || *left + *right - shift > *best))
-          best = rational(*left + *right - shift);
+        if (!is_threshold(p, f, has_missing, default_left, threshold)) continue;
+        const auto both = rational_gain_at(p, f, bins, has_missing, default_left, threshold);
+        if (both && *both > shift && (!best || *both - shift > *best)) best = cpp_rational(*both - shift);
       }
     }
   }

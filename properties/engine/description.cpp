@@ -238,32 +238,66 @@ void set_knob(trial_case& c, const std::string& name, const std::string& value) 
   if (c.knob(name) != value) c.knobs[name] = value;
 }
 
+namespace {
+
+std::string unknown_form(const description& d) {
+  std::string known;
+  for (const call_form& f : d.forms) {
+    known += known.empty() ? "" : "; or ";
+    for (const tensor_info& t : f.tensors)
+      known += fmt::format("{}{}{}", &t == &f.tensors.front() ? "" : ", ", t.name, t.is_optional ? " (optional)" : "");
+  }
+  return fmt::format("case line: its tensors are not those of {}, which are {}", d.op, known);
+}
+
+std::string wrong_scalar(const scalar_info& s, const trial_case& c) {
+  const double value = value_of(s, c);
+  const std::string& text = c.knobs.count(s.name) ? c.knobs.at(s.name) : s.fallback;
+  const bool is_free = !s.is_integer && s.names.empty();
+  if (!s.is_passed || (is_free && std::isnan(value) && parse_number(text))) return "";
+  if (value >= s.least && value <= s.most && (is_free || value == std::trunc(value))) return "";
+  const std::string allowed = s.names.empty() ? fmt::format("{} in [{}, {}]", s.is_integer ? "an integer" : "a number",
+                                                            format_number(s.least), format_number(s.most))
+                                              : fmt::format("one of {}", fmt::join(s.names, ", "));
+  return fmt::format("{}: '{}' is not {}", s.name, text, allowed);
+}
+
+std::string wrong_type(const tensor_info& info, const tensor_spec& t, const tensor_spec& first) {
+  const auto is_allowed = [&](dtype type) { return type == t.type; };
+  if (!info.types.empty() && std::none_of(info.types.begin(), info.types.end(), is_allowed)) {
+    std::string allowed;
+    for (const dtype type : info.types) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(type));
+    return fmt::format("tensor {}: the dtype is {}, must be one of {}", t.name, name_of(t.type), allowed);
+  }
+  if (info.types.empty() && t.type != first.type)
+    return fmt::format("tensor {}: the dtype is {}, must be {}, as of tensor {}", t.name, name_of(t.type),
+                       name_of(first.type), first.name);
+  return "";
+}
+
+// `chosen`: the extents that the case has chosen.
+std::string wrong_shape(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& chosen,
+                        const tensor_spec& t) {
+  const std::string_view shape = shape_of(info, form, c);
+  const std::vector<std::string_view> dimensions = split(shape, ',');
+  if (dimensions.size() != t.shape.size())
+    return fmt::format("tensor {}: rank {} is not {}, that of [{}]", t.name, t.shape.size(), dimensions.size(), shape);
+  for (size_t i = 0; i < dimensions.size(); ++i)
+    if (const product p = product_of(dimensions[i], form, c, chosen); p.unknowns == 0 && p.known != t.shape[i])
+      return fmt::format("tensor {}: dimension {} is {}, must be {} = {}", t.name, i, t.shape[i], dimensions[i],
+                         p.known);
+  return "";
+}
+
+}  // namespace
+
 std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract) {
   const call_form* form = d.form_of(c);
-  if (!form) {
-    std::string known;
-    for (const call_form& f : d.forms) {
-      known += known.empty() ? "" : "; or ";
-      for (const tensor_info& t : f.tensors)
-        known +=
-            fmt::format("{}{}{}", &t == &f.tensors.front() ? "" : ", ", t.name, t.is_optional ? " (optional)" : "");
-    }
-    return fmt::format("case line: its tensors are not those of {}, which are {}", d.op, known);
-  }
+  if (!form) return unknown_form(d);
   // Shapes follow from scalars, so these come first.
-  for (const scalar_info& s : form->scalars) {
-    if (may_break_contract) break;
-    const double value = value_of(s, c);
-    const std::string& text = c.knobs.count(s.name) ? c.knobs.at(s.name) : s.fallback;
-    const bool is_free = !s.is_integer && s.names.empty();
-    if (!s.is_passed || (is_free && std::isnan(value) && parse_number(text))) continue;
-    if (value >= s.least && value <= s.most && (is_free || value == std::trunc(value))) continue;
-    const std::string allowed = s.names.empty()
-                                    ? fmt::format("{} in [{}, {}]", s.is_integer ? "an integer" : "a number",
-                                                  format_number(s.least), format_number(s.most))
-                                    : fmt::format("one of {}", fmt::join(s.names, ", "));
-    return fmt::format("{}: '{}' is not {}", s.name, text, allowed);
-  }
+  if (!may_break_contract)
+    for (const scalar_info& s : form->scalars)
+      if (const std::string wrong = wrong_scalar(s, c); !wrong.empty()) return wrong;
   size_t last = 0;
   const sizes of = sizes_of(d, c);
   // What is derived is one way to make a case; a line may have tables of its own.
@@ -278,25 +312,9 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
     if (info.is_input != t.is_input)
       return fmt::format("tensor {}: it is an {}", t.name,
                          info.is_input ? "input, and needs a fill" : "output, and has no fill");
-    const auto is_allowed = [&](dtype type) { return type == t.type; };
-    if (!info.types.empty() && std::none_of(info.types.begin(), info.types.end(), is_allowed)) {
-      std::string allowed;
-      for (const dtype type : info.types) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(type));
-      return fmt::format("tensor {}: the dtype is {}, must be one of {}", t.name, name_of(t.type), allowed);
-    }
-    if (info.types.empty() && t.type != c.tensors.front().type)
-      return fmt::format("tensor {}: the dtype is {}, must be {}, as of tensor {}", t.name, name_of(t.type),
-                         name_of(c.tensors.front().type), c.tensors.front().name);
+    if (const std::string wrong = wrong_type(info, t, c.tensors.front()); !wrong.empty()) return wrong;
     if (is_absent(info, *form, c, of, t)) continue;
-    const std::string_view shape = shape_of(info, *form, c);
-    const std::vector<std::string_view> dimensions = split(shape, ',');
-    if (dimensions.size() != t.shape.size())
-      return fmt::format("tensor {}: rank {} is not {}, that of [{}]", t.name, t.shape.size(), dimensions.size(),
-                         shape);
-    for (size_t i = 0; i < dimensions.size(); ++i)
-      if (const product p = product_of(dimensions[i], *form, c, chosen); p.unknowns == 0 && p.known != t.shape[i])
-        return fmt::format("tensor {}: dimension {} is {}, must be {} = {}", t.name, i, t.shape[i], dimensions[i],
-                           p.known);
+    if (const std::string wrong = wrong_shape(info, *form, c, chosen, t); !wrong.empty()) return wrong;
   }
   return d.illegal && !may_break_contract ? d.illegal(of, c) : "";
 }

@@ -21,6 +21,34 @@ bool is_hazard(verdict v) {
   return v >= verdict::uninitialized && v <= verdict::out_of_bounds && v != verdict::input_modified;
 }
 
+// Shrinks what failed: in one process for the whole search, which is many times faster than one for each case, unless
+// the failure spoils a process or the search does not finish.
+shrunk shrink_contained(const case_report& failing, const trial_case& c, const escalate_options& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto enough = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.shrink_seconds;
+  };
+  if (!spoils_process(failing)) {
+    const child_outcome outcome = run_in_child(
+        [&] {
+          const auto guarded = [&](const trial_case& x) { return run_guarded(options.run, x, format(x)); };
+          const shrunk s = shrink(failing, c, guarded, options.holds, options.budget, enough);
+          return nlohmann::json({to_json(s.report), format(s.smallest), s.runs}).dump();
+        },
+        options.shrink_seconds + time_limit(options.timeout_seconds, format(c)));
+    if (outcome.finished) {
+      const nlohmann::json j = nlohmann::json::parse(outcome.text);
+      shrunk smallest;
+      smallest.report = report_from_json(j[0].get<std::string>());
+      smallest.smallest = parse_case(j[1].get<std::string>(), knobs_of(c));
+      smallest.runs = j[2];
+      return smallest;
+    }
+  }
+  const auto contained = [&](const trial_case& x) { return run_contained(options.run, x, options.timeout_seconds); };
+  return shrink(failing, c, contained, options.holds, options.budget, enough);
+}
+
 }  // namespace
 
 case_report escalate(const case_report& failing, const trial_case& c, const escalate_options& options) {
@@ -45,31 +73,7 @@ case_report escalate(const case_report& failing, const trial_case& c, const esca
     return r;
   }
 
-  shrunk smallest;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto enough = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.shrink_seconds;
-  };
-  bool done = false;
-  if (!spoils_process(fresh)) {
-    // One process for the whole search: many times faster than one for each case.
-    const child_outcome outcome = run_in_child(
-        [&] {
-          const auto guarded = [&](const trial_case& x) { return run_guarded(options.run, x, format(x)); };
-          const shrunk s = shrink(fresh, c, guarded, options.holds, options.budget, enough);
-          return nlohmann::json({to_json(s.report), format(s.smallest), s.runs}).dump();
-        },
-        options.shrink_seconds + time_limit(options.timeout_seconds, format(c)));
-    if (outcome.finished) {
-      const nlohmann::json j = nlohmann::json::parse(outcome.text);
-      smallest.report = report_from_json(j[0].get<std::string>());
-      smallest.smallest = parse_case(j[1].get<std::string>(), knobs_of(c));
-      smallest.runs = j[2];
-      done = true;
-    }
-  }
-  if (!done) smallest = shrink(fresh, c, contained, options.holds, options.budget, enough);
-
+  const shrunk smallest = shrink_contained(fresh, c, options);
   case_report r = smallest.report;
   r.message += fmt::format("; it failed in {} of {} fresh process{}, and was shrunk in {} runs", failures, processes,
                            processes == 1 ? "" : "es", smallest.runs);

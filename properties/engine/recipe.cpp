@@ -316,49 +316,26 @@ uint64_t value_source::bits(int64_t row, int64_t col) const {
   return encode(type_, value(row, col));
 }
 
-double value_source::value(int64_t row, int64_t col) const {
+// Distributions whose elements are drawn.
+std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const {
   const auto& a = recipe_.arguments;
   const auto r = static_cast<uint64_t>(row), c = static_cast<uint64_t>(col);
   const auto seed = [&](size_t i) { return static_cast<uint64_t>(a[i]); };
   const auto draw = [&](size_t i) { return hash64(seed(i), r, c); };
-  const double position = cols_ > 1 ? static_cast<double>(col) / static_cast<double>(cols_ - 1) : 0.0;
-  if (kind_ == k_constant) return a[0];
+  const auto sign = [](uint64_t h) { return h & 1 ? -1.0 : 1.0; };
   if (kind_ == k_integers) return std::floor(a[1] + unit(draw(0)) * (a[2] - a[1] + 1));
   if (kind_ == k_dyadic) return std::ldexp(std::floor((2 * unit(draw(0)) - 1) * a[1] + 0.5), -static_cast<int>(a[2]));
   if (kind_ == k_randn) return a[1] + a[2] * normal(seed(0), r, c);
   if (kind_ == k_uniform) return a[1] + unit(draw(0)) * (a[2] - a[1]);
-  if (kind_ == k_log_uniform) {
-    const uint64_t h = draw(0);
-    return (h & 1 ? -1.0 : 1.0) * std::exp2(a[1] + unit(h) * (a[2] - a[1]));
-  }
-  if (kind_ == k_near_overflow) {
-    const uint64_t h = draw(0);
-    return (h & 1 ? -1.0 : 1.0) * largest(type_) * (0.5 + 0.5 * unit(h));
-  }
+  if (kind_ == k_log_uniform) return sign(draw(0)) * std::exp2(a[1] + unit(draw(0)) * (a[2] - a[1]));
+  if (kind_ == k_near_overflow) return sign(draw(0)) * largest(type_) * (0.5 + 0.5 * unit(draw(0)));
   if (kind_ == k_near_underflow) {
-    const uint64_t h = draw(0);
     const double top = 4 * smallest_normal(type_) / smallest_subnormal(type_);
-    return (h & 1 ? -1.0 : 1.0) * smallest_subnormal(type_) * std::floor(std::exp2(unit(h) * std::log2(top)));
+    return sign(draw(0)) * smallest_subnormal(type_) * std::floor(std::exp2(unit(draw(0)) * std::log2(top)));
   }
   if (kind_ == k_cancellation) {
     const double pair = a[1] * (1 + unit(hash64(seed(0), r, c / 2)));
     return col % 2 == 0 ? pair : -pair + unit(draw(0));
-  }
-  if (kind_ == k_ascending) return a[0] + position * (a[1] - a[0]);
-  if (kind_ == k_descending) return a[1] - position * (a[1] - a[0]);
-  if (kind_ == k_alternating) return col % 2 == 0 ? a[0] : a[1];
-  if (kind_ == k_sawtooth) {
-    const double period = std::max(1.0, a[0]);
-    return a[1] + (a[2] - a[1]) * std::fmod(static_cast<double>(col), period) / period;
-  }
-  if (kind_ == k_spike) return static_cast<double>(col) == a[0] ? a[1] : a[2];
-  if (kind_ == k_diagonal) {
-    const auto peak = static_cast<int64_t>(a[0]) + row * static_cast<int64_t>(a[1]);
-    return col == peak % std::max<int64_t>(1, cols_) ? a[2] : a[3];
-  }
-  if (kind_ == k_masked || kind_ == k_unmasked) {
-    const bool inside = static_cast<double>(col) >= a[0] && static_cast<double>(col) < a[1];
-    return inside == (kind_ == k_masked) ? -k_infinity : normal(seed(2), r, c);
   }
   if (kind_ == k_duplicates) return std::floor(unit(draw(0)) * std::max(1.0, a[1]));
   if (kind_ == k_one_hot) {
@@ -387,6 +364,31 @@ double value_source::value(int64_t row, int64_t col) const {
     while (std::gcd(step, count) != 1) ++step;
     return static_cast<double>((start + c % count * (step % count)) % count);
   }
+  return std::nullopt;
+}
+
+// Distributions whose elements follow from their place.
+std::optional<double> value_source::placed_value(int64_t row, int64_t col) const {
+  const auto& a = recipe_.arguments;
+  const double position = cols_ > 1 ? static_cast<double>(col) / static_cast<double>(cols_ - 1) : 0.0;
+  if (kind_ == k_constant) return a[0];
+  if (kind_ == k_ascending) return a[0] + position * (a[1] - a[0]);
+  if (kind_ == k_descending) return a[1] - position * (a[1] - a[0]);
+  if (kind_ == k_alternating) return col % 2 == 0 ? a[0] : a[1];
+  if (kind_ == k_sawtooth) {
+    const double period = std::max(1.0, a[0]);
+    return a[1] + (a[2] - a[1]) * std::fmod(static_cast<double>(col), period) / period;
+  }
+  if (kind_ == k_spike) return static_cast<double>(col) == a[0] ? a[1] : a[2];
+  if (kind_ == k_diagonal) {
+    const auto peak = static_cast<int64_t>(a[0]) + row * static_cast<int64_t>(a[1]);
+    return col == peak % std::max<int64_t>(1, cols_) ? a[2] : a[3];
+  }
+  if (kind_ == k_masked || kind_ == k_unmasked) {
+    const bool inside = static_cast<double>(col) >= a[0] && static_cast<double>(col) < a[1];
+    if (inside == (kind_ == k_masked)) return -k_infinity;
+    return normal(static_cast<uint64_t>(a[2]), static_cast<uint64_t>(row), static_cast<uint64_t>(col));
+  }
   if (kind_ == k_stagnation) {
     const double after = static_cast<double>(col) - a[0];
     const bool again = a.size() > 2 && after > 0 && std::fmod(after, std::max(1.0, a[2])) == 0;
@@ -396,6 +398,12 @@ double value_source::value(int64_t row, int64_t col) const {
     const double after = static_cast<double>(col) - a[0];
     return after < 0 ? 0.0 : a[1] + after * a[2];
   }
+  return std::nullopt;
+}
+
+double value_source::value(int64_t row, int64_t col) const {
+  if (const std::optional<double> placed = placed_value(row, col)) return *placed;
+  if (const std::optional<double> drawn = drawn_value(row, col)) return *drawn;
   throw usage_error(fmt::format("fill: {} has no element formula", recipe_.distribution));
 }
 

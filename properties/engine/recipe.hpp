@@ -68,6 +68,8 @@ class value_source {
 
  private:
   double value(int64_t row, int64_t col) const;
+  std::optional<double> drawn_value(int64_t row, int64_t col) const;
+  std::optional<double> placed_value(int64_t row, int64_t col) const;
 
   recipe recipe_;
   dtype type_;

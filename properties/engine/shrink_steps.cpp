@@ -238,6 +238,21 @@ void add_fill(steps& s, const trial_case& c, size_t tensor, recipe fill) {
   s.back().tensors[tensor].fill = std::move(fill);
 }
 
+// The input value by value; the most frequent one is the constant.
+recipe by_values(const tensor_spec& x) {
+  const value_source source(x.fill, x.type, x.cols());
+  std::map<uint64_t, int> times;
+  for (int64_t i = 0; i < x.elements(); ++i) ++times[source.bits(i / x.cols(), i % x.cols())];
+  const uint64_t usual = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
+                           return a.second < b.second;
+                         })->first;
+  recipe r = constant(decode(x.type, usual));
+  for (int64_t i = 0; i < x.elements(); ++i)
+    if (const uint64_t bits = source.bits(i / x.cols(), i % x.cols()); bits != usual)
+      r.edits.push_back({i / x.cols(), i % x.cols(), decode(x.type, bits)});
+  return r;
+}
+
 }  // namespace
 
 steps simpler_fills(const trial_case& c) {
@@ -271,20 +286,7 @@ steps simpler_fills(const trial_case& c) {
           add_fill(s, c, t, std::move(r));
         }
     }
-    if (x.elements() <= k_few_elements) {
-      // Value by value; the most frequent one is the constant.
-      const value_source source(x.fill, x.type, x.cols());
-      std::map<uint64_t, int> times;
-      for (int64_t i = 0; i < x.elements(); ++i) ++times[source.bits(i / x.cols(), i % x.cols())];
-      const uint64_t usual = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
-                               return a.second < b.second;
-                             })->first;
-      recipe r = constant(decode(x.type, usual));
-      for (int64_t i = 0; i < x.elements(); ++i)
-        if (const uint64_t bits = source.bits(i / x.cols(), i % x.cols()); bits != usual)
-          r.edits.push_back({i / x.cols(), i % x.cols(), decode(x.type, bits)});
-      add_fill(s, c, t, std::move(r));
-    }
+    if (x.elements() <= k_few_elements) add_fill(s, c, t, by_values(x));
     const std::vector<std::string> names = parameters(x.fill.distribution);
     if (x.fill.distribution == "randn" && x.fill.arguments.size() > 1) {
       recipe r = x.fill;
