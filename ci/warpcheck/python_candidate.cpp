@@ -28,22 +28,24 @@ void check_path(const char* argument, const std::string& path) {
         argument, path));
 }
 
-// The element types that the function lists.
-unsigned ask_dtypes(const python::settings& s) {
-  const command_result said = run_command({s.interpreter, "-c", python::door_text(), "describe", s.file, s.function});
+// Lets the interpreter load the function, which tells its element types, and stay as the nursery where it can.
+void introduce(python::settings& s) {
+  const python::introduction said = python::start_nursery(s);
+  if (interrupt_watch::seen()) throw interrupted("python: interrupted");
   // What the module prints while it loads comes before.
   const size_t end = said.output.find_last_not_of('\n');
   const size_t begin = end == std::string::npos ? 0 : said.output.rfind('\n', end) + 1;
   const auto answer = nlohmann::json::parse(said.output.substr(begin), nullptr, false);
+  if (said.status == 127 && said.output.find("cannot be started") != std::string::npos)
+    throw environment_error(said.output.substr(0, said.output.find('\n')));
   if (said.status != 0 || !answer.is_object())
     throw environment_error(
         fmt::format("interpreter: '{}' ended with status {}: {}", s.interpreter, said.status, said.output));
   if (answer.contains("error")) throw usage_error(answer["error"]);
-  unsigned dtypes = 0;
   for (const std::string name : answer["dtypes"])
     for (uint32_t bit = 1; python::dtype_name(bit); bit <<= 1)
-      if (name == python::dtype_name(bit)) dtypes |= bit;
-  return dtypes;
+      if (name == python::dtype_name(bit)) s.dtypes |= bit;
+  s.nursery = said.socket;
 }
 
 }  // namespace
@@ -70,9 +72,9 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(s.file, ignored))
     throw usage_error(fmt::format("python: there is no file '{}'", s.file));
-  s.dtypes = ask_dtypes(s);
   const std::string library = engine::builtin_library("python");
   if (library.empty()) throw environment_error("python: libwarpcheck_python.so is not beside this command");
+  introduce(s);
   setenv(python::k_settings_variable, python::to_text(s).c_str(), 1);
   std::string name = fmt::format("{}{}:{}", k_python_prefix, s.file, s.function);
   if (s.interpreter != k_usual_interpreter) name += ":" + s.interpreter;

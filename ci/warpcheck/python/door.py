@@ -1,19 +1,25 @@
 """The Python half of `--python FILE.py:FUNCTION`: calls one function on tensors in memory that it shares with warpcheck.
 
-    describe FILE FUNCTION        prints a line of JSON: which element types the function takes, or what is wrong
+    nursery FILE FUNCTION DEVICE  prints a line of JSON: which element types the function takes, or what is wrong; then
+                                  forks a server for each process that connects to the socket of descriptor 3
     serve FILE FUNCTION DEVICE    answers calls, a line of JSON each, that come through descriptor 3; descriptor 4 is the
                                   shared memory
 
-warpcheck runs this text with `-c`, in an interpreter of the user's choice; it needs Python 3.8 and nothing else.
+A library such as PyTorch takes seconds to load: the nursery loads it once for all processes of a run. warpcheck runs
+this text with `-c`, in an interpreter of the user's choice; it needs Python 3.8 and nothing else.
 """
+import array
 import ctypes
 import importlib.util
 import inspect
 import json
 import mmap
 import os
+import select
+import signal
 import socket
 import sys
+import threading
 import traceback
 
 OK, INVALID_ARGUMENT, DEVICE_ERROR, UNSUPPORTED, INTERNAL_ERROR = range(5)
@@ -128,6 +134,29 @@ class CudaError(Exception):
     pass
 
 
+class Location(ctypes.Structure):  # CUmemLocation
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+
+
+class Allocation(ctypes.Structure):  # CUmemAllocationProp
+    _fields_ = [
+        ("type", ctypes.c_int),
+        ("handles", ctypes.c_int),
+        ("location", Location),
+        ("security", ctypes.c_void_p),
+        ("flags", ctypes.c_uint8 * 8),
+    ]
+
+
+class Access(ctypes.Structure):  # CUmemAccessDesc
+    _fields_ = [("location", Location), ("flags", ctypes.c_int)]
+
+
+ON_DEVICE_0 = Location(1, 0)
+PINNED = Allocation(type=1, location=ON_DEVICE_0)
+READ_AND_WRITE = Access(ON_DEVICE_0, 3)
+
+
 class Gpu:
     """Copies of shared memory on the GPU, in the primary context, which PyTorch, CuPy and Triton use, too."""
 
@@ -136,27 +165,93 @@ class Gpu:
             self.driver = ctypes.CDLL("libcuda.so.1")
         except OSError as e:
             raise CudaError(f"the CUDA driver does not load: {e}") from None
-        device, self.context = ctypes.c_int(), ctypes.c_void_p()
+        device, self.context, granule = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_size_t()
         self.ask("cuInit", ctypes.c_uint(0))
         self.ask("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
         self.ask("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
+        self.ask("cuMemGetAllocationGranularity", ctypes.byref(granule), ctypes.byref(PINNED), ctypes.c_int(0))
+        self.granule = granule.value
 
     def ask(self, function, *arguments):
         code = getattr(self.driver, function)(*arguments)
         if code != 0:
             raise CudaError(f"{function} returned {code}")
 
-    def copy_in(self, address, size):
+    def enter(self):
         self.ask("cuCtxSetCurrent", self.context)
-        at = ctypes.c_uint64()
-        self.ask("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(size))
-        self.ask("cuMemcpyHtoD_v2", at, ctypes.c_void_p(address), ctypes.c_size_t(size))
-        return at.value
 
-    def copy_out(self, at, address, size):
+    def wait(self):
         self.ask("cuCtxSynchronize")
-        self.ask("cuMemcpyDtoH_v2", ctypes.c_void_p(address), ctypes.c_uint64(at), ctypes.c_size_t(size))
-        self.ask("cuMemFree_v2", ctypes.c_uint64(at))
+
+
+WHOLE = 256 << 20  # bytes of a block up to which all of it is copied
+MARGIN = 8192  # bytes that are copied beside rows which lie far apart: at least a guard
+
+
+def pieces_of(block, size, tensors):
+    """The bytes of a block, (begin, end), that hold what the tensors in it do, with what lies beside."""
+    if size <= WHOLE:
+        return [(0, size)]
+    list_ = [(0, MARGIN), (size - MARGIN, size)]
+    for t in tensors:
+        element = 2 if t["dtype"] == "bf16" else int(t["dtype"][1:]) // 8
+        rows, length, step = 1, t["shape"][-1] * element, t["strides"][-2] * element if len(t["shape"]) > 1 else 0
+        for n in t["shape"][:-1]:
+            rows *= n
+        first = t["at"] - block
+        if step - length <= MARGIN:
+            rows, length = 1, (rows - 1) * step + length
+        list_ += [(first + i * step - MARGIN, first + i * step + length + MARGIN) for i in range(rows)]
+    pieces = []
+    for begin, end in sorted(list_):
+        begin, end = max(begin, 0), min(end, size)
+        if pieces and begin <= pieces[-1][1]:
+            pieces[-1] = (pieces[-1][0], max(end, pieces[-1][1]))
+        else:
+            pieces.append((begin, end))
+    return pieces
+
+
+class Mirror:
+    """A block of shared memory on the GPU. Only the pieces of it have memory there, so that an access elsewhere in a
+    block whose rows lie far apart is a fault."""
+
+    def __init__(self, gpu, address, size, pieces):
+        self.gpu, self.address, self.pieces, self.handles = gpu, address, pieces, []
+        self.size, at = -(-size // gpu.granule) * gpu.granule, ctypes.c_uint64()
+        if size <= WHOLE:
+            gpu.ask("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(size))
+        else:
+            gpu.ask("cuMemAddressReserve", ctypes.byref(at), ctypes.c_size_t(self.size), *[ctypes.c_uint64(0)] * 3)
+            for i in sorted({i for b, e in pieces for i in range(b // gpu.granule, -(-e // gpu.granule))}):
+                self.map(at.value + i * gpu.granule)
+        self.at = at.value
+        for begin, end in pieces:
+            gpu.ask("cuMemcpyHtoD_v2", *self.ends(begin)[::-1], ctypes.c_size_t(end - begin))
+
+    def ends(self, begin):
+        return ctypes.c_void_p(self.address + begin), ctypes.c_uint64(self.at + begin)
+
+    def map(self, at):
+        handle, granule = ctypes.c_uint64(), ctypes.c_size_t(self.gpu.granule)
+        self.gpu.ask("cuMemCreate", ctypes.byref(handle), granule, ctypes.byref(PINNED), ctypes.c_uint64(0))
+        self.gpu.ask("cuMemMap", ctypes.c_uint64(at), granule, ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
+        self.gpu.ask("cuMemSetAccess", ctypes.c_uint64(at), granule, ctypes.byref(READ_AND_WRITE), ctypes.c_size_t(1))
+        self.handles.append((at, handle))
+
+    def copy_back(self):
+        for begin, end in self.pieces:
+            host, device = self.ends(begin)
+            self.gpu.ask("cuMemcpyDtoH_v2", host, device, ctypes.c_size_t(end - begin))
+
+    def release(self):
+        if not self.handles:
+            self.gpu.ask("cuMemFree_v2", ctypes.c_uint64(self.at))
+            return
+        for at, handle in self.handles:
+            self.gpu.ask("cuMemUnmap", ctypes.c_uint64(at), ctypes.c_size_t(self.gpu.granule))
+            self.gpu.ask("cuMemRelease", handle)
+        self.gpu.ask("cuMemAddressFree", ctypes.c_uint64(self.at), ctypes.c_size_t(self.size))
 
 
 class Wrong(Exception):
@@ -190,25 +285,37 @@ def sentence(error, path):
     return text + (f" ({path}:{lines[-1]})" if lines else "")
 
 
+def may_fork():
+    """Whether a fork of this process is as good as a new one: what the GPU's driver and threads hold does not survive."""
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            if os.readlink(f"/proc/self/fd/{number}").startswith("/dev/nvidia"):
+                return False
+        except OSError:  # that of the listing itself
+            pass
+    return threading.active_count() == 1
+
+
 def describe(path, name):
+    """Says what the function is, and returns it where it can be served by forks of this process."""
+    function = None
     try:
         function = load(path, name)
         dtypes = list(getattr(function, "dtypes", ["f32"]))
         unknown = [t for t in dtypes if t not in DTYPES]
         if unknown or not dtypes:
             raise Wrong(f"python: {name}.dtypes of {path} is {dtypes}, allowed are names among {', '.join(DTYPES)}")
-        answer = {"dtypes": dtypes, "version": sys.version.split()[0]}
+        answer = {"dtypes": dtypes, "version": sys.version.split()[0], "forks": may_fork()}
     except Wrong as e:
         answer = {"error": str(e)}
     print("\n" + json.dumps(answer), flush=True)
+    return function if answer.get("forks") else None
 
 
 class Server:
-    def __init__(self, path, name, device):
-        self.path = path
-        self.function = load(path, name)
-        self.channel = socket.socket(fileno=3)
-        self.memory = mmap.mmap(4, 0)
+    def __init__(self, path, function, device, channel, memory):
+        self.path, self.function, self.channel = path, function, channel
+        self.memory = mmap.mmap(memory, 0)
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         self.device = CUDA if device == "cuda" else CPU
         self.gpu = None
@@ -221,16 +328,24 @@ class Server:
                 lines.flush()
 
     def answer(self, call):
+        if self.device == CPU:
+            return self.call(call, {})
         mirrors = {}
         try:
-            if self.device == CUDA:
-                self.gpu = self.gpu or Gpu()
-                for t in call["tensors"]:
-                    if t and t["block"] not in mirrors:
-                        mirrors[t["block"]] = (self.gpu.copy_in(self.base + t["block"], t["size"]), t["size"])
+            self.gpu = self.gpu or Gpu()
+            self.gpu.enter()
+            for t in call["tensors"]:
+                if t and t["block"] not in mirrors:
+                    block, size = t["block"], t["size"]
+                    inside = [u for u in call["tensors"] if u and u["block"] == block]
+                    mirrors[block] = Mirror(self.gpu, self.base + block, size, pieces_of(block, size, inside))
             result = self.call(call, mirrors)
-            for block, (at, size) in mirrors.items():
-                self.gpu.copy_out(at, self.base + block, size)
+            self.gpu.enter()
+            self.gpu.wait()
+            for mirror in mirrors.values():
+                mirror.copy_back()
+            for mirror in mirrors.values():
+                mirror.release()
             return result
         except CudaError as e:
             return DEVICE_ERROR, str(e)
@@ -239,7 +354,7 @@ class Server:
         def tensor(t):
             if t is None:
                 return None
-            data = self.base + t["at"] if self.device == CPU else mirrors[t["block"]][0] + t["at"] - t["block"]
+            data = self.base + t["at"] if self.device == CPU else mirrors[t["block"]].at + t["at"] - t["block"]
             return Tensor(t["name"], data, t["dtype"], t["shape"], t["strides"], self.device)
 
         tensors = [tensor(t) for t in call["tensors"]]
@@ -271,8 +386,95 @@ class Server:
             return True
 
 
+class Nursery:
+    """Forks a server for each process that connects, tells that process how its server ended, and ends the server when
+    the process does."""
+
+    def __init__(self, path, function, device):
+        self.served = path, function, device
+        self.door = socket.socket(fileno=3)
+        self.connections = {}  # by the server's process
+
+    def run(self):
+        ended, self.wake = os.pipe()
+        os.set_blocking(self.wake, False)
+        signal.set_wakeup_fd(self.wake)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # warpcheck ends the run
+        while True:
+            poll = select.poll()
+            poll.register(self.door, select.POLLIN)
+            poll.register(ended, select.POLLIN)
+            for connection in self.connections.values():
+                if connection:
+                    poll.register(connection, 0)
+            for number, _ in poll.poll():
+                if number == ended:
+                    os.read(ended, 4096)
+                    self.bury()
+                elif number != self.door.fileno():
+                    self.end(number)
+                elif self.bear():
+                    return
+
+    def bear(self):
+        """True in the server, once it has served."""
+        connection = self.door.accept()[0]
+        _, extra, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(3 * 4))
+        if not extra:  # the process is gone already
+            connection.close()
+            return False
+        memory, out, err = array.array("i", extra[0][2][:12])
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+            self.door.close()
+            for other in self.connections.values():
+                if other:
+                    other.close()
+            os.dup2(out, 1)
+            os.dup2(err, 2)
+            Server(*self.served, connection, memory).run()
+            return True
+        self.connections[pid] = connection
+        for number in (memory, out, err):
+            os.close(number)
+        return False
+
+    def end(self, number):
+        for pid, connection in self.connections.items():
+            if connection and connection.fileno() == number:
+                os.kill(pid, signal.SIGKILL)
+                connection.close()
+                self.connections[pid] = None
+
+    def bury(self):
+        while self.connections:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            connection = self.connections.pop(pid)
+            if connection:
+                try:
+                    connection.sendall(json.dumps({"died": status}).encode() + b"\n")
+                except OSError:  # so is the process
+                    pass
+                connection.close()
+
+
+def main(what, path, name, device):
+    if what == "serve":
+        Server(path, load(path, name), device, socket.socket(fileno=3), 4).run()
+        return
+    function = describe(path, name)
+    if function:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nowhere, number)
+        Nursery(path, function, device).run()
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "describe":
-        describe(*sys.argv[2:4])
-    else:
-        Server(*sys.argv[2:5]).run()
+    main(*sys.argv[1:5])
