@@ -18,7 +18,7 @@ import threading
 
 from gating import timing
 
-from . import benchmarks, changes
+from . import benchmarks, changes, corpora
 from .history import History, WrongSchema, moment, now, text_of
 from .merge import merge, publish_summary, summary
 from .shards import CannotRun, Interrupted, Shard, Superseded, die_with_parent, run_shard, states_of, write_whole
@@ -381,11 +381,65 @@ def export(options):
     return 0
 
 
+def merge_corpora(options):
+    """Fuzzes each parser and merges what covers more into its corpus."""
+    if not options.time:
+        raise Usage("time: how long to fuzz must be given, such as --time 30m")
+    targets = options.targets or corpora.TARGETS
+    programs = options.programs
+    if programs is None:
+        built = shell(f"install_packages test; build emulated {' '.join(f'warpcheck_fuzz_{t}' for t in targets)}")
+        if built.returncode:
+            raise CannotRun(3, f"corpora: building the fuzzers of golden/fuzz failed: {built.stderr.strip()[-300:]}")
+        programs = ROOT / "build/emulated/golden/fuzz"
+    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
+    say(f"corpora: {', '.join(targets)}, seed {seed}")
+    failed = False
+    with only_writer(options.out):
+        for target in targets:
+            program, corpus = programs / f"{target}_fuzz", options.corpus / target
+            if not os.access(program, os.X_OK) or not corpus.is_dir():
+                raise CannotRun(3, f"corpora: '{program}' or its corpus '{corpus}' is not there")
+            folder, each = options.out / "corpora" / target, max(1, options.time // len(targets))
+            failed |= corpora.of_target(program, corpus, folder, each, seed, options.write, stopped.is_set, say)
+    return 1 if failed else 0
+
+
 # --- command line -----------------------------------------------------------------------------------------------------
 
-COMMANDS = {"plan": plan_only, "shard": one_shard, "merge": merge_only, "status": status, "export": export}
+COMMANDS = {
+    "plan": plan_only,
+    "shard": one_shard,
+    "merge": merge_only,
+    "status": status,
+    "export": export,
+    "corpora": merge_corpora,
+}
+DESCRIPTIONS = {
+    "plan": "Makes the plan of a night; shards and merge are run by others (Slurm, a matrix of jobs).",
+    "shard": "Runs one shard of the newest planned night.",
+    "merge": "Merges the newest planned night into the history.",
+    "status": "Prints the last nights; adds a red row for each that did not run.",
+    "export": "Writes each table of the history as a CSV file.",
+    "corpora": "Fuzzes the parsers of case lines, .npy arrays and golden files, and merges what covers more into\n"
+    "their corpora: for every week. An input that fails is kept and named, exit code 1.",
+    None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
+    "The same command goes on with a night that was interrupted or killed. Other commands:\n"
+    "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora   (each with --help)",
+}
 EXIT_CODES = """Exit codes: 0 green, 1 red (a case failed, a mutant survived, less than half of the cases), 2 usage, 3 something is
 missing or shards did not finish, 130 interrupted; the same command goes on."""
+
+
+def add_corpora_options(p):
+    p.add_argument("targets", nargs="*", metavar="parser", help=f"of {', '.join(corpora.TARGETS)} (default: all)")
+    p.add_argument("--time", type=seconds, help="how long, all parsers together")
+    p.add_argument("--seed", type=int, help="default: a new one")
+    p.add_argument("--write", action="store_true", help="adds what is new to the corpus; else it stays in --out")
+    p.add_argument(
+        "--corpus", type=pathlib.Path, default=ROOT / "golden/fuzz/corpus", help="(default: golden/fuzz/corpus)"
+    )
+    p.add_argument("--programs", type=pathlib.Path, help="the folder of the fuzzers (default: they are built)")
 
 
 def parser_of(command):
@@ -394,16 +448,7 @@ def parser_of(command):
         allow_abbrev=False,
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description={
-            "plan": "Makes the plan of a night; shards and merge are run by others (Slurm, a matrix of jobs).",
-            "shard": "Runs one shard of the newest planned night.",
-            "merge": "Merges the newest planned night into the history.",
-            "status": "Prints the last nights; adds a red row for each that did not run.",
-            "export": "Writes each table of the history as a CSV file.",
-            None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
-            "The same command goes on with a night that was interrupted or killed. Other commands:\n"
-            "  ci/nightly plan | shard I | merge | status | export FOLDER   (each with --help)",
-        }[command],
+        description=DESCRIPTIONS[command],
     )
     p.add_argument(
         "--out",
@@ -415,6 +460,8 @@ def parser_of(command):
         p.add_argument("shard", type=lambda t: int(t) if t.isdigit() else at_least_one(t), help="its number, from 0")
     if command == "export":
         p.add_argument("folder", type=pathlib.Path)
+    if command == "corpora":
+        add_corpora_options(p)
     if command in (None, "plan", "status"):
         p.add_argument("--every", type=seconds, default=86400, help="how far nights are apart (default: 1d)")
     if command in (None, "plan"):
@@ -443,7 +490,8 @@ def parser_of(command):
     return p
 
 
-def main(arguments):
+def parse(arguments):
+    """(command or None, options)."""
     command = arguments[0] if arguments and arguments[0] in COMMANDS else None
     further = []
     if "--" in arguments:
@@ -454,7 +502,14 @@ def main(arguments):
         options.fuzz = [*options.fuzz, *further]
     elif further:
         parser_of(command).error("options of 'warpcheck fuzz' belong to the plan")
+    if unknown := set(getattr(options, "targets", ())) - set(corpora.TARGETS):
+        parser_of(command).error(f"parser: '{min(unknown)}' is not one of {', '.join(corpora.TARGETS)}")
     options.elsewhere = getattr(options, "elsewhere", False)
+    return command, options
+
+
+def main(arguments):
+    command, options = parse(arguments)
     options.out = options.out.absolute()
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         signal.signal(name, lambda *_: stopped.set())

@@ -1,5 +1,6 @@
 """The merge of a night: its shards, scores and benchmark rows into the history, its findings into files, all into a text."""
 
+import datetime
 import os
 import shutil
 
@@ -68,6 +69,25 @@ def judge(history, plan, results, rows, new, scores, survivors):
     return reasons
 
 
+def insert_findings(history, run, findings, new):
+    kept = {f["name"] for f in history.all("SELECT name FROM finding")}  # where a later night has seen it, too
+    for f in (f for f in new if f["name"] not in kept):
+        operator, name = property_of(f["case"])
+        history.insert(
+            "finding",
+            name=f["name"],
+            operator=operator,
+            property=name,
+            verdict=f["verdict"],
+            shape_class=f["shape_class"],
+            case_line=f["case"],
+            message=f["message"],
+            first_run=run,
+        )
+    for f in findings.values():
+        history.insert("occurrence", run=run, finding=f["name"], failures=f["failures"])
+
+
 def merge(history, out, night_folder, plan, scores=(), survivors=(), benchmarks=(), change_points=None):
     """Writes the night into the history, as often as it is called with the same result; returns its row."""
     results = [(s, r) for s in plan["shards"] if (r := Shard(night_folder / "shards" / str(s["id"])).result())]
@@ -80,8 +100,6 @@ def merge(history, out, night_folder, plan, scores=(), survivors=(), benchmarks=
         history.forget(run)
         before = history.night_before(begun)
         if before and plan.get("every_seconds"):
-            import datetime
-
             history.add_missed(before["begun"], begun, datetime.timedelta(seconds=plan["every_seconds"]))
         known = {f["name"] for f in history.all("SELECT name FROM finding WHERE first_run != ?", run)}
         new = [f for name, f in sorted(findings.items()) if name not in known]
@@ -110,28 +128,52 @@ def merge(history, out, night_folder, plan, scores=(), survivors=(), benchmarks=
             history.insert("row", run=run, kind="property", name=name, device=device, **row)
         for row in benchmarks:
             history.insert("row", run=run, **row)
-        kept = {f["name"] for f in history.all("SELECT name FROM finding")}  # where a later night has seen it, too
-        for f in (f for f in new if f["name"] not in kept):
-            operator, name = property_of(f["case"])
-            history.insert(
-                "finding",
-                name=f["name"],
-                operator=operator,
-                property=name,
-                verdict=f["verdict"],
-                shape_class=f["shape_class"],
-                case_line=f["case"],
-                message=f["message"],
-                first_run=run,
-            )
-        for f in findings.values():
-            history.insert("occurrence", run=run, finding=f["name"], failures=f["failures"])
+        insert_findings(history, run, findings, new)
         for subject, killed, judged in scores:
             history.insert("score", run=run, subject=subject, killed=killed, judged=judged)
         if change_points:
             for change in change_points(history):
                 history.insert("change", **change)
     return history.all("SELECT * FROM run WHERE id = ?", run)[0]
+
+
+def table(title, head, rows):
+    """A section of Markdown with one table; nothing where there is no row."""
+    if not rows:
+        return []
+    lines = ["", f"## {title}", ""] if title else [""]
+    line = lambda cells: f"| {' | '.join(str(cell) for cell in cells)} |"
+    return [*lines, line(head), f"|{'---|' * len(head)}", *map(line, rows)]
+
+
+def nights_before(history, run):
+    dash = lambda value, form="{}": "-" if value is None else form.format(value)
+    for r in history.all("SELECT * FROM run WHERE begun <= ? ORDER BY begun DESC LIMIT 14", run["begun"]):
+        mark = "**red**" if r["status"] == "red" else "green"
+        rate = dash(r["cases_per_second"], "{:.0f}")
+        yield r["id"], mark, dash(r["cases"]), rate, dash(r["failures"]), dash(r["new_findings"]), r["reason"]
+
+
+def findings_of(history, run):
+    found = history.all(
+        "SELECT f.*, o.failures, (SELECT count(*) FROM occurrence WHERE finding = f.name) AS nights "
+        "FROM finding f JOIN occurrence o ON o.finding = f.name WHERE o.run = ? ORDER BY f.name",
+        run["id"],
+    )
+    for f in found:
+        since = "new" if f["first_run"] == run["id"] else f"known since {f['first_run']}"
+        yield (
+            f"- {f['name']} ({since}): {f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, "
+            f"{f['failures']} cases this night, {f['nights']} nights; text findings/{f['name']}.md\n"
+            f"  `warpcheck replay '{f['case_line']}'`"
+        )
+
+
+def properties_of(history, run):
+    for r in history.all("SELECT * FROM row WHERE run = ? AND kind = 'property' ORDER BY name, device", run["id"]):
+        judged = r["cases"] - r["skipped"]
+        chance = f"< {3 / judged:.2g}" if judged and not r["failures"] else "-"
+        yield r["name"], r["device"], r["cases"], r["failures"], f"{r['max_budget']:.3f}", chance
 
 
 def summary(history, run, notes=()):
@@ -144,58 +186,20 @@ def summary(history, run, notes=()):
         f"revision {run['revision'] or 'unknown'}"
     ]
     lines += [f"- {note}" for note in notes]
-    lines += [
-        "",
-        "| night | status | cases | cases/s | failures | new findings | why |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for r in history.all("SELECT * FROM run WHERE begun <= ? ORDER BY begun DESC LIMIT 14", run["begun"]):
-        dash = lambda value, form="{}": "-" if value is None else form.format(value)
-        mark = "**red**" if r["status"] == "red" else "green"
-        lines.append(
-            f"| {r['id']} | {mark} | {dash(r['cases'])} | {dash(r['cases_per_second'], '{:.0f}')} | "
-            f"{dash(r['failures'])} | {dash(r['new_findings'])} | {r['reason']} |"
-        )
-    found = history.all(
-        "SELECT f.*, o.failures, (SELECT count(*) FROM occurrence WHERE finding = f.name) AS nights "
-        "FROM finding f JOIN occurrence o ON o.finding = f.name WHERE o.run = ? ORDER BY f.name",
-        run["id"],
-    )
-    if found:
-        lines += ["", "## Findings", ""]
-    for f in found:
-        lines.append(
-            f"- {f['name']} ({'new' if f['first_run'] == run['id'] else 'known since ' + f['first_run']}): "
-            f"{f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, {f['failures']} cases this "
-            f"night, {f['nights']} nights; text findings/{f['name']}.md\n  `warpcheck replay '{f['case_line']}'`"
-        )
-    lines += [
-        "",
-        "## Properties",
-        "",
-        "| property | device | cases | failures | worst error/bound | p of failure (95 %) |",
-        "|---|---|---|---|---|---|",
-    ]
-    for r in history.all("SELECT * FROM row WHERE run = ? AND kind = 'property' ORDER BY name, device", run["id"]):
-        judged = r["cases"] - r["skipped"]
-        chance = f"< {3 / judged:.2g}" if judged and not r["failures"] else "-"
-        lines.append(
-            f"| {r['name']} | {r['device']} | {r['cases']} | {r['failures']} | {r['max_budget']:.3f} | {chance} |"
-        )
-    scores = history.all("SELECT * FROM score WHERE run = ? ORDER BY subject", run["id"])
-    if scores:
-        lines += ["", "## Mutants", "", "| subject | killed | judged |", "|---|---|---|"]
-        lines += [f"| {s['subject']} | {s['killed']} | {s['judged']} |" for s in scores]
-    benchmarks = history.all("SELECT * FROM row WHERE run = ? AND kind != 'property' ORDER BY kind, name", run["id"])
-    if benchmarks:
-        lines += ["", "## Benchmarks", "", "| kind | row | value | unit |", "|---|---|---|---|"]
-        lines += [f"| {b['kind']} | {b['name']} | {b['value']:.4g} | {b['unit']} |" for b in benchmarks]
+    head = ("night", "status", "cases", "cases/s", "failures", "new findings", "why")
+    lines += table("", head, list(nights_before(history, run)))
+    if found := list(findings_of(history, run)):
+        lines += ["", "## Findings", "", *found]
+    head = ("property", "device", "cases", "failures", "worst error/bound", "p of failure (95 %)")
+    lines += table("Properties", head, list(properties_of(history, run)))
+    scores = history.all("SELECT subject, killed, judged FROM score WHERE run = ? ORDER BY subject", run["id"])
+    lines += table("Mutants", ("subject", "killed", "judged"), scores)
+    timed = history.all("SELECT * FROM row WHERE run = ? AND kind != 'property' ORDER BY kind, name", run["id"])
+    rows = [(b["kind"], b["name"], f"{b['value']:.4g}", b["unit"]) for b in timed]
+    lines += table("Benchmarks", ("kind", "row", "value", "unit"), rows)
     changes = history.all('SELECT * FROM "change" ORDER BY run DESC, series')
-    if changes:
-        lines += ["", "## Change points", "", "| series | since night | before | after | p |", "|---|---|---|---|---|"]
-        lines += [
-            f"| {c['series']} | {c['run']} | {c['before']:.4g} | {c['after']:.4g} | {c['p']:.2g} |" for c in changes
-        ]
+    rows = [(c["series"], c["run"], f"{c['before']:.4g}", f"{c['after']:.4g}", f"{c['p']:.2g}") for c in changes]
+    lines += table("Change points", ("series", "since night", "before", "after", "p"), rows)
     return "\n".join(lines) + "\n"
 
 
