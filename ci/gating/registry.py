@@ -8,11 +8,9 @@ import subprocess
 import tempfile
 
 from .build_map import BuildMap, ctest_tests
-from .findings import Finding
 
 SCHEMA = "warpcheck-registry-1"
 LANES = ("ci", "slow", "nightly")
-SIZES = ("quick", "ci", "full")
 
 
 def short_hash(text):
@@ -105,108 +103,3 @@ def text_of(registry):
         return line if len(line) <= 100 else match[0]
 
     return re.sub(r"([\[{])([^\[\]{}]*)([\]}])", in_a_line, text) + "\n"
-
-
-def weakened(base, head):
-    """A finding for everything that shrank, widened or vanished from base to head."""
-    found = []
-
-    def add(op, name, file, sentence):
-        found.append(Finding("weakened", op, f"{op}/{name}", file, f"{op}/{name}: {sentence}"))
-
-    for op, was in base["operators"].items():
-        now = head["operators"].get(op)
-        if now is None:
-            add(op, "operator", "cmake/operators.cmake", "the operator is gone")
-            continue
-        source = f"properties/{op}_properties.cpp"
-        for name, p in was["properties"].items():
-            q = now["properties"].get(name)
-            if q is None:
-                add(op, name, source, "the property is gone")
-                continue
-            if q["sentence"] != p["sentence"]:
-                add(op, name, source, "its sentence changed: see that it claims no less")
-            if lost := sorted(set(p["types"]) - set(q["types"])):
-                add(op, name, source, f"it is no longer tried on {', '.join(lost)}")
-            if q["share_percent"] < p["share_percent"]:
-                add(
-                    op, name, source, f"its share of the cases was {p['share_percent']} % and is {q['share_percent']} %"
-                )
-            if q["null_kernels_percent"] > p["null_kernels_percent"]:
-                add(
-                    op,
-                    name,
-                    "ci/warpcheck/null_kernels.cpp",
-                    f"null kernels might pass {p['null_kernels_percent']} % of "
-                    f"its cases and may now pass {q['null_kernels_percent']} %",
-                )
-        for name in sorted(set(now["waivers"]) - set(was["waivers"])):
-            add(op, name, source, "the class is owed no case any more (a waiver)")
-        for name, t in was["tests"].items():
-            u = now["tests"].get(name)
-            if u is None:
-                add(op, name, "properties/CMakeLists.txt", "the test is gone")
-                continue
-            if u.get("cases", 0) < t.get("cases", 0):
-                add(op, name, "properties/CMakeLists.txt", f"it ran {t['cases']} cases and runs {u.get('cases', 0)}")
-            if SIZES.index(u["size"]) < SIZES.index(t["size"]):
-                add(op, name, "properties/CMakeLists.txt", f"its size was {t['size']} and is {u['size']}")
-            if LANES.index(u["lane"]) > LANES.index(t["lane"]):
-                add(op, name, "properties/CMakeLists.txt", f"it ran in lane {t['lane']} and runs in lane {u['lane']}")
-        for file, hash_was in was["bound"].items():
-            hash_is = now["bound"].get(file)
-            if hash_is != hash_was:
-                add(
-                    op,
-                    "bound",
-                    file,
-                    f"{file}, a source of its bound, "
-                    + ("changed: see that the bound is not wider" if hash_is else "is used no more"),
-                )
-        for name, killer in was["mutants"].items():
-            file = f"ci/mutate/{op}.mutants"
-            if name not in now["mutants"]:
-                add(op, name, file, f"the mutant, to be killed by {killer}, is gone")
-            elif now["mutants"][name] != killer:
-                add(
-                    op,
-                    name,
-                    file,
-                    f"the mutant was to be killed by {killer} and is to be killed by {now['mutants'][name]}",
-                )
-        for name in sorted(set(was["golden"]) - set(now["golden"])):
-            add(op, name, f"golden/{op}/{name}.golden", "the golden file is gone")
-        for device, profile in was["profiles"].items():
-            file = f"golden/{op}/profile_{device}.json"
-            for name, limits in profile.items():
-                is_now = now["profiles"].get(device, {}).get(name)
-                if is_now is None:
-                    add(op, f"profile {device} {name}", file, "the error profile is gone")
-                elif not (is_now[0] <= limits[0] and is_now[1] <= limits[1]):
-                    add(
-                        op,
-                        f"profile {device} {name}",
-                        file,
-                        f"error/bound may now be {is_now[0]:.4f} (99.9 %: {is_now[1]:.3f}); "
-                        f"it was {limits[0]:.4f} ({limits[1]:.3f})",
-                    )
-    for subject, (killed, judged) in base["scores"].items():
-        k, j = head["scores"].get(subject, (0, 0))
-        if j == 0 or k * judged < killed * j:
-            found.append(
-                Finding(
-                    "weakened",
-                    subject,
-                    f"{subject}/score",
-                    "ci/mutate/generated.score",
-                    f"{subject}/score: {killed} of {judged} generated mutants were killed, now {k} of {j}",
-                )
-            )
-    return found
-
-
-def excused(text):
-    """name -> reason of the lines 'weakens: NAME: reason' in the text of a pull request."""
-    lines = re.findall(r"^[ \t]*weakens:[ \t]*(.+?):[ \t]+(\S.*)$", text or "", re.M)
-    return {name.strip(): reason.strip() for name, reason in lines}

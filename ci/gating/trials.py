@@ -47,15 +47,22 @@ def run(command, seconds, cwd):
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate()
-    return process.returncode, output
+    # It may have had no time even to ask for the signal.
+    return 130 if process.returncode == -signal.SIGINT else process.returncode, output
+
+
+def last_line(output):
+    return (output.strip().splitlines() or ["it said nothing"])[-1]
 
 
 class Trials:
-    def __init__(self, program, tree, device, candidate, folder, cases=None, properties=()):
+    def __init__(self, program, tree, device, candidate, folder, cases=None, properties=(), judges=1):
+        """`judges`: how many of them judge the same kernels, and share the time."""
         self.program, self.tree, self.device, self.candidate = str(program), pathlib.Path(tree), device, candidate
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.budget = GPU_BUDGET if device == "cuda" else BUDGET
+        budget = GPU_BUDGET if device == "cuda" else BUDGET
+        self.budget = {step: most / (1 if step == "mutants" else judges) for step, most in budget.items()}
         self.cases, self.only = cases, list(properties)
         self.steps, self.findings, self.cut = [], [], []
 
@@ -65,42 +72,12 @@ class Trials:
     def on(self):
         return ["--device", self.device] + (["--candidate", self.candidate] if self.candidate else [])
 
-    def properties(self, operators, deep):
+    def properties(self, operators, deep, regressions):
         """Regressions first, then fixed seeds. Each operator has its share of the time that is left."""
         begin, cases, before = time.monotonic(), 0, len(self.findings)
         deadline = begin + self.budget["properties"]
         for i, op in enumerate(operators):
-            result = self.folder / f"verify_{op}.json"
-            shown = [
-                "verify",
-                op,
-                *self.on(),
-                "--seed",
-                str(SEED),
-                "--cases",
-                str(self.cases or (DEEP if deep else WIDE)),
-                "--size",
-                "ci" if deep else "quick",
-                *(x for name in self.only for x in ("--property", name)),
-            ]
-            command = [self.program, *shown, "--json", str(result)]
-            if (self.tree / "golden/regressions").is_dir():
-                command += ["--regressions", str(self.tree / "golden/regressions")]
-            result.unlink(missing_ok=True)
-            code, output = run(command, (deadline - time.monotonic()) / (len(operators) - i), self.tree)
-            if code == 3 and self.candidate and f"offers no {op}" in output:
-                self.cut.append(f"{op}: the candidate does not offer it")
-                continue
-            if code not in (0, 1, 130) or not result.exists():
-                raise CannotJudge(f"verify {op}: exit code {code}: {output.strip().splitlines()[-1:]}")
-            report = json.loads(result.read_text())
-            cases += sum(job["cases"] for job in report["jobs"])
-            self.take_verdicts(op, report, "warpcheck " + " ".join(shown))
-            not_run = sorted({job["property"] for job in report["jobs"] if job["verdict"] == "not run"})
-            if code == 130:
-                self.cut.append(f"{op}: out of time; not run: {', '.join(not_run) or 'the last cases'}")
-            if all(job["verdict"] == "not run" for job in report["jobs"]):
-                raise CannotJudge(f"verify {op}: no case was judged in its time")
+            cases += self.verify(op, deep, regressions, (deadline - time.monotonic()) / (len(operators) - i))
         if not deep:
             self.cut.append(
                 f"{len(operators)} operators are touched: cases of size quick, {self.cases or WIDE} of each property "
@@ -110,14 +87,34 @@ class Trials:
             self.cut.append(f"only the properties {', '.join(self.only)}, as asked")
         if deep and self.cases and self.cases < DEEP:
             self.cut.append(f"{self.cases} cases of each property and dtype instead of {DEEP}, as asked")
-        failed = len(self.findings) - before
-        self.step(
-            "properties",
-            ["violation", "race", "quota"],
-            time.monotonic() - begin,
-            "failed" if failed else "pass",
-            f"{cases} cases of {len(operators)} operators, seed {SEED}",
-        )
+        verdict = "failed" if len(self.findings) > before else "pass"
+        said = f"{cases} cases of {len(operators)} operators, seed {SEED}"
+        self.step("properties", ["violation", "race", "quota"], time.monotonic() - begin, verdict, said)
+
+    def verify(self, op, deep, regressions, seconds):
+        """Takes the verdicts of one operator's properties; returns how many cases were judged."""
+        result = self.folder / f"verify_{op}.json"
+        result.unlink(missing_ok=True)
+        size = ["--cases", str(self.cases or (DEEP if deep else WIDE)), "--size", "ci" if deep else "quick"]
+        only = [x for name in self.only for x in ("--property", name)]
+        shown = ["verify", op, *self.on(), "--seed", str(SEED), *size, *only]
+        command = [self.program, *shown, "--json", str(result)]
+        if regressions.is_dir():
+            command += ["--regressions", str(regressions)]
+        code, output = run(command, seconds, self.tree)
+        if code == 3 and self.candidate and f"offers no {op}" in output:
+            self.cut.append(f"{op}: the candidate does not offer it")
+            return 0
+        if code not in (0, 1, 130) or not result.exists():
+            raise CannotJudge(f"verify {op}: exit code {code}: {last_line(output)}")
+        report = json.loads(result.read_text())
+        self.take_verdicts(op, report, "warpcheck " + " ".join(shown))
+        not_run = sorted({job["property"] for job in report["jobs"] if job["verdict"] == "not run"})
+        if code == 130:
+            self.cut.append(f"{op}: out of time; not run: {', '.join(not_run) or 'the last cases'}")
+        if all(job["verdict"] == "not run" for job in report["jobs"]):
+            raise CannotJudge(f"verify {op}: no case was judged in its time")
+        return sum(job["cases"] for job in report["jobs"])
 
     def take_verdicts(self, op, report, command):
         seen = set()
@@ -152,48 +149,38 @@ class Trials:
 
     def golden(self, operators, folder):
         """Known answers, oracles and the accuracy ratchet, by the judge's own data."""
-        begin, before = time.monotonic(), len(self.findings)
+        begin, before, checked = time.monotonic(), len(self.findings), 0
         deadline = begin + self.budget["golden"]
         for i, op in enumerate(operators):
-            command = [self.program, "golden", "check", op, "--folder", str(folder), *self.on(), "--ratchet"]
-            code, output = run(command, (deadline - time.monotonic()) / (len(operators) - i), self.tree)
-            if code == 130:
-                self.cut.append(f"{op}: out of time; its golden data were not checked")
-                continue
-            if code == 3 and self.candidate and f"offers no {op}" in output:
-                continue
-            if code not in (0, 1):
-                raise CannotJudge(f"golden check {op}: exit code {code}: {output.strip().splitlines()[-1:]}")
-            again = " ".join(["warpcheck", *command[1:]])
-            worse = re.findall(r"^less accurate: (.*)$", output, re.M)
-            for sentence in worse:
-                entry = sentence.split(":")[0].split(" ", 1)[-1]
-                self.findings.append(
-                    Finding(
-                        "less accurate",
-                        op,
-                        f"{op}/profile {self.profiled(op)} {entry}",
-                        f"kernels/{op}.cu",
-                        sentence,
-                        again,
-                    )
-                )
-            if code == 1 and not worse:
-                files = re.findall(r"^(\S+\.golden): ?(.*)$", output, re.M)
-                for path, text in files[:5]:
-                    self.findings.append(Finding("golden", op, path, f"kernels/{op}.cu", f"{path}: {text}", again))
-                if not files:
-                    self.findings.append(
-                        Finding("golden", op, f"{op}/golden", f"golden/{op}", output.strip().splitlines()[-1], again)
-                    )
-        failed = len(self.findings) - before
-        self.step(
-            "golden data and accuracy",
-            ["golden", "less accurate"],
-            time.monotonic() - begin,
-            "failed" if failed else "pass",
-            f"{len(operators)} operators",
-        )
+            checked += self.golden_of(op, folder, (deadline - time.monotonic()) / (len(operators) - i))
+        failed = len(self.findings) > before
+        verdict = "failed" if failed else "pass" if checked else "not run"
+        said, kinds = f"{checked} of {len(operators)} operators", ["golden", "less accurate"]
+        self.step("golden data and accuracy", kinds, time.monotonic() - begin, verdict, said)
+
+    def golden_of(self, op, folder, seconds):
+        """Whether the golden data of one operator were checked."""
+        command = [self.program, "golden", "check", op, "--folder", str(folder), *self.on(), "--ratchet"]
+        code, output = run(command, seconds, self.tree)
+        if code == 130:
+            self.cut.append(f"{op}: out of time; its golden data were not checked")
+            return False
+        if code == 3 and self.candidate and f"offers no {op}" in output:
+            return False
+        if code not in (0, 1):
+            raise CannotJudge(f"golden check {op}: exit code {code}: {last_line(output)}")
+        again, kernel = " ".join(["warpcheck", *command[1:]]), f"kernels/{op}.cu"
+        worse = re.findall(r"^less accurate: (.*)$", output, re.M)
+        for sentence in worse:
+            entry = sentence.split(":")[0].split(" ", 1)[-1]
+            name = f"{op}/profile {self.profiled(op)} {entry}"
+            self.findings.append(Finding("less accurate", op, name, kernel, sentence, again))
+        files = re.findall(r"^(\S+\.golden): ?(.*)$", output, re.M) if code == 1 else []
+        for path, text in files[:5]:
+            self.findings.append(Finding("golden", op, path, kernel, f"{path}: {text}", again))
+        if code == 1 and not worse and not files:
+            self.findings.append(Finding("golden", op, f"{op}/golden", f"golden/{op}", last_line(output), again))
+        return True
 
     def profiled(self, op):
         """Of a GPU the architecture is part of the profile's name: cuda_sm_90."""
@@ -202,7 +189,7 @@ class Trials:
         return names[0].removeprefix("profile_") if names else device
 
     def mutants(self, program, operators, listed):
-        """Listed mutants of the touched operators, at most MOST_MUTANTS, drawn by seed; `program` is of the tree on trial."""
+        """Listed mutants of these operators, at most MOST_MUTANTS, drawn by seed; `program` is of the tree on trial."""
         begin, before = time.monotonic(), len(self.findings)
         everything = [(op, name) for op in operators for name in listed(op)]
         chosen = sorted(random.Random(SEED).sample(everything, min(MOST_MUTANTS, len(everything))))
@@ -214,40 +201,37 @@ class Trials:
         deadline, tried = begin + self.budget["mutants"], 0
         touched = sorted({op for op, _ in chosen})
         for i, op in enumerate(touched):
-            result = self.folder / f"mutants_{op}.json"
-            result.unlink(missing_ok=True)
-            only = [x for o, name in chosen if o == op for x in ("--only", name)]
-            code, output = run(
-                [program, "mutants", op, *only, "--json", str(result)],
-                (deadline - time.monotonic()) / (len(touched) - i),
-                self.tree,
+            seconds = (deadline - time.monotonic()) / (len(touched) - i)
+            tried += self.mutants_of(program, op, [name for o, name in chosen if o == op], seconds)
+        failed = len(self.findings) > before
+        verdict = "failed" if failed else "pass" if tried else "not run"
+        said = f"{tried} of {len(everything)} listed"
+        self.step("mutants", ["survivor"], time.monotonic() - begin, verdict, said)
+
+    def mutants_of(self, program, op, names, seconds):
+        """Takes these mutants of one operator into the findings; returns how many were tried."""
+        result, file = self.folder / f"mutants_{op}.json", f"ci/mutate/{op}.mutants"
+        result.unlink(missing_ok=True)
+        only = [x for name in names for x in ("--only", name)]
+        code, output = run([program, "mutants", op, *only, "--json", str(result)], seconds, self.tree)
+        if code == 2:
+            # A kernel was changed where a mutant changes it, and the list still holds the old text.
+            sentence = f"{op}: its list of mutants cannot be used: {last_line(output)}"
+            self.findings.append(
+                Finding("survivor", op, f"{op}/mutants", file, sentence, f"warpcheck mutants {op} {' '.join(only)}")
             )
-            if code not in (0, 1, 130):
-                raise CannotJudge(f"mutants {op}: exit code {code}: {output.strip().splitlines()[-1:]}")
-            done = json.loads(result.read_text())["mutants"] if result.exists() else []
-            tried += len(done)
-            if code == 130:
-                self.cut.append(f"{op}: out of time after {len(done)} of {len(only) // 2} mutants")
-            for m in done:
-                if m["outcome"] != "killed" or not m["as_expected"]:
-                    self.findings.append(
-                        Finding(
-                            "survivor",
-                            op,
-                            f"{op}/{m['id']}",
-                            f"ci/mutate/{op}.mutants",
-                            f"{op}/{m['id']}: {m['outcome']}, to be killed by {m['expected']}",
-                            f"warpcheck mutants {op} --only {m['id']}",
-                        )
-                    )
-        failed = len(self.findings) - before
-        self.step(
-            "mutants",
-            ["survivor"],
-            time.monotonic() - begin,
-            "failed" if failed else "pass" if tried else "not run",
-            f"{tried} of {len(everything)} listed",
-        )
+            return 0
+        if code not in (0, 1, 130):
+            raise CannotJudge(f"mutants {op}: exit code {code}: {last_line(output)}")
+        done = json.loads(result.read_text())["mutants"] if result.exists() else []
+        if code == 130:
+            self.cut.append(f"{op}: out of time after {len(done)} of {len(names)} mutants")
+        for m in done:
+            if m["outcome"] != "killed" or not m["as_expected"]:
+                sentence = f"{op}/{m['id']}: {m['outcome']}, to be killed by {m['expected']}"
+                again = f"warpcheck mutants {op} --only {m['id']}"
+                self.findings.append(Finding("survivor", op, f"{op}/{m['id']}", file, sentence, again))
+        return len(done)
 
     def timings(self, operators, base_build, head_build, history):
         begin, before, rows_timed = time.monotonic(), len(self.findings), 0

@@ -19,7 +19,7 @@ LESS_ACCURATE = os.environ["WARPCHECK_LESS_ACCURATE"]  # one ulp more error in m
 RACE = os.environ["WARPCHECK_RACE"]  # scratch is used again without a barrier between
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "ci"))
-from gating import registry  # noqa: E402
+from gating import registry, trials, weakened  # noqa: E402
 from gating.build_map import BuildMap, judges  # noqa: E402
 from gating.findings import MOST_ANNOTATIONS, Finding, place, to_github, to_junit, to_sarif  # noqa: E402
 
@@ -30,7 +30,7 @@ class Registry(unittest.TestCase):
     def weakened(self, change):
         head = copy.deepcopy(COMMITTED)
         change(head["operators"]["softmax"], head)
-        return [(f.name, f.message) for f in registry.weakened(COMMITTED, head)]
+        return [(f.name, f.message) for f in weakened.weakened(COMMITTED, head)]
 
     def test_the_same_demands_are_no_finding_and_more_are_none(self):
         self.assertEqual(self.weakened(lambda op, _: None), [])
@@ -107,7 +107,7 @@ class Registry(unittest.TestCase):
             "weakens: softmax/depth:\nweakens nothing: x\nweakens: softmax/values:ties: no order"
         )
         self.assertEqual(
-            registry.excused(text),
+            weakened.excused(text),
             {
                 "softmax/phase": "row-isolation tries it",
                 "softmax/profile emulated f32 *": "faster exp",
@@ -220,6 +220,27 @@ class Told(unittest.TestCase):
         self.assertEqual([[child.tag for child in case] for case in suite], [["failure"], ["skipped"]])
 
 
+class Mutants(unittest.TestCase):
+    def tried(self, said):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "warpcheck"
+            program.write_text(f"#!/bin/bash\n{said}\n")
+            program.chmod(0o755)
+            t = trials.Trials(program, folder, "emulated", None, folder)
+            t.mutants(program, ["softmax"], lambda op: ["A-1", "A-2"])
+            return t
+
+    def test_a_list_that_no_longer_fits_the_kernels_is_a_finding(self):
+        t = self.tried("echo 'A-1: the old text occurs 0 times'; exit 2")
+        self.assertEqual([(f.kind, f.name) for f in t.findings], [("survivor", "softmax/mutants")])
+        self.assertIn("A-1: the old text occurs 0 times", t.findings[0].message)
+        self.assertEqual(t.steps[0]["verdict"], "failed")
+
+    def test_what_cannot_run_is_no_verdict(self):
+        with self.assertRaisesRegex(trials.CannotJudge, "mutants softmax: exit code 3: no compiler"):
+            self.tried("echo no compiler; exit 3")
+
+
 class PullRequests(unittest.TestCase):
     """A clone with a commit of each kind; what it would have built is chosen among libraries that are built already."""
 
@@ -260,6 +281,7 @@ class PullRequests(unittest.TestCase):
         options=(),
         code=None,
         properties=("component-bound",),
+        judge=SOURCE,
     ):
         """Commits `change`: file -> (old, new); returns the findings and what was printed."""
         self.git("checkout", "-q", "--detach", "base")
@@ -271,7 +293,7 @@ class PullRequests(unittest.TestCase):
         out = pathlib.Path(self.scratch.name) / "out"
         r = subprocess.run(
             [
-                SOURCE / "ci/gate",
+                judge / "ci/gate",
                 "--tree",
                 self.tree,
                 "--base",
@@ -360,6 +382,15 @@ class PullRequests(unittest.TestCase):
         self.assertIn("judged by the base's and the tree's own, since it changes reference/softmax.cpp", said)
         self.assertIn("properties (the base's judge)", said)
         self.assertIn("properties (the head's judge)", said)
+
+    def test_the_gate_of_the_base_judges_a_tree_that_edits_the_gate(self):
+        judge = pathlib.Path(self.scratch.name) / "judge"
+        self.git("worktree", "add", "-q", "--detach", judge, "base")
+        blind = {"ci/gate": ("sys.exit(main(sys.argv[1:]))", "sys.exit(0)")}
+        found, said = self.gate(self.KERNEL | blind, candidate=WRONG, code=1, judge=judge)
+        self.assertEqual({f["judge"] for f in found}, {"base", "head"})  # one program: no compiled judge is edited
+        self.assertIn("since it changes ci/gate", said)
+        self.assertFalse((pathlib.Path(self.scratch.name) / "out/base-tree").exists())  # it stands in the base's tree
 
     def test_docs_touch_no_operator(self):
         found, said = self.gate({"README.md": ("warpcheck", "Warpcheck")}, code=0)
