@@ -1,5 +1,5 @@
 // Matrix product: see the contract in matmul.hpp. What runs where: matmul_regions and matmul/plan.hpp; how:
-// matmul/tile.hpp in f32, matmul/pack.hpp, warps.hpp and warpgroups.hpp on tensor cores.
+// matmul/tile.hpp and vector.hpp in f32, matmul/pack.hpp, warps.hpp and warpgroups.hpp on tensor cores.
 #include "kernels/matmul.hpp"
 
 #include <algorithm>
@@ -9,12 +9,13 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/matmul/arguments.hpp"
 #include "kernels/matmul/pack.hpp"
 #include "kernels/matmul/plan.hpp"
 #include "kernels/matmul/tile.hpp"
+#include "kernels/matmul/vector.hpp"
 #include "kernels/matmul/warpgroups.hpp"
 #include "kernels/matmul/warps.hpp"
-#include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
 
 namespace warpcheck {
@@ -41,29 +42,20 @@ void check_trans(const char* name, trans t) {
     throw std::invalid_argument(std::string(name) + " is " + std::to_string(static_cast<int>(t)) + ", must be 0 or 1");
 }
 
-// Where a variant may be forced: on tensor cores or not.
+// Where a variant may be forced: on tensor cores or not, and that of a vector where there is one.
 template <class T>
-void check_variant(matmul_variant variant, matmul_options options) {
+void check_variant(matmul_variant variant, matmul_options options, int64_t m, int64_t n) {
   if (variant == matmul_variant::automatic) return;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
-  const matmul_variant first = tensor_cores ? matmul_variant::warps : matmul_variant::small;
+  const matmul_variant first = tensor_cores ? matmul_variant::warps : matmul_variant::vector;
   const matmul_variant last = tensor_cores ? matmul_variant::warpgroups : matmul_variant::square;
   if (variant < first || variant > last)
     throw std::invalid_argument("variant is " + std::to_string(static_cast<int>(variant)) +
                                 ", must be 0 (automatic) or " + std::to_string(static_cast<int>(first)) + " to " +
                                 std::to_string(static_cast<int>(last)) + " for these types and this mode");
-}
-
-// A matrix as the host's checks see it, stored as `rows` x `cols`.
-template <class T>
-row_block stored(const char* name, const T* data, int64_t rows, int64_t cols, int64_t ld, const char* ld_name,
-                 const char* cols_name) {
-  if (ld < cols)
-    throw std::invalid_argument(std::string(ld_name) + " is " + std::to_string(ld) + ", must be >= " + cols_name +
-                                " = " + std::to_string(cols));
-  const row_block block{name, data, sizeof(T), rows, cols, ld, ld_name};
-  check_rows(block);
-  return block;
+  if (variant == matmul_variant::vector && m > 1 && n > 1)
+    throw std::invalid_argument("variant is 2 (vector), must be another where m = " + std::to_string(m) +
+                                " and n = " + std::to_string(n) + " are both above 1");
 }
 
 // Whether rows of vectors of so many elements are aligned.
@@ -126,6 +118,34 @@ void launch_tiles(const matmul_task<float, float>& t) {
   const simt::launch_config config{checked_blocks(tiles_m, tiles_n, cut ? t.slices.count : 1), Shape::k_threads,
                                    Shape::k_shared_bytes, t.stream};
   simt::launch(config, matmul_tile<Shape, Flagged>, product);
+}
+
+// The product of a matrix and a vector; n = 1, or m = 1.
+void launch_vector(const matmul_task<float, float>& t) {
+  using shape = matmul_vector_shape;
+  const bool is_row = t.n > 1, along_k = is_row ? t.tb : !t.ta, vector_is_dense = is_row ? !t.ta : t.tb;
+  const float* const matrix = is_row ? t.b : t.a;
+  const int64_t ld = is_row ? t.ldb : t.lda, vector_ld = is_row ? t.lda : t.ldb;
+  const int64_t warps = std::min<int64_t>(t.slices.count, shape::k_warps), groups = ceil_div(t.slices.count, warps);
+  const int64_t outer = is_row ? t.n : t.m;
+  const matmul_partials none{nullptr, t.m, 0};
+  const matmul_vector_product product{matrix,
+                                      ld,
+                                      along_k,
+                                      vectors_at(matrix, ld, 4),
+                                      is_row ? t.a : t.b,
+                                      vector_is_dense ? 1 : vector_ld,
+                                      outer,
+                                      t.k,
+                                      t.slices.count,
+                                      t.slices.length,
+                                      is_row,
+                                      groups > 1 ? t.partials() : none,
+                                      t.epilogue};
+  const simt::launch_config config{checked_blocks(ceil_div(outer, shape::k_outer), groups, 1),
+                                   static_cast<unsigned>(32 * warps), shape::shared_bytes(static_cast<int>(warps)),
+                                   t.stream};
+  simt::launch(config, matmul_vector, product);
 }
 
 template <class TC>
@@ -211,9 +231,13 @@ matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T,
     variant = matmul_with_arithmetic<T>(
         mode, [&](auto arithmetic) { return multiply_panels<decltype(arithmetic)>(variant, t); });
   } else if constexpr (std::is_same_v<T, float>) {
-    matmul_with_shape(variant, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
+    if (variant == matmul_variant::vector)
+      launch_vector(t);
+    else
+      matmul_with_shape(variant, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
   }
-  if (t.slices.count > 1) launch_finish(t.partials(), t.slices.count, t.m, t.n, t.epilogue, t.stream);
+  const bool is_added = variant == matmul_variant::vector && t.slices.count <= matmul_vector_shape::k_warps;
+  if (t.slices.count > 1 && !is_added) launch_finish(t.partials(), t.slices.count, t.m, t.n, t.epilogue, t.stream);
   if constexpr (std::is_same_v<T, float>)
     if (t.epilogue.flags.any != nullptr) launch_tiles<matmul_small_shape, true>(t);
   return variant;
@@ -249,26 +273,10 @@ matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m
   check_options<T>(options, m, n, k);
   check_trans("ta", ta);
   check_trans("tb", tb);
-  check_variant<T>(variant, options);
-  const bool ta_yes = ta == trans::yes, tb_yes = tb == trans::yes;
-  const row_block a_rows = stored("a", a, ta_yes ? k : m, ta_yes ? m : k, lda, "lda", ta_yes ? "m" : "k");
-  const row_block b_rows = stored("b", b, tb_yes ? n : k, tb_yes ? k : n, ldb, "ldb", tb_yes ? "k" : "n");
-  const row_block c_rows = stored("c", c, m, n, ldc, "ldc", "n");
+  check_variant<T>(variant, options, m, n);
   const matmul_space space = matmul_space_of<T>(options, m, n, k);
-  if (work_bytes < space.bytes)
-    throw std::invalid_argument("work_bytes is " + std::to_string(work_bytes) + ", must be at least " +
-                                std::to_string(space.bytes));
-  const int64_t words = space.bytes / static_cast<int64_t>(sizeof(float4));
-  const row_block work_rows{"work", work, sizeof(float4), 1, words, words, nullptr};
-  check_rows(work_rows);
-  const bool has_bias = epilogue.bias != nullptr && m > 0;
-  const row_block bias_rows{"bias", epilogue.bias, sizeof(float), 1, has_bias ? n : 0, n, nullptr};
-  check_rows(bias_rows);
-  for (const row_block& other : {a_rows, b_rows, bias_rows}) {
-    check_disjoint(other, c_rows);
-    check_disjoint(other, work_rows);
-  }
-  check_disjoint(c_rows, work_rows);
+  check_matmul_arguments<T, TC>(ta == trans::yes, tb == trans::yes, m, n, k, a, lda, b, ldb, c, ldc, epilogue.bias,
+                                work, work_bytes, space.bytes);
   if (m == 0 || n == 0) return matmul_variant::automatic;
 
   const matmul_epilogue<TC> finish{alpha,
@@ -287,8 +295,8 @@ matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m
   }
   if (variant == matmul_variant::automatic)
     variant = matmul_variant_of(matmul_on_tensor_cores<T>(options), options.rows_alone, m, n, k);
-  matmul_task<T, TC> task{ta_yes,
-                          tb_yes,
+  matmul_task<T, TC> task{ta == trans::yes,
+                          tb == trans::yes,
                           m,
                           n,
                           k,

@@ -95,11 +95,11 @@ struct matmul_slices {
 template <class T, class TC>
 matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t k);
 
-// epilogue: no product at all. In f32 blocks multiply tiles of op(A) and op(B) in shared memory, of 64 x 64 (small),
-// 64 x 128 (wide) and 128 x 128 (square) elements of C. On tensor cores, from panels in the workspace: 64 x 64 by single
+// epilogue: no product at all. vector: C is a row or a column, in f32. In f32 blocks multiply tiles of op(A) and op(B) in
+// shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. On tensor cores, from panels in the workspace: 64 x 64 by single
 // warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and 128 x 256 by two. GPUs without wgmma, of a
 // compute capability other than 9.0, take warps in place of both; the bits of all three are the same.
-enum class matmul_variant : uint8_t { automatic, epilogue, small, wide, square, warps, warpgroup, warpgroups };
+enum class matmul_variant : uint8_t { automatic, epilogue, vector, small, wide, square, warps, warpgroup, warpgroups };
 
 // The box of extents, inclusive and without a limit where the second is -1, in which the dispatch picks a variant. For
 // m, n >= 1 the boxes cover everything and do not overlap. alpha = 0 takes the variant of k = 0.
@@ -110,9 +110,8 @@ struct matmul_region {
 template <class T, class TC>
 std::vector<matmul_region> matmul_regions(matmul_options options);
 
-// The same with a variant forced (one of the mode's, not epilogue), and the variant used as the result; automatic where
-// nothing happened.
-// The plan, and with it the bits, stay. k = 0 and alpha = 0 have no other variant.
+// The same with a variant forced (one of the mode's, not epilogue; vector where m or n is 1), and the variant used as the
+// result; automatic where nothing happened. The plan, and with it the bits, stay. k = 0 and alpha = 0 have no other variant.
 template <class T, class TC>
 matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m, int64_t n, int64_t k, float alpha,
                            const T* a, int64_t lda, const T* b, int64_t ldb, float beta, TC* c, int64_t ldc,

@@ -76,8 +76,11 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
       s.k = one_past_a_slice(t, mode_by_turns(t, d), s.m, s.n, d.one_of({int64_t{300}, int64_t{420}, int64_t{600}}));
       break;
     }
-    case 5: {  // thin
-      const int64_t thin = d.between(1, 4), other = d.between(1, 257), k = d.between(1, 300);
+    case 5: {  // thin; every other one a matrix times a vector, whose k one block's slices cut, or several blocks'
+      const bool vector = d.index() % 16 == 5;
+      const int64_t thin = vector ? 1 : d.between(1, 4), other = d.between(1, vector ? 70 : 257);
+      const int64_t k =
+          vector ? d.one_of({int64_t{31}, int64_t{33}, int64_t{260}, int64_t{321}, int64_t{700}}) : d.between(1, 300);
       s = d.chance(50) ? product_sizes{thin, other, k} : product_sizes{other, thin, k};
       break;
     }
@@ -167,9 +170,12 @@ void set_output(trial_case& c, dtype type) {
 
 void force_a_variant(draw& d, const target& t, trial_case& c) {
   std::vector<std::string> names;
-  for (const target::variant& v : t.variants)
+  const bool is_vector = c.at("c").rows() == 1 || c.at("c").cols() == 1;
+  for (const target::variant& v : t.variants) {
+    if (!is_vector && v.name.find("vector") != std::string::npos) continue;
     // One that takes no element along k multiplies nothing.
     if (name_of(mode_of(v)) == c.knob("mode") && (v.ranges.size() < 3 || v.ranges[2].min > 0)) names.push_back(v.name);
+  }
   if (!names.empty()) set_knob(c, "variant", names[static_cast<size_t>(d.index() / 3) % names.size()]);
 }
 

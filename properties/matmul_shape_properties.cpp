@@ -175,6 +175,7 @@ trial_case sweep_case(const target& t, draw& d) {
   const int64_t budget = product_budget(t);
   product_sizes of{d.one_of(edges), d.one_of(edges), d.one_of(edges)};
   if (d.chance(60)) of.n = std::min<int64_t>(of.n, 66);
+  if (d.index() % 8 == 3) (d.chance(50) ? of.m : of.n) = 1;
   of.k = std::min(of.k, std::max<int64_t>(1, budget / std::max<int64_t>(1, of.m * of.n)));
   const double seed = static_cast<double>(d.between(2, 999998));
   trial_case c =
@@ -219,8 +220,10 @@ void check_padding(trial& t) {
 
 trial_case far_case(const target& t, draw& d) {
   const double seed = static_cast<double>(d.between(2, 999998));
+  product_sizes of{3, 3, 3};
+  if (d.index() % 4 == 3) (d.chance(50) ? of.m : of.n) = 1;
   trial_case c =
-      product_case(t, d, {3, 3, 3}, make_recipe("uniform", {seed, -2, 2}), make_recipe("uniform", {seed + 1, -2, 2}));
+      product_case(t, d, of, make_recipe("uniform", {seed, -2, 2}), make_recipe("uniform", {seed + 1, -2, 2}));
   draw_storage(d, c);
   const int64_t ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
   tensor_spec& far = *c.find(d.one_of({"a", "b", "c"}));
@@ -283,6 +286,18 @@ trial_case small_tiles_case(const target& t, draw& d) {
   return c;
 }
 
+// A row or a column of C, in ieee where there are modes: the slices of k are those of one block's warps, or of several.
+trial_case vector_case(const target& t, draw& d) {
+  const int64_t outer = d.between(1, 70);
+  const int64_t k = d.one_of({int64_t{33}, int64_t{65}, int64_t{321}, int64_t{449}, int64_t{700}});
+  const bool is_row = d.chance(50);
+  trial_case c = drawn_product(t, d, {is_row ? 1 : outer, is_row ? outer : 1, k}, operands::moderate);
+  set_knob(c, "mode", "ieee");
+  draw_scalars(d, c, layers::linear);
+  draw_product_layout(d, c);
+  return c;
+}
+
 // k is cut, so that there are partial sums.
 trial_case cut_case(const target& t, draw& d) {
   const bool quick = t.device == "emulated" && t.size == 0;
@@ -297,8 +312,10 @@ trial_case cut_case(const target& t, draw& d) {
 }
 
 trial_case work_case(const target& t, draw& d) {
-  trial_case c = cut_case(t, d);
-  run_once(c);
+  trial_case c = d.index() % 4 == 1 ? vector_case(t, d) : cut_case(t, d);
+  if (c.at("work").elements() == 0) c.find("work")->shape = {1}, follow(c);
+  // With the detectors: what lies in the workspace is read and written where it is aligned for that, or not at all.
+  set_knob(c, "schedule", "fair");
   return c;
 }
 
@@ -315,7 +332,7 @@ void check_work(trial& t) {
 }
 
 trial_case repeated_case(const target& t, draw& d) {
-  trial_case c = d.index() % 3 == 0 ? small_tiles_case(t, d) : cut_case(t, d);
+  trial_case c = d.index() % 3 == 0 ? small_tiles_case(t, d) : d.index() % 6 == 1 ? vector_case(t, d) : cut_case(t, d);
   c.knobs["repeat"] = t.device == "emulated" ? (t.size == 2 ? "21" : "6") : "20";
   set_knob(c, "sm", format_number(static_cast<double>(d.one_of({1, 2, 7, 132}))));
   set_knob(c, "detect", "off");
@@ -323,7 +340,7 @@ trial_case repeated_case(const target& t, draw& d) {
 }
 
 trial_case hazard_case(const target& t, draw& d) {
-  trial_case c = d.index() % 2 == 0 ? small_tiles_case(t, d) : cut_case(t, d);
+  trial_case c = d.index() % 2 == 0 ? small_tiles_case(t, d) : d.index() % 4 == 1 ? vector_case(t, d) : cut_case(t, d);
   set_knob(c, "detect", "only");
   const int64_t seed = d.between(0, 999999);
   set_knob(c, "schedule", fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt", "pct"}), seed));
@@ -332,9 +349,15 @@ trial_case hazard_case(const target& t, draw& d) {
 }
 
 trial_case rows_case(const target& t, draw& d) {
-  const int64_t n = d.between(1, 20), k = d.one_of({int64_t{60}, int64_t{300}, int64_t{700}});
-  const int64_t m = k == 60 ? d.between(2, 70) : d.one_of({int64_t{2}, int64_t{9}, int64_t{66}});
+  // So many elements of a column that a plan that knew of them would cut k otherwise.
+  const bool is_column = d.index() % 4 == 1;
+  const int64_t n = is_column ? 1 : d.between(1, 20);
+  const int64_t k = is_column ? 700 : d.one_of({int64_t{60}, int64_t{300}, int64_t{700}});
+  const int64_t m = is_column ? d.between(2113, 2180)
+                    : k == 60 ? d.between(2, 70)
+                              : d.one_of({int64_t{2}, int64_t{9}, int64_t{66}});
   trial_case c = drawn_product(t, d, {m, n, k}, operands::moderate);
+  if (is_column) set_knob(c, "mode", "ieee");
   set_knob(c, "rows_alone", "1");
   follow(c);
   run_once(c);

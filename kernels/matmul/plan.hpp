@@ -11,6 +11,7 @@
 #include "kernels/matmul.hpp"
 #include "kernels/matmul/parts.hpp"
 #include "kernels/matmul/tile.hpp"
+#include "kernels/matmul/vector.hpp"
 #include "kernels/matmul/warpgroups.hpp"
 #include "kernels/matmul/warps.hpp"
 #include "kernels/primitives/grid.hpp"
@@ -56,9 +57,11 @@ constexpr bool matmul_on_tensor_cores(matmul_options options) {
 
 constexpr matmul_region k_matmul_regions[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
-    {matmul_variant::small, {1, -1}, {1, 64}, {1, -1}},
-    {matmul_variant::small, {1, 768}, {65, 768}, {1, -1}},
-    {matmul_variant::wide, {1, 768}, {769, -1}, {1, -1}},
+    {matmul_variant::vector, {1, 1}, {1, -1}, {1, -1}},
+    {matmul_variant::vector, {2, -1}, {1, 1}, {1, -1}},
+    {matmul_variant::small, {2, -1}, {2, 64}, {1, -1}},
+    {matmul_variant::small, {2, 768}, {65, 768}, {1, -1}},
+    {matmul_variant::wide, {2, 768}, {769, -1}, {1, -1}},
     {matmul_variant::wide, {769, -1}, {65, 1792}, {1, -1}},
     {matmul_variant::wide, {769, 1792}, {1793, -1}, {1, -1}},
     {matmul_variant::wide, {1793, -1}, {1793, -1}, {1, 128}},
@@ -67,7 +70,8 @@ constexpr matmul_region k_matmul_regions[] = {
 // Without m: what runs is as good for few rows as for many.
 constexpr matmul_region k_matmul_regions_of_rows_alone[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
-    {matmul_variant::small, {1, -1}, {1, 64}, {1, -1}},
+    {matmul_variant::vector, {1, -1}, {1, 1}, {1, -1}},
+    {matmul_variant::small, {1, -1}, {2, 64}, {1, -1}},
     {matmul_variant::wide, {1, -1}, {65, -1}, {1, -1}},
 };
 constexpr matmul_region k_matmul_tensor_regions[] = {
@@ -159,6 +163,16 @@ matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_
   return best;
 }
 
+// That of a matrix times a vector, of which `outer` sums are made: as many slices as a block adds itself where that makes
+// blocks for half of the multiprocessors, which are enough to keep the memory busy; else those of several blocks.
+inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k) {
+  using shape = matmul_vector_shape;
+  const int64_t blocks = ceil_div(k_planned_sms / 2, ceil_div(outer, shape::k_outer));
+  const int64_t count = std::min(k_most_slices, shape::k_warps * blocks);
+  const int64_t length = std::max(k_least_slice, ceil_div(ceil_div(k, count), shape::k_depth) * shape::k_depth);
+  return length < k ? matmul_slices{ceil_div(k, length), length} : matmul_slices{1, k};
+}
+
 // For m, n, k >= 1.
 template <class T>
 matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int64_t k) {
@@ -167,6 +181,7 @@ matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int
   const int64_t rows = options.rows_alone ? k_rows_planned_alone : m;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
   const matmul_variant variant = matmul_variant_of(tensor_cores, options.rows_alone, m, n, k);
+  if (variant == matmul_variant::vector) return matmul_vector_slices(n == 1 ? rows : n, k);
   if (!tensor_cores)
     return matmul_with_shape(variant, [&](auto shape) {
       using shape_type = decltype(shape);

@@ -293,7 +293,7 @@ int64_t wrong_beyond_32_bits(bool row) {
 }
 
 const char* matmul_variant_name(int variant) {
-  constexpr const char* names[] = {"automatic", "epilogue", "small",     "wide",
+  constexpr const char* names[] = {"automatic", "epilogue", "vector",    "small",     "wide",
                                    "square",    "warps",    "warpgroup", "warpgroups"};
   return names[variant];
 }

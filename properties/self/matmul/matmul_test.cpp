@@ -49,6 +49,39 @@ TEST(matmul, ieee_bits) {
   }
 }
 
+// A row or a column of C: slices of one block's warps and of several blocks', whole chunks and parts of them.
+TEST(matmul, bits_of_vectors) {
+  std::mt19937_64 random(18);
+  int added = 0, partial = 0;
+  for (const int64_t outer : {1, 31, 32, 33, 70})
+    for (const int64_t k : {1, 31, 32, 33, 65, 321, 700})
+      for (int layout = 0; layout < (k_plain ? 8 : 2); ++layout) {
+        const bool is_row = (layout + outer + k) % 2 == 0;
+        problem p = random_problem(is_row ? 1 : outer, is_row ? outer : 1, k, random, layout);
+        const int64_t gaps[] = {0, 1, 3, 4};
+        p.gap_a = gaps[random() % 4], p.gap_b = gaps[random() % 4], p.gap_c = gaps[random() % 4];
+        p.offset = layout < 4 ? 0 : layout % 4;
+        const answer result = run(p);
+        EXPECT_TRUE(result.intact && wrong_bits(p, result.c) == 0) << p.text();
+        EXPECT_EQ(result.variant, matmul_variant::vector) << p.text();
+        added += p.plan().count > 1 && p.plan().count <= 8, partial += p.plan().count > 8;
+        p.alpha = -0.3f, p.beta = 1.7f;
+        p.c = random_values(p.m * p.n, random);
+        p.bias = random_values(p.n, random);
+        p.variant = layout % 2 == 0 ? matmul_variant::vector : matmul_variant::small;
+        expect_right(p);
+      }
+  EXPECT_GE(added, 15);
+  EXPECT_GE(partial, 5);
+  // Elements enough that one block takes all slices, and more of them than it has warps for one that is alone.
+  problem p = random_problem(2113, 1, k_plain ? 900 : 130, random);
+  EXPECT_LE(p.plan().count, 8);
+  expect_right(p);
+  p = random_problem(3, 4, 5, random);
+  p.variant = matmul_variant::vector;
+  EXPECT_THROW(run(p), std::invalid_argument);
+}
+
 TEST(matmul, slices_of_one_more_than_their_length) {
   std::mt19937_64 random(2);
   problem p = random_problem(20, 30, 1, random);
