@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "properties/self/long_rows/long_call.hpp"
 #include "properties/self/long_rows/long_device.hpp"
 #include "reference/log_softmax.hpp"
 #include "reference/logsumexp.hpp"
@@ -70,35 +70,6 @@ struct problem {
   int64_t offset = 1;  // elements between a boundary of 256 bytes and x
 };
 
-const warpcheck_candidate& candidate() { return *warpcheck_candidate_get(WARPCHECK_CANDIDATE_ABI); }
-
-const warpcheck_operator& operator_of(const std::string& name) {
-  for (const warpcheck_operator* op : std::span(candidate().operators, static_cast<size_t>(candidate().num_operators)))
-    if (name == op->name) return *op;
-  throw std::logic_error("no operator " + name);
-}
-
-DLDataType type_of(dtype t) {
-  const auto bits = static_cast<uint8_t>(8 * size_of(t));
-  return {static_cast<uint8_t>(t == dtype::bf16 ? kDLBfloat : is_float(t) ? kDLFloat : kDLInt), bits, 1};
-}
-
-struct tensor {
-  DLTensor dl;
-  int64_t shape[2], strides[2];
-
-  tensor(void* data, dtype type, std::vector<int64_t> extents) {
-    const auto dimensions = static_cast<int32_t>(extents.size());
-    std::copy(extents.begin(), extents.end(), shape);
-    strides[0] = dimensions == 2 ? extents[1] : 1;
-    strides[1] = 1;
-    const bool cuda = candidate().operators[0]->device == WARPCHECK_DEVICE_CUDA;
-    dl = {data, {cuda ? kDLCUDA : kDLCPU, 0}, dimensions, type_of(type), shape, strides, 0};
-  }
-  tensor(const tensor&) = delete;
-  tensor& operator=(const tensor&) = delete;
-};
-
 double value_of(dtype t, uint64_t bits) {
   return is_float(t) ? decode(t, bits) : static_cast<double>(static_cast<int64_t>(bits));
 }
@@ -139,8 +110,6 @@ void judge(const output& o, int64_t length, const long_array& y) {
 
 // Launches the problem and judges all that can be looked at.
 void solve(const problem& p) {
-  const warpcheck_device_api& device = *candidate().device_api;
-  ASSERT_NE(device.describe(), nullptr) << device.last_error();
   const int64_t count = p.x.rows * p.x.cols;
   const size_t size = size_of(p.x.type);
   elements listed;
@@ -152,7 +121,7 @@ void solve(const problem& p) {
     return is_vector ? std::vector<int64_t>{p.x.cols} : std::vector<int64_t>{p.x.rows, p.x.cols};
   };
   tensor x(x_data->data(), p.x.type, extents(true));
-  const DLTensor* const inputs[] = {&x.dl};
+  const std::vector<const DLTensor*> inputs = {&x.dl};
 
   std::vector<std::unique_ptr<long_array>> y_data;
   std::vector<std::unique_ptr<tensor>> y;
@@ -169,39 +138,8 @@ void solve(const problem& p) {
     outputs.push_back(&y.back()->dl);
   }
 
-  warpcheck_stream_options options = {};
-  void* const stream = device.stream_create(&options);
-  ASSERT_NE(stream, nullptr) << device.last_error();
-  prepare(stream);
-  char message[256] = "";
-  warpcheck_call call = {};
-  call.struct_size = sizeof call;
-  call.inputs = inputs;
-  call.num_inputs = 1;
-  call.outputs = outputs.data();
-  call.num_outputs = static_cast<int32_t>(outputs.size());
-  call.scalars = p.scalars.data();
-  call.num_scalars = static_cast<int32_t>(p.scalars.size());
-  call.variant = p.variant.empty() ? nullptr : p.variant.c_str();
-  call.stream = stream;
-  call.message = message;
-  call.message_size = sizeof message;
-  const warpcheck_status status = operator_of(p.op).run(&call);
-  std::string findings;
-  const int failed = device.stream_synchronize(
-      stream,
-      [](void* text, const char* kind, const char* said) {
-        *static_cast<std::string*>(text) += std::string(kind) + ": " + said + "\n";
-      },
-      &findings);
-  device.stream_destroy(stream);
-  ASSERT_EQ(status, WARPCHECK_OK) << message << findings;
-  ASSERT_EQ(failed, 0) << device.last_error();
-  ASSERT_EQ(findings, "");
-  if (call.variant != nullptr) {
-    ASSERT_NE(call.used_variant, nullptr);
-    EXPECT_STREQ(call.used_variant, call.variant);
-  }
+  launch(p.op, p.variant, inputs, outputs, p.scalars);
+  if (testing::Test::HasFatalFailure()) return;
   for (size_t i = 0; i < y_data.size(); ++i) {
     SCOPED_TRACE("output " + std::to_string(i));
     judge(p.outputs[i], p.outputs[i].of_element ? count : p.x.rows, *y_data[i]);
