@@ -1,6 +1,8 @@
-// Matrix products against the FMA limit of the same run, and against cuBLAS in f32, tf32 and bf16. See bench/README.md.
+// Matrix products against the FMA limit of the same run, and against cuBLAS in f32, tf32 and bf16 and CUTLASS' 3xTF32. See
+// bench/README.md.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -27,6 +29,7 @@ struct measurement {
   double us = 0, layer_us = 0;
   double peer_us[std::size(k_all_peers)] = {};  // 0: not there
   double budget = 0;                            // the largest share of the bound that an error takes
+  double peer_budget[std::size(k_all_peers)] = {};
   // Operations a second by tensor cores that a product of so many parts is made of.
   double tensor_limit() const {
     const bool tf32 = arithmetic == product_arithmetic::tf32x3;
@@ -47,29 +50,33 @@ struct program {
 const std::vector<product_shape>& all_shapes() {
   static const std::vector<product_shape> shapes = {{512, 512, 512},    {1024, 1024, 1024}, {2048, 2048, 2048},
                                                     {4096, 4096, 4096}, {8192, 8192, 8192}, {4097, 4095, 4093},
-                                                    {64, 4096, 4096},   {8192, 64, 8192},   {8192, 8192, 64}};
+                                                    {64, 4096, 4096},   {8192, 64, 8192},   {8192, 8192, 64},
+                                                    {1, 4096, 4096},    {4096, 1, 4096},    {1, 50000, 8192}};
   return shapes;
 }
 
 // Ours, as a layer, and each peer, in turns, all verified after.
 void run_benchmark(benchmark::State& state, program& p, const product_shape& shape, product_arithmetic arithmetic) {
-  measurement result{shape, arithmetic, "", 0, 0, {}, 0};
+  measurement result{shape, arithmetic, "", 0, 0, {}, 0, {}};
   std::vector<double> times;
   try {
     product_run run(shape, p.stream, p.flush_bytes);
     std::vector<std::function<void(int)>> who = {[&](int i) { run.ours(arithmetic, i); },
                                                  [&](int i) { run.layer(arithmetic, i); }};
-    if (has_cublas())
-      for (const product_peer peer : k_all_peers) who.emplace_back([&, peer](int i) { run.peer(peer, i); });
+    std::vector<product_peer> peers;
+    for (const product_peer peer : k_all_peers) {
+      if (!offers(peer, shape)) continue;
+      peers.push_back(peer);
+      who.emplace_back([&, peer](int i) { run.peer(peer, i); });
+    }
     const auto all = time_in_turn(p.stream, k_repeats, who);
     times = all[0];
     result.us = median(times);
     result.layer_us = median(all[1]);
-    for (size_t k = 2; k < all.size(); ++k) result.peer_us[k - 2] = median(all[k]);
+    for (size_t k = 0; k < peers.size(); ++k) result.peer_us[static_cast<int>(peers[k])] = median(all[k + 2]);
     result.variant = run.variant(arithmetic);
     result.budget = run.verify_ours(arithmetic);
-    if (has_cublas())
-      for (const product_peer peer : k_all_peers) run.verify_peer(peer);
+    for (const product_peer peer : peers) result.peer_budget[static_cast<int>(peer)] = run.verify_peer(peer);
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
     p.failed = true;
@@ -82,8 +89,10 @@ void run_benchmark(benchmark::State& state, program& p, const product_shape& sha
   state.counters["fma_limit_tflops"] = p.fma_limit * 1e-6;
   state.counters["layer_us"] = result.layer_us;
   state.counters["budget"] = result.budget;
-  for (const product_peer peer : k_all_peers)
+  for (const product_peer peer : k_all_peers) {
     state.counters[std::string(name_of(peer)) + " us"] = result.peer_us[static_cast<int>(peer)];
+    state.counters[std::string(name_of(peer)) + " budget"] = result.peer_budget[static_cast<int>(peer)];
+  }
   p.results.push_back(result);
 }
 
@@ -102,8 +111,8 @@ void print_row(const measurement& m, double fma_limit) {
 }
 
 void print_table(const program& p, const std::string& gpu) {
-  std::printf("\n%s, %s, commit %s; %.1f TFLOP/s of FMAs in f32 from registers\n", gpu.c_str(), cublas_text().c_str(),
-              WARPCHECK_COMMIT, p.fma_limit * 1e-6);
+  std::printf("\n%s, %s, %s, commit %s; %.1f TFLOP/s of FMAs in f32 from registers\n", gpu.c_str(),
+              cublas_text().c_str(), cutlass_text().c_str(), WARPCHECK_COMMIT, p.fma_limit * 1e-6);
   std::printf("%-24s %-7s %-14s %10s %8s %8s %8s %10s", "m x n x k", "mode", "variant", "us", "TFLOP/s", "limit",
               "of it", "layer us");
   for (const product_peer peer : k_all_peers) std::printf(" %10s %7s", name_of(peer), "ratio");
@@ -112,6 +121,13 @@ void print_table(const program& p, const std::string& gpu) {
   std::printf(
       "limit: FMAs (ieee); a third of cuBLAS tf32 (tf32x3), a sixth of cuBLAS bf16 (bf16x6), cuBLAS bf16 (f16, bf16).\n"
       "ratio: time of the peer / ours, above 1 we are faster. budget: the largest share of the error bound.\n");
+  std::printf("largest share of a peer's own bound:");
+  for (const product_peer peer : k_all_peers) {
+    double worst = 0;
+    for (const measurement& m : p.results) worst = std::max(worst, m.peer_budget[static_cast<int>(peer)]);
+    std::printf(" %s %.4f;", name_of(peer), worst);
+  }
+  std::printf("\n");
 }
 
 }  // namespace
@@ -126,6 +142,7 @@ int main(int argc, char** argv) try {
   benchmark::AddCustomContext("gpu", gpu);
   benchmark::AddCustomContext("commit", WARPCHECK_COMMIT);
   benchmark::AddCustomContext("cublas", cublas_text());
+  benchmark::AddCustomContext("cutlass", cutlass_text());
   check(cudaStreamCreate(&p.stream), "cudaStreamCreate");
   int l2_bytes = 0;
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/limits.hpp"
+#include "bench/matmul_cutlass.hpp"
 #include "bench/matmul_verify.hpp"
 #include "kernels/matmul.hpp"
 
@@ -82,6 +83,19 @@ class cublas {
   bool is_there() const { return handle_ != nullptr; }
   const std::string& text() const { return text_; }
 
+  // The same where C is a row or a column: our rows are its columns.
+  void multiply_vector(const product_shape& s, const float* a, const float* b, float* c, cudaStream_t stream) const {
+    constexpr int k_plain = 0, k_transposed = 1;  // cublasOperation_t
+    const float one = 1, zero = 0;
+    const bool is_row = s.n > 1;
+    const auto extent = [](int64_t x) { return static_cast<int>(x); };
+    const int rows = extent(is_row ? s.n : s.k), cols = extent(is_row ? s.k : s.m);
+    if (set_stream_(handle_, stream) != 0 ||
+        multiply_vector_(handle_, is_row ? k_plain : k_transposed, rows, cols, &one, is_row ? b : a, rows,
+                         is_row ? a : b, 1, &zero, c, 1) != 0)
+      throw std::runtime_error("cublasSgemv failed");
+  }
+
   // C = A B, row after row: cuBLAS' columns are our rows, so it computes C^T = B^T A^T.
   void multiply(product_peer peer, const product_shape& s, const void* a, const void* b, float* c,
                 cudaStream_t stream) const {
@@ -104,6 +118,8 @@ class cublas {
   using set_stream_type = int(void*, cudaStream_t);
   using multiply_type = int(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
                             const void*, void*, int, int, int, int);
+  using multiply_vector_type = int(void*, int, int, int, const float*, const float*, int, const float*, int,
+                                   const float*, float*, int);
   cublas() {
     void* library = nullptr;
     for (const char* name : {"libcublas.so.13", "libcublas.so.12", "libcublas.so"})
@@ -116,8 +132,10 @@ class cublas {
     const auto version = reinterpret_cast<version_type*>(dlsym(library, "cublasGetVersion_v2"));
     set_stream_ = reinterpret_cast<set_stream_type*>(dlsym(library, "cublasSetStream_v2"));
     multiply_ = reinterpret_cast<multiply_type*>(dlsym(library, "cublasGemmEx"));
+    multiply_vector_ = reinterpret_cast<multiply_vector_type*>(dlsym(library, "cublasSgemv_v2"));
     int number = 0;
-    if (!create || !version || !set_stream_ || !multiply_ || create(&handle_) != 0 || version(handle_, &number) != 0) {
+    if (!create || !version || !set_stream_ || !multiply_ || !multiply_vector_ || create(&handle_) != 0 ||
+        version(handle_, &number) != 0) {
       handle_ = nullptr;
       text_ += " does not offer what is needed";
       return;
@@ -129,6 +147,7 @@ class cublas {
   void* handle_ = nullptr;
   set_stream_type* set_stream_ = nullptr;
   multiply_type* multiply_ = nullptr;
+  multiply_vector_type* multiply_vector_ = nullptr;
 };
 
 matmul_options options_of(product_arithmetic arithmetic) {
@@ -159,11 +178,15 @@ const char* name_of(product_arithmetic arithmetic) {
 }
 
 const char* name_of(product_peer peer) {
-  constexpr const char* names[] = {"cuBLAS f32", "cuBLAS tf32", "cuBLAS bf16"};
+  constexpr const char* names[] = {"cuBLAS f32", "cuBLAS tf32", "cuBLAS bf16", "cuBLAS gemv", "CUTLASS 3xTF32"};
   return names[static_cast<int>(peer)];
 }
-bool has_cublas() { return cublas::get().is_there(); }
 std::string cublas_text() { return cublas::get().text(); }
+
+bool offers(product_peer peer, const product_shape& shape) {
+  if (peer == product_peer::cutlass) return cutlass_takes(shape);
+  return cublas::get().is_there() && (peer != product_peer::gemv || shape.m == 1 || shape.n == 1);
+}
 
 std::string product_shape::name() const {
   return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
@@ -258,6 +281,10 @@ void product_run::layer(product_arithmetic arithmetic, int i) {
 
 void product_run::peer(product_peer peer, int i) {
   const memory::slot& slot = memory_->at(i);
+  if (peer == product_peer::cutlass)
+    return multiply_by_cutlass(shape_, slot.a.data(), slot.b.data(), slot.c.data(), stream_);
+  if (peer == product_peer::gemv)
+    return cublas::get().multiply_vector(shape_, slot.a.data(), slot.b.data(), slot.c.data(), stream_);
   const int bits = peer == product_peer::bf16 ? 16 : 32;
   cublas::get().multiply(peer, shape_, slot.operand(true, bits, true), slot.operand(false, bits, true), slot.c.data(),
                          stream_);
@@ -278,10 +305,16 @@ double product_run::verify_peer(product_peer peer) {
   check(cudaMemsetAsync(slot.c.data(), 0xff, static_cast<size_t>(shape_.m * shape_.n) * sizeof(float), stream_),
         "poison");
   this->peer(peer, 0);
-  // One TF32 product errs by 2^-11 of each operand, and as much again for their product.
-  const sampled_judge judge{
-      name_of(peer), static_cast<int>(peer == product_peer::bf16 ? product_arithmetic::bf16 : product_arithmetic::ieee),
-      1, shape_.k, peer == product_peer::tf32 ? 0x1p-10 + 0x1p-22 : 0.0};
+  const auto arithmetic = peer == product_peer::bf16      ? product_arithmetic::bf16
+                          : peer == product_peer::cutlass ? product_arithmetic::tf32x3
+                                                          : product_arithmetic::ieee;
+  // One TF32 product errs by 2^-11 of each operand, and as much again for their product. 3xTF32: low parts are cut to
+  // tf32, 2^-21 of each operand, and one accumulator takes all of k, 6 u a step (docs/numerics.md, "Sums of products").
+  const double steps = 3.0 * std::ceil(static_cast<double>(shape_.k) / 8);
+  const double of_operands = peer == product_peer::tf32      ? 0x1p-10 + 0x1p-22
+                             : peer == product_peer::cutlass ? 0x1p-20 + 1.01 * std::expm1(steps * 6 * 0x1p-24)
+                                                             : 0.0;
+  const sampled_judge judge{name_of(peer), static_cast<int>(arithmetic), 1, shape_.k, of_operands};
   return verify(judge, peer == product_peer::bf16 ? 16 : 32, true);
 }
 
@@ -323,7 +356,8 @@ double product_run::verify(const sampled_judge& judge, int bits, bool bfloat) {
 }
 
 const char* product_run::variant(product_arithmetic arithmetic) const {
-  constexpr const char* names[] = {"", "epilogue", "small", "wide", "square", "warps", "warpgroup", "warpgroups"};
+  constexpr const char* names[] = {"",       "epilogue", "vector",    "small",     "wide",
+                                   "square", "warps",    "warpgroup", "warpgroups"};
   const auto within = [](const int64_t(&range)[2], int64_t x) {
     return range[0] <= x && (x <= range[1] || range[1] < 0);
   };

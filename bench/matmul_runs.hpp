@@ -17,18 +17,23 @@ constexpr product_arithmetic k_all_arithmetics[] = {product_arithmetic::ieee, pr
                                                     product_arithmetic::bf16};
 const char* name_of(product_arithmetic arithmetic);
 
-// cuBLAS, as its library is found at run time: in f32; with tensor cores on f32 inputs rounded to tf32; on bf16 inputs.
-enum class product_peer { f32, tf32, bf16 };
-constexpr product_peer k_all_peers[] = {product_peer::f32, product_peer::tf32, product_peer::bf16};
+// cuBLAS, as its library is found at run time: in f32; with tensor cores on f32 inputs rounded to tf32; on bf16 inputs;
+// its product of a matrix and a vector. And CUTLASS' 3xTF32, where the build was given its headers.
+enum class product_peer { f32, tf32, bf16, gemv, cutlass };
+constexpr product_peer k_all_peers[] = {product_peer::f32, product_peer::tf32, product_peer::bf16, product_peer::gemv,
+                                        product_peer::cutlass};
 const char* name_of(product_peer peer);
-bool has_cublas();
-std::string cublas_text();  // name of the library and its version, or why there is none
+std::string cublas_text();   // name of the library and its version, or why there is none
+std::string cutlass_text();  // the version of its headers, or that there are none
 
 struct product_shape {
   int64_t m, n, k;
   std::string name() const;
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
+
+// Whether a peer is there, and takes products of this shape.
+bool offers(product_peer peer, const product_shape& shape);
 
 struct sampled_judge;  // matmul_verify.hpp
 
@@ -48,7 +53,8 @@ class product_run {
   // Computes into poisoned memory and judges elements of 48 rows and 48 columns, the ends among them, by
   // reference/matmul.hpp: the largest share of the bound that an error takes. Throws where one exceeds it.
   double verify_ours(product_arithmetic arithmetic);
-  // The same of a peer, within the bound of one chain of its arithmetic (tf32: of operands rounded to it).
+  // The same of a peer, within the bound of one chain of its arithmetic (tf32: of operands rounded to it; 3xTF32: of
+  // parts cut to it, without promotion).
   double verify_peer(product_peer peer);
 
  private:
