@@ -107,10 +107,11 @@ def _peer_marks(rows):
 
 
 def roofline(key, operator, rows, gpu):
-    """Achieved, limit and peers of each row: in GB/s where the bytes are known, else in microseconds."""
-    by_bytes = all(row["gbps"] for row in rows)
-    drawn, axes = _row_axes(len(rows), "GB/s, more is better" if by_bytes else "us a call, less is better")
-    scale = (lambda row, us: row["gbps"] * row["us"] / us) if by_bytes else (lambda row, us: us)
+    """Achieved, limit and peers of each row: in GB/s or TFLOP/s where those are known, else in microseconds."""
+    rates = {"gbps": "GB/s, more is better", "tflops": "TFLOP/s, more is better"}
+    rate = next((key for key in rates if all(row[key] for row in rows)), None)
+    drawn, axes = _row_axes(len(rows), rates[rate] if rate else "us a call, less is better")
+    scale = (lambda row, us: row[rate] * row["us"] / us) if rate else (lambda row, us: us)
     marks, used = _peer_marks(rows), {}
     for y, row in enumerate(rows):
         for (name, us), style in zip(row["limits"], ("-", ":", "--")):
@@ -124,7 +125,7 @@ def roofline(key, operator, rows, gpu):
             )[0]
         used["warpcheck"] = axes.plot(scale(row, row["us"]), -y, "o", color=ACCENT, markersize=6)[0]
     axes.set_yticks([-y for y in range(len(rows))], [row["name"] for row in rows])
-    if not by_bytes:
+    if not rate:
         axes.set_xscale("log")
     elif axes.get_xlim()[0] > 0:
         axes.set_xlim(left=0)

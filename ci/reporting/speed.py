@@ -4,6 +4,14 @@ import re
 
 # The limits that a row may name: key -> words.
 LIMITS = {"limit_us": "copy or read", "updates_us": "updates in shared memory", "read_us": "reading"}
+# Products of split operands: what a row's first part is, the peer that does its products alone, and how many they are.
+SPLIT_PRODUCTS = {
+    "tf32x3": ("cuBLAS tf32", 3),
+    "bf16x6": ("cuBLAS bf16", 6),
+    "f16": ("cuBLAS bf16", 1),
+    "bf16": ("cuBLAS bf16", 1),
+}
+MICROSECONDS = {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}
 
 
 def _peers(row):
@@ -12,6 +20,10 @@ def _peers(row):
         peers[name] = {"us": peer["us"], "earlier": bool(peer.get("earlier"))}
         if "ratio" in peer:
             peers[name].update(zip(("ratio", "low", "high"), peer["ratio"]))
+    # matmul, whose peers are timed in turn with ours, and gru.
+    peers.update({name.removesuffix(" us"): {"us": us} for name, us in row.items() if name.endswith(" us") and us})
+    if row.get("of_cudnn"):
+        peers["cudnn"] = {"us": _us(row) / row["of_cudnn"]}
     fastest = row.get("peer") or str(row.get("label", "")).partition(" peer:")[2]
     if fastest and "peer_us" in row:
         ratio = (
@@ -26,37 +38,65 @@ def _peers(row):
     return peers
 
 
+def _us(row):
+    """Of a call; None where the row is of something else."""
+    us = row.get("median_us", row.get("us"))
+    if us is None and "TFLOP/s" in row:
+        us = row["real_time"] * MICROSECONDS[row["time_unit"]]
+    return us
+
+
+def _limits(row, rest, us, peers):
+    limits = [(words, row[key]) for key, words in LIMITS.items() if row.get(key)]
+    if row.get("of_target"):
+        limits.append(("target", us / row["of_target"]))
+    mode = rest.partition("/")[0]
+    if row.get("fma_limit_tflops") and mode == "ieee":
+        limits.append(("FMAs from registers", us * row["tflops"] / row["fma_limit_tflops"]))
+    peer, parts = SPLIT_PRODUCTS.get(mode, ("", 0))
+    if "fma_limit_tflops" in row and peer in peers:
+        limits.append(("the peer's tensor cores, for each product of parts", peers[peer]["us"] * parts))
+    return limits
+
+
 def rows_of(content):
     """operator -> rows in the file's order; what failed keeps its sentence and has no number."""
     operators = {}
     for row in content.get("benchmarks", content.get("rows")):
         name = re.sub(r"/iterations:.*", "", row["name"])
         operator, _, rest = name.partition("/")
-        us = row.get("median_us", row.get("us"))
+        us = _us(row)
         if us is None and not row.get("error_occurred"):
             continue  # no row of an operator
-        limits = [(words, row[key]) for key, words in LIMITS.items() if row.get(key)]
-        if row.get("of_target"):
-            limits.append(("target", us / row["of_target"]))
+        peers = _peers(row) if us else {}
+        limits = _limits(row, rest, us, peers) if us else []
         operators.setdefault(operator, []).append(
             {
                 "name": rest or name,
                 "variant": row.get("variant") or str(row.get("label", "")).partition(" peer:")[0],
                 "us": us,
                 "gbps": row.get("GBps", row.get("GB/s")),
+                "tflops": row.get("tflops", row.get("TFLOP/s")),
                 "limits": limits,
                 "fraction": max(at for _, at in limits) / us if us and limits else None,
-                "peers": _peers(row),
+                "peers": peers,
                 "error": row.get("error_message") if row.get("error_occurred") else None,
             }
         )
     return operators
 
 
+def gpu_of(content):
+    """The GPU's name alone."""
+    return str(content.get("context", content).get("gpu") or "an unnamed GPU").partition(",")[0]
+
+
 def machine_of(content):
     """GPU, driver, commit and date, as far as the file says."""
     context = content.get("context", content)
-    parts = [context.get("gpu"), f"driver {context['driver']}" if context.get("driver") else None]
+    # The benchmarks call the version of CUDA that the driver takes "driver".
+    gpu = str(context.get("gpu") or "").replace(", driver ", ", CUDA of the driver ").replace(", runtime ", ", of the runtime ")
+    parts = [gpu or None, f"driver {context['driver']}" if context.get("driver") else None]
     parts += [
         f"commit {context['commit']}" if context.get("commit") else None,
         str(context.get("date", ""))[:10] or None,

@@ -202,7 +202,11 @@ class Content(Report):
         self.assertIn("comparator 1 1 100.0 % 0 - -", s["mutants"])
         self.assertIn("survived softmax RO-03", s["mutants"])
         self.assertIn("cudnn 226: 0.566 (0.56 to 0.57)", s["speed"])
-        self.assertIn("torch 131: 0.977, not in turn", s["speed"])
+        self.assertIn("torch 131: 0.977, no interval", s["speed"])
+        # matmul's peers and limit, gru's time and peer.
+        self.assertIn("tf32x3/512x512x512 10 26.8 the peer's tensor cores, for each product of parts 6 0.6", s["speed"])
+        self.assertIn("cuBLAS f32 12.5: 0.8, no interval; cuBLAS tf32 2: 5, no interval", s["speed"])
+        self.assertIn("8x64x256/forward cluster 500 3 - cudnn 400: 1.25, no interval", s["speed"])
         self.assertIn("no number softmax/f32/9x9: wrong at row 3", s["speed"])
         self.assertIn("NVIDIA H200, commit 72b979e, 2026-11-25", s["speed"])
         self.assertIn(
@@ -212,6 +216,10 @@ class Content(Report):
         self.assertIn("– missed", s["nights"])
         self.assertIn("first seen on 2026-11-08", s["nights"])
         self.assertIn("verify --json", s["verdicts"])  # what no file told of
+
+    def test_benchmarks_alone_are_told_of_in_the_first_sentence(self):
+        _, s = self.page("--bench", self.file("b.json", made.benchmark()))
+        self.assertIn("was not asked to verify anything in this report; 3 operators were timed on NVIDIA H200.", s["head"])
 
     def test_what_is_missing_says_how_to_add_it(self):
         _, s = self.page("--mutants", self.file("m.json", made.mutants()))
