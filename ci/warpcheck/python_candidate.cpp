@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "ci/warpcheck/python/contract.hpp"
 #include "ci/warpcheck/python/interpreter.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "ci/warpcheck/toolchain.hpp"
+#include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
 
@@ -28,6 +31,53 @@ void check_path(const char* argument, const std::string& path) {
         argument, path));
 }
 
+python::shape_rule shape_of(const std::string& text) {
+  python::shape_rule shape(1, {""});
+  for (const char c : text)
+    if (c == ',')
+      shape.push_back({""});
+    else if (c == '*')
+      shape.back().emplace_back();
+    else if (c != ' ')
+      shape.back().back() += c;
+  return shape;
+}
+
+python::tensor_rule rule_of(const engine::tensor_info& info) {
+  python::tensor_rule rule;
+  rule.name = info.name;
+  rule.is_input = info.is_input;
+  rule.is_optional = info.is_optional;
+  for (const dtype type : info.types) rule.types |= engine::dtype_bit(type);
+  rule.shape = shape_of(info.shape);
+  for (const engine::shape_when& w : info.when) rule.others.push_back({w.scalar, w.value, shape_of(w.shape)});
+  return rule;
+}
+
+python::contract contract_of(const engine::description& d) {
+  constexpr double k_most = std::numeric_limits<double>::max();
+  python::contract c;
+  // Of rows the length alone, as candidate.h says.
+  if (d.find("cols"))
+    c.extents = {"cols"};
+  else
+    for (const engine::extent_info& e : d.extents)
+      if (!e.derived && c.extents.size() < WARPCHECK_MAX_EXTENTS) c.extents.push_back(e.name);
+  for (const engine::call_form& form : d.forms) {
+    python::form_rule rule;
+    for (const engine::tensor_info& t : form.tensors) rule.tensors.push_back(rule_of(t));
+    for (const engine::scalar_info& s : form.scalars) {
+      if (!s.is_passed) continue;
+      if (s.names.empty())  // JSON has no infinity
+        rule.scalars.push_back({s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer});
+      else
+        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true});
+    }
+    c.forms.push_back(std::move(rule));
+  }
+  return c;
+}
+
 // Lets the interpreter load the function, which tells its element types, and stay as the nursery where it can.
 void introduce(python::settings& s) {
   const python::introduction said = python::start_nursery(s);
@@ -42,6 +92,9 @@ void introduce(python::settings& s) {
     throw environment_error(
         fmt::format("interpreter: '{}' ended with status {}: {}", s.interpreter, said.status, said.output));
   if (answer.contains("error")) throw usage_error(answer["error"]);
+  // A function that lists no types takes f32, and all that an operator has where that is none of them.
+  const uint32_t all = s.rules.dtypes(), f32 = all & WARPCHECK_F32;
+  if (answer["dtypes"].empty()) s.dtypes = f32 ? f32 : all;
   for (const std::string name : answer["dtypes"])
     for (uint32_t bit = 1; python::dtype_name(bit); bit <<= 1)
       if (name == python::dtype_name(bit)) s.dtypes |= bit;
@@ -66,9 +119,9 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
   check_path("interpreter", s.interpreter);
   if (s.device != "cpu" && s.device != "cuda")
     throw usage_error(fmt::format("python: device {} runs no Python function; cpu and cuda do", s.device));
-  if (!python::find_rule(op))
-    throw usage_error(
-        fmt::format("python: operator {} has no Python door; those that have: {}", op, python::rule_names()));
+  const engine::description* const described = engine::find_description(op);
+  if (!described) throw usage_error(fmt::format("python: operator {} has no description", op));
+  s.rules = contract_of(*described);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(s.file, ignored))
     throw usage_error(fmt::format("python: there is no file '{}'", s.file));

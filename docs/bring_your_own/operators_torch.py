@@ -24,7 +24,7 @@ def log_softmax(x, y):
 
 def logsumexp(x, y):
     x, y = arrays(x, y)
-    y.copy_(torch.logsumexp(x, dim=1))
+    y.copy_(torch.logsumexp(x.to(y.dtype), dim=1))
 
 
 def argmax(x, index):

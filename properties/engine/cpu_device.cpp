@@ -11,6 +11,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "kernels/host_memory.hpp"
+
 namespace warpcheck::engine {
 namespace {
 
@@ -74,21 +76,6 @@ int64_t check_guards(const void* p) {
   return INT64_MIN;
 }
 
-void forget(void*, size_t) {}
-
-int copy(void* destination, const void* source, size_t bytes) {
-  if (bytes) std::memcpy(destination, source, bytes);
-  return 0;
-}
-
-void* stream_create(const warpcheck_stream_options*) {
-  static int token;  // a non-null handle; work on the host is ordered by itself
-  return &token;
-}
-void stream_destroy(void*) {}
-int stream_renew(void*, const warpcheck_stream_options*) { return 0; }
-int stream_synchronize(void*, warpcheck_finding_fn, void*) { return 0; }
-
 const char* describe() { return "host processor"; }
 const char* last_error() { return g_error.c_str(); }
 
@@ -135,23 +122,8 @@ std::optional<page_touch> until_a_page_is_touched(const std::function<void()>& c
 }
 
 const warpcheck_device_api& cpu_device_api() {
-  static const warpcheck_device_api api = {sizeof(warpcheck_device_api),
-                                           WARPCHECK_DEVICE_CPU,
-                                           describe,
-                                           last_error,
-                                           alloc,
-                                           release,
-                                           check_guards,
-                                           forget,
-                                           copy,
-                                           copy,
-                                           stream_create,
-                                           stream_destroy,
-                                           stream_synchronize,
-                                           nullptr,
-                                           nullptr,
-                                           nullptr,
-                                           stream_renew};
+  static const warpcheck_device_api api =
+      host_memory::api_of(WARPCHECK_DEVICE_CPU, describe, last_error, alloc, release, check_guards);
   return api;
 }
 

@@ -1,56 +1,66 @@
-// What the contracts of kernels/<op>.hpp say of a call's tensors and scalars, for operators that a Python function may
-// implement: such a function checks nothing, so that what breaks the contract is refused before it is called.
+// What an operator's description says of a call's tensors and scalars. A Python function checks nothing, so that what
+// breaks the contract is refused before it is called.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/candidate.h"
 
 namespace warpcheck::python {
 
-enum class output_shape : uint8_t { as_input, per_row };
+// Of each dimension the factors: names of extents or scalars, and numbers.
+using shape_rule = std::vector<std::vector<std::string>>;
 
-struct output_rule {
-  const char* name;
-  output_shape shape;
-  uint32_t dtypes;  // that it may have; 0: the input's
-  bool is_optional = false;
-  bool may_be_input = false;  // the in-place form
+// The shape where a scalar has this value.
+struct other_shape {
+  std::string scalar;
+  double value = 0;
+  shape_rule shape;
+};
+struct tensor_rule {
+  std::string name;
+  bool is_input = true, is_optional = false;
+  uint32_t types = 0;  // that it may have, of warpcheck_dtype_bit; 0: that of the first tensor
+  shape_rule shape;
+  std::vector<other_shape> others;
 };
 struct scalar_rule {
-  const char* name;
-  int codes = 0;  // of an enumeration from 0; 0: any number
+  std::string name;
+  double least = 0, most = 0;
+  bool is_integer = false;
 };
-struct operator_rule {
-  const char* name;
-  int dimensions;   // of the input x
-  uint32_t dtypes;  // that x may have
-  output_rule output;
-  const scalar_rule* scalars;
-  int num_scalars;
-  const output_rule* second = nullptr;
+// One way to call the operator.
+struct form_rule {
+  std::vector<tensor_rule> tensors;  // inputs first
+  std::vector<scalar_rule> scalars;
 };
+struct contract {
+  std::vector<std::string> extents;  // that a table names
+  std::vector<form_rule> forms;
 
-// nullptr where the operator has no such rule.
-const operator_rule* find_rule(std::string_view op);
-std::string rule_names();
+  // Element types of the first input.
+  uint32_t dtypes() const { return forms.at(0).tensors.at(0).types; }
+};
+std::string to_text(const contract& c);
+contract contract_of(const std::string& text);
 
 struct tensor_view {
-  const char* name;
-  char* data;
-  int64_t rows, cols, ld, element;
-  const DLTensor* tensor;  // nullptr: not there
+  const tensor_rule* rule = nullptr;
+  const DLTensor* tensor = nullptr;  // nullptr: not there
+  char* data = nullptr;
+  int64_t rows = 0, cols = 0, ld = 0, element = 1;  // all dimensions but the last are rows
 
-  bool empty() const { return rows == 0 || cols == 0; }
+  bool is_empty() const { return rows == 0 || cols == 0; }
 };
-
-// The tensors of the call in the order that the function gets them, the optional one last, if the operator has one.
+struct checked_call {
+  std::vector<tensor_view> tensors;  // all of the form, in its order
+  std::vector<std::pair<const scalar_rule*, double>> scalars;
+};
 // Throws std::invalid_argument with one sentence where the call breaks the contract.
-std::vector<tensor_view> checked_tensors(const operator_rule& rule, const warpcheck_call& call);
-// The value of a scalar; throws likewise.
-double checked_scalar(const scalar_rule& rule, const warpcheck_call& call);
+checked_call check(const contract& c, const warpcheck_call& call);
 
 uint32_t dtype_bit(const DLDataType& type);
 // "f32" of WARPCHECK_F32; nullptr for what is no single type.

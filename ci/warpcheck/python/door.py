@@ -301,9 +301,9 @@ def describe(path, name):
     function = None
     try:
         function = load(path, name)
-        dtypes = list(getattr(function, "dtypes", ["f32"]))
+        dtypes = list(getattr(function, "dtypes", []))  # none: what warpcheck thinks usual
         unknown = [t for t in dtypes if t not in DTYPES]
-        if unknown or not dtypes:
+        if unknown or (hasattr(function, "dtypes") and not dtypes):
             raise Wrong(f"python: {name}.dtypes of {path} is {dtypes}, allowed are names among {', '.join(DTYPES)}")
         answer = {"dtypes": dtypes, "version": sys.version.split()[0], "forks": may_fork()}
     except Wrong as e:
@@ -334,10 +334,11 @@ class Server:
         try:
             self.gpu = self.gpu or Gpu()
             self.gpu.enter()
-            for t in call["tensors"]:
-                if t and t["block"] not in mirrors:
+            there = [t for t in call["tensors"] if "at" in t and t["size"] > 0]
+            for t in there:
+                if t["block"] not in mirrors:
                     block, size = t["block"], t["size"]
-                    inside = [u for u in call["tensors"] if u and u["block"] == block]
+                    inside = [u for u in there if u["block"] == block]
                     mirrors[block] = Mirror(self.gpu, self.base + block, size, pieces_of(block, size, inside))
             result = self.call(call, mirrors)
             self.gpu.enter()
@@ -352,38 +353,60 @@ class Server:
 
     def call(self, call, mirrors):
         def tensor(t):
-            if t is None:
+            if "at" not in t:  # not there
                 return None
-            data = self.base + t["at"] if self.device == CPU else mirrors[t["block"]].at + t["at"] - t["block"]
+            mirror = mirrors.get(t["block"])  # none: on the CPU, or of a tensor without elements
+            data = mirror.at + t["at"] - t["block"] if mirror else self.base + t["at"]
             return Tensor(t["name"], data, t["dtype"], t["shape"], t["strides"], self.device)
 
-        tensors = [tensor(t) for t in call["tensors"]]
-        absent = tensors[-1] is None  # the optional one is the last
-        # An enumeration's code is a number, anything else the text of one, which may be NaN or infinite.
+        tensors = {t["name"]: tensor(t) for t in call["tensors"]}
+        optional = [t["name"] for t in call["tensors"] if t["optional"]]
+        # An integer is a number, anything else the text of one, which may be NaN or infinite.
         scalars = {n: float(v) if isinstance(v, str) else v for n, v in call["scalars"].items()}
-        if absent and self.takes(tensors[:-1], scalars):
-            tensors = tensors[:-1]
-        elif not self.takes(tensors, scalars):
-            if call["optional"] and not absent and self.takes(tensors[:-1], scalars):
-                return UNSUPPORTED, f"the function takes no {tensors[-1].name}"
-            wanted = ", ".join([t.name if t else "None" for t in tensors] + list(scalars))
+        positional, named, left_out = self.arguments(tensors, optional, scalars)
+        if positional is None:
+            wanted = ", ".join([*tensors, *scalars])
             return INTERNAL_ERROR, f"the function cannot be called as FUNCTION({wanted})"
+        if any(tensors[n] is not None for n in left_out):
+            return UNSUPPORTED, f"the function takes no {', '.join(n for n in left_out if tensors[n] is not None)}"
         try:
-            self.function(*tensors, **scalars)
+            self.function(*positional, **named)
         except NotImplementedError as e:
             return UNSUPPORTED, sentence(e, self.path)
         except Exception as e:
             return INTERNAL_ERROR, sentence(e, self.path)
         return OK, ""
 
-    def takes(self, tensors, scalars):
+    def arguments(self, tensors, optional, scalars):
+        """What the function is called with, and which optional tensors it does not take: tensors by name where it has
+        parameters of these names, else in their order; or None for a function that takes neither."""
+        present = {n: t for n, t in tensors.items() if n not in optional}
+        for known in (self.named(tensors, optional), present):
+            if self.takes([], {**known, **scalars}):
+                return [], {**known, **scalars}, [n for n in tensors if n not in known]
+        for known in (tensors, {n: t for n, t in tensors.items() if n not in optional or t is not None}, present):
+            if self.takes(known.values(), scalars):
+                return list(known.values()), scalars, [n for n in tensors if n not in known]
+        return None, None, []
+
+    def named(self, tensors, optional):
+        """The tensors but the optional ones that the function has no parameter for."""
         try:
-            inspect.signature(self.function).bind(*tensors, **scalars)
+            parameters = inspect.signature(self.function).parameters
+        except ValueError:  # of a builtin, which tells no signature
+            return tensors
+        if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
+            return tensors
+        return {n: t for n, t in tensors.items() if n not in optional or n in parameters}
+
+    def takes(self, tensors, named):
+        try:
+            inspect.signature(self.function).bind(*tensors, **named)
             return True
         except TypeError:
             return False
-        except ValueError:  # of a builtin, which tells no signature
-            return True
+        except ValueError:
+            return not named or not tensors
 
 
 class Nursery:

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "ci/warpcheck/python/contract.hpp"
+
 namespace warpcheck::python {
 
 // What `warpcheck verify --python` tells the library, as JSON in this variable of the environment.
@@ -13,6 +15,7 @@ struct settings {
   std::string op, device, interpreter, file, function;
   unsigned dtypes = 0;  // of warpcheck_dtype_bit
   std::string nursery;  // the name of its socket; "": there is none
+  contract rules;
 };
 // Of the variable; throws std::runtime_error where it does not hold them.
 settings read_settings();

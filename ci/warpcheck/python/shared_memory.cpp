@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/host_memory.hpp"
+
 namespace warpcheck::python {
 namespace {
 
@@ -92,40 +94,8 @@ int64_t check_guards(const void* p) {
   return INT64_MIN;
 }
 
-void forget(void*, size_t) {}
-int copy(void* to, const void* from, size_t bytes) {
-  if (bytes) std::memcpy(to, from, bytes);
-  return 0;
-}
-void* stream_create(const warpcheck_stream_options*) {
-  static int token;  // a non-null handle; each call ends before the next begins
-  return &token;
-}
-void stream_destroy(void*) {}
-int stream_renew(void*, const warpcheck_stream_options*) { return 0; }
-int stream_synchronize(void*, warpcheck_finding_fn, void*) { return 0; }
 const char* describe() { return "a Python interpreter in a process of its own"; }
 const char* last_error() { return g_error.c_str(); }
-
-constexpr warpcheck_device_api api_of(warpcheck_device device) {
-  return {sizeof(warpcheck_device_api),
-          device,
-          describe,
-          last_error,
-          alloc,
-          release,
-          check_guards,
-          forget,
-          copy,
-          copy,
-          stream_create,
-          stream_destroy,
-          stream_synchronize,
-          nullptr,
-          nullptr,
-          nullptr,
-          stream_renew};
-}
 
 }  // namespace
 
@@ -155,7 +125,10 @@ shared_block shared_memory::block_of(const void* p) const {
 }
 
 const warpcheck_device_api* shared_memory_api(warpcheck_device device) {
-  static const warpcheck_device_api cpu = api_of(WARPCHECK_DEVICE_CPU), cuda = api_of(WARPCHECK_DEVICE_CUDA);
+  const auto of = [](warpcheck_device d) {
+    return host_memory::api_of(d, describe, last_error, alloc, release, check_guards);
+  };
+  static const warpcheck_device_api cpu = of(WARPCHECK_DEVICE_CPU), cuda = of(WARPCHECK_DEVICE_CUDA);
   return device == WARPCHECK_DEVICE_CUDA ? &cuda : &cpu;
 }
 

@@ -1,7 +1,11 @@
-// `--python`: a NumPy function passes what it must, faulty ones get their verdicts with a line that repeats it, and what
-// is wrong with the arguments is said in a sentence.
+// `--python`: the templates pass what they must, faulty functions get their verdicts with a line that repeats it, and
+// what is wrong with the arguments is said in a sentence.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "properties/self/run_command.hpp"
@@ -54,11 +58,15 @@ def unshifted(x, y):
         e = numpy.exp(x)
         y[...] = e / e.sum(axis=1, keepdims=True)
 
+def by_place(a, b):
+    softmax(a, b)
+def other_shape(x, y): numpy.asarray(y)[...] = numpy.asarray(x)[:, :-1]
 def forgets(x, y): pass
 def raises(x, y): raise ValueError("no such luck")
 def dies(x, y): ctypes.string_at(8)
 def leaves(x, y): sys.exit(3)
 def hangs(x, y):
+    with open("hanging", "w") as f: f.write(str(os.getpid()))
     while True: pass
 def spoils(x, y):
     softmax(x, y)
@@ -68,34 +76,111 @@ def beyond(x, y):
     ctypes.memset(numpy.from_dlpack(y).ctypes.data - 1, 1, 1)
 def refuses(x, y): raise NotImplementedError("nothing is done here")
 def narrow(x): pass
+def too_narrow(x): pass
 softmax.dtypes = ["f32", "f16"]
-unshifted.dtypes = ["f99"]
+narrow.dtypes = ["f99"]
 )");
   }
 
   warpcheck::self::scratch_folder folder_;
 };
 
+std::string docs(const std::string& file_and_function) {
+  return "'" + environment("WARPCHECK_TEST_DOCS") + "/" + file_and_function + "'";
+}
+
 TEST_F(Python, NumPyPassesEveryProperty) {
-  const result r = run("verify softmax --python '" + environment("WARPCHECK_TEST_DOCS") +
-                       "/softmax_numpy.py:softmax' --interpreter " + interpreter() +
-                       " --cases 4 --size quick --max-cols 3000 --allow-skips");
+  const result r = run("verify softmax --python " + docs("operators_numpy.py:softmax") + " --interpreter " +
+                       interpreter() + " --cases 4 --size quick --max-cols 3000 --allow-skips");
   EXPECT_EQ(r.status, 0) << r.output;
   EXPECT_TRUE(r.has("refusals")) << r.output;
   EXPECT_TRUE(r.has("140 cases, ")) << r.output;
 }
 
-TEST_F(Python, AWrongFunctionFailsAndItsLineRepeatsIt) {
-  const result r = verify("forgets", "--property component-bound");
+TEST_F(Python, EveryTemplateOfNumPyPasses) {
+  for (const std::string op : {"log_softmax", "logsumexp", "argmax", "sigmoid", "reduce", "scan", "argsort"}) {
+    const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
+                         interpreter() + " --cases 1 --size quick --max-cols 300 --max-rows 40 --allow-skips");
+    EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
+    EXPECT_TRUE(r.has("refusals")) << op << "\n" << r.output;
+  }
+}
+
+// Several forms, tensors of three and four dimensions, optional ones, and parameters taken by name.
+TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
+  const struct {
+    const char *op, *selection;
+  } list[] = {{"matmul", "--property component-bound --property special-table --property refusals"},
+              {"histogram", "--property component-bound --property spike-coverage"},
+              {"gru", "--property component-bound"}};
+  for (const auto& one : list) {
+    const std::string op = one.op;
+    const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
+                         interpreter() + " --cases 12 --size quick --allow-skips " + one.selection);
+    EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
+    EXPECT_FALSE(r.has("not tried")) << op << "\n" << r.output;
+  }
+}
+
+TEST_F(Python, AFunctionMayNameItsParametersAsItLikes) {
+  const result r = verify("by_place", "--property component-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+// A module with a thread cannot be forked: each process loads it anew.
+TEST_F(Python, AModuleThatCannotBeForkedIsLoadedAgain) {
+  folder_.write("threads.py", R"(
+import threading
+from door import softmax
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+)");
+  const result r = run("verify softmax --python threads.py:softmax --interpreter " + interpreter() +
+                       " --cases 2 --size quick --max-cols 300 --property component-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST_F(Python, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
+  const result r = verify("unshifted", "--property component-bound");
   EXPECT_EQ(r.status, 1) << r.output;
   const std::string line = line_of(r);
   ASSERT_NE(line, "") << r.output;
-  EXPECT_NE(line.find("candidate=python:door.py:forgets"), std::string::npos) << line;
+  EXPECT_NE(line.find("candidate=python:door.py:unshifted"), std::string::npos) << line;
   const result again = run("replay " + line);
   EXPECT_EQ(again.status, 1) << again.output;
-  EXPECT_TRUE(again.has("was not written")) << again.output;
   const result mended = run("replay " + line + " --candidate python:door.py:softmax:" + interpreter());
   EXPECT_EQ(mended.status, 0) << mended.output;
+}
+
+class PyTorch : public Python {
+ protected:
+  static std::string torch() { return environment("WARPCHECK_TEST_TORCH"); }
+  void SetUp() override {
+    if (warpcheck::self::run_command("'" + torch() + "' -c 'import torch'").status != 0)
+      GTEST_SKIP() << "WARPCHECK_SKIP: there is no PyTorch (ci/packages)";
+    folder_.write("door.py", R"(
+import torch
+def unshifted(x, y):
+    terms = torch.exp(torch.from_dlpack(x))
+    torch.from_dlpack(y).copy_(terms / terms.sum(dim=1, keepdim=True))
+)");
+  }
+};
+
+TEST_F(PyTorch, ItsSoftmaxPassesWhereItMust) {
+  const result r = run("verify softmax --python " + docs("operators_torch.py:softmax") + " --interpreter " + torch() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --property component-bound --property "
+                       "special-table --property row-isolation --property empty --property refusals");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST_F(PyTorch, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
+  const result r = run("verify softmax --python door.py:unshifted --interpreter " + torch() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
+                       "component-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  const std::string line = line_of(r);
+  ASSERT_NE(line, "") << r.output;
+  EXPECT_EQ(run("replay " + line).status, 1) << line;
 }
 
 TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
@@ -106,7 +191,9 @@ TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
               {"leaves", "crash", "the Python process exited with status 3"},
               {"spoils", "input_modified", "input x changed during the call"},
               {"beyond", "out_of_bounds", "the guard zone of tensor y was written at byte -1"},
-              {"narrow", "error_return", "cannot be called as FUNCTION(x, y"}};
+              {"forgets", "unwritten", "was not written"},
+              {"other_shape", "error_return", "could not broadcast"},
+              {"too_narrow", "error_return", "cannot be called as FUNCTION(x, y"}};
   for (const auto& one : list) {
     const result r = verify(one.function, "--property component-bound --fail-fast");
     EXPECT_EQ(r.status, 1) << one.function << "\n" << r.output;
@@ -119,6 +206,10 @@ TEST_F(Python, AFunctionThatHangsIsStopped) {
   const result r = verify("hangs", "--property component-bound --timeout 3 --fail-fast --workers 1");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("timeout")) << r.output;
+  pid_t pid = 0;
+  std::ifstream(folder_.path("hanging")) >> pid;
+  ASSERT_GT(pid, 0);
+  EXPECT_TRUE(kill(pid, 0) != 0 && errno == ESRCH) << "process " << pid << " is still there";
 }
 
 TEST_F(Python, WhatItDoesNotOfferIsSkipped) {
@@ -128,6 +219,7 @@ TEST_F(Python, WhatItDoesNotOfferIsSkipped) {
 
 TEST_F(Python, MistakesAreSaid) {
   const std::string door = " --python door.py:softmax --interpreter " + interpreter();
+  folder_.write("broken.py", "import there_is_no_such_module\n");
   const struct {
     std::string arguments;
     int status;
@@ -137,9 +229,12 @@ TEST_F(Python, MistakesAreSaid) {
       {"verify softmax --python none.py:f", 2, "python: there is no file 'none.py'"},
       {"verify softmax --python door.py:none --interpreter " + interpreter(), 2,
        "python: door.py defines no function 'none'; it defines softmax, unshifted, "},
-      {"verify softmax --python door.py:unshifted --interpreter " + interpreter(), 2, "unshifted.dtypes of door.py is"},
+      {"verify softmax --python door.py:narrow --interpreter " + interpreter(), 2, "narrow.dtypes of door.py is"},
+      {"verify softmax --python broken.py:f --interpreter " + interpreter(), 2,
+       "python: broken.py does not load: ModuleNotFoundError"},
       {"verify softmax --python door.py:softmax --interpreter /no/python", 3, "'/no/python' cannot be started"},
-      {"verify histogram" + door, 2, "python: operator histogram has no Python door; those that have: softmax"},
+      {"verify softmax --python door.py:softmax --interpreter /bin/true", 3, "'/bin/true' ended with status 0"},
+      {"verify softmax --device metal" + door, 2, "device: 'metal' is not one of"},
       {"verify" + door, 2, "python: name the one operator that the function implements"},
       {"verify softmax --device emulated" + door, 2,
        "python: device emulated runs no Python function; cpu and cuda do"},
@@ -149,6 +244,13 @@ TEST_F(Python, MistakesAreSaid) {
     EXPECT_EQ(r.status, one.status) << one.arguments << "\n" << r.output;
     EXPECT_TRUE(r.has(one.said)) << one.arguments << "\n" << r.output;
   }
+}
+
+TEST_F(Python, AMissingGpuIsSaid) {
+  const bool present = std::filesystem::exists("/dev/nvidia0");
+  const result r = verify("refuses", "--device cuda --property empty");
+  EXPECT_EQ(r.status, present ? 0 : 3) << r.output;
+  EXPECT_TRUE(r.has("device cuda: ")) << r.output;
 }
 
 }  // namespace
