@@ -82,6 +82,7 @@ class Judging:
             every.steps += [s | {"name": s["name"] + who} for s in t.steps]
             every.findings += t.findings
             every.cut += [text for text in t.cut if text not in every.cut]
+            every.unjudged += t.unjudged
 
     def registry(self):
         every, begin, before = self.every, time.monotonic(), len(self.every.findings)
@@ -161,6 +162,8 @@ def summarise(j, seconds):
     for f in every.findings:
         if f.kind in ("weakened", "less accurate"):
             f.note = excuses.get(f.name, "")
+    if every.unjudged and not counted(every.findings):
+        raise CannotJudge(f"verify {', '.join(sorted(set(every.unjudged)))}: no case was judged in its time")
     place(every.findings, j.changed)
     for step in every.steps:
         if step["verdict"] == "failed" and not any(f.kind in step["kinds"] for f in counted(every.findings)):

@@ -65,6 +65,7 @@ class Trials:
         self.budget = {step: most / (1 if step == "mutants" else judges) for step, most in budget.items()}
         self.cases, self.only = cases, list(properties)
         self.steps, self.findings, self.cut = [], [], []
+        self.unjudged = []  # operators of which no case was judged in its time
 
     def step(self, name, kinds, seconds, verdict, detail):
         self.steps.append({"name": name, "kinds": kinds, "seconds": seconds, "verdict": verdict, "detail": detail})
@@ -113,7 +114,7 @@ class Trials:
         if code == 130:
             self.cut.append(f"{op}: out of time; not run: {', '.join(not_run) or 'the last cases'}")
         if all(job["verdict"] == "not run" for job in report["jobs"]):
-            raise CannotJudge(f"verify {op}: no case was judged in its time")
+            self.unjudged.append(op)
         return sum(job["cases"] for job in report["jobs"])
 
     def take_verdicts(self, op, report, command):

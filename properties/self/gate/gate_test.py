@@ -220,6 +220,28 @@ class Told(unittest.TestCase):
         self.assertEqual([[child.tag for child in case] for case in suite], [["failure"], ["skipped"]])
 
 
+class Time(unittest.TestCase):
+    def test_an_operator_without_time_is_remembered_and_the_others_are_judged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "warpcheck"
+            job = {"property": "p", "cases": 2, "verdict": "VERDICT"}
+            report = json.dumps({"jobs": [job], "failures": [], "interrupted": True})
+            program.write_text(
+                "#!/bin/bash\nverdict=pass code=0\n[ $2 = slow ] && verdict='not run' code=130\n"
+                f"sed \"s/VERDICT/$verdict/\" >\"${{@: -1}}\" <<<'{report}'\nexit $code\n"
+            )
+            program.chmod(0o755)
+            t = trials.Trials(program, folder, "emulated", None, folder, judges=2)
+            self.assertEqual(t.budget["properties"], trials.BUDGET["properties"] / 2)
+            t.properties(["slow", "quick"], True, pathlib.Path(folder) / "none")
+            self.assertEqual((t.unjudged, t.findings), (["slow"], []))
+            self.assertIn("slow: out of time; not run: p", t.cut)
+            # So short that the program does not live to ask for the signal.
+            program.write_text("#!/bin/bash\nkill -INT $$\n")
+            self.assertFalse(t.golden_of("softmax", folder, 5))
+            self.assertIn("softmax: out of time; its golden data were not checked", t.cut)
+
+
 class Mutants(unittest.TestCase):
     def tried(self, said):
         with tempfile.TemporaryDirectory() as folder:
