@@ -1,5 +1,6 @@
 // Gated recurrent units, both passes, on the cells of the specification: microseconds a step and the part of the
 // arithmetic limit of the same run. Every row is verified by the reference's step verdict before and after it is timed.
+// Beside each precision stands cuDNN in f32, or for those that round operands the faster of f32 and tf32.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include "bench/gru_cudnn.hpp"
 #include "bench/gru_runs.hpp"
 #include "bench/limits.hpp"
+#include "bench/peer_times.hpp"
 #include "reference/gru_bound.hpp"
 
 #ifndef WARPCHECK_COMMIT
@@ -27,12 +29,13 @@ struct measurement {
   gru_cell cell;
   bool backward = false;
   std::string regime, peer;
-  double us = 0, peer_us = 0;
+  double us = 0, peer_us = 0, torch_us = 0;
 };
 struct program {
   cudaStream_t stream = nullptr;
   size_t flush_bytes = 0;
   gru_cudnn cudnn;
+  foreign_times foreign;
   std::vector<measurement> results;
   bool failed = false;
 };
@@ -45,7 +48,8 @@ std::vector<gru_cell> all_cells() {
                                    {1024, 1, 256, 256},
                                    {512, 32, 512, 512},
                                    {256, 128, 1024, 1024}})
-    for (const int directions : {1, 2}) cells.push_back({t, b, i, h, directions});
+    for (const int directions : {1, 2})
+      for (const int precision : {0, 1, 2, 3}) cells.push_back({t, b, i, h, directions, precision});
   return cells;
 }
 
@@ -73,11 +77,15 @@ reference::gru_problem<double> step_of(const gru_cell& c, const gru_values& v, c
 
 void verify(const gru_cell& c, const gru_values& v, const gru_run& run, const gru_results& r) {
   const reference::gru_shape s = shape_of(c);
+  using reference::dot_arithmetic;
+  constexpr dot_arithmetic k_arithmetics[] = {dot_arithmetic::ieee, dot_arithmetic::tf32x3, dot_arithmetic::tf32x1,
+                                              dot_arithmetic::bf16x1};
   const auto chains = [&](bool backwards) {
-    return reference::gru_accuracy{reference::dot_arithmetic::ieee,
-                                   {run.depth(0, backwards), 0},
-                                   {run.depth(1, backwards), 0},
-                                   {run.depth(2, backwards), 0}};
+    const auto of = [&](int kind) {
+      const gru_run::chain found = run.chain_of(kind, backwards);
+      return reference::gru_chain{found.depth, found.steps};
+    };
+    return reference::gru_accuracy{k_arithmetics[c.precision], of(0), of(1), of(2)};
   };
   for (int sample = 0; sample < k_samples; ++sample) {
     const int64_t t = sample == 0 ? 0 : sample == 1 ? c.time - 1 : (sample * 7919) % c.time;
@@ -106,8 +114,13 @@ void verify(const gru_cell& c, const gru_values& v, const gru_run& run, const gr
   }
 }
 
+std::string row_name(const gru_cell& c, bool backward) {
+  return "gru/" + c.name() + (backward ? "/backward" : "/forward");
+}
+
 void measure(benchmark::State& state, program& p, const gru_cell& c, bool backward) {
-  measurement m{c, backward, "", "", 0, 0};
+  measurement m;
+  m.cell = c, m.backward = backward;
   std::vector<double> times;
   try {
     const gru_values values = draw_values(c);
@@ -126,6 +139,7 @@ void measure(benchmark::State& state, program& p, const gru_cell& c, bool backwa
     const cudnn_time peer = p.cudnn.fastest(c, values, last.y, backward, k_repeats, p.stream);
     m.peer = peer.by;
     m.peer_us = peer.us;
+    for (const auto& [name, us] : p.foreign[row_name(c, backward)]) m.torch_us = median(us);
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
     p.failed = true;
@@ -146,6 +160,7 @@ void measure(benchmark::State& state, program& p, const gru_cell& c, bool backwa
 int main(int argc, char** argv) try {
   using namespace warpcheck::bench;
   program p;
+  for (const std::string& file : take_option(&argc, argv, "--peer-times")) read_foreign(file, &p.foreign);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const std::string gpu = describe_gpu();
@@ -157,19 +172,19 @@ int main(int argc, char** argv) try {
   p.flush_bytes = 4 * static_cast<size_t>(l2_bytes);
   for (const gru_cell& c : all_cells())
     for (const bool backward : {false, true})
-      benchmark::RegisterBenchmark(("gru/" + c.name() + (backward ? "/backward" : "/forward")).c_str(),
+      benchmark::RegisterBenchmark(row_name(c, backward).c_str(),
                                    [&p, c, backward](benchmark::State& state) { measure(state, p, c, backward); })
           ->UseManualTime()
           ->Iterations(k_repeats)
           ->Unit(benchmark::kMicrosecond);
   benchmark::RunSpecifiedBenchmarks();
   std::printf("\n%s, commit %s, %s\n", gpu.c_str(), WARPCHECK_COMMIT, p.cudnn.name().c_str());
-  std::printf("%-28s %-9s %-10s %12s %10s %12s %8s  %s\n", "cell", "pass", "regime", "us", "us/step", "cuDNN us",
-              "ratio", "cuDNN by");
+  std::printf("%-34s %-9s %-10s %12s %10s %12s %8s %12s  %s\n", "cell", "pass", "regime", "us", "us/step", "cuDNN us",
+              "ratio", "torch us", "cuDNN by");
   for (const measurement& m : p.results)
-    std::printf("%-28s %-9s %-10s %12.1f %10.3f %12.1f %8.3f  %s\n", m.cell.name().c_str(),
+    std::printf("%-34s %-9s %-10s %12.1f %10.3f %12.1f %8.3f %12.1f  %s\n", m.cell.name().c_str(),
                 m.backward ? "backward" : "forward", m.regime.c_str(), m.us, m.us / static_cast<double>(m.cell.time),
-                m.peer_us, m.peer_us > 0 ? m.us / m.peer_us : 0, m.peer.c_str());
+                m.peer_us, m.peer_us > 0 ? m.us / m.peer_us : 0, m.torch_us, m.peer.c_str());
   check(cudaStreamDestroy(p.stream), "cudaStreamDestroy");
   return p.failed ? 1 : 0;
 } catch (const std::exception& e) {

@@ -24,8 +24,9 @@ class gru_cudnn {
   gru_cudnn& operator=(const gru_cudnn&) = delete;
 
   std::string name() const;  // "cuDNN 9.13.0", or why it is absent
-  // The fastest algorithm in f32 without tensor cores: a training forward pass, or gradients of x and all parameters.
-  // Throws where it gives another y than `ours` [time, batch, directions * hidden].
+  // The fastest algorithm, without tensor cores or, where the cell rounds operands, also in tf32: a training forward
+  // pass, or gradients of x and all parameters. Throws where it gives another y than `ours` [time, batch, directions *
+  // hidden].
   cudnn_time fastest(const gru_cell& c, const gru_values& v, const std::vector<float>& ours, bool backward, int repeats,
                      cudaStream_t stream);
 

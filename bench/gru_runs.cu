@@ -43,7 +43,11 @@ class device_floats {
   float* data_ = nullptr;
 };
 
-gru_config config_of(const gru_cell& c) { return {c.time, c.batch, c.input, c.hidden, c.directions}; }
+gru_config config_of(const gru_cell& c) {
+  gru_config config{c.time, c.batch, c.input, c.hidden, c.directions};
+  config.precision = static_cast<gru_precision>(c.precision);
+  return config;
+}
 
 }  // namespace
 
@@ -141,9 +145,10 @@ gru_results gru_run::results(cudaStream_t stream) {
   return r;
 }
 
-int64_t gru_run::depth(int kind, bool backwards) const {
+gru_run::chain gru_run::chain_of(int kind, bool backwards) const {
   const gru_plan p = backwards ? gru_backward_plan(state_->c) : gru_forward_plan(state_->c);
-  return kind == 0 ? p.depth_i : kind == 1 ? p.depth_h : p.depth_tb;
+  if (kind == 0) return {p.depth_i, p.steps_i};
+  return kind == 1 ? chain{p.depth_h, p.steps_h} : chain{p.depth_tb, p.steps_tb};
 }
 
 std::string gru_run::regime() const {

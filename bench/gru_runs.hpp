@@ -13,11 +13,14 @@ namespace warpcheck::bench {
 struct gru_cell {
   int64_t time, batch, input, hidden;
   int directions;
+  int precision = 0;  // as gru_precision
 
   std::string name() const {
+    constexpr const char* k_precisions[] = {"ieee", "tf32x3", "tf32", "bf16"};
     return std::to_string(time) + "x" + std::to_string(batch) + "x" + std::to_string(input) + "x" +
-           std::to_string(hidden) + "/" + (directions == 1 ? "uni" : "bi");
+           std::to_string(hidden) + "/" + (directions == 1 ? "uni" : "bi") + "/" + k_precisions[precision];
   }
+  bool is_rounded() const { return precision >= 2; }
   // Floating-point operations of a forward pass; backwards there are twice as many.
   double flop() const { return 6.0 * static_cast<double>(time * batch * hidden * (input + hidden) * directions); }
 };
@@ -43,7 +46,11 @@ class gru_run {
   void backward(int i, cudaStream_t stream);  // of dx and all parameters
   // What the last calls left, and e of one backward pass more.
   gru_results results(cudaStream_t stream);
-  int64_t depth(int kind, bool backwards) const;  // of sums: 0 input, 1 hidden, 2 rows
+  // Of sums over 0 the input, 1 hidden units, 2 rows: the longest chains of additions and of tensor-core steps.
+  struct chain {
+    int64_t depth, steps;
+  };
+  chain chain_of(int kind, bool backwards) const;
   std::string regime() const;
 
  private:

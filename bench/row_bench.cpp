@@ -9,13 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <string>
 
+#include "bench/peer_times.hpp"
 #include "reference/argmax.hpp"
 #include "reference/numerics/float_value.hpp"
 
@@ -113,20 +112,6 @@ const warpcheck_operator* find_builtin(const char* name) {
   const warpcheck_operator* const found = load_peer(file).find(name);
   if (found == nullptr) throw std::runtime_error("'" + file + "' has no operator '" + name + "' for CUDA");
   return found;
-}
-
-// Times of peers that were measured by another program: file -> row -> name -> microseconds.
-using foreign_times = std::map<std::string, std::map<std::string, std::vector<double>>>;
-
-void read_foreign(const std::string& file, foreign_times* times) {
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error("peer-times: there is no file '" + file + "'");
-  const auto document = nlohmann::json::parse(in, nullptr, false);
-  if (!document.is_object() || !document.contains("rows") || !document["rows"].is_array())
-    throw std::runtime_error("peer-times: '" + file + "' is not what bench/peers writes (an object with \"rows\")");
-  for (const auto& row : document["rows"])
-    (*times)[row.at("row").get<std::string>()][row.at("peer").get<std::string>()] =
-        row.at("us").get<std::vector<double>>();
 }
 
 // Median of a / median of b with the 95 % interval of a seeded bootstrap.
@@ -458,25 +443,6 @@ double bar_of(const std::string& text) {
   if (text.empty() || *end != '\0' || !(bar > 0 && bar <= 1))
     throw std::invalid_argument("--bar: '" + text + "' is not a fraction above 0 and at most 1");
   return bar;
-}
-
-// Takes `--name VALUE` and `--name=VALUE`, which Google Benchmark does not know, out of the arguments.
-std::vector<std::string> take_option(int* argc, char** argv, const std::string& name) {
-  std::vector<std::string> values;
-  int kept = 1;
-  for (int i = 1; i < *argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.rfind(name + "=", 0) == 0) {
-      values.push_back(argument.substr(name.size() + 1));
-    } else if (argument == name) {
-      if (i + 1 == *argc) throw std::invalid_argument(name + " needs a value");
-      values.push_back(argv[++i]);
-    } else {
-      argv[kept++] = argv[i];
-    }
-  }
-  *argc = kept;
-  return values;
 }
 
 }  // namespace

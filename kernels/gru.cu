@@ -42,14 +42,22 @@ class pieces {
 int64_t forward_panel(const gru_config& c, int64_t steps) {
   return c.history == gru_history::save ? 0 : 3 * steps * state_size(c);
 }
+// Products of all rows take a workspace on tensor cores only.
+int64_t forward_work_bytes(const gru_config& c, int64_t steps) {
+  const int64_t rows = std::min(steps * c.B, k_gru_rows_of_product);
+  return std::max(gru_recurrent_work_bytes(c, false), gru_product_bytes(c, k_gru_chains, rows, 3 * c.H, c.I));
+}
 int64_t backward_work_bytes(const gru_config& c, int64_t steps) {
-  return std::max(gru_recurrent_work_bytes(c, true), gru_weight_sums::work_bytes(c, steps));
+  const int64_t rows = std::min(steps * c.B, k_gru_rows_of_product);
+  return std::max({gru_recurrent_work_bytes(c, true), gru_weight_sums::work_bytes(c, steps),
+                   gru_product_bytes(c, k_gru_chains, rows, 3 * c.H, c.I),
+                   gru_product_bytes(c, k_gru_chains, rows, c.I, 2 * c.H)});
 }
 
 // Floats of a workspace with a panel of so many steps. Forwards a saved history takes the chunk's sums.
 int64_t forward_floats(const gru_config& c, int64_t steps) {
   return k_alignment_floats + whole_vectors(state_size(c)) + whole_vectors(gru_exchange_floats(c, false)) +
-         whole_vectors(gru_recurrent_work_bytes(c, false) / k_float_bytes) + whole_vectors(forward_panel(c, steps));
+         whole_vectors(forward_work_bytes(c, steps) / k_float_bytes) + whole_vectors(forward_panel(c, steps));
 }
 int64_t backward_floats(const gru_config& c, int64_t steps) {
   return k_alignment_floats + whole_vectors(state_size(c)) + whole_vectors(gru_exchange_floats(c, true)) +
@@ -74,11 +82,17 @@ gru_plan plan_of(const gru_config& c, bool backward) {
   gru_plan plan;
   gru_plan_recurrence(c, backward, &plan);
   plan.chunk_steps = backward ? longest_chunk(c, backward_floats) : longest_chunk(c, forward_floats);
-  plan.depth_i = c.I;
+  const int64_t rows = std::max<int64_t>(1, plan.chunk_steps * c.B);
+  const gru_chain_lengths of_gi = gru_chain_of(c, k_gru_chains, rows, 3 * c.H, c.I);
+  plan.depth_i = of_gi.depth, plan.steps_i = of_gi.steps;
+  if (c.precision == gru_precision::ieee) plan.depth_i = c.I;
   if (!backward) return plan;
-  plan.depth_i = std::max(plan.depth_i, 2 * c.H + 2 * c.D - 1);
+  const gru_chain_lengths of_dx = gru_chain_of(c, k_gru_chains, rows, c.I, 2 * c.H);
+  plan.depth_i = std::max(plan.depth_i, (c.precision == gru_precision::ieee ? 2 * c.H : of_dx.depth) + 2 * c.D - 1);
+  plan.steps_i = std::max(plan.steps_i, of_dx.steps);
   if (c.history == gru_history::recompute) plan.depth_h = std::max(plan.depth_h, gru_product_depth(c.H));
   plan.depth_tb = gru_weight_sums::depth(c, plan.chunk_steps, ceil_div(c.T, plan.chunk_steps));
+  plan.steps_tb = gru_weight_sums::tensor_steps(c, plan.chunk_steps);
   return plan;
 }
 
@@ -130,8 +144,8 @@ void gru_forward(const gru_config& config, const gru_params& params, const gru_i
   pieces pieces(workspace);
   float* const carry = pieces.take(state_size(c));
   float* const exchange = pieces.take(gru_exchange_floats(c, false));
-  const int64_t work_bytes = gru_recurrent_work_bytes(c, false);
-  const gru_products products{pieces.take(work_bytes / k_float_bytes), work_bytes, stream};
+  const int64_t work_bytes = forward_work_bytes(c, plan.chunk_steps);
+  const gru_products products{pieces.take(work_bytes / k_float_bytes), work_bytes, stream, c.precision};
   float* const panel_data =
       saves ? static_cast<float*>(outputs.history) : pieces.take(forward_panel(c, plan.chunk_steps));
   const gru_sequence sequence = sequence_of(c, inputs, outputs.y);
@@ -180,7 +194,7 @@ void gru_backward(const gru_config& config, const gru_params& params, const gru_
   const int64_t work_bytes = backward_work_bytes(c, plan.chunk_steps);
   float* const work = pieces.take(work_bytes / k_float_bytes);
   float* const panel_data = pieces.take(4 * plan.chunk_steps * state);
-  const gru_products products{work, work_bytes, stream};
+  const gru_products products{work, work_bytes, stream, c.precision};
   const gru_sequence sequence = sequence_of(c, inputs, y);
   for (int64_t i = 0; i == 0 || i * plan.chunk_steps < c.T; ++i) {
     const gru_chunk chunk = chunk_of(c, plan.chunk_steps, i, true);
@@ -190,9 +204,10 @@ void gru_backward(const gru_config& config, const gru_params& params, const gru_
     if (saved) gates = {static_cast<float*>(const_cast<void*>(history)), c.T, c.B, c.H, 4, {0, 0}};
     if (!saved && rows.count() > 0) {
       gru_add_inputs(c, params, rows, inputs.x, panel, products);
-      gru_multiply(gru_entering_rows{rows}, gru_transposed<gru_weights>{{{params.w_hh[0], params.w_hh[1]}, c.H}},
-                   gru_state_sums{rows, panel, {params.b_hh[0], params.b_hh[1]}}, rows.count(), 3 * c.H, c.H, 1, c.H,
-                   c.D, stream);
+      gru_multiply_in(c.precision, gru_entering_rows{rows},
+                      gru_transposed<gru_weights>{{{params.w_hh[0], params.w_hh[1]}, c.H}},
+                      gru_state_sums{rows, panel, {params.b_hh[0], params.b_hh[1]}}, rows.count(), 3 * c.H, c.H, 1, c.H,
+                      c.D, stream);
       const int64_t panel_rows = c.D * plan.chunk_steps * c.B;
       simt::launch(
           {grid_size(ceil_div(panel_rows * c.H, k_gru_elements_threads), stream), k_gru_elements_threads, 0, stream},

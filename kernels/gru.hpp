@@ -38,12 +38,20 @@
 // Special values. L = 0: hn = h0, dh0 = dhn. NaN and infinities follow IEEE rules and stay in their row, from their
 // step on; weight gradients take all rows. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
 //
-// Error. docs/numerics.md, "Gated recurrent units". Sums of products are f32, each product fused with its addition, in
-// any order: a product of a sum of n passes through at most n roundings. The plan declares the chains that there are.
+// Precision. ieee: sums of products are f32, each product fused with its addition, in any order: a product of a sum of n
+// passes through at most n roundings. The others say what becomes of the operands of products, and let tensor cores
+// multiply them: tf32x3 splits them into two tf32 and errs as f32 does (kernels/matmul.hpp), tf32 rounds them to the
+// nearest of 11 bits, bf16 to the nearest of 8 (towards zero where that would be infinity). Sums, biases, gates, states
+// and what is stored stay f32. Products of many rows run on tensor cores, and in regime product those of a step too; the
+// other regimes multiply the same operands in f32, and in tf32x3 the whole ones.
+//
+// Error. docs/numerics.md, "Gated recurrent units". The plan declares the chains that there are.
 //
 // Workspace. Without a limit neither pass takes more than 4 w(T) bytes, w(T) = (4 T + 11) S + 6 B (H + 3) +
 // 4 D H W ceil((T B + 1) / 2048) + 3 H (W + 3) p(T B) + 3 B (H + 1) p(3 H) + 256, with S = D B H, W = max(I, H, 1) and
-// p(k) = min(64, ceil(k / 64)), at least 1; under a limit not more than the larger of the limit and 4 w(1).
+// p(k) = min(64, ceil(k / 64)), at least 1; under a limit not more than the larger of the limit and 4 w(1). A precision
+// other than ieee adds v(T) = 2 (R + 3 W + 126) (3 W + 63) + 2 (4 W + 126) (R + 63) + R + 4 W + 257 to w(T), with
+// R = min(max(T, 1) B, 8192).
 //
 // Regimes. What the steps of a sequence wait for is W_hh and each other. registers: a block keeps W_hh in registers, for
 // hidden <= 128. cluster: the blocks of a cluster keep it in theirs, for hidden <= 512, and exchange states through
@@ -54,7 +62,7 @@
 // Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the regime
 // alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
 //   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the one
-//               that comes to a step first.
+//               that comes to a step first. On tensor cores as matmul says, uncut.
 //   registers   four chains of every fourth unit, (0 + 1) + (2 + 3); backwards the gates' sums are added r, z, n.
 //   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), the
 //               32 lanes of a warp by a tree, then warps in their order; gru/team.hpp has the numbers for each size.
@@ -76,6 +84,7 @@ inline namespace SIMT_DEVICE_NS {
 
 enum class gru_history : uint8_t { none, save, recompute };
 enum class gru_regime : uint8_t { automatic, registers, cluster, grid, product };
+enum class gru_precision : uint8_t { ieee, tf32x3, tf32, bf16 };  // of the operands of products
 
 struct gru_config {
   int64_t T = 0, B = 0, I = 0, H = 0;
@@ -85,6 +94,7 @@ struct gru_config {
   // step.
   int64_t workspace_limit = 0;
   gru_regime regime = gru_regime::automatic;
+  gru_precision precision = gru_precision::ieee;
 };
 
 struct gru_params {
@@ -118,7 +128,7 @@ struct gru_grads {
 
 // How a pass is done, a function of the configuration and the device. depth_*: the longest chain of f32 additions of a
 // sum over the input (backwards: of dx too), over the hidden units, over rows of the sequence; a bias is one more.
-// steps_*: the longest chain of tensor-core steps of such a sum; no regime uses any.
+// steps_*: the longest chain of tensor-core steps of such a sum before it is added to an f32; 0 where there are none.
 struct gru_plan {
   gru_regime regime = gru_regime::registers;
   // Of the recurrent part, 0 in regime product. Blocks of a cluster share rows and exchange their states.

@@ -25,8 +25,9 @@ namespace {
 template <class T>
 void check_options(matmul_options options, int64_t m, int64_t n, int64_t k) {
   const int mode = static_cast<int>(options.mode);
-  if (options.mode > matmul_mode::bf16x6)
-    throw std::invalid_argument("mode is " + std::to_string(mode) + ", must be 0 (ieee), 1 (tf32x3) or 2 (bf16x6)");
+  if (options.mode > matmul_mode::bf16x1)
+    throw std::invalid_argument("mode is " + std::to_string(mode) +
+                                ", must be 0 (ieee), 1 (tf32x3), 2 (bf16x6), 3 (tf32x1) or 4 (bf16x1)");
   if (!std::is_same_v<T, float> && options.mode != matmul_mode::ieee)
     throw std::invalid_argument("mode is " + std::to_string(mode) + ", must be 0 (ieee) for 16-bit inputs");
   const auto check_extent = [](const char* name, int64_t extent) {

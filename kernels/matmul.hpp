@@ -34,6 +34,8 @@
 //                the products b2 b2, b3 b1, b1 b3, b2 b1, b1 b2, b1 b1 of each 16 along k as above.
 //   f32, tf32x3  x = hi + lo, hi the tf32 nearest to x (towards zero from 2^128 - 2^116 on) and lo the nearest to what
 //                is left, ties away from zero; lo hi, hi lo, hi hi of each 8 along k.
+//   f32, tf32x1  hi hi of each 8 along k: operands of 11 bits. bf16x1: b1 b1 of each 16, operands of 8 bits. For callers
+//                that ask for less (kernels/gru.hpp); the door offers neither.
 //
 // Special values, in every mode. NaN where a product is NaN (0 * Inf included) or infinite products of both signs meet;
 // the infinity where infinite products have one sign. Rows of op(A) and columns of op(B) that are not finite are
@@ -64,7 +66,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 enum class trans : uint8_t { none, yes };
-enum class matmul_mode : uint8_t { ieee, tf32x3, bf16x6 };
+enum class matmul_mode : uint8_t { ieee, tf32x3, bf16x6, tf32x1, bf16x1 };
 
 struct matmul_options {
   matmul_mode mode = matmul_mode::ieee;

@@ -183,10 +183,11 @@ trial_case related(const trial_case& like, const gru_data& d, const gru_request&
   if (!r.pass.empty()) set_knob(c, "pass", r.pass);
   if (!r.history.empty()) set_knob(c, "history_mode", r.history);
   if (!r.variant.empty()) set_knob(c, "variant", r.variant);
+  if (!r.precision.empty()) set_knob(c, "precision", r.precision);
   if (r.workspace_limit >= 0) set_knob(c, "workspace_limit", fmt::format("{}", r.workspace_limit));
   for (tensor_spec& t : c.tensors) {
     if (t.is_workspace()) {
-      if (t.elements() > 0) set_shape(t, {gru_work_bytes(d.shape(), limit_of(c))});
+      if (t.elements() > 0) set_shape(t, {gru_work_bytes(d.shape(), limit_of(c), c.knob("precision") == "ieee")});
       continue;
     }
     const bool was_there = t.elements() > 0 || like.at("x").elements() == 0 || r.all;
@@ -284,14 +285,18 @@ gru_answer ask(trial& t, const gru_data& d, const gru_request& r) {
   return a;
 }
 
-int64_t gru_work_bytes(const gru_shape& s, int64_t workspace_limit) {
+int64_t gru_work_bytes(const gru_shape& s, int64_t workspace_limit, bool is_ieee) {
   const int64_t states = s.directions * s.batch * s.hidden, width = std::max({s.input, s.hidden, int64_t{1}});
   const auto parts = [](int64_t k) { return std::clamp<int64_t>((k + 63) / 64, 1, 64); };
   const auto at_most = [&](int64_t steps) {
     const int64_t rows = steps * s.batch, slices = (rows + 1 + 2047) / 2048;
     const int64_t of_steps = (4 * steps + 11) * states + 6 * s.batch * (s.hidden + 3);
     const int64_t of_weights = 4 * s.directions * s.hidden * width * slices + 3 * s.hidden * (width + 3) * parts(rows);
-    return 4 * (of_steps + of_weights + 3 * s.batch * (s.hidden + 1) * parts(3 * s.hidden) + 256);
+    const int64_t panel_rows = std::min<int64_t>(std::max<int64_t>(1, steps) * s.batch, 8192);
+    const int64_t of_panels = 2 * (panel_rows + 3 * width + 126) * (3 * width + 63) +
+                              2 * (4 * width + 126) * (panel_rows + 63) + panel_rows + 4 * width + 257;
+    return 4 * (of_steps + of_weights + 3 * s.batch * (s.hidden + 1) * parts(3 * s.hidden) + 256 +
+                (is_ieee ? 0 : of_panels));
   };
   if (workspace_limit > 0) return std::max(workspace_limit, at_most(1));
   return std::max(at_most(s.time), at_most(1));
@@ -304,9 +309,18 @@ void judge_near(trial& t, const char* tensor, size_t i, double actual, double ex
                              true));
 }
 
+reference::gru_accuracy accuracy_of(const trial_case& c, const gru_shape& s) {
+  using reference::dot_arithmetic;
+  const std::string precision = c.knob("precision");
+  return reference::gru_allowed_chains(s, precision == "tf32x3" ? dot_arithmetic::tf32x3
+                                          : precision == "tf32" ? dot_arithmetic::tf32x1
+                                          : precision == "bf16" ? dot_arithmetic::bf16x1
+                                                                : dot_arithmetic::ieee);
+}
+
 void judge_steps(trial& t, const gru_data& d, const gru_answer& a, const gru_request& r) {
   const trial_case c = related(t.the_case(), d, r);
-  const reference::gru_accuracy accuracy = reference::gru_allowed_chains(d.shape());
+  const reference::gru_accuracy accuracy = accuracy_of(c, d.shape());
   const auto see = [&](const char* tensor, size_t i, double actual, double expected, double bound) {
     judge_near(t, tensor, i, actual, expected, bound);
   };
@@ -321,12 +335,31 @@ void judge_steps(trial& t, const gru_data& d, const gru_answer& a, const gru_req
 
 reference::gru_radii radii_of(trial& t, const gru_data& d, const gru_request& r) {
   const trial_case c = related(t.the_case(), d, r);
-  const reference::gru_accuracy a = reference::gru_allowed_chains(d.shape());
+  const reference::gru_accuracy a = accuracy_of(c, d.shape());
   auto radii = reference::gru_trajectory(
       d.problem, d.dy, d.dhn, a, a,
       c.knob("history_mode") == "recompute" ? reference::gru_gates::recomputed : reference::gru_gates::saved);
   if (!radii.usable()) t.skip("its errors are beyond first order");
   return radii;
+}
+
+void judge_whole(trial& t) {
+  const gru_data data = data_of(t);
+  const gru_answer a = ask(t, data);
+  judge_steps(t, data, a);
+  const reference::gru_radii radii = radii_of(t, data);
+  const auto states = reference::gru_forward(data.problem);
+  gru_answer exact{states, reference::gru_backward(data.problem, states, data.dy, data.dhn)};
+  gru_answer bounds{{radii.y, radii.hn, radii.history}, radii.gradients};
+  std::vector<const std::vector<double>*> expected, bound;
+  each_output(exact, [&](const char*, const char*, const auto& v) { expected.push_back(&v); });
+  each_output(bounds, [&](const char*, const char*, const auto& v) { bound.push_back(&v); });
+  size_t k = 0;
+  each_output(a, [&](const char* name, const char*, const std::vector<double>& actual) {
+    for (size_t i = 0; i < actual.size(); ++i)
+      judge_near(t, name, i, actual[i], (*expected[k])[i], reference::gru_radii::bound((*bound[k])[i]));
+    ++k;
+  });
 }
 
 unsigned group_of(std::string_view output) {
@@ -481,6 +514,13 @@ void draw_variant(draw& d, trial_case& c) {
   if (d.index() % 8 == 1) c.knobs["variant"] = "gru_cluster";
   if (d.index() % 8 == 3 && c.find("w_hh")->cols() <= 8) c.knobs["variant"] = "gru_grid";  // of one multiprocessor, too
   if (d.index() % 8 == 5) c.knobs["variant"] = "gru_product";
+}
+
+void draw_precision(draw& d, trial_case& c, int of) {
+  const int64_t place = d.index() % 8, round = d.index() / 8;
+  if (place >= of) return;
+  constexpr const char* k_precisions[] = {"tf32x3", "tf32", "bf16"};
+  set_knob(c, "precision", k_precisions[(place + round) % 3]);
 }
 
 trial_case usual_gru(const target& t, draw& d) {

@@ -78,7 +78,7 @@ gru_data data_of(const engine::trial_case& c);
 // How a call differs from the case's own.
 struct gru_request {
   std::string pass = {}, history = {};  // by name; empty: as the case says
-  std::string variant = {};
+  std::string variant = {}, precision = {};
   int64_t workspace_limit = -1;
   std::vector<std::string> only = {};  // of the outputs that the case has; empty: all
   bool all = false;                    // outputs that the case does not have, too
@@ -86,12 +86,16 @@ struct gru_request {
 gru_answer ask(engine::trial& t, const gru_data& d, const gru_request& r = {});
 
 // What the contract lets a workspace take at most.
-int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit);
+int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit, bool is_ieee = true);
+// The chains that a candidate may have, in the case's precision.
+reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference::gru_shape& s);
 
 // Judges every element of the answer by the step before it. `pass` and history are the case's unless asked otherwise.
 void judge_steps(engine::trial& t, const gru_data& d, const gru_answer& a, const gru_request& r = {});
 // How far an answer of both passes may be from the exact one. Skips the case where first order is not enough.
 reference::gru_radii radii_of(engine::trial& t, const gru_data& d, const gru_request& r = {});
+// Asks for both passes of the case, and judges them by steps and by the bounds of the whole trajectory.
+void judge_whole(engine::trial& t);
 // Judges one element of a tensor.
 void judge_near(engine::trial& t, const char* tensor, size_t i, double actual, double expected, double bound);
 
@@ -127,6 +131,8 @@ engine::trial_case bare_gru_case(const gru_data& d, const std::vector<std::strin
 reference::gru_shape draw_shape(engine::draw& d, const engine::target& t, int most_directions = 2);
 // Every regime by turns, where it takes these sizes on any device.
 void draw_variant(engine::draw& d, engine::trial_case& c);
+// tf32x3, tf32 and bf16 by turns, in `of` cases of eight; in the others ieee.
+void draw_precision(engine::draw& d, engine::trial_case& c, int of = 8);
 engine::trial_case usual_gru(const engine::target& t, engine::draw& d);
 engine::trial_case small_gru(const engine::target& t, engine::draw& d);
 
@@ -134,7 +140,8 @@ engine::property gru_property(std::string name, std::string sentence,
                               engine::trial_case (*generate)(const engine::target&, engine::draw&),
                               void (*check)(engine::trial&), int share = 100);
 
-// Those of gru_gradients.cpp, gru_algebra.cpp and gru_symmetries.cpp; gru_properties.cpp registers all.
+// Those of the other files of their names; gru_properties.cpp registers all.
+std::vector<engine::property> gru_precision_properties();
 std::vector<engine::property> gru_gradient_properties();
 std::vector<engine::property> gru_algebra_properties();
 std::vector<engine::property> gru_symmetry_properties();

@@ -7,6 +7,8 @@
 //   f16, bf16     E = (1 + kappa u)^s (1+u)^p - 1
 //   tf32x3        E = 8u + 4u^2  + chi [(1 + kappa u)^s (1+u)^p - 1],   chi = 1 + 2^-9 + 3 2^-22
 //   bf16x6        E = u + 2^-32  + chi [(1 + kappa u)^s (1+u)^p - 1],   chi = (1 + 2^-7 + 2^-17)^2
+//   tf32x1        E = chi - 1    + chi [(1 + kappa u)^s (1+u)^p - 1],   chi = (1 + 2^-11)^2
+//   bf16x1        E = chi - 1    + chi [(1 + kappa u)^s (1+u)^p - 1],   chi = (1 + 2^-8)^2
 //
 // with u = 2^-24, kappa = K/2 + 2 for tensor-core steps of K products, s the longest chain of such steps before the
 // accumulator is added to an f32, and p the longest chain of f32 roundings.
@@ -22,13 +24,17 @@
 namespace warpcheck::reference {
 
 // ieee: f32 FMA. f16, bf16: exact products of 16-bit operands on tensor cores. tf32x3, bf16x6: f32 operands split into
-// two or three parts, three or six products of parts on tensor cores.
-enum class dot_arithmetic : uint8_t { ieee, f16, bf16, tf32x3, bf16x6 };
+// two or three parts, three or six products of parts on tensor cores. tf32x1, bf16x1: f32 operands rounded to one part.
+enum class dot_arithmetic : uint8_t { ieee, f16, bf16, tf32x3, bf16x6, tf32x1, bf16x1 };
 
 constexpr bool on_tensor_cores(dot_arithmetic a) { return a != dot_arithmetic::ieee; }
 // K: products of one tensor-core step.
-constexpr int step_products(dot_arithmetic a) { return a == dot_arithmetic::tf32x3 ? 8 : 16; }
+constexpr int step_products(dot_arithmetic a) {
+  return a == dot_arithmetic::tf32x3 || a == dot_arithmetic::tf32x1 ? 8 : 16;
+}
 constexpr int step_kappa(dot_arithmetic a) { return step_products(a) / 2 + 2; }
+// Whether an operand is rounded to a single part.
+constexpr bool is_rounded_once(dot_arithmetic a) { return a == dot_arithmetic::tf32x1 || a == dot_arithmetic::bf16x1; }
 // Products of parts for one product of operands.
 constexpr int part_products(dot_arithmetic a) {
   return a == dot_arithmetic::tf32x3 ? 3 : a == dot_arithmetic::bf16x6 ? 6 : 1;
@@ -38,6 +44,8 @@ constexpr double part_growth(dot_arithmetic a) {
   constexpr double bf16_parts = 0x1p-7 + 0x1p-17;
   return a == dot_arithmetic::tf32x3   ? 0x1p-9 + 3 * 0x1p-22
          : a == dot_arithmetic::bf16x6 ? bf16_parts * (2 + bf16_parts)
+         : a == dot_arithmetic::tf32x1 ? 0x1p-10 + 0x1p-22
+         : a == dot_arithmetic::bf16x1 ? 0x1p-7 + 0x1p-16
                                        : 0;
 }
 
@@ -84,6 +92,7 @@ basic_enclosure<Real> dot_error(dot_arithmetic a, const dot_chains& chains) {
   if (a == dot_arithmetic::tf32x3)
     return number(8 * k_unit + 4 * k_unit * k_unit) + (1.0 + number(part_growth(a))) * summed;
   if (a == dot_arithmetic::bf16x6) return number(k_unit + 0x1p-32) + (1.0 + number(part_growth(a))) * summed;
+  if (is_rounded_once(a)) return number(part_growth(a)) + (1.0 + number(part_growth(a))) * summed;
   return summed;
 }
 
@@ -108,6 +117,16 @@ inline double small_operand_error(dot_arithmetic arithmetic, double a, double b)
       if (below(x, 0x1p-110)) error += 0x1p-134 * y;
       if (below(y, 0x1p-110)) error += 0x1p-134 * x;
       break;
+    case dot_arithmetic::tf32x1:
+    case dot_arithmetic::bf16x1: {
+      const bool tf32 = arithmetic == dot_arithmetic::tf32x1;
+      const double quantum = tf32 ? 0x1p-137 : 0x1p-134;  // half of the least
+      if (below(x, 0x1p-126)) error += quantum * y;
+      if (below(y, 0x1p-126)) error += quantum * x;
+      // What would round to infinity is cut, which loses twice as much.
+      if (std::max(x, y) >= (tf32 ? 0x1.ffep127 : 0x1.ffp127)) error += (tf32 ? 0x1p-10 : 0x1p-7) * x * y;
+      break;
+    }
   }
   if (below(x, 0x1p-103) || below(y, 0x1p-103))
     error += step_products(arithmetic) * part_products(arithmetic) * 0x1p-151 * (x + y);

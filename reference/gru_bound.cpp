@@ -28,8 +28,11 @@ class gradient_sums {
     const products over_rows(a, a.rows, shape_.time * shape_.batch, false);
     dw_ih_.assign(static_cast<size_t>(shape_.w_ih_size()), over_rows);
     dw_hh_.assign(static_cast<size_t>(shape_.w_hh_size()), over_rows);
-    db_ih_.assign(static_cast<size_t>(shape_.bias_size()), over_rows);
-    db_hh_.assign(static_cast<size_t>(shape_.bias_size()), over_rows);
+    // Those of biases are no products: f32 in every precision.
+    const gru_accuracy plain{dot_arithmetic::ieee, {}, {}, {a.rows.depth, 0}};
+    const products alone(plain, plain.rows, shape_.time * shape_.batch, false);
+    db_ih_.assign(static_cast<size_t>(shape_.bias_size()), alone);
+    db_hh_.assign(static_cast<size_t>(shape_.bias_size()), alone);
   }
 
   void add(int d, int64_t t, int64_t b, const gradients_of_step& step, const std::vector<ball>& h_prev) {
@@ -178,12 +181,14 @@ double row_sum_norm(const gru_problem<double>& p) {
 
 }  // namespace
 
-gru_accuracy gru_allowed_chains(const gru_shape& shape) {
-  gru_accuracy a;
-  a.input.depth = std::max(shape.input, 3 * shape.hidden * shape.directions);
-  a.hidden.depth = 3 * shape.hidden;
-  a.rows.depth = shape.time * shape.batch;
-  return a;
+gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic) {
+  const auto longest = [&](int64_t products) -> gru_chain {
+    if (!on_tensor_cores(arithmetic)) return {products, 0};
+    const int64_t promotion = is_rounded_once(arithmetic) ? std::max<int64_t>(1, products) : k_promotion;
+    return {products, chains_of(arithmetic, products, {1, products}, promotion).steps};
+  };
+  return {arithmetic, longest(std::max(shape.input, 3 * shape.hidden * shape.directions)), longest(3 * shape.hidden),
+          longest(shape.time * shape.batch)};
 }
 
 void gru_verdict::take(const char* tensor, size_t i, double actual, double expected, double bound) {

@@ -27,9 +27,10 @@ struct gru_accuracy {
   gru_chain input, hidden, rows;
 };
 
-// The longest chains that sums of a problem of this shape can have in any order of additions.
+// The longest chains that sums of a problem of this shape can have in any order of additions, and on tensor cores those
+// of an accumulator that in tf32x3 is added to an f32 at least every k_promotion products.
 // Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 4.2.
-gru_accuracy gru_allowed_chains(const gru_shape& shape);
+gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic = dot_arithmetic::ieee);
 
 // Sees every element that is judged.
 using gru_observer = std::function<void(const char* tensor, size_t i, double actual, double expected, double bound)>;

@@ -55,6 +55,9 @@ inline void check_config(const gru_config& c) {
   if (c.regime > gru_regime::product)
     throw std::invalid_argument("regime is " + std::to_string(static_cast<int>(c.regime)) +
                                 ", must be 0 (automatic), 1 (registers), 2 (cluster), 3 (grid) or 4 (product)");
+  if (c.precision > gru_precision::bf16)
+    throw std::invalid_argument("precision is " + std::to_string(static_cast<int>(c.precision)) +
+                                ", must be 0 (ieee), 1 (tf32x3), 2 (tf32) or 3 (bf16)");
   if (c.H > gru_widest(gru_regime_of(c)))
     throw std::invalid_argument("H is " + std::to_string(c.H) + ", must be at most " +
                                 std::to_string(gru_widest(c.regime)) + " in regime " +

@@ -1,11 +1,13 @@
 // What needs no order of steps: the products of all steps of a chunk at once, by kernels/matmul.hpp where their operands
-// lie in rows, else by products.hpp; sums over rows; zeros where a row has no step.
+// lie in rows, on tensor cores where the precision allows them, else by products.hpp; sums over rows; zeros where a row
+// has no step.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "kernels/gru.hpp"
+#include "kernels/gru/operand.hpp"
 #include "kernels/gru/products.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/primitives/grid.hpp"
@@ -13,10 +15,35 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Rows of a sum over rows that one product takes; the next one adds to it.
+// Rows that one product takes: of a sum over rows, to which the next one adds, and of a result on tensor cores, whose
+// panels take memory.
 constexpr int64_t k_gru_rows_of_product = 8192;
 // One chain for each sum: a row's does not depend on how many there are.
 constexpr matmul_options k_gru_chains{matmul_mode::ieee, false, true};
+constexpr matmul_options k_gru_rows_alone{matmul_mode::ieee, true, false};
+
+// The options in the configuration's precision, and what a product takes of the workspace then.
+inline matmul_options gru_options(const gru_config& c, matmul_options options) {
+  options.mode = gru_matmul_mode(c.precision);
+  return options;
+}
+inline int64_t gru_product_bytes(const gru_config& c, matmul_options options, int64_t m, int64_t n, int64_t k) {
+  return matmul_work_bytes<float, float>(gru_options(c, options), m, n, k);
+}
+// As the plan declares: the longest chains of additions and of tensor-core steps of a product.
+struct gru_chain_lengths {
+  int64_t depth, steps;
+};
+inline gru_chain_lengths gru_chain_of(const gru_config& c, matmul_options options, int64_t m, int64_t n, int64_t k) {
+  const matmul_slices cut = matmul_plan<float, float>(gru_options(c, options), m, n, k);
+  if (c.precision == gru_precision::ieee || k == 0) return {cut.length + cut.count, 0};
+  constexpr int64_t k_promotion = k_matmul_promotion;
+  const int64_t promoted = std::min(k, k_promotion);
+  const int64_t steps = c.precision == gru_precision::bf16     ? ceil_div(promoted, 16)
+                        : c.precision == gru_precision::tf32x3 ? 3 * ceil_div(promoted, 8)
+                                                               : ceil_div(promoted, 8);
+  return {ceil_div(cut.length, k_promotion) + cut.count, steps};
+}
 
 struct gru_matrix {
   const float* data;
@@ -28,13 +55,20 @@ struct gru_products {
   void* work;
   int64_t work_bytes;
   simt::stream_t stream;
+  gru_precision precision;
 
   void operator()(trans ta, trans tb, int64_t m, int64_t n, int64_t k, gru_matrix a, gru_matrix b, bool adds, float* c,
                   int64_t c_pitch, const float* bias, matmul_options options) const {
     perceptron epilogue;
     epilogue.bias = bias;
-    matmul<float, float>(ta, tb, m, n, k, 1.0f, a.data, a.pitch, b.data, b.pitch, adds ? 1.0f : 0.0f, c, c_pitch,
-                         epilogue, options, work, work_bytes, stream);
+    options.mode = gru_matmul_mode(precision);
+    // Neither option lets the other rows of a result change one.
+    const bool cuts_rows = precision != gru_precision::ieee && ta == trans::none;
+    const int64_t rows = std::max<int64_t>(1, cuts_rows ? std::min(m, k_gru_rows_of_product) : m);
+    for (int64_t row = 0; row == 0 || row < m; row += rows)
+      matmul<float, float>(ta, tb, std::min(rows, m - row), n, k, 1.0f, a.data + row * a.pitch, a.pitch, b.data,
+                           b.pitch, adds ? 1.0f : 0.0f, c + row * c_pitch, c_pitch, epilogue, options, work, work_bytes,
+                           stream);
   }
 };
 
@@ -70,6 +104,20 @@ void gru_multiply(const Left& left, const Right& right, const Out& out, int64_t 
   simt::launch({dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(slices), static_cast<unsigned>(directions)),
                 k_gru_tile_threads, 0, stream},
                gru_product<Left, Right, Out>, left, right, out, m, n, inner, slice_length);
+}
+// The same of operands in a precision.
+template <class Left, class Right, class Out>
+void gru_multiply_in(gru_precision precision, const Left& left, const Right& right, const Out& out, int64_t m,
+                     int64_t n, int64_t inner, int64_t slices, int64_t slice_length, int directions,
+                     simt::stream_t stream) {
+  gru_with_operand(precision, [&](auto operand) {
+    if constexpr (decltype(operand)::k_rounds) {
+      gru_multiply(gru_rounded<Left>{left, operand}, gru_rounded<Right>{right, operand}, out, m, n, inner, slices,
+                   slice_length, directions, stream);
+    } else {
+      gru_multiply(left, right, out, m, n, inner, slices, slice_length, directions, stream);
+    }
+  });
 }
 
 // gi of a chunk into the panel's blocks r, z, n.
@@ -131,19 +179,22 @@ class gru_weight_sums {
     const int64_t columns = std::max({c.I, c.H, int64_t{1}}), slices = gru_slices_of(c, steps);
     const int64_t by_products = static_cast<int64_t>(sizeof(float)) * c.D * slices * 3 * c.H * columns;
     const int64_t by_bias = static_cast<int64_t>(sizeof(float)) * c.D * slices * 4 * c.H;
-    const auto by_rows = [](int64_t m, int64_t n, int64_t k) { return matmul_work_bytes<float, float>({}, m, n, k); };
+    const auto by_rows = [&](int64_t m, int64_t n, int64_t k) { return gru_product_bytes(c, {}, m, n, k); };
     return std::max({by_products, by_bias, gru_largest_of_sums(c, steps, by_rows)});
   }
   static int64_t depth(const gru_config& c, int64_t steps, int64_t chunks) {
     const int64_t rows = steps * c.B, slices = gru_slices_of(c, steps);
     const int64_t of_slice = gru_product_depth(std::min(gru_slice_length(c, steps), rows));
-    const int64_t of_rows = gru_largest_of_sums(c, steps, [](int64_t m, int64_t n, int64_t k) {
-      const matmul_slices cut = matmul_plan<float, float>({}, m, n, k);
-      return cut.length + cut.count;
-    });
+    const auto depth_of = [&](int64_t m, int64_t n, int64_t k) { return gru_chain_of(c, {}, m, n, k).depth; };
+    const int64_t of_rows = gru_largest_of_sums(c, steps, depth_of);
     const int64_t of_bias = gru_bias_depth(std::min(gru_slice_length(c, steps), rows));
     return std::max({of_slice + chunks * slices, of_bias + chunks * slices,
                      of_rows + chunks * (2 + ceil_div(rows, k_gru_rows_of_product))});
+  }
+
+  static int64_t tensor_steps(const gru_config& c, int64_t steps) {
+    return gru_largest_of_sums(c, steps,
+                               [&](int64_t m, int64_t n, int64_t k) { return gru_chain_of(c, {}, m, n, k).steps; });
   }
 
   void add_w_ih(const float* x, float* const (&to)[2]) const {
@@ -196,8 +247,8 @@ class gru_weight_sums {
     const int64_t elements = 3 * c_.H * columns;
     if (elements == 0 || (to[0] == nullptr && to[1] == nullptr)) return;
     const gru_partials partials{work_, slices_, elements, columns};
-    gru_multiply(gru_transposed<gru_gradient_rows>{gradients}, right, partials, 3 * c_.H, columns, rows_.count(),
-                 slices_, slice_length_, c_.D, products_.stream);
+    gru_multiply_in(c_.precision, gru_transposed<gru_gradient_rows>{gradients}, right, partials, 3 * c_.H, columns,
+                    rows_.count(), slices_, slice_length_, c_.D, products_.stream);
     const unsigned blocks = grid_size(ceil_div(elements, k_gru_elements_threads), products_.stream);
     simt::launch({dim3(blocks, static_cast<unsigned>(c_.D)), k_gru_elements_threads, 0, products_.stream},
                  gru_add_slices, partials, to[0], to[1], rows_.chunk.first);

@@ -4,7 +4,7 @@
 //   lengths i64 [B], reset u8 [T, B], dy [T, B, D*H], dhn [D, B, H], y_in [T, B, D*H], history_in [D, T, B, 4H]
 //   outputs: y, hn, history, dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh, trace_e [D, T, B, H], work u8 [bytes]
 // Scalars: pass (0 forward, 1 backward from y_in and history_in, 2 both, the history being what the forward pass wrote),
-// history_mode (0 none, 1 save, 2 recompute), precision (0 ieee; 1 tf32x3, 2 tf32 and 3 bf16 are not offered),
+// history_mode (0 none, 1 save, 2 recompute), precision (0 ieee, 1 tf32x3, 2 tf32, 3 bf16),
 // workspace_limit. Outputs of the pass that is not asked for must be null.
 #pragma once
 
@@ -87,6 +87,7 @@ class gru_arguments {
     c.D = static_cast<int>(w_hh.shape[0]);
     c.history = static_cast<gru_history>(gru_integer(call, "history_mode", 2));
     c.workspace_limit = gru_integer(call, "workspace_limit", 0x1p48);
+    c.precision = static_cast<gru_precision>(gru_integer(call, "precision", 3));
     c.regime = static_cast<gru_regime>(find_variant(call, k_gru_variants, 0) + 1);
     if (c.regime != gru_regime::automatic && c.H > gru_widest(c.regime))
       throw unsupported_call("variant " + std::string(call->variant) + " does not take H = " + std::to_string(c.H));
@@ -196,7 +197,6 @@ struct gru_call {
     const gru_arguments a(call);
     c = a.c;
     pass = static_cast<gru_pass>(gru_integer(call, "pass", 2));
-    if (gru_integer(call, "precision", 3) != 0) throw unsupported_call("precision: only 0 (ieee) is offered");
     const int64_t gates = 3 * c.H, width = c.D * c.H;
     const float* const w_ih = a.input(1, "w_ih", {c.D, gates, c.I}, false);
     const float* const w_hh = a.input(2, "w_hh", {c.D, gates, c.H}, false);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/gru/operand.hpp"
 #include "kernels/gru/sequence.hpp"
 #include "kernels/primitives/grid.hpp"
 
@@ -71,6 +72,12 @@ template <class F>
 struct gru_transposed {
   F f;
   __device__ float operator()(int d, int64_t i, int64_t j) const { return f(d, j, i); }
+};
+template <class F>
+struct gru_rounded {
+  F f;
+  gru_operand<true> operand;
+  __device__ float operator()(int d, int64_t i, int64_t j) const { return operand(f(d, i, j)); }
 };
 // Results.
 struct gru_state_sums {  // gh: added to gi for r and z, beside it for n

@@ -16,8 +16,6 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-constexpr matmul_options k_gru_rows_alone{matmul_mode::ieee, true, false};
-
 // run(sizes of the team) in regimes `cluster` and `grid`.
 template <class Run>
 auto gru_with_team(const gru_config& c, const Run& run) {
@@ -26,17 +24,15 @@ auto gru_with_team(const gru_config& c, const Run& run) {
   return run(gru_large_cluster());
 }
 
-inline int64_t gru_recurrent_depth(const gru_config& c, bool backward) {
+inline gru_chain_lengths gru_recurrent_chains(const gru_config& c, bool backward) {
   switch (gru_regime_of(c)) {
-    case gru_regime::registers: return gru_registers_depth(c.H, backward);
-    case gru_regime::product: {
-      const matmul_slices slices = backward ? matmul_plan<float, float>(k_gru_rows_alone, 1, c.H, 3 * c.H)
-                                            : matmul_plan<float, float>(k_gru_rows_alone, 1, 3 * c.H, c.H);
-      return slices.length + slices.count;
-    }
+    case gru_regime::registers: return {gru_registers_depth(c.H, backward), 0};
+    case gru_regime::product:
+      return backward ? gru_chain_of(c, k_gru_rows_alone, 1, c.H, 3 * c.H)
+                      : gru_chain_of(c, k_gru_rows_alone, 1, 3 * c.H, c.H);
     default:
-      return gru_with_team(c, [&](auto team) -> int64_t {
-        return backward ? decltype(team)::backward::k_depth : decltype(team)::forward::k_depth;
+      return gru_with_team(c, [&](auto team) -> gru_chain_lengths {
+        return {backward ? decltype(team)::backward::k_depth : decltype(team)::forward::k_depth, 0};
       });
   }
 }
@@ -53,7 +49,8 @@ inline int64_t gru_clusters_at_a_time(int64_t blocks) {
 // Fills in who takes the steps.
 inline void gru_plan_recurrence(const gru_config& c, bool backward, gru_plan* plan) {
   plan->regime = gru_regime_of(c);
-  plan->depth_h = gru_recurrent_depth(c, backward);
+  const gru_chain_lengths chains = gru_recurrent_chains(c, backward);
+  plan->depth_h = chains.depth, plan->steps_h = chains.steps;
   if (plan->regime == gru_regime::product) return;
   int64_t most_rows = k_gru_most_rows;
   if (plan->regime != gru_regime::registers)
@@ -82,27 +79,30 @@ inline int64_t gru_exchange_floats(const gru_config& c, bool backward) {
 }
 inline int64_t gru_recurrent_work_bytes(const gru_config& c, bool backward) {
   if (gru_regime_of(c) != gru_regime::product) return 0;
-  return backward ? matmul_work_bytes<float, float>(k_gru_rows_alone, c.B, c.H, 3 * c.H)
-                  : matmul_work_bytes<float, float>(k_gru_rows_alone, c.B, 3 * c.H, c.H);
+  const int64_t rows = c.precision == gru_precision::ieee ? c.B : std::min(c.B, k_gru_rows_of_product);
+  return backward ? gru_product_bytes(c, k_gru_rows_alone, rows, c.H, 3 * c.H)
+                  : gru_product_bytes(c, k_gru_rows_alone, rows, 3 * c.H, c.H);
 }
 
-template <int Width>
+template <int Width, class Operand>
 struct gru_forward_registers_of {
-  static constexpr auto function = gru_forward_registers<Width>;
+  static constexpr auto function = gru_forward_registers<Width, Operand>;
 };
-template <int Width>
+template <int Width, class Operand>
 struct gru_backward_registers_of {
-  static constexpr auto function = gru_backward_registers<Width>;
+  static constexpr auto function = gru_backward_registers<Width, Operand>;
 };
-template <template <int> class Kernel, class Steps>
+template <template <int, class> class Kernel, class Steps>
 void gru_launch_registers(const gru_config& c, const gru_plan& plan, const Steps& steps, bool backward,
                           simt::stream_t stream) {
   const auto run = [&](auto width) {
     constexpr int k_width = decltype(width)::value;
-    const int64_t floats = gru_registers_shared_floats(k_width, plan.rows_per_block, backward);
-    simt::launch({static_cast<unsigned>(plan.blocks), gru_registers_threads<k_width>::k_all,
-                  static_cast<size_t>(floats) * sizeof(float), stream},
-                 Kernel<k_width>::function, steps);
+    const int64_t floats = gru_registers_shared_floats(k_width, plan.rows_per_block, backward, gru_rounds(c.precision));
+    const simt::launch_config config{static_cast<unsigned>(plan.blocks), gru_registers_threads<k_width>::k_all,
+                                     static_cast<size_t>(floats) * sizeof(float), stream};
+    gru_with_operand(c.precision, [&](auto operand) {
+      simt::launch(config, Kernel<k_width, decltype(operand)>::function, steps, operand);
+    });
   };
   if (c.H <= 32) return run(std::integral_constant<int, 32>());
   if (c.H <= 64) return run(std::integral_constant<int, 64>());
@@ -112,12 +112,14 @@ void gru_launch_registers(const gru_config& c, const gru_plan& plan, const Steps
 template <class Share, class Team>
 struct gru_forward_team_of {
   using shape = gru_team_shape<Share, 3>;
-  static constexpr auto function = gru_forward_team<Share, Team>;
+  template <class Operand>
+  static constexpr auto function = gru_forward_team<Share, Team, Operand>;
 };
 template <class Share, class Team>
 struct gru_backward_team_of {
   using shape = gru_team_shape<Share, 1>;
-  static constexpr auto function = gru_backward_team<Share, Team>;
+  template <class Operand>
+  static constexpr auto function = gru_backward_team<Share, Team, Operand>;
 };
 template <class Kernel, class Team, class Steps>
 void gru_launch_team(const gru_config& c, const gru_plan& plan, const Steps& steps, int threads, float* exchange,
@@ -129,7 +131,9 @@ void gru_launch_team(const gru_config& c, const gru_plan& plan, const Steps& ste
   config.cooperative = Team::k_is_grid;
   if (Team::k_is_grid) simt::memset_async(exchange, 0, static_cast<size_t>(exchange_floats) * sizeof(float), stream);
   const gru_team_memory memory{c.D * ceil_div(c.B, plan.rows_per_block), exchange};
-  simt::launch(config, Kernel::function, steps, memory);
+  gru_with_operand(c.precision, [&](auto operand) {
+    simt::launch(config, Kernel::template function<decltype(operand)>, steps, memory, operand);
+  });
 }
 
 inline unsigned gru_separate_blocks(const gru_config& c, simt::stream_t stream) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/gru/operand.hpp"
 #include "kernels/gru/steps.hpp"
 
 namespace warpcheck {
@@ -42,13 +43,14 @@ constexpr int64_t gru_registers_depth(int64_t hidden, bool backward) {
   return (hidden + 3) / 4 + 2 + (backward ? 2 : 0);
 }
 
-constexpr int64_t gru_registers_shared_floats(int64_t width, int64_t rows, bool backward) {
-  return rows * width * (backward ? 7 : 4);
+constexpr int64_t gru_registers_shared_floats(int64_t width, int64_t rows, bool backward, bool rounds) {
+  return rows * width * (backward ? 7 : rounds ? 5 : 4);
 }
 
-template <int Width>
-__global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_forward_registers(gru_forward_steps p) {
-  SIMT_DYN_SHARED(float, h);  // [rows][Width], then sums [rows][3 Width]
+template <int Width, class Operand>
+__global__ void __launch_bounds__(gru_registers_threads<Width>::k_all)
+    gru_forward_registers(gru_forward_steps p, Operand operand) {
+  SIMT_DYN_SHARED(float, h);  // [rows][Width], then sums [rows][3 Width], then states where h is rounded
   const gru_sequence& s = p.s;
   const gru_rows rows(s.batch, p.rows_per_block, blockIdx.x);
   using threads = gru_registers_threads<Width>;
@@ -57,16 +59,18 @@ __global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_forwa
   const bool multiplies = thread < threads::k_dots;
   const int hidden = static_cast<int>(s.hidden), d = rows.d;
   float* const sums = h + p.rows_per_block * Width;
+  float* const own = Operand::k_rounds ? sums + p.rows_per_block * 3 * Width : h;
 
   float w[Width];
   const float* const weights = p.w_hh[d] + (static_cast<int64_t>(gate) * hidden + unit) * hidden;
 #pragma unroll
-  for (int j = 0; j < Width; ++j) w[j] = multiplies && unit < hidden && j < hidden ? weights[j] : 0.0f;
+  for (int j = 0; j < Width; ++j) w[j] = operand(multiplies && unit < hidden && j < hidden ? weights[j] : 0.0f);
   const float bias = unit < hidden && p.b_hh[d] != nullptr ? p.b_hh[d][gate * hidden + unit] : 0.0f;
 
   for (int i = thread; i < rows.count * Width; i += threads::k_all) {
     const int k = i % Width;
-    h[i] = k < hidden ? p.initial(d, rows.begin + i / Width, k) : 0.0f;
+    own[i] = k < hidden ? p.initial(d, rows.begin + i / Width, k) : 0.0f;
+    if (Operand::k_rounds) h[i] = operand(own[i]);
   }
   // The first unit of a row that a thread has is read early, and written late where the threads are apart. Where they
   // are not, registers are scarce, and its place is made anew.
@@ -98,8 +102,9 @@ __global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_forwa
     __syncthreads();
     const auto advance = [&](int i, int64_t length, const gru_forward_inputs& inputs) {
       const float* const of_row = sums + i / Width * 3 * Width + unit;
-      const gru_forward_result r = p.advance(inputs, of_row[0], of_row[Width], of_row[2 * Width], h[i]);
-      h[i] = p.next_state(d, t, rows.begin + i / Width, unit, length, r.y, h[i]);
+      const gru_forward_result r = p.advance(inputs, of_row[0], of_row[Width], of_row[2 * Width], own[i]);
+      own[i] = p.next_state(d, t, rows.begin + i / Width, unit, length, r.y, own[i]);
+      if (Operand::k_rounds) h[i] = operand(own[i]);
       return r;
     };
     if (!threads::k_apart && has_first) place_first(step, false);
@@ -116,12 +121,13 @@ __global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_forwa
   if (p.chunk.last) return;
   for (int i = thread; i < rows.count * Width; i += threads::k_all) {
     const int k = i % Width;
-    if (k < hidden) p.carry[s.state(d, rows.begin + i / Width) + k] = h[i];
+    if (k < hidden) p.carry[s.state(d, rows.begin + i / Width) + k] = own[i];
   }
 }
 
-template <int Width>
-__global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_backward_registers(gru_backward_steps p) {
+template <int Width, class Operand>
+__global__ void __launch_bounds__(gru_registers_threads<Width>::k_all)
+    gru_backward_registers(gru_backward_steps p, Operand operand) {
   SIMT_DYN_SHARED(float, dh);  // [rows][Width], then dgh and sums, each [rows][3][Width]
   const gru_sequence& s = p.s;
   const gru_rows rows(s.batch, p.rows_per_block, blockIdx.x);
@@ -137,7 +143,7 @@ __global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_backw
   const float* const weights = p.w_hh[d] + static_cast<int64_t>(gate) * hidden * hidden + unit;
 #pragma unroll
   for (int j = 0; j < Width; ++j)
-    w[j] = multiplies && unit < hidden && j < hidden ? weights[static_cast<int64_t>(j) * hidden] : 0.0f;
+    w[j] = operand(multiplies && unit < hidden && j < hidden ? weights[static_cast<int64_t>(j) * hidden] : 0.0f);
 
   for (int i = item; i < rows.count * Width && item >= 0; i += 3 * Width) {
     const int row = i / Width, k = i % Width;
@@ -162,9 +168,9 @@ __global__ void __launch_bounds__(gru_registers_threads<Width>::k_all) gru_backw
     const auto begin = [&](int i, const gru_backward_place& place, const gru_backward_inputs& inputs) {
       const gru_backward_result r = p.gradients(t, place, inputs, &dh[i]);
       float* const to = dgh + i / Width * 3 * Width + unit;
-      to[0] = r.g.r;
-      to[Width] = r.g.z;
-      to[2 * Width] = r.g.hn;
+      to[0] = operand(r.g.r);
+      to[Width] = operand(r.g.z);
+      to[2 * Width] = operand(r.g.hn);
       return r;
     };
     gru_backward_result result = {};

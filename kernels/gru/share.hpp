@@ -39,9 +39,9 @@ struct gru_weight_row {
   const float* data;
   int64_t segment_step, step;
 };
-template <class Share, class Row>
+template <class Share, class Operand, class Row>
 __device__ void gru_load_share(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], int64_t hidden,
-                               const Row& row) {
+                               const Operand& operand, const Row& row) {
 #pragma unroll
   for (int o = 0; o < Share::k_thread_outputs; ++o) {
     const gru_weight_row weights = row(Share::first_output() + o);
@@ -49,8 +49,9 @@ __device__ void gru_load_share(float (&w)[Share::k_thread_outputs][Share::k_thre
     for (int i = 0; i < Share::k_thread_inner; ++i) {
       const int inner = Share::first_inner() + i / 4 * Share::k_stride + i % 4;
       const int segment = inner / Share::k_width, j = inner % Share::k_width;
-      w[o][i] = weights.data != nullptr && j < hidden ? weights.data[segment * weights.segment_step + j * weights.step]
-                                                      : 0.0f;
+      w[o][i] = operand(weights.data != nullptr && j < hidden
+                            ? weights.data[segment * weights.segment_step + j * weights.step]
+                            : 0.0f);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/gru/operand.hpp"
 #include "kernels/gru/share.hpp"
 #include "kernels/gru/steps.hpp"
 
@@ -148,8 +149,9 @@ struct gru_team_shape {
   }
 };
 
-template <class Share, class Team>
-__global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forward_steps p, gru_team_memory memory) {
+template <class Share, class Team, class Operand>
+__global__ void __launch_bounds__(Share::k_threads, 1)
+    gru_forward_team(gru_forward_steps p, gru_team_memory memory, Operand operand) {
   using shape = gru_team_shape<Share, 3>;
   constexpr int k_tile = shape::k_tile, k_units = shape::k_units;
   if (!Team::k_is_grid && !simt::is_sm_90()) return;
@@ -171,7 +173,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
     const gru_rows rows(s.batch, p.rows_per_block, group);
     const int d = rows.d;
     const float* const weights = p.w_hh[d];
-    gru_load_share<Share>(w, hidden, [&](int output) -> gru_weight_row {
+    gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
       const int64_t of_unit = first_unit + output / 3;
       return {of_unit < hidden ? weights + (output % 3 * hidden + of_unit) * hidden : nullptr, 0, 1};
     });
@@ -184,7 +186,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
       if (!is_own(tile)) continue;
       const int row = tile + tile_row;
       own[row * k_units + unit] = p.initial(d, rows.begin + row, k);
-      team.publish(0, row, 0, k, own[row * k_units + unit]);
+      team.publish(0, row, 0, k, operand(own[row * k_units + unit]));
     }
     gru_forward_place place = {};
     gru_forward_inputs in = {};
@@ -218,7 +220,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
           float& state = own[(tile + tile_row) * k_units + unit];
           result = p.advance(in, sum[0], sum[1], sum[2], state);
           state = p.next_state(d, t, b, k, place.length, result.y, state);
-          team.publish(1 - parity, tile + tile_row, 0, k, state);
+          team.publish(1 - parity, tile + tile_row, 0, k, operand(state));
         }
         if (last) team.arrive();
         if (is_own(tile)) p.write(d, t, b, k, place, result);
@@ -233,8 +235,9 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_forward_team(gru_forw
   }
 }
 
-template <class Share, class Team>
-__global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_backward_steps p, gru_team_memory memory) {
+template <class Share, class Team, class Operand>
+__global__ void __launch_bounds__(Share::k_threads, 1)
+    gru_backward_team(gru_backward_steps p, gru_team_memory memory, Operand operand) {
   using shape = gru_team_shape<Share, 1>;
   constexpr int k_tile = shape::k_tile, k_units = shape::k_units;
   if (!Team::k_is_grid && !simt::is_sm_90()) return;
@@ -256,7 +259,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_bac
     const gru_rows rows(s.batch, p.rows_per_block, group);
     const int d = rows.d;
     const float* const weights = p.w_hh[d];
-    gru_load_share<Share>(w, hidden, [&](int output) -> gru_weight_row {
+    gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
       const int64_t of_unit = first_unit + output;
       return {of_unit < hidden ? weights + of_unit : nullptr, hidden * hidden, hidden};
     });
@@ -286,9 +289,9 @@ __global__ void __launch_bounds__(Share::k_threads, 1) gru_backward_team(gru_bac
         if (is_own(tile)) {
           const int row = tile + tile_row;
           result = p.gradients(t, place, in, &own[row * k_units + unit]);
-          team.publish(parity, row, 0, k, result.g.r);
-          team.publish(parity, row, 1, k, result.g.z);
-          team.publish(parity, row, 2, k, result.g.hn);
+          team.publish(parity, row, 0, k, operand(result.g.r));
+          team.publish(parity, row, 1, k, operand(result.g.z));
+          team.publish(parity, row, 2, k, operand(result.g.hn));
         }
         if (last) team.arrive();
         if (is_own(tile)) p.write(place, result);

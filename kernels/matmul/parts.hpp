@@ -39,6 +39,24 @@ struct matmul_tf32x3 {
   __host__ __device__ static constexpr int b_part(int product) { return product == 1; }
 };
 
+// f32 rounded to one tf32, or to one bf16.
+struct matmul_tf32x1 {
+  using input = float;
+  using operand = simt::tf32;
+  static constexpr int k_parts = 1, k_products = 1;
+  static constexpr int k_depth = 32;
+  __host__ __device__ static constexpr int a_part(int) { return 0; }
+  __host__ __device__ static constexpr int b_part(int) { return 0; }
+};
+struct matmul_bf16x1 {
+  using input = float;
+  using operand = simt::bf16;
+  static constexpr int k_parts = 1, k_products = 1;
+  static constexpr int k_depth = 64;
+  __host__ __device__ static constexpr int a_part(int) { return 0; }
+  __host__ __device__ static constexpr int b_part(int) { return 0; }
+};
+
 // f16 or bf16 as they are.
 template <class T>
 struct matmul_16_bit {
@@ -82,6 +100,14 @@ __device__ inline float matmul_cut_if_huge(float x, float limit, uint32_t kept_b
   return fabsf(x) >= limit ? __uint_as_float(__float_as_uint(x) & kept_bits) : x;
 }
 
+// The nearest tf32 and bf16, towards zero where that would be infinity.
+__device__ inline float matmul_nearest_tf32(float x) {
+  return simt::round_tf32(matmul_cut_if_huge(x, 0x1.ffep+127f, 0xffffe000u));
+}
+__device__ inline simt::bf16 matmul_nearest_bf16(float x) {
+  return simt::from_float<simt::bf16>(matmul_cut_if_huge(x, 0x1.ffp+127f, 0xffff0000u));
+}
+
 // The parts of the elements of 16 bytes: words[part], as panels hold them. x is finite where it is split.
 __device__ inline void matmul_split(matmul_bf16x6, const float (&x)[8], uint32_t (&words)[3][4]) {
 #pragma unroll
@@ -90,7 +116,7 @@ __device__ inline void matmul_split(matmul_bf16x6, const float (&x)[8], uint32_t
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       float left = x[2 * w + e];
-      part[e][0] = simt::from_float<simt::bf16>(matmul_cut_if_huge(left, 0x1.ffp+127f, 0xffff0000u));
+      part[e][0] = matmul_nearest_bf16(left);
       left -= simt::to_float(part[e][0]);  // exact, like the next difference
       part[e][1] = simt::from_float<simt::bf16>(left);
       left -= simt::to_float(part[e][1]);
@@ -103,10 +129,19 @@ __device__ inline void matmul_split(matmul_bf16x6, const float (&x)[8], uint32_t
 __device__ inline void matmul_split(matmul_tf32x3, const float (&x)[4], uint32_t (&words)[2][4]) {
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    const float high = simt::round_tf32(matmul_cut_if_huge(x[w], 0x1.ffep+127f, 0xffffe000u));
+    const float high = matmul_nearest_tf32(x[w]);
     words[0][w] = __float_as_uint(high);
     words[1][w] = __float_as_uint(simt::round_tf32(x[w] - high));
   }
+}
+__device__ inline void matmul_split(matmul_tf32x1, const float (&x)[4], uint32_t (&words)[1][4]) {
+#pragma unroll
+  for (int w = 0; w < 4; ++w) words[0][w] = __float_as_uint(matmul_nearest_tf32(x[w]));
+}
+__device__ inline void matmul_split(matmul_bf16x1, const float (&x)[8], uint32_t (&words)[1][4]) {
+#pragma unroll
+  for (int w = 0; w < 4; ++w)
+    words[0][w] = simt::pack(matmul_nearest_bf16(x[2 * w]), matmul_nearest_bf16(x[2 * w + 1]));
 }
 template <class T>
 __device__ inline void matmul_split(matmul_16_bit<T>, const T (&x)[8], uint32_t (&words)[1][4]) {

@@ -46,7 +46,12 @@ auto matmul_with_arithmetic(matmul_mode mode, Run&& run) {
   if constexpr (!std::is_same_v<T, float>) {
     return run(matmul_16_bit<T>{});
   } else {
-    return mode == matmul_mode::tf32x3 ? run(matmul_tf32x3{}) : run(matmul_bf16x6{});
+    switch (mode) {
+      case matmul_mode::tf32x3: return run(matmul_tf32x3{});
+      case matmul_mode::tf32x1: return run(matmul_tf32x1{});
+      case matmul_mode::bf16x1: return run(matmul_bf16x1{});
+      default: return run(matmul_bf16x6{});
+    }
   }
 }
 
@@ -189,7 +194,10 @@ matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int
                                 shape_type::k_depth, matmul_fma_clocks<shape_type>);
     });
   const bool large = variant == matmul_variant::warpgroups;
-  const int64_t part_products = std::is_same_v<T, float> ? 6 : 1;  // a product of tf32 takes two of bf16
+  const int64_t part_products = matmul_with_arithmetic<T>(options.mode, [](auto arithmetic) -> int64_t {
+    using type = decltype(arithmetic);
+    return type::k_products * (std::is_same_v<typename type::operand, simt::tf32> ? 2 : 1);  // of bf16 for one of tf32
+  });
   return matmul_best_slices(
       rows, n, k, ceil_div(rows, large ? 128 : 64), ceil_div(n, large ? 256 : 64), k_matmul_promotion,
       [&](int64_t blocks, int64_t length) { return matmul_tensor_clocks(variant, part_products, blocks, length); });

@@ -24,10 +24,7 @@ constexpr unsigned char k_nan_byte = 0xff;  // four of them are a NaN
 template <class T>
 class guarded {
  public:
-  explicit guarded(const std::vector<T>& values) : guarded(static_cast<int64_t>(values.size())) {
-    if (size_ > 0)
-      require(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "copy");
-  }
+  explicit guarded(const std::vector<T>& values) : guarded(static_cast<int64_t>(values.size())) { set(values); }
   explicit guarded(int64_t size) : size_(size) {
     require(cudaMalloc(&memory_, bytes()), "cudaMalloc");
     require(cudaMemset(memory_, k_nan_byte, bytes()), "cudaMemset");
@@ -35,6 +32,10 @@ class guarded {
   ~guarded() { cudaFree(memory_); }
   guarded(const guarded&) = delete;
   guarded& operator=(const guarded&) = delete;
+  void set(const std::vector<T>& values) const {
+    if (size_ > 0)
+      require(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "copy");
+  }
   T* data() const { return memory_ + k_margin + 1; }
   T* data_or_null() const { return size_ == 0 ? nullptr : data(); }
   int64_t size() const { return size_; }
@@ -57,7 +58,9 @@ class guarded {
   T* memory_ = nullptr;
 };
 
-gru_depths depths_of(const gru_plan& plan) { return {plan.depth_i, plan.depth_h, plan.depth_tb}; }
+gru_depths depths_of(const gru_plan& plan) {
+  return {plan.depth_i, plan.depth_h, plan.depth_tb, plan.steps_i, plan.steps_h, plan.steps_tb};
+}
 
 gru_params params_of(const gru_config& c, float* w_ih, float* w_hh, float* b_ih, float* b_hh) {
   gru_params p;
@@ -107,52 +110,114 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// A call's tensors in device memory, and both passes of it.
+class passes {
+ public:
+  explicit passes(const gru_call& call)
+      : c_(config_of(call)),
+        x_(call.x),
+        w_ih_(call.w_ih),
+        w_hh_(call.w_hh),
+        b_ih_(call.b_ih),
+        b_hh_(call.b_hh),
+        h0_(call.h0),
+        h_reset_(call.h_reset),
+        dy_(call.dy),
+        dhn_(call.dhn),
+        lengths_(call.lengths),
+        reset_(call.reset),
+        out_(c_, b_ih_.size() > 0) {}
+
+  void run(cudaStream_t stream) const {
+    const gru_params params = params_of(c_, w_ih_.data(), w_hh_.data(), b_ih_.data_or_null(), b_hh_.data_or_null());
+    const gru_inputs inputs{x_.data(), h0_.data_or_null(), h_reset_.data_or_null(), lengths_.data_or_null(),
+                            reset_.data_or_null()};
+    gru_forward(c_, params, inputs, {out_.y.data(), out_.hn.data(), out_.history.data()}, out_.forward_work.data(),
+                gru_forward_workspace_bytes(c_), stream);
+    gru_grads grads = out_.grads(c_);
+    grads.dh0 = out_.dh0.data();
+    grads.dh_reset = out_.dh_reset.data();
+    grads.trace_e = out_.trace_e.data();
+    gru_backward(c_, params, inputs, out_.y.data(), out_.history.data(), dy_.data_or_null(), dhn_.data_or_null(), grads,
+                 out_.backward_work.data(), gru_backward_workspace_bytes(c_), stream);
+  }
+  // The same sizes with other values.
+  void set_inputs(const gru_call& call) const {
+    x_.set(call.x), w_ih_.set(call.w_ih), w_hh_.set(call.w_hh), b_ih_.set(call.b_ih), b_hh_.set(call.b_hh);
+    h0_.set(call.h0), h_reset_.set(call.h_reset), dy_.set(call.dy), dhn_.set(call.dhn);
+    lengths_.set(call.lengths), reset_.set(call.reset);
+  }
+  gru_answer read() const {
+    gru_answer answer;
+    answer.forward = depths_of(gru_forward_plan(c_));
+    answer.backward = depths_of(gru_backward_plan(c_));
+    int64_t* const damaged = &answer.damaged;
+    answer.y = out_.y.read(damaged);
+    answer.hn = out_.hn.read(damaged);
+    answer.history = out_.history.read(damaged);
+    answer.dx = out_.dx.read(damaged);
+    answer.dh0 = out_.dh0.read(damaged);
+    answer.dh_reset = out_.dh_reset.read(damaged);
+    answer.dw_ih = out_.dw_ih.read(damaged);
+    answer.dw_hh = out_.dw_hh.read(damaged);
+    answer.db_ih = out_.db_ih.read(damaged);
+    answer.db_hh = out_.db_hh.read(damaged);
+    answer.trace_e = out_.trace_e.read(damaged);
+    out_.forward_work.read(damaged);
+    out_.backward_work.read(damaged);
+    return answer;
+  }
+
+ private:
+  static gru_config config_of(const gru_call& call) {
+    return {call.time,
+            call.batch,
+            call.input,
+            call.hidden,
+            call.directions,
+            call.recompute ? gru_history::recompute : gru_history::save,
+            call.workspace_limit,
+            static_cast<gru_regime>(call.regime),
+            static_cast<gru_precision>(call.precision)};
+  }
+
+  gru_config c_;
+  guarded<float> x_, w_ih_, w_hh_, b_ih_, b_hh_, h0_, h_reset_, dy_, dhn_;
+  guarded<int64_t> lengths_;
+  guarded<uint8_t> reset_;
+  outputs out_;
+};
+
 }  // namespace
 
 gru_answer run_gru(const gru_call& call) {
-  const gru_config c{call.time,
-                     call.batch,
-                     call.input,
-                     call.hidden,
-                     call.directions,
-                     call.recompute ? gru_history::recompute : gru_history::save,
-                     call.workspace_limit,
-                     static_cast<gru_regime>(call.regime)};
-  const guarded<float> x(call.x), w_ih(call.w_ih), w_hh(call.w_hh), b_ih(call.b_ih), b_hh(call.b_hh), h0(call.h0);
-  const guarded<float> h_reset(call.h_reset), dy(call.dy), dhn(call.dhn);
-  const guarded<int64_t> lengths(call.lengths);
-  const guarded<uint8_t> reset(call.reset);
-  const gru_params params = params_of(c, w_ih.data(), w_hh.data(), b_ih.data_or_null(), b_hh.data_or_null());
-  const gru_inputs inputs{x.data(), h0.data_or_null(), h_reset.data_or_null(), lengths.data_or_null(),
-                          reset.data_or_null()};
-  const outputs out(c, b_ih.size() > 0);
-  gru_forward(c, params, inputs, {out.y.data(), out.hn.data(), out.history.data()}, out.forward_work.data(),
-              gru_forward_workspace_bytes(c), nullptr);
-  gru_grads grads = out.grads(c);
-  grads.dh0 = out.dh0.data();
-  grads.dh_reset = out.dh_reset.data();
-  grads.trace_e = out.trace_e.data();
-  gru_backward(c, params, inputs, out.y.data(), out.history.data(), dy.data_or_null(), dhn.data_or_null(), grads,
-               out.backward_work.data(), gru_backward_workspace_bytes(c), nullptr);
+  const passes both(call);
+  both.run(nullptr);
   require(cudaDeviceSynchronize(), "gru");
-  gru_answer answer;
-  answer.forward = depths_of(gru_forward_plan(c));
-  answer.backward = depths_of(gru_backward_plan(c));
-  int64_t* const damaged = &answer.damaged;
-  answer.y = out.y.read(damaged);
-  answer.hn = out.hn.read(damaged);
-  answer.history = out.history.read(damaged);
-  answer.dx = out.dx.read(damaged);
-  answer.dh0 = out.dh0.read(damaged);
-  answer.dh_reset = out.dh_reset.read(damaged);
-  answer.dw_ih = out.dw_ih.read(damaged);
-  answer.dw_hh = out.dw_hh.read(damaged);
-  answer.db_ih = out.db_ih.read(damaged);
-  answer.db_hh = out.db_hh.read(damaged);
-  answer.trace_e = out.trace_e.read(damaged);
-  out.forward_work.read(damaged);
-  out.backward_work.read(damaged);
-  return answer;
+  return both.read();
+}
+
+std::vector<gru_answer> replay_gru(const std::vector<gru_call>& calls) {
+  const passes both(calls.front());
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+  both.run(stream);
+  require(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  std::vector<gru_answer> answers;
+  for (const gru_call& call : calls) {
+    both.set_inputs(call);
+    require(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
+    require(cudaStreamSynchronize(stream), "a replayed graph");
+    answers.push_back(both.read());
+  }
+  require(cudaGraphExecDestroy(executable), "cudaGraphExecDestroy");
+  require(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  require(cudaStreamDestroy(stream), "cudaStreamDestroy");
+  return answers;
 }
 
 gru_residency gru_residency_of(int64_t batch, int64_t hidden, int directions) {

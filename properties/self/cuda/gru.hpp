@@ -13,7 +13,8 @@ struct gru_call {
   int directions = 1;
   bool recompute = false;
   int64_t workspace_limit = 0;
-  int regime = 0;  // as gru_regime, 0 for the automatic one
+  int regime = 0;     // as gru_regime, 0 for the automatic one
+  int precision = 0;  // as gru_precision
   std::vector<float> x, w_ih, w_hh, b_ih, b_hh, h0, h_reset, dy, dhn;
   std::vector<int64_t> lengths;
   std::vector<uint8_t> reset;
@@ -22,6 +23,7 @@ struct gru_call {
 // The chains that a plan declares.
 struct gru_depths {
   int64_t i = 0, h = 0, tb = 0;
+  int64_t steps_i = 0, steps_h = 0, steps_tb = 0;
 };
 
 struct gru_answer {
@@ -30,6 +32,10 @@ struct gru_answer {
   int64_t damaged = 0;  // elements beside outputs and workspaces that changed
 };
 gru_answer run_gru(const gru_call& call);
+
+// Captures both passes of the first call into a graph, replays it for each of the calls, whose configuration is that of
+// the first, with their inputs copied to where the first's were, and returns what each replay wrote.
+std::vector<gru_answer> replay_gru(const std::vector<gru_call>& calls);
 
 // Blocks that wait for each other and blocks of a cluster, as the plan of either pass has them, the more of both.
 struct gru_residency {

@@ -18,8 +18,11 @@ namespace {
 std::vector<double> widened(const std::vector<float>& v) { return {v.begin(), v.end()}; }
 std::vector<float> narrowed(const std::vector<double>& v) { return {v.begin(), v.end()}; }
 
-reference::gru_accuracy accuracy_of(const gru_depths& d) {
-  return {reference::dot_arithmetic::ieee, {d.i, 0}, {d.h, 0}, {d.tb, 0}};
+reference::gru_accuracy accuracy_of(const gru_depths& d, int precision) {
+  using reference::dot_arithmetic;
+  constexpr dot_arithmetic k_arithmetics[] = {dot_arithmetic::ieee, dot_arithmetic::tf32x3, dot_arithmetic::tf32x1,
+                                              dot_arithmetic::bf16x1};
+  return {k_arithmetics[precision], {d.i, d.steps_i}, {d.h, d.steps_h}, {d.tb, d.steps_tb}};
 }
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -39,21 +42,22 @@ struct trial {
   int64_t limit = 0;
   int regime = 0;
   bool full = false;  // no lengths, no marks
+  int precision = 0;
 
   std::string name() const {
     return std::to_string(shape.time) + " x " + std::to_string(shape.batch) + " x " + std::to_string(shape.input) +
            " x " + std::to_string(shape.hidden) + ", D " + std::to_string(shape.directions) +
            (recompute ? ", recompute" : ", save") + ", limit " + std::to_string(limit) + ", regime " +
-           std::to_string(regime) + (full ? ", full" : "");
+           std::to_string(regime) + (full ? ", full" : "") + ", precision " + std::to_string(precision);
   }
   // Rows of every kind, marks at several steps.
-  gru_case<double> problem() const {
+  gru_case<double> problem(uint64_t seed = 1000) const {
     std::vector<int64_t> lengths;
     std::vector<uint8_t> marks;
     for (int64_t b = 0; b < shape.batch && !full; ++b)
       lengths.push_back(b % 5 == 1 ? 0 : b % 5 == 2 ? 1 : shape.time - b % 3);
     for (int64_t i = 0; i < shape.time * shape.batch && !full; ++i) marks.push_back(i % 11 == 3);
-    return random_gru<double>(shape, lengths, marks, 1000 + shape.hidden);
+    return random_gru<double>(shape, lengths, marks, seed + shape.hidden);
   }
 };
 
@@ -61,7 +65,7 @@ gru_call call_of(const trial& t, const gru_case<double>& c) {
   gru_call call;
   call.time = t.shape.time, call.batch = t.shape.batch, call.input = t.shape.input, call.hidden = t.shape.hidden;
   call.directions = t.shape.directions, call.recompute = t.recompute, call.workspace_limit = t.limit;
-  call.regime = t.regime;
+  call.regime = t.regime, call.precision = t.precision;
   const auto& p = c.problem;
   call.x = narrowed(p.x), call.w_ih = narrowed(p.w_ih), call.w_hh = narrowed(p.w_hh);
   call.b_ih = narrowed(p.b_ih), call.b_hh = narrowed(p.b_hh);
@@ -76,12 +80,13 @@ void check(const trial& t) {
   const gru_answer a = run_gru(call);
   ASSERT_EQ(a.damaged, 0) << t.name();
   const reference::gru_states<double> states{widened(a.y), widened(a.hn), widened(a.history)};
-  const auto forward = judge_gru_steps(c.problem, states, accuracy_of(a.forward));
+  const auto forward = judge_gru_steps(c.problem, states, accuracy_of(a.forward, t.precision));
   EXPECT_TRUE(forward.accepted()) << t.name() << ": " << forward.where;
   const reference::gru_gradients<double> gradients{widened(a.dx),    widened(a.dh0),    widened(a.dh_reset),
                                                    widened(a.dw_ih), widened(a.dw_hh),  widened(a.db_ih),
                                                    widened(a.db_hh), widened(a.trace_e)};
-  const auto backward = judge_gru_gradient_steps(c.problem, states, c.dy, c.dhn, gradients, accuracy_of(a.backward));
+  const auto backward =
+      judge_gru_gradient_steps(c.problem, states, c.dy, c.dhn, gradients, accuracy_of(a.backward, t.precision));
   EXPECT_TRUE(backward.accepted()) << t.name() << ": " << backward.where;
   EXPECT_TRUE(same_answer(a, run_gru(call))) << t.name();
 }
@@ -130,6 +135,41 @@ TEST(gru_on_a_gpu, many_rows_and_steps_in_chunks) {
   check({{3, 1200, 3, 20, 1}});
   check({{3, 1200, 3, 20, 1}, false, 0, 3});
   check({{9, 300, 3, 140, 2}, true, 1 << 23});
+}
+
+TEST(gru_on_a_gpu, every_precision_in_every_regime) {
+  for (const int precision : {1, 2, 3})
+    for (const int regime : {1, 2, 3, 4})
+      for (const int64_t hidden : {9, 100}) {
+        check({{5, 7, 70, hidden, 2}, hidden == 9, 0, regime, false, precision});
+        check({{5, 70, 6, hidden, 1}, false, 0, regime, true, precision});
+      }
+  for (const int precision : {1, 2, 3}) {
+    check({{3, 20, 30, 300, 2}, false, 0, 0, true, precision});
+    check({{3, 5, 30, 1025, 1}, false, 0, 0, true, precision});
+  }
+}
+
+// A call allocates nothing, reads nothing back and leaves no value on the host: a graph of it is right for other inputs,
+// lengths and marks.
+TEST(gru_on_a_gpu, a_captured_call_is_right_for_other_inputs) {
+  const auto check_replays = [](const trial& t) {
+    const std::vector<gru_call> calls = {call_of(t, t.problem()), call_of(t, t.problem(77)), call_of(t, t.problem())};
+    std::vector<gru_call> changed = calls;
+    for (size_t i = 0; i < changed[1].lengths.size(); ++i)
+      changed[1].lengths[i] = t.shape.time - static_cast<int64_t>(i % 4);
+    for (uint8_t& mark : changed[1].reset) mark = mark == 0 ? 1 : 0;
+    const std::vector<gru_answer> replayed = replay_gru(changed);
+    for (size_t i = 0; i < changed.size(); ++i) {
+      EXPECT_EQ(replayed[i].damaged, 0) << t.name();
+      EXPECT_TRUE(same_answer(replayed[i], run_gru(changed[i]))) << t.name() << ", replay " << i;
+    }
+    EXPECT_FALSE(same_bits(replayed[0].y, replayed[1].y)) << t.name();
+  };
+  for (const int precision : {0, 2})
+    for (const int regime : {1, 2, 3, 4})
+      for (const bool full : {false, true}) check_replays({{6, 5, 7, 40, 2}, full, 0, regime, full, precision});
+  check_replays({{40, 30, 5, 24, 2}, true, 1 << 18});
 }
 
 // No plan has more blocks wait for each other than are resident, and no cluster is larger than the device's.

@@ -77,13 +77,15 @@ inline gru_gradients<double> gradients_of(const gru_result& r) {
 
 // What of a configuration is no size.
 struct gru_way {
-  gru_way(gru_history history, gru_regime regime = gru_regime::automatic) : history(history), regime(regime) {}
+  gru_way(gru_history history, gru_regime regime = gru_regime::automatic, gru_precision precision = gru_precision::ieee)
+      : history(history), regime(regime), precision(precision) {}
   gru_history history;
   gru_regime regime;
+  gru_precision precision;
 };
 
 inline gru_config config_of(const gru_shape& s, gru_way way, int64_t limit = 0) {
-  return {s.time, s.batch, s.input, s.hidden, s.directions, way.history, limit, way.regime};
+  return {s.time, s.batch, s.input, s.hidden, s.directions, way.history, limit, way.regime, way.precision};
 }
 
 // A null pointer where there are no elements and the contract allows one.

@@ -16,6 +16,7 @@
 #include "kernels/simt/emulation.hpp"
 #include "properties/self/gru/gru_problems.hpp"
 #include "properties/self/gru/gru_run.hpp"
+#include "properties/self/gru/gru_steps.hpp"
 #include "reference/gru_bound.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
@@ -23,64 +24,6 @@ namespace warpcheck::self {
 namespace {
 
 using reference::mp50;
-
-reference::gru_accuracy accuracy_of(const gru_plan& plan) {
-  return {reference::dot_arithmetic::ieee, {plan.depth_i, 0}, {plan.depth_h, 0}, {plan.depth_tb, 0}};
-}
-
-// The largest parts of their bounds that errors take, forwards and backwards.
-std::pair<double, double> expect_steps(const gru_case<double>& c, const gru_result& r, gru_way way, int64_t limit,
-                                       const std::string& what) {
-  const gru_config config = config_of(c.problem.shape, way, limit);
-  const auto states = states_of(r);
-  const auto forward = judge_gru_steps(c.problem, states, accuracy_of(gru_forward_plan(config)));
-  EXPECT_TRUE(forward.accepted()) << what << ": " << forward.where;
-  const auto backward =
-      judge_gru_gradient_steps(c.problem, states, c.dy, c.dhn, gradients_of(r), accuracy_of(gru_backward_plan(config)));
-  EXPECT_TRUE(backward.accepted()) << what << ": " << backward.where;
-  return {forward.worst, backward.worst};
-}
-
-std::vector<uint8_t> marks_at(const gru_shape& s, std::initializer_list<std::pair<int64_t, int64_t>> places) {
-  std::vector<uint8_t> marks(static_cast<size_t>(s.time * s.batch));
-  for (const auto& [t, b] : places) marks[static_cast<size_t>(t * s.batch + b)] = 1;
-  return marks;
-}
-
-// Rows of every kind: full, empty, of one step, ragged, longer than there are steps; marks at 0, in the middle, at the
-// last step, beyond the row.
-gru_case<double> all_kinds(int64_t time, int64_t input, int64_t hidden, int directions, uint64_t seed) {
-  const gru_shape s{time, 5, input, hidden, directions};
-  return random_gru<double>(s, {time, 0, 1, time - 1, time + 3},
-                            marks_at(s, {{0, 0}, {2, 0}, {1, 2}, {time - 2, 3}, {time - 1, 3}, {time - 1, 4}}), seed);
-}
-
-class gru_kernels : public testing::Test {
- protected:
-  ~gru_kernels() override {
-    for (const simt::finding& f : stream.findings) ADD_FAILURE() << f.kind << ": " << f.text;
-  }
-  simt::emulation stream;
-};
-
-#if defined(GRU_TEST_PLAIN)
-constexpr bool k_is_plain = true;
-#else
-constexpr bool k_is_plain = false;
-#endif
-
-// A size of each regime, with more than one block where blocks exchange something.
-struct gru_size {
-  int64_t hidden;
-  gru_regime regime = gru_regime::automatic;
-  std::string name() const {
-    return "H " + std::to_string(hidden) + ", regime " + std::to_string(static_cast<int>(regime));
-  }
-};
-const std::vector<gru_size> k_regimes =
-    k_is_plain
-        ? std::vector<gru_size>{{6}, {130}, {18, gru_regime::grid}, {9, gru_regime::product}}
-        : std::vector<gru_size>{{6}, {36, gru_regime::cluster}, {12, gru_regime::grid}, {6, gru_regime::product}};
 
 void expect_every_step(const gru_case<double>& c, const gru_size& size, simt::emulation* stream) {
   for (const gru_history history : {gru_history::save, gru_history::recompute}) {
@@ -587,6 +530,8 @@ TEST_F(gru_kernels, mistakes_are_refused_in_a_sentence) {
             "H is 33, must be at most 32 in regime 3 on this device");
   EXPECT_EQ(plan({1, 1, 1, 1, 1, gru_history::save, 0, static_cast<gru_regime>(5)}),
             "regime is 5, must be 0 (automatic), 1 (registers), 2 (cluster), 3 (grid) or 4 (product)");
+  EXPECT_EQ(plan({1, 1, 1, 1, 1, gru_history::save, 0, gru_regime::automatic, static_cast<gru_precision>(4)}),
+            "precision is 4, must be 0 (ieee), 1 (tf32x3), 2 (tf32) or 3 (bf16)");
   EXPECT_EQ(plan({int64_t{1} << 30, int64_t{1} << 30, 1, 1}),
             "T, B, I, H are 1073741824, 1073741824, 1, 1, their tensors must have fewer than 2^62 bytes");
   const auto memory = poisoned(4096);

@@ -423,7 +423,7 @@ TEST(matmul, mistakes_are_refused) {
   EXPECT_EQ(message(nothing, 0, nullptr, 3), "lda is 3, must be >= k = 4");
   EXPECT_EQ(message([](problem& p, perceptron&) { p.ta = true; }, 0, nullptr, 2), "lda is 2, must be >= m = 3");
   EXPECT_EQ(message([](problem& p, perceptron&) { p.options.mode = static_cast<matmul_mode>(7); }),
-            "mode is 7, must be 0 (ieee), 1 (tf32x3) or 2 (bf16x6)");
+            "mode is 7, must be 0 (ieee), 1 (tf32x3), 2 (bf16x6), 3 (tf32x1) or 4 (bf16x1)");
   float here = 0;
   EXPECT_NE(message(nothing, 0, &here).find("c overlaps b"), std::string::npos);
   // A workspace that is too small, or not aligned.

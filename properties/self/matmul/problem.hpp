@@ -177,9 +177,13 @@ inline reference::dot_arithmetic arithmetic_of(const problem& p) {
     case types::bf16_to_f32: return reference::dot_arithmetic::bf16;
     default: break;
   }
-  return p.options.mode == matmul_mode::ieee     ? reference::dot_arithmetic::ieee
-         : p.options.mode == matmul_mode::tf32x3 ? reference::dot_arithmetic::tf32x3
-                                                 : reference::dot_arithmetic::bf16x6;
+  switch (p.options.mode) {
+    case matmul_mode::ieee: return reference::dot_arithmetic::ieee;
+    case matmul_mode::tf32x3: return reference::dot_arithmetic::tf32x3;
+    case matmul_mode::tf32x1: return reference::dot_arithmetic::tf32x1;
+    case matmul_mode::bf16x1: return reference::dot_arithmetic::bf16x1;
+    default: return reference::dot_arithmetic::bf16x6;
+  }
 }
 
 inline reference::matmul_setting setting_of(const problem& p) {
