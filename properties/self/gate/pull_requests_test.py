@@ -24,15 +24,18 @@ MOST_SECONDS = 15 * 60  # on two cores, the build of the base apart
 CORES = 2
 
 SIGMOID = "kernels/sigmoid.cu"
-DROPS_A_VECTOR = {SIGMOID: ("static_cast<int>(n / k_width);", "static_cast<int>(n / k_width) - 1;")}
-# Up to a unit more in the last place of results below one half: inside the bound, beyond the profile.
 THREADS = "constexpr int k_flat_threads = 128;\n"
-COARSER = """
-__device__ inline float logistic(float x, float mu, float sigma) {
-  const float y = warpcheck::logistic(x, mu, sigma);
-  return y < 0.5f ? y * 1.0000001f : y;
-}
-"""
+
+
+def times(factor):
+    """A kernel whose results below one half are multiplied: written everywhere, so that only a judge can object."""
+    body = "  const float y = warpcheck::logistic(x, mu, sigma);\n" + f"  return y < 0.5f ? y * {factor}f : y;\n"
+    planted = "\n__device__ inline float logistic(float x, float mu, float sigma) {\n" + body + "}\n"
+    return {SIGMOID: (THREADS, THREADS + planted)}
+
+
+WRONG = times("1.01")
+LESS_ACCURATE = times("1.0000001")  # up to a unit in the last place: inside the bound, beyond the profile
 MUTANT = "SG-17"
 
 
@@ -128,7 +131,7 @@ class PullRequests(unittest.TestCase):
         self.assertEqual(verdicts["timing"], "not run")
 
     def test_wrong_value(self):
-        result, said = self.gate("wrong-value", DROPS_A_VECTOR, 1)
+        result, said = self.gate("wrong-value", WRONG, 1)
         self.assertIn("sigmoid/component-bound", {f["name"] for f in result["findings"]})
         self.assertIn("violation", self.kinds(result))
         self.assertNotIn("weakened", self.kinds(result))
@@ -145,7 +148,7 @@ class PullRequests(unittest.TestCase):
         self.check_outputs("race", result, said, "race", SIGMOID)
 
     def test_less_accurate(self):
-        result, said = self.gate("less-accurate", {SIGMOID: (THREADS, THREADS + COARSER)}, 1)
+        result, said = self.gate("less-accurate", LESS_ACCURATE, 1)
         self.assertEqual(self.kinds(result), {"less accurate"})
         self.assertTrue(all(f["name"].startswith("sigmoid/profile emulated ") for f in result["findings"]))
         self.check_outputs("less-accurate", result, said, "less accurate", SIGMOID)
@@ -167,28 +170,24 @@ class PullRequests(unittest.TestCase):
         self.check_outputs("removed-mutant", result, said, "weakened", file)
 
     def test_edited_judge(self):
-        """A wrong kernel, and a judge of its operator that accepts everything: the base's does not."""
-        judge = "reference/sigmoid.cpp"
-        body = "  return decide<mp50, mp100>(output_, actual, policy_, element{*this, x}, 0);\n"
-        blind = "  judgement all = decide<mp50, mp100>(output_, actual, policy_, element{*this, x}, 0);\n"
-        blind += "  all.accepted = true;\n  all.error = 0;\n  return all;\n"
-        result, said = self.gate("edited-judge", DROPS_A_VECTOR | {judge: (body, blind)}, 1)
-        wrong = {f["judge"] for f in result["findings"] if f["name"] == "sigmoid/component-bound"}
-        self.assertEqual(wrong, {"base"})
-        self.assertIn(("weakened", "sigmoid/bound"), {(f["kind"], f["name"]) for f in result["findings"]})
+        """A wrong kernel, and a judge of its operator that looks at what it expects: the base's looks at the kernel."""
+        judge = "properties/sigmoid_properties.cpp"
+        blind = {judge: ("model.judge(in, actual), [&]", "model.judge(in, model.expected(in)), [&]")}
+        result, said = self.gate("edited-judge", WRONG | blind, 1)
+        self.assertEqual(self.judges_against(result), {"base"})
+        self.assertIn("judged by the base's and the tree's own, since it changes properties/sigmoid_properties", said)
         self.check_outputs("edited-judge", result, said, "violation", SIGMOID)
-        self.check_outputs("edited-judge", result, said, "weakened", judge)
 
     def test_edited_engine(self):
         """The judge of all operators: each is tried at quick size by both judges, in the same time."""
-        engine = "properties/engine/trial.cpp"
-        result, said = self.gate(
-            "edited-engine", DROPS_A_VECTOR | {engine: ("  if (!j.accepted) ++rejected_;\n", "")}, 1
-        )
-        wrong = {f["judge"] for f in result["findings"] if f["name"] == "sigmoid/component-bound"}
-        self.assertEqual(wrong, {"base"})
+        blind = {"properties/engine/trial.cpp": ("  if (!j.accepted) ++rejected_;\n", "")}
+        result, said = self.gate("edited-engine", WRONG | blind, 1)
+        self.assertEqual(self.judges_against(result), {"base"})
         self.assertTrue(any("cases of size quick" in text for text in result["cut"]))
         self.check_outputs("edited-engine", result, said, "violation", SIGMOID)
+
+    def judges_against(self, result):
+        return {f["judge"] for f in result["findings"] if f["name"] == "sigmoid/component-bound"}
 
 
 if __name__ == "__main__":
