@@ -121,13 +121,17 @@ void launch_tiles(const matmul_task<float, float>& t) {
   simt::launch(config, matmul_tile<Shape, Flagged>, product);
 }
 
-// The product of a matrix and a vector; n = 1, or m = 1.
-void launch_vector(const matmul_task<float, float>& t) {
+// The product of a matrix and a vector; n = 1, or m = 1. Returns whether the slices are added: those of an element, where
+// the shared memory has room for them, are one block's.
+bool launch_vector(const matmul_task<float, float>& t) {
   using shape = matmul_vector_shape;
   const bool is_row = t.n > 1, along_k = is_row ? t.tb : !t.ta, vector_is_dense = is_row ? !t.ta : t.tb;
   const float* const matrix = is_row ? t.b : t.a;
   const int64_t ld = is_row ? t.ldb : t.lda, vector_ld = is_row ? t.lda : t.ldb;
-  const int64_t warps = std::min<int64_t>(t.slices.count, shape::k_warps), groups = ceil_div(t.slices.count, warps);
+  const auto room =
+      static_cast<int64_t>(simt::device_properties(t.stream).shared_per_block_optin / shape::shared_bytes(1));
+  const int64_t warps = std::min<int64_t>({t.slices.count, shape::k_warps, room});
+  const int64_t groups = ceil_div(t.slices.count, warps);
   const int64_t outer = is_row ? t.n : t.m;
   const matmul_partials none{nullptr, t.m, 0};
   const matmul_vector_product product{matrix,
@@ -147,6 +151,7 @@ void launch_vector(const matmul_task<float, float>& t) {
                                    static_cast<unsigned>(32 * warps), shape::shared_bytes(static_cast<int>(warps)),
                                    t.stream};
   simt::launch(config, matmul_vector, product);
+  return groups == 1;
 }
 
 template <class TC>
@@ -224,6 +229,7 @@ matmul_variant multiply_panels(matmul_variant variant, const matmul_task<typenam
 // All of it, for m, n, k >= 1 and alpha other than 0.
 template <class T, class TC>
 matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T, TC>& t) {
+  bool is_added = t.slices.count == 1;
   if (matmul_on_tensor_cores<T>({mode, false})) {
     if (t.space.flag_words > 0) {
       auto* const words = reinterpret_cast<unsigned*>(t.work + t.space.flags);
@@ -233,12 +239,11 @@ matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T,
         mode, [&](auto arithmetic) { return multiply_panels<decltype(arithmetic)>(variant, t); });
   } else if constexpr (std::is_same_v<T, float>) {
     if (variant == matmul_variant::vector)
-      launch_vector(t);
+      is_added = launch_vector(t);
     else
       matmul_with_shape(variant, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
   }
-  const bool is_added = variant == matmul_variant::vector && t.slices.count <= matmul_vector_shape::k_warps;
-  if (t.slices.count > 1 && !is_added) launch_finish(t.partials(), t.slices.count, t.m, t.n, t.epilogue, t.stream);
+  if (!is_added) launch_finish(t.partials(), t.slices.count, t.m, t.n, t.epilogue, t.stream);
   if constexpr (std::is_same_v<T, float>)
     if (t.epilogue.flags.any != nullptr) launch_tiles<matmul_small_shape, true>(t);
   return variant;

@@ -95,12 +95,110 @@ __device__ inline bool matmul_has_flags(const matmul_flags& flags, int64_t row, 
   return __syncthreads_or(static_cast<int>(mine)) != 0;
 }
 
-// Flagged: makes the elements of flagged rows and columns alone, which a split into parts has left as they were.
-template <class Shape, bool Flagged = false>
-__global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
+// Multiplies the stages that copy_next brings, `left` steps along k, into a thread's sums.
+template <class Shape, class Copy>
+__device__ __forceinline__ void matmul_multiply_stages(const float* shared, int64_t left, int own_m, int own_n,
+                                                       float (&sum)[4 * Shape::k_groups_m][4 * Shape::k_groups_n],
+                                                       const Copy& copy_next) {
   using fragment = matmul_fragment<Shape>;
   constexpr int k_depth = Shape::k_depth, k_stages = Shape::k_stages, k_unroll = Shape::k_unroll;
   constexpr int k_a_pitch = Shape::a_copies::k_pitch, k_b_pitch = Shape::b_copies::k_pitch;
+  const auto multiply = [&](const fragment& f) {
+#pragma unroll
+    for (int i = 0; i < 4 * Shape::k_groups_m; ++i)
+#pragma unroll
+      for (int j = 0; j < 4 * Shape::k_groups_n; ++j) sum[i][j] = fmaf(f.a[i], f.b[j], sum[i][j]);
+  };
+
+  for (int s = 0; s < k_stages; ++s) copy_next();
+  simt::cp_async_wait<k_stages - 1>();
+  __syncthreads();
+  int use_stage = 0;
+  const float *as = shared + own_m, *bs = shared + Shape::a_copies::k_words + own_n;
+  fragment f[2];
+  f[0].load(as, bs);
+  while (left >= k_depth) {
+#pragma unroll 1
+    for (int begin = 0; begin < k_depth; begin += k_unroll) {
+#pragma unroll
+      for (int l = 0; l < k_unroll; ++l) {
+        const int next = begin + l + 1;
+        if (l + 1 < k_unroll || next < k_depth) {
+          f[(l + 1) % 2].load(as + next * k_a_pitch, bs + next * k_b_pitch);
+        } else {
+          // The last products of a stage are made while the first fragment of the next is read and more is copied.
+          left -= k_depth;
+          simt::cp_async_wait<k_stages - 2>();
+          __syncthreads();  // all copies of the next stage are there, and nobody reads this one any more
+          use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
+          as = shared + use_stage * Shape::k_stage_words + own_m;
+          bs = shared + use_stage * Shape::k_stage_words + Shape::a_copies::k_words + own_n;
+          if (left > 0) f[0].load(as, bs);
+          copy_next();
+        }
+        multiply(f[l % 2]);
+      }
+    }
+  }
+#pragma unroll 1
+  for (int l = 0; l < left; ++l) {
+    f[0].load(as + l * k_a_pitch, bs + l * k_b_pitch);
+    multiply(f[0]);
+  }
+}
+
+// A block's tile of C, and what of it exists.
+struct matmul_block_tile {
+  matmul_tile_index tile;
+  int64_t slice, row, column;
+  int rows, columns;
+};
+
+// Stores a thread's sums, whose first is of row own_m and column own_n of the tile. Flagged: replaces the elements of
+// flagged rows and columns.
+template <class Shape, bool Flagged>
+__device__ __forceinline__ void matmul_store_sums(const matmul_product& p, const matmul_block_tile& at, int own_m,
+                                                  int own_n,
+                                                  const float (&sum)[4 * Shape::k_groups_m][4 * Shape::k_groups_n]) {
+  // What of the tile is stored here: all but what the tile before stores.
+  const int first_row = static_cast<int>(at.tile.m * Shape::k_m - at.row);
+  const int first_column = static_cast<int>(at.tile.n * Shape::k_n - at.column);
+#pragma unroll
+  for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
+    const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
+    if (r < first_row || r >= at.rows) continue;
+#pragma unroll
+    for (int g = 0; g < Shape::k_groups_n; ++g) {
+      const int j = own_n + g * 4 * Shape::k_lanes_n;
+      const float four[4] = {sum[i][4 * g], sum[i][4 * g + 1], sum[i][4 * g + 2], sum[i][4 * g + 3]};
+      if (Flagged) {
+        p.epilogue.replace(at.row + r, at.column + j, first_column - j, at.columns - j, four);
+      } else if (p.partials.data != nullptr) {
+        p.partials.store(at.slice, at.row + r, at.column + j, first_column - j, at.columns - j, four);
+      } else {
+        p.epilogue.store(at.row + r, at.column + j, first_column - j, at.columns - j, four);
+      }
+    }
+  }
+  if constexpr (!Flagged) {
+    if (p.partials.data != nullptr || !p.epilogue.sigmoid) return;
+#pragma unroll 1
+    for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
+      const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
+      if (r < first_row || r >= at.rows) continue;
+#pragma unroll 1
+      for (int g = 0; g < Shape::k_groups_n; ++g) {
+        const int j = own_n + g * 4 * Shape::k_lanes_n;
+        p.epilogue.finish(at.row + r, at.column + j, first_column - j, at.columns - j);
+      }
+    }
+  }
+}
+
+// Flagged: makes the elements of flagged rows and columns alone, which a split into parts has left as they were.
+template <class Shape, bool Flagged = false>
+__global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
+  constexpr int k_depth = Shape::k_depth;
   if (p.partials.data != nullptr) simt::let_next_start();
   SIMT_DYN_SHARED(float, shared);
 
@@ -135,7 +233,7 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
         b_copies.copy_part(stage + Shape::a_copies::k_words, columns, depth);
       }
       uncopied -= k_depth;
-      copy_stage = copy_stage + 1 == k_stages ? 0 : copy_stage + 1;
+      copy_stage = copy_stage + 1 == Shape::k_stages ? 0 : copy_stage + 1;
     }
     simt::cp_async_commit();
   };
@@ -151,83 +249,8 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
   for (auto& of_row : sum)
 #pragma unroll
     for (float& s : of_row) s = 0.0f;
-  const auto multiply = [&](const fragment& f) {
-#pragma unroll
-    for (int i = 0; i < 4 * Shape::k_groups_m; ++i)
-#pragma unroll
-      for (int j = 0; j < 4 * Shape::k_groups_n; ++j) sum[i][j] = fmaf(f.a[i], f.b[j], sum[i][j]);
-  };
-
-  for (int s = 0; s < k_stages; ++s) copy_next();
-  simt::cp_async_wait<k_stages - 1>();
-  __syncthreads();
-  int use_stage = 0;
-  const float *as = shared + own_m, *bs = shared + Shape::a_copies::k_words + own_n;
-  fragment f[2];
-  f[0].load(as, bs);
-  int64_t left = k_left;
-  while (left >= k_depth) {
-#pragma unroll 1
-    for (int begin = 0; begin < k_depth; begin += k_unroll) {
-#pragma unroll
-      for (int l = 0; l < k_unroll; ++l) {
-        const int next = begin + l + 1;
-        if (l + 1 < k_unroll || next < k_depth) {
-          f[(l + 1) % 2].load(as + next * k_a_pitch, bs + next * k_b_pitch);
-        } else {
-          // The last products of a stage are made while the first fragment of the next is read and more is copied.
-          left -= k_depth;
-          simt::cp_async_wait<k_stages - 2>();
-          __syncthreads();  // all copies of the next stage are there, and nobody reads this one any more
-          use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
-          as = shared + use_stage * Shape::k_stage_words + own_m;
-          bs = shared + use_stage * Shape::k_stage_words + Shape::a_copies::k_words + own_n;
-          if (left > 0) f[0].load(as, bs);
-          copy_next();
-        }
-        multiply(f[l % 2]);
-      }
-    }
-  }
-#pragma unroll 1
-  for (int l = 0; l < left; ++l) {
-    f[0].load(as + l * k_a_pitch, bs + l * k_b_pitch);
-    multiply(f[0]);
-  }
-
-  // What of the tile is stored here: all but what the tile before stores.
-  const int first_row = static_cast<int>(tile.m * Shape::k_m - row);
-  const int first_column = static_cast<int>(tile.n * Shape::k_n - column);
-#pragma unroll
-  for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
-    const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
-    if (r < first_row || r >= rows) continue;
-#pragma unroll
-    for (int g = 0; g < Shape::k_groups_n; ++g) {
-      const int j = own_n + g * 4 * Shape::k_lanes_n;
-      const float four[4] = {sum[i][4 * g], sum[i][4 * g + 1], sum[i][4 * g + 2], sum[i][4 * g + 3]};
-      if (Flagged) {
-        p.epilogue.replace(row + r, column + j, first_column - j, columns - j, four);
-      } else if (p.partials.data != nullptr) {
-        p.partials.store(slice, row + r, column + j, first_column - j, columns - j, four);
-      } else {
-        p.epilogue.store(row + r, column + j, first_column - j, columns - j, four);
-      }
-    }
-  }
-  if constexpr (!Flagged) {
-    if (p.partials.data != nullptr || !p.epilogue.sigmoid) return;
-#pragma unroll 1
-    for (int i = 0; i < 4 * Shape::k_groups_m; ++i) {
-      const int r = own_m + i / 4 * 4 * Shape::k_lanes_m + i % 4;
-      if (r < first_row || r >= rows) continue;
-#pragma unroll 1
-      for (int g = 0; g < Shape::k_groups_n; ++g) {
-        const int j = own_n + g * 4 * Shape::k_lanes_n;
-        p.epilogue.finish(row + r, column + j, first_column - j, columns - j);
-      }
-    }
-  }
+  matmul_multiply_stages<Shape>(shared, k_left, own_m, own_n, sum, copy_next);
+  matmul_store_sums<Shape, Flagged>(p, {tile, slice, row, column, rows, columns}, own_m, own_n, sum);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -2,7 +2,7 @@
 // run along k side by side, whatever the layout. Chunks of 32 x 32 of the matrix come through the warp's own ring in
 // shared memory, which turns rows along k into columns. A block's warps take neighbouring slices of the same elements;
 // where one block has them all, it adds them itself.
-// Cost: the matrix is read once, 32 KiB of it in flight for each of 4 warps; no barrier but the warp's, one a chunk.
+// Cost: the matrix is read once, 8 KiB of it in flight for each warp; no barrier but the warp's, one a chunk.
 #pragma once
 
 #include <cmath>
@@ -139,7 +139,7 @@ class matmul_vector_walk {
   const float* vector_from_;
 };
 
-inline __global__ void __launch_bounds__(32 * matmul_vector_shape::k_warps) matmul_vector(matmul_vector_product p) {
+__global__ void __launch_bounds__(32 * matmul_vector_shape::k_warps) matmul_vector(matmul_vector_product p) {
   using shape = matmul_vector_shape;
   if (p.partials.data != nullptr) simt::let_next_start();
   SIMT_DYN_SHARED(float, shared);
