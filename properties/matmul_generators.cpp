@@ -78,9 +78,14 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
     }
     case 5: {  // thin; every other one a matrix times a vector, whose k one block's slices cut, or several blocks'
       const bool vector = d.index() % 16 == 5;
-      const int64_t thin = vector ? 1 : d.between(1, 4), other = d.between(1, vector ? 70 : 257);
-      const int64_t k =
-          vector ? d.one_of({int64_t{31}, int64_t{33}, int64_t{260}, int64_t{321}, int64_t{700}}) : d.between(1, 300);
+      constexpr int64_t k_lengths[] = {321, 700, 1100, 31, 33};
+      const int64_t k = vector ? k_lengths[d.index() / 16 % 5] : d.between(1, 300);
+      int64_t thin = vector ? 1 : d.between(1, 4);
+      int64_t other = d.between(1, !vector ? 257 : k > 700 ? 20 : 70);
+      if (t.device != "emulated" && d.chance(20)) {
+        thin = 1;
+        other = d.one_of({int64_t{4093}, int64_t{4096}, int64_t{4097}});
+      }
       s = d.chance(50) ? product_sizes{thin, other, k} : product_sizes{other, thin, k};
       break;
     }
@@ -329,6 +334,7 @@ trial_case drawn_product(const target& t, draw& d, const product_sizes& of, oper
 trial_case matmul_case(const target& t, draw& d, operands which, layers scalars) {
   const product_sizes of = draw_product_sizes(d, t);
   trial_case c = drawn_product(t, d, of, which);
+  if (d.index() % 16 == 5) set_knob(c, "mode", "ieee");  // the vector of draw_product_sizes
   // What is made to lose most is left as it is.
   if (d.index() % 16 != 6 && d.index() % 16 != 7) draw_scalars(d, c, scalars);
   draw_product_layout(d, c);

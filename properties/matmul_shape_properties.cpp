@@ -88,6 +88,11 @@ trial_case range_case(const target& t, draw& d) {
     c = product_case(t, d, of, make_recipe("alternating", {small, 1.5 * middle}),
                      make_recipe("alternating", {large, 1.5 * middle}));
     transpose(c, false, true);
+  } else if (d.index() % 8 == 5) {
+    // The largest numbers, which a split must not round to infinity.
+    const double largest = t.type == dtype::f16 ? 65504 : t.type == dtype::bf16 ? 0x1.fep127 : 0x1.fffffep127;
+    c = product_case(t, d, of, make_recipe("constant", {largest}), make_recipe("log_uniform", {seed, -14, -8}));
+    draw_storage(d, c);
   } else {
     const int64_t e = d.between(least, most), f = d.between(0, 2) == 0 ? -e : d.between(least, most);
     const auto around = [&](double of_seed, int64_t power) {
@@ -288,8 +293,8 @@ trial_case small_tiles_case(const target& t, draw& d) {
 
 // A row or a column of C, in ieee where there are modes: the slices of k are those of one block's warps, or of several.
 trial_case vector_case(const target& t, draw& d) {
-  const int64_t outer = d.between(1, 70);
-  const int64_t k = d.one_of({int64_t{33}, int64_t{65}, int64_t{321}, int64_t{449}, int64_t{700}});
+  const int64_t k = d.one_of({int64_t{33}, int64_t{65}, int64_t{321}, int64_t{700}, int64_t{1100}});
+  const int64_t outer = d.between(1, k > 700 ? 20 : 70);
   const bool is_row = d.chance(50);
   trial_case c = drawn_product(t, d, {is_row ? 1 : outer, is_row ? outer : 1, k}, operands::moderate);
   set_knob(c, "mode", "ieee");
@@ -333,7 +338,7 @@ void check_work(trial& t) {
 
 trial_case repeated_case(const target& t, draw& d) {
   trial_case c = d.index() % 3 == 0 ? small_tiles_case(t, d) : d.index() % 6 == 1 ? vector_case(t, d) : cut_case(t, d);
-  c.knobs["repeat"] = t.device == "emulated" ? (t.size == 2 ? "21" : "6") : "20";
+  c.knobs["repeat"] = t.device == "emulated" ? (t.size == 2 ? "64" : "6") : "20";
   set_knob(c, "sm", format_number(static_cast<double>(d.one_of({1, 2, 7, 132}))));
   set_knob(c, "detect", "off");
   return c;
@@ -353,7 +358,7 @@ trial_case rows_case(const target& t, draw& d) {
   const bool is_column = d.index() % 4 == 1;
   const int64_t n = is_column ? 1 : d.between(1, 20);
   const int64_t k = is_column ? 700 : d.one_of({int64_t{60}, int64_t{300}, int64_t{700}});
-  const int64_t m = is_column ? d.between(2113, 2180)
+  const int64_t m = is_column ? d.between(4230, 4260)
                     : k == 60 ? d.between(2, 70)
                               : d.one_of({int64_t{2}, int64_t{9}, int64_t{66}});
   trial_case c = drawn_product(t, d, {m, n, k}, operands::moderate);

@@ -54,7 +54,7 @@ TEST(matmul, bits_of_vectors) {
   std::mt19937_64 random(18);
   int added = 0, partial = 0;
   for (const int64_t outer : {1, 31, 32, 33, 70})
-    for (const int64_t k : {1, 31, 32, 33, 65, 321, 700})
+    for (const int64_t k : {1, 31, 32, 33, 65, 321, 700, 1100})
       for (int layout = 0; layout < (k_plain ? 8 : 2); ++layout) {
         const bool is_row = (layout + outer + k) % 2 == 0;
         problem p = random_problem(is_row ? 1 : outer, is_row ? outer : 1, k, random, layout);
@@ -74,7 +74,7 @@ TEST(matmul, bits_of_vectors) {
   EXPECT_GE(added, 15);
   EXPECT_GE(partial, 5);
   // Elements enough that one block takes all slices, and more of them than it has warps for one that is alone.
-  problem p = random_problem(2113, 1, k_plain ? 900 : 130, random);
+  problem p = random_problem(4225, 1, k_plain ? 900 : 130, random);
   EXPECT_LE(p.plan().count, 8);
   expect_right(p);
   p = random_problem(3, 4, 5, random);
