@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/best_split_call.hpp"
+#include "properties/engine/case_inputs.hpp"
 #include "properties/engine/description.hpp"
 #include "reference/numerics/compare.hpp"
 
@@ -350,12 +352,13 @@ split_instance instance_of(trial& t) {
   return s;
 }
 
-split_instance given_instance(const trial_case& c) {
+split_instance given_instance(const trial_case& c) { return given_instance(c, inputs_of(c)); }
+
+split_instance given_instance(const trial_case& c, const tensor_map& inputs) {
   split_instance s;
   s.settings = settings_of(c);
-  const host_tensor hist = materialize(c.at("hist")), count = materialize(c.at("count")),
-                    feature = materialize(c.at("feature")), used = materialize(c.at("used")),
-                    leaf = materialize(c.at("leaf"));
+  const host_tensor &hist = inputs.at("hist"), &count = inputs.at("count"), &feature = inputs.at("feature"),
+                    &used = inputs.at("used"), &leaf = inputs.at("leaf");
   for (int64_t r = 0; r < hist.spec.rows(); ++r) s.slots.insert(s.slots.end(), {hist.value(r, 0), hist.value(r, 1)});
   for (int64_t i = 0; i < count.spec.cols(); ++i) s.counts.push_back(static_cast<int64_t>(count.bits(0, i)));
   for (int64_t r = 0; r < feature.spec.rows(); ++r) {
@@ -462,33 +465,36 @@ run_result run_split(trial& t, const trial_case& like, const split_instance& s) 
 
 run_result run_split(trial& t, const split_instance& s) { return run_split(t, t.the_case(), s); }
 
-split_result record_of(trial& t, const run_result& r, int64_t leaf) {
-  const host_tensor &value = r.at("value"), &field = r.at("field"), &cat = r.at("cat");
+split_result record_of(const tensor_map& outputs, int64_t leaf) {
+  const host_tensor &value = outputs.at("value"), &field = outputs.at("field"), &cat = outputs.at("cat");
   const auto number = [&](int64_t i) { return static_cast<int64_t>(field.bits(leaf, i)); };
-  const int64_t flags = number(0), listed = number(3);
-  t.require(flags == 0 || flags == 1 || flags == 0x101,
-            "leaf {}: the first bytes of the record are {:#x}, neither flags nor padding", leaf, flags);
-  t.require(listed >= 0 && listed <= cat.spec.cols(), "leaf {}: num_cat is {}", leaf, listed);
   split_result s;
-  s.is_valid = flags != 0;
-  s.default_left = flags == 0x101;
+  s.is_valid = number(0) != 0;
+  s.default_left = number(0) == 0x101;
   s.feature = number(1);
   s.threshold = static_cast<uint32_t>(number(2));
   s.gain = value.value(leaf, 0);
   s.left = {value.value(leaf, 1), value.value(leaf, 2), value.value(leaf, 3), value.value(leaf, 4), number(4)};
   s.right = {value.value(leaf, 5), value.value(leaf, 6), value.value(leaf, 7), value.value(leaf, 8), number(5)};
+  for (int64_t k = 0; k < std::min(number(3), cat.spec.cols()); ++k)
+    s.categories.push_back(static_cast<uint32_t>(cat.bits(leaf, k)));
+  return s;
+}
+
+split_result record_of(trial& t, const run_result& r, int64_t leaf) {
+  const host_tensor &value = r.at("value"), &field = r.at("field"), &cat = r.at("cat");
+  const auto flags = static_cast<int64_t>(field.bits(leaf, 0)), listed = static_cast<int64_t>(field.bits(leaf, 3));
+  t.require(flags == 0 || flags == 1 || flags == 0x101,
+            "leaf {}: the first bytes of the record are {:#x}, neither flags nor padding", leaf, flags);
+  t.require(listed >= 0 && listed <= cat.spec.cols(), "leaf {}: num_cat is {}", leaf, listed);
   for (int64_t k = 0; k < k_values; ++k)
     t.require(value.value(leaf, k) != 0 || !std::signbit(value.value(leaf, k)),
               "leaf {}: number {} of the record is -0", leaf, k);
-  for (int64_t k = 0; k < cat.spec.cols(); ++k) {
-    const auto bin = static_cast<uint32_t>(cat.bits(leaf, k));
-    if (k < listed)
-      s.categories.push_back(bin);
-    else
-      t.require(bin == reference::k_no_split_threshold, "leaf {}: entry {} of cat_bins is {}, {} categories are listed",
-                leaf, k, bin, listed);
-  }
-  return s;
+  for (int64_t k = listed; k < cat.spec.cols(); ++k)
+    t.require(static_cast<uint32_t>(cat.bits(leaf, k)) == reference::k_no_split_threshold,
+              "leaf {}: entry {} of cat_bins is {}, {} categories are listed", leaf, k,
+              static_cast<uint32_t>(cat.bits(leaf, k)), listed);
+  return record_of(r.tensors, leaf);
 }
 
 std::vector<split_result> records_of(trial& t, const split_instance& s) {

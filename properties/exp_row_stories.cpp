@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "properties/story_support.hpp"
 #include "reference/log_softmax.hpp"
@@ -104,12 +105,25 @@ std::string told_elements(const told_call& call, const told_row& row, const std:
   return told_columns(outside, row.exact.size(), last);
 }
 
+// What a story begins with. Where one value is due whatever the sums are, there are no terms, and that is all.
 template <class Model>
-void fill_row(told_row& row, const Model& model, size_t n) {
-  for (size_t k = 0; k < n; ++k) {
-    row.exact.push_back(model.expected(static_cast<int64_t>(k)));
-    row.bound.push_back(model.bound(static_cast<int64_t>(k)));
+told_row begin_row(const told_call& call, const exp_row& row, const Model& model, std::string formula) {
+  told_row t;
+  t.formula = std::move(formula);
+  for (size_t k = 0; k < call.x.size(); ++k) {
+    t.exact.push_back(model.expected(static_cast<int64_t>(k)));
+    t.bound.push_back(model.bound(static_cast<int64_t>(k)));
   }
+  t.terms = model.bound_terms(call.i);
+  if (t.terms.empty()) t.numbers = what_a_special_row_demands(row);
+  return t;
+}
+
+// Notes what the candidate gave as the last step; the columns that are wrong.
+std::vector<int64_t> end_steps(told_row& t, const told_call& call) {
+  if (call.actual.empty()) return {};
+  t.steps.back().implied = call.actual[call.actual.size() == 1 ? 0 : static_cast<size_t>(call.i)];
+  return columns_outside(t, call.actual);
 }
 
 std::vector<told_step> first_steps(const told_call& call, const exp_row& row, const exact_row& exact,
@@ -124,15 +138,11 @@ std::vector<told_step> first_steps(const told_call& call, const exp_row& row, co
 told_row tell_softmax(const told_call& call) {
   const reference::softmax_row model(call.x, call.output);
   const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
-  told_row t;
-  fill_row(t, model, call.x.size());
-  t.formula = fmt::format(
-      "y[{0}] = e^(x[{0}] - m) / s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.", call.i);
-  t.terms = model.bound_terms(call.i);
-  if (t.terms.empty()) {
-    t.numbers = what_a_special_row_demands(row);
-    return t;
-  }
+  told_row t = begin_row(
+      call, row, model,
+      fmt::format("y[{0}] = e^(x[{0}] - m) / s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
+                  call.i));
+  if (t.terms.empty()) return t;
   const exact_row exact(row);
   const plain_row plain(call.x);
   const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)];
@@ -144,9 +154,7 @@ told_row tell_softmax(const told_call& call) {
       call.x.size(), reference::chain_length(static_cast<int64_t>(call.x.size())));
   t.steps = first_steps(call, row, exact, plain);
   t.steps.push_back({"quotient", y, reference::round_to(call.output, std::exp(plain.gap(x)) / plain.sum)});
-  if (call.actual.empty()) return t;
-  t.steps.back().implied = call.actual[static_cast<size_t>(call.i)];
-  const std::vector<int64_t> outside = columns_outside(t, call.actual);
+  const std::vector<int64_t> outside = end_steps(t, call);
   if (outside.empty()) return t;
   const double slack = size_of(call.output) == 2 ? 0x1p-6 : 0x1p-16;
   double factor = 1;
@@ -163,15 +171,11 @@ told_row tell_softmax(const told_call& call) {
 told_row tell_log_softmax(const told_call& call) {
   const reference::log_softmax_row model(call.x, call.output);
   const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
-  told_row t;
-  fill_row(t, model, call.x.size());
-  t.formula = fmt::format(
-      "y[{0}] = (x[{0}] - m) - ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.", call.i);
-  t.terms = model.bound_terms(call.i);
-  if (t.terms.empty()) {
-    t.numbers = what_a_special_row_demands(row);
-    return t;
-  }
+  told_row t = begin_row(
+      call, row, model,
+      fmt::format("y[{0}] = (x[{0}] - m) - ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
+                  call.i));
+  if (t.terms.empty()) return t;
   const exact_row exact(row);
   const plain_row plain(call.x);
   const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)],
@@ -184,9 +188,7 @@ told_row tell_log_softmax(const told_call& call) {
   t.steps = first_steps(call, row, exact, plain);
   t.steps.push_back({"its logarithm", log, std::log(plain.sum)});
   t.steps.push_back({"difference", y, reference::round_to(call.output, plain.gap(x) - std::log(plain.sum))});
-  if (call.actual.empty()) return t;
-  t.steps.back().implied = call.actual[static_cast<size_t>(call.i)];
-  const std::vector<int64_t> outside = columns_outside(t, call.actual);
+  const std::vector<int64_t> outside = end_steps(t, call);
   if (outside.empty()) return t;
   const double slack = size_of(call.output) == 2 ? 0x1p-5 : 0x1p-15;
   double off = 0;
@@ -223,10 +225,9 @@ told_row tell_logsumexp(const told_call& call) {
              {"sum of the exponentials", exact.sum, plain.sum},
              {"its logarithm", log, std::log(plain.sum)},
              {"sum of both", y, reference::round_to(call.output, plain.maximum + std::log(plain.sum))}};
-  if (call.actual.empty()) return t;
-  const double actual = t.steps.back().implied = call.actual[0];
-  const std::vector<int64_t> outside = columns_outside(t, call.actual);
+  const std::vector<int64_t> outside = end_steps(t, call);
   if (outside.empty()) return t;
+  const double actual = call.actual[0];
   const double implied = std::exp(actual - exact.maximum);
   if (std::isfinite(actual) && implied > 0 && std::isfinite(implied)) {
     t.steps[2].implied = actual - exact.maximum;

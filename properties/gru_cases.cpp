@@ -9,8 +9,10 @@
 #include <numeric>
 #include <utility>
 
+#include "properties/engine/case_inputs.hpp"
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/gru_call.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck {
@@ -259,13 +261,15 @@ gru_answer taken(gru_answer a, const gru_shape& s, char axis, const std::vector<
   return a;
 }
 
-gru_data data_of(const trial_case& c) {
+gru_data data_of(const trial_case& c) { return data_of(c, inputs_of(c)); }
+
+gru_data data_of(const trial_case& c, const tensor_map& inputs) {
   gru_data d;
   const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
   d.shape() = {x.shape[0], x.shape[1], x.shape[2], w_hh.shape[2], static_cast<int>(w_hh.shape[0])};
   each_input(d, [&](const char* name, const char*, auto& values) {
     using T = typename std::remove_reference_t<decltype(values)>::value_type;
-    values = values_of<T>(materialize(c.at(name)));
+    values = values_of<T>(inputs.at(name));
   });
   return d;
 }
@@ -277,10 +281,13 @@ gru_answer ask(trial& t, const gru_data& d, const gru_request& r) {
   each_input(d, [&](const char* name, const char*, const auto& values) {
     given.emplace(name, tensor_with(c.at(name), values));
   });
-  const run_result result = t.run(c, given);
+  return answer_of(t.run(c, given).tensors);
+}
+
+gru_answer answer_of(const tensor_map& outputs) {
   gru_answer a;
   each_output(a, [&](const char* name, const char*, std::vector<double>& values) {
-    values = values_of<double>(result.at(name));
+    values = values_of<double>(outputs.at(name));
   });
   return a;
 }

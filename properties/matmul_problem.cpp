@@ -8,6 +8,7 @@
 
 #include "kernels/matmul.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/matmul_call.hpp"
 
 namespace warpcheck {
 
@@ -144,8 +145,7 @@ product_matrix product_matrix::transposed() const {
 
 namespace {
 
-product_matrix materialized(const tensor_spec& spec) {
-  const host_tensor t = materialize(spec);
+product_matrix matrix_of(const host_tensor& t) {
   product_matrix m(t.spec.type, t.spec.rows(), t.spec.cols());
   for (int64_t r = 0; r < m.rows; ++r)
     for (int64_t c = 0; c < m.cols; ++c) m.at(r, c) = t.bits(r, c);
@@ -172,12 +172,12 @@ void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
 matmul_problem::matmul_problem(const trial_case& of) : case_(of) {
   ta = of.knob("ta") == "yes";
   tb = of.knob("tb") == "yes";
-  a = materialized(of.at("a"));
-  b = materialized(of.at("b"));
+  a = matrix_of(materialize(of.at("a")));
+  b = matrix_of(materialize(of.at("b")));
   if (ta) a = a.transposed();
   if (tb) b = b.transposed();
-  if (of.at("c_in").elements() > 0) c = materialized(of.at("c_in"));
-  if (of.at("bias").elements() > 0) bias = materialized(of.at("bias"));
+  if (of.at("c_in").elements() > 0) c = matrix_of(materialize(of.at("c_in")));
+  if (of.at("bias").elements() > 0) bias = matrix_of(materialize(of.at("bias")));
   output = of.at("c").type;
   alpha = scalar_of(of, "alpha");
   beta = scalar_of(of, "beta");
@@ -187,6 +187,17 @@ matmul_problem::matmul_problem(const trial_case& of) : case_(of) {
   mode = mode_of(of);
   rows_alone = of.knob("rows_alone") == "1";
   variant = of.knob("variant");
+}
+
+matmul_problem problem_of(const trial_case& c, const tensor_map& inputs) {
+  matmul_problem p(c);
+  p.a = matrix_of(inputs.at("a"));
+  p.b = matrix_of(inputs.at("b"));
+  if (p.ta) p.a = p.a.transposed();
+  if (p.tb) p.b = p.b.transposed();
+  if (!p.c.bits.empty()) p.c = matrix_of(inputs.at("c_in"));
+  if (p.has_bias()) p.bias = matrix_of(inputs.at("bias"));
+  return p;
 }
 
 dot_arithmetic matmul_problem::arithmetic() const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "properties/row_properties.hpp"
 #include "properties/story_support.hpp"
@@ -14,30 +13,6 @@ namespace warpcheck {
 namespace {
 
 using namespace engine;
-
-double in_type(dtype type, double v) { return type == dtype::f64 ? v : static_cast<float>(v); }
-
-// One after another, in the type.
-double plain_sum(dtype type, const doubles& x, size_t terms) {
-  double sum = 0;
-  for (size_t k = 0; k < terms; ++k) sum = in_type(type, sum + x[k]);
-  return sum;
-}
-
-double sum_of_sizes(const doubles& x, size_t terms) {
-  double sum = 0;
-  for (size_t k = 0; k < terms; ++k) sum += std::fabs(x[k]);
-  return sum;
-}
-
-std::string told_missing(const doubles& terms, double exact, double actual, double bound) {
-  if (std::isnan(actual)) return told_nan({actual}, {0});
-  const std::string missing = missing_terms(terms, exact - actual, bound + 1e-9 * std::fabs(exact));
-  return fmt::format("The sum departs by {}", told(actual - exact)) +
-         (missing.empty()
-              ? ", which no few elements explain: partial sums lose digits, or are added twice or not at all."
-              : ": " + missing + ".");
-}
 
 constexpr const char* k_sum_bound =
     "h u / (1 - h u) times the sum of sizes, in chains of at most h additions (docs/numerics.md).";

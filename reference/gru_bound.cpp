@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "reference/gru_bound_parts.hpp"
 #include "reference/gru_step.hpp"
 
 namespace warpcheck::reference {
@@ -55,7 +56,7 @@ class gradient_sums {
   void for_each(See see) const {
     const auto list = [&](const char* name, const std::vector<products>& sums,
                           std::vector<double> gru_gradients<double>::*to) {
-      for (size_t i = 0; i < sums.size(); ++i) see(name, to, i, sums[i].sum());
+      for (size_t i = 0; i < sums.size(); ++i) see(name, to, i, sums[i]);
     };
     list("dx", dx_, &gru_gradients<double>::dx);
     list("dw_ih", dw_ih_, &gru_gradients<double>::dw_ih);
@@ -203,7 +204,7 @@ void gru_verdict::take(const char* tensor, size_t i, double actual, double expec
 }
 
 gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
-                            const gru_accuracy& accuracy, gru_observer see_element) {
+                            const gru_accuracy& accuracy, gru_observer see_element, const gru_parts_observer& parts) {
   const gru_shape& shape = p.shape;
   gru_verdict verdict;
   verdict.see = std::move(see_element);
@@ -213,11 +214,16 @@ gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<doubl
       const auto see = [&](int64_t t, int64_t k, const unit_step& u) {
         const size_t i = shape.y(t, b, d, k);
         verdict.take("y", i, actual.y[i], u.h.value, u.h.radius);
+        if (parts) parts("y", i, u.h_radius());
         if (actual.history.empty()) return;
         const ball blocks[] = {u.r, u.z, u.n, u.hn};
         for (int block = 0; block < 4; ++block) {
           const size_t at = shape.history(d, t, b, block, k);
           verdict.take("history", at, actual.history[at], blocks[block].value, blocks[block].radius);
+          if (!parts) continue;
+          parts("history", at,
+                block == 3 ? gru_balls::parts{{"additions of products in f32", u.hn.radius}}
+                           : unit_step::gate_radius(blocks[block]));
         }
       };
       for (int64_t step = 0; step < row.walk().length; ++step) {
@@ -236,10 +242,15 @@ gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<doubl
   return verdict;
 }
 
+gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
+                            const gru_accuracy& accuracy, gru_observer see) {
+  return judge_gru_steps(p, actual, accuracy, std::move(see), nullptr);
+}
+
 gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_states<double>& given,
                                      const std::vector<double>& dy, const std::vector<double>& dhn,
                                      const gru_gradients<double>& actual, const gru_accuracy& accuracy,
-                                     gru_observer see_element) {
+                                     gru_observer see_element, const gru_parts_observer& parts) {
   const gru_shape& shape = p.shape;
   const auto hidden = static_cast<size_t>(shape.hidden);
   gru_verdict verdict;
@@ -285,10 +296,19 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
           verdict.take("dh_reset", at, actual.dh_reset[at], of_resets[k].sum().value, of_resets[k].sum().radius);
       }
     }
-  sums.for_each([&](const char* name, std::vector<double> gru_gradients<double>::*to, size_t i, const ball& sum) {
-    if (!(actual.*to).empty()) verdict.take(name, i, (actual.*to)[i], sum.value, sum.radius);
+  sums.for_each([&](const char* name, std::vector<double> gru_gradients<double>::*to, size_t i, const products& sum) {
+    if ((actual.*to).empty()) return;
+    verdict.take(name, i, (actual.*to)[i], sum.sum().value, sum.sum().radius);
+    if (parts) parts(name, i, sum.radius());
   });
   return verdict;
+}
+
+gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_states<double>& given,
+                                     const std::vector<double>& dy, const std::vector<double>& dhn,
+                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy,
+                                     gru_observer see) {
+  return judge_gru_gradient_steps(p, given, dy, dhn, actual, accuracy, std::move(see), nullptr);
 }
 
 gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>& dy, const std::vector<double>& dhn,
@@ -399,8 +419,8 @@ gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>
         out.gradients.dh_reset[at] = of_resets[k].sum().radius;
       }
     }
-  sums.for_each([&](const char*, std::vector<double> gru_gradients<double>::*to, size_t i, const ball& sum) {
-    (out.gradients.*to)[i] = sum.radius;
+  sums.for_each([&](const char*, std::vector<double> gru_gradients<double>::*to, size_t i, const products& sum) {
+    (out.gradients.*to)[i] = sum.sum().radius;
   });
   for (const double r : out.y) out.largest = std::max(out.largest, r);
   out.largest *= 1 + row_sum_norm(p);

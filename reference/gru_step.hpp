@@ -10,6 +10,7 @@
 #include "reference/dot_bound.hpp"
 #include "reference/gru.hpp"
 #include "reference/gru_bound.hpp"
+#include "reference/numerics/bound_term.hpp"
 
 namespace warpcheck::reference::gru_balls {
 
@@ -18,6 +19,9 @@ inline constexpr double k_half_eta = 0x1p-150;
 inline constexpr double k_gate_error = 8 * k_u;    // of s and tanh, relatively (contract)
 inline constexpr double k_gate_least = 0x1p-126;   // and absolutely
 inline constexpr double k_double_slack = 0x1p-48;  // of s and tanh in double, and of the few operations around them
+
+// Radii taken apart, for people.
+using parts = std::vector<bound_term>;
 
 // A number that is within `radius` of `value`.
 struct ball {
@@ -60,12 +64,18 @@ class products {
   }
   ball sum() const {
     if (sizes_ == 0) return {value_, spread_};
-    const double own = static_cast<double>(count_ + 2) * k_double_unit * sizes_;
-    const double tiny = dot_absolute_error<double>(arithmetic_, 1, count_, enclosure(small_)).upper();
-    return {value_, spread_ + relative_ * sizes_ + tiny + own};
+    return {value_, spread_ + relative_ * sizes_ + tiny() + own()};
+  }
+  parts radius() const {
+    return {{"what its factors may err by", spread_},
+            {"additions of products in f32", relative_ * sizes_},
+            {"underflow, and the judge's own additions in f64", sizes_ == 0 ? 0 : tiny() + own()}};
   }
 
  private:
+  double own() const { return static_cast<double>(count_ + 2) * k_double_unit * sizes_; }
+  double tiny() const { return dot_absolute_error<double>(arithmetic_, 1, count_, enclosure(small_)).upper(); }
+
   dot_arithmetic arithmetic_;
   int64_t count_;
   double relative_ = 0, value_ = 0, spread_ = 0, sizes_ = 0, small_ = 0;
@@ -84,6 +94,20 @@ struct unit_step {
   ball r, z, n, hn;
   double h_prev = 0;
   ball h;
+
+  // Of h: fma(z, h, fma(-z, n, n)).
+  parts h_radius() const {
+    const double away = std::fabs(h_prev - n.value), open = 1 - z.value, grown = (1 + k_u) * (1 + 0x1p-20);
+    const double of_z = grown * away * z.radius, of_n = grown * open * n.radius;
+    return {{"gate z, times the way from n to the state", of_z},
+            {"gate n, times 1 - z", of_n},
+            {"two roundings", h.radius - of_z - of_n}};
+  }
+  // Of a gate: what the contract allows its function, and what its argument may err by.
+  static parts gate_radius(const ball& g) {
+    const double function = std::min(g.radius, k_gate_error * std::fabs(g.value) + k_gate_least);
+    return {{"the gate's argument: sums of products in f32", g.radius - function}, {"the gate's function", function}};
+  }
 
   // Derivatives of the gates and of h by the unit's dot products with the state.
   double r_slope() const { return r.value * (1 - r.value); }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/histogram_parts.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::reference {
@@ -18,6 +19,7 @@ constexpr int64_t k_tile_rows = 16384;
 struct gamma {
   integer weight, scale;
   gamma(int64_t m, int p) : weight(m), scale((integer(1) << p) - m) {}
+  double value() const { return static_cast<double>(weight) / static_cast<double>(scale); }
 };
 
 }  // namespace
@@ -115,6 +117,20 @@ judgement judged_sum::judge_fix(double actual) const {
 judgement judged_sum::judge_fixed64(double actual, int e) const {
   if (nonfinite_ > 0) return judge_fixed(dtype::f64, actual, std::numeric_limits<double>::quiet_NaN());
   return judge_within(actual, integer(count_) << (1074 - e - 1), 1);
+}
+
+std::vector<bound_term> float32_terms(int64_t count, double sizes) {
+  const gamma tile(std::min(count, k_tile_rows), 24), all(count, 53);
+  return {{"additions in f32, of tiles of 16384 rows", tile.value() * sizes},
+          {"additions of the tiles in f64", all.value() * sizes}};
+}
+
+std::vector<bound_term> float64_terms(int64_t count, double sizes) {
+  return {{"additions in f64, one after another", gamma(count, 53).value() * sizes}};
+}
+
+std::vector<bound_term> fix_terms(double sizes) {
+  return {{"additions in f64, in chains of 48", gamma(48, 53).value() * sizes}};
 }
 
 double judged_sum::expected() const { return nearest_double(sum_.units()); }

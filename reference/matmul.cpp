@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "reference/matmul_parts.hpp"
 #include "reference/numerics/exact_sum.hpp"
 #include "reference/numerics/logistic.hpp"
 #include "reference/numerics/multiprecision.hpp"
@@ -33,11 +34,6 @@ struct term_class {
     return std::nullopt;
   }
 };
-
-bool is_power_of_two(double x) {
-  int exponent = 0;
-  return std::fabs(std::frexp(x, &exponent)) == 0.5;
-}
 
 template <class Real>
 basic_enclosure<Real> exact_value(const exact_sum& sum) {
@@ -133,9 +129,7 @@ claim<Real> matmul_element::evaluate(int64_t) const {
   const auto k = static_cast<int64_t>(operands_.a.size());
   const number scaled_c = number(setting_.beta) * operands_.c;
   const number v = number(setting_.alpha) * s.value + scaled_c + number(operands_.bias);
-  const int after_bias = setting_.has_bias ? 1 : 0;
-  const int after_c = after_bias + (setting_.beta != 0 ? 1 : 0);
-  const int after_sum = after_c + (is_power_of_two(setting_.alpha) || setting_.alpha == 0 ? 0 : 1);
+  const auto [after_sum, after_c, after_bias] = roundings_of(setting_);
   const number error = dot_error<Real>(setting_.arithmetic, chains_);
   const number grown = power_growth<Real>(k_unit, after_sum);
   number bound = (error + grown + error * grown) * (number(std::fabs(setting_.alpha)) * s.absolute);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "properties/engine/case.hpp"
+#include "properties/engine/host_tensor.hpp"
 #include "properties/engine/verdict.hpp"
 #include "reference/numerics/bound_term.hpp"
 
@@ -32,7 +33,28 @@ struct told_row {
   std::string departs;  // which step first departs, in words; empty where nothing does or nothing is known
 };
 
-// What is told of a row. The hook of an operator: one function, registered once, before main.
+// What is told of a call: its inputs and outputs by name, as the candidate had them.
+struct observed_call {
+  const trial_case& c;  // of a related call its own, whose knobs and shapes may not be the case's
+  const tensor_map& inputs;
+  const tensor_map* outputs;   // null where the call gave none
+  const worst_element* worst;  // of these outputs, as the report names it; null where it names none of them
+};
+// One row of an output (or whatever list of numbers the operator tells of), and which call's.
+struct told_story {
+  std::string output;           // its name
+  std::string element_name;     // "y[3]"
+  std::string row_name;         // "the row"
+  std::string item = "column";  // what its elements are counted by
+  int64_t row = 0, element = 0;
+  std::vector<double> input;       // drawn beside it; may be empty
+  std::vector<double> actual;      // empty where the call gave none
+  told_row told;                   // without exact values: nothing is told
+  std::vector<std::string> about;  // sentences on the case
+};
+using tell_call = std::function<told_story(const observed_call&)>;
+
+// What is told of a row, by operators of one input and one output, row by row.
 struct told_call {
   const trial_case& c;
   const std::vector<double>& x;       // the row of the first input
@@ -41,9 +63,15 @@ struct told_call {
   const std::vector<double>& actual;  // the candidate's row; empty where the call gave none
 };
 using tell_row = std::function<told_row(const told_call&)>;
+
+// The hook of an operator: one function, registered once, before main.
 struct story_registration {
+  story_registration(std::string op, tell_call tell);
   story_registration(std::string op, tell_row tell);
 };
+
+// error / bound; 0 for the exact value, infinite where none is allowed.
+double share_of_bound(double actual, double exact, double bound);
 
 struct story_section {
   std::string title;
@@ -58,7 +86,7 @@ struct explanation {
   int64_t row = 0, element = 0;
   std::vector<double> input, exact, bound, actual;
 };
-// Of a case whose report is `r`; the candidate runs once more, in a process of its own, which has `timeout_seconds`.
+// Of a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds`.
 explanation explain(const trial_case& c, const case_report& r, double timeout_seconds);
 // The sections as a list of {"title", "sentences", "table"}.
 nlohmann::json sections_json(const explanation& e);

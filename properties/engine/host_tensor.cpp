@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "properties/engine/case_inputs.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/npy.hpp"
 
@@ -86,6 +87,13 @@ host_tensor materialize(const tensor_spec& spec) {
     for (int64_t c = 0; c < spec.cols(); ++c) t.set_bits(r, c, source.bits(r, c));
   for (const edit& e : spec.fill.edits) t.set_bits(e.row, e.col, encode(spec.type, e.value));
   return t;
+}
+
+tensor_map inputs_of(const trial_case& c) {
+  tensor_map inputs;
+  for (const tensor_spec& t : c.tensors)
+    if (t.is_input) inputs.emplace(t.name, materialize(t));
+  return inputs;
 }
 
 }  // namespace warpcheck::engine

@@ -6,12 +6,16 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/engine/call_observer.hpp"
 #include "properties/engine/classes.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/device_tensor.hpp"
 #include "properties/engine/error.hpp"
 
 namespace warpcheck::engine {
+
+const call_observer* observing = nullptr;
+
 namespace {
 
 // Payload and sign of a NaN are unspecified: all become one, so that comparing bits compares what the contract fixes.
@@ -121,6 +125,12 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const at
     if (given != replace.end()) return given->second;
     return spec == case_.at(spec.name) ? input(spec.name) : related_input(spec);
   };
+  if (observing) {
+    tensor_map inputs;
+    for (const tensor_spec& spec : c.tensors)
+      if (spec.is_input) inputs.emplace(spec.name, values(spec));
+    observing->begun(c, std::move(inputs));
+  }
   const launch_group launched(c, group, sm_count, values);
   report_.launches += launched.launches();
   std::vector<run_result> results;
@@ -139,6 +149,7 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const at
     r.used_variant = call.used_variant.value_or("");
     r.picked_variant = call.picked_variant;
   }
+  if (observing && !results.empty()) observing->ended(results.front().tensors);
   return results;
 }
 

@@ -12,7 +12,70 @@ import unittest
 WARPCHECK = os.environ["WARPCHECK"]
 KNOWN_BAD = pathlib.Path(os.environ["WARPCHECK_KNOWN_BAD"])
 DROPS_TAIL = os.environ["WARPCHECK_WRONG"]  # softmax without the last element, on the host
+FLAWED = os.environ["WARPCHECK_FLAWED"]  # histograms and products with a mistake each, on the host
 PYTHON = os.environ["WARPCHECK_PYTHON"]
+ZERO = "fill=uniform(1,0,0)"  # of tensors that the property makes itself
+EMULATED = "device=emulated schedule=fair detect=off"
+
+
+def histogram(property_name="exact-model", rows=40, knobs="", fill="integers(2,-9,9)", bins="integers(1,0,65535)"):
+    return (
+        f"v1 histogram/{property_name} bins=u8[{rows}x2] fill={bins} | cols=i64[2x2] {ZERO} | g=f32[{rows}] fill={fill} "
+        f"| h=f32[{rows}] fill=integers(3,1,9) | hist=f64[18x2] | widths=9 {knobs}".strip()
+    )
+
+
+def matmul(m, n, k, knobs, property_name="component-bound", bias=0, types=("f32", "f32"), fill="uniform(1,1,2)"):
+    a, c = types
+    return (
+        f"v1 matmul/{property_name} a={a}[{m}x{k}] fill={fill} | b={a}[{k}x{n}] fill=uniform(2,1,2) | c_in={c}[0x0] {ZERO} "
+        f"| bias=f32[{bias}] fill=uniform(3,-2,2) | c={c}[{m}x{n}] | work=u8[0] | {knobs}"
+    )
+
+
+def best_split(property_name, slots, knobs, features=1, fill="dyadic(1,1024,6)"):
+    counts = 0 if "exact=0" in knobs else slots
+    return (
+        f"v1 best_split/{property_name} hist=f64[{slots}x2] fill={fill} | count=i64[{counts}] {ZERO} | feature=i64[{features}x7] "
+        f"{ZERO} | used=u8[0x0] {ZERO} | leaf=f64[1x7] {ZERO} | value=f64[1x9] | field=i64[1x6] | cat=u32[1x32] | {knobs}"
+    )
+
+
+def gru(property_name, time, batch, inputs, hidden, directions, knobs):
+    """All tensors of the contract, those that are left out without elements."""
+    state, gates, wide = f"{directions}x{batch}x{hidden}", f"{directions}x{3 * hidden}", directions * hidden
+    given = {
+        "x": f"{time}x{batch}x{inputs}",
+        "w_ih": f"{gates}x{inputs}",
+        "w_hh": f"{gates}x{hidden}",
+        "b_ih": gates,
+        "b_hh": gates,
+        "h0": state,
+        "h_reset": state,
+        "dy": f"{time}x{batch}x{wide}",
+        "dhn": state,
+    }
+    made = {
+        "y": f"{time}x{batch}x{wide}",
+        "hn": state,
+        "history": f"{directions}x{time}x{batch}x{4 * hidden}",
+        "dx": given["x"],
+        "dh0": state,
+        "dh_reset": state,
+        "dw_ih": given["w_ih"],
+        "dw_hh": given["w_hh"],
+        "db_ih": gates,
+        "db_hh": gates,
+        "trace_e": f"{directions}x{time}x{batch}x{hidden}",
+    }
+    zero = "fill=constant(0)"
+    parts = [f"{name}=f32[{shape}] fill=uniform({i + 1},-1,1)" for i, (name, shape) in enumerate(given.items())]
+    parts[7:7] = [f"lengths=i64[0] {zero}", f"reset=u8[0x0] {zero}"]
+    parts += [f"y_in=f32[0x0x0] {zero}", f"history_in=f32[0x0x0x0] {zero}"]
+    parts += [f"{name}=f32[{shape}]" for name, shape in made.items()] + ["work=u8[0]"]
+    return f"v1 gru/{property_name} " + " | ".join(parts) + f" | {knobs}"
+
+
 RIGHT = {
     "softmax": "v1 softmax/component-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
     "log_softmax": "v1 log_softmax/component-bound x=bf16[2x33] fill=randn(5) | y=bf16[2x33] | device=emulated schedule=fair",
@@ -22,7 +85,19 @@ RIGHT = {
     "reduce": "v1 reduce/component-bound x=f32[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
     "scan": "v1 scan/component-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
     "argsort": "v1 argsort/component-bound x=f32[3x65] fill=randn(5) | index=i32[3x65] | device=emulated schedule=fair",
+    "histogram": histogram(knobs=EMULATED, fill="randn(5)"),
+    "histogram totals": histogram("column-sums", knobs=EMULATED),
+    "best_split": best_split("split-is-maximal", 40, EMULATED),
+    "matmul": matmul(5, 6, 17, EMULATED),
+    "matmul tf32x3": matmul(5, 6, 17, "mode=tf32x3 " + EMULATED),
+    "matmul bf16x6": matmul(5, 6, 17, "mode=bf16x6 " + EMULATED),
+    "matmul f16": matmul(5, 6, 17, EMULATED, types=("f16", "f16")),
+    "matmul layer": matmul(
+        5, 6, 17, "alpha=0.5 sigmoid=1 mu=9 sigma=0.25 " + EMULATED, property_name="layer", bias=6
+    ),
+    "gru": gru("forward-matches-the-reference", 3, 2, 3, 4, 2, EMULATED),
 }
+BOUNDED = ("softmax", "log_softmax", "logsumexp", "sigmoid", "reduce", "scan", *(n for n in RIGHT if "matmul" in n), "gru")
 
 
 def explain(*arguments):
@@ -36,19 +111,19 @@ class Right(unittest.TestCase):
                 said = explain(line)
                 self.assertEqual(said.returncode, 0, said.stderr)
                 for text in (
-                    f"{op}/",
+                    f"{op.split()[0]}/",
                     ": pass",
                     "The case",
                     "What the contract demands",
                     "What the kernel gave",
-                    "Every element of the row lies within its bound.",
                     "Where it departs from a plain implementation",
                     "No step departs",
                 ):
                     self.assertIn(text, said.stdout)
+                self.assertRegex(said.stdout, r"Every element of .+ lies within its bound\.")
 
     def test_the_parts_of_the_bound_add_up(self):
-        for op in ("softmax", "log_softmax", "logsumexp", "sigmoid", "reduce", "scan"):
+        for op in BOUNDED:
             with self.subTest(op):
                 said = explain(RIGHT[op]).stdout
                 bound = float(re.search(r"It may err by (\S+):", said)[1])
@@ -105,6 +180,103 @@ class Wrong(unittest.TestCase):
         said = explain(line).stdout
         self.assertIn("No result: race", said)
         self.assertRegex(said, r"race: .* at \S+:\d+")
+
+
+class WrongHistograms(unittest.TestCase):
+    def told(self, flaw, **case):
+        said = explain(histogram(knobs=f"candidate={FLAWED} device=cpu variant={flaw}", **case))
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn(": violation", said.stdout)
+        return said.stdout
+
+    def test_the_variant_without_a_mistake_passes(self):
+        said = explain(histogram(knobs=f"candidate={FLAWED} device=cpu variant=right")).stdout
+        self.assertIn(": pass", said)
+        self.assertIn("Only this value passes" if "Only this" in said else "only this value passes", said)
+
+    def test_a_row_that_is_missing_is_named(self):
+        self.assertRegex(self.told("drops_last_row"), r"the last row \(number \d+\) is missing|none of its rows was added")
+
+    def test_exchanged_numbers_are_named(self):
+        self.assertIn("the sums are those of the", self.told("exchanges_parts"))
+
+    def test_slots_that_are_off_by_one_are_named(self):
+        self.assertIn("each slot has the sum of the one before it", self.told("slot_behind"))
+
+    def test_rows_that_went_elsewhere_are_named(self):
+        self.assertRegex(self.told("wrong_slot"), r"added to another slot|is missing")
+
+    def test_additions_in_f32_are_named(self):
+        self.assertIn("additions in f32", self.told("adds_in_f32", fill="cancellation(2,1000000)", bins="constant(4)"))
+
+
+class WrongProducts(unittest.TestCase):
+    def told(self, flaw, knobs="", **case):
+        said = explain(matmul(4, 5, 17, f"candidate={FLAWED} device=cpu variant={flaw} {knobs}".strip(), **case))
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn(": violation", said.stdout)
+        return said.stdout
+
+    def test_each_step_is_named(self):
+        self.assertIn("The bias departs: it was not added.", self.told("without_bias", bias=5))
+        self.assertIn("alpha departs", self.told("without_alpha", "alpha=0.5"))
+        self.assertIn("the last product (l = 16) is missing", self.told("drops_last_product"))
+        self.assertIn("operands rounded to bf16", self.told("bf16_operands"))
+        self.assertRegex(self.told("exchanges_rows"), r"the value is that of c\[\d,\d\]")
+
+    def known_bad(self, variant, m, n, k, knobs="", **case):
+        candidate = f"candidate={KNOWN_BAD}/matmul_tile16.so variant={variant}"
+        return explain(matmul(m, n, k, f"{candidate} {EMULATED} {knobs}".strip(), **case)).stdout
+
+    def test_the_published_layer(self):
+        layer = {"property_name": "layer", "bias": 3}
+        knobs = "sigmoid=1 mu=9 sigma=0.25"
+        self.assertIn("the sign of its argument is turned", self.known_bad("layer_sigmoid", 2, 3, 4, knobs, **layer))
+        self.assertIn("whatever v is", self.known_bad("layer_call", 2, 3, 4, knobs, **layer))
+
+    def test_the_published_product_without_padding(self):
+        self.assertIn("NaN stands in every element", self.known_bad("layer_no_pad", 16, 16, 17))
+
+
+class WrongSplits(unittest.TestCase):
+    def test_the_published_kernel(self):
+        base = f"candidate={KNOWN_BAD}/best_split_walkthrough256.so device=emulated detect=off"
+        for variant, case, expected in (
+            ("unordered_argmax", ("split-tie-matrix", 64, "at=1 to=2"), "The rule for ties departs"),
+            ("no_stride", ("split-every-optimum", 600, "at=400 to=1 min_data=0"), "departs"),
+            ("unsigned_wrap", ("no-stale-fields", 1, "parent=0 min_data=0 min_hessian=1e-16"), "The gates depart"),
+            ("epsilon_for_l2", ("record-self-consistent", 40, "lambda_l2=8"), "gain departs first"),
+            ("partial_warp", ("routing-reproduces-sums", 79, "missing=2 encoding=1"), "departs"),
+        ):
+            with self.subTest(variant):
+                name, slots, knobs = case
+                said = explain(best_split(name, slots, f"{base} {knobs} variant={variant}")).stdout
+                self.assertIn(": violation", said)
+                self.assertIn(expected, said)
+                self.assertNotIn("No step departs", said)
+
+
+class WrongRecurrences(unittest.TestCase):
+    def told(self, variant, property_name, *shape):
+        knobs = f"candidate={KNOWN_BAD}/gru_seed.so device=emulated variant={variant} detect=off"
+        said = explain(gru(property_name, *shape, knobs))
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn(": violation", said.stdout)
+        return said.stdout
+
+    def test_the_published_kernel(self):
+        slope = "each-gradient-of-the-kernel-is-a-difference-quotient"
+        for variant, case, expected in (
+            ("w_ih_read_transposed", ("forward-matches-the-reference", 2, 2, 3, 5, 1), "W_ih is read transposed"),
+            ("seed_r_t_is_preactivation", (slope, 2, 2, 1, 3, 1), "departs first"),
+            ("recursion_without_w_hh", (slope, 2, 2, 1, 3, 1), "W_hh^T dgh is missing"),
+            ("seed_dy_one_address_for_all_units", (slope, 2, 2, 1, 3, 1), "is added in place of its own"),
+            ("dhn_ignored", (slope, 2, 2, 1, 3, 1), "dhn is not added"),
+        ):
+            with self.subTest(variant):
+                said = self.told(variant, *case)
+                self.assertIn(expected, said)
+                self.assertNotIn("No step departs", said)
 
 
 class Output(unittest.TestCase):

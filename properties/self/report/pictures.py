@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import browser  # noqa: E402
 
-WIDTH, HEIGHT = 1100, 1000
+WIDTH, HEIGHT = 1100, 1290
 
 
 def take(page, folder):

@@ -1,0 +1,22 @@
+// Who tells of a case looks at the calls that its property makes (explanation.cpp). No verdict depends on it.
+#pragma once
+
+#include <functional>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/host_tensor.hpp"
+
+namespace warpcheck::engine {
+
+struct call_observer {
+  // A call of trial::run and its inputs by name, before the candidate is launched, and again before it is launched once
+  // more under other circumstances; may end the trial by trial_over.
+  std::function<void(const trial_case& call, tensor_map inputs)> begun;
+  // What the first of these launches wrote: every output by name, but a workspace.
+  std::function<void(const tensor_map& outputs)> ended;
+};
+
+// Of this process; null: nobody looks. Whoever sets it takes it back before the observer goes.
+extern const call_observer* observing;
+
+}  // namespace warpcheck::engine

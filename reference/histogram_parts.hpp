@@ -1,0 +1,16 @@
+// Bounds of histogram.hpp taken apart, for people: no verdict looks at them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/numerics/bound_term.hpp"
+
+namespace warpcheck::reference {
+
+// Of a sum of `count` terms whose sizes add up to `sizes`: float32, float64, and a restored slot.
+std::vector<bound_term> float32_terms(int64_t count, double sizes);
+std::vector<bound_term> float64_terms(int64_t count, double sizes);
+std::vector<bound_term> fix_terms(double sizes);
+
+}  // namespace warpcheck::reference
