@@ -11,11 +11,10 @@
 #include <utility>
 
 #include "ci/warpcheck/plan.hpp"
-#include "ci/warpcheck/plugin.hpp"
 #include "ci/warpcheck/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
-#include "properties/engine/library.hpp"
+#include "properties/engine/null_kernels.hpp"
 #include "properties/engine/run_case.hpp"
 #include "properties/engine/supervisor.hpp"
 
@@ -23,9 +22,6 @@ namespace warpcheck::cli {
 namespace {
 
 using namespace engine;
-
-constexpr std::string_view k_null_kernels[] = {"zeros",           "constant", "copy_input",
-                                               "previous_output", "row_mean", "nothing_written"};
 
 // How many cases of a property, in percent, a null kernel may pass.
 struct quota {
@@ -75,16 +71,16 @@ quota quota_of(std::string_view op, std::string_view property) {
 }
 
 // `pass` if any null kernel passes the case; its name is then the variant that ran.
-case_report try_null_kernels(const trial_case& c, const std::vector<std::string>& libraries) {
+case_report try_null_kernels(const trial_case& c) {
   case_report report;
-  for (size_t i = 0; i < libraries.size(); ++i) {
+  for (const std::string_view kind : k_null_kernels) {
     trial_case tried = c;
-    tried.knobs["candidate"] = libraries[i];
+    tried.knobs["candidate"] = fmt::format("{}{}", k_null_prefix, kind);
     tried.knobs["device"] = "cpu";
     report = run_case(tried);
     report.variants.clear();
     if (report.result != verdict::pass) continue;
-    report.variants = {std::string(k_null_kernels[i])};
+    report.variants = {std::string(kind)};
     return report;
   }
   return report;
@@ -100,16 +96,7 @@ null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view pro
 int null_kernels(const verify_options& o) {
   check_cases(o.cases);
   const uint64_t seed = parse_seed(o.seed);
-  std::vector<std::string> libraries;
-  for (const std::string_view name : k_null_kernels) {
-    libraries.push_back(builtin_library(fmt::format("null_{}", name)));
-    if (libraries.back().empty())
-      throw environment_error(fmt::format("null kernels: the library of {} is not part of this build", name));
-  }
   const std::vector<std::string> ops = chosen_operators(o);
-  for (const std::string& op : ops)
-    if (plugin_of(op))
-      throw usage_error(fmt::format("null-kernels: there are none of {}, which is from a plug-in; name other operators", op));
   std::vector<const property*> owners;
   std::set<std::string> left_out;
   std::vector<job> jobs;
@@ -143,7 +130,7 @@ int null_kernels(const verify_options& o) {
   s.workers = o.workers;
   s.timeout_seconds = o.timeout;
   s.max_failures_per_job = 0;
-  s.run = [libraries](const trial_case& c) { return try_null_kernels(c, libraries); };
+  s.run = try_null_kernels;
   const run_result_set results = supervise(jobs, s);
 
   fmt::print("{:<12} {:<30} {:>6} {:>8} {:>6}  {}\n", "operator", "property", "cases", "guessed", "quota", "by");

@@ -12,6 +12,7 @@
 #include "properties/engine/cpu_device.hpp"
 #include "properties/engine/cpu_features.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/null_kernels.hpp"
 
 // Defined in a process that was linked with AddressSanitizer: only there can the sanitized build of the kernels be
 // loaded.
@@ -218,6 +219,11 @@ const listed_operator* candidate_library::find(std::string_view op, warpcheck_de
 
 candidate open_candidate(std::string_view name, std::string_view op, std::string_view device_name) {
   const warpcheck_device device = device_from_name(device_name);
+  if (name.starts_with(k_null_prefix)) {
+    if (device != WARPCHECK_DEVICE_CPU)
+      throw environment_error(fmt::format("candidate: '{}' is of device cpu, not {}", name, device_name));
+    return {&null_operator(name.substr(k_null_prefix.size()), op), &cpu_device_api()};
+  }
   if (device == WARPCHECK_DEVICE_CUDA)
     if (const std::string problem = cuda_problem(); !problem.empty())
       throw environment_error("device cuda: " + problem);

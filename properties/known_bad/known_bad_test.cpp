@@ -357,10 +357,8 @@ TEST(KnownBad, ADegenerateCallTellsNothing) {
   // Its own call: a kernel that computes nothing passes it too, so `verify --null-kernels` counts the case as vacuous.
   const std::string own = "v1 sigmoid/component-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1 sigma=0";
   const auto null = [](const std::string& line) {
-    return engine::run_contained(
-        engine::run_case,
-        engine::parse_case_line(line + " device=cpu candidate=" + folder("WARPCHECK_NULL_CONSTANT", KNOWN_BAD_NULL)),
-        60);
+    return engine::run_contained(engine::run_case,
+                                 engine::parse_case_line(line + " device=cpu candidate=null:constant"), 60);
   };
   EXPECT_EQ(null(own).result, verdict::pass) << describe(null(own));
   const std::string telling = "v1 sigmoid/component-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1";
