@@ -1,6 +1,11 @@
 #include "properties/engine/run_case.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
 
 #include "properties/engine/property.hpp"
 #include "properties/engine/trial.hpp"
@@ -8,10 +13,37 @@
 namespace warpcheck::engine {
 namespace {
 
+// Bytes of memory that the host can still give.
+double free_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name, unit; file >> name;) {
+    double kib = 0;
+    if (!(file >> kib)) break;
+    if (name == "MemAvailable:") return kib * 1024;
+    std::getline(file, unit);
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+// Memory is promised to whoever asks and taken where it is touched: what is too much ends the process, and others. Of
+// inputs the host has a copy beside the device's, of outputs what two launches gave.
+void skip_what_does_not_fit(trial& t, const trial_case& c) {
+  constexpr double k_gib = 0x1p30;
+  const bool on_host = c.knob("device") != "cuda";
+  double bytes = 0;
+  for (const tensor_spec& s : c.tensors)
+    bytes += static_cast<double>(s.elements()) * static_cast<double>(size_of(s.type)) *
+             ((s.is_input ? 1 : 2) + (on_host ? 1 : 0));
+  if (bytes <= k_gib) return;
+  if (const double free = free_memory(); bytes > 0.9 * free)
+    t.skip(fmt::format("it takes {:.0f} GiB of memory, of which {:.0f} are free", bytes / k_gib, free / k_gib));
+}
+
 case_report judge_case(const trial_case& c, bool budgets) {
   const property& p = find_property(c.op, c.property);
   trial t(c, budgets);
   try {
+    skip_what_does_not_fit(t, c);
     p.check(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
