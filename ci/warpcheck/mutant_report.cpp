@@ -86,11 +86,11 @@ std::map<std::string, mutant_score> print_scores(const std::vector<tried_mutant>
     all.add(t);
   }
   if (scores.size() > 1) {
-    fmt::print("{:<14} {:>7} {:>12} {:>10} {:>6} {:>8} {:>7}\n", "subject", "mutants", "not compiled", "equivalent",
-               "killed", "survived", "score");
+    fmt::print("{:<14} {:>7} {:>12} {:>10} {:>6} {:>11} {:>8} {:>7}\n", "subject", "mutants", "not compiled",
+               "equivalent", "killed", "as expected", "survived", "score");
     for (const auto& [subject, s] : scores)
-      fmt::print("{:<14} {:>7} {:>12} {:>10} {:>6} {:>8} {:>6.1f}%\n", subject, s.all, s.stillborn, s.equivalent,
-                 s.killed, s.judged() - s.killed, percent(s.killed, s.judged()));
+      fmt::print("{:<14} {:>7} {:>12} {:>10} {:>6} {:>11} {:>8} {:>6.1f}%\n", subject, s.all, s.stillborn, s.equivalent,
+                 s.killed, s.as_expected, s.judged() - s.killed, percent(s.killed, s.judged()));
   }
   if (all.stillborn > 0) fmt::print("{} generated mutants do not compile and are left out\n", all.stillborn);
   if (all.equivalent > 0) fmt::print("{} are equivalent to the original and are left out\n", all.equivalent);
