@@ -356,16 +356,13 @@ TEST_F(CudaToolchain, MakesALibraryOfWhatACandidateIncludes) {
 
 TEST_F(Mutants, KilledMutantsAreKilledAgainByTheirReplayLine) {
   const std::string json = (folder_ / "out.json").string();
-  std::vector<std::string> command = {WARPCHECK_COMMAND, "mutants", "softmax", "--json", json};
-  for (const char* id : {"RO-01", "RO-02", "RO-05", "RO-06", "RO-08"}) {
-    command.emplace_back("--only");
-    command.emplace_back(id);
-  }
-  const command_result trial = run_command(command);
+  // Those that test mutant.softmax tried, whose results are kept.
+  const command_result trial = run_command({WARPCHECK_COMMAND, "mutants", "softmax", "--one-in", "8", "--json", json});
   ASSERT_EQ(trial.status, 0) << trial.output;
   const nlohmann::json result = nlohmann::json::parse(read_text(json));
-  ASSERT_EQ(result.at("mutants").size(), 5u);
-  for (const nlohmann::json& m : result.at("mutants")) {
+  ASSERT_GE(result.at("mutants").size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    const nlohmann::json& m = result.at("mutants").at(i);
     const nlohmann::json& kill = m.at("kill");
     const command_result replay = run_command({WARPCHECK_COMMAND, "replay", kill.at("line")});
     EXPECT_EQ(replay.status, 1) << m.at("id") << "\n" << replay.output;
