@@ -99,6 +99,13 @@ class Usage(unittest.TestCase):
             *[(2, f"timeout: {seconds} is not a positive", ["replay", LINE, "--timeout", seconds]) for seconds in ("0", "-1", "nan")],
             (2, "speed", ["replay", LINE + " speed=fast"]),
             (2, "unknown; known are ", ["replay", LINE.replace("softmax", "hardmax")]),
+            (2, "tensor x: rank 3 is not 2, that of [rows, cols]", ["replay", LINE.replace("3x37", "3x3x37")]),
+            (2, "op: '9' is not an integer in [0, 2]",
+             ["replay", "v1 reduce/component-bound x=f32[3x7] fill=randn(1) | y=f32[3] | op=9 device=emulated"]),
+            (2, "'null:nothing' is none; of kernels that compute nothing there are zeros,",
+             ["verify", "softmax", "--device", "cpu", "--candidate", "null:nothing"]),
+            (3, "'null:zeros' is of device cpu, not emulated",
+             ["verify", "softmax", "--device", "emulated", "--candidate", "null:zeros"]),
             (2, "'nosuch' is unknown", ["list", "nosuch"]),
             (2, "the path of the folder is empty", ["fuzz", "softmax", "--device", "emulated", "--out", ""]),
             (2, "--json excludes --list", ["mutants", "softmax", "--list", "--json", "/tmp/never-made"]),
@@ -112,6 +119,11 @@ class Usage(unittest.TestCase):
         ]:
             with self.subTest(arguments=arguments):
                 self.expect(code, text, *arguments)
+
+    def test_a_case_that_memory_cannot_hold_is_skipped(self):
+        line = "v1 scan/rows-beyond-grid x=f32[4295667000x1000] fill=uniform(1,-8,8) | y=f32[4295667000x1000] |"
+        r = run("replay", line + " device=cpu candidate=null:zeros")
+        self.assertRegex(r.stdout, r"skipped.*\bit takes 80013 GiB of memory, of which \d+ are free")
 
     def test_missing_gpu_is_an_error_only_where_it_was_asked_for(self):
         hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}  # so that the test holds on a machine that has one
