@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/limits.hpp"
-#include "kernels/best_split.hpp"
+#include "kernels/best_split/best_split.hpp"
 
 namespace warpcheck::bench {
 

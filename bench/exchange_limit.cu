@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/limits.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::bench {
 namespace {
@@ -19,7 +19,7 @@ __device__ unsigned load_tile(const uint4* x, unsigned tile, uint4 (&value)[Load
 #pragma unroll
   for (int k = 0; k < Loads; ++k) {
     const uint4* const address = x + base + k * blockDim.x;
-    value[k] = Again ? simt::load_again(address) : __ldcs(address);
+    value[k] = Again ? simt::load_keep_in_l2(address) : __ldcs(address);
   }
 #pragma unroll
   for (int k = 0; k < Loads; ++k) mix ^= value[k].x ^ value[k].y ^ value[k].z ^ value[k].w;
@@ -66,7 +66,7 @@ __global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_size, int
 // Two launches: the first leaves a word of each block, the second, which reads meanwhile, waits for those of its row.
 template <int Loads>
 __global__ void leave_word(const uint4* x, unsigned* words) {
-  simt::let_next_start();
+  simt::trigger_dependents();
   uint4 value[Loads];
   const int word = __syncthreads_or(load_tile<false>(x, blockIdx.x, value) == k_never);
   if (threadIdx.x == 0) words[blockIdx.x] = static_cast<unsigned>(word);
@@ -75,14 +75,14 @@ template <int Loads>
 __global__ void copy_after_words(const uint4* x, uint4* y, const unsigned* words, unsigned of_row) {
   uint4 value[Loads];
   load_tile<false>(x, blockIdx.x, value);
-  simt::wait_for_previous();
+  simt::grid_dependency_wait();
   unsigned any = 0;
   for (unsigned i = threadIdx.x % 32; i < of_row; i += 32) any |= __ldcg(words + blockIdx.x / of_row * of_row + i);
   value[0].x ^= __reduce_or_sync(0xffffffffu, any);
   store_tile(y, blockIdx.x, value);
 }
-__global__ void gather_words(unsigned* y, const unsigned* words, unsigned of_row) {
-  simt::wait_for_previous();
+__global__ void wait_for_partials(unsigned* y, const unsigned* words, unsigned of_row) {
+  simt::grid_dependency_wait();
   unsigned any = 0;
   for (unsigned i = threadIdx.x; i < of_row; i += 32) any |= __ldcg(words + blockIdx.x * of_row + i);
   any = __reduce_or_sync(0xffffffffu, any);
@@ -128,7 +128,7 @@ class exchanges {
       const auto blocks = static_cast<unsigned>(bytes_ / tile), of_row = static_cast<unsigned>(row_bytes_ / tile);
       const simt::launch_config first{blocks, threads, 0, stream_};
       simt::launch_config second{copies_ ? blocks : blocks / of_row, copies_ ? threads : 32, 0, stream_};
-      second.overlaps = true;
+      second.programmatic_launch = true;
       offer("launches<" + std::to_string(of_row) + ">", threads, Loads,
             [=, copies = copies_, words = words_](const buffer_ring& r, int i) {
               simt::launch(first, leave_word<Loads>, input(r, i), words.get());
@@ -136,7 +136,7 @@ class exchanges {
               if (copies)
                 simt::launch(second, copy_after_words<Loads>, input(r, i), output(r, i), left, of_row);
               else
-                simt::launch(second, gather_words, reinterpret_cast<unsigned*>(output(r, i)), left, of_row);
+                simt::launch(second, wait_for_partials, reinterpret_cast<unsigned*>(output(r, i)), left, of_row);
             });
     }
   }

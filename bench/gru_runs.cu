@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bench/limits.hpp"
-#include "kernels/gru.hpp"
+#include "kernels/gru/gru.hpp"
 
 namespace warpcheck::bench {
 namespace {

@@ -25,7 +25,7 @@ struct gru_cell {
   double flop() const { return 6.0 * static_cast<double>(time * batch * hidden * (input + hidden) * directions); }
 };
 
-// Tensors as in kernels/gru.hpp, both directions in one.
+// Tensors as in kernels/gru/gru.hpp, both directions in one.
 struct gru_values {
   std::vector<float> x, w_ih, w_hh, b_ih, b_hh, h0, dy;
 };

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/limits.hpp"
-#include "kernels/histogram.hpp"
 #include "kernels/histogram/byte_tile.hpp"
+#include "kernels/histogram/histogram.hpp"
 #include "kernels/histogram/updates.hpp"
 
 namespace warpcheck::bench {
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(k_byte_threads, 1)
     update_slots(Updates updates, int64_t words_of_lane, int cols, typename Updates::change change, unsigned* sink) {
   using word = typename Updates::word;
   SIMT_DYN_SHARED(unsigned, tile);
-  constexpr int k_words = k_byte_sheets<Updates> * k_sheet_bytes / 4;
+  constexpr int k_words = k_byte_bank_tiles<Updates> * k_bank_tile_bytes / 4;
   for (int i = static_cast<int>(threadIdx.x); i < k_words; i += k_byte_threads) tile[i] = 0;
   __syncthreads();
   const byte_lane lane(cols, sizeof(word));
@@ -171,7 +171,7 @@ void histogram_run::update_tiles(int) {
   const auto start = [&](const auto& updates, auto change) {
     using Updates = std::decay_t<decltype(updates)>;
     simt::launch({static_cast<unsigned>(blocks), k_byte_threads,
-                  static_cast<size_t>(k_byte_sheets<Updates>) * k_sheet_bytes, stream_},
+                  static_cast<size_t>(k_byte_bank_tiles<Updates>) * k_bank_tile_bytes, stream_},
                  update_slots<Updates>, updates, each, shape_.cols, change, memory_->sink);
   };
   switch (shape_.mode) {

@@ -13,7 +13,7 @@
 #include "bench/limits.hpp"
 #include "bench/matmul_cutlass.hpp"
 #include "bench/matmul_verify.hpp"
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 
 namespace warpcheck::bench {
 namespace {

@@ -46,9 +46,9 @@ void judge(benchmark::State& state, reference::precision policy, double low, dou
   }
   if (total.rejected > 0) state.SkipWithError("the reference rejected a correct value");
   state.SetItemsProcessed(state.iterations() * k_columns);
-  state.counters["escalated"] =
-      static_cast<double>(total.escalated_50 + total.escalated_100) / static_cast<double>(total.compared);
-  state.counters["budget"] = total.max_budget;
+  state.counters["needed_multiprecision"] =
+      static_cast<double>(total.needed_50_digits + total.needed_100_digits) / static_cast<double>(total.compared);
+  state.counters["budget"] = total.max_error_ratio;
 }
 
 void adaptive_narrow(benchmark::State& state) { judge(state, reference::precision::adaptive, -5, 5); }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/limits.hpp"
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck::bench {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench/simt_bench_kernels.hpp"
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/simt/device_array.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::bench {
 namespace {

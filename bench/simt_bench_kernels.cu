@@ -1,7 +1,7 @@
 // Kernels whose running time on the emulated device is measured.
 #include "bench/simt_bench_kernels.hpp"
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::bench {
 inline namespace SIMT_DEVICE_NS {

@@ -16,7 +16,7 @@ namespace {
 using namespace engine;
 
 void small_cases(benchmark::State& state, bool forced, const char* detect) {
-  const property& p = find_property("softmax", "component-bound");
+  const property& p = find_property("softmax", "within-error-bound");
   target t;
   for (const target& offered : find_targets("builtin", "softmax", "emulated"))
     if (offered.type == dtype::f32) t = offered;

@@ -33,9 +33,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/ci/reporting DESTINATION lib/warpcheck C
   FILES_MATCHING PATTERN "*.py" PATTERN "templates/*")
 install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir})
 
-# Public headers keep their place in the tree: #include "kernels/softmax.hpp".
+# Public headers keep their place in the tree: #include "kernels/softmax/softmax.hpp".
 # Those that stand in for libcu++'s have no suffix, CUB's have .cuh.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "pipeline"
   PATTERN "candidate_module.cpp.in")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

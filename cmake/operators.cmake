@@ -42,13 +42,13 @@ endif()
 function(warpcheck_drop_left_out target)
   get_target_property(sources ${target} SOURCES)
   foreach(op IN LISTS WARPCHECK_LEFT_OUT)
-    list(FILTER sources EXCLUDE REGEX "^${op}(_[a-z_]*)?\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "^(operators/)?${op}(_[a-z_]*)?\\.cpp$")
   endforeach()
   set_target_properties(${target} PROPERTIES SOURCES "${sources}")
 endfunction()
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
-  foreach(file kernels/${op}.hpp kernels/${op}.cu reference/${op}.hpp properties/${op}_properties.cpp
+  foreach(file kernels/${op}/${op}.hpp kernels/${op}/${op}.cu reference/${op}.hpp properties/operators/${op}_properties.cpp
                golden/${op}_golden.cpp bench/${op}_bench.cpp)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
       message(FATAL_ERROR "operator ${op}: ${file} is missing")

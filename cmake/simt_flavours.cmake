@@ -14,7 +14,7 @@ endif()
 function(simt_common_options target)
   get_filename_component(root "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
   target_compile_features(${target} PUBLIC cxx_std_17)
-  if(EXISTS ${root}/kernels/simt)  # not where this file is part of the installed package
+  if(EXISTS ${root}/simt)  # not where this file is part of the installed package
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:include>)
   endif()
   set_target_properties(${target} PROPERTIES
@@ -83,7 +83,7 @@ function(simt_kernel_library target)
     target_compile_options(${target} PRIVATE -mfma)
   endif()
   if(arg_FLAVOUR STREQUAL asan)
-    # ASan's reports become findings of the launch (kernels/simt/emulated/asan_options.hpp). UBSan's end the process (its
+    # ASan's reports become findings of the launch (simt/emulated/asan_options.hpp). UBSan's end the process (its
     # object-size check is ASan's affair). With -O2 and all of -g the checks take four times as long to compile.
     target_compile_options(${target} PRIVATE
       -Og -g1 -fsanitize=address,undefined -fsanitize-recover=address -fno-sanitize-recover=undefined

@@ -6,8 +6,8 @@
 
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
-#include "properties/best_split_cases.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/operators/best_split_cases.hpp"
 #include "reference/best_split.hpp"
 #include "reference/numerics/compare.hpp"
 

@@ -7,7 +7,7 @@
   warpcheck golden regenerate best_split        then takes the new hashes into SHA256SUMS, if the reference agrees
 
 Each program grows a tree of two leaves on small integers, which it bins one to one, with gradients and hessians whose
-sums are exact. Its leaves must be one of the best splits that the contract (kernels/best_split.hpp) allows, found here by
+sums are exact. Its leaves must be one of the best splits that the contract (kernels/best_split/best_split.hpp) allows, found here by
 trying all of them in rational numbers; of several with the same gain the file states the first in the contract's order.
 Hessians, sums and gain of the program must be those of the file as far as it prints them, sums and gain are then written
 exactly. Rows of the sides come from the program where it counts them. The format of the files is described in

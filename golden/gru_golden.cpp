@@ -10,7 +10,7 @@
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
 #include "properties/engine/property.hpp"
-#include "properties/gru_cases.hpp"
+#include "properties/operators/gru_cases.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -8,7 +8,7 @@
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
 #include "properties/engine/property.hpp"
-#include "properties/histogram_problem.hpp"
+#include "properties/operators/histogram_problem.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -8,8 +8,8 @@
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
-#include "properties/matmul_problem.hpp"
-#include "properties/matmul_registration.hpp"
+#include "properties/operators/matmul_problem.hpp"
+#include "properties/operators/matmul_registration.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -2,7 +2,7 @@
 // and the reference that the command holds (the CMake target warpcheck::plugin), so it must be compiled against the
 // headers of the same warpcheck. docs/adding_an_operator.md walks through one; warpcheck_add_operator builds one.
 //
-//   WARPCHECK_PLUGIN() { return {description, properties, waivers, {op, known_answers, disagreements}}; }
+//   WARPCHECK_PLUGIN() { return {description, properties, coverage_exemptions, {op, known_answers, disagreements}}; }
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace warpcheck {
 
 struct operator_plugin {
   engine::description described;
-  std::vector<engine::property> properties;   // of this operator
-  std::vector<engine::class_waiver> waivers;  // of this operator
+  std::vector<engine::property> properties;                     // of this operator
+  std::vector<engine::coverage_exemption> coverage_exemptions;  // of this operator
   golden::operator_golden golden;
 };
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 
 namespace warpcheck::host_memory {
 

@@ -1,6 +1,6 @@
-// The best split of one leaf, by the definition in kernels/best_split.hpp: every candidate in turn, sums by compensated
-// additions, then the stated sequence of IEEE operations. Where every sum is exact (dyadic data) the record is the only
-// right one; for other data, what a record must satisfy. docs/numerics.md derives both.
+// The best split of one leaf, by the definition in kernels/best_split/best_split.hpp: every candidate in turn, sums by
+// compensated additions, then the stated sequence of IEEE operations. Where every sum is exact (dyadic data) the record
+// is the only right one; for other data, what a record must satisfy. docs/numerics.md derives both.
 #pragma once
 
 #include <cstdint>

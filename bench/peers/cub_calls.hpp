@@ -11,8 +11,8 @@
 #include <map>
 #include <string>
 
-#include "kernels/candidate.h"
-#include "kernels/simt/simt.hpp"
+#include "kernels/abi/candidate.h"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -1,4 +1,5 @@
-// CUB's segmented reductions as candidates (kernels/candidate.h): `verify reduce --candidate libwarpcheck_peer_cub.so
+// CUB's segmented reductions as candidates (kernels/abi/candidate.h): `verify reduce --candidate
+// libwarpcheck_peer_cub.so
 // --device cuda` puts them on trial, `reduce_bench --peer` measures them.
 //
 // cub::DeviceSegmentedReduce, a segment for each row, between offsets that are computed where they are read. Its
@@ -15,8 +16,8 @@
 
 #include "bench/peers/cub_calls.hpp"
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/candidate_support.hpp"
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_support.hpp"
+#include "kernels/abi/candidate_table.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -1,5 +1,5 @@
-// cuBLAS as a candidate for the sum of rows and for matrix products (kernels/candidate.h): `verify reduce --candidate
-// libwarpcheck_peer_cublas.so --device cuda` puts it on trial, `reduce_bench --peer` measures it.
+// cuBLAS as a candidate for the sum of rows and for matrix products (kernels/abi/candidate.h): `verify reduce
+// --candidate libwarpcheck_peer_cublas.so --device cuda` puts it on trial, `reduce_bench --peer` measures it.
 //
 // Sums are a product with a vector of ones: cublas<t>gemv_64 on the transpose, for a matrix by rows is one by columns
 // transposed. The ones are written at each call. cuBLAS has no minimum and no maximum.
@@ -13,11 +13,11 @@
 #include <type_traits>
 
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/candidate_support.hpp"
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_support.hpp"
+#include "kernels/abi/candidate_table.hpp"
 #include "kernels/matmul/arguments.hpp"
 #include "kernels/matmul/call.hpp"
-#include "kernels/primitives/fill.hpp"
+#include "kernels/rows/fill.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -36,7 +36,7 @@ def dependencies(build, root):
 
 
 def stem_operator(path, operators):
-    """The operator that a path names: kernels/softmax.cu, kernels/softmax/x.hpp, golden/scan/a.golden, ci/mutate/scan.mutants."""
+    """The operator that a path names: kernels/softmax/softmax.cu, kernels/softmax/x.hpp, golden/scan/a.golden, ci/mutate/scan.mutants."""
     parts = pathlib.PurePosixPath(path).parts
     for part in parts[-1:] + parts[-2:-1]:
         for op in sorted(operators, key=len, reverse=True):
@@ -58,8 +58,8 @@ class BuildMap:
         self.objects = {
             name: files
             for name, files in dependencies(build, root).items()
-            if re.match(r"(kernels|reference|properties|golden)/", name)
-            and not re.match(r"properties/(self|known_bad|precision|null)", name)
+            if re.match(r"(kernels|simt|reference|properties|golden)/", name)
+            and not re.match(r"properties/(self|controls)", name)
         }
         owners = {name: stem_operator(files[0], self.operators) for name, files in self.objects.items()}
         users = {}  # file -> operators whose own objects include it
@@ -69,7 +69,7 @@ class BuildMap:
                     users.setdefault(file, set()).add(owners[name])
         self.of_file = {file: set(ops) for file, ops in users.items()}
         for name, files in self.objects.items():
-            # An object works for those that include its header; one of no operator (row_cases.cpp) for nobody else.
+            # An object works for those that include its header; one of no operator (row_generators.cpp) for nobody else.
             header = re.sub(r"\.(cpp|cu)$", ".hpp", files[0])
             if owners[name]:
                 self.of_file[files[0]] |= users.get(header, set())
@@ -81,10 +81,10 @@ class BuildMap:
 
     def operators_of_file(self, path):
         """Operators, {ALL}, or nothing for a file that judges and computes nothing."""
-        if re.match(r"(docs|bench|golden/fuzz|properties/self)/", path):
+        if re.match(r"(docs|bench|properties/self)/", path):
             return set()
         if re.match(
-            r"(properties/engine|kernels/simt|reference/numerics|cmake|ci/warpcheck)/|.*CMakeLists\.txt$|CMakePresets\.json$",
+            r"(properties/engine|simt|reference/numerics|cmake|command)/|.*CMakeLists\.txt$|CMakePresets\.json$",
             path,
         ):
             return {ALL}
@@ -98,7 +98,7 @@ class BuildMap:
         return set()
 
 
-JUDGES = r"(reference|properties|golden)/|ci/(gate|gating/|warpcheck/|common\.sh|registry)|kernels/(candidate|simt/)|cmake/|CMakeLists"
+JUDGES = r"(reference|properties|golden)/|ci/(gate|gating/|common\.sh|registry)|command/|kernels/abi/|simt/|cmake/|CMakeLists"
 
 
 def judges(paths):

@@ -33,7 +33,7 @@ KINDS = {
         "A planted bug is not found any more, or not by the property that should find it.",
         "run 'warpcheck mutants OP --only ID'",
     ),
-    "quota": (
+    "coverage": (
         3,
         "A class of cases or a variant of the kernel was not reached, so that nothing is known of it.",
         "run 'warpcheck verify OP' with the options below",

@@ -90,7 +90,7 @@ class Trials:
             self.cut.append(f"{self.cases} cases of each property and dtype instead of {DEEP}, as asked")
         verdict = "failed" if len(self.findings) > before else "pass"
         said = f"{cases} cases of {len(operators)} operators, seed {SEED}"
-        self.step("properties", ["violation", "race", "quota"], time.monotonic() - begin, verdict, said)
+        self.step("properties", ["violation", "race", "coverage"], time.monotonic() - begin, verdict, said)
 
     def verify(self, op, deep, regressions, seconds):
         """Takes the verdicts of one operator's properties; returns how many cases were judged."""
@@ -132,7 +132,7 @@ class Trials:
                     kind,
                     op,
                     name,
-                    f"kernels/{op}.cu",
+                    f"kernels/{op}/{op}.cu",
                     f"{name}: {f['verdict']}: {f['message']}",
                     f"warpcheck replay '{f['case']}'",
                 )
@@ -141,12 +141,12 @@ class Trials:
             name = f"{op}/{job['property']}"
             if job["verdict"] not in ("pass", "skipped", "not run") and not any(n == name for n, _ in seen):
                 self.findings.append(
-                    Finding("violation", op, name, f"kernels/{op}.cu", f"{name}: {job['verdict']}", command)
+                    Finding("violation", op, name, f"kernels/{op}/{op}.cu", f"{name}: {job['verdict']}", command)
                 )
         if not report["interrupted"] and not self.only:
             for sentence in [*report["unreached_variants"], *report["unmet_classes"]]:
                 text = sentence if isinstance(sentence, str) else json.dumps(sentence)
-                self.findings.append(Finding("quota", op, f"{op}/quota", f"kernels/{op}.cu", f"{op}: {text}", command))
+                self.findings.append(Finding("coverage", op, f"{op}/coverage", f"kernels/{op}/{op}.cu", f"{op}: {text}", command))
 
     def golden(self, operators, folder):
         """Known answers, oracles and the accuracy ratchet, by the judge's own data."""
@@ -170,7 +170,7 @@ class Trials:
             return False
         if code not in (0, 1):
             raise CannotJudge(f"golden check {op}: exit code {code}: {last_line(output)}")
-        again, kernel = " ".join(["warpcheck", *command[1:]]), f"kernels/{op}.cu"
+        again, kernel = " ".join(["warpcheck", *command[1:]]), f"kernels/{op}/{op}.cu"
         worse = re.findall(r"^less accurate: (.*)$", output, re.M)
         for sentence in worse:
             entry = sentence.split(":")[0].split(" ", 1)[-1]
@@ -258,7 +258,7 @@ class Trials:
                         "slower",
                         op,
                         f"{op}/{row}",
-                        f"kernels/{op}.cu",
+                        f"kernels/{op}/{op}.cu",
                         verdict.words(),
                         f"{programs['head']} --benchmark_filter='{row}'",
                     )

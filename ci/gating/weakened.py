@@ -25,7 +25,7 @@ def of_properties(was, now, source):
         passed, passed_was = q["null_kernels_percent"], p["null_kernels_percent"]
         if passed > passed_was:
             sentence = f"null kernels might pass {passed_was} % of its cases and may now pass {passed} %"
-            yield name, "ci/warpcheck/null_kernels.cpp", sentence
+            yield name, "command/null_kernels.cpp", sentence
 
 
 def of_tests(was, now):
@@ -75,10 +75,10 @@ def of_operator(op, was, now):
     if now is None:
         yield "operator", "cmake/operators.cmake", "the operator is gone"
         return
-    source = f"properties/{op}_properties.cpp"
+    source = f"properties/operators/{op}_properties.cpp"
     yield from of_properties(was["properties"], now["properties"], source)
-    for name in sorted(set(now["waivers"]) - set(was["waivers"])):
-        yield name, source, "the class is owed no case any more (a waiver)"
+    for name in sorted(set(now["coverage_exemptions"]) - set(was["coverage_exemptions"])):
+        yield name, source, "the class is owed no case any more (a coverage exemption)"
     yield from of_tests(was["tests"], now["tests"])
     yield from of_bound(was["bound"], now["bound"])
     yield from of_mutants(was["mutants"], now["mutants"], f"ci/mutate/{op}.mutants")

@@ -17,7 +17,7 @@ def series_of(history):
         for name in ("seconds", "cases_per_second"):
             series.setdefault(name, []).append((r["id"], r[name]))
     for r in history.all("SELECT row.*, run.begun FROM row JOIN run ON run.id = row.run ORDER BY run.begun"):
-        value = r["max_budget"] if r["kind"] == "property" else r["value"]
+        value = r["max_error_ratio"] if r["kind"] == "property" else r["value"]
         if value is not None:
             series.setdefault(f"{r['kind']} {r['name']} {r['device']}", []).append((r["run"], value))
     return {name: points[-MOST_NIGHTS:] for name, points in series.items() if len(points) >= LEAST_NIGHTS}

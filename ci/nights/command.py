@@ -390,8 +390,8 @@ def merge_corpora(options):
     if programs is None:
         built = shell(f"install_packages test; build emulated {' '.join(f'warpcheck_fuzz_{t}' for t in targets)}")
         if built.returncode:
-            raise CannotRun(3, f"corpora: building the fuzzers of golden/fuzz failed: {built.stderr.strip()[-300:]}")
-        programs = ROOT / "build/emulated/golden/fuzz"
+            raise CannotRun(3, f"corpora: building the fuzzers of properties/self/parsers failed: {built.stderr.strip()[-300:]}")
+        programs = ROOT / "build/emulated/properties/self/parsers"
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
     say(f"corpora: {', '.join(targets)}, seed {seed}")
     failed = False
@@ -437,7 +437,7 @@ def add_corpora_options(p):
     p.add_argument("--seed", type=int, help="default: a new one")
     p.add_argument("--write", action="store_true", help="adds what is new to the corpus; else it stays in --out")
     p.add_argument(
-        "--corpus", type=pathlib.Path, default=ROOT / "golden/fuzz/corpus", help="(default: golden/fuzz/corpus)"
+        "--corpus", type=pathlib.Path, default=ROOT / "properties/self/parsers/corpus", help="(default: properties/self/parsers/corpus)"
     )
     p.add_argument("--programs", type=pathlib.Path, help="the folder of the fuzzers (default: they are built)")
 

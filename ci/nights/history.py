@@ -12,7 +12,7 @@ TABLES = {
     "revision TEXT, seed INTEGER, shards INTEGER, shards_done INTEGER, cases INTEGER, seconds REAL, "
     "cases_per_second REAL, failures INTEGER, new_findings INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL",
     "row": "run TEXT NOT NULL REFERENCES run(id), kind TEXT NOT NULL, name TEXT NOT NULL, device TEXT NOT NULL, "
-    "cases INTEGER, skipped INTEGER, failures INTEGER, compared INTEGER, max_budget REAL, value REAL, unit TEXT, "
+    "cases INTEGER, skipped INTEGER, failures INTEGER, compared INTEGER, max_error_ratio REAL, value REAL, unit TEXT, "
     "PRIMARY KEY (run, kind, name, device)",
     "finding": "name TEXT PRIMARY KEY, operator TEXT NOT NULL, property TEXT NOT NULL, verdict TEXT NOT NULL, "
     "shape_class TEXT NOT NULL, case_line TEXT NOT NULL, message TEXT NOT NULL, first_run TEXT NOT NULL, "

@@ -23,11 +23,11 @@ def sums(results):
         for p in result["fuzz"]["properties"]:
             row = rows.setdefault(
                 (p["property"], shard["device"]),
-                {"cases": 0, "skipped": 0, "failures": 0, "compared": 0, "max_budget": 0.0},
+                {"cases": 0, "skipped": 0, "failures": 0, "compared": 0, "max_error_ratio": 0.0},
             )
             for key in ("cases", "skipped", "failures", "compared"):
                 row[key] += p[key]
-            row["max_budget"] = max(row["max_budget"], number(p["max_budget"]))
+            row["max_error_ratio"] = max(row["max_error_ratio"], number(p["max_error_ratio"]))
         for f in result["fuzz"]["findings"]:
             known = findings.setdefault(f["name"], f | {"failures": 0})
             known["failures"] += f["failures"]
@@ -173,7 +173,7 @@ def properties_of(history, run):
     for r in history.all("SELECT * FROM row WHERE run = ? AND kind = 'property' ORDER BY name, device", run["id"]):
         judged = r["cases"] - r["skipped"]
         chance = f"< {3 / judged:.2g}" if judged and not r["failures"] else "-"
-        yield r["name"], r["device"], r["cases"], r["failures"], f"{r['max_budget']:.3f}", chance
+        yield r["name"], r["device"], r["cases"], r["failures"], f"{r['max_error_ratio']:.3f}", chance
 
 
 def summary(history, run, notes=()):

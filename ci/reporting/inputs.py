@@ -54,14 +54,14 @@ SHAPES = {
         "jobs": {
             **dict.fromkeys(("operator", "property", "dtype", "device", "verdict"), TEXT),
             **dict.fromkeys(("cases", "skipped", "compared"), COUNT),
-            "max_budget": NUMBER,
+            "max_error_ratio": NUMBER,
             "max_ulp": NUMBER,
         },
         "failures": {"case": TEXT, "verdict": TEXT},
     },
     "warpcheck-fuzz-1": {
         "": {"version": TEXT, "cases": COUNT, "exit_code": COUNT},
-        "properties": {"property": TEXT, "cases": COUNT, "skipped": COUNT, "failures": COUNT, "max_budget": NUMBER},
+        "properties": {"property": TEXT, "cases": COUNT, "skipped": COUNT, "failures": COUNT, "max_error_ratio": NUMBER},
         "findings": {"name": TEXT, "verdict": TEXT, "case": TEXT, "message": TEXT, "failures": COUNT},
     },
     "warpcheck-mutants-1": {

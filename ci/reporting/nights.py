@@ -5,7 +5,7 @@ MOST_SERIES = 12
 
 
 def _value(row):
-    return row["max_budget"] if row["kind"] == "property" else row["value"]
+    return row["max_error_ratio"] if row["kind"] == "property" else row["value"]
 
 
 def _points(history, name):

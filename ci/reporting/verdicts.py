@@ -70,7 +70,7 @@ def _fold(jobs, sentences):
     """A row of the table from the jobs of one property, one for each element type."""
     cases = sum(j["cases"] for j in jobs)
     judged = [j for j in jobs if j["verdict"] not in NOT_JUDGED]
-    budgets = [number(j["max_budget"]) for j in judged if j["compared"]]
+    budgets = [number(j["max_error_ratio"]) for j in judged if j["compared"]]
     ulps = [number(j["max_ulp"]) for j in judged if j["compared"]]
     first = jobs[0]
     name = f"{first['operator']}/{first['property']}"

@@ -1,7 +1,7 @@
 // $op: see the contract in $op.hpp. The simplest variant first, each opened by its one idea and its cost.
-#include "kernels/$op.hpp"
+#include "kernels/$op/$op.hpp"
 
-#include "kernels/candidate_support.hpp"
+#include "kernels/abi/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
 
@@ -21,7 +21,7 @@ struct ${op}_arguments {
 // A block takes a row.
 __global__ void __launch_bounds__(k_threads) ${op}_block(${op}_arguments a) {
   for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
-#error "kernels/$op.cu: write the kernel (step 2)"
+#error "kernels/$op/$op.cu: write the kernel (step 2)"
   }
 }
 

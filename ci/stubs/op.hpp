@@ -10,9 +10,9 @@
 
 #include <cstdint>
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
-#error "kernels/$op.hpp: write the contract above and the C++ API below (step 1)"
+#error "kernels/$op/$op.hpp: write the contract above and the C++ API below (step 1)"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

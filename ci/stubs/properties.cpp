@@ -1,7 +1,7 @@
-// $op on trial: the properties of its contract (kernels/$op.hpp), with bounds from reference/$op.hpp.
+// $op on trial: the properties of its contract (kernels/$op/$op.hpp), with bounds from reference/$op.hpp.
 #include "reference/$op.hpp"
 
-#include "properties/row_properties.hpp"
+#include "properties/operators/row_properties.hpp"
 
 namespace warpcheck {
 namespace {
@@ -14,7 +14,7 @@ void judge_row(trial& t, const run_result& r, int64_t row) {
 
 row_operator ${op}_operator() {
   row_operator op;
-#error "properties/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
+#error "properties/operators/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
   op.described = row_description("$op", {dtype::f32}, {{"y", false, "rows, cols"}});
   op.judge_row = judge_row;
   return op;
@@ -22,17 +22,17 @@ row_operator ${op}_operator() {
 
 const property_registration registration([] {
   row_properties p(${op}_operator());
-  p.add_for_input("component-bound", "every element lies within its own bound", any_rows, check_values);
-#error "properties/${op}_properties.cpp: add what else must hold of every case: algebra, special values, layouts (step 4)"
-  p.add_common("special-table");
+  p.add_for_input("within-error-bound", "every element lies within its own bound", any_rows, check_values);
+#error "properties/operators/${op}_properties.cpp: add what else must hold of every case: algebra, special values, layouts (step 4)"
+  p.add_common("special-values");
   p.add_common("row-isolation");
-  p.add_common("phase");
-  p.add_common("regime-seam");
+  p.add_common("misalignment");
+  p.add_common("dispatch-boundaries");
   p.add_common("rows-beyond-grid");
   p.add_common("large-offset");
   p.add_common("bit-repeatability");
   p.add_common("no-hazard");
-  p.add_common("refusals");
+  p.add_common("rejects-invalid-calls");
   return p.take();
 }());
 

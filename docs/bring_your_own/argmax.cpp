@@ -1,4 +1,4 @@
-// A candidate library in plain C++: an argmax for the CPU behind the C ABI of kernels/candidate.h.
+// A candidate library in plain C++: an argmax for the CPU behind the C ABI of kernels/abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> argmax.cpp -o libmine.so
 //   warpcheck verify argmax --candidate ./libmine.so --device cpu
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace {
 
 using candidate::matrix;
 
-// kernels/argmax.hpp is the contract: the first NaN, else the first of the largest.
+// kernels/argmax/argmax.hpp is the contract: the first NaN, else the first of the largest.
 int64_t argmax(const float* in, int64_t cols) {
   int64_t best = cols > 0 ? 0 : -1;
   for (int64_t i = 0; i < cols; ++i) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 
 namespace candidate {
 
@@ -21,7 +21,7 @@ struct matrix {
   T* row(int64_t r) const { return data + r * ld; }
 };
 
-// Ends a call: what the door answers, and why.
+// Ends a call: what the adapter answers, and why.
 struct refusal {
   warpcheck_status status;
   const char* sentence;

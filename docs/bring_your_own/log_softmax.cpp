@@ -1,4 +1,4 @@
-// A candidate library in plain C++: a logarithm of softmax for the CPU behind the C ABI of kernels/candidate.h.
+// A candidate library in plain C++: a logarithm of softmax for the CPU behind the C ABI of kernels/abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> log_softmax.cpp -o libmine.so
 //   warpcheck verify log_softmax --candidate ./libmine.so --device cpu
 #include <cmath>
@@ -10,8 +10,8 @@ namespace {
 
 using candidate::matrix;
 
-// kernels/log_softmax.hpp is the contract. In double, and the largest element held out of the sum: log1p then keeps the
-// tail of a row that it dominates.
+// kernels/log_softmax/log_softmax.hpp is the contract. In double, and the largest element held out of the sum: log1p
+// then keeps the tail of a row that it dominates.
 void log_softmax(const float* in, float* out, int64_t cols) {
   int64_t top = 0;
   for (int64_t i = 0; i < cols; ++i)

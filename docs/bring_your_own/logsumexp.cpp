@@ -1,4 +1,4 @@
-// A candidate library in plain C++: a logsumexp for the CPU behind the C ABI of kernels/candidate.h.
+// A candidate library in plain C++: a logsumexp for the CPU behind the C ABI of kernels/abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> logsumexp.cpp -o libmine.so
 //   warpcheck verify logsumexp --candidate ./libmine.so --device cpu
 #include <cmath>
@@ -10,8 +10,8 @@ namespace {
 
 using candidate::matrix;
 
-// kernels/logsumexp.hpp is the contract. In double, and the largest element held out of the sum: log1p then keeps the
-// tail of a row that it dominates.
+// kernels/logsumexp/logsumexp.hpp is the contract. In double, and the largest element held out of the sum: log1p then
+// keeps the tail of a row that it dominates.
 float logsumexp(const float* in, int64_t cols) {
   if (cols == 0) return -INFINITY;
   int64_t top = 0;

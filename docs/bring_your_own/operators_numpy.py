@@ -1,4 +1,4 @@
-"""Operators in NumPy behind `--python`: a template for each, correct by the contract in kernels/<op>.hpp, and slow.
+"""Operators in NumPy behind `--python`: a template for each, correct by the contract in kernels/<op>/<op>.hpp, and slow.
 
     warpcheck verify softmax --python docs/bring_your_own/operators_numpy.py:softmax
 
@@ -112,7 +112,7 @@ def matmul(a, b, c, *, ta, tb, alpha, beta, sigmoid, mu, sigma, mode, rows_alone
 
 
 def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None, h=None, gh=None, rows=None, **others):
-    """Stage 0 of dense bins on the grid of fixed64, and stage 3, quantised; kernels/histogram.hpp says the rest."""
+    """Stage 0 of dense bins on the grid of fixed64, and stage 3, quantised; kernels/histogram/histogram.hpp says the rest."""
     if bins is None or stage not in (0, 3) or (stage == 0 and accum != 0):
         raise NotImplementedError("this template sums dense bins on a grid, or quantised")
     bins, cols, hist = arrays(bins, cols, hist)
@@ -146,7 +146,7 @@ def grid_exponent(values, max_rows):
 
 
 def gru(x, w_ih, w_hh, *, y=None, hn=None, b_ih=None, b_hh=None, h0=None, lengths=None, h_reset=None, reset=None, **others):
-    """The forward pass of one direction, of whole sequences; kernels/gru.hpp has the formulas."""
+    """The forward pass of one direction, of whole sequences; kernels/gru/gru.hpp has the formulas."""
     needs = [lengths, h_reset, reset] + [t for n, t in others.items() if n in BACKWARD]
     if others["pass"] != 0 or any(t is not None for t in needs) or w_ih.shape[0] != 1:
         raise NotImplementedError("this template is a forward pass of one direction")

@@ -1,4 +1,5 @@
-// A candidate library in plain C++: row sums, minima and maxima for the CPU behind the C ABI of kernels/candidate.h.
+// A candidate library in plain C++: row sums, minima and maxima for the CPU behind the C ABI of
+// kernels/abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> reduce.cpp -o libmine.so
 //   warpcheck verify reduce --candidate ./libmine.so --device cpu
 #include <cmath>
@@ -10,7 +11,7 @@ namespace {
 
 using candidate::matrix;
 
-// kernels/reduce.hpp is the contract. The sum is in double, so that its error is far below the bound.
+// kernels/reduce/reduce.hpp is the contract. The sum is in double, so that its error is far below the bound.
 float sum(const float* in, int64_t cols) {
   double all = 0;
   for (int64_t i = 0; i < cols; ++i) all += in[i];

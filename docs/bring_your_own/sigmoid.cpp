@@ -1,4 +1,4 @@
-// A candidate library in plain C++: a sigmoid for the CPU behind the C ABI of kernels/candidate.h.
+// A candidate library in plain C++: a sigmoid for the CPU behind the C ABI of kernels/abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> sigmoid.cpp -o libmine.so
 //   warpcheck verify sigmoid --candidate ./libmine.so --device cpu
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 using candidate::matrix;
 
-// kernels/sigmoid.hpp is the contract: the difference is rounded to f32, so that it may become infinite.
+// kernels/sigmoid/sigmoid.hpp is the contract: the difference is rounded to f32, so that it may become infinite.
 float sigmoid(float x, float mu, float sigma) {
   const float shifted = x - mu;
   const double z = static_cast<double>(shifted) * sigma;

@@ -1,4 +1,4 @@
-// A candidate library in plain C++: a softmax for the CPU behind the C ABI of kernels/candidate.h.
+// A candidate library in plain C++: a softmax for the CPU behind the C ABI of kernels/abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> softmax.cpp -o libmine.so
 //   warpcheck verify softmax --candidate ./libmine.so --device cpu
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 using candidate::matrix;
 
-// kernels/softmax.hpp is the contract. The sum is in double, so that its error is far below the bound.
+// kernels/softmax/softmax.hpp is the contract. The sum is in double, so that its error is far below the bound.
 void softmax(const float* in, float* out, int64_t cols) {
   float m = -INFINITY;
   for (int64_t i = 0; i < cols; ++i) m = in[i] > m || in[i] != in[i] ? in[i] : m;

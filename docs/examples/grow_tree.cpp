@@ -2,7 +2,8 @@
 // here by a plain learner that shares nothing with them but the data. The two must agree to the last bit.
 //
 // That can be asked because the data are dyadic: g and h are multiples of 1/64 of moderate size, so that no sum of them
-// rounds, in whatever order. What follows the sums is a sequence of IEEE operations that kernels/best_split.hpp states.
+// rounds, in whatever order. What follows the sums is a sequence of IEEE operations that
+// kernels/best_split/best_split.hpp states.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <bit>
@@ -14,7 +15,7 @@
 #include <string>
 
 #include "grow_tree.hpp"
-#include "kernels/simt/error.hpp"
+#include "simt/error.hpp"
 
 namespace grow_tree {
 

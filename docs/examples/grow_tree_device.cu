@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "grow_tree.hpp"
-#include "kernels/argsort.hpp"
-#include "kernels/best_split.hpp"
-#include "kernels/histogram.hpp"
-#include "kernels/scan.hpp"
+#include "kernels/argsort/argsort.hpp"
+#include "kernels/best_split/best_split.hpp"
+#include "kernels/histogram/histogram.hpp"
+#include "kernels/scan/scan.hpp"
 
 namespace grow_tree {
 inline namespace SIMT_DEVICE_NS {  // cuda or emulated: both fit into one program

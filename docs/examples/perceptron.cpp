@@ -11,8 +11,8 @@
 #include <random>
 #include <string>
 
-#include "kernels/simt/error.hpp"
 #include "perceptron.hpp"
+#include "simt/error.hpp"
 
 namespace perceptron_example {
 

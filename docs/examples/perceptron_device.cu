@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/matmul.hpp"
-#include "kernels/sigmoid.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "kernels/sigmoid/sigmoid.hpp"
 #include "perceptron.hpp"
 
 namespace perceptron_example {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/best_split.hpp"
+#include "kernels/best_split/best_split.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/best_split.hpp"
+#include "kernels/best_split/best_split.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {

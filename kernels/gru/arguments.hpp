@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gru.hpp"
+#include "kernels/gru/gru.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {

@@ -1,15 +1,15 @@
-// What needs no order of steps: the products of all steps of a chunk at once, by kernels/matmul.hpp where their operands
-// lie in rows, on tensor cores where the precision allows them, else by products.hpp; sums over rows; zeros where a row
-// has no step.
+// What needs no order of steps: the products of all steps of a chunk at once, by kernels/matmul/matmul.hpp where their
+// operands lie in rows, on tensor cores where the precision allows them, else by products.hpp; sums over rows; zeros
+// where a row has no step.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/gru.hpp"
+#include "kernels/gru/gru.hpp"
 #include "kernels/gru/operand.hpp"
 #include "kernels/gru/products.hpp"
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/primitives/grid.hpp"
 
 namespace warpcheck {

@@ -2,8 +2,8 @@
 // FMA of f32, so that regimes whose steps have none on tensor cores keep the contract of each precision.
 #pragma once
 
-#include "kernels/gru.hpp"
-#include "kernels/matmul.hpp"
+#include "kernels/gru/gru.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/matmul/parts.hpp"
 
 namespace warpcheck {

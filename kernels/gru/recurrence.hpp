@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/gru.hpp"
 #include "kernels/gru/arguments.hpp"
 #include "kernels/gru/bulk.hpp"
+#include "kernels/gru/gru.hpp"
 #include "kernels/gru/registers.hpp"
 #include "kernels/gru/separate.hpp"
 #include "kernels/gru/team.hpp"

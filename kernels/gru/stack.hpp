@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/gru.hpp"
+#include "kernels/gru/gru.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

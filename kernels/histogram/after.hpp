@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/histogram.hpp"
+#include "kernels/histogram/histogram.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/two_sum.hpp"
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/histogram.hpp"
+#include "kernels/histogram/histogram.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {

@@ -2,7 +2,7 @@
 // different banks of shared memory, whatever the bins are: no update waits for another of its warp, and a bin that
 // takes every row costs no more than any other.
 //
-// A tile has a line of 256 bytes for each bin: a word per bank of one plane, or two. Of a row a lane takes a word of
+// A tile has a bin row of 256 bytes for each bin: a word per bank of one limb, or two. Of a row a lane takes a word of
 // four bins; a warp takes four rows at once, or a multiple where columns are few, which then have several banks. In
 // step k the lane of row j and word w adds column 4 w + (k + j) % 4: four rows of a word are at its four columns, one
 // each. A rotation makes the steps of all rows alike, and one byte permutation each the address.
@@ -18,23 +18,23 @@ inline namespace SIMT_DEVICE_NS {
 constexpr int k_banks = 32;
 constexpr int k_byte_values = 256;
 constexpr int k_byte_threads = 1024;
-constexpr int k_line_bytes = 256;
-constexpr int k_sheet_bytes = k_byte_values * k_line_bytes;
+constexpr int k_bin_row_bytes = 256;
+constexpr int k_bank_tile_bytes = k_byte_values * k_bin_row_bytes;
 
-// A slot of the tile: its planes lie in its line, then in the lines of the same bin of further sheets.
+// A slot of the tile: its limbs lie in its bin row, then in the bin rows of the same bin of further bank tiles.
 template <class Word>
 struct byte_slot {
-  static constexpr int k_planes_of_line = k_line_bytes / k_banks / static_cast<int>(sizeof(Word));
-  static constexpr int k_sheet_words = k_sheet_bytes / static_cast<int>(sizeof(Word));
+  static constexpr int k_limbs_of_bin_row = k_bin_row_bytes / k_banks / static_cast<int>(sizeof(Word));
+  static constexpr int k_bank_tile_words = k_bank_tile_bytes / static_cast<int>(sizeof(Word));
   Word* first;
-  __device__ Word* plane(int p) const {
-    return first + p % k_planes_of_line * k_banks + p / k_planes_of_line * k_sheet_words;
+  __device__ Word* limb(int p) const {
+    return first + p % k_limbs_of_bin_row * k_banks + p / k_limbs_of_bin_row * k_bank_tile_words;
   }
 };
 
 template <class Updates>
-constexpr int k_byte_sheets = (Updates::k_planes + byte_slot<typename Updates::word>::k_planes_of_line - 1) /
-                              byte_slot<typename Updates::word>::k_planes_of_line;
+constexpr int k_byte_bank_tiles = (Updates::k_limbs + byte_slot<typename Updates::word>::k_limbs_of_bin_row - 1) /
+                                  byte_slot<typename Updates::word>::k_limbs_of_bin_row;
 
 // What a lane does with the rows of some columns, 32 at most.
 struct byte_lane {
@@ -58,7 +58,7 @@ struct byte_lane {
     for (int k = 0; k < 4; ++k) bank[k] = static_cast<unsigned>(row / 4 * columns + column(k)) * word_bytes;
   }
   __device__ unsigned turned(unsigned bins) const { return __funnelshift_r(bins, bins, turn); }
-  // The place in a sheet of the slot of step k.
+  // The place in a bank tile of the slot of step k.
   __device__ unsigned place(unsigned turned_bins, int k) const {
     return __byte_perm(turned_bins, bank[k], 0x5504u | static_cast<unsigned>(k) << 4);
   }

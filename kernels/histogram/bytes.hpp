@@ -201,7 +201,7 @@ __device__ inline void hand_over_bytes(const Updates& updates, unsigned char* ti
     if (bin < column.mfb_offset || bin >= column.num_bin) continue;
     for (int copy = 0; copy < lanes.copies; ++copy) {
       unsigned char* const slot =
-          tile + bin * k_line_bytes + (copy * lanes.columns + c) * static_cast<int>(sizeof(word));
+          tile + bin * k_bin_row_bytes + (copy * lanes.columns + c) * static_cast<int>(sizeof(word));
       updates.hand_over(byte_slot<word>{reinterpret_cast<word*>(slot)}, column.hist_offset + bin - column.mfb_offset,
                         lane % 2);
     }
@@ -220,9 +220,9 @@ __global__ void __launch_bounds__(k_byte_threads, 1)
     const int widest =
         lane_reduce<k_warp_size>(lane < columns ? cols[lane].num_bin : 0, [](int a, int b) { return a > b ? a : b; });
     const int bins = widest < k_byte_values ? widest : k_byte_values;
-    for (int sheet = 0; sheet < k_byte_sheets<Updates>; ++sheet)
-      for (int i = static_cast<int>(threadIdx.x); i < bins * k_line_bytes / 4; i += static_cast<int>(blockDim.x))
-        tile[sheet * (k_sheet_bytes / 4) + i] = 0;
+    for (int bank_tile = 0; bank_tile < k_byte_bank_tiles<Updates>; ++bank_tile)
+      for (int i = static_cast<int>(threadIdx.x); i < bins * k_bin_row_bytes / 4; i += static_cast<int>(blockDim.x))
+        tile[bank_tile * (k_bank_tile_bytes / 4) + i] = 0;
     __syncthreads();
     auto* const bytes = reinterpret_cast<unsigned char*>(tile);
     byte_adder<Updates, RowId, Listed>(updates, bytes, d, groups, group, rows.list)

@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(k_histogram_threads, 2)
       const hist_column column = d.cols[first + c];
       table[c] = {groups.first_slot[first + c] - column.mfb_offset, column.mfb_offset, column.num_bin};
     }
-    for (int i = static_cast<int>(threadIdx.x); i < slots * Updates::k_planes; i += k_histogram_threads) tile[i] = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < slots * Updates::k_limbs; i += k_histogram_threads) tile[i] = 0;
     __syncthreads();
     for (int64_t i = begin + threadIdx.x; i < end; i += k_histogram_threads) {
       const int64_t row = rows.row(i);
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(k_histogram_threads, 2)
     const int64_t range = has_tile && tile_slots < rest ? tile_slots : rest;
     const int slots = has_tile ? static_cast<int>(range) : 0;
     const int64_t end = rows.end(item / ranges);
-    for (int i = static_cast<int>(threadIdx.x); i < slots * Updates::k_planes; i += k_histogram_threads) tile[i] = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < slots * Updates::k_limbs; i += k_histogram_threads) tile[i] = 0;
     __syncthreads();
     for (int64_t i = rows.begin(item / ranges) + threadIdx.x / k_csr_lanes; i < end;
          i += k_histogram_threads / k_csr_lanes) {

@@ -1,7 +1,7 @@
 // What a row adds to a slot, in a tile in shared memory and in global memory: one class per kind of sums.
 //
 // An Updates class says
-//   word, k_planes            a slot of a tile has k_planes words; slot.plane(p) points to one
+//   word, k_limbs            a slot of a tile has k_limbs words; slot.limb(p) points to one
 //   total                     global memory holds two per slot, `sums`, zero at the start
 //   most_rows()               rows that a tile may take before it is handed over
 //   context, begin()          what a thread reads once
@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/histogram.hpp"
-#include "kernels/simt/simt.hpp"
+#include "kernels/histogram/histogram.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -39,12 +39,12 @@ __device__ inline long long rounded(double x) {
   return __double_as_longlong(x + k_shift) - __double_as_longlong(k_shift);
 }
 
-// A slot whose planes lie `distance` words apart, so that neighbouring slots lie in different banks.
+// A slot whose limbs lie `distance` words apart, so that neighbouring slots lie in different banks.
 template <class Word>
 struct tile_slot {
   Word* first;
   int distance;
-  __device__ Word* plane(int p) const { return first + p * distance; }
+  __device__ Word* limb(int p) const { return first + p * distance; }
 };
 
 // Integers q on the grid 2^-e. In a tile q is two limbs, its low `low_bits` bits and the signed rest, each summed in 32
@@ -55,7 +55,7 @@ struct tile_slot {
 struct fixed64_updates {
   using word = unsigned;
   using total = unsigned long long;
-  static constexpr int k_planes = 4;  // low limbs of g and h, high limbs of g and h
+  static constexpr int k_limbs = 4;  // low limbs of g and h, high limbs of g and h
 
   const float *g, *h;
   const fixed_scale* scale;
@@ -105,10 +105,10 @@ struct fixed64_updates {
   template <class Slot>
   __device__ void add_to_tile(const Slot& slot, const change& v) const {
     const unsigned low = (1u << low_bits) - 1u;
-    atomicAdd(slot.plane(0), static_cast<unsigned>(v.g) & low);
-    atomicAdd(slot.plane(1), static_cast<unsigned>(v.h) & low);
-    atomicAdd(slot.plane(2), static_cast<unsigned>(v.g >> low_bits));
-    atomicAdd(slot.plane(3), static_cast<unsigned>(v.h >> low_bits));
+    atomicAdd(slot.limb(0), static_cast<unsigned>(v.g) & low);
+    atomicAdd(slot.limb(1), static_cast<unsigned>(v.h) & low);
+    atomicAdd(slot.limb(2), static_cast<unsigned>(v.g >> low_bits));
+    atomicAdd(slot.limb(3), static_cast<unsigned>(v.h >> low_bits));
   }
   __device__ void add(int64_t index, const change& v) const {
     if (v.g != 0) atomicAdd(sums + 2 * index, static_cast<total>(v.g));
@@ -116,8 +116,8 @@ struct fixed64_updates {
   }
   template <class Slot>
   __device__ void hand_over(const Slot& slot, int64_t index, int part) const {
-    const auto high = static_cast<long long>(static_cast<int>(*slot.plane(2 + part)));
-    const total sum = (static_cast<total>(high) << low_bits) + *slot.plane(part);
+    const auto high = static_cast<long long>(static_cast<int>(*slot.limb(2 + part)));
+    const total sum = (static_cast<total>(high) << low_bits) + *slot.limb(part);
     if (sum != 0) atomicAdd(sums + 2 * index + part, sum);
   }
   __device__ bool any_noted() const { return scale->nonfinite != 0; }
@@ -132,7 +132,7 @@ template <class T>
 struct float_updates {
   using word = T;
   using total = double;
-  static constexpr int k_planes = 2;
+  static constexpr int k_limbs = 2;
 
   const float *g, *h;
   total* sums;
@@ -152,8 +152,8 @@ struct float_updates {
   __device__ static change finite_change_of(const source& x, const context&) { return x; }
   template <class Slot>
   __device__ static void add_to_tile(const Slot& slot, const change& v) {
-    atomicAdd(slot.plane(0), static_cast<T>(v.g));
-    atomicAdd(slot.plane(1), static_cast<T>(v.h));
+    atomicAdd(slot.limb(0), static_cast<T>(v.g));
+    atomicAdd(slot.limb(1), static_cast<T>(v.h));
   }
   __device__ void add(int64_t index, const change& v) const {
     atomicAdd(sums + 2 * index, static_cast<double>(v.g));
@@ -161,7 +161,7 @@ struct float_updates {
   }
   template <class Slot>
   __device__ void hand_over(const Slot& slot, int64_t index, int part) const {
-    const auto sum = static_cast<double>(*slot.plane(part));
+    const auto sum = static_cast<double>(*slot.limb(part));
     if (sum != 0) atomicAdd(sums + 2 * index + part, sum);
   }
   __device__ static bool any_noted() { return false; }
@@ -174,7 +174,7 @@ struct float_updates {
 struct quantised_updates {
   using word = unsigned;
   using total = unsigned long long;
-  static constexpr int k_planes = 2;
+  static constexpr int k_limbs = 2;
 
   const int16_t* gh;
   total* sums;
@@ -201,8 +201,8 @@ struct quantised_updates {
   __device__ static change finite_change_of(source x, const context& c) { return change_of(x, c); }
   template <class Slot>
   __device__ static void add_to_tile(const Slot& slot, const change& v) {
-    atomicAdd(slot.plane(0), static_cast<unsigned>(v.g));
-    atomicAdd(slot.plane(1), static_cast<unsigned>(v.h));
+    atomicAdd(slot.limb(0), static_cast<unsigned>(v.g));
+    atomicAdd(slot.limb(1), static_cast<unsigned>(v.h));
   }
   __device__ void add(int64_t index, const change& v) const {
     if (v.g != 0) atomicAdd(sums + 2 * index, static_cast<total>(static_cast<long long>(v.g)));
@@ -210,7 +210,7 @@ struct quantised_updates {
   }
   template <class Slot>
   __device__ void hand_over(const Slot& slot, int64_t index, int part) const {
-    const auto sum = static_cast<long long>(static_cast<int>(*slot.plane(part)));
+    const auto sum = static_cast<long long>(static_cast<int>(*slot.limb(part)));
     if (sum != 0) atomicAdd(sums + 2 * index + part, static_cast<total>(sum));
   }
   __device__ static bool any_noted() { return false; }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/primitives/arguments.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

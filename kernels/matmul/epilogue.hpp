@@ -6,7 +6,7 @@
 
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/logistic.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -152,7 +152,7 @@ constexpr int k_finish_threads = 256;
 template <class TC>
 __global__ void __launch_bounds__(k_finish_threads)
     matmul_finish(matmul_partials partials, int64_t slices, int64_t m, int64_t n, matmul_epilogue<TC> epilogue) {
-  simt::wait_for_previous();
+  simt::grid_dependency_wait();
   const bool flagged = epilogue.flags.found();
   const int64_t vectors = matmul_partial_pitch(n) / 4;
   const int64_t step = static_cast<int64_t>(gridDim.x) * k_finish_threads;

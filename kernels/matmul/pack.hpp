@@ -8,7 +8,7 @@
 #include "kernels/matmul/epilogue.hpp"
 #include "kernels/matmul/parts.hpp"
 #include "kernels/primitives/grid.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

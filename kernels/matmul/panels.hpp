@@ -7,7 +7,7 @@
 #include "kernels/matmul/epilogue.hpp"
 #include "kernels/matmul/parts.hpp"
 #include "kernels/matmul/tile.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/matmul/parts.hpp"
 #include "kernels/matmul/tile.hpp"
 #include "kernels/matmul/vector.hpp"

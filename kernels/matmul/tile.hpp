@@ -9,7 +9,7 @@
 
 #include "kernels/matmul/copies.hpp"
 #include "kernels/matmul/epilogue.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -199,7 +199,7 @@ __device__ __forceinline__ void matmul_store_sums(const matmul_product& p, const
 template <class Shape, bool Flagged = false>
 __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
   constexpr int k_depth = Shape::k_depth;
-  if (p.partials.data != nullptr) simt::let_next_start();
+  if (p.partials.data != nullptr) simt::trigger_dependents();
   SIMT_DYN_SHARED(float, shared);
 
   const int64_t tiles = p.tiles_m * p.tiles_n;

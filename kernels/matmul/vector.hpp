@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kernels/matmul/epilogue.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -141,7 +141,7 @@ class matmul_vector_walk {
 
 __global__ void __launch_bounds__(32 * matmul_vector_shape::k_warps) matmul_vector(matmul_vector_product p) {
   using shape = matmul_vector_shape;
-  if (p.partials.data != nullptr) simt::let_next_start();
+  if (p.partials.data != nullptr) simt::trigger_dependents();
   SIMT_DYN_SHARED(float, shared);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int warps = static_cast<int>(blockDim.x) / 32;

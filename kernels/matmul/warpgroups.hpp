@@ -183,7 +183,7 @@ __device__ __forceinline__ void matmul_stage_sums(const float (&sum)[Shape::k_ha
 template <class Arithmetic, class Shape, class TC>
 __global__ void __launch_bounds__(Shape::k_threads, 1) matmul_warpgroups(matmul_panel_product<TC> p) {
   if (!simt::is_sm_90()) return;
-  if (p.partials.data != nullptr) simt::let_next_start();
+  if (p.partials.data != nullptr) simt::trigger_dependents();
   SIMT_DYN_SHARED(unsigned char, slots);
   SIMT_SHARED(full, simt::mbarrier[Shape::k_slots]);
   SIMT_SHARED(empty, simt::mbarrier[Shape::k_slots]);

@@ -108,7 +108,7 @@ template <class Arithmetic, class TC>
 __global__ void __launch_bounds__(128) matmul_warps(matmul_panel_product<TC> p) {
   using shape = matmul_warps_shape<Arithmetic>;
   using panel = matmul_panel<Arithmetic>;
-  if (p.partials.data != nullptr) simt::let_next_start();
+  if (p.partials.data != nullptr) simt::trigger_dependents();
   SIMT_DYN_SHARED(unsigned char, shared);
   const auto tile = matmul_panel_tile::of_block<shape>(p);
   const int warp = static_cast<int>(threadIdx.x) / 32;

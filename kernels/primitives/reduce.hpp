@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -7,7 +7,7 @@
 
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/primitives/sort_image.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

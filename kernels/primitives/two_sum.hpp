@@ -1,7 +1,7 @@
 // The rounding error of a sum (D. E. Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
 #pragma once
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/primitives/two_sum.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "kernels/primitives/row_access.hpp"
 #include "kernels/primitives/scan.hpp"
-#include "kernels/simt/simt.hpp"
+#include "kernels/rows/row_access.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -23,9 +23,9 @@ class lane_values {
 
   // `p`: the first of the lanes' elements, `count` of which exist; the others are 0.
   __device__ void load(const T* p, int count) {
-    const int phase = Aligned ? 0 : phase_of(p);
-    const bool by_vector = Lanes == k_warp_size || phase == 0;
-    const int shift = Lanes == k_warp_size ? phase : 0;
+    const int misalignment = Aligned ? 0 : misalignment_of(p);
+    const bool by_vector = Lanes == k_warp_size || misalignment == 0;
+    const int shift = Lanes == k_warp_size ? misalignment : 0;
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
       const int first = first_of(k) - shift;
@@ -45,10 +45,10 @@ class lane_values {
   __host__ __device__ static constexpr int slots_of(int threads) { return threads * Vectors + threads / k_warp_size; }
   __device__ static void fetch(const T* p, int count, row_vector<T>* slots) {
     static_assert(Lanes == k_warp_size, "a whole warp");
-    const int phase = Aligned ? 0 : phase_of(p);
+    const int misalignment = Aligned ? 0 : misalignment_of(p);
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
-      const int first = first_of(k) - phase;
+      const int first = first_of(k) - misalignment;
       row_vector<T>* const slot = slots + slot_of(k);
       if (first >= 0 && first + k_width <= count) {
         simt::cp_async<sizeof(*slot)>(slot, p + first);
@@ -61,17 +61,17 @@ class lane_values {
     if (!Aligned && lane() == Lanes - 1) {
 #pragma unroll
       for (int c = 0; c < k_width - 1; ++c)
-        if (is_behind(c, count, phase))
-          simt::cp_async<sizeof(T)>(slots[slot_behind()].element + c, p + elements() - phase + c);
+        if (is_behind(c, count, misalignment))
+          simt::cp_async<sizeof(T)>(slots[slot_behind()].element + c, p + elements() - misalignment + c);
     }
     simt::cp_async_commit();
   }
   __device__ void take(const T* p, int count, const row_vector<T>* slots) {
-    const int phase = Aligned ? 0 : phase_of(p);
+    const int misalignment = Aligned ? 0 : misalignment_of(p);
     simt::cp_async_wait<0>();
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
-      const int first = first_of(k) - phase;
+      const int first = first_of(k) - misalignment;
       const row_vector<T>* const slot = slots + slot_of(k);
       if (first >= 0 && first + k_width <= count) {
         vector_[k] = *slot;
@@ -80,7 +80,7 @@ class lane_values {
         for (int c = 0; c < k_width; ++c) vector_[k].element[c] = exists(first + c, count) ? slot->element[c] : T{0};
       }
     }
-    align(count, phase, [&](int c) { return slots[slot_behind()].element[c]; });
+    align(count, misalignment, [&](int c) { return slots[slot_behind()].element[c]; });
   }
 
   // Forms the prefixes and returns the sum of the lanes' elements. A term passes through at most 8 + Vectors additions
@@ -105,15 +105,15 @@ class lane_values {
     if constexpr (Aligned) {
       store_shifted<0>(p, count, exclusive, finish, true);
     } else if constexpr (Lanes == k_warp_size) {
-      const int phase = phase_of(p);
-      if (phase == 0) return store_shifted<0>(p, count, exclusive, finish, true);
-      if (phase == 1) return store_shifted<1>(p, count, exclusive, finish, true);
+      const int misalignment = misalignment_of(p);
+      if (misalignment == 0) return store_shifted<0>(p, count, exclusive, finish, true);
+      if (misalignment == 1) return store_shifted<1>(p, count, exclusive, finish, true);
       if constexpr (k_width > 2) {
-        if (phase == 2) return store_shifted<2>(p, count, exclusive, finish, true);
+        if (misalignment == 2) return store_shifted<2>(p, count, exclusive, finish, true);
         return store_shifted<3>(p, count, exclusive, finish, true);
       }
     } else {
-      store_shifted<0>(p, count, exclusive, finish, phase_of(p) == 0);
+      store_shifted<0>(p, count, exclusive, finish, misalignment_of(p) == 0);
     }
   }
 
@@ -127,36 +127,38 @@ class lane_values {
     return static_cast<int>(blockDim.x) * Vectors + static_cast<int>(threadIdx.x) / k_warp_size;
   }
 
-  // Where vectors begin `phase` elements early there is one behind the last, whose first elements are the last lane's:
-  // it reads them itself, because in place it also writes there. Whether element c of it is one of these.
-  __device__ static bool is_behind(int c, int count, int phase) { return c < phase && elements() - phase + c < count; }
+  // Where vectors begin `misalignment` elements early there is one behind the last, whose first elements are the last
+  // lane's: it reads them itself, because in place it also writes there. Whether element c of it is one of these.
+  __device__ static bool is_behind(int c, int count, int misalignment) {
+    return c < misalignment && elements() - misalignment + c < count;
+  }
 
-  // From vectors that begin `phase` elements early to those of the lane; `load_behind(c)`: element c of the vector
-  // behind.
+  // From vectors that begin `misalignment` elements early to those of the lane; `load_behind(c)`: element c of the
+  // vector behind.
   template <class Load>
-  __device__ void align(int count, int phase, Load&& load_behind) {
-    if (Aligned || Lanes < k_warp_size || phase == 0) return;
+  __device__ void align(int count, int misalignment, Load&& load_behind) {
+    if (Aligned || Lanes < k_warp_size || misalignment == 0) return;
     row_vector<T> behind{};
     if (lane() == Lanes - 1) {
 #pragma unroll
       for (int c = 0; c < k_width - 1; ++c)
-        if (is_behind(c, count, phase)) behind.element[c] = load_behind(c);
+        if (is_behind(c, count, misalignment)) behind.element[c] = load_behind(c);
     }
-    if (phase == 1) shift<1>(behind);
+    if (misalignment == 1) shift<1>(behind);
     if constexpr (k_width > 2) {
-      if (phase == 2) shift<2>(behind);
-      if (phase == 3) shift<3>(behind);
+      if (misalignment == 2) shift<2>(behind);
+      if (misalignment == 3) shift<3>(behind);
     }
   }
 
-  template <int Phase>
+  template <int Misalignment>
   __device__ void shift(const row_vector<T>& behind) {
     const int source = (lane() + 1) % Lanes;
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
-      T next[Phase];
+      T next[Misalignment];
 #pragma unroll
-      for (int c = 0; c < Phase; ++c) {
+      for (int c = 0; c < Misalignment; ++c) {
         const bool is_last = k + 1 == Vectors;
         const T later = vector_[is_last ? k : k + 1].element[c];
         next[c] = shuffle_from(lane() == 0 ? later : vector_[k].element[c], source);
@@ -164,16 +166,16 @@ class lane_values {
       }
 #pragma unroll
       for (int c = 0; c < k_width; ++c)
-        vector_[k].element[c] =
-            c + Phase < k_width ? vector_[k].element[(c + Phase) % k_width] : next[(c + Phase) % k_width % Phase];
+        vector_[k].element[c] = c + Misalignment < k_width ? vector_[k].element[(c + Misalignment) % k_width]
+                                                           : next[(c + Misalignment) % k_width % Misalignment];
     }
   }
 
-  // The vectors that begin `Phase` elements early.
-  template <int Phase, class Finish>
+  // The vectors that begin `Misalignment` elements early.
+  template <int Misalignment, class Finish>
   __device__ void store_shifted(T* p, int count, bool exclusive, Finish& finish, bool by_vector) const {
     const int source = (lane() + Lanes - 1) % Lanes;
-    T kept[Phase + 1] = {};  // the last elements of the lane's vector before
+    T kept[Misalignment + 1] = {};  // the last elements of the lane's vector before
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
       T mine[k_width];
@@ -185,15 +187,15 @@ class lane_values {
       row_vector<T> out;
 #pragma unroll
       for (int c = 0; c < k_width; ++c) {
-        if (c < Phase) {
-          const T last = mine[k_width - Phase + c];
+        if (c < Misalignment) {
+          const T last = mine[k_width - Misalignment + c];
           out.element[c] = shuffle_from(lane() == Lanes - 1 ? kept[c] : last, source);
           kept[c] = last;
         } else {
-          out.element[c] = mine[c - Phase];
+          out.element[c] = mine[c - Misalignment];
         }
       }
-      const int first = first_of(k) - Phase;
+      const int first = first_of(k) - Misalignment;
       if (by_vector && first >= 0 && first + k_width <= count) {
         store_vector(p + first, out);
       } else {
@@ -204,8 +206,8 @@ class lane_values {
     }
     if (lane() == Lanes - 1) {
 #pragma unroll
-      for (int c = 0; c < Phase; ++c)
-        if (elements() - Phase + c < count) store_element(p + elements() - Phase + c, kept[c]);
+      for (int c = 0; c < Misalignment; ++c)
+        if (elements() - Misalignment + c < count) store_element(p + elements() - Misalignment + c, kept[c]);
     }
   }
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

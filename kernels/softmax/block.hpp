@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "kernels/primitives/reduce.hpp"
-#include "kernels/primitives/row_access.hpp"
-#include "kernels/primitives/winner.hpp"
+#include "kernels/rows/argmax_key.hpp"
+#include "kernels/rows/row_access.hpp"
 #include "kernels/softmax/arguments.hpp"
 #include "kernels/softmax/arithmetic.hpp"
 
@@ -25,23 +25,23 @@ __global__ void __launch_bounds__(MaxThreads, MinBlocks) softmax_block(softmax_a
   using arithmetic = softmax_arithmetic<T>;
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
-  SIMT_SHARED(claim, int);
+  SIMT_SHARED(argmax_key, int);
   for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
     const slice_type slice(a.x + r * a.ldx, static_cast<int>(a.cols), static_cast<int>(threadIdx.x),
                            static_cast<int>(blockDim.x));
     float value[slice_type::k_values];
-    slice.template load<written_row<T>>(value);
+    slice.template load<load_policy<T>>(value);
 
-    if (threadIdx.x == 0) claim = k_no_claim<int>;
+    if (threadIdx.x == 0) argmax_key = k_no_argmax_key<int>;
     const float own = max_of_values(value);
     const float maximum = block_reduce(own, max_of(), maximum_scratch);
-    if (a.argmax != nullptr) offer_claim(slice, value, own, maximum, &claim);
+    if (a.argmax != nullptr) offer_argmax_key(slice, value, own, maximum, &argmax_key);
     float sum =
         chained_sum<slice_type::k_values>([&](int i) { return value[i] = arithmetic::exp(value[i] - maximum); });
     block_post(sum, sum_of(), sum_scratch);
     __syncthreads();
     sum = block_fetch(sum_of(), sum_scratch);
-    if (a.argmax != nullptr && threadIdx.x == 0) a.argmax[r] = claimed_index(claim);
+    if (a.argmax != nullptr && threadIdx.x == 0) a.argmax[r] = index_of_argmax_key(argmax_key);
 
     const typename arithmetic::quotient over_sum(sum);
 #pragma unroll

@@ -12,8 +12,8 @@
 
 #include "kernels/primitives/quotient.hpp"
 #include "kernels/primitives/reduce.hpp"
-#include "kernels/primitives/row_access.hpp"
-#include "kernels/primitives/winner.hpp"
+#include "kernels/rows/argmax_key.hpp"
+#include "kernels/rows/row_access.hpp"
 #include "kernels/softmax/arguments.hpp"
 
 namespace warpcheck {
@@ -28,9 +28,9 @@ template <class T, class Visit>
 __device__ inline void sweep_row(const T* row, int64_t cols, Visit&& visit) {
   constexpr int k_width = row_vector<T>::k_width;
   constexpr int k_vectors = k_loop_elements / k_width;
-  const int phase = phase_of(row);
+  const int misalignment = misalignment_of(row);
   const int64_t step = static_cast<int64_t>(blockDim.x) * k_loop_elements;
-  for (int64_t base = -phase; base < cols; base += step) {
+  for (int64_t base = -misalignment; base < cols; base += step) {
     float value[k_loop_elements];
     int64_t start[k_vectors];
 #pragma unroll
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments
   constexpr int k_vectors = k_loop_elements / k_width;
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
-  SIMT_SHARED(claim_scratch, int64_t[k_max_warps]);
+  SIMT_SHARED(argmax_key_scratch, int64_t[k_max_warps]);
   for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
     const T* x = a.x + r * a.ldx;
     T* y = a.y + r * a.ldy;
@@ -80,14 +80,15 @@ __global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments
     maximum = block_reduce(maximum, max_of(), maximum_scratch);
 
     if (a.argmax != nullptr) {
-      int64_t claim = k_no_claim<int64_t>;
+      int64_t argmax_key = k_no_argmax_key<int64_t>;
       sweep_row(x, a.cols, [&](const int64_t(&start)[k_vectors], const float(&value)[k_loop_elements]) {
 #pragma unroll
         for (int i = 0; i < k_loop_elements; ++i)
-          claim = min_of<int64_t>()(claim, claim_of(value[i], start[i / k_width] + i % k_width, maximum));
+          argmax_key =
+              min_of<int64_t>()(argmax_key, argmax_key_of(value[i], start[i / k_width] + i % k_width, maximum));
       });
-      claim = block_reduce(claim, min_of<int64_t>(), claim_scratch);
-      if (threadIdx.x == 0) a.argmax[r] = claimed_index(claim);
+      argmax_key = block_reduce(argmax_key, min_of<int64_t>(), argmax_key_scratch);
+      if (threadIdx.x == 0) a.argmax[r] = index_of_argmax_key(argmax_key);
     }
 
     float sum = 0.0f;
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(k_loop_threads) softmax_loop(softmax_arguments
     sum = block_reduce(sum, sum_of(), sum_scratch);
 
     const row_quotient over_sum(sum);
-    const bool by_vector = phase_of(x) == phase_of(y);
+    const bool by_vector = misalignment_of(x) == misalignment_of(y);
     sweep_row(x, a.cols, [&](const int64_t(&start)[k_vectors], const float(&value)[k_loop_elements]) {
 #pragma unroll
       for (int k = 0; k < k_vectors; ++k) {

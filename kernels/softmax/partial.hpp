@@ -32,8 +32,8 @@ __device__ inline softmax_partial combine(const softmax_partial* partials, int c
   return {maximum, lane_reduce<k_warp_size>(sum, sum_of())};
 }
 
-// What several blocks compute of a row (row_halves.hpp).
-struct softmax_rule {
+// What several blocks compute of a row (row_tile_pair.hpp).
+struct softmax_row_op {
   template <class T>
   using arguments = softmax_arguments<T>;
   using partial = softmax_partial;
@@ -44,21 +44,21 @@ struct softmax_rule {
     return chained_sum<Count>([&](int i) { return quick_exp(value[i] - reference); });
   }
   template <int Count>
-  __device__ static float champion(float champion, const float (&)[Count]) {
-    return champion;
+  __device__ static float held_out_max(float held_out_max, const float (&)[Count]) {
+    return held_out_max;
   }
   __device__ static partial over_warp(float, float terms, float maximum) {
     return {maximum, lane_reduce<k_warp_size>(terms, sum_of())};
   }
   __device__ static partial combine(const partial* partials, int count) { return warpcheck::combine(partials, count); }
-  // Of the values of `Lanes` neighbouring lanes, and of the partials of a warp's (row_few.hpp).
+  // Of the values of `Lanes` neighbouring lanes, and of the partials of a warp's (small_matrix.hpp).
   template <int Lanes, int Count>
-  __device__ static partial of_few(const float (&value)[Count]) {
+  __device__ static partial of_small_row(const float (&value)[Count]) {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));
     return {maximum, lane_reduce<Lanes>(terms(value, -INFINITY, maximum), sum_of())};
   }
   template <int Lanes, int Each>
-  __device__ static partial merge_few(const partial (&mine)[Each]) {
+  __device__ static partial merge_small_row(const partial (&mine)[Each]) {
     const float maximum = warp_maximum(max_of_partials(mine));
     const float reference = finite_reference(maximum);
     float sum = mine[0].sum * expf(mine[0].maximum - reference);

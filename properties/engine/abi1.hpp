@@ -1,7 +1,7 @@
-// Version 1 of kernels/candidate.h, as far as version 2 differs: libraries that speak it are still read.
+// Version 1 of kernels/abi/candidate.h, as far as version 2 differs: libraries that speak it are still read.
 #pragma once
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 
 namespace warpcheck::engine::abi1 {
 

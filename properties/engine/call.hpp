@@ -1,10 +1,10 @@
-// A call of kernels/candidate.h for a case.
+// A call of kernels/abi/candidate.h for a case.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "properties/engine/case.hpp"
 #include "properties/engine/library.hpp"
 

@@ -1,7 +1,7 @@
 // A case: one fully determined trial, and its one-line text form, which round-trips exactly and reproduces the trial on
 // any machine.
 //
-//   v1 softmax/component-bound x=f32[3x1025] ld=1028 offset=1 fill=randn(7) edit=1,1024:+inf | y=f32[3x1025] |
+//   v1 softmax/within-error-bound x=f32[3x1025] ld=1028 offset=1 fill=randn(7) edit=1,1024:+inf | y=f32[3x1025] |
 //   variant=auto ...
 //
 // `v1`, operator/property, one group per tensor (inputs first), separated by `|`, then the knobs. Within a group:
@@ -37,7 +37,7 @@ struct tensor_spec {
   int64_t rows() const { return std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()); }
   int64_t cols() const { return shape.back(); }
   int64_t elements() const { return rows() * cols(); }
-  // Memory for the candidate's own use (kernels/candidate.h): it holds anything before the call, and nothing after.
+  // Memory for the candidate's own use (kernels/abi/candidate.h): it holds anything before the call, and nothing after.
   bool is_workspace() const { return !is_input && name == "work"; }
   bool operator==(const tensor_spec&) const = default;
 };

@@ -87,8 +87,8 @@ std::string_view value_class(const recipe& r) {
   return k_value_classes[rank];
 }
 
-std::vector<class_waiver>& waivers() {
-  static std::vector<class_waiver> list;  // constructed on first use: registrations run before main in any order
+std::vector<coverage_exemption>& coverage_exemptions() {
+  static std::vector<coverage_exemption> list;  // constructed on first use: registrations run before main in any order
   return list;
 }
 
@@ -140,32 +140,32 @@ const std::vector<std::string>& required_classes() {
   return names;
 }
 
-class_waivers::class_waivers(std::vector<class_waiver> list) {
-  for (class_waiver& w : list) waivers().push_back(std::move(w));
+coverage_exemption_registration::coverage_exemption_registration(std::vector<coverage_exemption> list) {
+  for (coverage_exemption& w : list) coverage_exemptions().push_back(std::move(w));
 }
 
-std::vector<class_waiver> class_waivers_of(std::string_view op) {
-  std::vector<class_waiver> list = waivers();
-  std::erase_if(list, [&](const class_waiver& w) { return w.op != op; });
+std::vector<coverage_exemption> coverage_exemptions_of(std::string_view op) {
+  std::vector<coverage_exemption> list = coverage_exemptions();
+  std::erase_if(list, [&](const coverage_exemption& w) { return w.op != op; });
   return list;
 }
 
-int64_t class_quota(int64_t cases) { return std::max<int64_t>(1, cases / 1000); }
+int64_t coverage_minimum(int64_t cases) { return std::max<int64_t>(1, cases / 1000); }
 
-std::vector<std::string> unmet_class_quotas(std::string_view op, const std::map<std::string, int64_t>& reached,
-                                            int64_t cases) {
+std::vector<std::string> unmet_coverage_minimums(std::string_view op, const std::map<std::string, int64_t>& reached,
+                                                 int64_t cases) {
   std::vector<std::string> sentences;
   const auto is_matrix = [](const auto& r) { return r.first.starts_with("rows:") && r.first != k_vector; };
   const bool has_rows = std::any_of(reached.begin(), reached.end(), is_matrix);
   for (const std::string& name : required_classes()) {
     if (name.starts_with("rows:") && !has_rows && reached.count(std::string(k_vector))) continue;
-    const auto is_this = [&](const class_waiver& w) { return w.op == op && w.name == name; };
-    if (std::any_of(waivers().begin(), waivers().end(), is_this)) continue;
+    const auto is_this = [&](const coverage_exemption& w) { return w.op == op && w.name == name; };
+    if (std::any_of(coverage_exemptions().begin(), coverage_exemptions().end(), is_this)) continue;
     const auto found = reached.find(name);
     const int64_t have = found == reached.end() ? 0 : found->second;
-    if (have < class_quota(cases))
-      sentences.push_back(
-          fmt::format("{} of {} cases are of the class {}; the quota is {}", have, cases, name, class_quota(cases)));
+    if (have < coverage_minimum(cases))
+      sentences.push_back(fmt::format("{} of {} cases are of the class {}; the coverage minimum is {}", have, cases,
+                                      name, coverage_minimum(cases)));
   }
   return sentences;
 }

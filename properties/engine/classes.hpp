@@ -1,5 +1,5 @@
 // What kind of case a case is. A run owes every kind some cases: a generator that never draws one has a hole, and the
-// quota says so by name.
+// coverage minimum says so by name.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,22 @@ std::string combination_of(const std::vector<std::string>& classes, std::string_
 const std::vector<std::string>& required_classes();
 
 // What an operator need not reach, with the reason; registered beside its properties, before main.
-struct class_waiver {
+struct coverage_exemption {
   std::string op;
   std::string name;  // "values:masked"
   std::string reason;
 };
-struct class_waivers {
-  explicit class_waivers(std::vector<class_waiver> waivers);
+struct coverage_exemption_registration {
+  explicit coverage_exemption_registration(std::vector<coverage_exemption> coverage_exemptions);
 };
-std::vector<class_waiver> class_waivers_of(std::string_view op);
+std::vector<coverage_exemption> coverage_exemptions_of(std::string_view op);
 
-// The quota of a class in a run of so many cases of an operator: one in a thousand, at least one.
-int64_t class_quota(int64_t cases);
-// One sentence for every required class of the operator that has fewer cases than its quota. An operator whose first
-// input is always a vector owes no rows.
-std::vector<std::string> unmet_class_quotas(std::string_view op, const std::map<std::string, int64_t>& reached,
-                                            int64_t cases);
+// The coverage minimum of a class in a run of so many cases of an operator: one in a thousand, at least one.
+int64_t coverage_minimum(int64_t cases);
+// One sentence for every required class of the operator that has fewer cases than its coverage minimum. An operator
+// whose first input is always a vector owes no rows.
+std::vector<std::string> unmet_coverage_minimums(std::string_view op, const std::map<std::string, int64_t>& reached,
+                                                 int64_t cases);
 
 // How many combinations of classes and variants there are: nonempty rows and columns, required values, and of each
 // variant the columns that it accepts (min..max; max -1: no limit).

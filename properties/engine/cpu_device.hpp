@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 
 namespace warpcheck::engine {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "properties/engine/case.hpp"
 #include "properties/engine/host_tensor.hpp"
 

@@ -113,8 +113,8 @@ void journal_writer::finish(int64_t job, int64_t index, double seconds, const ca
   end('F', job, index, seconds, report, line);
 }
 
-void journal_writer::doubt(int64_t job, int64_t index, double seconds, const case_report& report,
-                           std::string_view line) {
+void journal_writer::suspect(int64_t job, int64_t index, double seconds, const case_report& report,
+                             std::string_view line) {
   end('D', job, index, seconds, report, line);
 }
 
@@ -212,7 +212,7 @@ journal_record journal_reader::parse(std::string_view line) {
   if (record.job != job_ || record.index != index_)
     throw reject(fmt::format("case {} of job {} ends, but it was not the last to start", record.index, record.job));
   if (kind == "F" || kind == "D") {
-    record.kind = kind == "F" ? journal_record::finished : journal_record::doubted;
+    record.kind = kind == "F" ? journal_record::finished : journal_record::suspected;
     record.seconds = static_cast<double>(integer("time")) * 1e-6;
     try {
       record.report = report_from_json(line);

@@ -27,13 +27,13 @@ struct journal_error : environment_error {
 };
 
 struct journal_record {
-  enum kind_type { started, finished, doubted, refused };
+  enum kind_type { started, finished, suspected, refused };
   kind_type kind = started;
   int64_t job = 0;
   int64_t index = 0;
   std::string text;    // started: the case line; refused: the sentence
-  case_report report;  // finished, doubted
-  double seconds = 0;  // finished, doubted: how long the case took
+  case_report report;  // finished, suspected
+  double seconds = 0;  // finished, suspected: how long the case took
   int code = 0;        // refused: the exit code of the error
 };
 
@@ -50,7 +50,7 @@ class journal_writer {
   void start(int64_t job, int64_t index, std::string_view line);
   // `line`: the text given to start.
   void finish(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
-  void doubt(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
+  void suspect(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
   void refuse(int64_t job, int64_t index, int code, std::string_view sentence);
 
   // False if the descriptor no longer is the file: the code on trial closed or replaced it. reopen() mends that.

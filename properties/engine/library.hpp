@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "properties/engine/abi1.hpp"
 #include "reference/numerics/dtype.hpp"
 
 namespace warpcheck::engine {
 
-// A technique that an operator lists, as kernels/candidate.h says.
+// A technique that an operator lists, as kernels/abi/candidate.h says.
 struct listed_variant {
   std::string name;
   uint32_t dtypes = 0;
@@ -24,7 +24,7 @@ struct listed_variant {
   bool may_be_picked(int64_t size, size_t extent = 0) const;
 };
 
-// An operator as a library lists it, whatever version of kernels/candidate.h it speaks.
+// An operator as a library lists it, whatever version of kernels/abi/candidate.h it speaks.
 class listed_operator {
  public:
   explicit listed_operator(const warpcheck_operator& of_version_2);

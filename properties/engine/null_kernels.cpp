@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_table.hpp"
 #include "properties/engine/call.hpp"
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "properties/engine/case.hpp"
 #include "properties/engine/draw.hpp"
 
@@ -38,7 +38,7 @@ struct target {
 
 struct property {
   std::string op;
-  std::string name;      // kebab-case: component-bound
+  std::string name;      // kebab-case: within-error-bound
   std::string sentence;  // what it claims, for `warpcheck list`
   std::vector<dtype> types;
   std::vector<knob_info> knobs;  // names beyond the standard ones

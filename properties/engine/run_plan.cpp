@@ -57,7 +57,7 @@ std::string run_plan::fingerprint(const supervise_options& options) const {
   return fmt::format("{:016x}", h);
 }
 
-worker_orders::worker_orders(size_t jobs) : jobs_(jobs) {
+worker_control::worker_control(size_t jobs) : jobs_(jobs) {
   void* memory = mmap(nullptr, (jobs + 1) * sizeof(word), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw environment_error(fmt::format("cannot map memory: {}", std::strerror(errno)));
   words_ = static_cast<word*>(memory);
@@ -65,8 +65,8 @@ worker_orders::worker_orders(size_t jobs) : jobs_(jobs) {
   new (&words_[jobs]) word(0);
 }
 
-worker_orders::~worker_orders() { munmap(words_, (jobs_ + 1) * sizeof(word)); }
+worker_control::~worker_control() { munmap(words_, (jobs_ + 1) * sizeof(word)); }
 
-void worker_orders::make_read_only() { mprotect(words_, (jobs_ + 1) * sizeof(word), PROT_READ); }
+void worker_control::make_read_only() { mprotect(words_, (jobs_ + 1) * sizeof(word), PROT_READ); }
 
 }  // namespace warpcheck::engine

@@ -49,12 +49,12 @@ class run_plan {
 
 // Written by the parent, read by the workers, who cannot write it: the index of the last case that each job still runs,
 // and whether workers shall leave after the case they are at.
-class worker_orders {
+class worker_control {
  public:
-  explicit worker_orders(size_t jobs);
-  ~worker_orders();
-  worker_orders(const worker_orders&) = delete;
-  worker_orders& operator=(const worker_orders&) = delete;
+  explicit worker_control(size_t jobs);
+  ~worker_control();
+  worker_control(const worker_control&) = delete;
+  worker_control& operator=(const worker_control&) = delete;
 
   void make_read_only();
   int64_t last(int64_t job) const { return words_[job].load(std::memory_order_relaxed); }

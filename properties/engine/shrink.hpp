@@ -44,7 +44,7 @@ shrunk shrink(const case_report& failing, const trial_case& c, const std::functi
               const std::function<bool(const trial_case&)>& holds, int budget = 200,
               const std::function<bool()>& enough = {});
 
-struct escalate_options {
+struct confirm_options {
   std::function<case_report(const trial_case&)> run;
   std::function<bool(const trial_case&)> holds;
   double timeout_seconds = 60;  // of one case
@@ -55,6 +55,6 @@ struct escalate_options {
 // What is done about a failure, all of it in processes of its own: three fresh ones (one for a timeout) tell whether it
 // is flaky; if it is not, it is shrunk, and the smallest case runs once more with the emulated device's detector
 // (detect=only), whose findings join the report. The message says what came of it; `line` is the case to replay.
-case_report escalate(const case_report& failing, const trial_case& c, const escalate_options& options);
+case_report confirm_and_shrink(const case_report& failing, const trial_case& c, const confirm_options& options);
 
 }  // namespace warpcheck::engine

@@ -19,8 +19,8 @@ namespace {
 
 // --- The order: what is simpler ---
 
-constexpr int64_t k_few_elements = 8;         // so few values are written out one by one
-constexpr int64_t k_scan_elements = 1 << 20;  // beyond that, values are not searched for special ones
+constexpr int64_t k_small_matrix_elements = 8;  // so few values are written out one by one
+constexpr int64_t k_scan_elements = 1 << 20;    // beyond that, values are not searched for special ones
 
 double cost_of(double v) {
   if (std::isnan(v)) return std::signbit(v) ? 90.5 : 90;
@@ -286,7 +286,7 @@ steps simpler_fills(const trial_case& c) {
           add_fill(s, c, t, std::move(r));
         }
     }
-    if (x.elements() <= k_few_elements) add_fill(s, c, t, by_values(x));
+    if (x.elements() <= k_small_matrix_elements) add_fill(s, c, t, by_values(x));
     const std::vector<std::string> names = parameters(x.fill.distribution);
     if (x.fill.distribution == "randn" && x.fill.arguments.size() > 1) {
       recipe r = x.fill;

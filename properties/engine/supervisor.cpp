@@ -17,10 +17,10 @@
 
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/job_summary.hpp"
 #include "properties/engine/journal.hpp"
 #include "properties/engine/run_folder.hpp"
 #include "properties/engine/run_plan.hpp"
-#include "properties/engine/tally.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -70,10 +70,10 @@ class supervisor {
   supervisor(const std::vector<job>& jobs, const supervise_options& options)
       : options_(options),
         plan_(jobs, options),
-        orders_(plan_.jobs().size()),
+        control_(plan_.jobs().size()),
         folder_(options.journal_folder, options.resume),
         fingerprint_(plan_.fingerprint(options)),
-        tallies_(plan_.jobs().size()),
+        summaries_(plan_.jobs().size()),
         done_(static_cast<size_t>(plan_.positions())) {
     const int64_t most = std::max<int64_t>(1, plan_.positions());
     const int workers = options.workers > 0 ? options.workers : usable_cores();
@@ -82,8 +82,8 @@ class supervisor {
   }
 
   run_result_set run() {
-    recall();
-    const int64_t recalled = finished_;
+    resume();
+    const int64_t resumed = finished_;
     for (size_t w = 0; w < workers_.size(); ++w) start(w);
     run_result_set results;
     auto last_progress = begin_;
@@ -92,7 +92,7 @@ class supervisor {
       for (size_t w = 0; w < workers_.size(); ++w) attend(w);
       if (options_.on_progress && seconds_since(last_progress) > 0.2) {
         last_progress = steady::now();
-        options_.on_progress(how_far(recalled));
+        options_.on_progress(how_far(resumed));
       }
       results.interrupted = g_signalled != 0;
       results.out_of_time = options_.time_budget_seconds > 0 && seconds_since(begin_) > options_.time_budget_seconds;
@@ -103,7 +103,7 @@ class supervisor {
       }
     }
     if (results.interrupted) results.out_of_time = false;
-    if (options_.on_progress) options_.on_progress(how_far(recalled));
+    if (options_.on_progress) options_.on_progress(how_far(resumed));
     results.jobs = sum_up();
     results.seconds = seconds_since(begin_);
     return results;
@@ -130,7 +130,7 @@ class supervisor {
   };
 
   // Reads what earlier processes of this run have finished.
-  void recall() {
+  void resume() {
     for (const auto& [number, path] : folder_.journals()) {
       journal_reader reader(path, fingerprint_);
       reader.read([&, &file = path](journal_record&& r) {
@@ -153,7 +153,7 @@ class supervisor {
 
   bool wanted(int64_t position) const {
     const run_plan::item i = plan_.at(position);
-    return !done_[static_cast<size_t>(position)] && i.index <= orders_.last(i.job);
+    return !done_[static_cast<size_t>(position)] && i.index <= control_.last(i.job);
   }
 
   // Moves to the worker's next position that is to be run; false if there is none.
@@ -180,13 +180,13 @@ class supervisor {
 
   // The life of a worker process.
   void work(size_t number) {
-    orders_.make_read_only();
+    control_.make_read_only();
     for (size_t other = 0; other < workers_.size(); ++other)
       if (other != number) workers_[other].writer.close();
     const pid_t self = getpid();
     worker& w = workers_[number];
     try {
-      for (; (alone_ || !orders_.leave()) && advance(w); w.next += static_cast<int64_t>(workers_.size())) {
+      for (; (alone_ || !control_.leave()) && advance(w); w.next += static_cast<int64_t>(workers_.size())) {
         const run_plan::item i = plan_.at(w.next);
         const auto begin = steady::now();
         std::string line;
@@ -220,7 +220,7 @@ class supervisor {
         if (alone_) {
           settle(report);
         } else if (options_.shared_device && may_be_the_device(report)) {
-          w.writer.doubt(i.job, i.index, seconds_since(begin), report, line);
+          w.writer.suspect(i.job, i.index, seconds_since(begin), report, line);
           _exit(0);
         }
         w.writer.finish(i.job, i.index, seconds_since(begin), report, line);
@@ -279,7 +279,7 @@ class supervisor {
     else if (alone_ && w.in_flight >= 0)
       suspects_.push_back(std::move(*alone_));
     alone_.reset();
-    if (suspects_.empty() && !orders_.leave())
+    if (suspects_.empty() && !control_.leave())
       start(number);
     else if (alive_ == 0)
       judge_suspects();
@@ -292,7 +292,7 @@ class supervisor {
 
   void suspect_case(int64_t position, case_report report) {
     suspects_.push_back({position, std::move(report)});
-    orders_.set_leave(true);
+    control_.set_leave(true);
   }
 
   // Runs the next suspect with nobody beside it; after the last one all workers go on.
@@ -308,7 +308,7 @@ class supervisor {
     }
     alone_.reset();
     explained_ = false;
-    orders_.set_leave(false);
+    control_.set_leave(false);
     for (size_t w = 0; w < workers_.size(); ++w) start(w);
   }
 
@@ -320,7 +320,7 @@ class supervisor {
       throw journal_error(output);
     const bool making = w.in_flight < 0;
     // Between two cases it may have been told to leave.
-    const bool left = orders_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
+    const bool left = control_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
     if (making && (w.leaving || left || !advance(w))) return;
     const int64_t position = making ? w.next : w.in_flight;
     const run_plan::item i = plan_.at(position);
@@ -372,7 +372,7 @@ class supervisor {
         return;
       }
       w.in_flight = -1;
-      if (r.kind == journal_record::doubted) {
+      if (r.kind == journal_record::suspected) {
         w.leaving = true;
         return suspect_case(position, std::move(r.report));
       }
@@ -388,15 +388,15 @@ class supervisor {
   void take(int64_t position, const journal_record& r) {
     done_[static_cast<size_t>(position)] = true;
     ++finished_;
-    tally& t = tallies_[static_cast<size_t>(r.job)];
+    job_summary& t = summaries_[static_cast<size_t>(r.job)];
     t.add(r.index, r.report, r.seconds, options_.max_failures_per_job);
-    if (r.report.compared > 0) worst_budget_ = std::max(worst_budget_, t.result.max_budget);
+    if (r.report.compared > 0) worst_error_ratio_ = std::max(worst_error_ratio_, t.result.max_error_ratio);
     if (!is_failure(r.report.result)) return;
     const int64_t last = t.last(options_.max_failures_per_job);
-    if (last >= orders_.last(r.job)) return;
+    if (last >= control_.last(r.job)) return;
     const auto job = static_cast<size_t>(r.job);
-    total_ += plan_.cases(job, last) - plan_.cases(job, orders_.last(r.job));
-    orders_.set_last(r.job, last);
+    total_ += plan_.cases(job, last) - plan_.cases(job, control_.last(r.job));
+    control_.set_last(r.job, last);
   }
 
   void stop() {
@@ -407,20 +407,20 @@ class supervisor {
     }
   }
 
-  // A tally forgets the failures beyond the one that ends its job, as the results do.
+  // A job summary forgets the failures beyond the one that ends its job, as the results do.
   int64_t failures() const {
     int64_t sum = 0;
-    for (const tally& t : tallies_) sum += static_cast<int64_t>(t.failures.size());
+    for (const job_summary& t : summaries_) sum += static_cast<int64_t>(t.failures.size());
     return sum;
   }
 
-  progress how_far(int64_t recalled) const {
+  progress how_far(int64_t resumed) const {
     progress p;
     p.total = total_;
     p.done = std::min(finished_, total_);  // cases beyond a job's end may have finished before it was known
     p.failures = failures();
-    p.worst_budget = worst_budget_;
-    p.cases_per_second = static_cast<double>(finished_ - recalled) / std::max(1e-9, seconds_since(begin_));
+    p.worst_error_ratio = worst_error_ratio_;
+    p.cases_per_second = static_cast<double>(finished_ - resumed) / std::max(1e-9, seconds_since(begin_));
     p.eta_seconds = p.cases_per_second > 0 ? static_cast<double>(p.total - p.done) / p.cases_per_second : HUGE_VAL;
     if (p.done == p.total) p.eta_seconds = 0;
     return p;
@@ -428,23 +428,23 @@ class supervisor {
 
   std::vector<job_result> sum_up() {
     bool any_stopped = false;
-    for (size_t j = 0; j < tallies_.size(); ++j) any_stopped |= orders_.last(static_cast<int64_t>(j)) != k_no_limit;
+    for (size_t j = 0; j < summaries_.size(); ++j) any_stopped |= control_.last(static_cast<int64_t>(j)) != k_no_limit;
     if (any_stopped) {
       // Workers may have gone beyond the case that ended a job: sum up again without those cases.
-      tallies_.assign(tallies_.size(), {});
+      summaries_.assign(summaries_.size(), {});
       for (const auto& [number, path] : folder_.journals()) {
         journal_reader(path, fingerprint_).read([&](journal_record&& r) {
-          if (r.kind == journal_record::finished && r.index <= orders_.last(r.job))
-            tallies_[static_cast<size_t>(r.job)].add(r.index, r.report, r.seconds, options_.max_failures_per_job);
+          if (r.kind == journal_record::finished && r.index <= control_.last(r.job))
+            summaries_[static_cast<size_t>(r.job)].add(r.index, r.report, r.seconds, options_.max_failures_per_job);
         });
       }
     }
     std::vector<job_result> results;
-    for (size_t j = 0; j < tallies_.size(); ++j) {
-      job_result r = std::move(tallies_[j].result);
+    for (size_t j = 0; j < summaries_.size(); ++j) {
+      job_result r = std::move(summaries_[j].result);
       r.id = plan_.jobs()[j].id;
-      r.stopped = orders_.last(static_cast<int64_t>(j)) != k_no_limit;
-      for (auto& [index, report] : tallies_[j].failures) r.failures.push_back(std::move(report));
+      r.stopped = control_.last(static_cast<int64_t>(j)) != k_no_limit;
+      for (auto& [index, report] : summaries_[j].failures) r.failures.push_back(std::move(report));
       results.push_back(std::move(r));
     }
     return results;
@@ -454,10 +454,10 @@ class supervisor {
   const steady::time_point begin_ = steady::now();
   const stray_collector strays_;
   run_plan plan_;
-  worker_orders orders_;
+  worker_control control_;
   run_folder folder_;
   std::string fingerprint_;
-  std::vector<tally> tallies_;
+  std::vector<job_summary> summaries_;
   std::vector<bool> done_;  // by position
   std::vector<worker> workers_;
   int alive_ = 0;
@@ -465,7 +465,7 @@ class supervisor {
   std::optional<suspect> alone_;  // the one being judged with nobody beside it
   bool explained_ = false;        // one of this failure's suspects fails alone, too
   int64_t finished_ = 0, total_ = 0;
-  double worst_budget_ = 0;
+  double worst_error_ratio_ = 0;
   const signal_watch signals_;
 };
 

@@ -20,7 +20,7 @@ namespace warpcheck::engine {
 
 // A numbered sequence of cases.
 struct job {
-  std::string id;                                 // unique in its run: "softmax/component-bound f32 emulated"
+  std::string id;                                 // unique in its run: "softmax/within-error-bound f32 emulated"
   std::function<trial_case(int64_t index)> make;  // called in a worker, in any order; depends on nothing but the index
   int64_t count = 0;
 };
@@ -29,7 +29,7 @@ struct progress {
   int64_t done = 0;
   int64_t total = 0;
   double cases_per_second = 0;  // of this process, without what a resumed run had already
-  double worst_budget = 0;
+  double worst_error_ratio = 0;
   double eta_seconds = 0;
   int64_t failures = 0;  // that the results will name
 };
@@ -65,13 +65,13 @@ struct job_result {
   int64_t skipped = 0;  // of these
   int64_t launches = 0;
   int64_t compared = 0;
-  int64_t escalated = 0;
-  double max_budget = 0;
+  int64_t needed_multiprecision = 0;
+  double max_error_ratio = 0;
   double max_ulp = 0;
   double seconds = 0;  // spent in its cases, summed over workers
   verdict worst = verdict::pass;
   bool stopped = false;  // by max_failures_per_job
-  std::optional<case_report> worst_budget_case;
+  std::optional<case_report> worst_error_ratio_case;
   std::optional<case_report> first_skipped;
   std::vector<case_report> failures;                // neither pass nor skipped; in the order of the index
   std::map<std::string, int64_t> variants;          // variant -> cases in which it ran

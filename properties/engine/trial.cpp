@@ -57,7 +57,7 @@ const host_tensor& trial::input(std::string_view name) {
   return inputs_.emplace(std::string(name), materialize(case_.at(name))).first->second;
 }
 
-// The values of a related call's input, made once for all attempts of the call.
+// The values of a related call's input, made once for all launches of the call.
 const host_tensor& trial::related_input(const tensor_spec& spec) {
   for (const auto& [known, values] : related_)
     if (known == spec) return *values;
@@ -78,12 +78,12 @@ auto trial::on_device(const trial_case& c, Body&& body) {
 
 run_result trial::run(const trial_case& c, const tensor_map& replace) {
   const launch_knobs knobs = launch_knobs_of(c);
-  const std::vector<attempt> list = attempts_of(c, knobs, candidate_);
+  const std::vector<launch_spec> list = launch_specs_of(c, knobs, candidate_);
   if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
   related_.clear();
   std::optional<run_result> first;
   for (size_t begin = 0; begin < list.size();) {
-    const std::span<const attempt> members = std::span(list).subspan(begin, group_size(c, list, begin));
+    const std::span<const launch_spec> members = std::span(list).subspan(begin, group_size(c, list, begin));
     std::vector<run_result> group = on_device(c, [&] { return run_group(c, members, knobs.sm_count, replace); });
     for (size_t i = 0; i < group.size(); ++i) {
       // Bits may depend on the alignment.
@@ -97,7 +97,7 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
   return std::move(*first);
 }
 
-void trial::judge_bits(const trial_case& c, const attempt& a, const run_result& r, const attempt& first_attempt,
+void trial::judge_bits(const trial_case& c, const launch_spec& a, const run_result& r, const launch_spec& first_spec,
                        const run_result& first) {
   for (const auto& [name, t] : r.tensors) {
     const host_tensor& expected = first.at(name);
@@ -107,7 +107,7 @@ void trial::judge_bits(const trial_case& c, const attempt& a, const run_result& 
     const int64_t element = static_cast<int64_t>(differ) / size;
     const int64_t row = element / t.spec.cols(), col = element % t.spec.cols();
     std::string under =
-        a.schedule.empty() ? "two launches" : fmt::format("schedules {} and {}", first_attempt.schedule, a.schedule);
+        a.schedule.empty() ? "two launches" : fmt::format("schedules {} and {}", first_spec.schedule, a.schedule);
     if (a.launch.kind != launch_way::stream) under += fmt::format(", the second with launch={}", c.knob("launch"));
     const bool unwritten = std::all_of(t.bytes.begin() + element * size, t.bytes.begin() + (element + 1) * size,
                                        [&](std::byte b) { return b == static_cast<std::byte>(a.poison); });
@@ -119,7 +119,7 @@ void trial::judge_bits(const trial_case& c, const attempt& a, const run_result& 
   }
 }
 
-std::vector<run_result> trial::run_group(const trial_case& c, std::span<const attempt> group, int32_t sm_count,
+std::vector<run_result> trial::run_group(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
                                          const tensor_map& replace) {
   const auto values = [&](const tensor_spec& spec) -> const host_tensor& {
     const auto given = replace.find(spec.name);
@@ -136,7 +136,7 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const at
   report_.launches += launched.launches();
   std::vector<run_result> results;
   for (size_t i = 0; i < group.size(); ++i) {
-    const attempt& a = group[i];
+    const launch_spec& a = group[i];
     const call_facts& call = launched.call(i);
     judge_call(c, a, call, launched.device());
     run_result& r = results.emplace_back();
@@ -154,7 +154,7 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const at
   return results;
 }
 
-void trial::judge_hazards(const trial_case& c, const attempt& a, const device_facts& device) {
+void trial::judge_hazards(const trial_case& c, const launch_spec& a, const device_facts& device) {
   if (device.hazards.empty()) return;
   verdict worst = verdict::pass;
   for (const auto& [kind, text] : device.hazards) {
@@ -167,7 +167,7 @@ void trial::judge_hazards(const trial_case& c, const attempt& a, const device_fa
 }
 
 // Returns where the call was answered, or was not offered to memory of this placement.
-void trial::judge_call(const trial_case& c, const attempt& a, const call_facts& call, const device_facts& device) {
+void trial::judge_call(const trial_case& c, const launch_spec& a, const call_facts& call, const device_facts& device) {
   if (call.touched) judge_touch(c, &a, *call.touched);
   if (!call.environment.empty())
     decide(verdict::error_return,
@@ -199,14 +199,15 @@ void trial::judge_call(const trial_case& c, const attempt& a, const call_facts& 
     report_.variants.push_back(*call.used_variant);
 }
 
-void trial::judge_touch(const trial_case& c, const attempt* a, const touched_page& touch) {
+void trial::judge_touch(const trial_case& c, const launch_spec* a, const touched_page& touch) {
   const std::string tensor =
       touch.tensor.empty() ? "" : fmt::format(" of {} bytes, tensor {}", touch.bytes, touch.tensor);
   decide(verdict::out_of_bounds, fmt::format("the call touches memory at byte {} of a buffer{}", touch.offset, tensor),
          c, a);
 }
 
-void trial::judge_memory(const trial_case& c, const attempt* a, const memory_facts& memory, const std::string& during) {
+void trial::judge_memory(const trial_case& c, const launch_spec* a, const memory_facts& memory,
+                         const std::string& during) {
   switch (memory.damage) {
     case memory_facts::none: return;
     case memory_facts::guard_zone:
@@ -240,7 +241,7 @@ bool trial::is_offered() {
 }
 
 void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call) {
-  const std::vector<attempt> once = {refused_attempt(candidate_)};
+  const std::vector<launch_spec> once = {refused_launch_spec(candidate_)};
   trial_case apart = call;
   for (tensor_spec& t : apart.tensors) t.in_place.clear();
   const launch_group launched(
@@ -271,7 +272,7 @@ void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, con
 void trial::judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
                   const reference::judgement& j, const std::function<std::string()>& expected_text) {
   ++report_.compared;
-  if (j.digits > 0) ++report_.escalated;
+  if (j.digits > 0) ++report_.needed_multiprecision;
   const double budget = j.budget();
   report_.errors.add(budget, j.error_ulp);
   if (keeps_budgets_) report_.budgets.add(budget);
@@ -284,9 +285,9 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
   const bool first_rejection = !j.accepted && rejected_ == 0;
   if (!j.accepted) ++rejected_;
   const bool worse =
-      first_rejection || !report_.worst || (j.accepted == (rejected_ == 0) && !(budget <= report_.max_budget));
+      first_rejection || !report_.worst || (j.accepted == (rejected_ == 0) && !(budget <= report_.max_error_ratio));
   if (worse) {
-    report_.max_budget = std::isnan(budget) ? HUGE_VAL : budget;
+    report_.max_error_ratio = std::isnan(budget) ? HUGE_VAL : budget;
     report_.worst = worst_element{
         tensor,  row,     col,        input, actual, j.expected, !j.accepted && expected_text ? expected_text() : "",
         j.error, j.bound, j.error_ulp};
@@ -299,7 +300,7 @@ void trial::broken(std::string message) { decide(verdict::violation, std::move(m
 
 void trial::skip(const std::string& reason) { decide(verdict::skipped, reason, case_, nullptr); }
 
-void trial::decide(verdict v, std::string message, const trial_case& c, const attempt* a) {
+void trial::decide(verdict v, std::string message, const trial_case& c, const launch_spec* a) {
   report_.result = v;
   report_.message = std::move(message);
   // A related call (another variant or layout) has its own line only in the message: the case is what replays.

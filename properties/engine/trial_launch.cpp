@@ -27,7 +27,7 @@ host_tensor work_of(const tensor_spec& spec, uint32_t word) {
   return t;
 }
 
-uint32_t shared_fill(const attempt& a) { return a.poison * 0x01010101u; }
+uint32_t shared_fill(const launch_spec& a) { return a.poison * 0x01010101u; }
 
 void* make_stream(const warpcheck_device_api& api, const warpcheck_stream_options& options) {
   if (void* const stream = api.stream_create(&options)) return stream;
@@ -38,11 +38,11 @@ void* make_stream(const warpcheck_device_api& api, const warpcheck_stream_option
 
 }  // namespace
 
-// An attempt from its tensors to its outputs.
-struct launch_group::flight {
-  explicit flight(const attempt& of) : a(of) {}
+// A launch from its tensors to its outputs.
+struct launch_group::launch_state {
+  explicit launch_state(const launch_spec& of) : a(of) {}
 
-  const attempt& a;
+  const launch_spec& a;
   std::vector<std::unique_ptr<device_tensor>> memory;
   std::map<std::string, device_tensor*> by_name;
   std::map<std::string, const host_tensor*> written;
@@ -51,35 +51,35 @@ struct launch_group::flight {
   call_facts facts;
 };
 
-launch_group::launch_group(const trial_case& c, std::span<const attempt> attempts, int32_t sm_count,
+launch_group::launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
                            const input_values& values, const spoil_tensors& spoil)
     : case_(c) {
-  for (const attempt& a : attempts) {
-    flights_.push_back(std::make_unique<flight>(a));
-    prepare(*flights_.back(), values);
-    if (spoil) spoil(flights_.back()->tensors);
+  for (const launch_spec& a : launch_specs) {
+    launch_states_.push_back(std::make_unique<launch_state>(a));
+    prepare(*launch_states_.back(), values);
+    if (spoil) spoil(launch_states_.back()->tensors);
   }
-  const warpcheck_device_api& api = *attempts[0].api;
+  const warpcheck_device_api& api = *launch_specs[0].api;
   warpcheck_stream_options options = {};
-  options.schedule = attempts[0].schedule.empty() ? nullptr : attempts[0].schedule.c_str();
+  options.schedule = launch_specs[0].schedule.empty() ? nullptr : launch_specs[0].schedule.c_str();
   options.sm_count = sm_count;
-  options.shared_fill = shared_fill(attempts[0]);
+  options.shared_fill = shared_fill(launch_specs[0]);
   const stream_handle stream{api, make_stream(api, options)};
-  for (size_t i = 0; i < flights_.size(); ++i) {
-    options.shared_fill = shared_fill(attempts[i]);
+  for (size_t i = 0; i < launch_states_.size(); ++i) {
+    options.shared_fill = shared_fill(launch_specs[i]);
     if (i > 0 && api.stream_renew(stream.stream, &options))
       device_failed(api, fmt::format("stream: {}", api.last_error()));
-    launch(*flights_[i], stream.stream);
-    if (flights_[i]->facts.status != WARPCHECK_OK || flights_[i]->facts.touched) break;
+    launch(*launch_states_[i], stream.stream);
+    if (launch_states_[i]->facts.status != WARPCHECK_OK || launch_states_[i]->facts.touched) break;
   }
   wait(api);
 }
 
 launch_group::~launch_group() = default;
 
-const call_facts& launch_group::call(size_t i) const { return flights_[i]->facts; }
+const call_facts& launch_group::call(size_t i) const { return launch_states_[i]->facts; }
 
-void launch_group::prepare(flight& f, const input_values& values) const {
+void launch_group::prepare(launch_state& f, const input_values& values) const {
   place_cpu_buffers(f.a.placement);
   for (const tensor_spec& spec : case_.tensors) {
     if (!spec.in_place.empty()) {
@@ -101,8 +101,8 @@ void launch_group::prepare(flight& f, const input_values& values) const {
 }
 
 // Makes the call; one that is captured is replayed.
-void launch_group::launch(flight& f, void* stream) {
-  const attempt& a = f.a;
+void launch_group::launch(launch_state& f, void* stream) {
+  const launch_spec& a = f.a;
   call_facts& facts = f.facts;
   const bool on_default_stream = a.launch.kind == launch_way::legacy && a.op->device == WARPCHECK_DEVICE_CUDA;
   f.prepared = std::make_unique<prepared_call>(case_, f.tensors, on_default_stream ? nullptr : stream);
@@ -137,13 +137,13 @@ void launch_group::launch(flight& f, void* stream) {
 
 void launch_group::wait(const warpcheck_device_api& api) {
   const int sync = api.stream_synchronize(
-      flights_[0]->prepared->view().stream,
+      launch_states_[0]->prepared->view().stream,
       [](void* user, const char* kind, const char* text) {
         static_cast<decltype(device_.hazards)*>(user)->emplace_back(kind, text);
       },
       &device_.hazards);
   if (sync) device_.error = api.last_error();
-  for (const auto& f : flights_) {
+  for (const auto& f : launch_states_) {
     if (!f->prepared || f->facts.status != WARPCHECK_OK || f->facts.touched) continue;
     const warpcheck_call& call = f->prepared->view();
     if (call.used_variant) f->facts.used_variant = call.used_variant;
@@ -153,7 +153,7 @@ void launch_group::wait(const warpcheck_device_api& api) {
 
 // The outputs, once nothing beside them has changed.
 memory_facts launch_group::memory(size_t i, bool with_workspace) const {
-  const flight& f = *flights_[i];
+  const launch_state& f = *launch_states_[i];
   for (const auto& t : f.memory)
     if (const int64_t offset = f.a.api->check_guards(t->data()); offset != INT64_MIN)
       return {memory_facts::guard_zone, t->spec().name, offset, span_bytes(t->spec()), {}};

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "properties/engine/case.hpp"
 #include "properties/engine/host_tensor.hpp"
 #include "properties/engine/trial_plan.hpp"
@@ -43,7 +43,7 @@ struct call_facts {
 
 // What the device says once all calls are over.
 struct device_facts {
-  std::vector<std::pair<std::string, std::string>> hazards;  // kind and text, as kernels/candidate.h has them
+  std::vector<std::pair<std::string, std::string>> hazards;  // kind and text, as kernels/abi/candidate.h has them
   std::optional<std::string> error;
 };
 
@@ -58,29 +58,29 @@ struct memory_facts {
   tensor_map outputs;  // by name
 };
 
-// The calls of attempts that share a stream and one wait (group_size). Functions throw device_lost where the device has
+// The calls of launches that share a stream and one wait (group_size). Functions throw device_lost where the device has
 // failed for good, usage_error or environment_error where it cannot do what it is asked for.
 class launch_group {
  public:
-  // Makes the tensors, launches and waits. A launch that fails is the last. `c` and `attempts` outlive the group.
-  launch_group(const trial_case& c, std::span<const attempt> attempts, int32_t sm_count, const input_values& values,
-               const spoil_tensors& spoil = nullptr);
+  // Makes the tensors, launches and waits. A launch that fails is the last. `c` and `launch_specs` outlive the group.
+  launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
+               const input_values& values, const spoil_tensors& spoil = nullptr);
   ~launch_group();
 
   const call_facts& call(size_t i) const;
   const device_facts& device() const { return device_; }
-  // Reads the memory of attempt `i` back, a workspace only where it is asked for.
+  // Reads the memory of launch `i` back, a workspace only where it is asked for.
   memory_facts memory(size_t i, bool with_workspace = false) const;
   int64_t launches() const { return launches_; }
 
  private:
-  struct flight;
-  void prepare(flight& f, const input_values& values) const;
-  void launch(flight& f, void* stream);
+  struct launch_state;
+  void prepare(launch_state& f, const input_values& values) const;
+  void launch(launch_state& f, void* stream);
   void wait(const warpcheck_device_api& api);
 
   const trial_case& case_;
-  std::vector<std::unique_ptr<flight>> flights_;
+  std::vector<std::unique_ptr<launch_state>> launch_states_;
   device_facts device_;
   int64_t launches_ = 0;
 };

@@ -49,17 +49,17 @@ unsigned char poison_of(size_t i) { return static_cast<unsigned char>(i % 2 ? 0x
 
 // Buffers of the host begin behind an inaccessible page and end before one, in turn; where their alignment leaves room
 // between their end and the page, they end there once more without that alignment.
-void place(const trial_case& c, std::vector<attempt>& list) {
+void place(const trial_case& c, std::vector<launch_spec>& list) {
   for (size_t i = 1; i < list.size(); i += 2) list[i].placement = cpu_placement::before_page;
   if (std::none_of(c.tensors.begin(), c.tensors.end(), leaves_room)) return;
   list.push_back(list.back());
   list.back().placement = cpu_placement::flush;
 }
 
-std::vector<attempt> native_attempts(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
+std::vector<launch_spec> native_launch_specs(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
   // A schedule of the emulated device says nothing here.
   const bool is_known = knobs.schedule == "nonblocking" || knobs.schedule == "noise";
-  std::vector<attempt> list;
+  std::vector<launch_spec> list;
   for (size_t i = 0; i < std::max(fewest_attempts(c), static_cast<size_t>(knobs.repeat)); ++i)
     list.push_back({on.op, on.api, is_known && i > 0 ? knobs.schedule : "", false, poison_of(i)});
   if (on.api == &cpu_device_api()) place(c, list);
@@ -71,7 +71,7 @@ std::vector<std::string> seeded_schedules(uint64_t seed) {
   return {fmt::format("random:{}", seed), fmt::format("pct_warp:{}", seed), fmt::format("preempt:{}", seed)};
 }
 
-std::vector<attempt> emulated_attempts(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
+std::vector<launch_spec> emulated_launch_specs(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
   std::vector<std::string> schedules(fewest_attempts(c), knobs.schedule);
   uint64_t seed = 0;
   if (knobs.schedule == "default") {
@@ -81,7 +81,7 @@ std::vector<attempt> emulated_attempts(const trial_case& c, const launch_knobs& 
     schedules = {"fair", "greedy", "reverse"};
     for (std::string& s : seeded_schedules(seed)) schedules.push_back(std::move(s));
   }
-  std::vector<attempt> list;
+  std::vector<launch_spec> list;
   if (knobs.detect != launch_knobs::only)
     for (int k = 0; k < knobs.repeat; ++k)
       // The same order again would tell little.
@@ -115,9 +115,9 @@ launch_knobs launch_knobs_of(const trial_case& c) {
   return knobs;
 }
 
-std::vector<attempt> attempts_of(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
-  std::vector<attempt> list =
-      on.op->device == WARPCHECK_DEVICE_EMULATED ? emulated_attempts(c, knobs, on) : native_attempts(c, knobs, on);
+std::vector<launch_spec> launch_specs_of(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
+  std::vector<launch_spec> list = on.op->device == WARPCHECK_DEVICE_EMULATED ? emulated_launch_specs(c, knobs, on)
+                                                                             : native_launch_specs(c, knobs, on);
   // The first launch is plain: what the others get must be what it got.
   for (size_t i = 1; i < list.size(); ++i)
     if (list[i].placement != cpu_placement::flush) list[i].launch = knobs.launch;
@@ -125,17 +125,17 @@ std::vector<attempt> attempts_of(const trial_case& c, const launch_knobs& knobs,
   return list;
 }
 
-attempt refused_attempt(const candidate& on) {
-  attempt a = {on.op, on.api, "", false, 0xff};
+launch_spec refused_launch_spec(const candidate& on) {
+  launch_spec a = {on.op, on.api, "", false, 0xff};
   a.work = 0xffffffff;
   a.placement = cpu_placement::before_page;
   return a;
 }
 
-size_t group_size(const trial_case& c, std::span<const attempt> list, size_t first) {
+size_t group_size(const trial_case& c, std::span<const launch_spec> list, size_t first) {
   constexpr size_t k_most = 16;
-  constexpr size_t k_most_bytes = size_t{128} << 10;  // of an attempt's tensors
-  const auto joins = [](const attempt& a) {
+  constexpr size_t k_most_bytes = size_t{128} << 10;  // of a launch's tensors
+  const auto joins = [](const launch_spec& a) {
     return a.launch.kind == launch_way::stream || a.launch.kind == launch_way::again;
   };
   size_t bytes = 0;

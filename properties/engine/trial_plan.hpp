@@ -1,4 +1,4 @@
-// What a trial launches: the knobs of a case as types, and the attempts that follow from them.
+// What a trial launches: the knobs of a case as types, and the launches that follow from them.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct launch_knobs {
 launch_knobs launch_knobs_of(const trial_case& c);
 
 // One launch of a case: which build of the candidate, under which schedule, over which bytes.
-struct attempt {
+struct launch_spec {
   const listed_operator* op;
   const warpcheck_device_api* api;
   std::string schedule;  // "": the device's own
@@ -47,12 +47,12 @@ struct attempt {
 };
 
 // All of them, in their order; none where the case asks for an instrumented build that the candidate does not have.
-std::vector<attempt> attempts_of(const trial_case& c, const launch_knobs& knobs, const candidate& on);
+std::vector<launch_spec> launch_specs_of(const trial_case& c, const launch_knobs& knobs, const candidate& on);
 // The one for a call that is to be refused.
-attempt refused_attempt(const candidate& on);
+launch_spec refused_launch_spec(const candidate& on);
 
-// How many attempts, from the one at `first` on, are made on one stream and waited for together: a wait takes a GPU
+// How many launches, from the one at `first` on, are made on one stream and waited for together: a wait takes a GPU
 // longer than a small call.
-size_t group_size(const trial_case& c, std::span<const attempt> list, size_t first);
+size_t group_size(const trial_case& c, std::span<const launch_spec> list, size_t first);
 
 }  // namespace warpcheck::engine

@@ -113,8 +113,8 @@ std::string to_json(const case_report& r) {
                       {"verdict", name_of(r.result)},
                       {"compared", r.compared},
                       {"launches", r.launches},
-                      {"escalated", r.escalated},
-                      {"max_budget", json_number(r.max_budget)},
+                      {"needed_multiprecision", r.needed_multiprecision},
+                      {"max_error_ratio", json_number(r.max_error_ratio)},
                       {"max_ulp", json_number(r.max_ulp)},
                       {"sum_squared_ulp", json_number(r.sum_squared_ulp)}};
   if (!r.message.empty()) j["message"] = r.message;
@@ -159,8 +159,8 @@ case_report report_from_json(std::string_view text) {
     r.result = *v;
     r.compared = j.at("compared");
     r.launches = j.at("launches");
-    r.escalated = j.at("escalated");
-    r.max_budget = number_from_json(j.at("max_budget"));
+    r.needed_multiprecision = j.at("needed_multiprecision");
+    r.max_error_ratio = number_from_json(j.at("max_error_ratio"));
     r.max_ulp = number_from_json(j.at("max_ulp"));
     r.sum_squared_ulp = number_from_json(j.at("sum_squared_ulp"));
     r.message = j.value("message", "");

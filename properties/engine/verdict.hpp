@@ -85,8 +85,8 @@ struct case_report {
   std::string neighbour;       // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
   int64_t compared = 0;        // output elements that were compared
   int64_t launches = 0;
-  int64_t escalated = 0;  // comparisons that needed more than double precision
-  double max_budget = 0;  // max error / bound
+  int64_t needed_multiprecision = 0;  // comparisons that needed more than double precision
+  double max_error_ratio = 0;         // max error / bound
   double max_ulp = 0;
   double sum_squared_ulp = 0;
   std::optional<worst_element> worst;

@@ -134,18 +134,18 @@ inline judgement judge_fixed(dtype output, double actual, double expected) {
 struct tally {
   int64_t compared = 0;
   int64_t rejected = 0;
-  int64_t escalated_50 = 0;   // elements that 50 digits decided
-  int64_t escalated_100 = 0;  // elements that 100 digits decided
+  int64_t needed_50_digits = 0;   // elements that 50 digits decided
+  int64_t needed_100_digits = 0;  // elements that 100 digits decided
   double max_error_ulp = 0;
   double sum_error_ulp_squared = 0;
-  double max_budget = 0;     // > 1 exactly if an element was rejected
-  int64_t worst_index = -1;  // of max_budget, the first one; -1 if nothing was compared
+  double max_error_ratio = 0;  // > 1 exactly if an element was rejected
+  int64_t worst_index = -1;    // of max_error_ratio, the first one; -1 if nothing was compared
 
   void add(int64_t index, const judgement& j) {
     ++compared;
     if (!j.accepted) ++rejected;
-    if (j.digits == 50) ++escalated_50;
-    if (j.digits == 100) ++escalated_100;
+    if (j.digits == 50) ++needed_50_digits;
+    if (j.digits == 100) ++needed_100_digits;
     max_error_ulp = std::max(max_error_ulp, j.error_ulp);
     sum_error_ulp_squared += j.error_ulp * j.error_ulp;
     consider(index, j.budget());
@@ -155,11 +155,11 @@ struct tally {
   void merge(const tally& other, int64_t offset = 0) {
     compared += other.compared;
     rejected += other.rejected;
-    escalated_50 += other.escalated_50;
-    escalated_100 += other.escalated_100;
+    needed_50_digits += other.needed_50_digits;
+    needed_100_digits += other.needed_100_digits;
     max_error_ulp = std::max(max_error_ulp, other.max_error_ulp);
     sum_error_ulp_squared += other.sum_error_ulp_squared;
-    if (other.worst_index >= 0) consider(other.worst_index + offset, other.max_budget);
+    if (other.worst_index >= 0) consider(other.worst_index + offset, other.max_error_ratio);
   }
 
   double rms_error_ulp() const {
@@ -168,8 +168,8 @@ struct tally {
 
  private:
   void consider(int64_t index, double budget) {
-    if (worst_index >= 0 && budget <= max_budget) return;
-    max_budget = budget;
+    if (worst_index >= 0 && budget <= max_error_ratio) return;
+    max_error_ratio = budget;
     worst_index = index;
   }
 };

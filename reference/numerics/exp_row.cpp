@@ -187,7 +187,7 @@ exp_sum<Real> exp_row::with_errors(const moments<Real>& row) const {
   const basic_enclosure<Real> fixed = fixed_error<Real>(budget_.rescales, budget_.slack);
   const double underflow = underflow_units(budget_) * static_cast<double>(finite_) * k_eta;
   const basic_enclosure<Real> rho_tail = fixed * row.tail + (1.0 + fixed) * row.tilt + underflow;
-  const basic_enclosure<Real> rho_sum = rho_tail + fixed;  // the champion: d = 0
+  const basic_enclosure<Real> rho_sum = rho_tail + fixed;  // the held-out maximum: d = 0
   const basic_enclosure<Real> sum = 1.0 + row.tail;
   // gamma_h = h u / (1 - h u); numerator and denominator are exact doubles.
   const double hu = static_cast<double>(budget_.chain) * k_unit;

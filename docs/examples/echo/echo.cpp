@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "echo.hpp"
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace echo {
 

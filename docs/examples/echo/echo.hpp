@@ -7,7 +7,7 @@
 
 namespace echo {
 
-// Parameters as kernels/gru.hpp has them; gradients have the same form.
+// Parameters as kernels/gru/gru.hpp has them; gradients have the same form.
 struct net {
   int64_t input, hidden;
   std::vector<float> w_ih, w_hh, b_ih, b_hh;

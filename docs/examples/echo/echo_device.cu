@@ -1,11 +1,11 @@
-// A training step of gated recurrent units on the device: both passes of kernels/gru.hpp. `simt` stands for the CUDA
-// runtime, so that the file also compiles for the emulated device.
+// A training step of gated recurrent units on the device: both passes of kernels/gru/gru.hpp. `simt` stands for the
+// CUDA runtime, so that the file also compiles for the emulated device.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "echo.hpp"
-#include "kernels/gru.hpp"
+#include "kernels/gru/gru.hpp"
 
 namespace echo {
 inline namespace SIMT_DEVICE_NS {  // cuda or emulated: both fit into one program

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/candidate_support.hpp"
+#include "kernels/abi/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"

@@ -11,7 +11,7 @@
 // infinity. Either has rstd and y NaN. With cols = 0, mean and rstd are NaN. Error: README.md, "The bound".
 // Throws std::invalid_argument (an argument that the above does not allow) and simt::device_error (failed launch).
 #pragma once
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace layer_norm {
 inline namespace SIMT_DEVICE_NS {

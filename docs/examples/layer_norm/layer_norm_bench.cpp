@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/limits.hpp"
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "layer_norm_reference.hpp"
 
 using namespace warpcheck::bench;

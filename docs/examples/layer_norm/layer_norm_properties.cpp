@@ -165,18 +165,18 @@ std::vector<property> properties() {
   const auto add = [&](const char* name, const char* sentence, auto generate, auto check, int share = 100) {
     list.push_back({"layer_norm", name, sentence, {dtype::f32}, {}, generate, check, nullptr, false, share, nullptr, {}});
   };
-  add("component-bound", "every element of y, mean and rstd lies within its own bound", any_case, check_values);
+  add("within-error-bound", "every element of y, mean and rstd lies within its own bound", any_case, check_values);
   add("constant-rows", "a row of one integer has y = beta and that mean, exactly", constant_rows, check_constant, 50);
-  add("special-table", "NaN, infinities and extremes give what the contract says", special_rows, check_values);
+  add("special-values", "NaN, infinities and extremes give what the contract says", special_rows, check_values);
   add("row-isolation", "what another row holds changes no bit of this one", special_rows,
       [](trial& t) { check_isolation(t, "x", judge); }, 50);
   add("layout", "leading dimensions and offsets change no bit", any_case, [](trial& t) { check_layout(t, judge); });
-  add("regime-seam", "every variant that takes a row is right, and what is published is what runs", seam,
+  add("dispatch-boundaries", "every variant that takes a row is right, and what is published is what runs", seam,
       [](trial& t) { check_dispatch(t, judge); }, 50);
   add("rows-beyond-grid", "more rows than the grid has blocks give every row its result", many_rows, check_values, 4);
   add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier",
       [](const target& t, draw& d) { return with(seam(t, d), {{"detect", "only"}}); }, check_values, 50);
-  add("refusals", "calls that break the contract are refused with a sentence and write nothing", seam, check_refusals, 20);
+  add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", seam, check_refusals, 20);
   list.back().may_break_contract = true;
   list.push_back(golden::golden_property("layer_norm", {dtype::f32}, known_answers, check_values));
   return list;

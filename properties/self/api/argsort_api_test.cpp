@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/argsort.hpp"
+#include "kernels/argsort/argsort.hpp"
 #include "kernels/primitives/sort_image.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck {
 namespace {

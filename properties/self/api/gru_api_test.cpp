@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/gru.hpp"
-#include "kernels/matmul.hpp"
-#include "kernels/simt/simt.hpp"
+#include "kernels/gru/gru.hpp"
+#include "kernels/matmul/matmul.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck {
 namespace {

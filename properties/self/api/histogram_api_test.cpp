@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/histogram.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "kernels/histogram/histogram.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/candidate.h"
-#include "kernels/simt/emulated_memory.hpp"
-#include "kernels/simt/emulation.hpp"
-#include "kernels/simt/error.hpp"
+#include "kernels/abi/candidate.h"
+#include "simt/emulated_memory.hpp"
+#include "simt/emulation.hpp"
+#include "simt/error.hpp"
 
 namespace warpcheck {
 namespace {
@@ -59,9 +59,9 @@ TEST_P(row_workspace, that_cannot_be_had_is_told_of) {
 }
 
 INSTANTIATE_TEST_SUITE_P(of, row_workspace,
-                         testing::Values("softmax_stream", "log_softmax_stream", "logsumexp_tiles", "logsumexp_wide",
-                                         "argmax_tiles", "argmax_wide", "reduce_tiles", "reduce_wide",
-                                         "scan_multi_block"),
+                         testing::Values("softmax_persistent", "log_softmax_persistent", "logsumexp_tiles",
+                                         "logsumexp_large_tiles", "argmax_tiles", "argmax_large_tiles", "reduce_tiles",
+                                         "reduce_large_tiles", "scan_multi_block"),
                          [](const auto& variant) { return std::string(variant.param); });
 
 }  // namespace

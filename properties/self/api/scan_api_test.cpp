@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/scan.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "kernels/scan/scan.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck {
 namespace {

@@ -17,7 +17,7 @@ result run(const std::string& arguments) {
   return warpcheck::self::run_command("'" + environment("WARPCHECK_TEST_COMMAND") + "' " + arguments);
 }
 
-result judge(const std::string& library, const std::string& property = "component-bound", int cases = 20) {
+result judge(const std::string& library, const std::string& property = "within-error-bound", int cases = 20) {
   return run("verify softmax --device cpu --size quick --dtype f32 --timeout 3 --cases " + std::to_string(cases) +
              " --property " + property + " --candidate '" + library + "'");
 }
@@ -39,7 +39,8 @@ TEST_P(Hostile, IsReportedAsWhatItIs) {
   const expectation& e = GetParam();
   const bool hangs = std::string(e.text) == "timeout: ";  // each such case takes the whole time it is given
   const result r =
-      judge(hostile(e.behaviour), std::string(e.behaviour) == "accepts-everything" ? "refusals" : "component-bound",
+      judge(hostile(e.behaviour),
+            std::string(e.behaviour) == "accepts-everything" ? "rejects-invalid-calls" : "within-error-bound",
             hangs ? 2 : 20);
   EXPECT_EQ(r.status, e.status) << r.output;
   EXPECT_TRUE(r.has(e.text)) << "expected '" << e.text << "' in\n" << r.output;
@@ -76,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{"write-gap", 1, "the gap between rows of tensor y was written"},
         expectation{"write-zeros", 1, "violation: "}, expectation{"write-nan", 1, "violation: "},
         expectation{"slightly-wrong", 1, "violation: "}, expectation{"skip-last-row", 1, "violation: "},
-        expectation{"nondeterministic", 1, "nondeterministic: "}, expectation{"stale", 1, "softmax/component-bound"},
+        expectation{"nondeterministic", 1, "nondeterministic: "}, expectation{"stale", 1, "softmax/within-error-bound"},
         expectation{"device-error", 1, "the device is on fire"},
         expectation{"unknown-status", 1, "status 99, which does not exist"},
         expectation{"unsupported", 1, "no case was judged"},
@@ -123,10 +124,10 @@ TEST_P(Template, IsNoNullKernel) {
   const std::string op = GetParam();
   for (const char* null : {"zeros", "constant", "copy_input", "previous_output", "row_mean", "nothing_written"}) {
     const result r =
-        run("verify " + op + " --device cpu --cases 20 --size quick --dtype f32 --property component-bound" +
+        run("verify " + op + " --device cpu --cases 20 --size quick --dtype f32 --property within-error-bound" +
             " --candidate null:" + null);
     EXPECT_EQ(r.status, 1) << null << "\n" << r.output;
-    EXPECT_TRUE(r.has(op + "/component-bound: ")) << null << "\n" << r.output;
+    EXPECT_TRUE(r.has(op + "/within-error-bound: ")) << null << "\n" << r.output;
   }
 }
 
@@ -139,9 +140,9 @@ TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
                              environment("WARPCHECK_TEST_CANDIDATES") + "/libtemplate_matmul.so'";
   std::string properties;
   for (const char* name :
-       {"component-bound", "integer-exact", "statistical-sharpness", "low-part", "identity", "permutation",
+       {"within-error-bound", "integer-exact", "statistical-sharpness", "low-part", "identity", "permutation",
         "transpose-agreement", "layer", "non-finite-class", "range-sweep", "beta-alpha-contract", "shape-sweep",
-        "k-padding", "dispatch", "work-independence", "repeatability", "rows-alone", "refusals", "golden"})
+        "k-padding", "dispatch", "work-independence", "repeatability", "rows-alone", "rejects-invalid-calls", "golden"})
     properties += std::string(" --property ") + name;
   const result right = run(verify + properties);
   EXPECT_EQ(right.status, 0) << right.output;
@@ -153,12 +154,12 @@ TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
 TEST(SourceTemplate, PassesAndReplays) {
   const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
   const result r =
-      run("verify softmax --device emulated --cases 4 --size quick --property component-bound --property "
+      run("verify softmax --device emulated --cases 4 --size quick --property within-error-bound --property "
           "refusals --property no-hazard --source " +
           source + " --entry my_softmax");
   EXPECT_EQ(r.status, 0) << r.output;
   const result again =
-      run("replay 'v1 softmax/component-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | "
+      run("replay 'v1 softmax/within-error-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | "
           "candidate=source:" +
           source + ":my_softmax device=emulated'");
   EXPECT_EQ(again.status, 0) << again.output;

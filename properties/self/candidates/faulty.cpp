@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "docs/bring_your_own/call.hpp"
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_table.hpp"
 
 namespace {
 
@@ -96,7 +96,7 @@ warpcheck_status reduce(warpcheck_call* call) {
   });
 }
 
-// The exponent of the grid of fixed64 (kernels/histogram.hpp).
+// The exponent of the grid of fixed64 (kernels/histogram/histogram.hpp).
 int exponent_of(const DLTensor& x, double max_rows) {
   float largest = 0;
   for (int64_t i = 0; i < x.shape[0]; ++i) largest = std::max(largest, std::fabs(static_cast<const float*>(x.data)[i]));

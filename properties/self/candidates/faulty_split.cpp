@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "docs/bring_your_own/call.hpp"
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_table.hpp"
 #include "reference/best_split.hpp"
 
 namespace {

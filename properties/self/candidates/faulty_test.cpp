@@ -36,7 +36,7 @@ void write_array(const std::string& path, size_t rows, size_t cols, const std::v
 }
 
 TEST(OptionalOutput, ThatIsNotOfferedLeavesTheRestJudged) {
-  const result r = verify("softmax", "none", "--cases 40 --property special-table --property refusals");
+  const result r = verify("softmax", "none", "--cases 40 --property special-values --property rejects-invalid-calls");
   EXPECT_EQ(r.status, 0) << r.output;
   EXPECT_FALSE(r.has("skipped")) << r.output;
 }
@@ -62,12 +62,12 @@ TEST(Input, OfAWrongKernelIsCutToWhatShowsIt) {
   write_array(folder.path("x.npy"), 40, 60, values);
   const result r = verify(
       "argmax", "last-of-equals",
-      "--property component-bound --input '" + folder.path("x.npy") + "' --json '" + folder.path("r.json") + "'");
+      "--property within-error-bound --input '" + folder.path("x.npy") + "' --json '" + folder.path("r.json") + "'");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("it is shrunk to [1x17] at 23,31 of")) << r.output;
   EXPECT_TRUE(r.has("index[0] is 16, expected 0")) << r.output;
   // The small array is a file of its own, which the line names.
-  const std::string kept = folder.path("x.argmax-component-bound.npy");
+  const std::string kept = folder.path("x.argmax-within-error-bound.npy");
   EXPECT_EQ(std::filesystem::file_size(kept), 128 + 17 * sizeof(float));
   EXPECT_TRUE(r.has("x=f32[1x17] fill=npy(" + kept + ",")) << r.output;
   const size_t line = r.output.find("replay '") + 7;
@@ -79,7 +79,7 @@ TEST(Input, OfAWrongKernelIsCutToWhatShowsIt) {
 
 TEST(ReadsBesideABuffer, AreOutOfBounds) {
   for (const char* flaw : {"reads-past", "reads-before"}) {
-    const result r = verify("softmax", flaw, "--property component-bound --cases 3 --max-cols 37");
+    const result r = verify("softmax", flaw, "--property within-error-bound --cases 3 --max-cols 37");
     EXPECT_EQ(r.status, 1) << r.output;
     EXPECT_TRUE(r.has("out_of_bounds: the call touches memory at byte ")) << r.output;
     EXPECT_TRUE(r.has(", tensor x")) << r.output;
@@ -118,10 +118,10 @@ TEST_P(OfAStranger, IsSeenWhereItsCodeMayChangeItsWays) {
 INSTANTIATE_TEST_SUITE_P(
     At, OfAStranger,
     testing::Values(long_flaw{"softmax", "rows-beyond-264", "--property rows-beyond-grid"},
-                    long_flaw{"softmax", "tail-beyond-131072", "--cases 20 --property regime-seam"},
-                    long_flaw{"softmax", "tail-beyond-131072", "--property component-bound"},
+                    long_flaw{"softmax", "tail-beyond-131072", "--cases 20 --property dispatch-boundaries"},
+                    long_flaw{"softmax", "tail-beyond-131072", "--property within-error-bound"},
                     long_flaw{"argmax", "index-of-16-bits", "--property first-index"},
-                    long_flaw{"reduce", "part-beyond-65536", "--property regime-seam"},
+                    long_flaw{"reduce", "part-beyond-65536", "--property dispatch-boundaries"},
                     long_flaw{"histogram", "bins-of-15-bits", "--dtype u16 --property quantised-exact-model"},
                     long_flaw{"histogram", "counts-of-17-bits", "--dtype u8 --property quantised-exact-model"},
                     // What looks at our techniques looks at a stranger's own dispatch.
@@ -131,7 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The same candidates without a flaw.
 TEST(Strangers, ThatAreRightPass) {
-  const result softmax = verify("softmax", "none", "--property rows-beyond-grid --property regime-seam --cases 20");
+  const result softmax =
+      verify("softmax", "none", "--property rows-beyond-grid --property dispatch-boundaries --cases 20");
   EXPECT_EQ(softmax.status, 0) << softmax.output;
   const result histogram =
       verify("histogram", "none", "--dtype u16 --property quantised-exact-model --cases 40 --allow-skips");
@@ -143,7 +144,7 @@ TEST(Strangers, ThatAreRightPass) {
 }
 
 TEST(Skips, OfMoreThanATenthAreAFailure) {
-  const std::string options = "--property cross-operator --property component-bound --cases 20";
+  const std::string options = "--property cross-operator --property within-error-bound --cases 20";
   const result r = verify("reduce", "none", options), allowed = verify("reduce", "none", options + " --allow-skips");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has(" cases were skipped, more than a tenth; --allow-skips accepts that\n")) << r.output;

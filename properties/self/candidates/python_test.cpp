@@ -93,7 +93,7 @@ TEST_F(Python, NumPyPassesEveryProperty) {
   const result r = run("verify softmax --python " + docs("operators_numpy.py:softmax") + " --interpreter " +
                        interpreter() + " --cases 4 --size quick --max-cols 3000 --allow-skips");
   EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("refusals")) << r.output;
+  EXPECT_TRUE(r.has("rejects-invalid-calls")) << r.output;
   EXPECT_TRUE(r.has("140 cases, ")) << r.output;
 }
 
@@ -102,7 +102,7 @@ TEST_F(Python, EveryTemplateOfNumPyPasses) {
     const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
                          interpreter() + " --cases 1 --size quick --max-cols 300 --max-rows 40 --allow-skips");
     EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
-    EXPECT_TRUE(r.has("refusals")) << op << "\n" << r.output;
+    EXPECT_TRUE(r.has("rejects-invalid-calls")) << op << "\n" << r.output;
   }
 }
 
@@ -110,9 +110,9 @@ TEST_F(Python, EveryTemplateOfNumPyPasses) {
 TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
   const struct {
     const char *op, *selection;
-  } list[] = {{"matmul", "--property component-bound --property special-table --property refusals"},
-              {"histogram", "--property component-bound --property spike-coverage"},
-              {"gru", "--property component-bound"}};
+  } list[] = {{"matmul", "--property within-error-bound --property special-values --property rejects-invalid-calls"},
+              {"histogram", "--property within-error-bound --property every-element-used"},
+              {"gru", "--property within-error-bound"}};
   for (const auto& one : list) {
     const std::string op = one.op;
     const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
@@ -123,7 +123,7 @@ TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
 }
 
 TEST_F(Python, AFunctionMayNameItsParametersAsItLikes) {
-  const result r = verify("by_place", "--property component-bound");
+  const result r = verify("by_place", "--property within-error-bound");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
@@ -135,12 +135,12 @@ from door import softmax
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 )");
   const result r = run("verify softmax --python threads.py:softmax --interpreter " + interpreter() +
-                       " --cases 2 --size quick --max-cols 300 --property component-bound");
+                       " --cases 2 --size quick --max-cols 300 --property within-error-bound");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
 TEST_F(Python, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
-  const result r = verify("unshifted", "--property component-bound");
+  const result r = verify("unshifted", "--property within-error-bound");
   EXPECT_EQ(r.status, 1) << r.output;
   const std::string line = line_of(r);
   ASSERT_NE(line, "") << r.output;
@@ -168,15 +168,15 @@ def unshifted(x, y):
 
 TEST_F(PyTorch, ItsSoftmaxPassesWhereItMust) {
   const result r = run("verify softmax --python " + docs("operators_torch.py:softmax") + " --interpreter " + torch() +
-                       " --dtype f32 --cases 4 --size quick --max-cols 300 --property component-bound --property "
-                       "special-table --property row-isolation --property empty --property refusals");
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --property within-error-bound --property "
+                       "special-values --property row-isolation --property empty --property rejects-invalid-calls");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
 TEST_F(PyTorch, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
   const result r = run("verify softmax --python door.py:unshifted --interpreter " + torch() +
                        " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
-                       "component-bound");
+                       "within-error-bound");
   EXPECT_EQ(r.status, 1) << r.output;
   const std::string line = line_of(r);
   ASSERT_NE(line, "") << r.output;
@@ -195,7 +195,7 @@ TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
               {"other_shape", "error_return", "could not broadcast"},
               {"too_narrow", "error_return", "cannot be called as FUNCTION(x, y"}};
   for (const auto& one : list) {
-    const result r = verify(one.function, "--property component-bound --fail-fast");
+    const result r = verify(one.function, "--property within-error-bound --fail-fast");
     EXPECT_EQ(r.status, 1) << one.function << "\n" << r.output;
     EXPECT_TRUE(r.has(one.verdict)) << one.function << "\n" << r.output;
     EXPECT_TRUE(r.has(one.said)) << one.function << "\n" << r.output;
@@ -203,7 +203,7 @@ TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
 }
 
 TEST_F(Python, AFunctionThatHangsIsStopped) {
-  const result r = verify("hangs", "--property component-bound --timeout 3 --fail-fast --workers 1");
+  const result r = verify("hangs", "--property within-error-bound --timeout 3 --fail-fast --workers 1");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("timeout")) << r.output;
   pid_t pid = 0;
@@ -213,7 +213,7 @@ TEST_F(Python, AFunctionThatHangsIsStopped) {
 }
 
 TEST_F(Python, WhatItDoesNotOfferIsSkipped) {
-  const result r = verify("refuses", "--property component-bound");
+  const result r = verify("refuses", "--property within-error-bound");
   EXPECT_TRUE(r.has("4 skipped")) << r.output;
 }
 

@@ -15,7 +15,7 @@ WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = os.environ["WARPCHECK_SOURCE"]
 CANDIDATE = os.environ["WARPCHECK_TEST_CANDIDATE"]
 NAN = os.environ["WARPCHECK_TEST_NAN"]  # its first element is NaN
-LINE = "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
+LINE = "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
 
 
 def run(*arguments, **options):
@@ -86,7 +86,7 @@ class Usage(unittest.TestCase):
             (2, "seed: 'x'", ["verify", "softmax", "--seed", "x"]),
             (2, "shard: '4/4'", ["verify", "softmax", "--shard", "4/4"]),
             (2, "max-cols: 0 is", ["verify", "softmax", "--max-cols", "0", "--device", "emulated"]),
-            (2, "no case of softmax/wide-index has", ["verify", "softmax", "--max-cols", "9", "--property", "wide-index",
+            (2, "no case of softmax/index-beyond-2-to-24 has", ["verify", "softmax", "--max-cols", "9", "--property", "index-beyond-2-to-24",
                                                       "--device", "emulated"]),
             (2, "size: 'huge'", ["verify", "softmax", "--size", "huge", "--device", "emulated"]),
             (2, "--journal", ["verify", "softmax", "--resume"]),
@@ -101,7 +101,7 @@ class Usage(unittest.TestCase):
             (2, "unknown; known are ", ["replay", LINE.replace("softmax", "hardmax")]),
             (2, "tensor x: rank 3 is not 2, that of [rows, cols]", ["replay", LINE.replace("3x37", "3x3x37")]),
             (2, "op: '9' is not an integer in [0, 2]",
-             ["replay", "v1 reduce/component-bound x=f32[3x7] fill=randn(1) | y=f32[3] | op=9 device=emulated"]),
+             ["replay", "v1 reduce/within-error-bound x=f32[3x7] fill=randn(1) | y=f32[3] | op=9 device=emulated"]),
             (2, "'null:nothing' is none; of kernels that compute nothing there are zeros,",
              ["verify", "softmax", "--device", "cpu", "--candidate", "null:nothing"]),
             (3, "'null:zeros' is of device cpu, not emulated",
@@ -112,7 +112,7 @@ class Usage(unittest.TestCase):
             (2, "--candidate excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--candidate", CANDIDATE]),
             (2, "--device excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--device", "cpu"]),
             (2, "one-in: 0 is not at least 1", ["mutants", "softmax", "--one-in", "0"]),
-            (2, "--only excludes --one-in", ["mutants", "softmax", "--one-in", "8", "--only", "RO-01"]),
+            (2, "--only excludes --one-in", ["mutants", "softmax", "--one-in", "8", "--only", "no-maximum-subtracted"]),
             (2, "'comparator' has no list", ["mutants", "comparator"]),
             (2, "--generated", ["mutants", "comparator"]),
             (2, "nosuch", ["golden", "check", "--folder", "/nosuch"]),
@@ -180,7 +180,7 @@ class Outputs(unittest.TestCase):
         return run("replay", LINE, "--json", path, **options)
 
     def expect_report(self, text):
-        self.assertIn("v1 softmax/component-bound", json.loads(text)["case"])
+        self.assertIn("v1 softmax/within-error-bound", json.loads(text)["case"])
 
     def test_a_link_stays_and_its_target_is_written(self):
         os.symlink("target.json", self.path("link.json"))
@@ -219,7 +219,7 @@ class Outputs(unittest.TestCase):
             self.assertEqual(subprocess.run([WARPCHECK, "replay", LINE, "--json", self.path("stdout")], stdout=out, timeout=600).returncode, 0)
             out.seek(0)
             lines = out.read().splitlines()
-        self.assertIn("component-bound: pass", lines[-2])
+        self.assertIn("within-error-bound: pass", lines[-2])
         self.expect_report(lines[-1])
 
     def test_what_cannot_be_written_is_refused_before_the_run(self):
@@ -264,8 +264,8 @@ class Input(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         with open(self.path("out.json")) as f:
             jobs = json.load(f)["jobs"]
-        self.assertTrue({"component-bound", "equal-logits-equal-bits", "row-isolation"} <= {j["property"] for j in jobs})
-        self.assertIn("worst", next(j for j in jobs if j["property"] == "component-bound"))
+        self.assertTrue({"within-error-bound", "equal-logits-equal-bits", "row-isolation"} <= {j["property"] for j in jobs})
+        self.assertIn("worst", next(j for j in jobs if j["property"] == "within-error-bound"))
 
     def test_bad_arrays(self):
         npy(self.path("i.npy"), "<i4", "(2, 3)", bytes(24))
@@ -296,7 +296,7 @@ class Runs(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def verify(self, *arguments):
-        return run("verify", "softmax", "--device", "emulated", "--cases", "4", "--property", "component-bound", "--property", "phase", *arguments)
+        return run("verify", "softmax", "--device", "emulated", "--cases", "4", "--property", "within-error-bound", "--property", "misalignment", *arguments)
 
     def result(self, name):
         with open(self.path(name)) as f:
@@ -315,15 +315,15 @@ class Runs(unittest.TestCase):
         suites = xml.parse(self.path("a.xml")).getroot()
         self.assertEqual([s.get("name") for s in suites], ["softmax"])
         self.assertEqual(sorted(c.get("name") for c in suites.iter("testcase")),
-                         sorted(f"{p} {t} emulated" for p in ("component-bound", "phase") for t in ("f32", "f16", "bf16")))
+                         sorted(f"{p} {t} emulated" for p in ("within-error-bound", "misalignment") for t in ("f32", "f16", "bf16")))
         self.assertEqual((suites.get("tests"), suites.get("failures"), suites.get("skipped")), ("6", "0", "0"))
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "regime-seam",
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "dispatch-boundaries",
                 "--property", "empty", "--junit", self.path("b.xml"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         suites = xml.parse(self.path("b.xml")).getroot()
         failures = {c.get("name"): c.find("failure") for c in suites.iter("testcase")}
         self.assertIsNone(failures["empty f32 cpu"])
-        self.assertIn("warpcheck replay '", failures["regime-seam f32 cpu"].text)
+        self.assertIn("warpcheck replay '", failures["dispatch-boundaries f32 cpu"].text)
         self.assertEqual((suites.get("tests"), suites.get("failures")), ("2", "1"))
 
     def test_the_result_says_which_classes_the_cases_were_of(self):
@@ -336,7 +336,7 @@ class Runs(unittest.TestCase):
         self.assertLess(group["reached"], group["possible"])
 
     def test_an_operator_that_is_named_twice_runs_once(self):
-        arguments = ["--device", "emulated", "--cases", "2", "--property", "phase", "--json"]
+        arguments = ["--device", "emulated", "--cases", "2", "--property", "misalignment", "--json"]
         self.assertEqual(run("verify", "softmax", *arguments, self.path("a.json")).returncode, 0)
         self.assertEqual(run("verify", "softmax", "softmax", *arguments, self.path("b.json")).returncode, 0)
         self.assertEqual(self.result("a.json"), self.result("b.json"))
@@ -354,13 +354,13 @@ class Runs(unittest.TestCase):
         r = run("replay", LINE.replace("device=emulated", f"candidate={CANDIDATE} device=cpu variant=off_by_little"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         self.assertIn("worst element  y[2,36]", r.stdout)
-        self.assertIn("warpcheck replay 'v1 softmax/component-bound", r.stdout)
+        self.assertIn("warpcheck replay 'v1 softmax/within-error-bound", r.stdout)
 
     def test_violations_are_reported_shrunk_with_a_line_that_reproduces(self):
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "4", "--property", "component-bound",
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "4", "--property", "within-error-bound",
                 "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)  # its own dispatch is the right variant
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "regime-seam",
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "dispatch-boundaries",
                 "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         lines = re.findall(r"warpcheck replay '([^']+)'", r.stdout)
@@ -370,15 +370,15 @@ class Runs(unittest.TestCase):
         self.assertTrue(self.result("out.json")["failures"])
 
     def test_numbers_that_json_does_not_have_are_text(self):
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", NAN, "--cases", "2", "--property", "component-bound",
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", NAN, "--cases", "2", "--property", "within-error-bound",
                 "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         (job,) = self.result("out.json")["jobs"]
-        self.assertEqual(job["max_budget"], "+inf")
+        self.assertEqual(job["max_error_ratio"], "+inf")
         self.assertNotIn(None, [job["max_ulp"], *job["worst"].values(), *job["worst"]["worst"].values()])
 
     def test_a_job_that_stops_after_five_failures_says_so(self):
-        arguments = ["verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--property", "regime-seam", "--json", self.path("out.json")]
+        arguments = ["verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--property", "dispatch-boundaries", "--json", self.path("out.json")]
         for cases, stopped in (("2", False), ("200", True)):
             with self.subTest(cases=cases):
                 r = run(*arguments, "--cases", cases)
@@ -409,9 +409,9 @@ class Runs(unittest.TestCase):
 
     def test_interrupted_mutants_end_their_children_and_leave_no_folders(self):
         # A mutant that no earlier run has compiled.
-        line = '#include "kernels/softmax.hpp"'
+        line = '#include "kernels/softmax/softmax.hpp"'
         with open(self.path("softmax.mutants"), "w") as f:
-            f.write(f"cut-short\tkernels/softmax.cu\t{line}\t{line}  // {self.folder.name}\t*\n")
+            f.write(f"cut-short\tkernels/softmax/softmax.cu\t{line}\t{line}  // {self.folder.name}\t*\n")
         name = "softmax.cut-short-"
 
         def compilers():
@@ -466,7 +466,7 @@ class Runs(unittest.TestCase):
     def test_list_names_properties_and_variants(self):
         self.assertIn("softmax", run("list").stdout)
         text = run("list", "softmax").stdout
-        for part in ["component-bound", "variant softmax_", "emulated"]:
+        for part in ["within-error-bound", "variant softmax_", "emulated"]:
             self.assertIn(part, text)
         self.assertIn("randn(", run("list", "--distributions").stdout)
         with tempfile.TemporaryDirectory() as folder:
@@ -475,12 +475,12 @@ class Runs(unittest.TestCase):
             with open(path) as f:
                 claims = json.load(f)
             self.assertEqual((claims["schema"], list(claims["operators"])), ("warpcheck-list-1", ["sigmoid"]))
-            special = next(p for p in claims["operators"]["sigmoid"]["properties"] if p["name"] == "special-table")
+            special = next(p for p in claims["operators"]["sigmoid"]["properties"] if p["name"] == "special-values")
             self.assertEqual((special["types"], special["null_kernels_percent"]), (["f32", "f16", "bf16"], 40))
             self.assertEqual(run("list", "--json", path).returncode, 0)
             with open(path) as f:
-                waivers = json.load(f)["operators"]["best_split"]["waivers"]
-        self.assertIn("columns:multiple", [w["class"] for w in waivers])
+                coverage_exemptions = json.load(f)["operators"]["best_split"]["coverage_exemptions"]
+        self.assertIn("columns:multiple", [w["class"] for w in coverage_exemptions])
         self.assertIn("deadlock", run("list", "--verdicts").stdout)
 
 

@@ -1,6 +1,6 @@
 // The MPS daemon of a run is there while the run is, and gone however the run ends. nvidia-cuda-mps-control is a
 // script.
-#include "ci/warpcheck/mps.hpp"
+#include "command/mps.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>

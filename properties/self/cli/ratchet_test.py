@@ -50,7 +50,7 @@ class Ratchet(unittest.TestCase):
         self.assertIn("no less accurate than", r.stdout)
         r = self.candidate(LESS_ACCURATE)
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)  # every golden file agrees: it is right
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", LESS_ACCURATE, "--property", "component-bound", "--cases", "40")
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", LESS_ACCURATE, "--property", "within-error-bound", "--cases", "40")
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         r = self.candidate(LESS_ACCURATE, "--ratchet")
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)

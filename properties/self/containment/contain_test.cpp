@@ -198,7 +198,7 @@ TEST(containment, what_spoils_a_process) {
 
 TEST(containment, a_case_of_many_elements_has_more_time) {
   EXPECT_EQ(time_limit(60, ""), 60);
-  EXPECT_EQ(time_limit(60, "v1 softmax/phase x=f32[4096x4096] fill=randn(1) | device=cuda"), 60);
+  EXPECT_EQ(time_limit(60, "v1 softmax/misalignment x=f32[4096x4096] fill=randn(1) | device=cuda"), 60);
   // 2^27 elements each, of which a worker among eight on one GPU ran into 60 s.
   EXPECT_EQ(time_limit(60, "v1 sigmoid/large-offset x=f32[134217728] fill=randn(1) | y=f32[134217728] | device=cuda"),
             60 * 16);

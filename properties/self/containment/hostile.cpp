@@ -223,8 +223,8 @@ case_report passing(const trial_case& c) {
   case_report r;
   r.compared = i;
   r.launches = 2;
-  r.escalated = i % 3;
-  r.max_budget = static_cast<double>(hash64(5, static_cast<uint64_t>(i)) % 97) / 100;
+  r.needed_multiprecision = i % 3;
+  r.max_error_ratio = static_cast<double>(hash64(5, static_cast<uint64_t>(i)) % 97) / 100;
   r.max_ulp = static_cast<double>(i % 11) / 4;
   r.variants = {i % 2 ? "odd" : "even"};
   return r;
@@ -233,11 +233,12 @@ case_report passing(const trial_case& c) {
 std::string summary(const run_result_set& results) {
   std::string text;
   for (const job_result& j : results.jobs) {
-    text += fmt::format("{}: {} cases {} skipped {} launches {} compared {} escalated {} budget {} ulp {} stopped {}\n",
-                        j.id, j.cases, j.skipped, j.launches, j.compared, j.escalated, j.max_budget, j.max_ulp,
-                        name_of(j.worst), j.stopped);
+    text += fmt::format(
+        "{}: {} cases {} skipped {} launches {} compared {} needed_multiprecision {} budget {} ulp {} stopped {}\n",
+        j.id, j.cases, j.skipped, j.launches, j.compared, j.needed_multiprecision, j.max_error_ratio, j.max_ulp,
+        name_of(j.worst), j.stopped);
     for (const auto& [variant, cases] : j.variants) text += fmt::format("  variant {} {}\n", variant, cases);
-    if (j.worst_budget_case) text += "  worst " + to_json(*j.worst_budget_case) + "\n";
+    if (j.worst_error_ratio_case) text += "  worst " + to_json(*j.worst_error_ratio_case) + "\n";
     if (j.first_skipped) text += "  skipped " + to_json(*j.first_skipped) + "\n";
     for (const case_report& r : j.failures) text += "  failure " + to_json(r) + "\n";
   }

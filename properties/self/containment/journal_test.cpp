@@ -64,7 +64,7 @@ TEST_F(journal, gives_back_what_was_written) {
     writer.start(3, 0, "odd\nline");
     writer.refuse(3, 0, 3, "device cuda:\nnone");
     writer.start(2, 8, line);
-    writer.doubt(2, 8, 0.5, r, line);
+    writer.suspect(2, 8, 0.5, r, line);
     writer.start(2, 8, line);
   }
   const auto found = records(path_);
@@ -80,7 +80,7 @@ TEST_F(journal, gives_back_what_was_written) {
   EXPECT_EQ(found[3].kind, journal_record::refused);
   EXPECT_EQ(found[3].code, 3);
   EXPECT_EQ(found[3].text, "device cuda: none");
-  EXPECT_EQ(found[5].kind, journal_record::doubted);
+  EXPECT_EQ(found[5].kind, journal_record::suspected);
   EXPECT_EQ(found[5].index, 8);
   EXPECT_EQ(to_json(found[5].report), to_json(r));
   EXPECT_EQ(found[5].seconds, 0.5);

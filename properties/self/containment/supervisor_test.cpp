@@ -298,7 +298,7 @@ TEST(supervisor, progress_ends_with_everything_done) {
   EXPECT_EQ(last.failures, 7) << "those that the results name";
   EXPECT_EQ(results.jobs[0].failures.size() + results.jobs[1].failures.size(), 7u);
   EXPECT_GT(last.cases_per_second, 0);
-  EXPECT_EQ(last.worst_budget, std::max(results.jobs[0].max_budget, results.jobs[1].max_budget));
+  EXPECT_EQ(last.worst_error_ratio, std::max(results.jobs[0].max_error_ratio, results.jobs[1].max_error_ratio));
 }
 
 TEST(supervisor, a_time_budget_ends_an_endless_run) {

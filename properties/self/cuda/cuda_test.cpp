@@ -66,7 +66,7 @@ TEST(Mps, OnlyCasesThatFaultAreToBlame) {
     const result r = warpcheck::self::run_command(
         "'" + environment("WARPCHECK_TEST_COMMAND") +
         "' verify softmax --device cuda --cases 60 --dtype f32 --max-rows 4 --max-cols 257 --workers 4 --timeout 60 "
-        "--property component-bound --property exact-shift --source " +
+        "--property within-error-bound --property exact-shift --source " +
         environment("WARPCHECK_TEST_SOURCE") + " --entry writes_nowhere_for_two_rows --json " + folder.path("result") +
         " " + mps);
     EXPECT_EQ(r.status, 1) << r.output;

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/gru.hpp"
+#include "kernels/gru/gru.hpp"
 
 namespace warpcheck::self {
 namespace {

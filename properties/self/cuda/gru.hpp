@@ -6,8 +6,8 @@
 
 namespace warpcheck::self {
 
-// Tensors as in kernels/gru.hpp, both directions in one; an empty one is a null pointer. Outputs and workspaces are NaN
-// before a call.
+// Tensors as in kernels/gru/gru.hpp, both directions in one; an empty one is a null pointer. Outputs and workspaces are
+// NaN before a call.
 struct gru_call {
   int64_t time = 0, batch = 0, input = 0, hidden = 0;
   int directions = 1;

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "kernels/matmul.hpp"
+#include "kernels/matmul/matmul.hpp"
 
 namespace warpcheck::self {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/logsumexp.hpp"
+#include "kernels/logsumexp/logsumexp.hpp"
 
 namespace warpcheck::self {
 namespace {

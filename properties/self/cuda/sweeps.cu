@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/primitives/reduce.hpp"
-#include "kernels/sigmoid.hpp"
+#include "kernels/sigmoid/sigmoid.hpp"
 #include "kernels/softmax/arithmetic.hpp"
 
 namespace warpcheck::self {

@@ -1,5 +1,5 @@
-// A library as it was built against version 1 of kernels/candidate.h, whose structs it spells out: libraries of that
-// version are still read. Its softmax is right, but for the variant that gives every element the same share.
+// A library as it was built against version 1 of kernels/abi/candidate.h, whose structs it spells out: libraries of
+// that version are still read. Its softmax is right, but for the variant that gives every element the same share.
 #include <dlpack/dlpack.h>
 
 #include <cmath>

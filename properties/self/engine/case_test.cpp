@@ -43,10 +43,10 @@ TEST(case_line, round_trips_exactly_for_every_generated_case) {
 
 TEST(case_line, example_of_the_grammar_means_what_it_says) {
   const trial_case c = parse_case(
-      "v1 softmax/component-bound x=f32[3x1025] ld=1028 offset=1 fill=randn(7) edit=1,1024:+inf | y=f32[3x1025] | "
+      "v1 softmax/within-error-bound x=f32[3x1025] ld=1028 offset=1 fill=randn(7) edit=1,1024:+inf | y=f32[3x1025] | "
       "variant=auto device=emulated schedule=pct_warp:42 candidate=builtin");
   EXPECT_EQ(c.op, "softmax");
-  EXPECT_EQ(c.property, "component-bound");
+  EXPECT_EQ(c.property, "within-error-bound");
   ASSERT_EQ(c.tensors.size(), 2u);
   const tensor_spec& x = c.at("x");
   EXPECT_TRUE(x.is_input);
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                     malformed{"v1 softmax/a x=f32[2x4] fill=constant(0) |\n y=f32[2x4] |", "control character"}));
 
 TEST(case_line, unknown_operators_and_properties_are_named) {
-  EXPECT_THROW(parse_case_line("v1 nosuch/component-bound x=f32[1x1] fill=constant(0) | y=f32[1x1] |"), usage_error);
+  EXPECT_THROW(parse_case_line("v1 nosuch/within-error-bound x=f32[1x1] fill=constant(0) | y=f32[1x1] |"), usage_error);
   EXPECT_THROW(parse_case_line("v1 softmax/nosuch x=f32[1x1] fill=constant(0) | y=f32[1x1] |"), usage_error);
 }
 

@@ -1,4 +1,4 @@
-// Classes of cases, and the quotas that name a class which a generator never draws.
+// Classes of cases, and the coverage minimums that name a class which a generator never draws.
 #include "properties/engine/classes.hpp"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ job cases_of(const std::vector<trial_case>& cases) {
   return {"self/classes", [cases](int64_t i) { return cases[static_cast<size_t>(i) % cases.size()]; }, 120};
 }
 
-// The unmet quotas of a run that draws these cases in turn.
+// The unmet coverage minimums of a run that draws these cases in turn.
 std::vector<std::string> unmet(const std::vector<trial_case>& cases) {
   supervise_options options;
   options.workers = 1;
@@ -75,7 +75,7 @@ std::vector<std::string> unmet(const std::vector<trial_case>& cases) {
     return r;
   };
   const job_result r = supervise({cases_of(cases)}, options).jobs.at(0);
-  return unmet_class_quotas("self", r.classes, r.cases);
+  return unmet_coverage_minimums("self", r.classes, r.cases);
 }
 
 std::vector<trial_case> everything() {
@@ -89,9 +89,11 @@ std::vector<trial_case> everything() {
   return cases;
 }
 
-TEST(quotas, are_met_where_every_class_is_drawn) { EXPECT_EQ(unmet(everything()), std::vector<std::string>{}); }
+TEST(coverage_minimums, are_met_where_every_class_is_drawn) {
+  EXPECT_EQ(unmet(everything()), std::vector<std::string>{});
+}
 
-TEST(quotas, name_the_class_that_is_never_drawn) {
+TEST(coverage_minimums, name_the_class_that_is_never_drawn) {
   for (const std::string& name : required_classes()) {
     std::vector<trial_case> cases = everything();
     std::erase_if(cases, [&](const trial_case& c) {
@@ -99,12 +101,12 @@ TEST(quotas, name_the_class_that_is_never_drawn) {
       return std::find(of.begin(), of.end(), name) != of.end();
     });
     const std::vector<std::string> sentences = unmet(cases);
-    const std::string expected = "0 of 120 cases are of the class " + name + "; the quota is 1";
+    const std::string expected = "0 of 120 cases are of the class " + name + "; the coverage minimum is 1";
     EXPECT_EQ(std::count(sentences.begin(), sentences.end(), expected), 1) << name;
   }
 }
 
-TEST(quotas, of_rows_are_owed_where_an_input_has_rows) {
+TEST(coverage_minimums, of_rows_are_owed_where_an_input_has_rows) {
   std::vector<trial_case> cases = everything();
   for (trial_case& c : cases) c.tensors[0] = c.tensors[1] = output_vector("x", dtype::f32, c.tensors[0].cols());
   std::vector<trial_case> recipes = everything();
@@ -117,20 +119,20 @@ TEST(quotas, of_rows_are_owed_where_an_input_has_rows) {
   EXPECT_EQ(unmet(cases).size(), 3u) << "none, few, many";
 }
 
-const class_waivers waived({{"waiving", "values:cancelling", "a test"}});
+const coverage_exemption_registration waived({{"waiving", "values:cancelling", "a test"}});
 
-TEST(quotas, grow_with_the_run_and_can_be_waived_by_an_operator) {
-  EXPECT_EQ(class_quota(1), 1);
-  EXPECT_EQ(class_quota(3000), 3);
+TEST(coverage_minimums, grow_with_the_run_and_can_be_waived_by_an_operator) {
+  EXPECT_EQ(coverage_minimum(1), 1);
+  EXPECT_EQ(coverage_minimum(3000), 3);
   std::map<std::string, int64_t> reached;
   for (const std::string& name : required_classes()) reached[name] = 3;
   reached["rows:many"] = 2;
-  EXPECT_EQ(unmet_class_quotas("self", reached, 3000),
-            std::vector<std::string>{"2 of 3000 cases are of the class rows:many; the quota is 3"});
-  EXPECT_EQ(unmet_class_quotas("self", reached, 2999), std::vector<std::string>{});
+  EXPECT_EQ(unmet_coverage_minimums("self", reached, 3000),
+            std::vector<std::string>{"2 of 3000 cases are of the class rows:many; the coverage minimum is 3"});
+  EXPECT_EQ(unmet_coverage_minimums("self", reached, 2999), std::vector<std::string>{});
   reached.erase("values:cancelling");
-  EXPECT_EQ(unmet_class_quotas("waiving", reached, 1000), std::vector<std::string>{});
-  EXPECT_EQ(unmet_class_quotas("self", reached, 1000).size(), 1u);
+  EXPECT_EQ(unmet_coverage_minimums("waiving", reached, 1000), std::vector<std::string>{});
+  EXPECT_EQ(unmet_coverage_minimums("self", reached, 1000).size(), 1u);
 }
 
 TEST(combinations, are_those_that_variants_accept) {

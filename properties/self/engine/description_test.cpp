@@ -45,7 +45,7 @@ const property_registration registration([] {
   };
   p.check = [](trial&) {};
   property refusals = p;
-  refusals.name = "refusals";
+  refusals.name = "rejects-invalid-calls";
   refusals.may_break_contract = true;
   return std::vector<property>{p, refusals};
 }());
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(descriptions, let_properties_of_refusals_break_the_contract) {
   EXPECT_NO_THROW(parse_case_line(
-      "v1 described_test/refusals x=f32[2x3x4] fill=randn(1) | y=f32[2x3x4] | directions=1.5 scale=nan"));
+      "v1 described_test/rejects-invalid-calls x=f32[2x3x4] fill=randn(1) | y=f32[2x3x4] | directions=1.5 scale=nan"));
   EXPECT_NO_THROW(parse_case_line("v1 described_test/any x=f32[2x3x4] fill=randn(1) | y=f32[2x3x4] | scale=nan"));
 }
 

@@ -18,8 +18,8 @@ namespace warpcheck::engine {
 namespace {
 
 case_report launch(const std::string& knobs, const std::string& device = "cuda") {
-  return run_case(parse_case_line(
-      fmt::format("v1 softmax/component-bound x=f32[3x2] fill=randn(5) | y=f32[3x2] | device={} {}", device, knobs)));
+  return run_case(parse_case_line(fmt::format(
+      "v1 softmax/within-error-bound x=f32[3x2] fill=randn(5) | y=f32[3x2] | device={} {}", device, knobs)));
 }
 
 // What the device of the library was asked since the last time.

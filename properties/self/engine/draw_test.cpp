@@ -46,7 +46,7 @@ TEST(component_bound, reaches_every_variant_within_as_many_cases_as_twice_their_
   const target t = three_variants();
   std::set<std::string> reached;
   for (int64_t i = 0; i < 2 * static_cast<int64_t>(t.variants.size()); ++i) {
-    const int64_t cols = generate_case(find_property("softmax", "component-bound"), t, 1, i).at("x").cols();
+    const int64_t cols = generate_case(find_property("softmax", "within-error-bound"), t, 1, i).at("x").cols();
     for (const target::variant& v : t.variants)
       if (cols >= v.ranges[0].dispatch_min && (v.ranges[0].dispatch_max < 0 || cols <= v.ranges[0].dispatch_max))
         reached.insert(v.name);
@@ -60,15 +60,15 @@ TEST(generate_case, keeps_inputs_within_the_limits_and_refuses_where_none_fits) 
   t.max_cols = 257;
   std::set<int64_t> rows, cols;
   for (int64_t i = 0; i < 60; ++i) {
-    const tensor_spec x = generate_case(find_property("softmax", "component-bound"), t, 1, i).at("x");
+    const tensor_spec x = generate_case(find_property("softmax", "within-error-bound"), t, 1, i).at("x");
     rows.insert(x.rows());
     cols.insert(x.cols());
   }
   EXPECT_EQ(rows, (std::set<int64_t>{1, 2, 3, 4}));
   EXPECT_TRUE(*cols.rbegin() <= 257 && *cols.rbegin() > 200 && *cols.begin() < 8);
-  EXPECT_THROW(generate_case(find_property("softmax", "wide-index"), t, 1, 0), no_case_fits);
+  EXPECT_THROW(generate_case(find_property("softmax", "index-beyond-2-to-24"), t, 1, 0), no_case_fits);
   t.max_rows = t.max_cols = 1;
-  EXPECT_EQ(generate_case(find_property("softmax", "phase"), t, 1, 0).at("x").elements(), 1);
+  EXPECT_EQ(generate_case(find_property("softmax", "misalignment"), t, 1, 0).at("x").elements(), 1);
 }
 
 TEST(generate_case, draws_what_can_be_written_down_within_any_limits) {
@@ -92,7 +92,7 @@ TEST(generate_case, draws_what_can_be_written_down_within_any_limits) {
 TEST(phase, combines_every_pair_of_offsets) {
   std::set<std::pair<int64_t, int64_t>> pairs;
   for (int64_t i = 0; i < 16; ++i) {
-    const trial_case c = generate_case(find_property("softmax", "phase"), three_variants(), 1, i);
+    const trial_case c = generate_case(find_property("softmax", "misalignment"), three_variants(), 1, i);
     pairs.emplace(c.at("x").offset, c.at("y").offset);
   }
   EXPECT_EQ(pairs.size(), 16u);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_table.hpp"
 
 namespace {
 

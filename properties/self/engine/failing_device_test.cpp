@@ -18,7 +18,7 @@ class failing_device : public testing::TestWithParam<const char*> {
     unsetenv("WARPCHECK_TEST_FAILS");
     unsetenv("WARPCHECK_TEST_LOST");
   }
-  static case_report run(const std::string& property = "component-bound") {
+  static case_report run(const std::string& property = "within-error-bound") {
     return run_case(
         parse_case_line(fmt::format("v1 softmax/{} x=f32[3x1] fill=constant(0) | y=f32[3x1] | candidate={} device=cpu",
                                     property, TEST_FAILING_DEVICE)));

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_table.hpp"
 
 #ifndef PRETENDED_DEVICE
 #define PRETENDED_DEVICE WARPCHECK_DEVICE_CUDA

@@ -15,7 +15,7 @@
 #include "properties/engine/draw.hpp"
 #include "properties/engine/generate.hpp"
 #include "properties/engine/recipe.hpp"
-#include "properties/row_generators.hpp"
+#include "properties/operators/row_inputs.hpp"
 
 namespace warpcheck::engine {
 namespace {

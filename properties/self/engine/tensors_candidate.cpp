@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 
 namespace {
 

@@ -54,7 +54,7 @@ const property_registration registration([] {
     return c;
   };
   property refusals = p;
-  refusals.name = "refusals";
+  refusals.name = "rejects-invalid-calls";
   refusals.check = [](trial& t) { refuse_workspaces(t); };
   refusals.may_break_contract = true;
   return std::vector<property>{p, refusals};
@@ -121,7 +121,7 @@ TEST(tensors, that_are_absent_cannot_be_read) {
 TEST(workspaces, that_are_too_small_or_misaligned_are_refused) {
   const auto refusals_of = [](const std::string& variant) {
     trial_case c = tensors_case(variant);
-    c.property = "refusals";
+    c.property = "rejects-invalid-calls";
     return run_case(c);
   };
   EXPECT_EQ(refusals_of("needs_work").result, verdict::pass) << describe(refusals_of("needs_work"));
@@ -156,7 +156,7 @@ TEST(candidates, of_version_1_are_still_read) {
   EXPECT_EQ(targets[0].variants[1].ranges[0].max, 64);
   const auto run = [](const std::string& index, const std::string& knobs) {
     return run_case(parse_case_line(fmt::format(
-        "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu {}", index,
+        "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu {}", index,
         TEST_ABI1, knobs)));
   };
   const case_report right = run("", "");

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/candidate_table.hpp"
+#include "kernels/abi/candidate_table.hpp"
 
 namespace {
 

@@ -20,7 +20,7 @@ namespace {
 
 case_report run_variant(const std::string& variant, const std::string& layout = "", const std::string& knobs = "") {
   return run_case(parse_case_line(
-      fmt::format("v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
+      fmt::format("v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
                   "variant={} {}",
                   layout, TEST_CANDIDATE, variant, knobs)));
 }
@@ -36,7 +36,7 @@ TEST(trial_report, keeps_the_largest_error_and_the_sum_of_squares) {
   EXPECT_GE(r.sum_squared_ulp, r.max_ulp * r.max_ulp);
   EXPECT_LE(r.sum_squared_ulp, r.max_ulp * r.max_ulp * static_cast<double>(r.compared));
   EXPECT_EQ(r.launches, 3) << "behind a page, before one, and flush with one";
-  EXPECT_EQ(r.escalated, 0);
+  EXPECT_EQ(r.needed_multiprecision, 0);
   ASSERT_EQ(r.variants.size(), 1u);
   EXPECT_EQ(r.variants[0], "right");
 }
@@ -61,7 +61,7 @@ TEST(trial_report, sees_the_gaps_of_rows_that_are_far_apart) {
   EXPECT_EQ(run_variant("off_by_little", far).result, verdict::violation);
   const auto with_far_input = [](const char* variant) {
     return run_case(parse_case_line(
-        fmt::format("v1 softmax/component-bound x=f32[2x37] ld=67108865 fill=randn(5) | y=f32[2x37] | candidate={} "
+        fmt::format("v1 softmax/within-error-bound x=f32[2x37] ld=67108865 fill=randn(5) | y=f32[2x37] | candidate={} "
                     "device=cpu variant={}",
                     TEST_CANDIDATE, variant)));
   };
@@ -73,7 +73,7 @@ TEST(trial_report, sees_the_gaps_of_rows_that_are_far_apart) {
 TEST(trial_report, sees_all_of_the_gaps_of_256_MiB) {
   const auto run = [](int64_t ld) {
     return run_case(parse_case_line(fmt::format(
-        "v1 softmax/component-bound x=f32[2x37] fill=randn(5) | y=f32[2x37] ld={} | candidate={} device=cpu "
+        "v1 softmax/within-error-bound x=f32[2x37] fill=randn(5) | y=f32[2x37] ld={} | candidate={} device=cpu "
         "variant=writes_far_into_gap",
         ld, TEST_CANDIDATE)));
   };
@@ -85,10 +85,10 @@ TEST(trial_report, sees_all_of_the_gaps_of_256_MiB) {
 // Of a larger tensor a row at a time is held, however long it is; both rows start poisoned.
 TEST(trial_report, poisons_long_rows_that_are_far_apart) {
   // Which no case line may ask for.
-  trial t(parse_case(
-      fmt::format("v1 softmax/component-bound x=f32[1x4] fill=randn(5) | y=f32[2x8388608] ld=67108864 | candidate={} "
-                  "device=cpu variant=right agree=free",
-                  TEST_CANDIDATE)));
+  trial t(parse_case(fmt::format(
+      "v1 softmax/within-error-bound x=f32[1x4] fill=randn(5) | y=f32[2x8388608] ld=67108864 | candidate={} "
+      "device=cpu variant=right agree=free",
+      TEST_CANDIDATE)));
   const run_result r = t.run();
   const host_tensor& y = r.at("y");
   EXPECT_TRUE(std::isfinite(y.value(0, 3)));
@@ -135,10 +135,10 @@ TEST(trial_report, fills_outputs_with_other_bytes_each_time) {
 // A letter is a sentence to the trial, and what is refused has its input, like any call.
 TEST(trial_report, takes_a_short_refusal_and_one_that_looked_at_the_input) {
   for (const char* variant : {"refuses_briefly", "refuses_after_looking"}) {
-    const case_report r = run_case(
-        parse_case_line(fmt::format("v1 softmax/refusals x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
-                                    "candidate={} device=cpu variant={}",
-                                    TEST_CANDIDATE, variant)));
+    const case_report r = run_case(parse_case_line(
+        fmt::format("v1 softmax/rejects-invalid-calls x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
+                    "candidate={} device=cpu variant={}",
+                    TEST_CANDIDATE, variant)));
     EXPECT_EQ(r.result, verdict::pass) << describe(r);
   }
 }
@@ -146,10 +146,10 @@ TEST(trial_report, takes_a_short_refusal_and_one_that_looked_at_the_input) {
 // Whatever its first byte: an umlaut's is negative where char is.
 TEST(trial_report, a_refusal_says_why_in_any_language) {
   const auto run = [](const char* variant) {
-    return run_case(
-        parse_case_line(fmt::format("v1 softmax/refusals x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
-                                    "candidate={} device=cpu variant={}",
-                                    TEST_CANDIDATE, variant)));
+    return run_case(parse_case_line(
+        fmt::format("v1 softmax/rejects-invalid-calls x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
+                    "candidate={} device=cpu variant={}",
+                    TEST_CANDIDATE, variant)));
   };
   EXPECT_EQ(run("refuses_with_umlaut").result, verdict::pass) << describe(run("refuses_with_umlaut"));
   EXPECT_EQ(run("refuses_silently").result, verdict::error_return);
@@ -159,7 +159,7 @@ TEST(trial_report, a_refusal_says_why_in_any_language) {
 TEST(trial_report, an_output_without_elements_has_no_byte_to_write) {
   const auto run = [](const char* variant) {
     return run_case(parse_case_line(
-        fmt::format("v1 softmax/component-bound x=f32[3x0] fill=constant(0) | y=f32[3x0] | candidate={} device=cpu "
+        fmt::format("v1 softmax/within-error-bound x=f32[3x0] fill=constant(0) | y=f32[3x0] | candidate={} device=cpu "
                     "variant={}",
                     TEST_CANDIDATE, variant)));
   };
@@ -169,9 +169,9 @@ TEST(trial_report, an_output_without_elements_has_no_byte_to_write) {
 
 TEST(trial_report, has_a_worst_element_though_all_are_exact) {
   const case_report r = run_case(parse_case_line(fmt::format(
-      "v1 softmax/component-bound x=f32[2x1] fill=randn(5) | y=f32[2x1] | candidate={} device=cpu variant=right",
+      "v1 softmax/within-error-bound x=f32[2x1] fill=randn(5) | y=f32[2x1] | candidate={} device=cpu variant=right",
       TEST_CANDIDATE)));
-  EXPECT_EQ(r.max_budget, 0);
+  EXPECT_EQ(r.max_error_ratio, 0);
   ASSERT_TRUE(r.worst);
   EXPECT_EQ(r.worst->row, 0);
   EXPECT_EQ(r.worst->actual, 1);

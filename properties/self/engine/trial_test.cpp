@@ -17,7 +17,8 @@ namespace {
 
 case_report run_variant(const std::string& variant, const std::string& layout = "") {
   const std::string line = fmt::format(
-      "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | index=i64[3] | candidate={} device=cpu "
+      "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | index=i64[3] | candidate={} "
+      "device=cpu "
       "variant={}",
       layout, TEST_CANDIDATE, variant);
   return run_case(parse_case_line(line));
@@ -57,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(all, trial_verdict,
 
 case_report run_launched(const std::string& variant, const std::string& knobs, const std::string& y = "") {
   return run_case(parse_case_line(
-      fmt::format("v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
+      fmt::format("v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
                   "variant={} {}",
                   y, TEST_CANDIDATE, variant, knobs)));
 }
@@ -80,7 +81,7 @@ TEST(trial, a_second_launch_into_the_same_buffers_gives_the_same_bits) {
 TEST(trial, gaps_of_the_input_hold_other_bytes_in_another_run) {
   const auto run_gaps = [](const std::string& variant) {
     return run_case(parse_case_line(fmt::format(
-        "v1 softmax/component-bound x=f32[3x37] ld=40 fill=randn(5) | y=f32[3x37] | candidate={} device=cpu "
+        "v1 softmax/within-error-bound x=f32[3x37] ld=40 fill=randn(5) | y=f32[3x37] | candidate={} device=cpu "
         "variant={}",
         TEST_CANDIDATE, variant)));
   };
@@ -104,12 +105,12 @@ TEST(trial, refuses_ways_to_launch_that_do_not_exist) {
 
 TEST(trial, keeps_a_histogram_of_budgets_where_it_is_asked_for) {
   const trial_case c = parse_case_line(fmt::format(
-      "v1 softmax/component-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | candidate={} device=cpu variant=right",
+      "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | candidate={} device=cpu variant=right",
       TEST_CANDIDATE));
   EXPECT_TRUE(run_case(c).budgets.thousandths.empty());
   const case_report r = run_case_with_budgets(c);
   EXPECT_EQ(r.budgets.elements(), r.compared);
-  EXPECT_EQ(r.budgets.max, r.max_budget);
+  EXPECT_EQ(r.budgets.max, r.max_error_ratio);
   EXPECT_GE(r.budgets.quantile(1), r.budgets.max);
   EXPECT_LE(r.budgets.quantile(1), r.budgets.max + 0.001);
   EXPECT_LT(r.budgets.quantile(0.1), r.budgets.quantile(0.9));
@@ -143,8 +144,8 @@ TEST(trial, keeps_errors_in_bins_of_ulp_and_of_shares_of_the_bound) {
 TEST(trial, counts_every_compared_element) {
   const case_report r = run_variant("right");
   EXPECT_EQ(r.compared, 3 * 37);
-  EXPECT_GT(r.max_budget, 0);
-  EXPECT_LT(r.max_budget, 1);
+  EXPECT_GT(r.max_error_ratio, 0);
+  EXPECT_LT(r.max_error_ratio, 1);
 }
 
 TEST(trial, reports_the_worst_element_of_a_violation) {
@@ -167,13 +168,13 @@ TEST(trial, asks_a_technique_whether_it_takes_the_call) {
   for (const auto& [cols, layout, variants] :
        {std::tuple{38, "", forced}, std::tuple{37, "", own}, std::tuple{38, "ld=41", own},
         std::tuple{38, "offset=1", own}, std::tuple{38, "ld=40 offset=2", forced}}) {
-    const case_report r = run("component-bound", cols, layout, "variant=even_columns");
+    const case_report r = run("within-error-bound", cols, layout, "variant=even_columns");
     EXPECT_EQ(r.result, verdict::pass) << describe(r);
     EXPECT_EQ(r.variants, variants) << r.line;
     EXPECT_EQ(r.line.find("variant=even_columns") != std::string::npos, variants == forced) << r.line;
   }
-  EXPECT_EQ(run("regime-seam", 38, "", "").variants, both);
-  const case_report odd = run("regime-seam", 37, "", "");
+  EXPECT_EQ(run("dispatch-boundaries", 38, "", "").variants, both);
+  const case_report odd = run("dispatch-boundaries", 37, "", "");
   EXPECT_EQ(odd.result, verdict::pass) << describe(odd);
   EXPECT_EQ(odd.variants, own);
 }
@@ -181,7 +182,7 @@ TEST(trial, asks_a_technique_whether_it_takes_the_call) {
 TEST(trial, says_which_candidate_device_and_variant_do_not_exist) {
   const auto run = [](const char* knobs) {
     return run_case(parse_case_line(
-        fmt::format("v1 softmax/component-bound x=f32[1x4] fill=constant(0) | y=f32[1x4] | {}", knobs)));
+        fmt::format("v1 softmax/within-error-bound x=f32[1x4] fill=constant(0) | y=f32[1x4] | {}", knobs)));
   };
   EXPECT_THROW(run("candidate=/nonexistent.so device=cpu"), environment_error);
   EXPECT_THROW(run("device=cpu"), environment_error);

@@ -12,13 +12,13 @@ namespace {
 
 case_report sample() {
   case_report r;
-  r.line = "v1 softmax/component-bound x=f32[1x2] fill=constant(0) | y=f32[1x2] | device=emulated";
+  r.line = "v1 softmax/within-error-bound x=f32[1x2] fill=constant(0) | y=f32[1x2] | device=emulated";
   r.result = verdict::violation;
   r.message = "1 of 2 compared elements lie outside their bound";
   r.neighbour = "fails at cols=33, passes at 32";
   r.compared = 2;
   r.launches = 7;
-  r.max_budget = std::numeric_limits<double>::infinity();
+  r.max_error_ratio = std::numeric_limits<double>::infinity();
   r.max_ulp = 1e30;
   r.findings = {"race: write and read"};
   r.variants = {"softmax_warp"};
@@ -32,7 +32,7 @@ TEST(report, round_trips_through_json_with_nan_and_infinity) {
   EXPECT_EQ(again.result, r.result);
   ASSERT_TRUE(again.worst);
   EXPECT_TRUE(std::isnan(again.worst->actual));
-  EXPECT_TRUE(std::isinf(again.max_budget));
+  EXPECT_TRUE(std::isinf(again.max_error_ratio));
 }
 
 TEST(report, survives_bytes_that_are_not_text) {
@@ -49,7 +49,7 @@ TEST(report, anything_else_is_refused) {
 TEST(report, description_holds_what_a_person_needs_and_ends_with_the_replay_line) {
   const std::string text = describe(sample());
   for (const char* part :
-       {"softmax/component-bound: violation", "y[0,1]", "input 0.5", "(0x", "passes at 32", "race: write and read"})
+       {"softmax/within-error-bound: violation", "y[0,1]", "input 0.5", "(0x", "passes at 32", "race: write and read"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   EXPECT_TRUE(text.ends_with("device=emulated'\n")) << text;
 }

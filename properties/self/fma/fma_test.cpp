@@ -33,7 +33,7 @@ TEST_P(Bits, AreTheSameEitherWay) {
   const auto f32 = std::find_if(targets.begin(), targets.end(), [](const target& t) { return t.type == dtype::f32; });
   ASSERT_NE(f32, targets.end());
   int64_t compared = 0, finite = 0;
-  for (const char* name : {"component-bound", "special-table"}) {
+  for (const char* name : {"within-error-bound", "special-values"}) {
     const property& p = find_property(GetParam(), name);
     for (int64_t i = 0; i < 40; ++i) {
       trial_case c = generate_case(p, *f32, 1, i);

@@ -15,7 +15,7 @@ RIGHT = os.environ["WARPCHECK_RIGHT"]
 WRONG = os.environ["WARPCHECK_WRONG"]  # the last element of rows longer than 32 is 0
 NAN = os.environ["WARPCHECK_NAN"]  # the first element is NaN
 TEMPLATE = os.path.join(os.environ["WARPCHECK_SOURCE"], "docs", "bring_your_own", "softmax.cu")
-PROPERTIES = ["--property", "component-bound", "--property", "depth", "--property", "phase"]
+PROPERTIES = ["--property", "within-error-bound", "--property", "long-accumulation", "--property", "misalignment"]
 
 
 def run(*arguments):
@@ -71,7 +71,7 @@ class Fuzz(unittest.TestCase):
         of = {}
         for f in findings:
             of.setdefault(f["case"].split("/")[1].split(" ")[0], []).append(f)
-        for property in ("component-bound", "depth"):
+        for property in ("within-error-bound", "long-accumulation"):
             tails = [f for f in of[property] if f["shape_class"] == "x[1x2^5+1]"]
             self.assertEqual(len(tails), 1, findings)
             self.assertIn("x=f32[1x33] fill=constant(0)", tails[0]["case"])
@@ -96,7 +96,7 @@ class Fuzz(unittest.TestCase):
 
         # As regressions they come before every run of every candidate.
         folder = self.path("a", "findings")
-        verify = ["verify", "softmax", "--device", "cpu", "--cases", "1", "--property", "component-bound", "--property", "depth",
+        verify = ["verify", "softmax", "--device", "cpu", "--cases", "1", "--property", "within-error-bound", "--property", "long-accumulation",
                   "--regressions", folder, "--junit", self.path("v.xml")]
         r = run(*verify, "--candidate", WRONG)
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
@@ -119,8 +119,8 @@ class Fuzz(unittest.TestCase):
     def test_an_infinite_error_is_resumed_from(self):
         self.fuzz("a", "--seed", "5", "--cases", "20", candidate=NAN, code=1)
         self.fuzz("a", "--cases", "40", candidate=NAN, code=1)
-        worst = {p["property"]: p["max_budget"] for p in self.result("a")["properties"]}
-        self.assertEqual(worst["softmax/component-bound"], "+inf")
+        worst = {p["property"]: p["max_error_ratio"] for p in self.result("a")["properties"]}
+        self.assertEqual(worst["softmax/within-error-bound"], "+inf")
 
     def start(self, out, candidate=WRONG):
         process = subprocess.Popen([WARPCHECK, *self.command(out, "--seed", "9", "--cases", "1000000", candidate=candidate)],
@@ -195,7 +195,7 @@ class Fuzz(unittest.TestCase):
 
     def fuzz_source(self, out, source, *arguments):
         return run("fuzz", "softmax", "--device", "emulated", "--source", source, "--entry", "my_softmax", "--size", "quick",
-                   "--property", "component-bound", "--max-cols", "257", "--out", self.path(out), "--json", self.path(out + ".json"), *arguments)
+                   "--property", "within-error-bound", "--max-cols", "257", "--out", self.path(out), "--json", self.path(out + ".json"), *arguments)
 
     def test_a_source_is_fuzzed_like_a_library_and_its_findings_name_it(self):
         with open(TEMPLATE) as f:
@@ -234,7 +234,7 @@ class Fuzz(unittest.TestCase):
         r = self.fuzz_source("a", self.source_without_columns_from(200), "--seed", "5", "--cases", str(20 * rounds))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         before = self.result("a")["findings"]
-        minimised = self.state("a")["minimised"]["softmax/component-bound violation"]
+        minimised = self.state("a")["minimised"]["softmax/within-error-bound violation"]
         r = self.fuzz_source("a", self.source_without_columns_from(201), "--cases", str(20 * rounds + 20))
         after = self.result("a")["findings"]
         self.assertIn(f"{len(before)} findings of this folder replayed first: 0 still fail", r.stdout)
@@ -299,7 +299,7 @@ class Fuzz(unittest.TestCase):
         self.expect(3, "cannot make the folder '/proc/a/", "--out", "/proc/a")
         self.expect(3, "cannot make the folder '/dev/null/a/", "--out", "/dev/null/a")
         self.fuzz("b", "--cases", "1", "--seed", "5")
-        self.expect(2, "holds a run of 'operators softmax properties component-bound", "--out", self.path("b"))
+        self.expect(2, "holds a run of 'operators softmax properties within-error-bound", "--out", self.path("b"))
         r = run(*self.command("b", "--seed", "6"))
         self.assertEqual(r.returncode, 2)
         self.assertIn("holds a run of seed 5, 6 was given", r.stderr)

@@ -43,9 +43,9 @@ class Registry(unittest.TestCase):
                 "null_kernels_percent": 15,
             }
             op["tests"]["property.softmax.emulated"]["cases"] += 1
-            op["mutants"]["RO-99"] = "depth"
+            op["mutants"]["RO-99"] = "long-accumulation"
             op["profiles"]["emulated"]["f32 *"][0] /= 2
-            op["waivers"] = []
+            op["coverage_exemptions"] = []
             head["operators"]["new"] = {}
             head["scores"]["softmax"] = [67, 67]
 
@@ -57,20 +57,20 @@ class Registry(unittest.TestCase):
         golden = COMMITTED["operators"]["softmax"]["golden"][0]
         for name, said, change in [
             ("softmax/operator", "is gone", lambda op, head: head["operators"].pop("softmax")),
-            ("softmax/depth", "the property is gone", lambda op, _: op["properties"].pop("depth")),
-            ("softmax/depth", "its sentence changed", lambda op, _: op["properties"]["depth"].update(sentence="0")),
-            ("softmax/depth", "no longer tried on f32", lambda op, _: op["properties"]["depth"]["types"].remove("f32")),
+            ("softmax/long-accumulation", "the property is gone", lambda op, _: op["properties"].pop("long-accumulation")),
+            ("softmax/long-accumulation", "its sentence changed", lambda op, _: op["properties"]["long-accumulation"].update(sentence="0")),
+            ("softmax/long-accumulation", "no longer tried on f32", lambda op, _: op["properties"]["long-accumulation"]["types"].remove("f32")),
             (
-                "softmax/depth",
+                "softmax/long-accumulation",
                 "share of the cases was 100 % and is 50 %",
-                lambda op, _: op["properties"]["depth"].update(share_percent=50),
+                lambda op, _: op["properties"]["long-accumulation"].update(share_percent=50),
             ),
             (
-                "softmax/depth",
+                "softmax/long-accumulation",
                 "may now pass 90 %",
-                lambda op, _: op["properties"]["depth"].update(null_kernels_percent=90),
+                lambda op, _: op["properties"]["long-accumulation"].update(null_kernels_percent=90),
             ),
-            ("softmax/values:ties", "a waiver", lambda op, _: op["waivers"].append("values:ties")),
+            ("softmax/values:ties", "a coverage exemption", lambda op, _: op["coverage_exemptions"].append("values:ties")),
             (f"softmax/{test}", "the test is gone", lambda op, _: op["tests"].pop(test)),
             (f"softmax/{test}", "runs 6", lambda op, _: op["tests"][test].update(cases=6)),
             (f"softmax/{test}", "runs 0", lambda op, _: op["tests"][test].pop("cases")),
@@ -103,13 +103,13 @@ class Registry(unittest.TestCase):
 
     def test_excuses_name_the_finding_and_give_a_reason(self):
         text = (
-            "Title\n\n weakens: softmax/phase: row-isolation tries it\nweakens: softmax/profile emulated f32 *: faster exp\n"
-            "weakens: softmax/depth:\nweakens nothing: x\nweakens: softmax/values:ties: no order"
+            "Title\n\n weakens: softmax/misalignment: row-isolation tries it\nweakens: softmax/profile emulated f32 *: faster exp\n"
+            "weakens: softmax/long-accumulation:\nweakens nothing: x\nweakens: softmax/values:ties: no order"
         )
         self.assertEqual(
             weakened.excused(text),
             {
-                "softmax/phase": "row-isolation tries it",
+                "softmax/misalignment": "row-isolation tries it",
                 "softmax/profile emulated f32 *": "faster exp",
                 "softmax/values:ties": "no order",
             },
@@ -121,20 +121,20 @@ class Touched(unittest.TestCase):
         files = BuildMap(BUILD, SOURCE)
         everybody, of = {"*"}, files.operators_of_file
         for path, expected in [
-            ("kernels/softmax.cu", {"softmax"}),
+            ("kernels/softmax/softmax.cu", {"softmax"}),
             ("reference/softmax.cpp", {"softmax", "log_softmax"}),
-            ("properties/argsort_properties.cpp", {"argsort"}),
+            ("properties/operators/argsort_properties.cpp", {"argsort"}),
             ("golden/scan_golden.cpp", {"scan"}),
             ("golden/scan/any.golden", {"scan"}),
             ("ci/mutate/log_softmax.mutants", {"log_softmax"}),
-            ("kernels/softmax/lanes.hpp", {"softmax"}),
-            ("kernels/primitives/log_sum.hpp", {"log_softmax", "logsumexp"}),
+            ("kernels/softmax/warp_rows.hpp", {"softmax"}),
+            ("kernels/rows/log_sum.hpp", {"log_softmax", "logsumexp"}),
             ("properties/engine/trial.cpp", everybody),
-            ("kernels/simt/simt.hpp", everybody),
+            ("simt/simt.hpp", everybody),
             ("reference/numerics/compare.hpp", everybody),
             ("cmake/operators.cmake", everybody),
             ("CMakeLists.txt", everybody),
-            ("ci/warpcheck/verify.cpp", everybody),
+            ("command/verify.cpp", everybody),
             ("properties/deleted.cpp", everybody),
             ("kernels/primitives/deleted.hpp", everybody),
             ("README.md", set()),
@@ -145,8 +145,8 @@ class Touched(unittest.TestCase):
             self.assertEqual(of(path), expected, path)
         # A header of one operator's name that many use belongs to all of them.
         self.assertLess({"softmax", "scan", "argsort"}, of("kernels/primitives/reduce.hpp"))
-        self.assertIn("softmax", of("properties/row_cases.cpp"))
-        self.assertNotIn("best_split", of("properties/row_cases.cpp"))
+        self.assertIn("softmax", of("properties/operators/row_generators.cpp"))
+        self.assertNotIn("best_split", of("properties/operators/row_generators.cpp"))
 
     def test_who_judges(self):
         judge = [
@@ -155,11 +155,11 @@ class Touched(unittest.TestCase):
             "golden/registry.json",
             "ci/gate",
             "ci/gating/registry.py",
-            "ci/warpcheck/verify.cpp",
-            "kernels/candidate.h",
+            "command/verify.cpp",
+            "kernels/abi/candidate.h",
         ]
         self.assertEqual(
-            judges([*judge, "kernels/softmax.cu", "docs/gate.md", "properties/self/cli/cli_test.py"]), judge
+            judges([*judge, "kernels/softmax/softmax.cu", "docs/gate.md", "properties/self/cli/cli_test.py"]), judge
         )
 
 
@@ -198,10 +198,10 @@ class Told(unittest.TestCase):
         self.assertEqual(to_github(made(2, note="allowed")), "")
 
     def test_findings_stand_on_changed_lines(self):
-        found = made(1, file="golden/softmax/x") + made(1, file="kernels/softmax.cu") + made(1, operator="scan")
-        place(found, {"docs/a.md": [3], "kernels/softmax.cu": [7, 90]})
+        found = made(1, file="golden/softmax/x") + made(1, file="kernels/softmax/softmax.cu") + made(1, operator="scan")
+        place(found, {"docs/a.md": [3], "kernels/softmax/softmax.cu": [7, 90]})
         self.assertEqual(
-            [(f.file, f.line) for f in found], [("kernels/softmax.cu", 7), ("kernels/softmax.cu", 7), ("docs/a.md", 3)]
+            [(f.file, f.line) for f in found], [("kernels/softmax/softmax.cu", 7), ("kernels/softmax/softmax.cu", 7), ("docs/a.md", 3)]
         )
 
     def test_sarif_and_junit(self):
@@ -302,7 +302,7 @@ class PullRequests(unittest.TestCase):
         device="cpu",
         options=(),
         code=None,
-        properties=("component-bound",),
+        properties=("within-error-bound",),
         judge=SOURCE,
     ):
         """Commits `change`: file -> (old, new); returns the findings and what was printed."""
@@ -345,7 +345,7 @@ class PullRequests(unittest.TestCase):
             self.assertTrue((out / f"gate.{suffix}").exists())
         return result["findings"], r.stdout
 
-    KERNEL = {"kernels/softmax.cu": ("#include", "// A remark.\n#include")}
+    KERNEL = {"kernels/softmax/softmax.cu": ("#include", "// A remark.\n#include")}
 
     def test_one_that_changes_nothing_passes(self):
         found, said = self.gate(self.KERNEL, candidate=RIGHT, code=0)
@@ -358,7 +358,7 @@ class PullRequests(unittest.TestCase):
         found, said = self.gate(self.KERNEL, candidate=WRONG, code=1, options=["--format", "github"])
         self.assertIn("violation", {f["kind"] for f in found})
         self.assertIn("x=f32[1x33]", said)  # shrunk, with its line
-        self.assertRegex(said, "::error file=kernels/softmax.cu,line=[0-9]+,title=violation%3A softmax/")
+        self.assertRegex(said, "::error file=kernels/softmax/softmax.cu,line=[0-9]+,title=violation%3A softmax/")
         self.assertNotIn("weakened", {f["kind"] for f in found})
 
     def test_less_accurate(self):
@@ -372,21 +372,21 @@ class PullRequests(unittest.TestCase):
 
     def test_a_removed_mutant_and_the_text_that_allows_it(self):
         line = next(
-            l for l in (SOURCE / "ci/mutate/softmax.mutants").read_text().splitlines(True) if l.startswith("RO-05\t")
+            l for l in (SOURCE / "ci/mutate/softmax.mutants").read_text().splitlines(True) if l.startswith("reduce-drops-last-warp\t")
         )
         removed = {"ci/mutate/softmax.mutants": (line, "")}
         found, said = self.gate(removed, code=1)
         self.assertEqual(
             [(f["kind"], f["name"], f["file"]) for f in found],
-            [("weakened", "softmax/RO-05", "ci/mutate/softmax.mutants")],
+            [("weakened", "softmax/reduce-drops-last-warp", "ci/mutate/softmax.mutants")],
         )
-        self.assertIn("the mutant, to be killed by spike-coverage, is gone", said)
-        found, said = self.gate(removed, "x\n\nweakens: softmax/RO-05: the last warp is read by all now", code=0)
+        self.assertIn("the mutant, to be killed by every-element-used, is gone", said)
+        found, said = self.gate(removed, "x\n\nweakens: softmax/reduce-drops-last-warp: the last warp is read by all now", code=0)
         self.assertEqual([f["note"] for f in found], ["the last warp is read by all now"])
         self.assertIn("### Notes", said)
         out = pathlib.Path(self.scratch.name) / "out"
         r = subprocess.run(
-            [SOURCE / "ci/gate", "--tree", self.tree, "--out", out, "--explain", "softmax/RO-05"],
+            [SOURCE / "ci/gate", "--tree", self.tree, "--out", out, "--explain", "softmax/reduce-drops-last-warp"],
             capture_output=True,
             text=True,
         )

@@ -23,7 +23,7 @@ TREE = pathlib.Path(os.environ.get("WARPCHECK_GATE_TREE", FOLDER / "tree"))
 MOST_SECONDS = 15 * 60  # on two cores, the build of the base apart
 CORES = 2
 
-SIGMOID = "kernels/sigmoid.cu"
+SIGMOID = "kernels/sigmoid/sigmoid.cu"
 THREADS = "constexpr int k_flat_threads = 128;\n"
 
 
@@ -36,7 +36,7 @@ def times(factor):
 
 WRONG = times("1.01")
 LESS_ACCURATE = times("1.0000001")  # up to a unit in the last place: inside the bound, beyond the profile
-MUTANT = "SG-17"
+MUTANT = "last-vector-dropped"
 
 
 def cpu_seconds():
@@ -132,7 +132,7 @@ class PullRequests(unittest.TestCase):
 
     def test_wrong_value(self):
         result, said = self.gate("wrong-value", WRONG, 1)
-        self.assertIn("sigmoid/component-bound", {f["name"] for f in result["findings"]})
+        self.assertIn("sigmoid/within-error-bound", {f["name"] for f in result["findings"]})
         self.assertIn("violation", self.kinds(result))
         self.assertNotIn("weakened", self.kinds(result))
         self.assertIn("| mutants | not run | 0 | the kernels are wrong as they are |", said)
@@ -154,7 +154,7 @@ class PullRequests(unittest.TestCase):
         self.check_outputs("less-accurate", result, said, "less accurate", SIGMOID)
 
     def test_weakened_property(self):
-        file = "properties/sigmoid_properties.cpp"
+        file = "properties/operators/sigmoid_properties.cpp"
         result, said = self.gate("weakened-property", {file: ("share_percent = 50;", "share_percent = 5;")}, 1)
         found = [(f["kind"], f["name"], f["message"]) for f in result["findings"]]
         sentence = "sigmoid/no-hazard: its share of the cases was 50 % and is 5 %"
@@ -171,7 +171,7 @@ class PullRequests(unittest.TestCase):
 
     def test_edited_judge(self):
         """A wrong kernel, and a judge of its operator that looks at what it expects: the base's looks at the kernel."""
-        judge = "properties/sigmoid_properties.cpp"
+        judge = "properties/operators/sigmoid_properties.cpp"
         blind = {judge: ("model.judge(in, actual), [&]", "model.judge(in, model.expected(in)), [&]")}
         result, said = self.gate("edited-judge", WRONG | blind, 1)
         self.assertEqual(self.judges_against(result), {"base"})
@@ -187,7 +187,7 @@ class PullRequests(unittest.TestCase):
         self.check_outputs("edited-engine", result, said, "violation", SIGMOID)
 
     def judges_against(self, result):
-        return {f["judge"] for f in result["findings"] if f["name"] == "sigmoid/component-bound"}
+        return {f["judge"] for f in result["findings"] if f["name"] == "sigmoid/within-error-bound"}
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ const std::string k_good =
 const std::string k_regression =
     "warpcheck-golden 1\nkind: regression\noperator: softmax\nname: found-7\ngenerator: warpcheck fuzz\n"
     "source: a violation on the emulated device\ndigits: 40\nseed: 7\n"
-    "case: v1 softmax/component-bound x=f32[70000x3] fill=randn(7) edit=1,2:+inf | y=f32[70000x3] | "
+    "case: v1 softmax/within-error-bound x=f32[70000x3] fill=randn(7) edit=1,2:+inf | y=f32[70000x3] | "
     "device=emulated schedule=pct_warp:42\nend\n";
 
 golden_file parse(const std::string& text) { return parse_golden(text, "a.golden"); }

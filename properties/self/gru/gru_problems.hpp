@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "properties/gru_differences.hpp"
+#include "properties/operators/gru_differences.hpp"
 #include "reference/gru.hpp"
 
 namespace warpcheck::self {

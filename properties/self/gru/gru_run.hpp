@@ -10,12 +10,12 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/gru.hpp"
-#include "kernels/simt/emulated_memory.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "kernels/gru/gru.hpp"
 #include "properties/self/gru/gru_problems.hpp"
 #include "reference/gru.hpp"
 #include "reference/gru_backward.hpp"
+#include "simt/emulated_memory.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 

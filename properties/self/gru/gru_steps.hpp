@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/gru.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "kernels/gru/gru.hpp"
 #include "properties/self/gru/gru_problems.hpp"
 #include "properties/self/gru/gru_run.hpp"
 #include "reference/gru_bound.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 

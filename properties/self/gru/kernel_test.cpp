@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/gru.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "kernels/gru/gru.hpp"
 #include "properties/self/gru/gru_problems.hpp"
 #include "properties/self/gru/gru_run.hpp"
 #include "properties/self/gru/gru_steps.hpp"
 #include "reference/gru_bound.hpp"
 #include "reference/numerics/multiprecision.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 namespace {

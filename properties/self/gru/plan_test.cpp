@@ -1,4 +1,4 @@
-// Workspaces of gated recurrent units keep what the contract promises of them (kernels/gru.hpp), for every
+// Workspaces of gated recurrent units keep what the contract promises of them (kernels/gru/gru.hpp), for every
 // shape; layers are calls of the layer below and above.
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "kernels/gru/stack.hpp"
-#include "kernels/simt/emulation.hpp"
-#include "properties/gru_cases.hpp"
+#include "properties/operators/gru_cases.hpp"
 #include "properties/self/gru/gru_problems.hpp"
 #include "properties/self/gru/gru_run.hpp"
 #include "reference/gru_bound.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/simt/import/half_arithmetic.hpp"
+#include "simt/import/half_arithmetic.hpp"
 
 using f16 = simt::import::half_float<simt::f16>;
 using bf16 = simt::import::half_float<simt::bf16>;

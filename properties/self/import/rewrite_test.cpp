@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ci/warpcheck/cuda_tokens.hpp"
-#include "ci/warpcheck/importer.hpp"
+#include "command/cuda_tokens.hpp"
+#include "command/importer.hpp"
 
 namespace warpcheck::cli {
 namespace {

@@ -66,7 +66,7 @@ extern "C" void mine(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t
   if (rows > 0 && cols > 0) rows_softmax<<<rows, 32, 0, stream>>>(x, ldx, y, ldy, cols);
 }
 CU
-expect 1 "component-bound" "$warpcheck" verify softmax --source mine.cu --entry mine --device emulated --property component-bound \
+expect 1 "within-error-bound" "$warpcheck" verify softmax --source mine.cu --entry mine --device emulated --property within-error-bound \
   --cases 5 --dtype f32 --size quick
 
 expect 3 "of a build folder" "$warpcheck" mutants softmax

@@ -15,4 +15,4 @@ for project in consumer examples; do
 done
 "$scratch/consumer/build/consumer"
 "$scratch/examples/build/grow_tree" --rows 500
-"$scratch/prefix/bin/warpcheck" verify softmax --device emulated --cases 2 --property component-bound
+"$scratch/prefix/bin/warpcheck" verify softmax --device emulated --cases 2 --property within-error-bound

@@ -31,9 +31,9 @@ plugin=(warpcheck --plugin made/liblayer_norm.so)
 expect 0 "variant layer_norm_warp" "${plugin[@]}" list layer_norm
 grep -q "input  x          \[rows, cols\] f32" said
 expect 0 "layer_norm     10 properties" "${plugin[@]}" list
-expect 0 "component-bound" "${plugin[@]}" verify layer_norm --device emulated --cases 60
+expect 0 "within-error-bound" "${plugin[@]}" verify layer_norm --device emulated --cases 60
 grep "layer_norm" said
-expect 0 "" "${plugin[@]}" fuzz layer_norm --device emulated --cases 2 --out found --property component-bound
+expect 0 "" "${plugin[@]}" fuzz layer_norm --device emulated --cases 2 --out found --property within-error-bound
 expect 0 "2 files agree, 0 do not" "${plugin[@]}" golden check layer_norm --device emulated
 expect 0 "0 files written, 2 unchanged" "${plugin[@]}" golden regenerate layer_norm --device emulated
 diff -r "$source/golden" project/golden
@@ -47,7 +47,7 @@ expect 1 "$replay" bash -c "$replay"
 sed -i 's/squares += (x\[i\] - mean) \* (x\[i\] - mean)/squares += 1/' project/layer_norm.cu
 expect 2 "the old text occurs 0 times in layer_norm.cu" "${plugin[@]}" mutants layer_norm
 
-line='v1 layer_norm/component-bound x=f32[2x3] fill=randn(1) | gamma=f32[3] fill=constant(1) | beta=f32[3] fill=constant(0) | y=f32[2x3] | mean=f32[2] | rstd=f32[2] | device=emulated'
+line='v1 layer_norm/within-error-bound x=f32[2x3] fill=randn(1) | gamma=f32[3] fill=constant(1) | beta=f32[3] fill=constant(0) | y=f32[2x3] | mean=f32[2] | rstd=f32[2] | device=emulated'
 expect 0 "pass" "${plugin[@]}" replay "$line"
 expect 2 "eps: '2' is not a number in [1e-12, 1]" "${plugin[@]}" replay "$line eps=2"
 expect 2 "tensor gamma: rank 2 is not 1, that of [cols]" "${plugin[@]}" replay "${line/gamma=f32\[3\]/gamma=f32[1x3]}"

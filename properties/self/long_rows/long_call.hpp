@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 #include "properties/self/long_rows/long_device.hpp"
 #include "reference/numerics/float_value.hpp"
 

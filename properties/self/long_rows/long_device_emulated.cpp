@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/long_rows/long_device.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 namespace {

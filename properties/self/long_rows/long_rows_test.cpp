@@ -357,19 +357,19 @@ std::vector<problem> long_problems(int64_t length) {
   return all;
 }
 
-// Rows on a boundary: row_sweep.hpp takes them by whole tiles where nobody asks for an argmax, and row_fold.hpp reads
-// those of f32 ahead in logsumexp.
+// Rows on a boundary: persistent_two_pass.hpp takes them by whole tiles where nobody asks for an argmax, and
+// row_reduction.hpp reads those of f32 ahead in logsumexp.
 std::vector<problem> whole_problems() {
   std::vector<problem> all;
   for (const char* op : {"softmax", "log_softmax"}) {
     all.push_back(long_row(op));
     problem& p = all.back();
-    p.variant = std::string(op) + "_stream";
+    p.variant = std::string(op) + "_persistent";
     p.outputs.resize(1);
     p.offset = 0;
   }
   problem ahead = long_row("logsumexp");
-  ahead.variant = "logsumexp_wide";
+  ahead.variant = "logsumexp_large_tiles";
   ahead.x.type = dtype::f32;
   ahead.x.cols = k_length + 1;  // a multiple of 4
   ahead.outputs[0].type = dtype::f32;

@@ -137,7 +137,7 @@ TEST(matmul, component_bound_of_layers) {
     p.sigmoid = true;
     p.mu = 0.5f, p.sigma = k > 100 ? 0.25f : -1.5f;
     const answer result = run(p);
-    EXPECT_LE(worst_budget(p, result.c), 1) << p.text();
+    EXPECT_LE(worst_error_ratio(p, result.c), 1) << p.text();
     for (const float y : result.c) EXPECT_TRUE(y >= 0 && y <= 1);
   }
 }

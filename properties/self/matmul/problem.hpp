@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/matmul.hpp"
-#include "kernels/simt/emulated_memory.hpp"
-#include "kernels/simt/emulation.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "reference/matmul.hpp"
+#include "simt/emulated_memory.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 
@@ -232,7 +232,7 @@ inline int64_t different(const std::vector<float>& x, const std::vector<float>& 
 }
 
 // The largest part of its bound that an element of c uses; above 1, or infinite where one is refused otherwise.
-inline double worst_budget(const problem& p, const std::vector<float>& c) {
+inline double worst_error_ratio(const problem& p, const std::vector<float>& c) {
   double worst = static_cast<int64_t>(c.size()) == p.m * p.n ? 0 : INFINITY;
   const reference::matmul_setting s = setting_of(p);
   for_each_element(p, [&](size_t at, const reference::matmul_operands& operands) {

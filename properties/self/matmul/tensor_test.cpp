@@ -36,7 +36,7 @@ problem of_kind(const kind& k, int64_t m, int64_t n, int64_t depth, std::mt19937
 void expect_within(const problem& p) {
   const answer result = run(p);
   EXPECT_TRUE(result.intact) << p.text();
-  EXPECT_LE(worst_budget(p, result.c), 1) << p.text();
+  EXPECT_LE(worst_error_ratio(p, result.c), 1) << p.text();
 }
 
 // Matches the reference.
@@ -71,7 +71,7 @@ TEST(matmul_tensor, large_tiles) {
     const answer large = run(p);
     EXPECT_TRUE(large.intact) << p.text();
     EXPECT_EQ(large.variant, matmul_variant::warpgroups);
-    EXPECT_LE(worst_budget(p, large.c), 1) << p.text();
+    EXPECT_LE(worst_error_ratio(p, large.c), 1) << p.text();
     p.variant = matmul_variant::warps;
     EXPECT_EQ(different(run(p).c, large.c), 0) << p.text();
   }
@@ -178,7 +178,7 @@ TEST(matmul_tensor, low_parts) {
       for (int i = 0; i < 23; ++i) p.a.push_back(1 + std::ldexp(1.0f, -i - 1));
       p.b = p.a;
       const answer result = run(p);
-      EXPECT_LE(worst_budget(p, result.c), 1) << p.text();
+      EXPECT_LE(worst_error_ratio(p, result.c), 1) << p.text();
       // Against 1 the parts bring back the number itself.
       p.n = 1;
       p.b = {1};
@@ -233,7 +233,7 @@ TEST(matmul_tensor, one_special_element_reaches_its_row_or_column_alone) {
         p.variant = k_small_tiles[random() % 2];
         const answer result = run(p);
         EXPECT_TRUE(result.intact);
-        EXPECT_LE(worst_budget(p, result.c), 1) << p.text();
+        EXPECT_LE(worst_error_ratio(p, result.c), 1) << p.text();
         for (size_t e = 0; e < result.c.size(); ++e) {
           const bool reached = static_cast<int64_t>(in_a ? e / 35 : e % 35) == at;
           ASSERT_EQ(std::isfinite(result.c[e]), !reached) << p.text() << " at " << e;
@@ -277,7 +277,7 @@ TEST(matmul_tensor, no_infinity_below_the_largest_number) {
       const answer result = run(p);
       for (const float y : result.c) EXPECT_TRUE(std::isfinite(y) || std::fabs(y) > 0x1p+127f) << big;
       EXPECT_TRUE(std::isfinite(result.c[0]) && std::isfinite(result.c[1])) << p.text() << ' ' << big;
-      EXPECT_LE(worst_budget(p, result.c), 1) << p.text() << ' ' << big;
+      EXPECT_LE(worst_error_ratio(p, result.c), 1) << p.text() << ' ' << big;
     }
   }
 }
@@ -391,7 +391,7 @@ TEST(matmul_tensor, other_compute_capabilities_take_single_warps) {
       p.variant = matmul_variant::warpgroups;
       const answer result = run(p);
       EXPECT_EQ(result.variant, matmul_variant::warps);
-      EXPECT_LE(worst_budget(p, result.c), 1) << p.text();
+      EXPECT_LE(worst_error_ratio(p, result.c), 1) << p.text();
     }
   }
 }

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "ci/warpcheck/mutant_list.hpp"
-#include "ci/warpcheck/mutant_report.hpp"
-#include "ci/warpcheck/mutant_tests.hpp"
-#include "ci/warpcheck/toolchain.hpp"
+#include "command/mutant_list.hpp"
+#include "command/mutant_report.hpp"
+#include "command/mutant_tests.hpp"
+#include "command/toolchain.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/error.hpp"
 
@@ -55,16 +55,17 @@ class Mutants : public testing::Test {
 
 TEST_F(Mutants, ListIsReadWithItsEscapes) {
   write("kernels/a.cu", "one\n\ttwo \\ three");
-  const mutant_list list = read_mutants(write("softmax.mutants",
-                                              "# comment\nusual\tv1 case\nA-1\tkernels/a.cu\tone\\n\\ttwo "
-                                              "\\\\\t\tdepth\nA-2\tkernels/a.cu\ttwo\t2\tphase:race\n"
-                                              "A-3\tkernels/a.cu\tthree\t3\t*\n"));
+  const mutant_list list =
+      read_mutants(write("softmax.mutants",
+                         "# comment\nusual\tv1 case\nA-1\tkernels/a.cu\tone\\n\\ttwo "
+                         "\\\\\t\tlong-accumulation\nA-2\tkernels/a.cu\ttwo\t2\tmisalignment:race\n"
+                         "A-3\tkernels/a.cu\tthree\t3\t*\n"));
   ASSERT_EQ(list.mutants.size(), 3u);
   EXPECT_EQ(list.usual, "v1 case");
   EXPECT_EQ(list.mutants[0].op, "softmax");
-  EXPECT_EQ(list.mutants[0].property, "depth");
+  EXPECT_EQ(list.mutants[0].property, "long-accumulation");
   EXPECT_EQ(list.mutants[0].verdict, "");
-  EXPECT_EQ(list.mutants[1].property, "phase");
+  EXPECT_EQ(list.mutants[1].property, "misalignment");
   EXPECT_EQ(list.mutants[1].verdict, "race");
   EXPECT_EQ(list.mutants[2].property, "");
   EXPECT_EQ(list.mutants[1].place, "softmax.mutants:4");
@@ -74,27 +75,28 @@ TEST_F(Mutants, ListIsReadWithItsEscapes) {
 
 TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
   write("kernels/a.cu", "one two two");
-  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth\n"), "accepted");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation\n"), "accepted");
   EXPECT_EQ(refusal(""), fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
   EXPECT_EQ(refusal("# only a comment\n"),
             fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\n"),
             "softmax.mutants:1: the line has 4 columns; id, file, old text, new text and expected killer are required, "
             "tab separated");
-  EXPECT_EQ(refusal("\nA\tkernels/a.cu\t\t1\tdepth\n"),
+  EXPECT_EQ(refusal("\nA\tkernels/a.cu\t\t1\tlong-accumulation\n"),
             "softmax.mutants:2: only the new text may be empty, not the other columns");
-  EXPECT_EQ(refusal("A\tkernels/a.cu\ton\\e\t1\tdepth\n"),
+  EXPECT_EQ(refusal("A\tkernels/a.cu\ton\\e\t1\tlong-accumulation\n"),
             "softmax.mutants:1: a backslash is followed by 'e'; only \\n, \\t and \\\\ are known");
-  EXPECT_EQ(refusal("A/B\tkernels/a.cu\tone\t1\tdepth\n"),
+  EXPECT_EQ(refusal("A/B\tkernels/a.cu\tone\t1\tlong-accumulation\n"),
             "softmax.mutants:1: id 'A/B' may hold letters, digits, '-', '_' and '.' only");
-  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth\nA\tkernels/a.cu\tone\t1\tdepth\n"),
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation\nA\tkernels/a.cu\tone\t1\tlong-accumulation\n"),
             "softmax.mutants:2: id 'A' is there twice");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tno-such\n"),
             "softmax.mutants:1: A: 'no-such' is not a property of softmax");
-  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tdepth:sad\n"), "softmax.mutants:1: A: 'sad' is not a verdict");
-  EXPECT_EQ(refusal("A\tkernels/a.cu\ttwo\t2\tdepth\n"),
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation:sad\n"),
+            "softmax.mutants:1: A: 'sad' is not a verdict");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\ttwo\t2\tlong-accumulation\n"),
             "softmax.mutants:1: A: the old text occurs 2 times in kernels/a.cu, it must occur exactly once");
-  EXPECT_EQ(refusal("A\tkernels/a.cu\tthree\t3\tdepth\n"),
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tthree\t3\tlong-accumulation\n"),
             "softmax.mutants:1: A: the old text occurs 0 times in kernels/a.cu, it must occur exactly once");
 }
 
@@ -211,11 +213,11 @@ TEST_F(Mutants, EveryPartOfTheSuiteHasItsJudges) {
   test_judges judges(WARPCHECK_ROOT "/ci/mutate/judges", t);
   mutant m;
   for (const char* file : {"reference/numerics/compare.hpp", "reference/softmax.cpp", "properties/engine/recipe.cpp",
-                           "properties/row_generators.cpp", "kernels/simt/emulated/memory.cpp"}) {
+                           "properties/operators/row_inputs.cpp", "simt/emulated/memory.cpp"}) {
     m.file = file;
     EXPECT_FALSE(judges.of(m).empty()) << file;
   }
-  m.file = "kernels/softmax.cu";
+  m.file = "kernels/softmax/softmax.cu";
   EXPECT_TRUE(judges.judge(m));
   EXPECT_EQ(judges.of(m)[0]->name, "nightly.long_rows.softmax_loop");
   m.file = "golden/reader.cpp";
@@ -338,7 +340,7 @@ TEST_F(CudaToolchain, MakesALibraryOfWhatACandidateIncludes) {
       nlohmann::json::parse(read_text(WARPCHECK_BUILD "/warpcheck_toolchain.json")).at("cuda");
   const std::string nvcc = recorded.at("compiler");
   const std::string source = write("a.cu",
-                                   "#include <only_there.hpp>\n#include \"kernels/simt/import/entry.hpp\"\n"
+                                   "#include <only_there.hpp>\n#include \"simt/import/entry.hpp\"\n"
                                    "extern \"C\" int warpcheck_test() { return k_only_there; }\n");
   fs::create_directories(folder_ / "elsewhere");
   write("elsewhere/only_there.hpp", "constexpr int k_only_there = 1;\n");
@@ -373,8 +375,8 @@ TEST_F(Mutants, KilledMutantsAreKilledAgainByTheirReplayLine) {
 TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
   fs::create_directories(folder_ / "lists");
   write("lists/softmax.mutants",
-        "HARMLESS\tkernels/softmax.cu\tSoftmax: see the contract\tSoftmax: the contract\tempty\n"
-        "BROKEN\tkernels/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\tempty\n");
+        "HARMLESS\tkernels/softmax/softmax.cu\tSoftmax: see the contract\tSoftmax: the contract\tempty\n"
+        "BROKEN\tkernels/softmax/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\tempty\n");
   const command_result tried =
       run_command({WARPCHECK_COMMAND, "mutants", "softmax", "--cases", "1", "--folder", (folder_ / "lists").string()});
   EXPECT_EQ(tried.status, 1) << tried.output;
@@ -400,7 +402,7 @@ TEST_F(Mutants, SuiteMutantIsKilledByATestUnlessItIsTheSameProgram) {
 
 TEST_F(Mutants, KernelMutantThatNoPropertyKillsMeetsTheLongTests) {
   write("sigmoid.mutants",
-        "G-1\tkernels/sigmoid.cu\tslice.store(value, y + tile.begin)\tslice.store(value, y + "
+        "G-1\tkernels/sigmoid/sigmoid.cu\tslice.store(value, y + tile.begin)\tslice.store(value, y + "
         "static_cast<int>(tile.begin))\t*\n");
   const std::vector<std::string> command = {WARPCHECK_COMMAND, "mutants",       "sigmoid", "--cases", "6",
                                             "--folder",        folder_.string()};
@@ -415,7 +417,7 @@ TEST_F(Mutants, KernelMutantThatNoPropertyKillsMeetsTheLongTests) {
 
 TEST_F(Mutants, GeneratedMutantThatDoesNotCompileIsLeftOut) {
   write("softmax.mutants",
-        "G-1\tkernels/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\t*\n"
+        "G-1\tkernels/softmax/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\t*\n"
         "G-2\tkernels/primitives/reduce.hpp\tlane < warps ?\tlane < warps - 1 ?\t*\n");
   const command_result tried = run_command({WARPCHECK_COMMAND, "mutants", "softmax", "--folder", folder_.string()});
   EXPECT_EQ(tried.status, 0) << tried.output;

@@ -11,10 +11,10 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 OP = "cumulative"
 FILES = [
-    f"kernels/{OP}.hpp",
-    f"kernels/{OP}.cu",
+    f"kernels/{OP}/{OP}.hpp",
+    f"kernels/{OP}/{OP}.cu",
     f"reference/{OP}.hpp",
-    f"properties/{OP}_properties.cpp",
+    f"properties/operators/{OP}_properties.cpp",
     f"golden/{OP}_golden.cpp",
     f"golden/{OP}_oracle.py",
     f"bench/{OP}_bench.cpp",
@@ -74,7 +74,7 @@ class NewOperator(unittest.TestCase):
             ("9lives", "'9lives' is not"),
             ("softmax", "there is an operator 'softmax'"),
             (OP, f"there is an operator '{OP}'"),
-            ("candidate_table", "kernels/candidate_table.hpp exists"),
+            ("abi", "kernels/abi exists"),
         ]:
             r = run(self.tree / "ci/new_operator", name)
             self.assertEqual(r.returncode, 2, name)
@@ -89,7 +89,7 @@ class NewOperator(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.said)
         objects = [
             f"kernels/CMakeFiles/warpcheck_kernels_plain.dir/warpcheck_kernels_plain.sources/{OP}.cu.cpp.o",
-            f"properties/CMakeFiles/warpcheck_properties.dir/{OP}_properties.cpp.o",
+            f"properties/CMakeFiles/warpcheck_properties.dir/operators/{OP}_properties.cpp.o",
             f"golden/CMakeFiles/warpcheck_golden.dir/{OP}_golden.cpp.o",
         ]
         r = run("ninja", "-C", build, "-k", "0", *objects)

@@ -1,5 +1,5 @@
 """ci/nightly corpora: what a parser's fuzzer finds is merged into its corpus, and an input that fails is kept. Run by
-CTest on the fuzzers of golden/fuzz."""
+CTest on the fuzzers of properties/self/parsers."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ class Corpora(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.corpus = self.folder / "corpus/case"
         self.corpus.mkdir(parents=True)
-        shutil.copy2(SOURCE / "golden/fuzz/corpus/case/line-0", self.corpus)
+        shutil.copy2(SOURCE / "properties/self/parsers/corpus/case/line-0", self.corpus)
 
     def command(self, *arguments, programs=FUZZERS, code=0):
         command = [SOURCE / "ci/nightly", "corpora", "case", "--time", "1s", "--programs", programs]

@@ -22,7 +22,7 @@ from nights.shards import Shard, Superseded  # noqa: E402
 
 PYTHON = os.environ["WARPCHECK_CHANGE_POINTS"]
 FIRST = datetime.datetime(2026, 3, 1, 2, tzinfo=datetime.timezone.utc)
-LINE = "v1 softmax/depth x=f32[1x33] fill=constant(0) | y=f32[1x33] | device=cpu"
+LINE = "v1 softmax/long-accumulation x=f32[1x33] fill=constant(0) | y=f32[1x33] | device=cpu"
 
 
 class Made(unittest.TestCase):
@@ -81,12 +81,12 @@ class Made(unittest.TestCase):
                         "findings": found,
                         "properties": [
                             {
-                                "property": "softmax/depth",
+                                "property": "softmax/long-accumulation",
                                 "cases": cases // shards,
                                 "skipped": 0,
                                 "failures": failures,
                                 "compared": 7,
-                                "max_budget": "+inf" if failures else 0.5,
+                                "max_error_ratio": "+inf" if failures else 0.5,
                             }
                         ],
                     },
@@ -129,8 +129,8 @@ class RedRows(Made):
         self.assertIn("no case was judged", self.night(1, cases=0)["reason"])
 
     def test_survivors_are_red(self):
-        run = self.night(0, scores=[("softmax", 3, 4)], survivors=["RO-05"])
-        self.assertIn("RO-05", run["reason"])
+        run = self.night(0, scores=[("softmax", 3, 4)], survivors=["reduce-drops-last-warp"])
+        self.assertIn("reduce-drops-last-warp", run["reason"])
         self.assertEqual(tuple(self.history.all("SELECT * FROM score")[0]), ("night-000", "softmax", 3, 4))
 
 
@@ -256,7 +256,7 @@ class ChangePoints(Made):
         self.assertEqual(found["cases_per_second"]["run"], "night-015")
         self.assertAlmostEqual(found["cases_per_second"]["before"], 1000, delta=15)
         self.assertAlmostEqual(found["cases_per_second"]["after"], 800, delta=15)
-        self.assertNotIn("property softmax/depth emulated", found)
+        self.assertNotIn("property softmax/long-accumulation emulated", found)
         run = self.night(24, seconds=1.25, change_points=lambda history: changes.change_points(history, PYTHON))
         self.assertIn("| cases_per_second | night-015 |", summary(self.history, run))
 

@@ -24,7 +24,7 @@ class Nights(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def command(self, out, *arguments, candidate=WRONG, properties=("component-bound", "depth"), program=True):
+    def command(self, out, *arguments, candidate=WRONG, properties=("within-error-bound", "long-accumulation"), program=True):
         command = [str(SOURCE / "ci/nightly"), *arguments, "--out", str(self.folder / out)]
         if program:
             command += ["--warpcheck", WARPCHECK]
@@ -63,7 +63,7 @@ class Nights(unittest.TestCase):
             findings,
             self.table(out, "SELECT seed, shards, shards_done, cases, failures, new_findings, status, reason FROM run"),
             self.table(
-                out, "SELECT kind, name, device, cases, skipped, failures, compared, max_budget FROM row ORDER BY name"
+                out, "SELECT kind, name, device, cases, skipped, failures, compared, max_error_ratio FROM row ORDER BY name"
             ),
             self.table(
                 out,
@@ -100,7 +100,7 @@ class Findings(Nights):
     def test_shards_share_no_case_and_miss_none(self):
         self.run_night("one", "--cases", "40", "--seed", "5", candidate=RIGHT, code=0)
         self.run_night("three", "--cases", "40", "--seed", "5", "--shards", "3", candidate=RIGHT, code=0)
-        rows = "SELECT name, cases, compared, max_budget FROM row ORDER BY name"
+        rows = "SELECT name, cases, compared, max_error_ratio FROM row ORDER BY name"
         self.assertEqual(self.table("one", rows), self.table("three", rows))
 
 

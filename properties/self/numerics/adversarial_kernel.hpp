@@ -97,11 +97,11 @@ inline float adversarial_softmax(std::span<const double> x, int64_t index, const
 
 // r^, the sum without one maximum, and log1pf with 1 ulp of error on the correctly rounded result.
 inline float adversarial_tail(std::span<const double> x, const adversary& a) {
-  const auto champion = std::max_element(x.begin(), x.end());
+  const auto held_out_max = std::max_element(x.begin(), x.end());
   std::vector<float> terms;
   for (auto it = x.begin(); it != x.end(); ++it) {
-    if (it == champion) continue;
-    terms.push_back(travelled_exp(static_cast<float>(*it), static_cast<float>(*champion), a.sum_ulps, a.rescales));
+    if (it == held_out_max) continue;
+    terms.push_back(travelled_exp(static_cast<float>(*it), static_cast<float>(*held_out_max), a.sum_ulps, a.rescales));
   }
   return chained_sum(terms, a.chain);
 }

@@ -144,7 +144,7 @@ TEST(compare, escalates_exactly_while_the_enclosure_leaves_the_verdict_open) {
   EXPECT_EQ(judge(dtype::f32, known{1.0, 0.5, 0.2, 0}, 1.75).digits, 0);
   EXPECT_EQ(judge(dtype::f32, known{1.0, 0.5, 0.3, 0.3}, 1.75).digits, 100);
   EXPECT_FALSE(judge(dtype::f32, known{1.0, 0.5, 0.3, 0.3}, 1.75).accepted);
-  // Infinities escalate too.
+  // Infinities confirm_and_shrink too.
   EXPECT_EQ(judge(dtype::f32, known{1e38, 1.0, 1e39, 0}, k_inf).digits, 50);
 }
 
@@ -243,11 +243,11 @@ TEST(compare, tally_sums_and_merges) {
   for (const tally& t : {a, both}) {
     EXPECT_EQ(t.compared, 3);
     EXPECT_EQ(t.rejected, 0);
-    EXPECT_EQ(t.escalated_50, 1);
-    EXPECT_EQ(t.escalated_100, 1);
+    EXPECT_EQ(t.needed_50_digits, 1);
+    EXPECT_EQ(t.needed_100_digits, 1);
     EXPECT_EQ(t.max_error_ulp, 4);
     EXPECT_DOUBLE_EQ(t.rms_error_ulp(), std::sqrt(26.0 / 3));
-    EXPECT_EQ(t.max_budget, 0.75);
+    EXPECT_EQ(t.max_error_ratio, 0.75);
     EXPECT_EQ(t.worst_index, 1);
   }
   tally worse;
@@ -255,7 +255,7 @@ TEST(compare, tally_sums_and_merges) {
   a.merge(worse, 100);
   EXPECT_EQ(a.worst_index, 105);
   EXPECT_EQ(a.rejected, 1);
-  EXPECT_EQ(a.max_budget, 2.25);
+  EXPECT_EQ(a.max_error_ratio, 2.25);
 }
 
 TEST(compare, an_empty_tally_says_so) {

@@ -21,12 +21,12 @@ struct plain_row {
 
   // Some element must be finite.
   plain_row(std::span<const double> row, int rescales, int lag) : x(row), q(rescales), slack(lag) {
-    const auto champion = std::max_element(x.begin(), x.end());
-    m = *champion;
+    const auto held_out_max = std::max_element(x.begin(), x.end());
+    m = *held_out_max;
     std::vector<mp100> terms, errors;
     int finite = 1;
     for (auto it = x.begin(); it != x.end(); ++it) {
-      if (it == champion || std::isinf(*it)) continue;
+      if (it == held_out_max || std::isinf(*it)) continue;
       ++finite;
       const mp100 d = m - mp100(*it), e = exp(mp100(-d));
       terms.push_back(e);

@@ -237,7 +237,7 @@ TEST(tallies, keep_the_first_of_the_worst) {
   t.add(1, better);
   t.add(2, worse);
   EXPECT_EQ(t.worst_index, 0);
-  EXPECT_EQ(t.max_budget, 0.5);
+  EXPECT_EQ(t.max_error_ratio, 0.5);
 }
 
 }  // namespace

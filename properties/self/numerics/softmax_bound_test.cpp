@@ -137,7 +137,7 @@ TEST(softmax_bound, twice_the_depth_is_rejected) {
   }
 }
 
-// log2(e) taken as 1.4427 (mutant RO-13).
+// log2(e) taken as 1.4427 (mutant short-log2e).
 TEST(softmax_bound, a_rounded_log2e_is_rejected) {
   const std::vector<double> x = {0.0, -50.0};
   const softmax_row row(x, dtype::f32);

@@ -277,12 +277,12 @@ TEST(softmax_reference, forcing_100_digits_changes_no_verdict) {
   }
   std::printf("%lld verdicts, %lld accepted, %lld settled by 50 digits, %lld by 100\n",
               static_cast<long long>(adaptive_tally.compared), static_cast<long long>(accepted),
-              static_cast<long long>(adaptive_tally.escalated_50),
-              static_cast<long long>(adaptive_tally.escalated_100));
+              static_cast<long long>(adaptive_tally.needed_50_digits),
+              static_cast<long long>(adaptive_tally.needed_100_digits));
   // The edges were reached from both sides, and double arithmetic alone did not suffice there.
   EXPECT_GT(accepted, 5000);
   EXPECT_GT(rejected, 5000);
-  EXPECT_GT(adaptive_tally.escalated_50, 1000);
+  EXPECT_GT(adaptive_tally.needed_50_digits, 1000);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Many quotients by kernels/primitives/quotient.hpp.
 #include "kernels/primitives/quotient.hpp"
 
-#include "kernels/simt/simt.hpp"
 #include "properties/self/quotient/quotient.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

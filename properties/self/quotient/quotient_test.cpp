@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/simt/device_array.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 namespace {

@@ -25,7 +25,7 @@ def histogram(property_name="exact-model", rows=40, knobs="", fill="integers(2,-
     )
 
 
-def matmul(m, n, k, knobs, property_name="component-bound", bias=0, types=("f32", "f32"), fill="uniform(1,1,2)"):
+def matmul(m, n, k, knobs, property_name="within-error-bound", bias=0, types=("f32", "f32"), fill="uniform(1,1,2)"):
     a, c = types
     return (
         f"v1 matmul/{property_name} a={a}[{m}x{k}] fill={fill} | b={a}[{k}x{n}] fill=uniform(2,1,2) | c_in={c}[0x0] {ZERO} "
@@ -77,14 +77,14 @@ def gru(property_name, time, batch, inputs, hidden, directions, knobs):
 
 
 RIGHT = {
-    "softmax": "v1 softmax/component-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
-    "log_softmax": "v1 log_softmax/component-bound x=bf16[2x33] fill=randn(5) | y=bf16[2x33] | device=emulated schedule=fair",
-    "logsumexp": "v1 logsumexp/component-bound x=f16[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
+    "softmax": "v1 softmax/within-error-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
+    "log_softmax": "v1 log_softmax/within-error-bound x=bf16[2x33] fill=randn(5) | y=bf16[2x33] | device=emulated schedule=fair",
+    "logsumexp": "v1 logsumexp/within-error-bound x=f16[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
     "argmax": "v1 argmax/first-index x=f32[3x65] fill=randn(5) | index=i64[3] | device=emulated schedule=fair",
-    "sigmoid": "v1 sigmoid/component-bound x=f32[65] fill=randn(5) | y=f32[65] | device=emulated schedule=fair",
-    "reduce": "v1 reduce/component-bound x=f32[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
-    "scan": "v1 scan/component-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
-    "argsort": "v1 argsort/component-bound x=f32[3x65] fill=randn(5) | index=i32[3x65] | device=emulated schedule=fair",
+    "sigmoid": "v1 sigmoid/within-error-bound x=f32[65] fill=randn(5) | y=f32[65] | device=emulated schedule=fair",
+    "reduce": "v1 reduce/within-error-bound x=f32[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
+    "scan": "v1 scan/within-error-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
+    "argsort": "v1 argsort/within-error-bound x=f32[3x65] fill=randn(5) | index=i32[3x65] | device=emulated schedule=fair",
     "histogram": histogram(knobs=EMULATED, fill="randn(5)"),
     "histogram totals": histogram("column-sums", knobs=EMULATED),
     "best_split": best_split("split-is-maximal", 40, EMULATED),
@@ -133,7 +133,7 @@ class Right(unittest.TestCase):
 
     def test_the_numbers_are_those_of_the_formula(self):
         said = explain(
-            "v1 softmax/component-bound x=f32[1x2] fill=constant(0) edit=0,1:1 | y=f32[1x2] | device=emulated schedule=fair"
+            "v1 softmax/within-error-bound x=f32[1x2] fill=constant(0) edit=0,1:1 | y=f32[1x2] | device=emulated schedule=fair"
         ).stdout
         self.assertIn(
             f"{math.exp(1) / (1 + math.exp(1)):.6f}"[:7] if "y[1]" in said else f"{1 / (1 + math.exp(1)):.6f}"[:7], said
@@ -148,14 +148,14 @@ class Right(unittest.TestCase):
 
 
 def flawed(kernel, call, knobs=""):
-    """A case of a kernel of properties/known_bad."""
+    """A case of a kernel of properties/controls/known_bad."""
     return f"v1 {call} | candidate={KNOWN_BAD}/{kernel}.so device=emulated schedule=fair {knobs}".strip()
 
 
 class Wrong(unittest.TestCase):
     def test_a_sum_without_its_last_element_is_named(self):
         said = explain(
-            f"v1 softmax/component-bound x=f32[1x37] fill=constant(0) | y=f32[1x37] | candidate={DROPS_TAIL} device=cpu"
+            f"v1 softmax/within-error-bound x=f32[1x37] fill=constant(0) | y=f32[1x37] | candidate={DROPS_TAIL} device=cpu"
         )
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn(": violation", said.stdout)
@@ -163,13 +163,13 @@ class Wrong(unittest.TestCase):
         self.assertRegex(said.stdout, r"departs? first|NaN stands in")
 
     def test_a_naive_sigmoid_departs_at_its_exponential(self):
-        line = flawed("sigmoid_naive_tail", "sigmoid/component-bound x=f32[1] fill=constant(-90) | y=f32[1]")
+        line = flawed("sigmoid_naive_tail", "sigmoid/within-error-bound x=f32[1] fill=constant(-90) | y=f32[1]")
         said = explain(line).stdout
         self.assertIn(": violation", said)
         self.assertIn("The exponential departs first", said)
 
     def test_a_turned_sign_is_named(self):
-        line = flawed("sigmoid_sign", "sigmoid/component-bound x=f32[1] fill=constant(2) | y=f32[1]")
+        line = flawed("sigmoid_sign", "sigmoid/within-error-bound x=f32[1] fill=constant(2) | y=f32[1]")
         said = explain(line).stdout
         self.assertIn("The sign of z is turned.", said)
 
@@ -300,7 +300,7 @@ class Output(unittest.TestCase):
             )
 
     def test_mistakes(self):
-        self.assertEqual(explain("v1 softmax/component-bound").returncode, 2)
+        self.assertEqual(explain("v1 softmax/within-error-bound").returncode, 2)
         self.assertEqual(explain(RIGHT["softmax"], "--timeout", "0").returncode, 2)
 
 

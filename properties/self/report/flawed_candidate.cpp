@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/candidate.h"
+#include "kernels/abi/candidate.h"
 
 namespace {
 

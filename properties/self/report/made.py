@@ -28,8 +28,8 @@ def job(operator, name, dtype, device="emulated", verdict="pass", cases=20):
         "skipped": 0,
         "launches": 5 * cases,
         "compared": 1319,
-        "escalated": 1,
-        "max_budget": 0.99,
+        "needed_multiprecision": 1,
+        "max_error_ratio": 0.99,
         "max_ulp": "+inf" if verdict == "violation" else 1.25,
         "verdict": verdict,
         "stopped": False,
@@ -45,8 +45,8 @@ def failure(line=LINE, verdict="race", **more):
         "verdict": verdict,
         "compared": 65,
         "launches": 1,
-        "escalated": 0,
-        "max_budget": "+inf",
+        "needed_multiprecision": 0,
+        "max_error_ratio": "+inf",
         "max_ulp": "+inf",
         "sum_squared_ulp": 0,
         "message": "under schedule fair; it failed in 3 of 3 fresh processes",
@@ -61,7 +61,7 @@ RACE = failure(
         "ordered: byte 0 of a shared array of 128 bytes"
     ],
     sources=[
-        {"place": "softmax.cu:58", "line": 58, "file": "kernels/softmax.cu", "text": "    slot[0] = a < b ? a : b;"},
+        {"place": "softmax.cu:58", "line": 58, "file": "kernels/softmax/softmax.cu", "text": "    slot[0] = a < b ? a : b;"},
         {"place": "reduce.hpp:31", "line": 31, "file": "kernels/primitives/reduce.hpp", "text": "  return slot[0];"},
     ],
 )
@@ -76,7 +76,7 @@ ROW = {
     "actual": [1 / 65] * 63 + [0.5, "nan"],
 }
 VIOLATION = failure(
-    LINE.replace("no-hazard", "component-bound"),
+    LINE.replace("no-hazard", "within-error-bound"),
     "violation",
     row=ROW,
     neighbour="fails at cols=65, passes at 64",
@@ -106,7 +106,7 @@ VIOLATION = failure(
 
 def verify(
     operators=("softmax", "argmax"),
-    names=("component-bound", "phase"),
+    names=("within-error-bound", "misalignment"),
     failures=(RACE, VIOLATION),
     device="emulated",
     candidate="builtin",
@@ -129,14 +129,14 @@ def verify(
         "coverage": [],
         "unreached_variants": [],
         "unmet_classes": [],
-        "not_run": [{"operator": "scan", "property": "phase", "dtypes": ["f32"], "why": "not asked for"}],
-        "sentences": {"softmax/phase": "every combination of misalignment is right"},
+        "not_run": [{"operator": "scan", "property": "misalignment", "dtypes": ["f32"], "why": "not asked for"}],
+        "sentences": {"softmax/misalignment": "every combination of misalignment is right"},
         "timing": {"begun": "2026-11-25T18:00:00Z", "seconds": 12.5, "job_seconds": {}},
     }
 
 
 def fuzz():
-    report = failure(LINE.replace("no-hazard", "depth"), "violation", worst=VIOLATION["worst"])
+    report = failure(LINE.replace("no-hazard", "long-accumulation"), "violation", worst=VIOLATION["worst"])
     return {
         "schema": "warpcheck-fuzz-1",
         "version": "0.9.0",
@@ -152,20 +152,20 @@ def fuzz():
         "interrupted": False,
         "properties": [
             {
-                "property": "softmax/depth",
+                "property": "softmax/long-accumulation",
                 "cases": 300,
                 "skipped": 0,
                 "failures": 4,
                 "compared": 100,
-                "max_budget": "+inf",
+                "max_error_ratio": "+inf",
             },
             {
-                "property": "softmax/phase",
+                "property": "softmax/misalignment",
                 "cases": 300,
                 "skipped": 0,
                 "failures": 0,
                 "compared": 100,
-                "max_budget": 0.9,
+                "max_error_ratio": 0.9,
                 "failure_probability_below": 0.01,
             },
         ],
@@ -190,9 +190,9 @@ def mutants():
         return {
             "id": identity,
             "operator": operator,
-            "file": f"kernels/{operator}.cu",
+            "file": f"kernels/{operator}/{operator}.cu",
             "kernel": kernel,
-            "expected": "depth",
+            "expected": "long-accumulation",
             "outcome": outcome,
             "coarse_rejects": coarse,
             "fine_rejects": fine,
@@ -206,10 +206,10 @@ def mutants():
         "exit_code": 1,
         "interrupted": False,
         "mutants": [
-            one("RO-01", "softmax", "killed", True, True),
-            one("RO-02", "softmax", "killed", False, True),
-            one("RO-03", "softmax", "survived", False, False),
-            one("SC-01", "scan", "killed", False, False),
+            one("no-maximum-subtracted", "softmax", "killed", True, True),
+            one("maximum-starts-at-lowest-finite", "softmax", "killed", False, True),
+            one("sum-reuses-maximum-scratch", "softmax", "survived", False, False),
+            one("statuses-not-cleared", "scan", "killed", False, False),
             one("CO-01", "comparator", "killed", False, False, False),
             one("EQ-01", "scan", "equivalent", False, False),
         ],
@@ -304,10 +304,10 @@ def history(path, tables):
             "finding",
             name="softmax-depth-1234abcd",
             operator="softmax",
-            property="depth",
+            property="long-accumulation",
             verdict="violation",
             shape_class="one-tile",
-            case_line=LINE.replace("no-hazard", "depth"),
+            case_line=LINE.replace("no-hazard", "long-accumulation"),
             message=HOSTILE,
             first_run="n07",
         )

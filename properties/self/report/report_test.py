@@ -125,35 +125,35 @@ class Content(Report):
     def test_types_of_a_property_that_were_not_run_are_named(self):
         content = made.verify()
         content["not_run"].append(
-            {"operator": "softmax", "property": "phase", "dtypes": ["f16"], "why": "the candidate does not offer it"}
+            {"operator": "softmax", "property": "misalignment", "dtypes": ["f16"], "why": "the candidate does not offer it"}
         )
         _, s = self.page("--verify", self.file("v.json", content))
         self.assertIn("✓ pass f16 not run: the candidate does not offer it", s["verdicts"])
 
     def test_two_candidates_share_the_rows_of_what_neither_was_tried_on(self):
         one, two = made.verify(failures=()), made.verify(failures=(), candidate="build/theirs.so")
-        left = {"operator": "argmax", "property": "depth", "dtypes": ["f32"], "why": "too large"}
+        left = {"operator": "argmax", "property": "long-accumulation", "dtypes": ["f32"], "why": "too large"}
         one["not_run"].append(left)
         two["jobs"] = [j for j in two["jobs"] if j["operator"] == "softmax"]
-        two["not_run"] += [left, {**left, "property": "phase", "why": "not asked for"}]
+        two["not_run"] += [left, {**left, "property": "misalignment", "why": "not asked for"}]
         text, s = self.page("--verify", self.file("1.json", one), "--verify", self.file("2.json", two))
         self.assertIn("judged the built-in kernels and theirs.so of 2 operators", s["head"])
         rows = re.findall(r"<tr data-kind=\"(\w+)\"><td>(\w+)</td><td>([\w-]+)", text)
         # On two devices; of the emulated one twice where both were tried.
-        self.assertEqual(rows.count(("none", "argmax", "depth")), 2)
-        self.assertEqual(rows.count(("none", "scan", "phase")), 2)
-        self.assertEqual(rows.count(("pass", "argmax", "phase")), 1)
-        self.assertEqual(rows.count(("pass", "softmax", "phase")), 2)
+        self.assertEqual(rows.count(("none", "argmax", "long-accumulation")), 2)
+        self.assertEqual(rows.count(("none", "scan", "misalignment")), 2)
+        self.assertEqual(rows.count(("pass", "argmax", "misalignment")), 1)
+        self.assertEqual(rows.count(("pass", "softmax", "misalignment")), 2)
 
     def test_files_of_one_candidate_add_up(self):
         """A test of its own for each property, as warpcheck_add_kernel_tests makes them."""
         files = []
-        for name in ("component-bound", "phase"):
+        for name in ("within-error-bound", "misalignment"):
             content = made.verify(failures=(), operators=("softmax",), names=(name,))
             content["jobs"] = [j for j in content["jobs"] if j["property"] == name]
             content["not_run"] = [
                 {"operator": "softmax", "property": other, "dtypes": ["f32", "bf16"], "why": "not asked for"}
-                for other in ("component-bound", "phase", "depth")
+                for other in ("within-error-bound", "misalignment", "long-accumulation")
                 if other != name
             ]
             files += ["--verify", self.file(name + ".json", content)]
@@ -180,7 +180,7 @@ class Content(Report):
 
     def test_a_race_quotes_both_lines(self):
         text, s = self.page("--verify", self.file("v.json", made.verify()))
-        self.assertIn("kernels/softmax.cu:58 58 slot[0] = a < b ? a : b;", s["hazards"])
+        self.assertIn("kernels/softmax/softmax.cu:58 58 slot[0] = a < b ? a : b;", s["hazards"])
         self.assertIn("kernels/primitives/reduce.hpp:31 31 return slot[0];", s["hazards"])
         self.assertIn("slot[0] = a &lt; b", text)
 
@@ -196,11 +196,11 @@ class Content(Report):
             "--history",
             str(self.folder / "nightly.db"),
         )
-        self.assertIn("softmax/phase ✓ pass 300 0 0.9 0.01", s["fuzz"])
+        self.assertIn("softmax/misalignment ✓ pass 300 0 0.9 0.01", s["fuzz"])
         self.assertIn("fuzz, finding softmax-depth-1234abcd, 4 failures", s["counterexamples"])
         self.assertIn("softmax 3 2 66.7 % 3 66.7 % 33.3 %", s["mutants"])
         self.assertIn("comparator 1 1 100.0 % 0 - -", s["mutants"])
-        self.assertIn("survived softmax RO-03", s["mutants"])
+        self.assertIn("survived softmax sum-reuses-maximum-scratch", s["mutants"])
         self.assertIn("cudnn 226: 0.566 (0.56 to 0.57)", s["speed"])
         self.assertIn("torch 131: 0.977, no interval", s["speed"])
         # matmul's peers and limit, gru's time and peer.
@@ -234,7 +234,7 @@ class Content(Report):
         self.assertIn("alert('x')", s["counterexamples"])
 
     def test_all_histograms_count_what_the_file_counts(self):
-        _, s = self.page("--verify", self.file("v.json", made.verify(names=("component-bound",))))
+        _, s = self.page("--verify", self.file("v.json", made.verify(names=("within-error-bound",))))
         self.assertIn("bf16 block 113, bf16 warp 1,203", s["errors"])
         self.assertIn("f32 block 226, f32 warp 2,406.", s["errors"])  # with no-hazard's
 
@@ -372,7 +372,7 @@ class Real(Report):
             "--device",
             "emulated",
             "--property",
-            "component-bound",
+            "within-error-bound",
             "--cases",
             "10",
             "--size",

@@ -1,6 +1,6 @@
 // Defects of clusters, the grid barrier, asynchronous copies, mbarriers and launches that overlap, each (Bug = true)
 // beside its correct twin.
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {
@@ -299,7 +299,7 @@ __global__ void remote_arrival(int* out) {
 
 __global__ void write_ranks(int* x) {
   const int t = static_cast<int>(threadIdx.x);
-  simt::let_next_start();
+  simt::trigger_dependents();
   x[t] = t;  // @overlap_no_wait @overlap_one_waits @overlap_overwrites @overlap_chain
 }
 
@@ -309,7 +309,7 @@ template <int Flaw>
 __global__ void add_to_ranks(int* x, int* out) {
   const unsigned t = threadIdx.x;
   if (Flaw == 3) x[t] = 1;  // @overlap_overwrites
-  if (Flaw != 1 && t == 0) simt::wait_for_previous();
+  if (Flaw != 1 && t == 0) simt::grid_dependency_wait();
   if (Flaw == 0) __syncthreads();
   out[t] = x[t] + 1;  // @overlap_no_wait @overlap_one_waits @overlap_chain
 }
@@ -454,7 +454,7 @@ bool run_remote_arrival(stream s) {
 
 simt::launch_config overlapping(stream s) {
   simt::launch_config config{1, 64, 0, s};
-  config.overlaps = true;
+  config.programmatic_launch = true;
   return config;
 }
 

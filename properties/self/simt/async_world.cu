@@ -2,7 +2,7 @@
 // named barriers. Each (Flaw > 0) beside its correct twin (Flaw 0).
 #include "properties/self/simt/async_world.hpp"
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 namespace SIMT_DEVICE_NS {

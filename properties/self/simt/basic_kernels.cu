@@ -1,7 +1,7 @@
 // Kernels that use the plain vocabulary of simt.hpp, compiled by nvcc and by the host compiler alike.
 #include "properties/self/simt/basic_kernels.hpp"
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/simt/emulated_memory.hpp"
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/simt/basic_kernels.hpp"
+#include "simt/emulated_memory.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 namespace {

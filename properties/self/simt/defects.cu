@@ -1,6 +1,6 @@
 // Defects of initialisation, bounds, alignment and collectives, each (Bug = true) beside its correct twin.
-#include "kernels/simt/simt.hpp"
 #include "properties/self/simt/thread_index.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "kernels/simt/emulated_memory.hpp"
+#include "simt/emulated_memory.hpp"
 
 namespace warpcheck::self {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/simt/device_array.hpp"
 #include "properties/self/simt/host_kernels.hpp"
+#include "simt/emulation.hpp"
 
 namespace {
 

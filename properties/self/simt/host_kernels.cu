@@ -1,7 +1,7 @@
 // Kernels for the tests of what surrounds a launch: memory, limits, modules, endurance.
 #include "properties/self/simt/host_kernels.hpp"
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simt/emulated/knowledge.hpp"
-#include "kernels/simt/emulated_memory.hpp"
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/simt/device_array.hpp"
 #include "properties/self/simt/host_kernels.hpp"
+#include "simt/emulated/vector_clock.hpp"
+#include "simt/emulated_memory.hpp"
+#include "simt/emulation.hpp"
 
 #ifdef SIMT_TEST_ASAN
 constexpr bool k_asan = true;

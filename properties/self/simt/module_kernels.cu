@@ -1,5 +1,5 @@
 // The inside of a shared module of one flavour: a kernel with a race, and one without.
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {
@@ -20,7 +20,7 @@ __global__ void neighbour(int* out) {
 
 #ifndef __CUDACC__
 
-#include "kernels/simt/emulation.hpp"
+#include "simt/emulation.hpp"
 
 // Runs the kernel on 64 threads; fills `stream` with what it found. Returns the sum of the outputs, -1 after a finding.
 extern "C" __attribute__((visibility("default"))) int run_in_module(bool barrier, simt::emulation* stream) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simt/emulation.hpp"
+#include "simt/emulation.hpp"
 
 namespace {
 

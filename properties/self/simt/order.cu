@@ -1,7 +1,7 @@
 // Defects of order between threads: fences, flags, scopes and barriers that do not order what they should; each (Bug =
 // true) beside its correct twin.
-#include "kernels/simt/simt.hpp"
 #include "properties/self/simt/thread_index.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

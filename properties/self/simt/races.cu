@@ -1,5 +1,5 @@
 // Thirteen seeded races, each of a kind met in practice, and ten correct kernels that use the same means rightly.
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

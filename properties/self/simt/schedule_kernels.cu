@@ -1,7 +1,7 @@
 // Kernels whose defects only some schedules show in their results.
 #include "properties/self/simt/schedule_kernels.hpp"
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

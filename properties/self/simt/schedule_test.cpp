@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simt/emulated/executor.hpp"
-#include "kernels/simt/emulation.hpp"
-#include "kernels/simt/shrink.hpp"
 #include "properties/self/simt/device_array.hpp"
 #include "properties/self/simt/schedule_kernels.hpp"
+#include "simt/emulated/executor.hpp"
+#include "simt/emulation.hpp"
+#include "simt/shrink.hpp"
 
 namespace warpcheck::self {
 namespace {

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <vector>
 
-#include "kernels/simt/tensor_step.hpp"
 #include "properties/self/simt/tensor_kernels.hpp"
+#include "simt/tensor_step.hpp"
 
 namespace warpcheck::self {
 

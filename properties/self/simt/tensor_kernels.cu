@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 #ifndef __CUDACC__
-#include "kernels/simt/emulation.hpp"
+#include "simt/emulation.hpp"
 #endif
 
 namespace warpcheck::self {

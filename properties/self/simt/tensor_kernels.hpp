@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/simt/tensor_step.hpp"
+#include "simt/tensor_step.hpp"
 
 namespace warpcheck::self {
 

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/simt/emulation.hpp"
 #include "properties/self/simt/async_world.hpp"
 #include "properties/self/simt/tensor_cases.hpp"
 #include "properties/self/simt/tensor_kernels.hpp"
 #include "properties/self/simt/trial.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 namespace {

@@ -1,7 +1,7 @@
 // Where a thread of a one-dimensional launch is, for kernels of trials.
 #pragma once
 
-#include "kernels/simt/simt.hpp"
+#include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/simt/emulation.hpp"
+#include "simt/emulation.hpp"
 
 namespace warpcheck::self {
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/simt/emulated/knowledge.hpp"
 #include "properties/self/simt/trial.hpp"
+#include "simt/emulated/vector_clock.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@ WARPCHECK = os.environ["WARPCHECK"]
 RIGHT = os.environ["WARPCHECK_RIGHT"]
 SHARDS = 4
 NIGHT = ["--device", "cpu", "--seed", "11", "--cases", "4000", "--skip", "mutants", "softmax"]
-FUZZ = ["--", "--candidate", RIGHT, "--size", "quick", "--dtype", "f32", "--property", "depth", "--workers", "1"]
+FUZZ = ["--", "--candidate", RIGHT, "--size", "quick", "--dtype", "f32", "--property", "long-accumulation", "--workers", "1"]
 
 for program in ("slurmctld", "slurmd", "sbatch"):
     if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):
@@ -162,7 +162,7 @@ def contents(out):
             db.execute(query).fetchall()
             for query in (
                 "SELECT seed, shards, shards_done, cases, failures, status FROM run",
-                "SELECT name, cases, skipped, failures, compared, max_budget FROM row ORDER BY name",
+                "SELECT name, cases, skipped, failures, compared, max_error_ratio FROM row ORDER BY name",
             )
         ]
 

@@ -1,4 +1,5 @@
-// What of best_split no candidate's door reaches: the tasks of features, the root's gain, the refusals of the C++ API.
+// What of best_split no candidate's interface reaches: the tasks of features, the root's gain, the refusals of the C++
+// API.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/best_split.hpp"
+#include "kernels/best_split/best_split.hpp"
 #include "reference/best_split.hpp"
 
 namespace warpcheck {

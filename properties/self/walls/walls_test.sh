@@ -16,15 +16,16 @@ wall() {
   fi
 }
 
-wall "reference includes nothing of the other layers" reference '#include "(kernels|properties|golden|bench|ci)/' '#include "kernels/softmax.hpp"'
-wall "kernels include nothing above them" kernels '#include [<"](reference|properties|golden|bench|ci|gtest|benchmark|rapidcheck)/' '#include "reference/softmax.hpp"'
-wall "kernels use no Boost outside simt" kernels/primitives '#include <boost/' '#include <boost/multiprecision/cpp_int.hpp>'
-wall "the engine knows no golden data, bench or command" properties/engine '#include "(golden|bench|ci)/' '#include "golden/reader.hpp"'
-for file in kernels/*.hpp; do
-  op=$(basename "$file" .hpp)
-  [ -f "kernels/$op.cu" ] || continue
+wall "reference includes nothing of the other layers" reference '#include "(kernels|simt|properties|golden|bench|command)/' '#include "kernels/softmax/softmax.hpp"'
+wall "kernels include nothing above them" kernels '#include [<"](reference|properties|golden|bench|command|gtest|benchmark|rapidcheck)/' '#include "reference/softmax.hpp"'
+wall "simt includes nothing above it but the ABI" simt '#include [<"](kernels/([b-z]|ar)|(reference|properties|golden|bench|command|gtest|benchmark|rapidcheck)/)' '#include "kernels/rows/row_access.hpp"'
+wall "kernels use no Boost" kernels '#include <boost/' '#include <boost/multiprecision/cpp_int.hpp>'
+wall "the engine knows no golden data, bench or command" properties/engine '#include "(golden|bench|command)/' '#include "golden/reader.hpp"'
+for folder in kernels/*/; do
+  op=$(basename "$folder")
+  [ -f "kernels/$op/$op.cu" ] || continue
   wall "the engine knows no operator" properties/engine "#include \".*/${op}[._]" "#include \"reference/$op.hpp\""
   listed=$(grep -cE "^  $op\)?$" cmake/operators.cmake)
-  [ "$listed" = 1 ] || { echo "operator $op: kernels/$op.cu exists and cmake/operators.cmake does not list it"; failures=1; }
+  [ "$listed" = 1 ] || { echo "operator $op: kernels/$op/$op.cu exists and cmake/operators.cmake does not list it"; failures=1; }
 done
 exit $failures

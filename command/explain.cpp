@@ -1,0 +1,87 @@
+// `warpcheck explain`: one case told in words, and drawn.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "command/commands.hpp"
+#include "command/failure_json.hpp"
+#include "command/reporting.hpp"
+#include "command/source_candidate.hpp"
+#include "command/support.hpp"
+#include "command/toolchain.hpp"
+#include "properties/engine/contain.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/explanation.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/run_folder.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using namespace engine;
+
+void print_table(const std::vector<std::vector<std::string>>& table) {
+  std::vector<size_t> widths;
+  for (const auto& line : table) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  for (const auto& line : table) {
+    std::string text = " ";
+    for (size_t i = 0; i < line.size(); ++i)
+      text += i == 0 ? fmt::format(" {:<{}}", line[i], widths[i]) : fmt::format("  {:>{}}", line[i], widths[i]);
+    fmt::print("{}\n", text);
+  }
+}
+
+void print_sections(const explanation& e) {
+  for (const story_section& s : e.sections) {
+    fmt::print("{}\n", s.title);
+    for (const std::string& sentence : s.sentences) fmt::print("  {}\n", sentence);
+    print_table(s.table);
+    fmt::print("\n");
+  }
+}
+
+void draw(const explain_options& o, const nlohmann::json& row) {
+  const std::string path = fmt::format("{}/warpcheck-row-{}.json", temporary_folder(), getpid());
+  write_file(path, row.dump());
+  const command_result drawn = run_reporting(o.python, {"--row", path, "--out", o.plot});
+  std::remove(path.c_str());
+  if (drawn.status == 0) return fmt::print("{}", drawn.output);
+  if (drawn.status == k_usage) throw usage_error(drawn.output);
+  throw environment_error(drawn.output);
+}
+
+}  // namespace
+
+int explain(const explain_options& o) {
+  check_timeout(o.timeout);
+  trial_case c = parse_case_line(o.line);
+  if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
+  std::string note;
+  c.knobs["device"] = resolve_device(o.device.empty() ? c.knob("device") : o.device, note);
+  prepare_named_source(c.knob("candidate"), c.op, c.knob("device"));
+  const case_report r = run_contained(run_case, c, o.timeout);
+  const explanation e = explain(c, r, o.timeout);
+  fmt::print("{}/{}: {}{}{}\n{}\n\n", c.op, c.property, name_of(r.result), r.message.empty() ? "" : ": ", r.message,
+             note);
+  print_sections(e);
+  for (const std::string& f : r.findings) fmt::print("{}\n", f);
+  if (!o.json.empty()) {
+    nlohmann::json j = failure_json(r);
+    add_story(j, e);
+    write_file(o.json, j.dump(1) + "\n");
+  }
+  if (!o.plot.empty()) {
+    if (e.exact.empty()) throw usage_error(fmt::format("plot: {} tells no row that could be drawn", c.op));
+    draw(o, row_json(e));
+  }
+  return k_pass;
+}
+
+}  // namespace warpcheck::cli

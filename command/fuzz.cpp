@@ -1,0 +1,408 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "command/failure_json.hpp"
+#include "command/fuzz_state.hpp"
+#include "command/junit.hpp"
+#include "command/mps.hpp"
+#include "command/plan.hpp"
+#include "command/support.hpp"
+#include "golden/reader.hpp"
+#include "properties/engine/classes.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/json_number.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/run_folder.hpp"
+#include "properties/engine/shrink.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using namespace engine;
+namespace fs = std::filesystem;
+using steady = std::chrono::steady_clock;
+
+// Failures of one property and verdict that are minimised; what follows is only counted. A kernel that is wrong
+// everywhere must not spend the night on one bug.
+constexpr int64_t k_most_minimised = 8;
+// Of a property, element type and device in a round.
+constexpr int k_most_failures = 3;
+// Cases per (property, dtype) of a round: few, so that a short run comes to every property.
+constexpr int64_t k_round = 20;
+constexpr size_t k_most_state_bytes = size_t{256} << 20;
+
+double parse_time(const std::string& text) {
+  if (text.empty()) return 0;
+  double unit = 1;
+  std::string digits = text;
+  switch (text.back()) {
+    case 's': unit = 1; break;
+    case 'm': unit = 60; break;
+    case 'h': unit = 3600; break;
+    case 'd': unit = 86400; break;
+    default: digits += 's';
+  }
+  digits.pop_back();
+  const double value = parse_number(digits).value_or(0);
+  if (!(value > 0 && value < 1e6))
+    throw usage_error(fmt::format("time: '{}' is not a duration like 90s, 10m, 8h or 1d", text));
+  return value * unit;
+}
+
+// While one lives, SIGINT and SIGTERM end the process at once: between two writes of the state nothing is lost. A round
+// has its own way to end (supervise).
+class abrupt_end {
+ private:
+  static void end(int) {
+    constexpr char text[] = "\ninterrupted: what was found is kept; the same command goes on\n";
+    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(k_interrupted);
+  }
+  signal_handler handler_{end};
+};
+
+// Adds a round's results to the totals and the coverage of a state.
+void add_results(fuzz_state& s, const std::vector<planned_job>& jobs, const run_result_set& results) {
+  s.seconds += results.seconds;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const job_result& r = results.jobs[i];
+    fuzz_totals& t = s.totals[jobs[i].p->op + "/" + jobs[i].p->name];
+    t.cases += r.cases;
+    t.skipped += r.skipped;
+    t.launches += r.launches;
+    t.compared += r.compared;
+    t.failures += static_cast<int64_t>(r.failures.size());
+    t.max_error_ratio = std::max(t.max_error_ratio, r.max_error_ratio);
+    fuzz_coverage& c = s.coverage[fmt::format("{} {}", jobs[i].p->op, warpcheck::name_of(jobs[i].t.type))];
+    for (const auto& [name, cases] : r.classes) c.classes[name] += cases;
+    for (const auto& [name, cases] : r.combinations) c.combinations[name] += cases;
+    for (const auto& [name, cases] : r.variants) c.variants[name] += cases;
+  }
+}
+
+class fuzzer {
+ public:
+  explicit fuzzer(const fuzz_options& options)
+      : o_(options), budget_(parse_time(options.time)), shard_(parse_shard(options.what.shard)) {
+    if (o_.out.empty()) throw usage_error("out: the path of the folder is empty");
+    if (o_.cases < 0) throw usage_error(fmt::format("cases: {} is negative; 0 means no limit", o_.cases));
+    check_timeout(o_.what.timeout);
+    check_shrink_seconds(o_.what.shrink_seconds);
+    if (o_.what.workers < 0)
+      throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o_.what.workers));
+    if (shard_.second > 1 && o_.what.seed == "random")
+      throw usage_error(fmt::format(
+          "shard: the parts of '{}' are disjoint only under one seed; give --seed the same number in every shard",
+          o_.what.shard));
+    chosen_operators(o_.what);
+    device_ = resolve_device(o_.what.device, note_);
+    mps_ = mps_if(o_.what.mps, device_);
+    open_folder();
+    jobs_ = plan_jobs(o_.what, device_, state_.seed, left_out_);
+  }
+
+  int run() {
+    fmt::print("warpcheck {}: {}, candidate {}, seed {}, {} in {}\n", WARPCHECK_VERSION, note_, o_.what.candidate,
+               state_.seed, state_.rounds > 0 ? fmt::format("going on after {} rounds", state_.rounds) : "fuzzing",
+               o_.out);
+    std::fflush(stdout);
+    const abrupt_end quick;
+    replay_first();
+    while (!over_) shown_ = run_round();
+    return finish();
+  }
+
+ private:
+  std::string shard_folder() const {
+    return (fs::path(o_.out) / fmt::format("shard-{}-of-{}", shard_.first, shard_.second)).string();
+  }
+  std::string state_path() const { return (fs::path(shard_folder()) / "state.json").string(); }
+  std::string findings_folder() const { return (fs::path(o_.out) / "findings").string(); }
+  std::string round_folder(int64_t round) const {
+    return (fs::path(shard_folder()) / fmt::format("round-{}", round)).string();
+  }
+  double left() const { return budget_ - std::chrono::duration<double>(steady::now() - begin_).count(); }
+  bool out_of_time() const { return budget_ > 0 && left() <= 0; }
+  void save() const { write_file(state_path(), to_json(state_)); }
+
+  void open_folder() {
+    std::error_code error;
+    for (const std::string& folder : {shard_folder(), findings_folder()}) {
+      fs::create_directories(folder, error);
+      if (error) throw environment_error(fmt::format("out: cannot make the folder '{}': {}", folder, error.message()));
+    }
+    lock_.take(shard_folder());
+    const std::string asked = fmt::format(
+        "operators {} properties {} dtypes {} device {} candidate {} size {} max-rows {} max-cols {}",
+        fmt::join(chosen_operators(o_.what), ","), fmt::join(o_.what.properties, ","), fmt::join(o_.what.dtypes, ","),
+        device_, o_.what.candidate, o_.what.size, o_.what.max_rows, o_.what.max_cols);
+    if (fs::exists(state_path())) {
+      state_ = fuzz_state_from_json(golden::read_text(state_path(), k_most_state_bytes), state_path());
+      if (state_.options != asked)
+        throw usage_error(fmt::format("out: '{}' holds a run of '{}', this one is of '{}'; choose another folder",
+                                      o_.out, state_.options, asked));
+      if (o_.what.seed != "random" && parse_seed(o_.what.seed) != state_.seed)
+        throw usage_error(fmt::format("seed: '{}' holds a run of seed {}, {} was given; leave --seed out to go on",
+                                      o_.out, state_.seed, o_.what.seed));
+    } else {
+      state_.options = asked;
+      // What a golden header can carry.
+      state_.seed = o_.what.seed == "random" ? parse_seed("random") >> 11 : parse_seed(o_.what.seed);
+    }
+    save();
+    // A round that was added to the state, but not yet removed when the run was killed.
+    for (const fs::directory_entry& entry : fs::directory_iterator(shard_folder()))
+      if (entry.is_directory() && entry.path() != round_folder(state_.rounds)) fs::remove_all(entry.path(), error);
+    shown_ = state_;
+  }
+
+  supervise_options how() const {
+    supervise_options s;
+    s.workers = workers_for(o_.what, device_);
+    s.timeout_seconds = o_.what.timeout;
+    s.shared_device = device_ == "cuda";
+    s.run = run_case;
+    s.on_progress = print_progress;
+    return s;
+  }
+
+  // Counterexamples of earlier runs: those of the repository, which must pass, and the findings of this folder.
+  void replay_first() {
+    std::vector<trial_case> known = regressions_for(o_.what.regressions, jobs_, device_, o_.what.candidate);
+    const size_t regressions = known.size();
+    for (const fuzz_finding& f : state_.findings) known.push_back(parse_case_line(f.line));
+    if (known.empty()) return;
+    supervise_options s = how();
+    s.max_failures_per_job = 0;
+    const run_result_set results = supervise(
+        {{"known", [&](int64_t i) { return known[static_cast<size_t>(i)]; }, static_cast<int64_t>(known.size())}}, s);
+    interrupted_ = over_ = results.interrupted;
+    known_failures_ = results.jobs[0].failures;
+    for (const case_report& r : known_failures_) fmt::print("known counterexample: {}", describe(r));
+    fmt::print("{} regressions and {} findings of this folder replayed first: {} still fail\n", regressions,
+               state_.findings.size(), known_failures_.size());
+    std::fflush(stdout);
+  }
+
+  // The next round, and what there is then, this round included.
+  fuzz_state run_round() {
+    const int64_t begin = state_.rounds * k_round;
+    const int64_t end = o_.cases > 0 ? std::min(begin + k_round, o_.cases) : begin + k_round;
+    if (begin >= end) {
+      over_ = true;
+      return state_;
+    }
+    std::vector<job> list;
+    for (const planned_job& j : jobs_) {
+      // A property with a share has its first case in the first round, and its share of all rounds together.
+      const auto index_of = [&](int64_t n) { return (n * j.p->share_percent + 99) / 100; };
+      const int64_t first = index_of(begin);
+      list.push_back({j.j.id, [this, &j, first](int64_t i) { return generate_case(*j.p, j.t, state_.seed, first + i); },
+                      index_of(end) - first});
+    }
+    supervise_options s = how();
+    s.journal_folder = round_folder(state_.rounds);
+    s.resume = true;
+    s.fingerprint = fmt::format("{} {} {}", WARPCHECK_VERSION, state_.options, state_.seed);
+    std::tie(s.shard_index, s.shard_count) = shard_;
+    s.max_failures_per_job = k_most_failures;
+    if (budget_ > 0) s.time_budget_seconds = std::max(0.001, left());
+    const run_result_set results = supervise(list, s);
+    interrupted_ = results.interrupted;
+    over_ = interrupted_ || results.out_of_time;
+    if (!interrupted_) {
+      for (size_t i = 0; i < jobs_.size(); ++i)
+        for (const case_report& f : results.jobs[i].failures) judge(*jobs_[i].p, f);
+    }
+    // Not what judge() kept: it keeps no failure twice, and a run that was killed told nobody of those that it judged.
+    for (const job_result& r : results.jobs) failed_ += static_cast<int64_t>(r.failures.size());
+    for (const job_result& r : results.jobs)
+      if (r.stopped) fmt::print("{}: left in this round after {} failures\n", r.id, r.failures.size());
+    fuzz_state shown = state_;
+    add_results(shown, jobs_, results);
+    if (over_) return shown;
+    ++shown.rounds;
+    state_ = shown;
+    save();
+    std::error_code ignored;
+    fs::remove_all(round_folder(state_.rounds - 1), ignored);
+    over_ = out_of_time();
+    return shown;
+  }
+
+  // Minimises a failure and keeps it, unless it is known.
+  void judge(const property& p, const case_report& failure) {
+    // A case that died while it was made has no line.
+    if (failure.line.empty() || state_.judged.count(failure.line)) return;
+    int64_t& minimised = state_.minimised[fmt::format("{}/{} {}", p.op, p.name, name_of(failure.result))];
+    if (minimised >= k_most_minimised) return;
+    ++minimised;
+    confirm_options e;
+    e.run = run_case;
+    e.holds = p.holds;
+    e.timeout_seconds = o_.what.timeout;
+    e.shrink_seconds = o_.what.shrink_seconds;
+    const case_report smallest = confirm_and_shrink(failure, parse_case_line(failure.line), e);
+    fuzz_finding f = make_finding(smallest);
+    if (fuzz_finding* known = state_.find(f)) {
+      ++known->failures;
+    } else {
+      write_finding(findings_folder(), f, smallest, state_.seed,
+                    fmt::format("Found by warpcheck {} fuzz, {}, candidate {}, seed {}.", WARPCHECK_VERSION, note_,
+                                o_.what.candidate, state_.seed));
+      fmt::print("\nfinding {}: {}", f.name, describe(smallest));
+      std::fflush(stdout);
+      state_.findings.push_back(f);
+    }
+    state_.judged[failure.line] = f.name;
+    save();
+  }
+
+  int finish() {
+    int64_t cases = 0, skipped = 0, launches = 0;
+    fmt::print("\n{:<12} {:<30} {:>9} {:>9} {:>17}  {}\n", "operator", "property", "cases", "failures",
+               "worst error/bound", "probability of failure (95 %)");
+    for (const auto& [name, t] : shown_.totals) {
+      const size_t slash = name.find('/');
+      const int64_t judged = t.cases - t.skipped;
+      // The rule of three: without a failure in n independent cases, p < 1 - 0.05^(1/n) < 3/n with 95 % confidence.
+      fmt::print("{:<12} {:<30} {:>9} {:>9} {:>17.3f}  {}\n", name.substr(0, slash), name.substr(slash + 1), t.cases,
+                 t.failures, t.max_error_ratio,
+                 t.failures   ? ""
+                 : judged > 0 ? fmt::format("p < {:.2g}", 3.0 / static_cast<double>(judged))
+                              : "-");
+      cases += t.cases;
+      skipped += t.skipped;
+      launches += t.launches;
+    }
+    for (const coverage_result::group& g : groups())
+      fmt::print("coverage {}: {} of {} combinations of shape, values and variant\n", g.name, g.reached, g.possible);
+    for (const std::string& name : left_out_)
+      fmt::print("left out: {}: no case of at most {} rows and {} columns\n", name, o_.what.max_rows, o_.what.max_cols);
+    const double rate = shown_.seconds > 0 ? static_cast<double>(cases) / shown_.seconds : 0;
+    fmt::print("{} cases, {} launches in {:.1f} s ({:.0f} cases/s){}; {} findings in {}\n", cases, launches,
+               shown_.seconds, rate, skipped ? fmt::format(", {} skipped", skipped) : "", state_.findings.size(),
+               findings_folder());
+    if (failed_ > 0) fmt::print("{} cases failed in the rounds of this run\n", failed_);
+    int code = failed_ == 0 && known_failures_.empty() ? k_pass : k_violation;
+    // As for verify: whoever names a device is owed every case on it, by us.
+    if (skipped > 0 && o_.what.device != "auto" && o_.what.candidate == "builtin") code = k_violation;
+    if (cases == 0 || (cases == skipped && o_.what.device != "auto")) {
+      fmt::print("no case was judged, so nothing is proven\n");
+      code = k_violation;
+    }
+    if (too_many_skips(o_.what, skipped, cases) && code == k_pass) code = k_violation;
+    if (interrupted_) {
+      fmt::print("interrupted: the finished cases are kept; the same command goes on\n");
+      code = k_interrupted;
+    }
+    if (!o_.what.json.empty()) write_file(o_.what.json, json(code, cases, rate));
+    if (!o_.what.junit.empty()) write_file(o_.what.junit, junit());
+    return code;
+  }
+
+  std::vector<coverage_result::group> groups() const {
+    std::vector<coverage_result::group> list;
+    for (const auto& [name, c] : shown_.coverage) {
+      std::vector<extent_range> ranges;
+      for (const planned_job& j : jobs_)
+        if (ranges.empty() && fmt::format("{} {}", j.p->op, warpcheck::name_of(j.t.type)) == name)
+          for (const target::variant& v : j.t.variants) ranges.push_back({v.ranges.back().min, v.ranges.back().max});
+      list.push_back({name, c.classes, static_cast<int64_t>(c.combinations.size()), combinations(ranges)});
+    }
+    return list;
+  }
+
+  std::string json(int code, int64_t cases, double rate) const {
+    nlohmann::json properties = nlohmann::json::array(), coverage = nlohmann::json::array(),
+                   findings = nlohmann::json::array();
+    for (const auto& [name, t] : shown_.totals) {
+      nlohmann::json j = {{"property", name},       {"cases", t.cases},
+                          {"skipped", t.skipped},   {"failures", t.failures},
+                          {"compared", t.compared}, {"max_error_ratio", json_number(t.max_error_ratio)}};
+      if (t.failures == 0 && t.cases > t.skipped)
+        j["failure_probability_below"] = 3.0 / static_cast<double>(t.cases - t.skipped);
+      properties.push_back(std::move(j));
+    }
+    for (const coverage_result::group& g : groups())
+      coverage.push_back({{"name", g.name}, {"classes", g.classes}, {"reached", g.reached}, {"possible", g.possible}});
+    for (const fuzz_finding& f : state_.findings) {
+      findings.push_back({{"name", f.name},
+                          {"verdict", f.verdict},
+                          {"shape_class", f.shape},
+                          {"case", f.line},
+                          {"message", f.message},
+                          {"failures", f.failures}});
+      // A state of an earlier version has no reports.
+      if (f.report.empty()) continue;
+      const case_report r = report_from_json(f.report);
+      findings.back()["report"] = failure_json(r);
+      if (!interrupted_) add_story(findings.back()["report"], explain(parse_case_line(r.line), r, o_.what.timeout));
+    }
+    return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
+                          {"version", WARPCHECK_VERSION},
+                          {"candidate", o_.what.candidate},
+                          {"device", device_},
+                          {"device_name", note_},
+                          {"options", state_.options},
+                          {"seed", state_.seed},
+                          {"shard", o_.what.shard},
+                          {"rounds", shown_.rounds},
+                          {"cases", cases},
+                          {"exit_code", code},
+                          {"interrupted", interrupted_},
+                          {"properties", properties},
+                          {"coverage", coverage},
+                          {"findings", findings},
+                          {"timing", {{"begun", begun_}, {"seconds", shown_.seconds}, {"cases_per_second", rate}}}}
+               .dump(1, ' ', true, nlohmann::json::error_handler_t::replace) +
+           "\n";
+  }
+
+  std::string junit() const {
+    std::vector<junit_case> list;
+    for (const auto& [name, t] : shown_.totals) {
+      const size_t slash = name.find('/');
+      junit_case c{name.substr(0, slash), name.substr(slash + 1), 0, "", "", "", t.cases == t.skipped};
+      for (const fuzz_finding& f : state_.findings) {
+        if (f.op + "/" + f.property != name) continue;
+        c.failure = f.verdict;
+        c.message = f.message;
+        c.details += fmt::format("finding {}: {}\n  {}\n", f.name, f.message, replay_command(f.line));
+      }
+      list.push_back(std::move(c));
+    }
+    for (const case_report& r : known_failures_)
+      list.push_back({"regressions", r.line, 0, std::string(name_of(r.result)), r.message, describe(r), false});
+    return junit_xml(list);
+  }
+
+  const fuzz_options& o_;
+  const steady::time_point begin_ = steady::now();
+  const std::string begun_ = now_text();  // of this process
+  const double budget_;                   // seconds; 0: none
+  const std::pair<int, int> shard_;
+  std::string device_, note_;
+  std::unique_ptr<mps_daemon> mps_;
+  folder_lock lock_;
+  fuzz_state state_;  // as on the disk
+  fuzz_state shown_;  // with the results of a round that did not end
+  std::vector<planned_job> jobs_;
+  std::set<std::string> left_out_;
+  std::vector<case_report> known_failures_;
+  int64_t failed_ = 0;  // cases of the rounds that this process ran, or went on with
+  bool interrupted_ = false, over_ = false;
+};
+
+}  // namespace
+
+int fuzz(const fuzz_options& o) { return fuzzer(o).run(); }
+
+}  // namespace warpcheck::cli

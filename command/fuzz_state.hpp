@@ -1,0 +1,64 @@
+// What a fuzzing run has done and found so far, as the file that lets it go on after any end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/engine/case.hpp"
+#include "properties/engine/supervisor.hpp"
+#include "properties/engine/verdict.hpp"
+
+namespace warpcheck::cli {
+
+// A counterexample, minimised.
+struct fuzz_finding {
+  std::string name;  // of its files, unique
+  std::string op, property;
+  std::string verdict;
+  std::string shape;  // shape class (engine/classes.hpp) of the minimised case: what makes two failures one finding
+  std::string line;
+  std::string message;
+  int64_t failures = 1;  // cases that came down to it
+  std::string report;    // of the minimised case (verdict.hpp), as JSON
+};
+
+// A property, dtypes folded.
+struct fuzz_totals {
+  int64_t cases = 0, skipped = 0, launches = 0, compared = 0, failures = 0;
+  double max_error_ratio = 0;
+};
+
+// An operator and dtype.
+struct fuzz_coverage {
+  std::map<std::string, int64_t> classes, combinations, variants;
+};
+
+struct fuzz_state {
+  std::string options;  // what decides which cases there are and what they give, as one text
+  uint64_t seed = 0;
+  int64_t rounds = 0;                             // complete ones
+  double seconds = 0;                             // of complete rounds
+  std::map<std::string, fuzz_totals> totals;      // "softmax/long-accumulation" -> of complete rounds
+  std::map<std::string, fuzz_coverage> coverage;  // "softmax f32" -> of complete rounds
+  std::map<std::string, std::string> judged;      // line of a failing case -> name of its finding
+  std::map<std::string, int64_t> minimised;       // property and verdict -> how many of its failures were minimised
+  std::vector<fuzz_finding> findings;
+
+  fuzz_finding* find(const fuzz_finding& like);  // the same operator, property, verdict and shape class
+};
+
+std::string to_json(const fuzz_state& s);
+// Throws usage_error on anything that to_json does not write; `name` is the file's, for the sentence.
+fuzz_state fuzz_state_from_json(const std::string& text, const std::string& name);
+
+// The case and report of a minimised failure as a finding. Two reports of the same finding give the same name.
+fuzz_finding make_finding(const engine::case_report& r);
+// Writes NAME.golden (a regression, golden/format.hpp) and NAME.md (the text of an issue) into `folder`.
+// `circumstances` is one sentence: which version, device and seed.
+void write_finding(const std::string& folder, const fuzz_finding& f, const engine::case_report& r, uint64_t seed,
+                   const std::string& circumstances);
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "command/commands.hpp"
+#include "command/plugin.hpp"
+#include "command/profile.hpp"
+#include "command/stopwatch.hpp"
+#include "command/support.hpp"
+#include "golden/check.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/supervisor.hpp"
+
+namespace warpcheck::cli {
+
+namespace {
+
+// With plug-ins their operators and their folder, where nothing else is asked for.
+golden_options with_defaults(golden_options o) {
+  if (o.operators.empty()) o.operators = plugin_operators();
+  if (!o.folder.empty()) return o;
+  std::set<std::string> folders;
+  for (const std::string& op : o.operators)
+    folders.insert(plugin_of(op) ? (std::filesystem::path(plugin_of(op)->source) / "golden").string() : "golden");
+  if (folders.size() > 1)
+    throw engine::usage_error(
+        fmt::format("golden: the operators' files lie in {}; name those of one folder", fmt::join(folders, " and ")));
+  o.folder = folders.empty() ? "golden" : *folders.begin();
+  return o;
+}
+
+// The device as its profiles are named. Code for GPUs of another architecture may round otherwise: "cuda_sm_90", from
+// the note of resolve_device.
+std::string profiled_device(const std::string& device, const std::string& note) {
+  if (device == "cpu") return "emulated";
+  const size_t at = note.find("sm_");
+  return device == "cuda" && at != std::string::npos ? "cuda_" + note.substr(at, note.find(',', at) - at) : device;
+}
+
+// Where any operator of the folder has a profile for the device, a missing one was lost. None has where the folder
+// comes without them, as a bundle's, or for a GPU of another architecture.
+bool owes_profile(const std::string& folder, const std::string& profiled) {
+  const std::vector<std::string> ops = engine::operators_with_properties();
+  return std::any_of(ops.begin(), ops.end(), [&](const std::string& op) {
+    return std::filesystem::exists(profile_path(folder, op, profiled));
+  });
+}
+
+// The accuracy ratchet: entries of the committed profiles that the candidate worsened.
+int worsened_entries(const golden_options& o, const std::string& device, const std::string& note,
+                     const std::vector<std::string>& ops) {
+  const std::string profiled = profiled_device(device, note);
+  int worse = 0;
+  for (const std::string& op : ops) {
+    const std::string path = profile_path(o.folder, op, profiled);
+    if (!std::filesystem::exists(path)) {
+      if (owes_profile(o.folder, profiled))
+        throw engine::usage_error(
+            fmt::format("{}: there is no error profile; 'warpcheck golden regenerate {}' writes it", path, op));
+      fmt::print("{}: no error profile for device {}, nothing to compare with\n", op, profiled);
+      continue;
+    }
+    const error_profile golden = read_profile(path);
+    const std::vector<std::string> sentences =
+        worsened(golden, measure_profile(op, device, o.candidate, o.timeout), o.candidate == "builtin");
+    for (const std::string& sentence : sentences) fmt::print("less accurate: {}\n", sentence);
+    if (sentences.empty()) fmt::print("{}: no less accurate than {}\n", op, path);
+    worse += static_cast<int>(sentences.size());
+  }
+  return worse;
+}
+
+// The reports of cases that worker processes share: a file must not pay for a process of its own, which on a GPU is
+// half a second of the driver's start.
+std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& cases, const std::string& device,
+                                         double timeout) {
+  std::vector<engine::job> jobs;
+  for (size_t i = 0; i < cases.size(); ++i)
+    jobs.push_back({fmt::format("file {}", i), [&cases, i](int64_t) { return cases[i]; }, 1});
+  engine::supervise_options s;
+  s.timeout_seconds = timeout;
+  s.shared_device = device == "cuda";
+  s.run = engine::run_case;
+  const engine::run_result_set results = engine::supervise(jobs, s);
+  if (results.interrupted) throw interrupted("golden check: interrupted");
+  std::vector<engine::case_report> reports;
+  for (const engine::job_result& r : results.jobs)
+    reports.push_back(!r.failures.empty() ? r.failures[0] : r.first_skipped.value_or(engine::case_report()));
+  return reports;
+}
+
+}  // namespace
+
+int golden_check(const golden_options& asked) {
+  const golden_options o = with_defaults(asked);
+  const stopwatch watch;
+  std::string note;
+  const std::string device = resolve_device(o.device, note);
+  golden::check_options options;
+  options.folder = o.folder;
+  options.ops = o.operators;
+  options.device = device;
+  options.candidate = o.candidate;
+  if (o.candidate != "builtin")
+    for (const std::string& op : o.operators.empty() ? engine::operators_with_properties() : o.operators)
+      for (const engine::target& t : ask_targets(o.candidate, op, device)) options.types.push_back(t.type);
+  options.run = [&](const std::vector<engine::trial_case>& cases) { return run_all(cases, device, o.timeout); };
+  fmt::print("golden data in {}: {}, candidate {}\n", o.folder, note, o.candidate);
+  int passed = 0, failed = 0, skipped = 0;
+  std::vector<std::string> ops;
+  for (const golden::file_result& r : golden::check(options)) {
+    const std::string op = r.path.substr(0, r.path.find('/'));
+    if (op != "regressions" && std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+    skipped += r.skipped;
+    (r.passed() ? passed : failed) += !r.skipped;
+    for (const std::string& sentence : r.disagreements)
+      fmt::print("{}: the reference disagrees: {}\n", r.path, sentence);
+    if (r.report && r.report->result != engine::verdict::pass)
+      fmt::print("{}: {}", r.path, engine::describe(*r.report));
+  }
+  fmt::print("{} files agree, {} do not, {} skipped in {:.1f} s\n", passed, failed, skipped, watch.seconds());
+  // Another candidate answers for its bounds, not for our accuracy, unless it is asked to.
+  int worse = 0;
+  if (o.candidate == "builtin" || o.ratchet) worse = failed ? 0 : worsened_entries(o, device, note, ops);
+  return failed || worse || !passed ? k_violation : k_pass;
+}
+
+int golden_regenerate(const golden_options& asked) {
+  const golden_options o = with_defaults(asked);
+  if (o.operators.size() != 1) throw engine::usage_error("golden regenerate: name one operator");
+  const golden::regenerated r = golden::regenerate(o.folder, o.operators[0]);
+  fmt::print("{}: {} files written, {} unchanged, {} removed, {} kept that other programs made\n", o.operators[0],
+             r.written, r.unchanged, r.removed, r.kept);
+  std::string note;
+  const std::string device = resolve_device(o.device, note);
+  const std::string path = profile_path(o.folder, o.operators[0], profiled_device(device, note));
+  write_file(path, to_json(measure_profile(o.operators[0], device, "builtin", o.timeout)));
+  fmt::print("{}: written ({})\n", path, note);
+  return k_pass;
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,54 @@
+// Foreign CUDA sources on the emulated device: what plain C++ cannot express is rewritten, line by line in place, so
+// that every line of the result is the line of the user's own file.
+//
+//   k<T, 3><<<grid, block, bytes, stream>>>(args)  ->  a call through simt/import/launch.hpp
+//   __shared__ T a[N], b;                          ->  SIMT_IMPORT_SHARED for each declarator
+//   extern __shared__ T a[];                       ->  the block's dynamic shared memory
+//   __device__ / __constant__ T v[N] = {...};      ->  the same object in the emulated device's checked memory
+//
+// The text that comes in is preprocessed, with CUDA's qualifiers left in it, so that macros, conditions and included
+// files are already resolved; line markers ("# 12 \"file\" flags") say where each line comes from. Not a C++ parser: it
+// knows tokens, brackets, and whether a brace opens a namespace, a class or code.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command/toolchain.hpp"
+
+namespace warpcheck::cli {
+
+// Where the source leaves the documented subset (docs/run_emulated.md). usage_error, exit code 2.
+struct import_error {
+  std::string file;
+  int line = 0;
+  std::string construct;  // as the source has it
+  std::string allowed;    // what to write instead
+};
+std::string describe(const import_error& e);
+
+struct imported_source {
+  std::string text;
+  bool has_main = false;
+  std::vector<std::string> kernels;    // names of the __global__ functions, in order of appearance
+  std::vector<std::string> functions;  // names of the functions that the file itself defines outside classes
+  std::vector<import_error> errors;    // not empty: text is of no use
+};
+imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
+
+// Compiles a foreign source for the emulated device into a shared library and returns its path, cached by content.
+struct import_request {
+  std::string file;                  // as the user names it
+  std::vector<std::string> others;   // further sources of the program, .cu, .cpp or .c
+  std::string epilogue;              // C++ text after the file
+  std::vector<std::string> options;  // -I, -D and the like, for the user's source
+  std::string flavour = "race";
+  bool needs_main = false;
+  std::string entry;  // a function that the epilogue needs; empty: none
+};
+// usage_error: outside the subset, or what the compiler said about the user's lines. environment_error: no toolchain,
+// or no such file.
+std::string import_library(const toolchain& tools, const import_request& request);
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "command/commands.hpp"
+#include "command/null_kernels.hpp"
+#include "command/support.hpp"
+#include "properties/engine/classes.hpp"
+#include "properties/engine/description.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/library.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/recipe.hpp"
+#include "properties/engine/verdict.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+std::string range_text(int64_t least, int64_t most) {
+  if (most >= 0 && least > most) return "never";
+  return most < 0 ? fmt::format("{}...", least) : fmt::format("{}..{}", least, most);
+}
+
+void describe_operator(const std::string& op) {
+  const auto properties = engine::all_properties();
+  const auto known = engine::operators_with_properties();
+  if (std::find(known.begin(), known.end(), op) == known.end()) throw engine::usage_error(unknown_operator(op));
+  for (const char* device : {"emulated", "cuda"}) {
+    try {
+      for (const engine::target& t : ask_targets("builtin", op, device)) {
+        fmt::print("{} on {}, {}\n", op, device, name_of(t.type));
+        for (const auto& v : t.variants) {
+          std::string takes, picked;
+          for (size_t e = 0; e < t.extents.size(); ++e) {
+            const warpcheck_range& r = v.ranges[e];
+            takes += fmt::format("{}{} {}", e ? ", " : "", t.extents[e], range_text(r.min, r.max));
+            picked += fmt::format("{}{}", e ? ", " : "", range_text(r.dispatch_min, r.dispatch_max));
+          }
+          fmt::print("  variant {:<18} takes {}, may be picked for {}\n", v.name, takes, picked);
+        }
+      }
+    } catch (const std::exception& e) {
+      fmt::print("{} on {}: {}\n", op, device, e.what());
+    }
+  }
+  if (const engine::description* d = engine::find_description(op))
+    for (const engine::call_form& form : d->forms) {
+      fmt::print("call {}\n", form.name);
+      for (const engine::tensor_info& t : form.tensors) {
+        std::string types;
+        for (const dtype type : t.types) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
+        for (const engine::shape_when& w : t.when)
+          types += fmt::format("; [{}] where {} = {}", w.shape, w.scalar, w.value);
+        fmt::print("  {:<6} {:<10} [{}] {}{}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
+                   t.types.empty() ? "as the first" : "", types, t.is_optional ? ", optional" : "");
+      }
+      for (const engine::scalar_info& s : form.scalars)
+        fmt::print("  {:<6} {:<10} {}; default {}\n", s.is_passed ? "scalar" : "knob", s.name, s.meaning, s.fallback);
+    }
+  fmt::print("properties\n");
+  for (const engine::property& p : properties)
+    if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);
+}
+
+// What is claimed of an operator and what a run owes it, without asking a candidate: the same on every machine.
+nlohmann::json claims(const std::string& op) {
+  nlohmann::json properties = nlohmann::json::array(), coverage_exemptions = nlohmann::json::array();
+  for (const engine::property& p : engine::all_properties()) {
+    if (p.op != op) continue;
+    std::vector<std::string> types;
+    for (const dtype t : p.types) types.emplace_back(name_of(t));
+    const null_kernel_quota quota = null_kernel_quota_of(op, p.name);
+    properties.push_back({{"name", p.name},
+                          {"sentence", p.sentence},
+                          {"types", types},
+                          {"share_percent", p.share_percent},
+                          {"null_kernels_percent", quota.percent}});
+  }
+  for (const engine::coverage_exemption& w : engine::coverage_exemptions_of(op))
+    coverage_exemptions.push_back({{"class", w.name}, {"reason", w.reason}});
+  return {{"properties", properties}, {"coverage_exemptions", coverage_exemptions}};
+}
+
+}  // namespace
+
+int list(const list_options& options) {
+  if (!options.json.empty()) {
+    const auto known = engine::operators_with_properties();
+    if (!options.op.empty() && std::find(known.begin(), known.end(), options.op) == known.end())
+      throw engine::usage_error(unknown_operator(options.op));
+    nlohmann::json operators = nlohmann::json::object();
+    for (const std::string& op : known)
+      if (options.op.empty() || op == options.op) operators[op] = claims(op);
+    const nlohmann::json document = {
+        {"schema", "warpcheck-list-1"}, {"version", WARPCHECK_VERSION}, {"operators", operators}};
+    write_file(options.json, document.dump(1) + "\n");
+    return k_pass;
+  }
+  if (options.distributions) {
+    for (const auto& d : engine::distributions())
+      fmt::print("{:<34} {}\n", fmt::format("{}({})", d.name, d.parameters), d.purpose);
+    return k_pass;
+  }
+  if (options.verdicts) {
+    for (int v = 0; v <= static_cast<int>(engine::verdict::crash); ++v)
+      fmt::print("{}\n", name_of(static_cast<engine::verdict>(v)));
+    return k_pass;
+  }
+  if (!options.op.empty()) {
+    describe_operator(options.op);
+    return k_pass;
+  }
+  for (const std::string& op : engine::operators_with_properties()) {
+    int properties = 0;
+    for (const auto& p : engine::all_properties()) properties += p.op == op;
+    fmt::print("{:<14} {} properties\n", op, properties);
+  }
+  return k_pass;
+}
+
+int doctor() {
+  fmt::print("warpcheck {}\n", WARPCHECK_VERSION);
+  for (const char* device : {"emulated", "cuda", "cpu"})
+    fmt::print("device {:<9} {}\n", device, ask_child([&] { return engine::describe_device(device); }, device));
+  for (const char* stem : {"emulated", "race", "cuda"}) {
+    const std::string path = engine::builtin_library(stem);
+    fmt::print("library {:<8} {}\n", stem, path.empty() ? "not part of this build" : path);
+  }
+  return k_pass;
+}
+
+}  // namespace warpcheck::cli

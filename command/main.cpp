@@ -1,0 +1,317 @@
+// The command `warpcheck`.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "command/commands.hpp"
+#include "command/mutants.hpp"
+#include "command/null_kernels.hpp"
+#include "command/plugin.hpp"
+#include "command/python_candidate.hpp"
+#include "command/run_emulated.hpp"
+#include "command/source_candidate.hpp"
+#include "command/support.hpp"
+#include "properties/engine/error.hpp"
+
+namespace {
+
+using namespace warpcheck;
+
+// The last lines of a command's help.
+std::string exit_codes(const std::string& own, const std::string& last = "") {
+  return "Exit codes: " + own +
+         ", 2 usage or malformed input,\n"
+         "3 a device, toolkit or library that was asked for is missing, or a result cannot be written" +
+         last + ".";
+}
+constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass";
+constexpr const char* k_verified = "0 all pass, 1 a verdict other than pass or an unmet coverage minimum";
+constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
+constexpr const char* k_kept = ",\n130 interrupted (what is finished is kept)";
+
+// An option that names a file for the result: a path that cannot be written is refused before the run.
+CLI::Option* add_output(CLI::App* command, const std::string& name, std::string& path, const std::string& what) {
+  return command->add_option(name, path, what)->each([](const std::string& text) { cli::check_writable(text); });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
+               "warpcheck"};
+  app.footer(exit_codes("0 done"));  // of the commands that set no other
+  app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  std::vector<std::string> plugins;
+  app.add_option("--plugin", plugins,
+                 "A library with an operator of your own, before the command (may be repeated; docs/adding_an_operator.md)")
+      ->allow_extra_args(false);
+  app.parse_complete_callback([&] {  // before the command runs
+    for (const std::string& path : plugins) cli::load_plugin(path);
+  });
+  int code = cli::k_pass;
+
+  // What verify and fuzz have in common.
+  std::string source, entry, python, interpreter;
+  const auto add_selection = [&](CLI::App* command, cli::verify_options& o) {
+    command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
+    command
+        ->add_option("--device", o.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
+        ->capture_default_str();
+    command->add_option("--property", o.properties, "Only this property (may be repeated)");
+    command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
+    command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/abi/candidate.h)")
+        ->capture_default_str();
+    CLI::Option* of_source =
+        command->add_option("--source", source, "A CUDA source (.cu) whose function is the candidate");
+    CLI::Option* of_entry =
+        command->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
+    of_source->needs(of_entry);
+    of_entry->needs(of_source);
+    CLI::Option* of_python = command->add_option(
+        "--python", python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
+    of_python->excludes(of_source);
+    command->add_option("--interpreter", interpreter, "The interpreter of --python (default: python3)")
+        ->needs(of_python);
+    command->add_option("--regressions", o.regressions,
+                        "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
+    add_output(command, "--json", o.json, "Write the result as JSON to this file");
+    add_output(command, "--junit", o.junit, "Write the result as JUnit XML to this file");
+    command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
+        ->capture_default_str();
+    command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
+    command->add_option("--max-rows", o.max_rows,
+                        "Generate no input with more rows; properties about more are left out");
+    command->add_option("--max-cols", o.max_cols, "Generate no input with more columns, likewise");
+    command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
+        ->capture_default_str();
+    command->add_flag("--mps", o.mps,
+                      "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
+    command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
+    command
+        ->add_option("--timeout", o.timeout,
+                     "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
+        ->capture_default_str();
+    command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which a failure is made no smaller")
+        ->capture_default_str();
+  };
+
+  cli::verify_options v;
+  CLI::App* verify =
+      app.add_subcommand("verify", "Run the properties of operators on generated cases, or on your own array");
+  add_selection(verify, v);
+  verify->add_option("--cases", v.cases, "Generated cases per (property, dtype, device)")->capture_default_str();
+  verify->add_option("--seed", v.seed, "Seed of the generated cases: an integer, or 'random' (printed)")
+      ->capture_default_str();
+  verify->add_option("--input", v.input,
+                     "A NumPy .npy file: judge the operator on this array instead of generated cases");
+  verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
+  verify->add_flag("--fail-fast", v.fail_fast,
+                   "End the run with the first failure; what is finished by then is reported");
+  verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
+  bool null_kernels = false;
+  CLI::Option* of_null_kernels = verify->add_flag(
+      "--null-kernels", null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
+  for (const char* name : {"--candidate", "--source", "--python", "--device", "--dtype", "--size", "--max-rows",
+                           "--max-cols", "--shard", "--regressions", "--junit", "--input", "--journal", "--resume",
+                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips"})
+    of_null_kernels->excludes(verify->get_option(name));
+  verify->footer(exit_codes(k_verified, k_kept));
+  verify->callback([&] {
+    if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
+    if (!python.empty()) cli::prepare_python(v, python, interpreter);
+    code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
+  });
+
+  cli::fuzz_options f;
+  CLI::App* fuzz = app.add_subcommand(
+      "fuzz", "Search for failures with new seeds for as long as you like; keep what is found, minimised");
+  f.what.shrink_seconds = 300;  // a finding is read more often than it is made
+  add_selection(fuzz, f.what);
+  f.what.seed = "random";
+  fuzz->add_option("--out", f.out,
+                   "Folder of findings and state; the same folder again goes on where the last run ended")
+      ->required();
+  fuzz->add_option("--time", f.time, "How long: 90s, 10m, 8h (default: until --cases, or Ctrl-C)");
+  fuzz->add_option("--cases", f.cases, "At most so many cases per (property, dtype); 0: no limit")
+      ->capture_default_str();
+  fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
+      ->capture_default_str();
+  fuzz->footer(
+      exit_codes(k_judged, k_kept) +
+      "\nHere 1: a case failed in a round that this run began or went on with, be it kept as a finding or not,\n"
+      "or a counterexample that was replayed first still fails.");
+  fuzz->callback([&] {
+    if (!source.empty()) f.what.candidate = cli::prepare_source(f.what, source, entry);
+    if (!python.empty()) cli::prepare_python(f.what, python, interpreter);
+    code = cli::fuzz(f);
+  });
+
+  cli::replay_options r;
+  CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
+  replay->add_option("line", r.line, "The case line, quoted")->required();
+  replay->add_option("--device", r.device, "Another device than the line's");
+  replay->add_option("--candidate", r.candidate, "Another candidate than the line's");
+  add_output(replay, "--json", r.json, "Write the report as JSON to this file");
+  replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  replay->footer(exit_codes(k_judged));
+  replay->callback([&] { code = cli::replay(r); });
+
+  cli::explain_options x;
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Tell one case in words: what is demanded and why, what the kernel gave, which step first departs");
+  explain->add_option("line", x.line, "The case line, quoted")->required();
+  explain->add_option("--device", x.device, "Another device than the line's");
+  explain->add_option("--candidate", x.candidate, "Another candidate than the line's");
+  add_output(explain, "--json", x.json, "Write the case's report and its story as JSON to this file");
+  add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
+  explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
+  explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  explain->footer(exit_codes("0 told, whatever the verdict"));
+  explain->callback([&] { code = cli::explain(x); });
+
+  cli::report_options w;
+  CLI::App* report = app.add_subcommand("report", "Make one HTML page of what commands wrote with --json");
+  report->add_option("--verify", w.verify, "JSON of verify (may be repeated)")->allow_extra_args(false);
+  report->add_option("--fuzz", w.fuzz, "JSON of fuzz (may be repeated)")->allow_extra_args(false);
+  report->add_option("--bench", w.bench, "JSON of a benchmark (--benchmark_out), or a baseline (may be repeated)")
+      ->allow_extra_args(false);
+  report->add_option("--mutants", w.mutants, "JSON of mutants (may be repeated)")->allow_extra_args(false);
+  report->add_option("--history", w.history, "nightly.db of ci/nightly");
+  report->add_option("--title", w.title, "What the page is about, for its heading");
+  add_output(report, "--out", w.out, "The page to write")->required();
+  report->add_option("--python", w.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
+  report->footer(exit_codes("0 written"));
+  report->callback([&] { code = cli::report(w); });
+
+  cli::mutants_options m;
+  CLI::App* mutants =
+      app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
+  mutants->add_option("subjects", m.operators,
+                      "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins)");
+  mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
+  CLI::Option* of_only = mutants->get_option("--only");
+  mutants->add_option("--one-in", m.one_in, "Of each list only one mutant in so many, at least one, drawn by the seed")
+      ->capture_default_str()
+      ->excludes(of_only);
+  mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
+  mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();
+  mutants->add_option("--jobs", m.jobs, "Mutants on trial at a time (0: one per core)")->capture_default_str();
+  mutants->add_option("--folder", m.folder, "The folder of the lists (default: ci/mutate of the source tree)");
+  mutants->add_flag("--generated", m.generated,
+                    "Judge a fresh sample of ci/mutate/generate instead, over kernels and suite; no score may go down");
+  CLI::Option* of_mutants = add_output(mutants, "--json", m.json, "Write the result as JSON to this file");
+  mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
+  mutants->footer(exit_codes("0 all are killed as expected, or no score went down, 1 not so", k_kept));
+  mutants->callback([&] { code = cli::mutants(m); });
+
+  cli::list_options l;
+  CLI::App* list = app.add_subcommand("list", "List operators; of an operator its variants and properties");
+  list->add_option("operator", l.op, "The operator to describe");
+  list->add_flag("--distributions", l.distributions, "The distributions that a recipe can name");
+  list->add_flag("--verdicts", l.verdicts, "The verdicts that a case can get, by severity");
+  add_output(list, "--json", l.json,
+             "Write what is claimed of each operator, or of the one named, as JSON to this file");
+  list->callback([&] { code = cli::list(l); });
+
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Say which devices and libraries are usable here, and why others are not");
+  doctor->callback([&] { code = cli::doctor(); });
+
+  cli::golden_options g;
+  CLI::App* golden = app.add_subcommand("golden", "Check or regenerate the golden data");
+  golden->require_subcommand(1);
+  CLI::App* check =
+      golden->add_subcommand("check", "Hashes, format, and agreement of the reference and a candidate with every file");
+  check->add_option("operators", g.operators, "Only these operators (default: all, or those of the plug-ins)");
+  check->add_option("--folder", g.folder, k_golden_folder);
+  check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
+  check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
+  check->footer(exit_codes("0 all agree, 1 a file does not, or a kernel became less accurate", ", 130 interrupted"));
+  check->callback([&] { code = cli::golden_check(g); });
+  check->add_flag("--ratchet", g.ratchet,
+                  "Hold another candidate, too, to the accuracy of the committed error profiles");
+  CLI::App* regenerate = golden->add_subcommand(
+      "regenerate", "Write the known answers of an operator, the checksums and the error profile anew");
+  regenerate->add_option("operator", g.operators, "The operator")->required();
+  regenerate->add_option("--folder", g.folder, k_golden_folder);
+  regenerate->add_option("--device", g.device, "Of the error profile: auto, emulated, cuda or cuda:N")
+      ->capture_default_str();
+  regenerate->callback([&] { code = cli::golden_regenerate(g); });
+
+  cli::run_emulated_options e;
+  CLI::App* emulated = app.add_subcommand(
+      "run-emulated", "Run a CUDA program (one .cu file with main) on the emulated device and report its hazards");
+  emulated->add_option("file", e.file, "The program's source")->required();
+  emulated->add_option("--with", e.others, "Another source of the program: .cu, .cpp or .c (may be repeated)")
+      ->allow_extra_args(false);
+  emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
+  emulated->add_option("--schedule", e.schedules, "A schedule: fair, greedy, reverse, random:N, ... (may be repeated)")
+      ->allow_extra_args(false);
+  emulated
+      ->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, where no --schedule is given")
+      ->capture_default_str();
+  emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
+      ->allow_extra_args(false);
+  emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")
+      ->allow_extra_args(false);
+  add_output(emulated, "--json", e.json, "Write the result as JSON to this file");
+  emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
+  emulated
+      ->add_option("--step-budget", e.step_budget,
+                   "Scheduler steps without the end of a thread after which a launch is a livelock")
+      ->capture_default_str();
+  emulated->add_flag("--keep-going", e.keep_going, "Go on after a finding: a race ends no launch, a launch no program");
+  emulated->add_option("--suppress", e.suppress, "A file of known findings, a line each: KIND FILE:LINE REASON");
+  emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
+  emulated->footer(exit_codes(k_judged));
+  emulated->callback([&] { code = cli::run_emulated(e); });
+
+  app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
+
+  // CLI11 would only say that a command is missing.
+  if (argc > 1 && argv[1][0] != '-') {
+    std::string names;
+    bool known = false;
+    for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+      names += (names.empty() ? "" : ", ") + command->get_name();
+      known = known || command->get_name() == argv[1];
+    }
+    if (!known) {
+      fmt::print(stderr, "warpcheck: '{}' is no command; {} are\n", argv[1], names);
+      return cli::k_usage;
+    }
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int status = app.exit(e);  // prints the help or the error
+    return status == 0 ? cli::k_pass : cli::k_usage;
+  } catch (const engine::usage_error& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_usage;
+  } catch (const engine::environment_error& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_environment;
+  } catch (const cli::interrupted& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_interrupted;
+  } catch (const std::exception& e) {
+    if (std::ferror(stdout)) return cli::k_environment;  // main says so
+    fmt::print(stderr, "warpcheck: internal error: {}\n", e.what());
+    return cli::k_environment;
+  }
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int code = run(argc, argv);
+  // A table that did not reach its file is no result.
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  fmt::print(stderr, "warpcheck: standard output cannot be written\n");
+  return cli::k_environment;
+}

@@ -1,0 +1,46 @@
+// The mutants of a subject: ci/mutate/<op>.mutants, one planted bug a line, with the property or verdict that must find
+// it. Lists of generated mutants look the same; their subject may also be a part of the suite itself.
+//
+//   reduce-drops-last-warp <tab> kernels/primitives/reduce.hpp <tab> lane < warps ? <tab> lane < warps - 1 ? <tab> every-element-used
+//
+// Columns: id, file below the source root, its exact old text (which must occur once), the new text, the property that
+// is expected to kill it, alone or with its verdict (no-hazard:race). `\n`, `\t` and `\\` stand for the characters; a
+// line that starts with `#` is a comment. Killer `*` is any, `=` says that the mutant is proven equivalent and need not
+// be tried. One further line, `usual <tab> CASE`, is the case that the customary test of the operator would try.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace warpcheck::cli {
+
+struct mutant {
+  std::string id;
+  std::string op;  // or the part of the suite
+  std::string file;
+  std::string old_text;
+  std::string new_text;
+  std::string property;  // that is expected to kill it; empty: any
+  std::string verdict;   // with which; empty: any
+  bool kernel = false;   // of an operator with properties
+  bool equivalent = false;
+  std::string place;  // "softmax.mutants:12", for messages
+};
+
+struct mutant_list {
+  std::vector<mutant> mutants;
+  std::string usual;  // a case line; empty where the file has none
+};
+
+// `op` is taken from the file's name. usage_error naming file and line: malformed line, repeated id, no mutant at all.
+mutant_list read_mutants(const std::string& path);
+
+// One in `one_in` of the mutants, at least one, in the list's order: those whose ids' hashes with the seed are the least.
+// A list that grows by one keeps its sample but for one mutant.
+std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t seed);
+
+// The mutated text of m.file below `root`. usage_error unless the old text occurs exactly once.
+std::string mutated_text(const mutant& m, const std::string& root);
+
+}  // namespace warpcheck::cli

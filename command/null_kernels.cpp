@@ -1,0 +1,184 @@
+#include "command/null_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "command/plan.hpp"
+#include "command/support.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/null_kernels.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/supervisor.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using namespace engine;
+
+// How many cases of a property, in percent, a null kernel may pass.
+struct quota {
+  std::string_view op;        // empty: of any operator
+  std::string_view property;  // empty: any that no other line names
+  int percent;
+  std::string_view reason;
+};
+constexpr quota k_quotas[] = {
+    {"histogram", "empty-leaf", 100, "the sums of no rows are zeros, and that is what it is about"},
+    {"", "empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
+    {"", "equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
+    {"", "no-hazard", 40, "it looks at the way to the values, not at the values"},
+    {"", "golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
+    {"", "dispatch-boundaries", 40, "rows of one and two elements are among the seams"},
+    {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
+    {"argsort", "", 20, "a row of one column has one order, and keys may be ordered as those of the call before"},
+    {"best_split", "no-stale-fields", 40, "where there is no leaf nothing is to be written"},
+    {"argmax", "", 30, "index 0 is right wherever the first element is the largest"},
+    {"histogram", "", 20, "an empty leaf and rows in bins that are not stored have sums of 0"},
+    {"gru", "null-h0-equals-zero-h0", 40, "a row without a step stays at its state of zeros"},
+    {"gru", "empty-extents", 70, "without steps, rows or units nothing is left to compute"},
+    {"log_softmax", "special-values", 45, "a row with a NaN or of equal elements has an answer one can guess"},
+    {"logsumexp", "special-values", 70,
+     "a row with a NaN or an infinity has one of three answers, its mean among them"},
+    {"logsumexp", "masked-slices", 25, "a row of which one element is left is its own answer"},
+    {"logsumexp", "log1p-tail", 25, "a 16-bit type rounds most tails to nothing"},
+    {"matmul", "dispatch", 40, "where k is 0 zeros are right"},
+    {"matmul", "low-part", 30, "a shape and a mode have one answer, which the call before may have given"},
+    {"matmul", "", 25, "where k or alpha is 0 zeros are right"},
+    {"reduce", "special-values", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
+    {"reduce", "", 35, "the first element may be the least or greatest, the mean of equal ones is each of them"},
+    {"scan", "special-values", 40, "rows of one infinity, or that start with NaN, are their own prefixes"},
+    {"scan", "masked-slices", 40, "a row that starts with -Inf has no other prefix"},
+    {"sigmoid", "special-values", 40, "a NaN in mu or sigma gives NaN everywhere, as the mean does"},
+};
+// Null kernels are the same for rows of any length, and six wrong answers a case each make the reference go to 50
+// digits.
+constexpr int64_t k_null_cols = int64_t{1} << 16;
+constexpr int k_usual_quota = 15;  // rows of one element, of equal logits or with a NaN have an answer one can guess
+
+quota quota_of(std::string_view op, std::string_view property) {
+  const std::pair<std::string_view, std::string_view> names[] = {{op, property}, {"", property}, {op, ""}};
+  for (const auto& [of_op, of_property] : names)
+    for (const quota& q : k_quotas)
+      if (q.op == of_op && q.property == of_property) return q;
+  return {op, property, k_usual_quota, "rows of one element, of equal logits or with a NaN can be guessed"};
+}
+
+// `pass` if any null kernel passes the case; its name is then the variant that ran.
+case_report try_null_kernels(const trial_case& c) {
+  case_report report;
+  for (const std::string_view kind : k_null_kernels) {
+    trial_case tried = c;
+    tried.knobs["candidate"] = fmt::format("{}{}", k_null_prefix, kind);
+    tried.knobs["device"] = "cpu";
+    report = run_case(tried);
+    report.variants.clear();
+    if (report.result != verdict::pass) continue;
+    report.variants = {std::string(kind)};
+    return report;
+  }
+  return report;
+}
+
+}  // namespace
+
+null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property) {
+  const quota q = quota_of(op, property);
+  return {q.percent, q.reason};
+}
+
+int null_kernels(const verify_options& o) {
+  check_cases(o.cases);
+  const uint64_t seed = parse_seed(o.seed);
+  const std::vector<std::string> ops = chosen_operators(o);
+  std::vector<const property*> owners;
+  std::set<std::string> left_out;
+  std::vector<job> jobs;
+  std::vector<target> targets;
+  for (const std::string& op : ops) {
+    for (target& t : ask_targets("builtin", op, "emulated")) {
+      t.size = 1;
+      t.max_cols = k_null_cols;
+      targets.push_back(std::move(t));
+    }
+  }
+  for (const property& p : all_properties()) {
+    if (p.name == "large-offset") continue;
+    if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
+      continue;
+    for (const target& t : targets) {
+      if (t.op != p.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+      if (!has_case(p, t, seed)) {
+        left_out.insert(p.op + "/" + p.name);
+        continue;
+      }
+      jobs.push_back({fmt::format("{}/{} {}", p.op, p.name, warpcheck::name_of(t.type)),
+                      [&p, &t, seed](int64_t i) { return generate_case(p, t, seed, i); },
+                      std::max<int64_t>(1, o.cases * p.share_percent / 100)});
+      owners.push_back(&p);
+    }
+  }
+  if (jobs.empty())
+    throw usage_error(fmt::format("null kernels: no chosen property has a case of at most {} columns", k_null_cols));
+  supervise_options s;
+  s.workers = o.workers;
+  s.timeout_seconds = o.timeout;
+  s.max_failures_per_job = 0;
+  s.run = try_null_kernels;
+  const run_result_set results = supervise(jobs, s);
+
+  fmt::print("{:<12} {:<30} {:>6} {:>8} {:>6}  {}\n", "operator", "property", "cases", "guessed", "quota", "by");
+  bool met = true;
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < jobs.size();) {
+    const property& p = *owners[i];
+    int64_t cases = 0, guessed = 0;
+    std::map<std::string, int64_t> by;
+    for (; i < jobs.size() && owners[i] == &p; ++i) {
+      cases += results.jobs[i].cases;
+      for (const auto& [name, count] : results.jobs[i].variants) {
+        by[name] += count;
+        guessed += count;
+      }
+    }
+    const quota q = quota_of(p.op, p.name);
+    const bool ok = guessed * 100 <= cases * q.percent;
+    met &= ok;
+    std::string names;
+    for (const auto& [name, count] : by) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", name, count);
+    fmt::print("{:<12} {:<30} {:>6} {:>8} {:>5}%  {}{}\n", p.op, p.name, cases, guessed, q.percent, names,
+               ok ? "" : "  TOO MANY");
+    list.push_back({{"operator", p.op},
+                    {"property", p.name},
+                    {"cases", cases},
+                    {"guessed", by},
+                    {"quota_percent", q.percent},
+                    {"reason", q.reason}});
+  }
+  for (const std::string& name : left_out)
+    fmt::print("left out: {}: no case of at most {} columns\n", name, k_null_cols);
+  int64_t cases = 0;
+  for (const job_result& r : results.jobs) cases += r.cases;
+  fmt::print("{} cases through null kernels in {:.1f} s\n", cases, results.seconds);
+  if (results.interrupted) return k_interrupted;
+  const int code = met ? k_pass : k_violation;
+  if (!o.json.empty())
+    write_file(o.json, nlohmann::json{{"schema", "warpcheck-null-kernels-1"},
+                                      {"version", WARPCHECK_VERSION},
+                                      {"seed", seed},
+                                      {"cases", o.cases},
+                                      {"exit_code", code},
+                                      {"properties", list}}
+                               .dump(1) +
+                           "\n");
+  return code;
+}
+
+}  // namespace warpcheck::cli

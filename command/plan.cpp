@@ -1,0 +1,255 @@
+#include "command/plan.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "command/support.hpp"
+#include "golden/check.hpp"
+#include "properties/engine/classes.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/generate.hpp"
+#include "properties/engine/npy.hpp"
+
+namespace warpcheck::cli {
+
+using namespace engine;
+
+namespace {
+
+int size_class(const std::string& text) {
+  constexpr std::string_view names[] = {"quick", "ci", "full"};
+  for (int i = 0; i < 3; ++i)
+    if (names[i] == text) return i;
+  throw usage_error(fmt::format("size: '{}' is not one of quick, ci, full", text));
+}
+
+bool limits_shapes(const verify_options& o) {
+  const verify_options none;
+  return o.max_rows != none.max_rows || o.max_cols != none.max_cols;
+}
+
+void check_names(const verify_options& o, const std::vector<std::string>& ops) {
+  for (const std::string& name : o.properties) {
+    const auto has = [&](const property& p) {
+      return p.name == name && std::find(ops.begin(), ops.end(), p.op) != ops.end();
+    };
+    if (std::none_of(all_properties().begin(), all_properties().end(), has))
+      find_property(ops.front(), name);  // throws, naming what exists
+  }
+  for (const std::string& name : o.dtypes)
+    if (!dtype_from_name(name))
+      throw usage_error(
+          fmt::format("dtype: '{}' is unknown; known are f16, bf16, f32, f64, i32, i64, u8, u16, u32", name));
+}
+
+std::optional<tensor_spec> input_tensor(const verify_options& o) {
+  if (o.input.empty()) return std::nullopt;
+  const npy_array array = read_npy(o.input);
+  if (array.shape.size() > 2)
+    throw usage_error(
+        fmt::format("input: '{}' has {} dimensions; one or two are allowed", o.input, array.shape.size()));
+  tensor_spec x = input_matrix("x", array.type, array.rows, array.cols, {});
+  x.fill.distribution = "npy";
+  x.fill.path = o.input;
+  x.fill.sha256 = array.sha256;
+  if (!is_path_of_a_line(o.input))
+    throw usage_error(
+        fmt::format("input: '{}' holds a blank, comma, parenthesis or bar, which a case line cannot carry", o.input));
+  return x;
+}
+
+}  // namespace
+
+bool is_path_of_a_line(const std::string& path) { return path.find_first_of(" ,()|") == std::string::npos; }
+
+bool has_case(const property& p, const target& t, uint64_t seed) {
+  try {
+    generate_case(p, t, seed, 0);
+    return true;
+  } catch (const no_case_fits&) {
+    return false;
+  }
+}
+
+std::vector<std::string> chosen_operators(const verify_options& o) {
+  const std::vector<std::string> known = operators_with_properties();
+  for (const std::string& op : o.operators)
+    if (std::find(known.begin(), known.end(), op) == known.end()) throw usage_error(unknown_operator(op));
+  std::vector<std::string> chosen;
+  for (const std::string& op : o.operators.empty() ? known : o.operators)
+    if (std::find(chosen.begin(), chosen.end(), op) == chosen.end()) chosen.push_back(op);
+  return chosen;
+}
+
+std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,
+                                   std::set<std::string>& left_out) {
+  const std::vector<std::string> ops = chosen_operators(o);
+  check_names(o, ops);
+  const int size = size_class(o.size);
+  const std::optional<tensor_spec> input = input_tensor(o);
+  std::vector<planned_job> jobs;
+  for (const std::string& op : ops) {
+    const std::vector<target> targets = ask_targets(o.candidate, op, device);
+    for (const property& p : all_properties()) {
+      if (p.op != op) continue;
+      if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
+        continue;
+      for (target t : targets) {
+        if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+        if (!o.dtypes.empty() && std::find(o.dtypes.begin(), o.dtypes.end(), name_of(t.type)) == o.dtypes.end())
+          continue;
+        t.size = size;
+        t.max_rows = o.max_rows;
+        t.max_cols = o.max_cols;
+        planned_job planned{&p, t, {}};
+        planned.j.id = fmt::format("{}/{} {} {}", op, p.name, name_of(t.type), device);
+        if (input) {
+          if (!p.for_input || t.type != input->type) continue;
+          std::vector<trial_case> cases = p.for_input(t, *input);
+          for (trial_case& c : cases) c.property = p.name;
+          planned.j.count = static_cast<int64_t>(cases.size());
+          planned.j.make = [cases](int64_t index) { return cases[static_cast<size_t>(index)]; };
+        } else {
+          if (!has_case(p, t, seed)) {
+            left_out.insert(op + "/" + p.name);
+            continue;
+          }
+          planned.j.count = std::max<int64_t>(1, o.cases * p.share_percent / 100);
+          planned.j.make = [&p, t, seed](int64_t index) { return generate_case(p, t, seed, index); };
+        }
+        jobs.push_back(std::move(planned));
+      }
+    }
+  }
+  if (jobs.empty())
+    throw usage_error(
+        input
+            ? fmt::format("input: no property of {} judges an array of {}", fmt::join(ops, ", "), name_of(input->type))
+        : !left_out.empty()
+            ? fmt::format("max-rows, max-cols: no case of {} has at most {} rows and {} columns",
+                          fmt::join(left_out, ", "), o.max_rows, o.max_cols)
+            : "verify: no property fits these operators, dtypes and properties, so there is nothing to run");
+  return jobs;
+}
+
+std::vector<left_property> not_run(const verify_options& o, const std::vector<planned_job>& jobs,
+                                   const std::set<std::string>& left_out) {
+  const auto among = [](const std::vector<std::string>& list, std::string_view name) {
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::vector<left_property> list;
+  for (const property& p : all_properties()) {
+    left_property left{&p, {}, ""};
+    for (const dtype type : p.types)
+      if (std::none_of(jobs.begin(), jobs.end(), [&](const planned_job& j) { return j.p == &p && j.t.type == type; }))
+        left.dtypes.emplace_back(name_of(type));
+    if (left.dtypes.empty()) continue;
+    const bool asked = among(o.operators, p.op) && among(o.properties, p.name) &&
+                       std::any_of(left.dtypes.begin(), left.dtypes.end(),
+                                   [&](const std::string& name) { return among(o.dtypes, name); });
+    left.why = !asked                                ? "not asked for"
+               : left_out.count(p.op + "/" + p.name) ? "its cases are larger than was allowed"
+               : !o.input.empty()                    ? "it does not judge this array"
+                                                     : "the candidate does not offer it";
+    list.push_back(std::move(left));
+  }
+  return list;
+}
+
+int workers_for(const verify_options& o, const std::string& device) {
+  // On a GPU most of a case's time is the reference's on the host, so several workers pay; each holds a CUDA context of
+  // about half a gigabyte, so not one per core.
+  constexpr int k_cuda_workers = 8;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return o.workers == 0 && device == "cuda" ? std::clamp(cores, 1, k_cuda_workers) : o.workers;
+}
+
+std::vector<trial_case> regressions_for(const std::string& folder, const std::vector<planned_job>& jobs,
+                                        const std::string& device, const std::string& candidate) {
+  constexpr const char* k_usual = "golden/regressions";
+  if (folder.empty() && !std::filesystem::is_directory(k_usual)) return {};
+  std::vector<trial_case> cases;
+  for (const golden::golden_file& f : golden::load_regressions(folder.empty() ? k_usual : folder)) {
+    const auto concerns = [&](const planned_job& j) {
+      return j.p->op == f.op && j.p->name == f.the_case.property && j.t.type == f.the_case.tensors.front().type;
+    };
+    if (std::any_of(jobs.begin(), jobs.end(), concerns)) cases.push_back(golden::candidate_case(f, device, candidate));
+  }
+  return cases;
+}
+
+// Whether there is a size of every extent for which the dispatch may pick it.
+static bool may_be_picked(const target::variant& v) {
+  return std::all_of(v.ranges.begin(), v.ranges.end(),
+                     [](const warpcheck_range& r) { return r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max; });
+}
+
+coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<const job_result> results,
+                            const verify_options& o, bool whole) {
+  coverage_result found;
+  struct summed {
+    const std::string* op;
+    int64_t cases = 0;
+    std::map<std::string, int64_t> variants, classes, combinations;
+    std::vector<target::variant> offered;
+  };
+  std::map<std::string, summed> sums;  // by operator and dtype
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const target& t = jobs[i].t;
+    summed& s = sums[fmt::format("{} {}", t.op, name_of(t.type))];
+    s.op = &t.op;
+    s.offered = t.variants;
+    s.cases += results[i].cases;
+    for (const auto& [name, cases] : results[i].variants) s.variants[name] += cases;
+    for (const auto& [name, cases] : results[i].classes) s.classes[name] += cases;
+    for (const auto& [name, cases] : results[i].combinations) s.combinations[name] += cases;
+  }
+  // A coverage minimum is a promise of a whole run; a run that was narrowed or cut short makes none.
+  const bool owes_variants =
+      whole && o.input.empty() && o.properties.empty() && !limits_shapes(o) && o.shard == "0/1" && o.cases >= 20;
+  constexpr int64_t k_enough_for_classes = 60;
+  const bool owes_classes = owes_variants && o.cases >= k_enough_for_classes && o.size != "quick";
+  for (const auto& [key, s] : sums) {
+    std::vector<extent_range> ranges;
+    for (const target::variant& v : s.offered) ranges.push_back({v.ranges.back().min, v.ranges.back().max});
+    found.groups.push_back({key, s.classes, static_cast<int64_t>(s.combinations.size()), combinations(ranges)});
+    // A candidate that names no variant has none to reach.
+    for (const target::variant& v : s.offered)
+      if (owes_variants && !s.variants.empty() && may_be_picked(v) && !s.variants.count(v.name))
+        found.unreached_variants.push_back(key + " " + v.name);
+    if (owes_classes)
+      for (const std::string& sentence : unmet_coverage_minimums(*s.op, s.classes, s.cases))
+        found.unmet_classes.push_back(key + ": " + sentence);
+  }
+  return found;
+}
+
+bool too_many_skips(const verify_options& o, int64_t skipped, int64_t cases) {
+  if (o.allow_skips || skipped * 10 <= cases) return false;
+  fmt::print("{} of {} cases were skipped, more than a tenth; --allow-skips accepts that\n", skipped, cases);
+  return true;
+}
+
+void print_progress(const progress& p) {
+  static const bool terminal = isatty(STDERR_FILENO);
+  static int64_t last = -1;
+  if (p.done == p.total && last == p.total) return;
+  last = p.done;
+  const std::string text = fmt::format("{}/{} cases, {:.0f} cases/s, worst error/bound {:.3f}, {} failures{}", p.done,
+                                       p.total, p.cases_per_second, p.worst_error_ratio, p.failures,
+                                       p.done == p.total ? "" : fmt::format(", {:.0f} s left", p.eta_seconds));
+  if (terminal) {
+    fmt::print(stderr, "\r\033[K{}", text);
+    if (p.done == p.total) fmt::print(stderr, "\r\033[K");
+  } else if (p.done == p.total) {
+    fmt::print(stderr, "{}\n", text);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,30 @@
+// Inline PTX as C++: each instruction becomes a call of simt/import/ptx.hpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warpcheck::cli {
+
+// What stands between the colons of an asm statement.
+struct ptx_operand {
+  std::string name;        // of %[name]; empty: it has none
+  std::string constraint;  // "=r", "l", "+f", "n", ...
+  std::string expression;
+};
+
+struct ptx_statement {
+  std::string text;  // the PTX, its string literals joined and unescaped
+  std::vector<ptx_operand> operands;
+  bool has_operands = false;  // colons: then %% stands for %
+  int number = 0;             // tells the statement's labels from those of others
+};
+
+struct ptx_result {
+  std::string code;     // one C++ statement without its ';', on one line
+  std::string refused;  // the instruction that is not known; empty: none
+};
+ptx_result translate_ptx(const ptx_statement& statement);
+
+}  // namespace warpcheck::cli

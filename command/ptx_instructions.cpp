@@ -1,0 +1,375 @@
+// PTX ISA 9.0, by kinds of instructions.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <map>
+
+#include "command/ptx_translator.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+std::string scope_of(const instruction& i) {
+  if (i.has("cta")) return "::simt::memory_scope::block";
+  if (i.has("cluster")) return "::simt::memory_scope::cluster";
+  return "::simt::memory_scope::device";
+}
+
+}  // namespace
+
+std::string ptx_translator::translate(const instruction& i) {
+  for (const auto member :
+       {&ptx_translator::control, &ptx_translator::barriers, &ptx_translator::copies, &ptx_translator::tensor,
+        &ptx_translator::memory, &ptx_translator::warp, &ptx_translator::arithmetic})
+    if (std::string code = (this->*member)(i); !code.empty() || !ok_) return code;
+  return "";
+}
+
+std::string ptx_translator::control(const instruction& i) {
+  if (i.name() == "bra" && i.operands.size() == 1) return fmt::format("goto {};", label(i.operands[0]));
+  if (i.name() == "trap") return "::__trap();";
+  if (i.name() == "nanosleep") return "::__nanosleep(0);";
+  if (i.name() == "griddepcontrol" && i.has("wait")) return "::simt::grid_dependency_wait();";
+  if (i.name() == "griddepcontrol" && i.has("launch_dependents")) return "::simt::trigger_dependents();";
+  if (i.name() == "prefetch" || i.name() == "prefetchu" || i.name() == "applypriority" || i.name() == "discard" ||
+      i.name() == "setmaxnreg")
+    return ";";
+  return "";
+}
+
+std::string ptx_translator::barriers(const instruction& i) {
+  const auto& o = i.operands;
+  if ((i.begins({"bar", "sync"}) || i.begins({"barrier", "sync"}) || i.begins({"bar", "cta", "sync"}) ||
+       i.begins({"barrier", "cta", "sync"})) &&
+      !o.empty() && o.size() <= 2)
+    return fmt::format("ptx::block_barrier({}, {});", as("int", o[0]), o.size() == 2 ? as("unsigned", o[1]) : "0u");
+  if ((i.begins({"bar", "arrive"}) || i.begins({"barrier", "arrive"}) || i.begins({"barrier", "cta", "arrive"})) &&
+      o.size() == 2)
+    return fmt::format("ptx::block_arrive({}, {});", as("int", o[0]), as("unsigned", o[1]));
+  if (i.begins({"bar", "warp", "sync"}) && o.size() == 1) return fmt::format("::__syncwarp({});", as("unsigned", o[0]));
+  if (i.begins({"barrier", "cluster", "arrive"})) return "::simt::cluster_arrive();";
+  if (i.begins({"barrier", "cluster", "wait"})) return "::simt::cluster_wait();";
+  if (i.name() == "membar")
+    return i.has("cta") ? "::__threadfence_block();" : i.has("gl") || i.has("sys") ? "::__threadfence();" : "";
+  if (i.begins({"fence", "proxy", "async"}) || i.begins({"fence", "proxy", "async", "global"}))
+    return fmt::format("::simt::fence_proxy_async<::simt::proxy_space::{}>();",
+                       i.has("shared::cta") ? "own_shared" : "all");
+  if (i.has("proxy")) return "";
+  if (i.begins({"fence", "mbarrier_init"})) return "::simt::fence_mbarrier_init();";
+  if (i.name() == "fence" && (i.has("acq_rel") || i.has("sc")))
+    return fmt::format("::simt::fence({}, ::simt::fence_order::{});", scope_of(i),
+                       i.has("sc") ? "sequential" : "acquire_release");
+  if (i.name() == "mbarrier") return mbarrier(i);
+  return "";
+}
+
+std::string ptx_translator::mbarrier(const instruction& i) {
+  const auto& o = i.operands;
+  const auto barrier = [&](const std::string& operand) {
+    return fmt::format("ptx::barrier_at({})", address(operand, in_shared(i)));
+  };
+  const std::string& what = i.opcode.size() > 1 ? i.opcode[1] : i.opcode[0];
+  if (what == "init" && o.size() == 2) return fmt::format("{}.init_unfenced({});", barrier(o[0]), as("unsigned", o[1]));
+  if (what == "inval" && o.size() == 1) return ";";
+  if (what == "arrive" && i.has("expect_tx") && o.size() == 3 && o[0] == "_")
+    return fmt::format("{}.arrive_expect_tx({});", barrier(o[1]), as("unsigned", o[2]));
+  if (what == "arrive" && !i.has("expect_tx") && o.size() >= 2 && o.size() <= 3 && o[0] == "_")
+    return fmt::format("ptx::arrive({}, {});", address(o[1], in_shared(i)),
+                       o.size() == 3 ? as("unsigned", o[2]) : "1u");
+  // The result is a state that only the forms without a parity take.
+  if (what == "arrive" && !i.has("expect_tx") && o.size() == 2)
+    return store(o[0], fmt::format("ptx::arrive_for_state({})", address(o[1], in_shared(i))));
+  if (what == "arrive" && i.has("expect_tx") && o.size() == 3)
+    return store(o[0], fmt::format("ptx::arrive_for_state({}, {})", address(o[1], in_shared(i)), as("unsigned", o[2])));
+  if ((what == "try_wait" || what == "test_wait") && o.size() >= 3)
+    return store(o[0], fmt::format("{}.try_wait({} & 1u)", barrier(o[1]), as("unsigned", o[2])));
+  return "";
+}
+
+std::string ptx_translator::copies(const instruction& i) {
+  const auto& o = i.operands;
+  if (!i.begins({"cp", "async"})) return "";
+  if (i.has("commit_group") && i.has("bulk")) return "::simt::bulk_store_commit();";
+  if (i.has("wait_group") && i.has("bulk") && o.size() == 1)
+    return fmt::format("::simt::wait_for_bulk_stores({}, {});", as("unsigned", o[0]), i.has("read"));
+  if (i.has("commit_group")) return "::simt::cp_async_commit();";
+  if (i.has("wait_group") && o.size() == 1) return fmt::format("::simt::async_wait({});", as("unsigned", o[0]));
+  if (i.has("wait_all")) return "::simt::cp_async_commit(); ::simt::async_wait(0);";
+  if (i.has("tensor") || i.has("mbarrier") || i.has("reduce")) return "";
+  if (!i.has("bulk")) {
+    const bool known = (i.has("ca") || i.has("cg")) && i.has("global") && (i.has("shared") || i.has("shared::cta"));
+    if (!known || o.size() < 3 || o.size() > 5) return "";
+    const bool cuts = o.size() >= 4 && !i.has("L2::cache_hint");
+    return fmt::format("ptx::copy_async({}, {}, {}, {});", address(o[0], true), address(o[1], false),
+                       as("unsigned", o[2]), as("unsigned", cuts ? o[3] : o[2]));
+  }
+  if (i.has("prefetch") && o.size() >= 2)
+    return fmt::format("::simt::bulk_prefetch({}, {});", address(o[0], false), as("unsigned", o[1]));
+  if (i.has("bulk_group") && i.begins({"cp", "async", "bulk", "global", "shared::cta"}) && o.size() >= 3)
+    return fmt::format("::simt::bulk_store({}, {}, {});", address(o[0], false), address(o[1], true),
+                       as("unsigned", o[2]));
+  if (!i.has("mbarrier::complete_tx::bytes") || o.size() < 4) return "";
+  const std::string to = address(o[0], true), bytes = as("unsigned", o[2]);
+  const std::string barrier = fmt::format("&ptx::barrier_at({})", address(o[3], true));
+  if (i.begins({"cp", "async", "bulk", "shared::cluster", "shared::cta"}))
+    return fmt::format("::simt::bulk_copy_remote({}, {}, {}, {});", to, address(o[1], true), bytes, barrier);
+  if (!i.has("global")) return "";
+  const std::string from = address(o[1], false);
+  if (i.has("multicast::cluster") && o.size() >= 5)
+    return fmt::format("::simt::bulk_copy_multicast({}, {}, {}, {}, {});", to, from, bytes, barrier,
+                       as("uint16_t", o[4]));
+  return fmt::format("::simt::bulk_copy({}, {}, {}, {});", to, from, bytes, barrier);
+}
+
+std::string ptx_translator::tensor(const instruction& i) {
+  const auto& o = i.operands;
+  if (i.name() == "ldmatrix") {
+    const words to = o.size() == 2 ? vector(o[0]) : words{};
+    const size_t count = i.has("x4") ? 4 : i.has("x2") ? 2 : 1;
+    if (!i.has("m8n8") || !i.has("b16") || to.size() != count) return "";
+    std::string code = fmt::format("uint32_t simt_m[{0}]; ::simt::ldmatrix<{0}, {1}>(simt_m, {2});", count,
+                                   i.has("trans"), address(o[1], true));
+    for (size_t k = 0; k < count; ++k) code += " " + store(to[k], fmt::format("simt_m[{}]", k));
+    return code;
+  }
+  if (i.name() == "mma" && i.begins({"mma", "sync", "aligned"}) && o.size() == 4) {
+    const auto& p = i.opcode;
+    if (p.size() != 10 || p[4] != "row" || p[5] != "col" || p[6] != "f32" || p[9] != "f32" || p[7] != p[8]) return "";
+    const bool half = p[7] == "f16" || p[7] == "bf16";
+    if (!(p[3] == "m16n8k16" && half) && !(p[3] == "m16n8k8" && p[7] == "tf32")) return "";
+    const words to = vector(o[0]);
+    if (to.size() != 4 || vector(o[1]).size() != 4 || vector(o[2]).size() != 2 || vector(o[3]).size() != 4) return "";
+    std::string code = fmt::format(
+        "float simt_d[4]; const uint32_t simt_a[4] = {0}, simt_b[2] = {1}; const float simt_c[4] = {2}; "
+        "::simt::mma<16, 8, {3}, ::simt::{4}, ::simt::{4}>(simt_d, simt_a, simt_b, simt_c);",
+        array("uint32_t", o[1]), array("uint32_t", o[2]), array("float", o[3]), half ? 16 : 8, p[7]);
+    for (size_t k = 0; k < 4; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
+    return code;
+  }
+  if (i.name() != "wgmma") return "";
+  if (i.has("fence")) return "::simt::wgmma_fence_registers();";
+  if (i.has("commit_group")) return "::simt::wgmma_commit();";
+  if (i.has("wait_group") && o.size() == 1) return fmt::format("::simt::wgmma_wait_groups({});", as("unsigned", o[0]));
+  return i.has("mma_async") ? wgmma(i) : "";
+}
+
+// wgmma.mma_async.sync.aligned.m64nNkK.f32.T.T d, a, b, scale-d, imm-scale-a, imm-scale-b, transpositions
+std::string ptx_translator::wgmma(const instruction& i) {
+  const auto& o = i.operands;
+  const auto& p = i.opcode;
+  if (p.size() != 8 || p[5] != "f32" || p[6] != p[7] || o.size() < 6) return "";
+  const bool half = p[6] == "f16" || p[6] == "bf16";
+  if (!half && p[6] != "tf32") return "";
+  int n = 0, k = 0;
+  if (std::sscanf(p[4].c_str(), "m64n%dk%d", &n, &k) != 2 || k != (half ? 16 : 8)) return "";
+  const words d = vector(o[0]), a = vector(o[1]);
+  const bool in_registers = o[1][0] == '{';
+  if (d.size() != static_cast<size_t>(n) / 2 || (in_registers && a.size() != 4)) return "";
+  words places;
+  for (const std::string& one : d) places.push_back("&" + value(one));
+  const size_t turns = 6;
+  const std::string major_a = half && !in_registers && o.size() > turns ? as("int", o[turns]) : "0";
+  const std::string major_b =
+      half && o.size() > turns + (in_registers ? 0 : 1) ? as("int", o[turns + (in_registers ? 0 : 1)]) : "0";
+  return fmt::format(
+      "float* const simt_d[] = {{{}}}; {}ptx::products(::simt::tensor_type::{}, simt_d, {}, {}, {}, {}, {}, {}, {}, "
+      "{});",
+      fmt::join(places, ", "),
+      in_registers ? fmt::format("const uint32_t simt_a[4] = {}; ", array("uint32_t", o[1])) : "", p[6],
+      in_registers ? "simt_a" : "nullptr", in_registers ? "0" : as("uint64_t", o[1]), as("uint64_t", o[2]),
+      as("bool", o[3]), as("int", o[4]), as("int", o[5]), major_a, major_b);
+}
+
+std::string ptx_translator::memory(const instruction& i) {
+  const auto& o = i.operands;
+  if (i.name() == "cvta" && o.size() == 2) {
+    const bool shared = in_shared(i);
+    if (!shared) return store(o[0], as("uint64_t", o[1]));
+    return store(o[0], i.has("to") ? fmt::format("ptx::window_address({})", as("uint64_t", o[1]))
+                                   : fmt::format("ptx::generic_pointer({})", as("uint32_t", o[1])));
+  }
+  if (i.name() == "mapa" && o.size() == 3 && in_shared(i))
+    return store(o[0], fmt::format("ptx::remote_address({}, {})", as("uint32_t", o[1]), as("unsigned", o[2])));
+  const bool loads = i.name() == "ld" || i.name() == "ldu", stores = i.name() == "st";
+  const std::string type = i.type();
+  if (type.empty() || i.has("param") || i.has("async")) return "";
+  if ((loads || stores) && o.size() >= 2) {
+    const bool ordered = i.has("acquire") || i.has("release") || i.has("relaxed") || i.has("volatile");
+    const words values = vector(loads ? o[0] : o[1]);
+    const std::string place = address(loads ? o[1] : o[0], in_shared(i));
+    if (ordered && (values.size() != 1 || (i.type().find("32") == std::string::npos &&
+                                           i.type().find("64") == std::string::npos && type != "float")))
+      return "";
+    const std::string order = i.has("acquire") || i.has("release") ? "true" : "false";
+    if (loads) {
+      if (ordered) return store(values[0], fmt::format("ptx::load_ordered<{}>({}, {})", type, place, order));
+      std::string code = fmt::format("{0} simt_v[{1}]; ptx::load(simt_v, {2});", type, values.size(), place);
+      for (size_t k = 0; k < values.size(); ++k) code += " " + store(values[k], fmt::format("simt_v[{}]", k));
+      return code;
+    }
+    if (ordered) return fmt::format("ptx::store_ordered({}, {}, {});", place, as(type, values[0]), order);
+    return fmt::format("const {} simt_v[{}] = {}; ptx::store({}, simt_v);", type, values.size(),
+                       array(type.c_str(), o[1]), place);
+  }
+  if (i.name() == "atom" || i.name() == "red") {
+    const size_t first = i.name() == "atom" ? 1 : 0;
+    static const std::map<std::string_view, const char*> functions = {
+        {"add", "Add"}, {"min", "Min"},   {"max", "Max"}, {"and", "And"}, {"or", "Or"},
+        {"xor", "Xor"}, {"exch", "Exch"}, {"inc", "Inc"}, {"dec", "Dec"}, {"cas", "CAS"}};
+    const char* function = nullptr;
+    for (const std::string& part : i.opcode)
+      if (const auto at = functions.find(part); at != functions.end()) function = at->second;
+    const size_t values = function != nullptr && std::string_view(function) == "CAS" ? 2 : 1;
+    if (function == nullptr || o.size() != first + 1 + values) return "";
+    const bool orders = i.has("acq_rel") || i.has("acquire") || i.has("release");
+    const std::string t = type == "uint64_t"  ? "unsigned long long"
+                          : type == "int64_t" ? (i.has("min") || i.has("max") ? "long long" : "unsigned long long")
+                                              : type;
+    std::string call = fmt::format("::atomic{}{}(reinterpret_cast<{}*>({})", function, i.has("cta") ? "_block" : "", t,
+                                   address(o[first], in_shared(i)));
+    for (size_t k = 0; k < values; ++k) call += ", " + as(t, o[first + 1 + k]);
+    call += ")";
+    const std::string fence =
+        orders ? fmt::format("::simt::fence({}, ::simt::fence_order::acquire_release); ", scope_of(i)) : "";
+    const std::string access = first == 1 ? store(o[0], call) : call + ";";
+    return fence + access + " " + fence;
+  }
+  return "";
+}
+
+std::string ptx_translator::warp(const instruction& i) {
+  const auto& o = i.operands;
+  if (i.begins({"shfl", "sync"}) && o.size() == 5 && o[0].find('|') == std::string::npos) {
+    const std::string name = i.has("idx")    ? ""
+                             : i.has("up")   ? "up_"
+                             : i.has("down") ? "down_"
+                             : i.has("bfly") ? "xor_"
+                                             : "?";
+    if (name == "?") return "";
+    return store(o[0], fmt::format("::__shfl_{}sync({}, {}, {}, ptx::width({}))", name, as("unsigned", o[4]),
+                                   as("uint32_t", o[1]), as("int", o[2]), as("unsigned", o[3])));
+  }
+  if (i.begins({"vote", "sync", "ballot"}) && o.size() == 3)
+    return store(o[0], fmt::format("::__ballot_sync({}, {})", as("unsigned", o[2]), as("bool", o[1])));
+  if (i.begins({"vote", "sync"}) && (i.has("any") || i.has("all")) && o.size() == 3)
+    return store(o[0], fmt::format("::__{}_sync({}, {}) != 0", i.has("any") ? "any" : "all", as("unsigned", o[2]),
+                                   as("bool", o[1])));
+  if (i.name() == "activemask" && o.size() == 1) return store(o[0], "::__activemask()");
+  if (i.begins({"match", "any", "sync"}) && o.size() == 3)
+    return store(o[0], fmt::format("::__match_any_sync({}, {})", as("unsigned", o[2]), as(i.type(), o[1])));
+  if (i.begins({"redux", "sync"}) && o.size() == 3) {
+    for (const char* op : {"add", "min", "max", "and", "or", "xor"}) {
+      const std::string t = i.has("s32") ? "int" : "unsigned";
+      if (i.has(op))
+        return store(o[0], fmt::format("::__reduce_{}_sync({}, {})", op, as("unsigned", o[2]), as(t, o[1])));
+    }
+  }
+  if (i.begins({"elect", "sync"}) && o.size() == 2) {
+    const words targets = split_ptx(o[0], '|');
+    if (targets.size() != 2) return "";
+    const std::string &lane = targets[0], &chosen = targets[1];
+    return fmt::format("const bool simt_e = ::simt::elect_one(); {} {}", store(chosen, "simt_e"),
+                       lane == "_" ? "" : store(lane, "0u"));
+  }
+  return "";
+}
+
+std::string ptx_translator::arithmetic(const instruction& i) {
+  const auto& o = i.operands;
+  const std::string t = i.type();
+  if (i.name() == "cvt") return convert(i);
+  if (i.name() == "mov" && o.size() == 2 && (o[0][0] == '{' || o[1][0] == '{')) return repack(i, t);
+  if (i.name() == "setp" && (o.size() == 3) && o[0].find('|') == std::string::npos && i.opcode.size() == 3 &&
+      !t.empty()) {
+    static const std::map<std::string_view, const char*> compares = {
+        {"eq", "=="}, {"ne", "!="}, {"lt", "<"},  {"le", "<="}, {"gt", ">"},
+        {"ge", ">="}, {"lo", "<"},  {"ls", "<="}, {"hi", ">"},  {"hs", ">="}};
+    const auto at = compares.find(i.opcode[1]);
+    return at == compares.end() ? "" : store(o[0], fmt::format("({} {} {})", as(t, o[1]), at->second, as(t, o[2])));
+  }
+  if (i.name() == "selp" && o.size() == 4)
+    return store(o[0], fmt::format("({} ? {} : {})", as("bool", o[3]), as(t, o[1]), as(t, o[2])));
+  if (t.empty() || i.has("cc") || i.has("sat") || i.has("rz") || i.has("rm") || i.has("rp")) return "";
+  // By name and number of sources.
+  static const std::map<std::pair<std::string_view, size_t>, const char*> functions = {
+      {{"mov", 1}, "move"},        {{"add", 2}, "add"},
+      {{"sub", 2}, "subtract"},    {{"and", 2}, "bit_and"},
+      {{"or", 2}, "bit_or"},       {{"xor", 2}, "bit_xor"},
+      {{"not", 1}, "bit_not"},     {{"neg", 1}, "negate"},
+      {{"abs", 1}, "absolute"},    {{"min", 2}, "least"},
+      {{"max", 2}, "greatest"},    {{"shl", 2}, "shift_left"},
+      {{"shr", 2}, "shift_right"}, {{"fma", 3}, "fused"},
+      {{"div", 2}, "quotient"},    {{"rem", 2}, "remainder"},
+      {{"popc", 1}, "ones"},       {{"clz", 1}, "zeros"},
+      {{"brev", 1}, "reversed"},   {{"bfe", 3}, "field"},
+      {{"prmt", 3}, "permuted"},   {{"lop3", 4}, "any_of_three"},
+      {{"ex2", 1}, "power_of_2"},  {{"lg2", 1}, "logarithm"},
+      {{"rcp", 1}, "reciprocal"},  {{"rsqrt", 1}, "reciprocal_root"},
+      {{"sqrt", 1}, "root"},       {{"sin", 1}, "sine"},
+      {{"cos", 1}, "cosine"},      {{"tanh", 1}, "tangent"}};
+  if (o.empty()) return "";
+  const char* function = nullptr;
+  std::string result = t;
+  if (const auto at = functions.find({i.name(), o.size() - 1}); at != functions.end()) function = at->second;
+  if (i.name() == "mul" && o.size() == 3)
+    function = i.has("hi") ? "high_product" : i.has("wide") ? "wide_product" : "product";
+  if (i.name() == "mad" && o.size() == 4 && !i.has("hi")) function = i.has("wide") ? "wide_mad" : "mad";
+  if (function == nullptr || (i.name() == "mul" && i.has("hi") && t != "uint32_t" && t != "int32_t")) return "";
+  const bool shift = i.name() == "shl" || i.name() == "shr";
+  const bool bits = i.name() == "bfe";
+  words list;
+  for (size_t k = 1; k < o.size(); ++k) {
+    const bool wide_sum = std::string_view(function) == "wide_mad" && k == 3;
+    list.push_back(as(k > 1 && (shift || bits) ? "uint32_t" : wide_sum ? "ptx::wider<" + t + ">" : t, o[k]));
+  }
+  return store(o[0], fmt::format("ptx::{}<{}>({})", function, t, fmt::join(list, ", ")));
+}
+
+// mov.b64 d, {lo, hi} and mov.b64 {lo, hi}, d; b32 of two halves likewise.
+std::string ptx_translator::repack(const instruction& i, const std::string& t) {
+  const auto& o = i.operands;
+  const std::string part = t == "uint64_t" ? "uint32_t" : t == "uint32_t" ? "uint16_t" : "";
+  const words v = vector(o[0][0] == '{' ? o[0] : o[1]);
+  if (part.empty() || v.size() != 2) return "";
+  const int bits = part == "uint32_t" ? 32 : 16;
+  if (o[1][0] == '{')
+    return store(o[0], fmt::format("static_cast<{0}>({1} | static_cast<{0}>({2}) << {3})", t, as(part, v[0]),
+                                   as(part, v[1]), bits));
+  return fmt::format("const {} simt_v = {}; {} {}", t, as(t, o[1]),
+                     store(v[0], fmt::format("static_cast<{}>(simt_v)", part)),
+                     store(v[1], fmt::format("static_cast<{}>(simt_v >> {})", part, bits)));
+}
+
+std::string ptx_translator::convert(const instruction& i) {
+  const auto& o = i.operands;
+  const auto& p = i.opcode;
+  if (p.size() < 3) return "";
+  const std::string &to = p[p.size() - 2], &from = p.back();
+  if (i.has("sat") || i.has("relu") || i.has("rz") || i.has("rm") || i.has("rp")) return "";
+  const bool pairs = to == "f16x2" || to == "bf16x2";
+  if (pairs && from == "f32" && o.size() == 3 && i.has("rn"))
+    return store(o[0], fmt::format("ptx::pair<::simt::{}>({}, {})", to == "f16x2" ? "f16" : "bf16", as("float", o[1]),
+                                   as("float", o[2])));
+  if (o.size() != 2) return "";
+  if (to == "tf32" && from == "f32" && i.has("rna"))
+    return store(o[0], fmt::format("::simt::round_tf32({})", as("float", o[1])));
+  if ((to == "f16" || to == "bf16") && from == "f32" && i.has("rn"))
+    return store(o[0], fmt::format("::simt::from_float<::simt::{}>({}).bits", to, as("float", o[1])));
+  if ((from == "f16" || from == "bf16") && to == "f32")
+    return store(o[0], fmt::format("::simt::to_float(::simt::{}{{{}}})", from, as("uint16_t", o[1])));
+  const std::string t = type_of_ptx(to), f = type_of_ptx(from);
+  if (t.empty() || f.empty()) return "";
+  const bool from_real = f == "float" || f == "double", to_real = t == "float" || t == "double";
+  const std::string mode = i.has("rni")   ? "nearest"
+                           : i.has("rmi") ? "down"
+                           : i.has("rpi") ? "up"
+                           : i.has("rzi") ? "cut"
+                                          : "";
+  if (from_real && !to_real && mode.empty()) return "";
+  if (from_real && !to_real) return store(o[0], fmt::format("ptx::{}<{}>({})", mode, t, as(f, o[1])));
+  if (!mode.empty()) return "";
+  return store(o[0], fmt::format("static_cast<{}>({})", t, as(f, o[1])));
+}
+
+}  // namespace warpcheck::cli

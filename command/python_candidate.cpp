@@ -1,0 +1,154 @@
+#include "command/python_candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "command/python/contract.hpp"
+#include "command/python/interpreter.hpp"
+#include "command/support.hpp"
+#include "command/toolchain.hpp"
+#include "properties/engine/description.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/library.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using engine::environment_error;
+using engine::usage_error;
+
+constexpr const char* k_usual_interpreter = "python3";
+
+void check_path(const char* argument, const std::string& path) {
+  if (path.empty() || path.find_first_of(" \t,()|\"'\\:") != std::string::npos)
+    throw usage_error(fmt::format(
+        "{}: '{}' is empty or holds a blank, comma, colon, quote, parenthesis or bar, which a case line cannot carry",
+        argument, path));
+}
+
+python::shape_rule shape_of(const std::string& text) {
+  python::shape_rule shape(1, {""});
+  for (const char c : text)
+    if (c == ',')
+      shape.push_back({""});
+    else if (c == '*')
+      shape.back().emplace_back();
+    else if (c != ' ')
+      shape.back().back() += c;
+  return shape;
+}
+
+python::tensor_rule rule_of(const engine::tensor_info& info) {
+  python::tensor_rule rule;
+  rule.name = info.name;
+  rule.is_input = info.is_input;
+  rule.is_optional = info.is_optional;
+  for (const dtype type : info.types) rule.types |= engine::dtype_bit(type);
+  rule.shape = shape_of(info.shape);
+  for (const engine::shape_when& w : info.when) rule.others.push_back({w.scalar, w.value, shape_of(w.shape)});
+  return rule;
+}
+
+python::contract contract_of(const engine::description& d) {
+  constexpr double k_most = std::numeric_limits<double>::max();
+  python::contract c;
+  // Of rows the length alone, as candidate.h says.
+  if (d.find("cols"))
+    c.extents = {"cols"};
+  else
+    for (const engine::extent_info& e : d.extents)
+      if (!e.derived && c.extents.size() < WARPCHECK_MAX_EXTENTS) c.extents.push_back(e.name);
+  for (const engine::call_form& form : d.forms) {
+    python::form_rule rule;
+    for (const engine::tensor_info& t : form.tensors) rule.tensors.push_back(rule_of(t));
+    for (const engine::scalar_info& s : form.scalars) {
+      if (!s.is_passed) continue;
+      if (s.names.empty())  // JSON has no infinity
+        rule.scalars.push_back({s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer});
+      else
+        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true});
+    }
+    c.forms.push_back(std::move(rule));
+  }
+  return c;
+}
+
+// Lets the interpreter load the function, which tells its element types, and stay as the nursery where it can.
+void introduce(python::settings& s) {
+  const python::introduction said = python::start_nursery(s);
+  if (interrupt_watch::seen()) throw interrupted("python: interrupted");
+  // What the module prints while it loads comes before.
+  const size_t end = said.output.find_last_not_of('\n');
+  const size_t begin = end == std::string::npos ? 0 : said.output.rfind('\n', end) + 1;
+  const auto answer = nlohmann::json::parse(said.output.substr(begin), nullptr, false);
+  if (said.status == 127 && said.output.find("cannot be started") != std::string::npos)
+    throw environment_error(said.output.substr(0, said.output.find('\n')));
+  if (said.status != 0 || !answer.is_object())
+    throw environment_error(
+        fmt::format("interpreter: '{}' ended with status {}: {}", s.interpreter, said.status, said.output));
+  if (answer.contains("error")) throw usage_error(answer["error"]);
+  // A function that lists no types takes f32, and all that an operator has where that is none of them.
+  const uint32_t all = s.rules.dtypes(), f32 = all & WARPCHECK_F32;
+  if (answer["dtypes"].empty()) s.dtypes = f32 ? f32 : all;
+  for (const std::string name : answer["dtypes"])
+    for (uint32_t bit = 1; python::dtype_name(bit); bit <<= 1)
+      if (name == python::dtype_name(bit)) s.dtypes |= bit;
+  s.nursery = said.socket;
+}
+
+}  // namespace
+
+std::string prepare_python(const std::string& file_and_function, const std::string& interpreter, const std::string& op,
+                           const std::string& device) {
+  const size_t colon = file_and_function.find(':');
+  if (colon == std::string::npos)
+    throw usage_error(fmt::format("python: '{}' is not FILE.py:FUNCTION", file_and_function));
+  python::settings s;
+  s.op = op;
+  s.device = device == "auto" ? "cpu" : device.substr(0, device.find(':'));
+  s.interpreter = interpreter.empty() ? k_usual_interpreter : interpreter;
+  s.file = file_and_function.substr(0, colon);
+  s.function = file_and_function.substr(colon + 1);
+  check_path("python", s.file);
+  check_path("python", s.function);
+  check_path("interpreter", s.interpreter);
+  if (s.device != "cpu" && s.device != "cuda")
+    throw usage_error(fmt::format("python: device {} runs no Python function; cpu and cuda do", s.device));
+  const engine::description* const described = engine::find_description(op);
+  if (!described) throw usage_error(fmt::format("python: operator {} has no description", op));
+  s.rules = contract_of(*described);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(s.file, ignored))
+    throw usage_error(fmt::format("python: there is no file '{}'", s.file));
+  const std::string library = engine::builtin_library("python");
+  if (library.empty()) throw environment_error("python: libwarpcheck_python.so is not beside this command");
+  introduce(s);
+  setenv(python::k_settings_variable, python::to_text(s).c_str(), 1);
+  std::string name = fmt::format("{}{}:{}", k_python_prefix, s.file, s.function);
+  if (s.interpreter != k_usual_interpreter) name += ":" + s.interpreter;
+  engine::name_candidate(name, library, "");
+  return name;
+}
+
+void prepare_python(verify_options& o, const std::string& file_and_function, const std::string& interpreter) {
+  if (o.operators.size() != 1) throw usage_error("python: name the one operator that the function implements");
+  if (o.candidate != "builtin") throw usage_error("python: it cannot be given together with --candidate or --source");
+  if (o.device == "auto") o.device = "cpu";
+  std::string note;
+  o.candidate = prepare_python(file_and_function, interpreter, o.operators[0], resolve_device(o.device, note));
+}
+
+void prepare_named_python(const std::string& candidate, const std::string& op, const std::string& device) {
+  const std::string prefix = k_python_prefix;
+  if (!candidate.starts_with(prefix)) return;
+  const std::string rest = candidate.substr(prefix.size());
+  const size_t first = rest.find(':'), second = first == std::string::npos ? first : rest.find(':', first + 1);
+  prepare_python(rest.substr(0, second), second == std::string::npos ? "" : rest.substr(second + 1), op, device);
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,369 @@
+#include "command/run_emulated.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+
+#include "command/commands.hpp"
+#include "command/importer.hpp"
+#include "command/support.hpp"
+#include "properties/engine/contain.hpp"
+#include "properties/engine/cpu_features.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/verdict.hpp"
+#include "simt/emulation.hpp"
+#include "simt/import/run.h"
+
+namespace warpcheck::cli {
+namespace {
+
+using engine::environment_error;
+using engine::usage_error;
+using engine::verdict;
+
+// The library's interface. The symbol is main's own: the program keeps its main, with the return value that C++
+// implies.
+constexpr const char* k_epilogue = R"(
+extern "C" int simt_import_main(int, char**) __asm__("main");
+extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt_import_options* options, int argc,
+                                                                     char** argv) {
+  return ::simt::import::run_program([=] { return simt_import_main(argc, argv); }, *options);
+}
+)";
+
+constexpr const char* k_benign = "benign";
+
+// A record that survives the process that writes it: what the program's process says before it dies or exits.
+class shared_record {
+ public:
+  shared_record() {
+    void* p = mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
+    page_ = new (p) page;
+  }
+  ~shared_record() { munmap(page_, sizeof(page)); }
+  shared_record(const shared_record&) = delete;
+  shared_record& operator=(const shared_record&) = delete;
+
+  void clear() {
+    page_->used = 0;
+    page_->exit_status.reset();
+  }
+  // Appends a line; what does not fit is dropped.
+  void add(const nlohmann::json& j) {
+    const std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    if (page_->used + line.size() > sizeof page_->text) return;
+    std::memcpy(page_->text + page_->used, line.data(), line.size());
+    page_->used += line.size();
+  }
+  // The process ends of its own accord, after this.
+  void end(int exit_status) { page_->exit_status = exit_status; }
+
+  std::string text() const { return {page_->text, std::min(page_->used, sizeof page_->text)}; }
+  // Empty where the process has died.
+  std::optional<int> exit_status() const { return page_->exit_status; }
+
+ private:
+  struct page {
+    size_t used = 0;
+    std::optional<int> exit_status;
+    char text[256 * 1024];
+  };
+  page* page_;
+};
+
+struct hazard {
+  std::string kind, text;
+  std::string known;  // the reason why it is suppressed, or ""
+  bool counts() const { return kind != k_benign && known.empty(); }
+};
+struct program_run {
+  std::string schedule;
+  std::string result = "pass";  // a verdict's name
+  std::vector<hazard> hazards;  // those that are known, and benign ones, count for no verdict
+  std::vector<std::string> notes;
+  std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
+  int exit_status = 0;
+};
+
+// A finding that the user knows: its kind, one of its places as reports write them, and why it may stay.
+struct suppression {
+  std::string kind, place, reason;
+};
+
+// Lines of "KIND FILE:LINE REASON"; blank ones and those that begin with # say nothing.
+std::vector<suppression> read_suppressions(const std::string& path) {
+  std::vector<suppression> list;
+  if (path.empty()) return list;
+  std::istringstream text(read_text(path));
+  int number = 0;
+  for (std::string line; std::getline(text, line);) {
+    ++number;
+    std::istringstream words(line);
+    suppression s;
+    if (!(words >> s.kind) || s.kind[0] == '#') continue;
+    words >> s.place >> std::ws;
+    std::getline(words, s.reason);
+    const size_t colon = s.place.rfind(':');
+    if (s.reason.empty() || colon == std::string::npos || colon + 1 == s.place.size() ||
+        s.place.find_first_not_of("0123456789", colon + 1) != std::string::npos)
+      throw usage_error(
+          fmt::format("suppress: line {} of '{}' is '{}', must be KIND FILE:LINE REASON", number, path, line));
+    list.push_back(s);
+  }
+  return list;
+}
+
+// The reason why the finding is known, or "".
+std::string reason_of(const hazard& h, const std::vector<suppression>& known) {
+  for (const suppression& s : known) {
+    if (s.kind != h.kind) continue;
+    for (size_t at = 0; (at = h.text.find(s.place, at)) != std::string::npos; ++at) {
+      const size_t end = at + s.place.size();
+      const bool whole_name = at == 0 || h.text[at - 1] == ' ' || h.text[at - 1] == '/' || h.text[at - 1] == '(';
+      if (whole_name && (end == h.text.size() || !std::isdigit(static_cast<unsigned char>(h.text[end]))))
+        return s.reason;
+    }
+  }
+  return "";
+}
+
+// Severity of a hazard's kind; kinds that are no verdict of their own lie with out_of_bounds.
+verdict severity(const std::string& kind) { return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds); }
+
+std::vector<std::string> schedules_of(const run_emulated_options& o) {
+  std::vector<std::string> list = o.schedules;
+  if (list.empty()) {
+    list = {"fair", "greedy", "reverse"};
+    for (int seed = 1; seed <= o.seeds; ++seed)
+      for (const char* strategy : {"random", "pct_warp", "preempt"})
+        list.push_back(fmt::format("{}:{}", strategy, seed));
+  }
+  for (const std::string& token : list) {
+    try {
+      simt::schedule::parse(token);
+    } catch (const std::invalid_argument& e) {
+      throw usage_error(fmt::format("schedule: {}", e.what()));
+    }
+  }
+  return list;
+}
+
+// The part of the program's process: loads the library and runs main().
+void run_main(const std::string& library, const std::string& schedule, const run_emulated_options& o,
+              shared_record& record) {
+  if (const std::string problem = engine::emulated_problem(); !problem.empty())
+    throw environment_error("device emulated: " + problem);
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) throw environment_error(fmt::format("'{}' does not load: {}", library, dlerror()));
+  const auto run = reinterpret_cast<simt_import_run_fn>(dlsym(handle, "simt_import_run"));
+  if (!run) throw environment_error(fmt::format("'{}' does not export simt_import_run", library));
+  // exit() from anywhere ends the run as a return from main() does.
+  on_exit(
+      [](int status, void* user) {
+        static_cast<shared_record*>(user)->end(status);
+        std::fflush(nullptr);
+        _exit(0);
+      },
+      &record);
+  simt_import_options options = {};
+  options.schedule = schedule.c_str();
+  options.step_budget = o.step_budget;
+  options.user = &record;
+  options.keep_going = o.keep_going || !o.suppress.empty();
+  options.report = [](void* user, const char* kind, const char* text, int fatal) {
+    auto& record = *static_cast<shared_record*>(user);
+    record.add({{"kind", kind}, {"text", text}});
+    if (!fatal) return;
+    record.end(0);
+    std::fflush(nullptr);
+    _exit(0);
+  };
+  std::vector<std::string> words = {o.file};
+  words.insert(words.end(), o.arguments.begin(), o.arguments.end());
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  record.end(run(&options, static_cast<int>(words.size()), argv.data()));
+}
+
+// "./a.cu:3" is the user's "a.cu:3".
+std::string tidy(const std::string& text) {
+  static const std::regex here(R"((^|[ (])\./)");
+  return std::regex_replace(text, here, "$1");
+}
+
+program_run run_once(const std::string& library, const std::string& schedule, const run_emulated_options& o,
+                     const std::vector<suppression>& known, shared_record& record, int output) {
+  record.clear();
+  const engine::child_outcome outcome = engine::run_in_child(
+      [&]() -> std::string {
+        if (output >= 0) {
+          dup2(output, STDOUT_FILENO);
+          dup2(output, STDERR_FILENO);
+        }
+        run_main(library, schedule, o, record);
+        return "";
+      },
+      o.timeout);
+  program_run r;
+  r.schedule = schedule;
+  std::istringstream lines(record.text());
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json j = nlohmann::json::parse(line);
+    if (j["kind"] == "note") {
+      r.notes.push_back(tidy(j["text"]));
+    } else if (j["kind"] == "approximated") {
+      r.approximated.push_back(j["text"]);
+    } else {
+      r.hazards.push_back({j["kind"], tidy(j["text"]), ""});
+      r.hazards.back().known = reason_of(r.hazards.back(), known);
+    }
+  }
+  const std::optional<int> ended = record.exit_status();
+  r.exit_status = ended.value_or(0);
+  if (outcome.timed_out)
+    r.hazards.push_back({"timeout", fmt::format("main() did not return within {:g} s", o.timeout), ""});
+  else if (!outcome.finished && !ended)
+    r.hazards.push_back({"crash", "the program died: " + outcome.death, ""});
+  else if (r.exit_status != 0)
+    r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status), ""});
+  for (const hazard& h : r.hazards)
+    if (h.counts() && (r.result == "pass" || severity(h.kind) > severity(r.result))) r.result = h.kind;
+  return r;
+}
+
+// Two reports of the same kind about the same source lines are one finding, whichever threads showed it.
+std::string identity(const hazard& h) {
+  static const std::regex place(R"([^ ]+:[0-9]+)");
+  std::string key = h.kind;
+  bool any = false;
+  for (std::sregex_iterator it(h.text.begin(), h.text.end(), place), end; it != end; ++it, any = true)
+    key += " " + it->str();
+  return any ? key : key + " " + h.text;
+}
+
+void show_output(int fd) {
+  constexpr size_t k_shown = 64 * 1024;
+  lseek(fd, 0, SEEK_SET);
+  std::string text(k_shown, '\0');
+  const ssize_t n = read(fd, text.data(), text.size());
+  text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  fmt::print("{}{}", text, text.empty() || text.back() == '\n' ? "" : "\n");
+  if (text.size() == k_shown) fmt::print("(the rest of the output is not shown)\n");
+}
+
+void print_findings(const std::vector<program_run>& runs) {
+  struct seen {
+    const hazard* first;
+    std::vector<std::string> schedules;
+  };
+  std::vector<std::string> order;
+  std::map<std::string, seen> found;
+  for (const program_run& r : runs)
+    for (const hazard& h : r.hazards) {
+      const auto [at, added] = found.try_emplace(identity(h), seen{&h, {}});
+      if (added) order.push_back(at->first);
+      if (at->second.schedules.empty() || at->second.schedules.back() != r.schedule)
+        at->second.schedules.push_back(r.schedule);
+    }
+  for (const std::string& key : order) {
+    const seen& s = found.at(key);
+    if (!s.first->known.empty()) fmt::print("known ({}): ", s.first->known);
+    fmt::print("{}: {}\n    in {} of {} runs; schedules {}\n", s.first->kind, s.first->text, s.schedules.size(),
+               runs.size(), fmt::join(s.schedules, ", "));
+  }
+  if (!runs.empty())
+    for (const std::string& note : runs.front().notes) fmt::print("note: {}\n", note);
+}
+
+// What of the runs a GPU would have done to the bit.
+void print_fidelity(const std::vector<program_run>& runs) {
+  std::vector<std::string> all;
+  for (const program_run& r : runs)
+    for (const std::string& what : r.approximated)
+      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+  fmt::print("fidelity: {}\n", all.empty()
+                                   ? "nothing that ran is approximated"
+                                   : fmt::format("approximated are {}; all else is exact", fmt::join(all, ", ")));
+}
+
+nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_run>& runs, const std::string& worst,
+                       int code) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const program_run& r : runs) {
+    nlohmann::json hazards = nlohmann::json::array();
+    for (const hazard& h : r.hazards) hazards.push_back({{"kind", h.kind}, {"text", h.text}, {"known", h.known}});
+    list.push_back({{"schedule", r.schedule},
+                    {"verdict", r.result},
+                    {"findings", hazards},
+                    {"notes", r.notes},
+                    {"approximated", r.approximated},
+                    {"exit_status", r.exit_status}});
+  }
+  return {{"schema", "warpcheck-run-emulated-1"},
+          {"version", WARPCHECK_VERSION},
+          {"file", o.file},
+          {"verdict", worst},
+          {"exit_code", code},
+          {"runs", list}};
+}
+
+}  // namespace
+
+int run_emulated(const run_emulated_options& o) {
+  if (o.seeds < 0 || o.seeds > 1000000)
+    throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", o.seeds));
+  check_timeout(o.timeout);
+  if (o.step_budget == 0) throw usage_error("step-budget: 0 is not an integer of at least 1");
+  const std::vector<std::string> schedules = schedules_of(o);
+  const std::vector<suppression> known = read_suppressions(o.suppress);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(o.file, ignored))
+    throw usage_error(fmt::format("file: there is no file '{}'", o.file));
+  import_request request;
+  request.file = o.file;
+  request.others = o.others;
+  request.epilogue = k_epilogue;
+  for (const std::string& d : o.defines) request.options.push_back("-D" + d);
+  for (const std::string& i : o.includes) request.options.push_back("-I" + i);
+  request.needs_main = true;
+  const std::string library = import_library(toolchain::load(), request);
+
+  const int output = memfd_create("program output", MFD_CLOEXEC);
+  shared_record record;
+  std::vector<program_run> runs;
+  for (const std::string& schedule : schedules) {
+    // The output of one run stands for all: runs differ in schedule only.
+    const bool first = runs.empty();
+    runs.push_back(run_once(library, schedule, o, known, record, first ? output : -1));
+    if (first && !o.quiet && output >= 0) show_output(output);
+  }
+  if (output >= 0) close(output);
+
+  std::string worst = "pass";
+  for (const program_run& r : runs)
+    if (r.result != "pass" && (worst == "pass" || severity(r.result) > severity(worst))) worst = r.result;
+  const int code = worst == "pass" ? k_pass : k_violation;
+  print_findings(runs);
+  print_fidelity(runs);
+  fmt::print("{}: {} under {} schedules on the emulated device\n", o.file, worst == "pass" ? "clean" : worst,
+             runs.size());
+  if (!o.json.empty()) write_file(o.json, to_json(o, runs, worst, code).dump(1) + "\n");
+  return code;
+}
+
+}  // namespace warpcheck::cli

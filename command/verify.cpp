@@ -1,0 +1,365 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "command/failure_json.hpp"
+#include "command/junit.hpp"
+#include "command/mps.hpp"
+#include "command/plan.hpp"
+#include "command/python_candidate.hpp"
+#include "command/source_candidate.hpp"
+#include "command/support.hpp"
+#include "properties/engine/contain.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/json_number.hpp"
+#include "properties/engine/npy.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/engine/shrink.hpp"
+#include "properties/engine/supervisor.hpp"
+#include "properties/engine/trial.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using namespace engine;
+
+std::string error_ratio_text(const job_result& r) {
+  return r.compared > 0 ? fmt::format("{:.3f}", r.max_error_ratio) : "-";
+}
+
+// Of a shrunk part of the user's array, `o.input`, an array of its own beside the report, which the case then names.
+// Where none can be written there, the case goes on naming the part.
+case_report with_own_array(case_report r, const verify_options& o) {
+  namespace fs = std::filesystem;
+  trial_case c = parse_case_line(r.line);
+  tensor_spec* x = nullptr;
+  for (tensor_spec& t : c.tensors)
+    if (t.fill.distribution == "npy" && !t.fill.arguments.empty()) x = &t;
+  if (!x) return r;
+  const std::string part = fmt::format("[{}x{}] at {},{} of '{}'", x->rows(), x->cols(), x->fill.arguments[0],
+                                       x->fill.arguments[1], o.input);
+  const fs::path path = (o.json.empty() ? fs::path() : fs::path(o.json).parent_path()) /
+                        fmt::format("{}.{}-{}.npy", fs::path(o.input).stem().string(), c.op, c.property);
+  r.message += "; it is shrunk to " + part;
+  if (!is_path_of_a_line(path.string())) return r;
+  host_tensor values = materialize(*x);
+  try {
+    x->fill.sha256 = write_npy(path.string(), {x->type, x->shape, x->rows(), x->cols(), std::move(values.bytes), ""});
+  } catch (const environment_error&) {
+    return r;
+  }
+  x->fill.path = path.string();
+  x->fill.arguments.clear();
+  x->fill.edits.clear();
+  r.line = format(c);
+  r.message += fmt::format(", which is kept in '{}'", path.string());
+  return r;
+}
+
+// No verdict: a job of which the run, interrupted or a shard, came to no case.
+constexpr std::string_view k_not_run = "not run";
+// Nor one of which the candidate was asked nothing, or offers nothing.
+constexpr std::string_view k_not_tried = "not tried";
+
+std::string_view verdict_text(const job_result& r) {
+  if (r.cases == 0) return k_not_run;
+  const bool judged = r.cases > r.skipped && r.launches > 0;
+  return judged || r.worst > verdict::skipped ? name_of(r.worst) : k_not_tried;
+}
+
+std::string stopped_text(const job_result& r) {
+  return r.stopped ? fmt::format(" (stopped after {} failures)", r.failures.size()) : "";
+}
+
+std::string count_text(size_t failures) { return fmt::format("{} failure{}", failures, failures == 1 ? "" : "s"); }
+
+// Of the dtypes of one property.
+std::string failures_text(size_t failures, const std::vector<std::string>& stopped, int types) {
+  if (failures == 0) return "";
+  if (stopped.empty()) return fmt::format(" ({})", count_text(failures));
+  if (types == 1) return fmt::format(" (stopped after {})", count_text(failures));
+  return fmt::format(" ({}; {} stopped)", count_text(failures), fmt::join(stopped, ", "));
+}
+
+void print_table(const std::vector<planned_job>& jobs, const run_result_set& results) {
+  // One row per property: dtypes are folded, the worst decides.
+  fmt::print("{:<12} {:<30} {:>8} {:>17} {:>9}  {}\n", "operator", "property", "cases", "worst error/bound", "cases/s",
+             "verdict");
+  for (size_t i = 0; i < jobs.size();) {
+    job_result sum = results.jobs[i];
+    const property* p = jobs[i].p;
+    size_t failures = sum.failures.size();
+    std::vector<std::string> stopped;
+    if (sum.stopped) stopped.emplace_back(name_of(jobs[i].t.type));
+    int types = 1, not_run = sum.cases == 0;
+    for (++i; i < jobs.size() && jobs[i].p == p; ++i) {
+      const job_result& r = results.jobs[i];
+      ++types;
+      not_run += r.cases == 0;
+      failures += r.failures.size();
+      if (r.stopped) stopped.emplace_back(name_of(jobs[i].t.type));
+      sum.cases += r.cases;
+      sum.compared += r.compared;
+      sum.skipped += r.skipped;
+      sum.launches += r.launches;
+      sum.seconds += r.seconds;
+      sum.max_error_ratio = std::max(sum.max_error_ratio, r.max_error_ratio);
+      sum.worst = std::max(sum.worst, r.worst);
+    }
+    fmt::print("{:<12} {:<30} {:>8} {:>17} {:>9.0f}  {}{}{}{}\n", p->op, p->name, sum.cases, error_ratio_text(sum),
+               sum.seconds > 0 ? static_cast<double>(sum.cases) / sum.seconds : 0.0, verdict_text(sum),
+               sum.skipped ? fmt::format(" ({} skipped)", sum.skipped) : "",
+               not_run > 0 && not_run < types ? fmt::format(" ({} of {} dtypes {})", not_run, types, k_not_run) : "",
+               failures_text(failures, stopped, types));
+  }
+}
+
+nlohmann::json result_json(const verify_options& o, const std::string& device, uint64_t seed,
+                           const std::vector<planned_job>& jobs, const run_result_set& results,
+                           const nlohmann::json& failures, const coverage_result& coverage, int64_t regressions,
+                           int code) {
+  nlohmann::json list = nlohmann::json::array(), seconds = nlohmann::json::object();
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const job_result& r = results.jobs[i];
+    nlohmann::json j = {{"operator", jobs[i].p->op},
+                        {"property", jobs[i].p->name},
+                        {"dtype", name_of(jobs[i].t.type)},
+                        {"device", device},
+                        {"cases", r.cases},
+                        {"skipped", r.skipped},
+                        {"launches", r.launches},
+                        {"compared", r.compared},
+                        {"needed_multiprecision", r.needed_multiprecision},
+                        {"max_error_ratio", json_number(r.max_error_ratio)},
+                        {"max_ulp", json_number(r.max_ulp)},
+                        {"verdict", verdict_text(r)},
+                        {"stopped", r.stopped},
+                        {"variants", r.variants},
+                        {"classes", r.classes}};
+    for (const auto& [variant, h] : r.errors) j["errors"][variant] = to_json(h);
+    if (r.worst_error_ratio_case) j["worst"] = nlohmann::json::parse(to_json(*r.worst_error_ratio_case));
+    list.push_back(std::move(j));
+    seconds[r.id] = r.seconds;
+  }
+  nlohmann::json groups = nlohmann::json::array();
+  for (const coverage_result::group& g : coverage.groups)
+    groups.push_back({{"name", g.name}, {"classes", g.classes}, {"reached", g.reached}, {"possible", g.possible}});
+  return {{"schema", "warpcheck-verify-1"},
+          {"version", WARPCHECK_VERSION},
+          {"candidate", o.candidate},
+          {"device", device},
+          {"seed", seed},
+          {"cases", o.cases},
+          {"exit_code", code},
+          {"interrupted", results.interrupted},
+          {"jobs", list},
+          {"failures", failures},
+          {"regressions", regressions},
+          {"coverage", groups},
+          {"unreached_variants", coverage.unreached_variants},
+          {"unmet_classes", coverage.unmet_classes},
+          // Everything above is the same on every run of the same options; times are not.
+          {"timing", {{"seconds", results.seconds}, {"job_seconds", seconds}}}};
+}
+
+// Those that were made smaller are told as a story, too.
+nlohmann::json failures_json(const std::vector<case_report>& failures, const std::set<std::string>& shrunk,
+                             const verify_options& o) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const case_report& r : failures) {
+    list.push_back(failure_json(r));
+    if (shrunk.count(r.line)) add_story(list.back(), explain(parse_case_line(r.line), r, o.timeout));
+  }
+  return list;
+}
+
+nlohmann::json not_run_json(const std::vector<left_property>& left) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const left_property& l : left)
+    list.push_back({{"operator", l.p->op}, {"property", l.p->name}, {"dtypes", l.dtypes}, {"why", l.why}});
+  return list;
+}
+
+std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const run_result_set& results,
+                                    const std::vector<case_report>& failures, const job_result& regressions,
+                                    const coverage_result& coverage) {
+  std::vector<junit_case> list;
+  const auto add = [&](const std::string& suite, const std::string& name, const job_result& r) {
+    const bool untried = verdict_text(r) == k_not_tried;
+    junit_case c{suite, name, r.seconds, "", "", "", r.cases == 0 || untried};
+    if (c.skipped) c.message = r.first_skipped ? r.first_skipped->message : std::string(verdict_text(r));
+    if (r.worst > verdict::skipped) {
+      c.failure = name_of(r.worst);
+      c.message = fmt::format("{} of {} cases fail; the first: {}", r.failures.size(), r.cases,
+                              r.failures.empty() ? "" : r.failures[0].message);
+      for (const case_report& f : r.failures) c.details += describe(f);
+    }
+    list.push_back(std::move(c));
+  };
+  if (regressions.cases > 0) add("regressions", "regressions", regressions);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    add(jobs[i].p->op, results.jobs[i].id.substr(jobs[i].p->op.size() + 1), results.jobs[i]);
+    // What became of the first failure: shrunk, with its neighbour.
+    for (const case_report& f : failures)
+      if (!list.back().failure.empty() && !f.line.empty() &&
+          parse_case_name(f.line) == std::pair{jobs[i].p->op, jobs[i].p->name})
+        list.back().details += describe(f);
+  }
+  for (const auto* unmet : {&coverage.unreached_variants, &coverage.unmet_classes})
+    for (const std::string& text : *unmet) list.push_back({"coverage", text, 0, "coverage", text, "", false});
+  return list;
+}
+
+}  // namespace
+
+int verify(const verify_options& o) {
+  check_cases(o.cases);
+  if (o.resume && o.journal.empty())
+    throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
+  check_timeout(o.timeout);
+  check_shrink_seconds(o.shrink_seconds);
+  if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
+  if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
+  if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
+  const std::string begun = now_text();
+  const uint64_t seed = parse_seed(o.seed);
+  const auto [shard, shards] = parse_shard(o.shard);
+  chosen_operators(o);  // a misspelt operator is answered before a device is looked for
+  std::string note;
+  const std::string device = resolve_device(o.device, note);
+  const std::unique_ptr<mps_daemon> mps = mps_if(o.mps, device);
+  fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
+  std::fflush(stdout);
+
+  std::set<std::string> left_out;
+  const std::vector<planned_job> jobs = plan_jobs(o, device, seed, left_out);
+  supervise_options options;
+  options.workers = workers_for(o, device);
+  options.timeout_seconds = o.timeout;
+  options.shared_device = device == "cuda";
+  options.journal_folder = o.journal;
+  options.resume = o.resume;
+  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases,
+                                    o.size, o.input, o.max_rows, o.max_cols);
+  options.shard_index = shard;
+  options.shard_count = shards;
+  options.fail_fast = o.fail_fast;
+  options.run = run_case;
+  options.on_progress = print_progress;
+  options.first = regressions_for(o.regressions, jobs, device, o.candidate);
+  std::vector<job> list;
+  for (const planned_job& j : jobs) list.push_back(j.j);
+  run_result_set results = supervise(list, options);
+  job_result regressions;
+  if (!options.first.empty()) {
+    regressions = std::move(results.jobs.front());
+    results.jobs.erase(results.jobs.begin());
+    fmt::print("{} regressions replayed first: {}{}\n", regressions.cases, verdict_text(regressions),
+               stopped_text(regressions));
+    for (const case_report& f : regressions.failures) fmt::print("{}", describe(f));
+  }
+
+  // The first failure of every property, shrunk; one report per property is what a person can act on.
+  std::vector<case_report> failures;
+  std::set<std::string> shrunk;  // lines
+  const property* reported = nullptr;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    for (const case_report& f : results.jobs[i].failures) {
+      // A case that died while it was made has no line to try again.
+      if (jobs[i].p == reported || results.interrupted || f.line.empty()) {
+        failures.push_back(f);
+        continue;
+      }
+      reported = jobs[i].p;
+      confirm_options how;
+      how.run = run_case;
+      how.holds = jobs[i].p->holds;
+      how.timeout_seconds = o.timeout;
+      how.shrink_seconds = o.shrink_seconds;
+      fmt::print(stderr, "{}: a failure is made smaller\n", results.jobs[i].id);
+      std::fflush(stderr);
+      failures.push_back(confirm_and_shrink(f, parse_case_line(f.line), how));
+      if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
+      shrunk.insert(failures.back().line);
+      fmt::print("\n{}", describe(failures.back()));
+    }
+  }
+  fmt::print("\n");
+  print_table(jobs, results);
+
+  int64_t cases = regressions.cases, skipped = regressions.skipped, launches = regressions.launches,
+          compared = regressions.compared;
+  verdict worst = regressions.worst;
+  for (const job_result& r : results.jobs) {
+    cases += r.cases;
+    skipped += r.skipped;
+    launches += r.launches;
+    compared += r.compared;
+    worst = std::max(worst, r.worst);
+  }
+  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
+  for (const std::string& v : coverage.unreached_variants) fmt::print("coverage: no case reached the variant {}\n", v);
+  for (const std::string& sentence : coverage.unmet_classes) fmt::print("coverage: {}\n", sentence);
+  size_t failed = regressions.failures.size();
+  for (const job_result& r : results.jobs) failed += r.failures.size();
+  fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}{}\n", cases, launches,
+             compared, results.seconds, results.seconds > 0 ? static_cast<double>(cases) / results.seconds : 0.0,
+             skipped ? fmt::format(", {} skipped", skipped) : "", failed ? ", " + count_text(failed) : "");
+  if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
+  int code = k_pass;
+  if (worst > verdict::skipped || !coverage.met()) code = k_violation;
+  // Whoever names a device is owed every case on it, by us; another candidate may offer less, and the table says so.
+  if (skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
+  for (const job_result& r : results.jobs)
+    if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);
+  if (cases == 0 || (cases == skipped && o.device != "auto")) {
+    fmt::print("no case was judged, so nothing is proven\n");
+    code = k_violation;
+  }
+  for (const std::string& name : left_out)
+    fmt::print("left out: {}: no case of at most {} rows and {} columns\n", name, o.max_rows, o.max_cols);
+  if (results.interrupted) {
+    fmt::print("interrupted: the finished cases are in this table{}\n",
+               o.journal.empty() ? "" : "; --resume continues");
+    code = k_interrupted;
+  }
+  if (too_many_skips(o, skipped, cases) && code == k_pass) code = k_violation;
+  failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
+  if (!o.json.empty()) {
+    nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, shrunk, o), coverage,
+                                   regressions.cases, code);
+    j["device_name"] = note;
+    j["not_run"] = not_run_json(not_run(o, jobs, left_out));
+    for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
+    j["timing"]["begun"] = begun;
+    write_file(o.json, j.dump(1) + "\n");
+  }
+  if (!o.junit.empty()) write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage)));
+  return code;
+}
+
+int replay(const replay_options& o) {
+  check_timeout(o.timeout);
+  trial_case c = parse_case_line(o.line);
+  if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
+  std::string device = o.device.empty() ? c.knob("device") : o.device, note;
+  device = resolve_device(device, note);
+  c.knobs["device"] = device;
+  prepare_named_source(c.knob("candidate"), c.op, device);
+  prepare_named_python(c.knob("candidate"), c.op, device);
+  fmt::print("{}\n", note);
+  std::fflush(stdout);
+  const case_report r = run_contained(run_case, c, o.timeout);
+  if (r.result == verdict::pass)
+    fmt::print("{}/{}: pass ({} elements compared, {} launches, worst error/bound {:.3f})\n", c.op, c.property,
+               r.compared, r.launches, r.max_error_ratio);
+  else
+    fmt::print("{}", describe(r));
+  if (!o.json.empty()) write_file(o.json, to_json(r) + "\n");
+  return r.result == verdict::pass ? k_pass : k_violation;
+}
+
+}  // namespace warpcheck::cli

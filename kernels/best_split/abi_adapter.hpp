@@ -1,0 +1,240 @@
+// The ABI adapter (candidate.h) of best_split. Structures travel as plain tensors.
+//   best split: inputs {hist f64[slots, 2], count i64[slots] or [0], feature i64[features, 7] in the order of
+//   feature_meta, used u8[leaves, features] or [0, 0], leaf f64[leaves, 7] in the order of split_leaf}, scalars of
+//   split_config; forced variants choose the path.
+//   reduction: inputs {value f64[leaves * per_leaf, 9], field i64[leaves * per_leaf, 6], cat u32[leaves * per_leaf,
+//   list]}, scalar "per_leaf". Outputs of both: {value f64[leaves, 9]: gain, then sum_g, sum_h, gain, value of the left
+//   and of the right side; field i64[leaves, 6]: the first four bytes of the record (is_valid, default_left, padding)
+//   as a number, feature, threshold, num_cat, rows of the left and of the right side; cat u32[leaves, max(1,
+//   max_cat_threshold)]}.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/abi/candidate_support.hpp"
+#include "kernels/best_split/tasks.hpp"
+#include "kernels/primitives/grid.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int64_t k_feature_fields = 7;
+constexpr int64_t k_leaf_fields = 7;
+constexpr int64_t k_record_values = 9;
+constexpr int64_t k_record_fields = 6;
+constexpr int k_adapter_threads = 128;
+
+struct abi_tables {
+  const int64_t* feature;
+  const uint8_t* used;
+  const double* leaf;
+  int64_t features, leaves;
+  int64_t ld_feature, ld_used, ld_leaf;
+};
+
+// Two tasks per feature; where it has but one, the other is left out.
+inline __global__ void __launch_bounds__(k_adapter_threads)
+    unpack_tables(abi_tables t, split_config config, split_task* tasks, split_leaf* leaves, uint8_t* used) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = first; i < t.features; i += step) {
+    const int64_t* const row = t.feature + i * t.ld_feature;
+    const feature_meta f{static_cast<int32_t>(row[0]),
+                         static_cast<int32_t>(row[1]),
+                         static_cast<int32_t>(row[2]),
+                         row[3],
+                         static_cast<uint8_t>(row[4]),
+                         static_cast<missing_kind>(row[5]),
+                         row[6] != 0};
+    split_task of_feature[2];
+    const int count = tasks_of_feature(f, config, of_feature);
+    for (int k = 0; k < 2; ++k) {
+      // With its padding, which who copies it reads: clang's assignment leaves that unwritten.
+      memcpy(&tasks[2 * i + k], &of_feature[k], sizeof(split_task));
+      for (int64_t leaf = 0; leaf < t.leaves; ++leaf)
+        used[leaf * 2 * t.features + 2 * i + k] = k < count && (t.used == nullptr || t.used[leaf * t.ld_used + i] != 0);
+    }
+  }
+  for (int64_t i = first; i < t.leaves; i += step) {
+    const double* const row = t.leaf + i * t.ld_leaf;
+    leaves[i] = {static_cast<int64_t>(row[0]), row[1], row[2], static_cast<int64_t>(row[3]), row[4], row[5],
+                 static_cast<uint64_t>(row[6])};
+  }
+}
+
+inline __global__ void __launch_bounds__(k_adapter_threads)
+    pack_records(const split_record* in, int64_t count, double* value, int64_t ld_value, int64_t* field,
+                 int64_t ld_field) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const split_record& r = in[i];
+    const double values[k_record_values] = {r.gain,        r.left.sum_g,  r.left.sum_h, r.left.gain,  r.left.value,
+                                            r.right.sum_g, r.right.sum_h, r.right.gain, r.right.value};
+    const int64_t fields[k_record_fields] = {
+        *reinterpret_cast<const uint32_t*>(in + i), r.feature, r.threshold, r.num_cat, r.left.count, r.right.count};
+    for (int64_t k = 0; k < k_record_values; ++k) value[i * ld_value + k] = values[k];
+    for (int64_t k = 0; k < k_record_fields; ++k) field[i * ld_field + k] = fields[k];
+  }
+}
+
+inline __global__ void __launch_bounds__(k_adapter_threads)
+    unpack_records(const double* value, int64_t ld_value, const int64_t* field, int64_t ld_field, int64_t count,
+                   split_record* out) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const double* const v = value + i * ld_value;
+    const int64_t* const f = field + i * ld_field;
+    *reinterpret_cast<uint32_t*>(out + i) = static_cast<uint32_t>(f[0]);
+    out[i].feature = static_cast<int32_t>(f[1]);
+    out[i].threshold = static_cast<uint32_t>(f[2]);
+    out[i].num_cat = static_cast<int32_t>(f[3]);
+    out[i].gain = v[0];
+    out[i].left = {v[1], v[2], v[3], v[4], f[4]};
+    out[i].right = {v[5], v[6], v[7], v[8], f[5]};
+  }
+}
+
+// A buffer of nothing is refused by CUDA.
+inline size_t room_for(int64_t elements) { return static_cast<size_t>(elements > 0 ? elements : 1); }
+
+inline unsigned adapter_grid(int64_t items, simt::stream_t stream) {
+  return grid_size(ceil_div(items, k_adapter_threads), stream);
+}
+
+// A table of `cols` columns.
+template <class T>
+matrix_view table(matrix_view m, const char* name, int64_t rows, int64_t cols) {
+  if (m.dtype != dtype_bit_of<T>()) throw std::invalid_argument(std::string(name) + " has the wrong element type");
+  if (m.rows != rows || m.cols != cols)
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(m.rows) + " x " + std::to_string(m.cols) +
+                                ", must be " + std::to_string(rows) + " x " + std::to_string(cols));
+  check_rows({name, m.base, sizeof(T), m.rows, m.cols, m.ld, "its leading dimension"});
+  return m;
+}
+
+// A matrix that lies without gaps.
+template <class T>
+T* dense(const matrix_view& m, const char* name) {
+  if (m.rows > 1 && m.ld != m.cols) throw unsupported_call(std::string(name) + " has gaps between its rows");
+  return m.mutable_data<T>();
+}
+
+inline int64_t whole_argument(const warpcheck_call* call, const char* name) {
+  const double value = scalar_argument(call, name);
+  if (!(value >= 0) || value > 0x1p53 || value != std::floor(value))
+    throw std::invalid_argument(allowed(name, value, "an integer in [0, 2^53]"));
+  return static_cast<int64_t>(value);
+}
+
+inline int32_t small_argument(const warpcheck_call* call, const char* name) {
+  const int64_t value = whole_argument(call, name);
+  if (value > std::numeric_limits<int32_t>::max())
+    throw std::invalid_argument(allowed(name, static_cast<double>(value), "below 2^31"));
+  return static_cast<int32_t>(value);
+}
+
+inline split_config config_of(const warpcheck_call* call) {
+  split_config c;
+  c.lambda_l1 = scalar_argument(call, "lambda_l1");
+  c.lambda_l2 = scalar_argument(call, "lambda_l2");
+  c.path_smooth = scalar_argument(call, "path_smooth");
+  c.min_sum_hessian_in_leaf = scalar_argument(call, "min_hessian");
+  c.min_gain_to_split = scalar_argument(call, "min_gain");
+  c.min_data_in_leaf = whole_argument(call, "min_data");
+  c.min_data_per_group = whole_argument(call, "min_group");
+  c.extra_trees = scalar_argument(call, "extra_trees") != 0;
+  c.cat_smooth = scalar_argument(call, "cat_smooth");
+  c.cat_l2 = scalar_argument(call, "cat_l2");
+  c.max_cat_threshold = small_argument(call, "max_cat");
+  c.max_cat_to_onehot = small_argument(call, "max_onehot");
+  c.compat = scalar_argument(call, "lightgbm_cuda") != 0 ? split_compat::lightgbm_cuda : split_compat::strict;
+  return c;
+}
+
+struct record_tables {
+  double* value;
+  int64_t* field;
+  uint32_t* cat;
+  int64_t ld_value, ld_field;
+};
+
+inline record_tables output_tables(const tensor_arguments& tensors, int64_t leaves, int32_t list) {
+  const matrix_view value = table<double>(tensors.output_matrix(0, "value"), "value", leaves, k_record_values);
+  const matrix_view field = table<int64_t>(tensors.output_matrix(1, "field"), "field", leaves, k_record_fields);
+  const matrix_view cat = tensors.output_matrix(2, "cat");
+  if (cat.dtype != WARPCHECK_U32 || cat.rows != leaves || cat.cols != list)
+    throw std::invalid_argument("cat must be u32 of " + std::to_string(leaves) + " x " + std::to_string(list));
+  return {value.mutable_data<double>(), field.mutable_data<int64_t>(), dense<uint32_t>(cat, "cat"), value.ld, field.ld};
+}
+
+inline void pack(const split_record* records, int64_t count, const record_tables& out, simt::stream_t stream) {
+  if (count > 0)
+    simt::launch({adapter_grid(count, stream), k_adapter_threads, 0, stream}, pack_records, records, count, out.value,
+                 out.ld_value, out.field, out.ld_field);
+}
+
+// The arguments of best_split (best_split.hpp), in device memory.
+struct split_call {
+  const double* hist;
+  const int64_t* bin_count;
+  const split_task* tasks;
+  int64_t num_tasks;
+  const split_leaf* leaves;
+  int64_t num_leaves;
+  const uint8_t* used;
+  split_config config;
+  split_record* out;
+  uint32_t* cat_bins;
+  void* ws;
+  size_t ws_bytes;
+};
+
+// Calls run(split_call) with the call's tables in device memory; `path` is in its configuration. Records and lists of
+// categories become the outputs.
+template <class Run>
+void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path path, Run&& run) {
+  const tensor_arguments tensors(call, 5, 3, 3);
+  split_config config = config_of(call);
+  const matrix_view hist = tensors.input_matrix(0, "hist");
+  table<double>(hist, "hist", hist.rows, 2);
+  const matrix_view count = tensors.input_vector(1, "count");
+  if (count.dtype != WARPCHECK_I64 || (count.cols != 0 && count.cols != hist.rows))
+    throw std::invalid_argument("count must be i64 and have an element per slot or none");
+  const matrix_view feature = tensors.input_matrix(2, "feature");
+  table<int64_t>(feature, "feature", feature.rows, k_feature_fields);
+  const matrix_view used = tensors.input_matrix(3, "used");
+  const matrix_view leaf = tensors.input_matrix(4, "leaf");
+  table<double>(leaf, "leaf", leaf.rows, k_leaf_fields);
+  const bool has_mask = used.rows > 0;
+  if (used.dtype != WARPCHECK_U8 || (has_mask && (used.rows != leaf.rows || used.cols != feature.rows)))
+    throw std::invalid_argument("used must be u8 of leaves x features, or empty");
+  const int64_t num_tasks = 2 * feature.rows, num_leaves = leaf.rows;
+  const record_tables out = output_tables(tensors, num_leaves, list_length(config.max_cat_threshold));
+  config.path = path;
+  if (path == split_path::mixed) config.known.long_tasks = num_tasks / 2;  // a feature's tasks, or one of them
+  const size_t ws_bytes = split_workspace_bytes(num_tasks, num_leaves, config);
+  const simt::buffer<split_task> tasks(room_for(num_tasks), stream);
+  const simt::buffer<split_leaf> leaves(room_for(num_leaves), stream);
+  const simt::buffer<uint8_t> mask(room_for(num_tasks * num_leaves), stream);
+  const simt::buffer<double2> ws(ws_bytes / sizeof(double2) + 1, stream);
+  const simt::buffer<split_record> records(room_for(num_leaves), stream);
+  if (num_tasks + num_leaves > 0)
+    simt::launch({adapter_grid(std::max(feature.rows, num_leaves), stream), k_adapter_threads, 0, stream},
+                 unpack_tables,
+                 abi_tables{feature.data<int64_t>(), has_mask ? used.data<uint8_t>() : nullptr, leaf.data<double>(),
+                            feature.rows, num_leaves, feature.ld, used.ld, leaf.ld},
+                 config, tasks.data(), leaves.data(), mask.data());
+  run(split_call{hist.rows > 0 ? dense<double>(hist, "hist") : nullptr,
+                 count.cols > 0 ? count.data<int64_t>() : nullptr, tasks.data(), num_tasks, leaves.data(), num_leaves,
+                 mask.data(), config, records.data(), out.cat, ws.data(), ws_bytes});
+  pack(records.data(), num_leaves, out, stream);
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

@@ -1,0 +1,548 @@
+// Histograms: see the contract in histogram.hpp. Cost: bins are read once, g and h once per group of columns; a row
+// makes four 32-bit atomics per bin in shared memory (fixed64), two (quantised), two of a float (float modes).
+#include "kernels/histogram/histogram.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "kernels/abi/candidate_support.hpp"
+#include "kernels/histogram/after.hpp"
+#include "kernels/histogram/arguments.hpp"
+#include "kernels/histogram/bytes.hpp"
+#include "kernels/histogram/rows.hpp"
+#include "kernels/histogram/totals.hpp"
+#include "kernels/histogram/updates.hpp"
+#include "kernels/primitives/grid.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+// ---- workspace ----
+
+constexpr int64_t poison_words(int64_t total_bins) { return (total_bins + k_poison_slots - 1) / k_poison_slots; }
+
+column_groups groups_in(void* ws, int64_t total_bins, int64_t num_cols) {
+  int* const begin = static_cast<int*>(ws) + poison_words(total_bins);
+  return {begin, begin + 1, begin + 2 + num_cols};
+}
+
+// ---- launches ----
+
+// Bytes of a tile: half a multiprocessor's shared memory, less what a block has besides.
+size_t tile_bytes(simt::stream_t stream) {
+  constexpr size_t k_reserved = 1024;  // of a block, by the system
+  constexpr size_t k_table = k_group_columns * sizeof(group_column);
+  const size_t half = (simt::device_properties(stream).shared_per_block_optin + k_reserved) / 2;
+  return (half - k_reserved - k_table) / 128 * 128;
+}
+
+template <class Updates>
+int tile_capacity(simt::stream_t stream) {
+  return static_cast<int>(tile_bytes(stream) / (Updates::k_limbs * sizeof(typename Updates::word)));
+}
+
+// As many items as blocks that fit the device at once, or a multiple where a tile does not take that many rows: each
+// ends with its tile handed over.
+template <class RowId>
+leaf_rows<RowId> cut_rows(const RowId* list, int64_t n_leaf, int64_t most, int64_t parts, int64_t blocks) {
+  constexpr int64_t k_step = 512;
+  const int64_t wanted = std::max<int64_t>(1, blocks / std::max<int64_t>(1, parts));
+  const int64_t rounds = ceil_div(ceil_div(n_leaf, wanted), most);
+  const int64_t per_item = std::min(most, ceil_div(ceil_div(n_leaf, wanted * rounds), k_step) * k_step);
+  return {list, n_leaf, per_item, ceil_div(n_leaf, per_item)};
+}
+
+template <class F>
+void with_bin_type(bin_type type, F&& f) {
+  switch (type) {
+    case bin_type::u8: return f(type_tag<uint8_t>());
+    case bin_type::u16: return f(type_tag<uint16_t>());
+    case bin_type::u32: return f(type_tag<uint32_t>());
+  }
+}
+
+// A tile that takes more work to hand over than a leaf has updates is none.
+template <class Updates>
+hist_place choose_place(const dense_bins& d, int64_t n_leaf, int64_t total_bins, simt::stream_t) {
+  return n_leaf >= ceil_div(total_bins, std::max<int64_t>(1, d.num_cols)) ? hist_place::shared : hist_place::global;
+}
+
+// Every range of slots costs a pass over the rows.
+template <class Updates>
+hist_place choose_place(const csr_bins&, int64_t, int64_t total_bins, simt::stream_t stream) {
+  return total_bins <= tile_capacity<Updates>(stream) ? hist_place::shared : hist_place::global;
+}
+
+void prepare(void* sums, int64_t total_bins, int64_t num_poison_words, const dense_bins* dense, int64_t tile_slots,
+             void* ws, simt::stream_t stream) {
+  const int64_t num_cols = dense == nullptr ? 0 : dense->num_cols;
+  const int64_t blocks = std::max<int64_t>(1, ceil_div(2 * total_bins, k_prepare_threads));
+  simt::launch({grid_size(blocks, stream), k_prepare_threads, 0, stream}, prepare_histogram,
+               static_cast<unsigned long long*>(sums), 2 * total_bins, static_cast<unsigned*>(ws), num_poison_words,
+               dense == nullptr ? nullptr : dense->cols, num_cols, tile_slots, groups_in(ws, total_bins, num_cols));
+}
+
+template <class Updates, class RowId>
+void add_bytes(const Updates& updates, const dense_bins& d, const RowId* list, int64_t n_leaf, simt::stream_t stream) {
+  const auto* const bins = static_cast<const uint8_t*>(d.bins);
+  const bool aligned = d.num_cols % 4 == 0 && d.row_stride % 4 == 0 && reinterpret_cast<uintptr_t>(bins) % 4 == 0;
+  const int64_t words = ceil_div(d.num_cols, 4), count = ceil_div(words, k_banks / 4);
+  const byte_groups groups{d.num_cols, count, static_cast<int>(ceil_div(words, count)), aligned};
+  const int64_t blocks = simt::device_properties(stream).sm_count;
+  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, updates.most_rows(), count, blocks);
+  const int64_t rows_of_warp = 4 * (k_banks / 4 / groups.words);
+  const int64_t warps = std::clamp<int64_t>(ceil_div(rows.per_item, rows_of_warp), 4, k_byte_threads / k_warp_size);
+  const simt::launch_config config{static_cast<unsigned>(std::min(blocks, count * rows.items)),
+                                   static_cast<unsigned>(warps * k_warp_size),
+                                   static_cast<size_t>(k_byte_bank_tiles<Updates>) * k_bank_tile_bytes, stream};
+  const dense_view<uint8_t> view{bins, d.row_stride, d.cols};
+  if (list == nullptr)
+    simt::launch(config, histogram_bytes<Updates, int32_t, false>, updates, view, groups,
+                 leaf_rows<int32_t>{nullptr, rows.count, rows.per_item, rows.items});
+  else
+    simt::launch(config, histogram_bytes<Updates, RowId, true>, updates, view, groups, rows);
+}
+
+template <class Updates, class RowId>
+void add_rows(const Updates& updates, const dense_bins& d, const RowId* list, int64_t n_leaf, int64_t total_bins,
+              bool shared, int64_t num_poison_words, void* ws, simt::stream_t stream) {
+  if (shared && d.type == bin_type::u8 && updates.in_bytes()) {
+    prepare(updates.sums, total_bins, num_poison_words, nullptr, 0, ws, stream);
+    if (n_leaf > 0 && d.num_cols > 0) add_bytes(updates, d, list, n_leaf, stream);
+    return;
+  }
+  const int64_t capacity = shared ? std::min<int64_t>(tile_capacity<Updates>(stream), total_bins) : 0;
+  // A column without slots needs no tile, but counts as one that fits.
+  prepare(updates.sums, total_bins, num_poison_words, &d, shared ? capacity : -1, ws, stream);
+  if (n_leaf == 0 || d.num_cols == 0) return;
+  const int64_t blocks = 2 * static_cast<int64_t>(simt::device_properties(stream).sm_count);
+  const int64_t groups =
+      std::max(ceil_div(d.num_cols, k_group_columns), ceil_div(total_bins, std::max<int64_t>(1, capacity)));
+  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, updates.most_rows(), shared ? groups : 1, blocks);
+  const size_t bytes = static_cast<size_t>(capacity) * Updates::k_limbs * sizeof(typename Updates::word);
+  with_bin_type(d.type, [&](auto type) {
+    using Bin = typename decltype(type)::type;
+    simt::launch({static_cast<unsigned>(std::min(blocks, d.num_cols * rows.items)), k_histogram_threads, bytes, stream},
+                 histogram_dense<Updates, Bin, RowId>, updates,
+                 dense_view<Bin>{static_cast<const Bin*>(d.bins), d.row_stride, d.cols},
+                 groups_in(ws, total_bins, d.num_cols), rows);
+  });
+}
+
+template <class Updates, class RowId>
+void add_rows(const Updates& updates, const csr_bins& d, const RowId* list, int64_t n_leaf, int64_t total_bins,
+              bool shared, int64_t num_poison_words, void* ws, simt::stream_t stream) {
+  prepare(updates.sums, total_bins, num_poison_words, nullptr, 0, ws, stream);
+  if (n_leaf == 0 || total_bins == 0) return;
+  const int64_t tile_slots = shared ? std::min<int64_t>(tile_capacity<Updates>(stream), total_bins) : 0;
+  const int64_t ranges = shared ? ceil_div(total_bins, tile_slots) : 1;
+  const int64_t blocks = 2 * static_cast<int64_t>(simt::device_properties(stream).sm_count);
+  const leaf_rows<RowId> rows = cut_rows(list, n_leaf, updates.most_rows(), ranges, blocks);
+  const size_t bytes = static_cast<size_t>(tile_slots) * Updates::k_limbs * sizeof(typename Updates::word);
+  with_bin_type(d.type, [&](auto type) {
+    using Slot = typename decltype(type)::type;
+    simt::launch({static_cast<unsigned>(std::min(blocks, ranges * rows.items)), k_histogram_threads, bytes, stream},
+                 histogram_csr<Updates, Slot, RowId>, updates,
+                 csr_view<Slot>{d.row_ptr, static_cast<const Slot*>(d.slots)}, total_bins, static_cast<int>(tile_slots),
+                 ranges, rows);
+  });
+}
+
+template <class Updates, class Bins, class RowId>
+hist_place run_updates(const Updates& updates, const Bins& bins, const RowId* rows, int64_t n_leaf, int64_t total_bins,
+                       hist_place place, int64_t num_poison_words, void* ws, simt::stream_t stream) {
+  if (place == hist_place::automatic) place = choose_place<Updates>(bins, n_leaf, total_bins, stream);
+  if (total_bins > 0)
+    add_rows(updates, bins, rows, n_leaf, total_bins, place == hist_place::shared, num_poison_words, ws, stream);
+  return place;
+}
+
+}  // namespace
+
+size_t histogram_workspace_bytes(const dense_bins& bins, int64_t total_bins) {
+  const int64_t words = poison_words(std::max<int64_t>(0, total_bins)) + 2 + 2 * std::max<int64_t>(0, bins.num_cols);
+  return static_cast<size_t>(words) * sizeof(int);
+}
+
+size_t histogram_workspace_bytes(const csr_bins&, int64_t total_bins) {
+  return static_cast<size_t>(poison_words(std::max<int64_t>(0, total_bins)) + 2) * sizeof(int);
+}
+
+void histogram_scale(const float* g, const float* h, int64_t num_rows, int64_t max_rows, fixed_scale* out,
+                     simt::stream_t stream) {
+  if (max_rows < 0) throw std::invalid_argument("max_rows is " + std::to_string(max_rows) + ", must be >= 0");
+  const row_block scale = checked_array("scale", out, 8, sizeof(fixed_scale) / 8, "scale");
+  check_gradients(g, h, num_rows, scale);
+  simt::memset_async(out, 0, sizeof(fixed_scale), stream);
+  if (num_rows > 0)
+    simt::launch(
+        {grid_size(std::min<int64_t>(ceil_div(num_rows, k_totals_threads), 4096), stream), k_totals_threads, 0, stream},
+        find_scale, g, h, num_rows, out);
+  simt::launch({1, k_warp_size, 0, stream}, finish_scale, out, max_rows);
+}
+
+template <class Bins, class RowId>
+hist_place histogram(const Bins& bins, const RowId* rows, int64_t n_leaf, const float* g, const float* h,
+                     const fixed_scale* scale, int64_t max_rows, double* hist, int64_t total_bins,
+                     const hist_options& options, void* ws, size_t ws_bytes, simt::stream_t stream) {
+  const row_block output = checked_slots("hist", hist, total_bins);
+  check_inputs(bins, output);
+  check_list(rows, n_leaf, bins.num_rows, output);
+  check_gradients(g, h, bins.num_rows, output);
+  check_place(options.place);
+  check_disjoint(check_workspace(ws, ws_bytes, histogram_workspace_bytes(bins, total_bins), sizeof(int)), output);
+  switch (options.accum) {
+    case hist_accum::fixed64: {
+      check_disjoint(checked_array("scale", scale, 8, sizeof(fixed_scale) / 8, "scale"), output);
+      if (max_rows < n_leaf)
+        throw std::invalid_argument("n_leaf is " + std::to_string(n_leaf) +
+                                    ", must be at most max_rows = " + std::to_string(max_rows));
+      unsigned* const poison = static_cast<unsigned*>(ws);
+      const fixed64_updates updates{
+          g, h, scale, reinterpret_cast<unsigned long long*>(hist), poison, fixed64_updates::low_bits_for(max_rows)};
+      const hist_place used =
+          run_updates(updates, bins, rows, n_leaf, total_bins, options.place, poison_words(total_bins), ws, stream);
+      if (total_bins > 0)
+        simt::launch({grid_size(ceil_div(2 * total_bins, k_prepare_threads), stream), k_prepare_threads, 0, stream},
+                     finish_fixed64, hist, total_bins, poison, scale);
+      return used;
+    }
+    case hist_accum::float32:
+      return run_updates(float_updates<float>{g, h, hist}, bins, rows, n_leaf, total_bins, options.place, 0, ws,
+                         stream);
+    case hist_accum::float64:
+      return run_updates(float_updates<double>{g, h, hist}, bins, rows, n_leaf, total_bins, options.place, 0, ws,
+                         stream);
+  }
+  throw std::invalid_argument("accum is " + std::to_string(static_cast<int>(options.accum)) +
+                              ", must be 0 (fixed64), 1 (float32) or 2 (float64)");
+}
+
+template <class Bins, class RowId>
+hist_place histogram_quantised(const Bins& bins, const RowId* rows, int64_t n_leaf, const int16_t* gh, int64_t* hist,
+                               int64_t total_bins, hist_place place, void* ws, size_t ws_bytes, simt::stream_t stream) {
+  const row_block output = checked_slots("hist", hist, total_bins);
+  check_inputs(bins, output);
+  check_list(rows, n_leaf, bins.num_rows, output);
+  check_disjoint(checked_array("gh", gh, sizeof(int16_t), 2 * bins.num_rows, "num_rows"), output);
+  check_place(place);
+  check_disjoint(check_workspace(ws, ws_bytes, histogram_workspace_bytes(bins, total_bins), sizeof(int)), output);
+  const quantised_updates updates{gh, reinterpret_cast<unsigned long long*>(hist),
+                                  reinterpret_cast<uintptr_t>(gh) % sizeof(unsigned) == 0};
+  return run_updates(updates, bins, rows, n_leaf, total_bins, place, 0, ws, stream);
+}
+
+template <class RowId>
+void histogram_totals(const RowId* rows, int64_t n_leaf, int64_t num_rows, const float* g, const float* h,
+                      const fixed_scale* scale, leaf_totals* out, simt::stream_t stream) {
+  const row_block output = checked_array("totals", out, 8, sizeof(leaf_totals) / 8, "totals");
+  check_list(rows, n_leaf, num_rows, output);
+  check_gradients(g, h, num_rows, output);
+  if (scale != nullptr) check_disjoint(checked_array("scale", scale, 8, sizeof(fixed_scale) / 8, "scale"), output);
+  const auto run = [&](auto type) {
+    using Sum = typename decltype(type)::type;
+    // Of the leaf's size only, so that the order of additions is.
+    const auto blocks = static_cast<unsigned>(std::min(ceil_div(n_leaf, k_totals_rows), k_totals_blocks));
+    const simt::buffer<leaf_sums<Sum>> partial(std::max(1u, blocks), stream);
+    const leaf_source<Sum> source{g, h, scale};
+    if (blocks > 0)
+      simt::launch({blocks, k_totals_threads, 0, stream}, sum_leaf<Sum, RowId>, source, rows, n_leaf, partial.data());
+    simt::launch({1, k_totals_threads, 0, stream}, finish_totals<Sum>, source, partial.data(), static_cast<int>(blocks),
+                 n_leaf, out);
+  };
+  if (scale != nullptr)
+    run(type_tag<long long>());
+  else
+    run(type_tag<double>());
+}
+
+template <class V>
+void histogram_fix(V* hist, int64_t total_bins, const fix_entry* entries, int64_t num, const V* leaf_gh,
+                   simt::stream_t stream) {
+  const row_block output = checked_slots("hist", hist, total_bins);
+  if (num < 0 || num > INT64_MAX / 16)
+    throw std::invalid_argument("num is " + std::to_string(num) + ", must be >= 0 and below 2^59");
+  check_disjoint(checked_array("entries", entries, alignof(fix_entry), 2 * num, "num"), output);
+  check_disjoint(checked_array("leaf_gh", leaf_gh, sizeof(V), 2, "leaf_gh"), output);
+  if (num > 0)
+    simt::launch({grid_size(num, stream), k_fix_threads, 0, stream}, fix_entries<V>, hist, entries, num, leaf_gh);
+}
+
+template <class V>
+void histogram_subtract(const V* parent, const V* smaller, V* larger, int64_t total_bins, simt::stream_t stream) {
+  const row_block output = checked_slots("larger", larger, total_bins);
+  const row_block whole = checked_slots("parent", parent, total_bins);
+  if (larger != parent) check_disjoint(whole, output);
+  check_disjoint(checked_slots("smaller", smaller, total_bins), output);
+  if (total_bins > 0)
+    simt::launch({grid_size(ceil_div(2 * total_bins, k_subtract_threads), stream), k_subtract_threads, 0, stream},
+                 subtract_values<V>, parent, smaller, larger, 2 * total_bins);
+}
+
+#define WARPCHECK_INSTANTIATE_HISTOGRAM_OF(Bins, RowId)                                                              \
+  template hist_place histogram<Bins, RowId>(const Bins&, const RowId*, int64_t, const float*, const float*,         \
+                                             const fixed_scale*, int64_t, double*, int64_t, const hist_options&,     \
+                                             void*, size_t, simt::stream_t);                                         \
+  template hist_place histogram_quantised<Bins, RowId>(const Bins&, const RowId*, int64_t, const int16_t*, int64_t*, \
+                                                       int64_t, hist_place, void*, size_t, simt::stream_t);
+#define WARPCHECK_INSTANTIATE_HISTOGRAM(RowId)                                                      \
+  WARPCHECK_INSTANTIATE_HISTOGRAM_OF(dense_bins, RowId)                                             \
+  WARPCHECK_INSTANTIATE_HISTOGRAM_OF(csr_bins, RowId)                                               \
+  template void histogram_totals<RowId>(const RowId*, int64_t, int64_t, const float*, const float*, \
+                                        const fixed_scale*, leaf_totals*, simt::stream_t);
+WARPCHECK_INSTANTIATE_HISTOGRAM(int32_t)
+WARPCHECK_INSTANTIATE_HISTOGRAM(int64_t)
+#undef WARPCHECK_INSTANTIATE_HISTOGRAM
+#undef WARPCHECK_INSTANTIATE_HISTOGRAM_OF
+template void histogram_fix<double>(double*, int64_t, const fix_entry*, int64_t, const double*, simt::stream_t);
+template void histogram_fix<int64_t>(int64_t*, int64_t, const fix_entry*, int64_t, const int64_t*, simt::stream_t);
+template void histogram_subtract<double>(const double*, const double*, double*, int64_t, simt::stream_t);
+template void histogram_subtract<int64_t>(const int64_t*, const int64_t*, int64_t*, int64_t, simt::stream_t);
+
+namespace {
+
+// ---- candidate.h ----
+
+static_assert(sizeof(hist_column) == 16 && sizeof(fix_entry) == 16 && sizeof(fixed_scale) == 24 &&
+                  sizeof(leaf_totals) == 24,
+              "structs cross candidate.h as their 8-byte words");
+
+// Of the bins. Stages without bins have first inputs of other types.
+constexpr uint32_t k_dtypes = WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
+
+// In the order of hist_place, without `automatic`. Which is picked, no number of columns says.
+constexpr warpcheck_variant k_variants[] = {
+    row_variant("histogram_shared", 0, -1, 1, -1, k_dtypes),
+    row_variant("histogram_global", 0, -1, 1, -1, k_dtypes),
+};
+constexpr int64_t k_boundaries[] = {4, k_group_columns, k_group_columns + 1};
+
+const matrix_view& expect_type(const matrix_view& view, uint32_t dtype, const char* name) {
+  if (view.dtype != dtype) throw std::invalid_argument(std::string(name) + " has the wrong element type");
+  return view;
+}
+
+// A matrix of `cols` columns without gaps.
+matrix_view packed(const matrix_view& view, int64_t cols, uint32_t dtype, const char* name) {
+  if (view.cols != cols)
+    throw std::invalid_argument(std::string(name) + " has " + std::to_string(view.cols) + " columns, must have " +
+                                std::to_string(cols));
+  if (view.rows > 1 && view.ld != cols) throw std::invalid_argument(std::string(name) + " must have no gaps");
+  return expect_type(view, dtype, name);
+}
+
+struct call_arguments {
+  const warpcheck_call* call;
+  simt::stream_t stream;
+
+  int64_t integer(const char* name) const {
+    const double value = scalar_argument(call, name);
+    if (!(value >= -0x1p53 && value <= 0x1p53))
+      throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ", must be an integer");
+    return static_cast<int64_t>(value);
+  }
+  matrix_view gradient(const tensor_arguments& tensors, int at, const char* name) const {
+    return expect_type(tensors.input_vector(at, name), WARPCHECK_F32, name);
+  }
+};
+
+int64_t same_length(const matrix_view& g, const matrix_view& h) {
+  if (g.cols != h.cols)
+    throw std::invalid_argument("h has " + std::to_string(h.cols) + " elements, must have as many as g, " +
+                                std::to_string(g.cols));
+  return g.cols;
+}
+
+// Calls f(rows, n_leaf) with the typed list at input `at`, or with a null one of all rows where there is none.
+template <class F>
+void with_list(const call_arguments& c, const tensor_arguments& tensors, int at, int64_t num_rows, F&& f) {
+  if (c.call->num_inputs <= at) return f(static_cast<const int32_t*>(nullptr), num_rows);
+  const matrix_view rows = tensors.input_vector(at, "rows");
+  // A list of no rows is no missing list; it is never read.
+  static const int64_t nothing = 0;
+  const void* const data = rows.base == nullptr && rows.cols == 0 ? &nothing : rows.base;
+  if (data == nullptr && rows.cols > 0) throw std::invalid_argument("rows is null, must point to the list's rows");
+  if (rows.dtype == WARPCHECK_I32) return f(static_cast<const int32_t*>(data), rows.cols);
+  if (rows.dtype == WARPCHECK_I64) return f(static_cast<const int64_t*>(data), rows.cols);
+  throw std::invalid_argument("rows must be of element type i32 or i64");
+}
+
+template <class F>
+void with_bins(const call_arguments& c, const tensor_arguments& tensors, int64_t num_rows, F&& f) {
+  const auto type_of = [](uint32_t dtype) {
+    if ((dtype & k_dtypes) == 0) throw unsupported_call("element type of the first input is not one of u8, u16, u32");
+    return dtype == WARPCHECK_U8 ? bin_type::u8 : dtype == WARPCHECK_U16 ? bin_type::u16 : bin_type::u32;
+  };
+  if (c.call->inputs[0] != nullptr && c.call->inputs[0]->ndim == 1) {
+    const matrix_view slots = tensors.input_vector(0, "slots");
+    const matrix_view row_ptr = expect_type(tensors.input_vector(1, "row_ptr"), WARPCHECK_I64, "row_ptr");
+    if (row_ptr.cols != num_rows + 1)
+      throw std::invalid_argument("row_ptr has " + std::to_string(row_ptr.cols) + " elements, must have " +
+                                  std::to_string(num_rows + 1));
+    return f(csr_bins{row_ptr.data<int64_t>(), slots.base, type_of(slots.dtype), num_rows});
+  }
+  const matrix_view bins = tensors.input_matrix(0, "bins");
+  const matrix_view cols = packed(tensors.input_matrix(1, "cols"), 2, WARPCHECK_I64, "cols");
+  if (cols.rows != bins.cols || bins.rows != num_rows)
+    throw std::invalid_argument("bins is " + std::to_string(bins.rows) + " x " + std::to_string(bins.cols) +
+                                ", must be " + std::to_string(num_rows) + " x " + std::to_string(cols.rows));
+  f(dense_bins{bins.base, type_of(bins.dtype), bins.rows, bins.cols, bins.ld, cols.data<hist_column>()});
+}
+
+hist_place forced_place(const warpcheck_call* call) {
+  return static_cast<hist_place>(find_variant(call, k_variants, 0) + 1);
+}
+
+void run_histogram(warpcheck_call* call, const call_arguments& c) {
+  const tensor_arguments tensors(call, call->num_inputs == 5 ? 5 : 4, 1, 1);
+  const matrix_view g = c.gradient(tensors, 2, "g"), h = c.gradient(tensors, 3, "h");
+  const int64_t num_rows = same_length(g, h), max_rows = c.integer("max_rows");
+  const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, WARPCHECK_F64, "hist");
+  hist_options options;
+  const int64_t accum = c.integer("accum");
+  // What is none of the three is refused by the call below.
+  options.accum = static_cast<hist_accum>(accum >= 0 && accum <= 2 ? accum : 255);
+  options.place = forced_place(call);
+  const simt::buffer<fixed_scale> scale(1, c.stream);
+  const bool fixed = options.accum == hist_accum::fixed64;
+  with_list(c, tensors, 4, num_rows, [&](const auto* rows, int64_t n_leaf) {
+    with_bins(c, tensors, num_rows, [&](const auto& bins) {
+      const simt::buffer<int> ws(histogram_workspace_bytes(bins, hist.rows) / sizeof(int), c.stream);
+      if (fixed) histogram_scale(g.data<float>(), h.data<float>(), num_rows, max_rows, scale.data(), c.stream);
+      const hist_place used =
+          histogram(bins, rows, n_leaf, g.data<float>(), h.data<float>(), fixed ? scale.data() : nullptr, max_rows,
+                    hist.mutable_data<double>(), hist.rows, options, ws.data(), ws.size() * sizeof(int), c.stream);
+      call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+    });
+  });
+}
+
+void run_quantised(warpcheck_call* call, const call_arguments& c) {
+  const tensor_arguments tensors(call, call->num_inputs == 4 ? 4 : 3, 1, 1);
+  const matrix_view gh = packed(tensors.input_matrix(2, "gh"), 2, WARPCHECK_U16, "gh");
+  const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, WARPCHECK_I64, "hist");
+  with_list(c, tensors, 3, gh.rows, [&](const auto* rows, int64_t n_leaf) {
+    with_bins(c, tensors, gh.rows, [&](const auto& bins) {
+      const simt::buffer<int> ws(histogram_workspace_bytes(bins, hist.rows) / sizeof(int), c.stream);
+      const hist_place used =
+          histogram_quantised(bins, rows, n_leaf, gh.data<int16_t>(), hist.mutable_data<int64_t>(), hist.rows,
+                              forced_place(call), ws.data(), ws.size() * sizeof(int), c.stream);
+      call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+    });
+  });
+}
+
+void run_scale(warpcheck_call* call, const call_arguments& c) {
+  const tensor_arguments tensors(call, 2, 1, 1);
+  const matrix_view g = c.gradient(tensors, 0, "g"), h = c.gradient(tensors, 1, "h");
+  auto* const out = reinterpret_cast<fixed_scale*>(tensors.output_vector<int64_t>(0, "scale", 3));
+  histogram_scale(g.data<float>(), h.data<float>(), same_length(g, h), c.integer("max_rows"), out, c.stream);
+}
+
+void run_totals(warpcheck_call* call, const call_arguments& c) {
+  const tensor_arguments tensors(call, call->num_inputs == 3 ? 3 : 2, 1, 1);
+  const matrix_view g = c.gradient(tensors, 0, "g"), h = c.gradient(tensors, 1, "h");
+  const int64_t num_rows = same_length(g, h);
+  auto* const out = reinterpret_cast<leaf_totals*>(tensors.output_vector<int64_t>(0, "totals", 3));
+  const bool fixed = c.integer("accum") == 0;
+  const simt::buffer<fixed_scale> scale(1, c.stream);
+  with_list(c, tensors, 2, num_rows, [&](const auto* rows, int64_t n_leaf) {
+    if (fixed)
+      histogram_scale(g.data<float>(), h.data<float>(), num_rows, c.integer("max_rows"), scale.data(), c.stream);
+    histogram_totals(rows, n_leaf, num_rows, g.data<float>(), h.data<float>(), fixed ? scale.data() : nullptr, out,
+                     c.stream);
+  });
+}
+
+// Calls f(type_tag<V>()) for the element type of histograms.
+template <class F>
+void with_sums(const matrix_view& hist, F&& f) {
+  if (hist.dtype == WARPCHECK_F64) return f(type_tag<double>());
+  if (hist.dtype == WARPCHECK_I64) return f(type_tag<int64_t>());
+  throw unsupported_call("element type of the first input is not one of f64, i64");
+}
+
+void run_fix(warpcheck_call* call, const call_arguments& c) {
+  const tensor_arguments tensors(call, 3, 1, 1);
+  const matrix_view before = tensors.input_matrix(0, "before");
+  const matrix_view entries = packed(tensors.input_matrix(1, "entries"), 2, WARPCHECK_I64, "entries");
+  const matrix_view leaf = expect_type(tensors.input_vector(2, "leaf"), before.dtype, "leaf");
+  const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, before.dtype, "hist");
+  packed(before, 2, before.dtype, "before");
+  check_same_shape(before, "before", hist, "hist");
+  if (leaf.cols != 2) throw std::invalid_argument("leaf has " + std::to_string(leaf.cols) + " elements, must have 2");
+  with_sums(before, [&](auto type) {
+    using V = typename decltype(type)::type;
+    if (hist.base != before.base && hist.rows > 0) {
+      check_disjoint(checked_slots("before", before.base, hist.rows), checked_slots("hist", hist.base, hist.rows));
+      simt::memcpy_async(hist.base, before.base, static_cast<size_t>(hist.rows) * 2 * sizeof(V), c.stream);
+    }
+    histogram_fix(hist.mutable_data<V>(), hist.rows, entries.data<fix_entry>(), entries.rows, leaf.data<V>(), c.stream);
+  });
+}
+
+void run_subtract(warpcheck_call* call, const call_arguments& c) {
+  const tensor_arguments tensors(call, 2, 1, 1);
+  const matrix_view parent = tensors.input_matrix(0, "parent"), smaller = tensors.input_matrix(1, "smaller");
+  const matrix_view larger = tensors.output_matrix(0, "larger");
+  packed(parent, 2, parent.dtype, "parent");
+  packed(smaller, 2, parent.dtype, "smaller");
+  packed(larger, 2, parent.dtype, "larger");
+  check_same_shape(parent, "parent", smaller, "smaller");
+  check_same_shape(parent, "parent", larger, "larger");
+  with_sums(parent, [&](auto type) {
+    using V = typename decltype(type)::type;
+    histogram_subtract(parent.data<V>(), smaller.data<V>(), larger.mutable_data<V>(), parent.rows, c.stream);
+  });
+}
+
+warpcheck_status run_stage(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const call_arguments c{call, static_cast<simt::stream_t>(call->stream)};
+    switch (c.integer("stage")) {
+      case 0: return run_histogram(call, c);
+      case 1: return run_scale(call, c);
+      case 2: return run_totals(call, c);
+      case 3: return run_quantised(call, c);
+      case 4: return run_fix(call, c);
+      case 5: return run_subtract(call, c);
+      default: throw std::invalid_argument("stage is " + std::to_string(c.integer("stage")) + ", must be 0 to 5");
+    }
+  });
+}
+
+const char* pick_place(const warpcheck_call* call) {
+  return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
+    const call_arguments c{call, stream};
+    const int64_t stage = c.integer("stage"), accum = c.integer("accum");
+    const bool quantised = stage == 3;
+    auto picked = hist_place::automatic;
+    if (stage != 0 && !quantised) return picked;
+    const int list = quantised ? 3 : 4;
+    const tensor_arguments tensors(call, call->num_inputs > list ? list + 1 : list, 1, 1);
+    const int64_t num_rows = quantised ? tensors.input_matrix(2, "gh").rows : tensors.input_vector(2, "g").cols;
+    const int64_t total_bins = tensors.output_matrix(0, "hist").rows;
+    with_list(c, tensors, list, num_rows, [&](const auto*, int64_t n_leaf) {
+      with_bins(c, tensors, num_rows, [&](const auto& bins) {
+        picked = quantised    ? choose_place<quantised_updates>(bins, n_leaf, total_bins, stream)
+                 : accum == 0 ? choose_place<fixed64_updates>(bins, n_leaf, total_bins, stream)
+                 : accum == 1 ? choose_place<float_updates<float>>(bins, n_leaf, total_bins, stream)
+                              : choose_place<float_updates<double>>(bins, n_leaf, total_bins, stream);
+      });
+    });
+    return picked;
+  });
+}
+
+constexpr warpcheck_operator k_operator =
+    own_operator("histogram", k_dtypes, k_variants, k_boundaries, run_stage, pick_place);
+
+}  // namespace
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(histogram) { return &warpcheck::k_operator; }

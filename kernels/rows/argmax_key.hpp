@@ -1,0 +1,80 @@
+// The lowest index whose element wins a row of which the maximum is known: the first NaN, or else the first element
+// equal to the maximum (which ignores NaN; -0 equals +0).
+//
+// An element's argmax key is one integer, so that a minimum over keys, in any order, decides: NaN below
+// everything else, then by index.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/rows/row_access.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+template <class Index>
+constexpr Index k_no_argmax_key = std::numeric_limits<Index>::max();
+template <class Index>
+constexpr Index k_nan_argmax_key = std::numeric_limits<Index>::min();  // of a NaN at index 0
+
+// A place without an index has no key; padding after the row holds -Inf and loses against the row's own elements.
+template <class Index>
+__device__ inline Index argmax_key_of(float value, Index index, float maximum) {
+  if (index < 0) return k_no_argmax_key<Index>;
+  if (value != value) return k_nan_argmax_key<Index> + index;
+  return value == maximum ? index : k_no_argmax_key<Index>;
+}
+
+// The argmax key of the same element in a row that starts `offset` elements before.
+__device__ inline int64_t shift_argmax_key(int argmax_key, int64_t offset) {
+  if (argmax_key == k_no_argmax_key<int>) return k_no_argmax_key<int64_t>;
+  if (argmax_key < 0)
+    return k_nan_argmax_key<int64_t> + (static_cast<int64_t>(argmax_key) - k_nan_argmax_key<int> + offset);
+  return argmax_key + offset;
+}
+
+template <class Index>
+__device__ inline int64_t index_of_argmax_key(Index argmax_key) {
+  return argmax_key < 0 ? static_cast<int64_t>(argmax_key - k_nan_argmax_key<Index>) : static_cast<int64_t>(argmax_key);
+}
+
+// The best argmax key of a lane's slice of a row.
+template <class Slice>
+__device__ inline int argmax_key_of_slice(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
+  int best = k_no_argmax_key<int>;
+#pragma unroll
+  for (int i = 0; i < Slice::k_values; ++i)
+    best = min_of<int>()(best, argmax_key_of(value[i], slice.index(i), maximum));
+  return best;
+}
+
+// The same for a maximum that NaN is passed on in: without NaN there is less to look at.
+template <class Slice>
+__device__ inline int winner_of_slice(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
+  if (maximum != maximum) return argmax_key_of_slice(slice, value, maximum);
+  constexpr int k_ordered = Slice::k_ordered_values;
+  int first = Slice::k_values;
+#pragma unroll
+  for (int i = k_ordered - 1; i >= 0; --i)
+    if (value[i] == maximum) first = i;
+  const int best = first == Slice::k_values ? k_no_argmax_key<int> : slice.index(first);
+  if (k_ordered == Slice::k_values) return best;
+  constexpr int k_single = Slice::k_values - 1;
+  return min_of<int>()(best, argmax_key_of(value[k_single], slice.index(k_single), maximum));
+}
+
+// Whether a part of which the maximum is `own`, NaN passed on, can hold the winner of a row of which it is `maximum`.
+__device__ inline bool may_win(float own, float maximum) { return own == maximum || own != own; }
+
+// Lowers `best`, in memory that the block shares, to the argmax key of the slice. Of the lanes with the maximum `own`,
+// only those have one for whose row it is the maximum, NaN passed on in both: mostly a single one.
+template <class Slice>
+__device__ inline void offer_argmax_key(const Slice& slice, const float (&value)[Slice::k_values], float own,
+                                        float maximum, int* best) {
+  if (may_win(own, maximum)) atomicMin(best, winner_of_slice(slice, value, maximum));
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

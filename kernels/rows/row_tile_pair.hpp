@@ -1,0 +1,166 @@
+// A row that several blocks keep, each a tile in registers and another in shared memory: so more
+// of them fit a multiprocessor, and some load or write while others compute or wait.
+//
+// A RowOp says what is computed:
+//   arguments<T>, partial             types; a partial is what pack_partial takes
+//   terms(value, held-out maximum, maximum)   the sum of a lane's terms relative to `maximum`, the warp's; `held_out_max` is the
+//                                     largest of the lane's values before these
+//   over_warp(own, terms, maximum)    the warp's partial, of lanes with the maxima `own`, in every lane
+//   held-out maximum(held-out maximum, value)         `held_out_max` with the largest of `value`, where terms looks at it
+//   combine(partials, count)          that of several, by a warp; one rescale per term
+//   result<T>                         made of a row's partial: the function of a value that is written
+//   argmax(arguments)                 where the index of each row's maximum goes, or nullptr
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/primitives/reduce.hpp"
+#include "kernels/rows/argmax_key.hpp"
+#include "kernels/rows/row_access.hpp"
+#include "kernels/rows/row_chunk.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+constexpr int k_tile_pair_values = 32;  // of a thread in registers, and as many in shared memory, of each row
+
+template <class T>
+constexpr int tile_pair_vectors = k_tile_pair_values / row_vector<T>::k_width;
+
+template <class T, int Threads>
+using stored_tile = row_vector<T>[tile_pair_vectors<T>][Threads];
+
+// What a thread holds of a row in registers.
+template <class T>
+struct held_tile {
+  row_vector<T> vector[tile_pair_vectors<T>];
+  float single;
+
+  // To be called between two looks at the vectors: 16-bit values are to be widened again, for which there are registers
+  // where there are none to keep them all.
+  __device__ void discard_widened() {
+    if constexpr (sizeof(T) < sizeof(float))
+#pragma unroll
+      for (int k = 0; k < tile_pair_vectors<T>; ++k) simt::compiler_barrier(vector[k]);
+  }
+};
+
+// A thread's part of a row: the tile that is held, and the tile that is stored.
+template <class RowOp, class T, row_access Access, int Threads>
+class tile_pair {
+ public:
+  using slice_type = row_slice<T, Access, tile_pair_vectors<T>>;
+  using arguments = typename RowOp::template arguments<T>;
+  static constexpr int k_chunk = chunk_vectors<T>;
+
+  __device__ tile_pair(const arguments& a, int rank, stored_tile<T, Threads>& stored)
+      : a_(a), rank_(rank), stored_(stored) {}
+
+  __device__ void load_stored(int64_t r) const {
+    copy_slice<load_policy<T>>(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
+    simt::cp_async_commit();
+  }
+  __device__ void load_held(int64_t r, held_tile<T>& held) const {
+    const T* const row = a_.x + r * a_.ldx;
+    const slice_type slice = slice_of(r, 0);
+    if (slice.has(tile_pair_vectors<T> - 1)) {
+#pragma unroll
+      for (int k = 0; k < tile_pair_vectors<T>; ++k) held.vector[k] = load_vector<load_policy<T>>(row + slice.start(k));
+    } else {
+#pragma unroll
+      for (int k = 0; k < tile_pair_vectors<T>; ++k)
+        held.vector[k] = slice.has(k) ? load_vector<load_policy<T>>(row + slice.start(k)) : padding_vector<T>();
+    }
+    held.single = slice.single() >= 0 ? widen(load_element<load_policy<T>>(row + slice.single())) : -INFINITY;
+  }
+
+  // The warp's partial, in every lane.
+  __device__ typename RowOp::partial sum_up(int64_t r, held_tile<T>& held) const {
+    const slice_type of_stored = slice_of(r, 1);
+    float value[k_chunk_values], own = held.single;
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      read_chunk(of_stored, stored_, k, value);
+      own = max_of()(own, max_of_values(value));
+    }
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      widen_chunk(held.vector, k, value);
+      own = max_of()(own, max_of_values(value));
+    }
+    const float maximum = lane_reduce<k_warp_size>(own, max_of());
+    held.discard_widened();
+    const float single[1] = {held.single};
+    float terms = Access == row_access::peeled ? RowOp::terms(single, -INFINITY, maximum) : 0.0f;
+    float held_out_max = held.single;
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      read_chunk(of_stored, stored_, k, value);
+      terms += RowOp::terms(value, held_out_max, maximum);
+      held_out_max = RowOp::held_out_max(held_out_max, value);
+    }
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      widen_chunk(held.vector, k, value);
+      terms += RowOp::terms(value, held_out_max, maximum);
+      held_out_max = RowOp::held_out_max(held_out_max, value);
+    }
+    held.discard_widened();
+    return RowOp::over_warp(own, terms, maximum);
+  }
+
+  // The thread's best argmax key (argmax_key.hpp); `maximum` is the warp's.
+  __device__ int argmax_key(int64_t r, const held_tile<T>& held, float maximum) const {
+    const slice_type of_held = slice_of(r, 0), of_stored = slice_of(r, 1);
+    int best = argmax_key_of(held.single, of_held.single(), maximum);
+    float value[k_chunk_values];
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      widen_chunk(held.vector, k, value);
+      best = min_of<int>()(best, argmax_key_of_chunk(of_held, k, value, maximum));
+      read_chunk(of_stored, stored_, k, value);
+      best = min_of<int>()(best, argmax_key_of_chunk(of_stored, k, value, maximum));
+    }
+    return best;
+  }
+
+  __device__ void write_stored(int64_t r, const typename RowOp::template result<T>& result) const {
+    T* const y = a_.y + r * a_.ldy;
+    const slice_type slice = slice_of(r, 1);
+    const bool by_vector = misalignment_of(y + slice.start(0)) == 0;
+    float value[k_chunk_values];
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      read_chunk(slice, stored_, k, value);
+      write_chunk(slice, k, result, value, y, by_vector);
+    }
+  }
+  __device__ void write_held(int64_t r, const typename RowOp::template result<T>& result,
+                             const held_tile<T>& held) const {
+    T* const y = a_.y + r * a_.ldy;
+    const slice_type slice = slice_of(r, 0);
+    const bool by_vector = misalignment_of(y + slice.start(0)) == 0;
+    float value[k_chunk_values];
+#pragma unroll
+    for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
+      widen_chunk(held.vector, k, value);
+      write_chunk(slice, k, result, value, y, by_vector);
+    }
+    if (slice.single() >= 0) store_element(y + slice.single(), simt::from_float<T>(result(held.single)));
+  }
+
+ private:
+  // tile: 0 is held, 1 is stored
+  __device__ slice_type slice_of(int64_t r, int tile) const {
+    return slice_type(a_.x + r * a_.ldx, static_cast<int>(a_.cols), static_cast<int>(threadIdx.x), Threads,
+                      2 * rank_ + tile);
+  }
+
+  const arguments& a_;
+  int rank_;
+  stored_tile<T, Threads>& stored_;
+};
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck

@@ -1,0 +1,111 @@
+// The published scheme of the gradients of gated recurrent units: repaired it must pass, with one flaw it must be
+// rejected for that flaw.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "properties/engine/contain.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/operators/gru_cases.hpp"
+
+namespace warpcheck {
+namespace {
+
+using engine::case_report;
+using engine::verdict;
+
+const char* const k_every_output = "every-output-element-is-written-and-nothing-else";
+const char* const k_slope = "each-gradient-of-the-kernel-is-a-difference-quotient";
+const char* const k_slope_of_two = "each-gradient-of-two-directions-and-padded-rows-is-a-difference-quotient";
+
+struct flawed {
+  const char* variant;
+  const char* property;
+  reference::gru_shape shape;
+  bool detect;  // only the race flavour sees it
+  verdict result;
+  const char* text;  // of the message or a finding
+};
+
+const flawed k_flaws[] = {
+    {"dy_index_uses_unit_as_time", k_every_output, {2, 1, 3, 9, 1}, true, verdict::out_of_bounds, ""},
+    {"dy_index_uses_unit_as_time", k_slope, {3, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"seed_dy_one_address_for_all_units", k_slope, {2, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"seed_dy_stride_ignores_direction",
+     k_slope_of_two,
+     {2, 2, 1, 2, 2},
+     false,
+     verdict::violation,
+     "outside their bound"},
+    {"seed_hn_offset_zero", k_slope, {2, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"seed_r_t_is_preactivation", k_slope, {2, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"history_stride_3h", k_slope, {3, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"seed_state_array_not_prefixed", k_slope, {2, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"recursion_without_w_hh", k_slope, {2, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"state_gradient_never_updated", k_slope, {3, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"seed_gate_gradients_overwritten", k_slope, {3, 2, 1, 2, 1}, false, verdict::violation, "outside their bound"},
+    {"seed_grid_axes_swapped", k_every_output, {2, 3, 2, 4, 1}, false, verdict::violation, "was not written"},
+    {"units_beyond_the_block_skipped", k_every_output, {2, 1, 2, 40, 1}, false, verdict::violation, "was not written"},
+    {"seed_reverse_is_forward", k_slope_of_two, {3, 2, 1, 2, 2}, false, verdict::violation, "outside their bound"},
+    {"seed_history_7h", k_every_output, {2, 2, 2, 3, 1}, false, verdict::error_return, "must be 84"},
+    {"w_ih_read_transposed",
+     "forward-matches-the-reference",
+     {2, 2, 3, 5, 1},
+     false,
+     verdict::violation,
+     "outside their bound"},
+    {"dw_by_atomics", "same-input-same-bits", {3, 5, 2, 4, 1}, false, verdict::nondeterministic, "under schedules"},
+    {"seed_dw_unsynchronised_add", "no-hazard", {3, 5, 2, 4, 1}, true, verdict::race, ""},
+    {"seed_index_counts_up", k_slope, {3, 2, 1, 3, 1}, false, verdict::violation, "outside their bound"},
+    {"dhn_ignored", "dhn-equals-dy-on-the-last-visited-step", {2, 2, 2, 3, 1}, false, verdict::violation, ""},
+};
+
+case_report judge(const flawed& f, const std::string& variant) {
+  const char* moved = std::getenv("WARPCHECK_KNOWN_BAD");
+  gru_data d;
+  d.shape() = f.shape;
+  const reference::gru_shape& s = f.shape;
+  each_input(d, [&](const char* name, const char* axes, auto& values) {
+    if (std::string_view(name) == "reset" || std::string_view(name).ends_with("_in") ||
+        std::string_view(name) == "lengths")
+      return;
+    int64_t size = 1;
+    for (const char* axis = axes; *axis != 0; ++axis) size *= extent(s, *axis);
+    values.resize(static_cast<size_t>(size));
+  });
+  engine::trial_case c =
+      bare_gru_case(d, {"y", "hn", "history", "dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"});
+  double seed = 1;
+  for (engine::tensor_spec& t : c.tensors)
+    if (t.is_input && t.elements() > 0) t.fill = engine::make_recipe("uniform", {seed++, -1, 1});
+  c.property = f.property;
+  c.knobs["device"] = "emulated";
+  c.knobs["candidate"] = fmt::format("{}/gru_seed.so", moved != nullptr ? moved : KNOWN_BAD_FOLDER);
+  c.knobs["variant"] = variant;
+  c.knobs["detect"] = f.detect ? "only" : "off";
+  return engine::run_contained(engine::run_case, engine::parse_case_line(engine::format(c)), 60);
+}
+
+TEST(GruKnownBad, EachFlawIsRejectedForItsReason) {
+  for (const flawed& f : k_flaws) {
+    const case_report r = judge(f, f.variant);
+    EXPECT_EQ(r.result, f.result) << f.variant << "\n" << describe(r);
+    std::string text = r.message;
+    for (const std::string& finding : r.findings) text += "\n" + finding;
+    EXPECT_NE(text.find(f.text), std::string::npos) << f.variant << "\n" << describe(r);
+  }
+}
+
+TEST(GruKnownBad, RepairedPassesWhereTheFlawsShow) {
+  for (const flawed& f : k_flaws) {
+    const case_report r = judge(f, "repaired");
+    EXPECT_EQ(r.result, verdict::pass) << f.variant << "\n" << describe(r);
+  }
+}
+
+}  // namespace
+}  // namespace warpcheck

@@ -1,0 +1,112 @@
+// The ABI adapter (kernels/abi/candidate.h) of the known-bad kernels: f32 rows, one launch, everything but the flaw
+// right.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/abi/candidate_support.hpp"
+#include "kernels/primitives/reduce.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+
+struct rows_call {
+  const float* x;
+  int64_t ldx;
+  float* y;
+  int64_t ldy;
+  int64_t rows;
+  int64_t cols;
+  int64_t* argmax;  // or nullptr
+  simt::stream_t stream;
+};
+
+// `launch(rows_call)` is not called for rows = 0; an empty row is refused, it is none of the flaws.
+template <class Launch>
+warpcheck_status run_rows(warpcheck_call* call, Launch&& launch) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 2);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    const matrix_view y = tensors.output_matrix(0, "y");
+    check_same_shape(x, "x", y, "y");
+    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    if (x.cols == 0) throw unsupported_call("cols must not be 0");
+    int64_t* const argmax = tensors.optional_output_vector<int64_t>(1, "argmax", x.rows);
+    if (x.rows == 0) return;
+    launch(rows_call{x.data<float>(), x.ld, y.mutable_data<float>(), y.ld, x.rows, x.cols, argmax,
+                     static_cast<simt::stream_t>(call->stream)});
+  });
+}
+
+// Of an operator with one value per row. y is that vector, ldy is 1.
+template <class Launch>
+warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_matrix(0, "x");
+    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    if (x.cols == 0) throw unsupported_call("cols must not be 0");
+    float* const y = tensors.output_vector<float>(0, "y", x.rows);
+    if (x.rows == 0) return;
+    launch(rows_call{x.data<float>(), x.ld, y, 1, x.rows, x.cols, nullptr, static_cast<simt::stream_t>(call->stream)});
+  });
+}
+
+// Of sigmoid: launch(x, y, n, mu, sigma, stream) is not called for n = 0.
+template <class Launch>
+warpcheck_status run_vector(warpcheck_call* call, Launch&& launch) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 1, 1, 1);
+    const matrix_view x = tensors.input_vector(0, "x");
+    const matrix_view y = tensors.output_vector(0, "y");
+    check_same_shape(x, "x", y, "y");
+    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    if (x.cols == 0) return;
+    launch(x.data<float>(), y.mutable_data<float>(), x.cols, static_cast<float>(scalar_argument(call, "mu")),
+           static_cast<float>(scalar_argument(call, "sigma")), static_cast<simt::stream_t>(call->stream));
+  });
+}
+
+// The correct parts, for a block that owns a row and strides over it.
+
+__device__ inline float strided_maximum(const float* row, int64_t cols, float* scratch) {
+  float maximum = -INFINITY;
+  for (int64_t i = threadIdx.x; i < cols; i += blockDim.x) maximum = fmaxf(maximum, row[i]);
+  return block_reduce(maximum, max_of(), scratch);
+}
+
+__device__ inline float strided_sum(const float* row, int64_t cols, float maximum, float* scratch) {
+  float sum = 0.0f;
+  for (int64_t i = threadIdx.x; i < cols; i += blockDim.x) sum += expf(row[i] - maximum);
+  return block_reduce(sum, sum_of(), scratch);
+}
+
+__device__ inline void strided_quotients(const float* row, float* y, int64_t cols, float maximum, float sum) {
+  for (int64_t i = threadIdx.x; i < cols; i += blockDim.x) y[i] = expf(row[i] - maximum) / sum;
+}
+
+// The lowest index of NaN, or else of the maximum.
+__device__ inline int64_t strided_argmax(const float* row, int64_t cols, float maximum, int64_t* nan_scratch,
+                                         int64_t* scratch) {
+  int64_t nan = INT64_MAX, first = INT64_MAX;
+  for (int64_t i = threadIdx.x; i < cols; i += blockDim.x) {
+    if (row[i] != row[i] && i < nan) nan = i;
+    if (row[i] == maximum && i < first) first = i;
+  }
+  nan = block_reduce(nan, min_of<int64_t>(), nan_scratch);
+  first = block_reduce(first, min_of<int64_t>(), scratch);
+  return nan != INT64_MAX ? nan : first;
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+// Defines the library's operator: `run` is a warpcheck_status (*)(warpcheck_call*).
+#define WARPCHECK_KNOWN_BAD(op, name, run)                                                                           \
+  WARPCHECK_OPERATOR(op) {                                                                                           \
+    static constexpr warpcheck_variant variant = warpcheck::row_variant(#name, 1, -1, 1, -1, WARPCHECK_F32);         \
+    static constexpr warpcheck_operator table =                                                                      \
+        warpcheck::operator_of_rows(#op, warpcheck::k_candidate_device, WARPCHECK_F32, warpcheck::run, &variant, 1); \
+    return &table;                                                                                                   \
+  }

@@ -1,0 +1,373 @@
+// Each published flaw must be rejected with its own report; a rejection for another reason does not count.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "kernels/abi/candidate.h"
+#include "properties/engine/contain.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/run_case.hpp"
+#include "properties/self/long_rows/long_device.hpp"
+
+namespace warpcheck {
+namespace {
+
+using engine::case_report;
+using engine::verdict;
+
+// Where the libraries and their sources are; another place where the build folder was copied elsewhere.
+std::string folder(const char* variable, const char* built) {
+  const char* moved = std::getenv(variable);
+  return moved != nullptr ? moved : built;
+}
+
+// The operator of a candidate is told by its name.
+case_report judge(const std::string& candidate, const std::string& property, const std::string& tensors,
+                  const std::string& knobs = "") {
+  const std::string op = candidate.starts_with("lse_") ? "logsumexp" : candidate.substr(0, candidate.find('_'));
+  const std::string line = fmt::format("v1 {}/{} {} | candidate={}/{}.so device=emulated {}", op, property, tensors,
+                                       folder("WARPCHECK_KNOWN_BAD", KNOWN_BAD_FOLDER), candidate, knobs);
+  return engine::run_contained(engine::run_case, engine::parse_case_line(line), 60);
+}
+
+// "softmax_slot_reuse.cu:28" for the line of the source that carries the mark.
+std::string place(const std::string& candidate, const std::string& mark) {
+  std::ifstream file(fmt::format("{}/{}.cu", folder("WARPCHECK_KNOWN_BAD_SOURCES", KNOWN_BAD_SOURCES), candidate));
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find("// @" + mark) != std::string::npos) return fmt::format("{}.cu:{}", candidate, number);
+  }
+  ADD_FAILURE() << candidate << " has no line marked " << mark;
+  return "";
+}
+
+std::string findings(const case_report& r) {
+  std::string text;
+  for (const std::string& f : r.findings) text += f + "\n";
+  return text;
+}
+
+void expect_index(const std::string& candidate, const std::string& x, const std::string& message) {
+  const std::string shape = x.substr(x.find('['), x.find(']') - x.find('[') + 1);
+  const case_report r = judge(candidate, "first-index", fmt::format("x=f32{} | y=f32{} | index=i64[1]", x, shape));
+  EXPECT_EQ(r.result, verdict::violation) << describe(r);
+  EXPECT_EQ(r.message, message) << describe(r);
+}
+
+TEST(KnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
+  // Otherwise a test below could pass for the wrong reason.
+  for (const char* name : {"softmax_nan_blind", "softmax_one_row", "softmax_sentinel", "softmax_serial_merge",
+                           "softmax_thread_ties", "softmax_unguarded"}) {
+    const case_report r = judge(name, "within-error-bound", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1x300]");
+    EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
+  }
+  for (const auto& [name, tensors, knobs] : std::initializer_list<std::tuple<const char*, const char*, const char*>>{
+           {"softmax_slot_reuse", "x=f32[1x1] fill=constant(0) | y=f32[1x1]", "detect=off schedule=reverse"},
+           {"softmax_axis_mix", "x=f32[1x1] fill=constant(3) | y=f32[1x1]", ""},
+           {"lse_formula_only", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1]", ""},
+           {"sigmoid_sign", "x=f32[300] fill=constant(3) | y=f32[300]", "mu=3 sigma=0.5"},
+           {"sigmoid_naive_tail", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=3 sigma=0.5"},
+           {"sigmoid_degenerate_call", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=1 sigma=0"}}) {
+    const case_report r = judge(name, "within-error-bound", tensors, knobs);
+    EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
+  }
+}
+
+// What is wrong with these is what they cost, which benchmarks show: they are peers there (bench/README.md).
+TEST(KnownBad, TheSlowOnesAreRight) {
+  for (const auto& [name, tensors] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"softmax_five_transfers", "x=f32[3x300] ld=301 fill=uniform(1,-9,9) | y=f32[3x300] ld=302"},
+           {"softmax_five_transfers", "x=f32[2x3000] fill=constant(-inf) edit=1,7:-3 | y=f32[2x3000]"},
+           {"lse_cached_rows", "x=f32[3x300] ld=301 fill=uniform(1,-9,9) | y=f32[3]"},
+           {"lse_cached_rows", "x=f32[3x12289] ld=12290 fill=uniform(1,-9,9) | y=f32[3]"},  // beyond the cache
+           {"lse_cached_rows", "x=f32[2x12289] fill=constant(-inf) edit=1,7:nan | y=f32[2]"}})
+    for (const char* detect : {"detect=off", "detect=only schedule=random:1"}) {
+      const case_report r = judge(name, "within-error-bound", tensors, detect);
+      EXPECT_EQ(r.result, verdict::pass) << name << " " << detect << "\n" << describe(r);
+    }
+}
+
+void expect_slot_race(const std::string& schedule) {
+  const case_report r = judge("softmax_slot_reuse", "within-error-bound", "x=f32[1x300] fill=randn(1) | y=f32[1x300]",
+                              "detect=only schedule=" + schedule);
+  ASSERT_EQ(r.result, verdict::race) << schedule << "\n" << describe(r);
+  const std::string text = findings(r);
+  EXPECT_NE(text.find(place("softmax_slot_reuse", "read")), std::string::npos) << schedule << "\n" << text;
+  EXPECT_NE(text.find(place("softmax_slot_reuse", "write")), std::string::npos) << schedule << "\n" << text;
+}
+
+TEST(KnownBad, SlotReuseIsARaceOnEverySchedule) {
+  for (const char* schedule : {"fair", "greedy", "reverse"}) expect_slot_race(schedule);
+  for (const char* strategy : {"random", "pct", "pct_warp", "preempt"})
+    for (int seed = 0; seed < 12; ++seed) expect_slot_race(fmt::format("{}:{}", strategy, seed));
+}
+
+// A thousand seeds of each strategy, in parts that GTEST_TOTAL_SHARDS can spread.
+constexpr int k_parts = 20;
+class SlotReuse : public testing::TestWithParam<std::tuple<const char*, int>> {};
+TEST_P(SlotReuse, IsARaceOnFiftySchedules) {
+  const auto [strategy, part] = GetParam();
+  for (int seed = part; seed < 1000; seed += k_parts) expect_slot_race(fmt::format("{}:{}", strategy, seed));
+}
+INSTANTIATE_TEST_SUITE_P(nightly, SlotReuse,
+                         testing::Combine(testing::Values("random", "pct", "pct_warp", "preempt"),
+                                          testing::Range(0, k_parts)));
+
+TEST(KnownBad, SlotReuseGivesAWrongRowWhenAWarpIsLate) {
+  const case_report r = judge("softmax_slot_reuse", "within-error-bound",
+                              "x=f32[1x300] fill=uniform(1,40,60) | y=f32[1x300]", "detect=off schedule=greedy");
+  EXPECT_EQ(r.result, verdict::violation) << describe(r);
+  EXPECT_NE(r.message.find("outside their bound"), std::string::npos) << describe(r);
+}
+
+TEST(KnownBad, SentinelLeavesTheIndexOfNoElement) {
+  for (const char* fill : {"constant(-inf)", "constant(nan)", "constant(-3.4028234663852886e+38)"})
+    expect_index("softmax_sentinel", fmt::format("[1x300] fill={}", fill), "index[0] is -1, expected 0");
+}
+
+TEST(KnownBad, ThreadTiesGiveTheIndexOfTheLowestThread) {
+  expect_index("softmax_thread_ties", "[1x300] fill=uniform(1,-9,1) edit=0,1:5 edit=0,256:5",
+               "index[0] is 256, expected 1");
+}
+
+TEST(KnownBad, NanBlindGivesTheIndexOfAFiniteLogit) {
+  for (const int at : {0, 150, 299})
+    expect_index("softmax_nan_blind", fmt::format("[1x300] fill=uniform(1,-9,1) edit=0,17:5 edit=0,{}:nan", at),
+                 fmt::format("index[0] is 17, expected {}", at));
+}
+
+TEST(KnownBad, OneRowIsARaceBetweenBlocks) {
+  const char* rows = "x=f32[2x300] fill=randn(1) | y=f32[2x300]";
+  const case_report race = judge("softmax_one_row", "within-error-bound", rows, "detect=only schedule=fair");
+  ASSERT_EQ(race.result, verdict::race) << describe(race);
+  EXPECT_NE(findings(race).find("block (1"), std::string::npos) << findings(race);
+  EXPECT_NE(findings(race).find("buffer"), std::string::npos) << findings(race);
+}
+
+// The first row is exponentiated twice, the second not at all; of 1/300 each it happens to be right.
+TEST(KnownBad, OneRowHoldsTheExponentialsOfExponentials) {
+  const double rest = static_cast<double>(1.0f / 300);
+  // By a schedule that runs one block after the other.
+  const case_report r =
+      judge("softmax_one_row", "within-error-bound",
+            fmt::format("x=f32[2x300] fill=constant({}) edit=0,7:5 | y=f32[2x300]", rest), "detect=off schedule=pct:1");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  EXPECT_EQ(r.message, "300 of 600 compared elements lie outside their bound");
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_EQ(r.worst->row, 0);
+  EXPECT_EQ(r.worst->col, 7);
+  const auto of_peak = [](double peak, double others) { return 1 / (1 + 299 * std::exp(others - peak)); };
+  const double once = of_peak(5, rest), twice = of_peak(once, (1 - once) / 299);
+  EXPECT_NEAR(r.worst->expected, once, 1e-12);
+  EXPECT_NEAR(r.worst->actual, twice, 1e-8) << describe(r);
+}
+
+TEST(KnownBad, SerialMergeLosesTheSmallTerms) {
+  const case_report r =
+      judge("softmax_serial_merge", "long-accumulation", "x=f32[1x1024] fill=stagnation(0,-16.64) | y=f32[1x1024]");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_EQ(r.worst->col, 0);
+  EXPECT_EQ(r.worst->actual, 1.0);
+  EXPECT_NEAR(r.worst->expected, 0.9999393, 1e-7);
+  EXPECT_GT(r.max_error_ratio, 8.0);
+}
+
+TEST(KnownBad, UnguardedScratchIsOverrun) {
+  const case_report r =
+      judge("softmax_unguarded", "within-error-bound", "x=f32[1x255] fill=randn(1) | y=f32[1x255]", "detect=only");
+  ASSERT_EQ(r.result, verdict::out_of_bounds) << describe(r);
+  EXPECT_NE(findings(r).find(place("softmax_unguarded", "scratch")), std::string::npos) << findings(r);
+}
+
+// A call of the library itself, for what no case can ask of it; `prepare` gets its stream.
+warpcheck_status run_unguarded(
+    const DLTensor& x, DLTensor& y, void (*prepare)(void*) = [](void*) {}) {
+  void* const library =
+      dlopen((folder("WARPCHECK_KNOWN_BAD", KNOWN_BAD_FOLDER) + "/softmax_unguarded.so").c_str(), RTLD_NOW);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  const auto get = reinterpret_cast<decltype(&warpcheck_candidate_get)>(dlsym(library, "warpcheck_candidate_get"));
+  const warpcheck_candidate& candidate = *get(WARPCHECK_CANDIDATE_ABI);
+  warpcheck_stream_options options = {};
+  void* const stream = candidate.device_api->stream_create(&options);
+  prepare(stream);
+  const DLTensor* const inputs[] = {&x};
+  DLTensor* const outputs[] = {&y};
+  char message[256] = "";
+  warpcheck_call call = {};
+  call.struct_size = sizeof call;
+  call.inputs = inputs;
+  call.num_inputs = 1;
+  call.outputs = outputs;
+  call.num_outputs = 1;
+  call.stream = stream;
+  call.message = message;
+  call.message_size = sizeof message;
+  const warpcheck_status status = candidate.operators[0]->run(&call);
+  candidate.device_api->stream_destroy(stream);
+  return status;
+}
+
+// A row of almost 2^31 elements or more, in little memory (long_device.hpp).
+struct long_call {
+  std::unique_ptr<self::long_array> y, x;
+  int64_t shape[2], strides[2];
+  DLTensor of_x, of_y;
+
+  explicit long_call(int64_t cols)
+      : y(self::make_output(sizeof(float), cols, {0, cols - 1})),
+        x(self::make_input(sizeof(float), cols, 0, 0, {})),
+        shape{1, cols},
+        strides{cols, 1} {
+    of_x = {x->data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+    of_y = {y->data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+  }
+
+  warpcheck_status run() { return run_unguarded(of_x, of_y, self::prepare); }
+};
+
+TEST(KnownBad, UnguardedWritesNothingOfARowBeyondAnInt) {
+  long_call c((int64_t{1} << 31) + 5);
+  EXPECT_EQ(c.run(), WARPCHECK_OK) << "no exception";
+  int64_t seen = 0, written = 0;
+  c.y->visit([&](int64_t, int64_t count, const char* bytes) {
+    seen += count;
+    for (const char* b = bytes; b != bytes + count * static_cast<int64_t>(sizeof(float)); ++b) written += *b != '\xff';
+  });
+  EXPECT_GT(seen, 0);
+  EXPECT_EQ(written, 0);
+}
+
+// Where the counter of the first thread lies after the last element that it may read: 2^31 elements before the row.
+const char* wrapped_place = nullptr;
+constexpr int k_read_there = 41, k_read_elsewhere = 42, k_occupied = 43;
+
+TEST(KnownBad, UnguardedReadsFarBeforeARowJustBelowAnInt) {
+  const auto run = [] {
+    long_call c(std::numeric_limits<int>::max());
+    wrapped_place = static_cast<const char*>(c.x->data()) + sizeof(float) * (-(int64_t{1} << 31));
+    constexpr size_t k_guard = size_t{1} << 20;
+    // Nobody has read access there.
+    if (mmap(const_cast<char*>(wrapped_place), k_guard, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+      std::exit(k_occupied);
+    static char stack[1 << 16];
+    const stack_t alternative = {stack, 0, sizeof stack};
+    sigaltstack(&alternative, nullptr);
+    struct sigaction action = {};
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+      _exit(info->si_addr == wrapped_place ? k_read_there : k_read_elsewhere);
+    };
+    sigaction(SIGSEGV, &action, nullptr);
+    c.run();
+    std::exit(0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(k_read_there), "");
+}
+
+TEST(KnownBad, UnguardedAcceptsNegativeSizesAndNull) {
+  const case_report r = judge("softmax_unguarded", "rejects-invalid-calls",
+                              "x=f32[2x300] fill=constant(0) | y=f32[2x300] | index=i64[2]");
+  EXPECT_EQ(r.result, verdict::error_return) << describe(r);
+  EXPECT_NE(r.message.find("rows = -1: expected 'invalid argument', got 'ok'"), std::string::npos) << describe(r);
+  // The property ends with the first call that is not refused; each of the others is accepted, too.
+  std::vector<float> x(600), y(600, -1);
+  const auto accepts = [&](int64_t rows, int64_t cols, float* x_data, float* y_data) {
+    int64_t shape[] = {rows, cols}, strides[] = {300, 1};
+    const DLTensor of_x = {x_data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+    DLTensor of_y = {y_data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+    return run_unguarded(of_x, of_y) == WARPCHECK_OK && y == std::vector<float>(600, -1);
+  };
+  EXPECT_TRUE(accepts(-1, 300, x.data(), y.data()));
+  EXPECT_TRUE(accepts(2, -1, x.data(), y.data()));
+  EXPECT_TRUE(accepts(2, 300, nullptr, y.data()));
+  EXPECT_TRUE(accepts(2, 300, x.data(), nullptr));
+  EXPECT_FALSE(accepts(2, 300, x.data(), y.data())) << "nothing is ever written";
+}
+
+TEST(KnownBad, UnguardedDoesNotLookWhetherItWasLaunched) {
+  const case_report r =
+      judge("softmax_unguarded", "rows-beyond-grid", "x=f32[65536x1] fill=randn(1) | y=f32[65536x1]", "schedule=fair");
+  EXPECT_TRUE(r.result == verdict::launch_limit || r.message.find("was not written") != std::string::npos)
+      << describe(r);
+}
+
+// Columns are normalised: the second one is 0/0, and rows do not sum to 1. An empty input raises.
+TEST(KnownBad, AxisMixNormalisesColumns) {
+  const case_report nan = judge("softmax_axis_mix", "within-error-bound",
+                                "x=f32[2x2] fill=alternating(0,-800) | y=f32[2x2]", "detect=off schedule=fair");
+  ASSERT_EQ(nan.result, verdict::violation) << describe(nan);
+  ASSERT_TRUE(nan.worst.has_value());
+  EXPECT_EQ(nan.worst->col, 1);
+  EXPECT_TRUE(std::isnan(nan.worst->actual)) << describe(nan);
+  const case_report sum =
+      judge("softmax_axis_mix", "sums-to-one", "x=f32[2x3] fill=randn(1) | y=f32[2x3]", "detect=off schedule=fair");
+  EXPECT_EQ(sum.result, verdict::violation) << describe(sum);
+  EXPECT_NE(sum.message.find("row 0 sums to"), std::string::npos) << describe(sum);
+  const case_report empty = judge("softmax_axis_mix", "empty", "x=f32[2x0] fill=constant(0) | y=f32[2x0]");
+  EXPECT_EQ(empty.result, verdict::error_return) << describe(empty);
+  EXPECT_NE(empty.message.find("zero-size array"), std::string::npos) << describe(empty);
+}
+
+TEST(KnownBad, FormulaOnlyHasNoLogarithmOfNothing) {
+  const case_report r = judge("lse_formula_only", "special-values", "x=f32[1x300] fill=constant(-inf) | y=f32[1]");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_TRUE(std::isnan(r.worst->actual)) << describe(r);
+  EXPECT_EQ(r.worst->expected, -std::numeric_limits<double>::infinity()) << describe(r);
+}
+
+TEST(KnownBad, SigmoidWithTheWrongSignGivesTheComplement) {
+  for (const double z : {3.0, -3.0}) {
+    const case_report r =
+        judge("sigmoid_sign", "within-error-bound", fmt::format("x=f32[1] fill=constant({}) | y=f32[1]", z));
+    ASSERT_EQ(r.result, verdict::violation) << describe(r);
+    ASSERT_TRUE(r.worst.has_value());
+    EXPECT_NEAR(r.worst->actual, 1 - r.worst->expected, 1e-6) << describe(r);
+  }
+}
+
+TEST(KnownBad, NaiveSigmoidVanishesTooEarly) {
+  const case_report r = judge("sigmoid_naive_tail", "within-error-bound", "x=f32[1] fill=constant(-89) | y=f32[1]");
+  ASSERT_EQ(r.result, verdict::violation) << describe(r);
+  ASSERT_TRUE(r.worst.has_value());
+  EXPECT_EQ(r.worst->actual, 0.0);
+  EXPECT_NEAR(r.worst->expected, 2.2e-39, 0.1e-39);
+}
+
+TEST(KnownBad, ADegenerateCallTellsNothing) {
+  // Its own call: a kernel that computes nothing passes it too, so `verify --null-kernels` counts the case as vacuous.
+  const std::string own = "v1 sigmoid/within-error-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1 sigma=0";
+  const auto null = [](const std::string& line) {
+    return engine::run_contained(engine::run_case,
+                                 engine::parse_case_line(line + " device=cpu candidate=null:constant"), 60);
+  };
+  EXPECT_EQ(null(own).result, verdict::pass) << describe(null(own));
+  const std::string telling = "v1 sigmoid/within-error-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1";
+  EXPECT_EQ(null(telling).result, verdict::violation) << describe(null(telling));
+  const case_report infinite = judge("sigmoid_degenerate_call", "within-error-bound",
+                                     "x=f32[2] fill=uniform(1,-9,9) edit=0,1:+inf | y=f32[2]", "mu=1");
+  ASSERT_EQ(infinite.result, verdict::violation) << describe(infinite);
+  EXPECT_TRUE(infinite.worst && std::isnan(infinite.worst->actual)) << describe(infinite);
+}
+
+}  // namespace
+}  // namespace warpcheck

@@ -1,0 +1,164 @@
+// The tiled product of a published tutorial on matrix products and perceptron layers: a block of 16 x 16 threads makes a
+// tile of C, an element a thread, from tiles of A and B in shared memory, and is told two widths. The kernel that guards
+// its edges is right, and slow: two reads of shared memory for an FMA (mm_tile16_rate). Each other variant has one flaw:
+//   mm_tile16_k_a     k is no multiple of 16: tiles of A reach into the next row
+//   mm_tile16_k_b     the same: tiles of B reach below the last row
+//   mm_tile16_n       n is no multiple of 16: stores run into the next row
+//   mm_tile16_m       m is no argument: stores reach below C; _read: loads reach below A; _down: the grid is rounded down
+//   mm_int_offset     offsets are int
+//   layer_no_pad      the wrapper says that it pads, and does not: all of the above
+//   layer_sigmoid     the sigmoid has the wrong sign
+//   layer_call        the layer is only ever called with mu = 1 and sigma = 0
+#include <cstring>
+#include <type_traits>
+
+#include "properties/controls/known_bad/known_bad.hpp"
+
+namespace warpcheck {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+constexpr int k_side = 16;
+
+struct product {
+  const float* a;
+  const float* b;
+  float* c;
+  const float* bias;  // or nullptr
+  int64_t m, n, k, lda, ldb, ldc;
+  float mu, sigma;
+  bool sigmoid;
+};
+
+enum guards : int {
+  k_none = 0,
+  k_load_m = 1,
+  k_load_n = 2,
+  k_load_k_of_a = 4,
+  k_load_k_of_b = 8,
+  k_store_m = 16,
+  k_store_n = 32,
+  k_all = 63
+};
+
+// Offset: the type of offsets. Sign: that of the sigmoid's argument, -1 where it is right.
+template <int Guards, class Offset, int Sign>
+__global__ void tile16(product p) {
+  SIMT_SHARED(a_tile, float[k_side][k_side]);
+  SIMT_SHARED(b_tile, float[k_side][k_side]);
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  const int64_t row = static_cast<int64_t>(blockIdx.y) * k_side + y,
+                col = static_cast<int64_t>(blockIdx.x) * k_side + x;
+  const auto within = [](int guard, bool condition) { return (Guards & guard) == 0 || condition; };
+  float sum = 0.0f;
+  for (int64_t begin = 0; begin < p.k; begin += k_side) {
+    const bool a_in = within(k_load_m, row < p.m) && within(k_load_k_of_a, begin + x < p.k);
+    const bool b_in = within(k_load_n, col < p.n) && within(k_load_k_of_b, begin + y < p.k);
+    a_tile[y][x] = a_in ? p.a[static_cast<Offset>(row * p.lda + begin + x)] : 0.0f;    // @read-a
+    b_tile[y][x] = b_in ? p.b[static_cast<Offset>((begin + y) * p.ldb + col)] : 0.0f;  // @read-b
+    __syncthreads();
+    for (int l = 0; l < k_side; ++l) sum = fmaf(a_tile[y][l], b_tile[l][x], sum);
+    __syncthreads();
+  }
+  if (!within(k_store_m, row < p.m) || !within(k_store_n, col < p.n)) return;
+  if (p.bias != nullptr) sum = __fadd_rn(sum, col < p.n ? p.bias[col] : 0.0f);
+  if (p.sigmoid) sum = 1.0f / (1.0f + expf(static_cast<float>(Sign) * (sum - p.mu) * p.sigma));
+  p.c[static_cast<Offset>(row * p.ldc + col)] = sum;  // @write-c
+}
+
+template <int Guards, class Offset = int64_t, int Sign = -1>
+void launch(const product& p, bool rows_down, simt::stream_t stream) {
+  const auto tiles = [](int64_t n, bool down) { return static_cast<unsigned>((n + (down ? 0 : k_side - 1)) / k_side); };
+  const dim3 grid(tiles(p.n, false), tiles(p.m, rows_down));
+  if (grid.y == 0) return;
+  simt::launch({grid, dim3(k_side, k_side), 0, stream}, tile16<Guards, Offset, Sign>, p);
+}
+
+constexpr const char* k_names[] = {"mm_tile16_rate", "mm_tile16_k_a",    "mm_tile16_k_b",    "mm_tile16_n",
+                                   "mm_tile16_m",    "mm_tile16_m_read", "mm_tile16_m_down", "mm_int_offset",
+                                   "layer_no_pad",   "layer_sigmoid",    "layer_call"};
+enum class flaw { rate, k_a, k_b, n, m, m_read, m_down, offset, no_pad, sign, call };
+
+void launch_flawed(flaw which, product p, simt::stream_t stream) {
+  switch (which) {
+    case flaw::rate: return launch<k_all>(p, false, stream);
+    case flaw::k_a: return launch<k_all & ~k_load_k_of_a>(p, false, stream);
+    case flaw::k_b: return launch<k_all & ~k_load_k_of_b>(p, false, stream);
+    case flaw::n: return launch<k_all & ~k_store_n>(p, false, stream);
+    case flaw::m: return launch<k_all & ~k_store_m>(p, false, stream);
+    case flaw::m_read: return launch<k_all & ~k_load_m>(p, false, stream);
+    case flaw::m_down: return launch<k_all & ~k_store_m>(p, true, stream);
+    case flaw::offset: return launch<k_all, int>(p, false, stream);
+    case flaw::no_pad: return launch<k_none>(p, false, stream);
+    case flaw::sign: return launch<k_all, int64_t, 1>(p, false, stream);
+    case flaw::call: p.mu = 1.0f, p.sigma = 0.0f; return launch<k_all>(p, false, stream);
+  }
+}
+
+flaw flaw_of(const warpcheck_call* call) {
+  for (int i = 0; call->variant != nullptr && i < static_cast<int>(std::size(k_names)); ++i)
+    if (std::strcmp(call->variant, k_names[i]) == 0) return static_cast<flaw>(i);
+  return flaw::rate;
+}
+
+// The tutorial's call: C = A B, with bias and sigmoid at most.
+warpcheck_status run(warpcheck_call* call) {
+  return candidate_call(call, [&] {
+    const tensor_arguments tensors(call, 4, 1, 2);
+    for (const char* name : {"ta", "tb", "beta", "mode"})
+      if (scalar_argument(call, name) != 0) throw unsupported_call(std::string(name) + " must be 0");
+    if (scalar_argument(call, "alpha") != 1) throw unsupported_call("alpha must be 1");
+    const matrix_view a = tensors.input_matrix(0, "a"), b = tensors.input_matrix(1, "b");
+    const matrix_view bias = tensors.input_vector(3, "bias"), c = tensors.output_matrix(0, "c");
+    if (a.dtype != WARPCHECK_F32 || c.dtype != WARPCHECK_F32) throw unsupported_call("a and c must be f32");
+    const product p{a.data<float>(),
+                    b.data<float>(),
+                    c.mutable_data<float>(),
+                    bias.cols > 0 ? bias.data<float>() : nullptr,
+                    a.rows,
+                    b.cols,
+                    a.cols,
+                    a.ld,
+                    b.ld,
+                    c.ld,
+                    static_cast<float>(scalar_argument(call, "mu")),
+                    static_cast<float>(scalar_argument(call, "sigma")),
+                    scalar_argument(call, "sigmoid") == 1};
+    if (p.m == 0 || p.n == 0) return;
+    const flaw which = flaw_of(call);
+    launch_flawed(which, p, static_cast<simt::stream_t>(call->stream));
+    call->used_variant = k_names[static_cast<int>(which)];
+  });
+}
+
+const warpcheck_operator* table() {
+  static warpcheck_variant variants[std::size(k_names)];
+  for (size_t i = 0; i < std::size(k_names); ++i)
+    variants[i] = {sizeof(warpcheck_variant),
+                   k_names[i],
+                   WARPCHECK_F32,
+                   {{0, -1, 0, -1}, {0, -1, 0, -1}, {0, -1, 0, -1}},
+                   nullptr};
+  static const char* const extents[] = {"m", "n", "k"};
+  static const warpcheck_operator made = {sizeof(warpcheck_operator),
+                                          "matmul",
+                                          k_candidate_device,
+                                          WARPCHECK_F32,
+                                          3,
+                                          extents,
+                                          variants,
+                                          static_cast<int32_t>(std::size(k_names)),
+                                          {},
+                                          run,
+                                          nullptr};
+  return &made;
+}
+
+}  // namespace
+
+const warpcheck_operator* tile16_table() { return table(); }
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck
+
+WARPCHECK_OPERATOR(matmul) { return warpcheck::tile16_table(); }

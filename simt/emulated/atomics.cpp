@@ -1,0 +1,124 @@
+// The atomics of kernels. Out of line, so that an instrumented kernel shows the detector one atomic access each.
+#include "simt/emulated/atomics.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/intrinsics.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+// A switch may happen, then *p becomes operation(*p) in one step, of the kind kind_of(p). Returns the old value.
+template <class T, class Kind, class Operation>
+T atomically(T* p, memory_scope scope, const void* pc, Kind kind_of, Operation operation) {
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) detail::check_alignment(p, sizeof(T));
+  access_point();
+  hb_atomic(*current, p, sizeof(T), scope, kind_of(p), pc);
+  const T before = *p;
+  const T after = operation(before);
+  *p = after;
+  atomic_done(std::memcmp(&before, &after, sizeof(T)) != 0, p);
+  return before;
+}
+
+template <atomic_kind Kind>
+atomic_kind always(const void*) {
+  return Kind;
+}
+
+template <class T>
+T sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+  else
+    return a + b;
+}
+template <class T>
+T difference(T a, T b) {
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) - static_cast<std::make_unsigned_t<T>>(b));
+}
+
+}  // namespace
+
+void fence(memory_scope scope, fence_order order) { hb_fence(*current, scope, order); }
+
+namespace detail {
+
+void check_alignment(const void* p, size_t align) {
+  fail("misaligned", [&] {
+    return describe(*current) + " accesses " + std::to_string(align) + " bytes at an address that is " +
+           std::to_string(reinterpret_cast<uintptr_t>(p) % align) + " modulo " + std::to_string(align);
+  });
+}
+
+}  // namespace detail
+
+#define SIMT_RELAXED(T)                                                                                     \
+  T load_relaxed(const T* p) {                                                                              \
+    return atomically(const_cast<T*>(p), memory_scope::device, SIMT_PC, always<atomic_kind::load>,          \
+                      [](T old) { return old; });                                                           \
+  }                                                                                                         \
+  void store_relaxed(T* p, T value) {                                                                       \
+    atomically(p, memory_scope::device, SIMT_PC, always<atomic_kind::store>, [value](T) { return value; }); \
+  }
+SIMT_RELAXED(int)
+SIMT_RELAXED(unsigned)
+SIMT_RELAXED(unsigned long long)
+
+}  // namespace emu
+}  // namespace simt
+
+using simt::memory_scope;
+
+#define SIMT_DEFINE_IN(T, name, scope, expression)                                                    \
+  T name(T* p, T v) {                                                                                 \
+    return simt::atomically(p, memory_scope::scope, SIMT_PC, simt::always<simt::atomic_kind::update>, \
+                            [v](T old) -> T { return expression; });                                  \
+  }
+#define SIMT_DEFINE(T, name, expression)               \
+  SIMT_DEFINE_IN(T, name, device, expression)          \
+  SIMT_DEFINE_IN(T, name##_system, device, expression) \
+  SIMT_DEFINE_IN(T, name##_block, block, expression)
+#define SIMT_DEFINE_INTEGERS(name, expression) \
+  SIMT_DEFINE(int, name, expression)           \
+  SIMT_DEFINE(unsigned, name, expression)      \
+  SIMT_DEFINE(unsigned long long, name, expression)
+
+SIMT_DEFINE_INTEGERS(atomicAdd, simt::sum(old, v))
+SIMT_DEFINE(float, atomicAdd, old + v)
+SIMT_DEFINE(double, atomicAdd, old + v)
+SIMT_DEFINE(int, atomicSub, simt::difference(old, v))
+SIMT_DEFINE(unsigned, atomicSub, simt::difference(old, v))
+SIMT_DEFINE_INTEGERS(atomicExch, ((void)old, v))
+SIMT_DEFINE(float, atomicExch, ((void)old, v))
+SIMT_DEFINE_INTEGERS(atomicMin, old < v ? old : v)
+SIMT_DEFINE(long long, atomicMin, old < v ? old : v)
+SIMT_DEFINE_INTEGERS(atomicMax, old > v ? old : v)
+SIMT_DEFINE(long long, atomicMax, old > v ? old : v)
+SIMT_DEFINE_INTEGERS(atomicAnd, old& v)
+SIMT_DEFINE_INTEGERS(atomicOr, old | v)
+SIMT_DEFINE_INTEGERS(atomicXor, old ^ v)
+SIMT_DEFINE(unsigned, atomicInc, old >= v ? 0 : old + 1)
+SIMT_DEFINE(unsigned, atomicDec, old == 0 || old > v ? v : old - 1)
+
+#define SIMT_DEFINE_CAS_IN(T, name, scope)                                              \
+  T name(T* p, T compare, T v) {                                                        \
+    return simt::atomically(                                                            \
+        p, memory_scope::scope, SIMT_PC,                                                \
+        [compare](const T* now) {                                                       \
+          simt::hb_compares();                                                          \
+          return *now == compare ? simt::atomic_kind::update : simt::atomic_kind::load; \
+        },                                                                              \
+        [compare, v](T old) -> T { return old == compare ? v : old; });                 \
+  }
+#define SIMT_DEFINE_CAS(T)                        \
+  SIMT_DEFINE_CAS_IN(T, atomicCAS, device)        \
+  SIMT_DEFINE_CAS_IN(T, atomicCAS_system, device) \
+  SIMT_DEFINE_CAS_IN(T, atomicCAS_block, block)
+SIMT_DEFINE_CAS(int)
+SIMT_DEFINE_CAS(unsigned)
+SIMT_DEFINE_CAS(unsigned long long)
+SIMT_DEFINE_CAS(unsigned short)

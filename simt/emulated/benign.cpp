@@ -1,0 +1,147 @@
+// Races that a launch outlives: which are harmless is known only after the access that shows the race.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "simt/emulated/detector.hpp"
+#include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/notices.hpp"
+#include "simt/emulated/symbols.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+// A race that may be harmless.
+struct doubt {
+  race_record race;
+  // The thread whose next access to the place decides: it must be a compare and swap. 0: what is written there now, and
+  // has just been written there before, decides.
+  uint32_t reader;
+  uint8_t before[4];
+};
+
+constexpr size_t k_most_notices = 100;
+
+struct notice_state {
+  tolerance tolerated = tolerance::none;
+  std::vector<doubt> doubts;
+  struct raw {
+    const char *kind, *why;
+    race_record race;
+  };
+  std::vector<raw> of_launch;  // in words once it has ended, for a thread's stack is small
+  std::vector<finding> notices;
+  std::set<std::tuple<std::string, uint32_t, uint32_t>> noted;  // by kind and both places in the code
+};
+notice_state& notice() {
+  static notice_state state;
+  return state;
+}
+
+const uint8_t* bytes_at(const race_record& r) { return reinterpret_cast<const uint8_t*>(shadow.base + r.offset); }
+
+void note(const char* kind, const char* why, const race_record& r) {
+  notice_state& n = notice();
+  if (n.noted.size() >= k_most_notices ||
+      !n.noted.insert({kind, r.earlier.pc & k_code_offset, r.now.pc & k_code_offset}).second)
+    return;
+  n.of_launch.push_back({kind, why, r});
+}
+
+// A race that is not harmless.
+void settle_as_race(const race_record& r) {
+  if (notice().tolerated == tolerance::all) return note("race", "", r);
+  fail("race", [&] { return describe_race(r); });
+}
+
+}  // namespace
+
+bool doubtful = false;
+
+void tolerate(tolerance t) { notice().tolerated = t; }
+
+std::vector<finding> take_notices() {
+  std::vector<finding> taken = std::move(notice().notices);
+  notice().notices.clear();
+  return taken;
+}
+
+void outlive_race(const race_record& r) {
+  notice_state& n = notice();
+  if (n.tolerated == tolerance::none) fail("race", [&] { return describe_race(r); });
+  // What runs beside its thread has written at no moment that is known here.
+  if (((r.earlier.thread | r.now.thread) & k_agent) != 0) return settle_as_race(r);
+  const bool writes = r.earlier_kind == access_kind::write && r.kind == access_kind::write;
+  const bool read_now = r.kind == access_kind::read && r.earlier_kind == access_kind::atomic;
+  const bool read_before = r.kind == access_kind::atomic && r.earlier_kind == access_kind::read;
+  if (read_before && (r.earlier.pc & k_first_read) != 0)
+    return note("benign", ", which is the first read of a compare-and-swap loop", r);
+  if (!writes && !read_now && !read_before) return settle_as_race(r);
+  doubt d = {r, writes ? 0 : read_now ? r.now.thread : r.earlier.thread, {}};
+  if (writes) std::memcpy(d.before, bytes_at(r), r.bytes);
+  n.doubts.push_back(d);
+  doubtful = true;
+}
+
+void settle_doubts(size_t offset, size_t bytes, const access_record* now, bool compares) {
+  std::vector<doubt> open;
+  open.swap(notice().doubts);
+  doubtful = false;
+  std::vector<doubt> left;
+  for (const doubt& d : open) {
+    const race_record& r = d.race;
+    if (d.reader == 0) {
+      if (std::memcmp(d.before, bytes_at(r), r.bytes) == 0)
+        note("benign", "; both write the same value", r);
+      else
+        settle_as_race(r);
+    } else if (now != nullptr && now->thread == d.reader && offset < r.offset + r.bytes && r.offset < offset + bytes) {
+      if (compares)
+        note("benign", ", which is the first read of a compare-and-swap loop", r);
+      else
+        settle_as_race(r);
+    } else {
+      left.push_back(d);
+    }
+  }
+  notice().doubts.insert(notice().doubts.end(), left.begin(), left.end());
+  doubtful = !notice().doubts.empty();
+}
+
+void settle_doubts_of(uint32_t thread) {
+  settle_doubts(0, 0, nullptr, false);
+  std::vector<doubt>& doubts = notice().doubts;
+  for (size_t i = 0; i < doubts.size();) {
+    if (doubts[i].reader != thread) {
+      ++i;
+      continue;
+    }
+    const race_record r = doubts[i].race;
+    doubts.erase(doubts.begin() + static_cast<long>(i));
+    settle_as_race(r);
+  }
+  doubtful = !doubts.empty();
+}
+
+void conclude_notices(emulation& stream) {
+  notice_state& n = notice();
+  for (const doubt& d : n.doubts) {
+    if (d.reader == 0 && std::memcmp(d.before, bytes_at(d.race), d.race.bytes) == 0) {
+      note("benign", "; both write the same value", d.race);
+    } else if (n.tolerated == tolerance::all) {
+      note("race", "", d.race);
+    } else if (stream.ok()) {  // a reader that had left before has made no access that could excuse it
+      stream.findings.push_back({"race", describe_race(d.race)});
+      device.failed = true;
+    }
+  }
+  n.doubts.clear();
+  doubtful = false;
+  for (const notice_state::raw& r : n.of_launch) n.notices.push_back({r.kind, describe_race(r.race) + r.why});
+  n.of_launch.clear();
+}
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,250 @@
+// Block barriers and warp collectives: the last thread to arrive completes them for all.
+#include "simt/emulated/collectives.hpp"
+
+#include "simt/emulated/happens_before.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+bool same_line(const call_site& a, const call_site& b) {
+  return a.line == b.line && (a.file == b.file || __builtin_strcmp(a.file, b.file) == 0);
+}
+
+void release_barrier(block_state& b) {
+  b.arrived = 0;
+  b.last_any = b.any;
+  b.last_all = b.all;
+  b.last_count = b.count;
+  b.any = b.count = 0;
+  b.all = 1;
+  hb_block_barrier(b);
+  for (uint32_t i = 0; i < device.threads; ++i)
+    if (b.threads[i].state == thread_state::at_block_barrier) make_runnable(b.threads[i]);
+}
+
+// The lane whose value a shuffle by t reads (CUDA C++ Programming Guide, "Warp Shuffle Functions").
+int source_lane(const thread& t) {
+  const int lane = t.lane, width = t.width, base = lane & ~(width - 1), argument = static_cast<int>(t.argument);
+  int source = lane;
+  switch (t.op) {
+    case warp_op::shuffle_index: return base + (argument & (width - 1));
+    case warp_op::shuffle_up: source = lane - argument; return source < base ? lane : source;
+    case warp_op::shuffle_down: source = lane + argument; return source >= base + width ? lane : source;
+    case warp_op::shuffle_xor: source = lane ^ argument; return source >= base + width ? lane : source;
+    default: return source;
+  }
+}
+
+uint64_t shuffled(const thread* lanes, const thread& t, uint32_t present) {
+  const int source = source_lane(t);
+  if (source >= 0 && source < 32 && (present >> source & 1)) return lanes[source].value;
+  fail("divergence", [&] {
+    const bool named = source >= 0 && source < 32 && (t.mask >> source & 1);
+    return describe(t) + " shuffles from lane " + std::to_string(source) + ", which " +
+           (named ? "has exited" : "the mask does not name") + ", at " + describe(t.site);
+  });
+}
+
+uint64_t reduced(warp_op op, const thread* lanes, uint32_t present) {
+  auto fold = [&](auto zero, auto combine) {
+    auto total = zero;
+    bool first = true;
+    for (uint32_t m = present; m; m &= m - 1) {
+      const auto value = static_cast<decltype(zero)>(lanes[__builtin_ctz(m)].value);
+      total = first ? value : combine(total, value);
+      first = false;
+    }
+    return static_cast<uint64_t>(static_cast<uint32_t>(total));
+  };
+  const uint32_t u = 0;
+  const int32_t s = 0;
+  switch (op) {
+    case warp_op::reduce_add: return fold(u, [](uint32_t a, uint32_t b) { return a + b; });
+    case warp_op::reduce_and: return fold(u, [](uint32_t a, uint32_t b) { return a & b; });
+    case warp_op::reduce_or: return fold(u, [](uint32_t a, uint32_t b) { return a | b; });
+    case warp_op::reduce_xor: return fold(u, [](uint32_t a, uint32_t b) { return a ^ b; });
+    case warp_op::reduce_min_unsigned: return fold(u, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+    case warp_op::reduce_max_unsigned: return fold(u, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+    case warp_op::reduce_min_signed: return fold(s, [](int32_t a, int32_t b) { return a < b ? a : b; });
+    default: return fold(s, [](int32_t a, int32_t b) { return a > b ? a : b; });
+  }
+}
+
+uint64_t ballot(const thread* lanes, uint32_t present) {
+  uint64_t votes = 0;
+  for (uint32_t m = present; m; m &= m - 1) {
+    const int lane = __builtin_ctz(m);
+    votes |= uint64_t{lanes[lane].value != 0} << lane;
+  }
+  return votes;
+}
+
+uint64_t matching(const thread* lanes, uint32_t present, uint64_t value) {
+  uint64_t same = 0;
+  for (uint32_t m = present; m; m &= m - 1) {
+    const int lane = __builtin_ctz(m);
+    same |= uint64_t{lanes[lane].value == value} << lane;
+  }
+  return same;
+}
+
+// The lanes that the operation of a waiting one is for.
+uint32_t present_of(const warp_state& w, const thread& t) { return t.mask & w.live; }
+
+// Those of them that it still waits for: lanes that have not come, or wait in an operation with another mask.
+uint32_t missing_of(const warp_state& w, const thread* lanes, const thread& t) {
+  uint32_t missing = present_of(w, t) & ~w.waiting;
+  for (uint32_t m = present_of(w, t) & w.waiting; m; m &= m - 1)
+    if (lanes[__builtin_ctz(m)].mask != t.mask) missing |= m & -m;
+  return missing;
+}
+
+// Of the waiting lanes, those whose operation cannot complete: they wait for each other with different masks.
+uint32_t stuck_lanes(const warp_state& w, const thread* lanes) {
+  uint32_t stuck = w.waiting;
+  for (uint32_t before = 0; stuck != before;) {
+    before = stuck;
+    for (uint32_t m = stuck; m; m &= m - 1) {
+      const uint32_t missing = missing_of(w, lanes, lanes[__builtin_ctz(m)]);
+      if (missing == 0 || (missing & ~stuck) != 0) stuck &= ~(m & -m);
+    }
+  }
+  return stuck;
+}
+
+[[noreturn]] void report_different(const thread& t, const thread& leader) {
+  fail("divergence", [&] {
+    return describe(t) + " at " + describe(t.site) + " and lane " + std::to_string(leader.lane) + " at " +
+           describe(leader.site) + " meet in different warp operations, masks or widths";
+  });
+}
+
+// All lanes of `present` wait with the same mask: computes their results and lets them run.
+void complete(block_state& b, unsigned warp_number, uint32_t present) {
+  warp_state& w = b.warps[warp_number];
+  thread* lanes = &b.threads[warp_number * k_lanes];
+  const thread& leader = lanes[__builtin_ctz(present)];
+  const warp_op op = leader.op;
+  for (uint32_t m = present; m; m &= m - 1) {
+    const thread& t = lanes[__builtin_ctz(m)];
+    const bool of_matrices = op == warp_op::mma || op == warp_op::ldmatrix;
+    if (t.op != op || t.width != leader.width || (of_matrices && t.argument != leader.argument))
+      report_different(t, leader);
+  }
+  uint64_t common = 0;
+  if (op == warp_op::ballot)
+    common = ballot(lanes, present);
+  else if (op == warp_op::match_all)
+    common = matching(lanes, present, leader.value) == present ? present : 0;
+  else if (op == warp_op::mma || op == warp_op::ldmatrix)
+    complete_matrix_op(lanes, present);
+  else if (op >= warp_op::reduce_add)
+    common = reduced(op, lanes, present);
+  const bool shuffles = op >= warp_op::shuffle_index && op <= warp_op::shuffle_xor;
+  for (uint32_t m = present; m; m &= m - 1) {
+    thread& t = lanes[__builtin_ctz(m)];
+    t.result = shuffles                   ? shuffled(lanes, t, present)
+               : op == warp_op::match_any ? matching(lanes, present, t.value)
+                                          : common;
+    make_runnable(t);
+  }
+  w.waiting &= ~present;
+  if (op == warp_op::sync) hb_warp_sync(b, warp_number, present);
+}
+
+// Completes the operation of a waiting lane if all its lanes have come. Returns whether they have.
+bool complete_if_met(block_state& b, const thread& t) {
+  const warp_state& w = b.warps[t.warp];
+  const thread* lanes = &b.threads[t.warp * k_lanes];
+  const uint32_t present = present_of(w, t);
+  if ((present & ~w.waiting) != 0) return false;
+  const uint32_t missing = missing_of(w, lanes, t);
+  if (missing == 0)
+    complete(b, t.warp, present);
+  else if (stuck_lanes(w, lanes) >> t.lane & 1)
+    report_different(t, lanes[__builtin_ctz(missing)]);
+  return missing == 0;
+}
+
+}  // namespace
+
+int block_barrier(int predicate, reduction r, const call_site& site) {
+  thread& self = *current;
+  block_state& b = *self.home;
+  check_stack(self);
+  if (b.arrived == 0) {
+    b.barrier_site = site;
+  } else if (!same_line(b.barrier_site, site)) {
+    fail("divergence", [&] {
+      return describe(self) + " is at the barrier of " + describe(site) +
+             " while others of its block wait at that of " + describe(b.barrier_site);
+    });
+  }
+  b.any |= predicate != 0;
+  b.all &= predicate != 0;
+  b.count += predicate != 0;
+  self.site = site;
+  self.state = thread_state::at_block_barrier;
+  if (++b.arrived == b.alive) {
+    release_barrier(b);
+    after_sync();
+  } else {
+    wait_here();
+  }
+  return r == reduction::any ? b.last_any : r == reduction::all ? b.last_all : b.last_count;
+}
+
+uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width,
+                         const call_site& site) {
+  thread& self = *current;
+  block_state& b = *self.home;
+  warp_state& w = b.warps[self.warp];
+  check_stack(self);
+  self.site = site;
+  if ((mask >> self.lane & 1) == 0) {
+    fail("divergence", [&] {
+      return describe(self) + " is not in the mask of the warp operation that it executes at " + describe(site);
+    });
+  }
+  self.op = op;
+  self.mask = mask;
+  self.value = value;
+  self.argument = argument;
+  self.width = width;
+  self.state = thread_state::at_warp_collective;
+  w.waiting |= 1u << self.lane;
+  if (complete_if_met(b, self))
+    after_sync();
+  else
+    wait_here();
+  return self.result;
+}
+
+// The caller alone: lanes of a warp need not run together, so no kernel may rely on more.
+unsigned active_mask() noexcept { return 1u << current->lane; }
+unsigned lane_index() noexcept { return current->lane; }
+
+void thread_exited(thread& t) {
+  block_state& b = *t.home;
+  warp_state& w = b.warps[t.warp];
+  t.state = thread_state::finished;
+  make_waiting(t);
+  --b.alive;
+  w.live &= ~(1u << t.lane);
+  t.copies.clear();
+  async_thread_exits(t);
+  hb_thread_exits(t);
+  if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
+  // A collective may have waited for this lane only.
+  for (uint32_t lanes = w.waiting; lanes != 0; lanes &= w.waiting) {
+    const auto first = static_cast<uint32_t>(__builtin_ctz(lanes));
+    lanes &= lanes - 1;
+    complete_if_met(b, b.threads[t.warp * k_lanes + first]);
+  }
+  wide_thread_exits(t);
+  if (b.alive == 0) close_shared(b);
+}
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,566 @@
+// The checks behind every instrumented access.
+#include "simt/emulated/detector.hpp"
+
+#include <cstring>
+
+#include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/host_memory.hpp"
+#include "simt/emulated/region.hpp"
+#include "simt/emulated/symbols.hpp"
+
+namespace simt {
+inline namespace emu {
+
+static bool compares_and_swaps = false;  // the atomic that is checked next, or now
+
+void hb_compares() { compares_and_swaps = true; }
+
+namespace {
+
+const char* name_of(access_kind kind) {
+  return kind == access_kind::read ? "read" : kind == access_kind::write ? "write" : "atomic access";
+}
+
+[[noreturn]] void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_t pc) {
+  fail("out_of_bounds", [=] {
+    std::string text = std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+                       describe_thread_id(current->id) + " at " + source_line(pc) + " ";
+    if (offset < k_arenas_bytes) {
+      const size_t slot = offset / k_arena_bytes, within = offset % k_arena_bytes;
+      const shared_declaration* nearest = nullptr;
+      for (const shared_declaration& d : device.declarations)
+        if (d.offset <= within && (nearest == nullptr || d.offset > nearest->offset)) nearest = &d;
+      if (slot < device.slots && device.blocks[slot]->active && device.blocks[slot]->alive == 0)
+        return text + "in the shared memory of a block that has exited";
+      if (nearest == nullptr) return text + "before the first shared array";
+      return text + "at byte " + std::to_string(within - nearest->offset) + " of " +
+             (nearest->id == nullptr ? "dynamic shared memory" : "a shared array") + " of " +
+             std::to_string(nearest->bytes) + " bytes";
+    }
+    const unit_range& r = shadow.units[offset / k_unit_bytes];
+    if (r.bytes == 0) return text + "in device memory that is not allocated";
+    return text + "at byte " + std::to_string(static_cast<int64_t>(offset - r.begin)) + " of a buffer of " +
+           std::to_string(r.bytes) + " bytes";
+  });
+}
+
+// A third one has no place but where it is of another warp than the two.
+inline bool replaces_second(const access_record (&slots)[2], const access_record& now) {
+  return (slots[0].thread ^ slots[1].thread) < k_lanes && (now.thread ^ slots[0].thread) >= k_lanes;
+}
+
+// Keeps two readers of a word, of different warps where there are such.
+inline void keep_read(access_record (&slots)[2], const access_record& now, const thread& t) {
+  for (access_record& slot : slots) {
+    if (slot.thread == 0 || ordered(slot, t)) {
+      slot = now;
+      return;
+    }
+  }
+  if (replaces_second(slots, now)) slots[1] = now;
+}
+
+inline bool reads_only(const access_record& atomic) { return (atomic.pc & k_atomic_load) != 0; }
+
+// Whether an atomic has read what the earlier one wrote, or what came of that: then who comes after it comes after the
+// earlier one, too (PTX ISA, "Memory consistency model": observation order and causality order).
+inline bool observes(const access_record& later, const access_record& earlier) {
+  return (later.pc & k_atomic_store) == 0 && !reads_only(earlier);
+}
+
+// Keeps two atomics of a word, the earlier first.
+inline void keep_atomic(access_record (&slots)[2], const access_record& now, const thread& t) {
+  const auto stands_for = [&](const access_record& earlier) {
+    if (earlier.thread == 0) return true;
+    if (reads_only(now) && !reads_only(earlier)) return false;
+    return observes(now, earlier) || ordered(earlier, t);
+  };
+  if (stands_for(slots[1])) slots[1] = {};
+  if (stands_for(slots[0])) {
+    slots[0] = slots[1];
+    slots[1] = {};
+  }
+  if (slots[0].thread == 0)
+    slots[0] = now;
+  else if (slots[1].thread == 0 || replaces_second(slots, now))
+    slots[1] = now;
+}
+
+bool atomics_conflict(const access_record& earlier, const access_record& now) {
+  return ((earlier.pc | now.pc) & k_block_scope) != 0 && instance_of(earlier.thread) != instance_of(now.thread) &&
+         !(reads_only(earlier) && reads_only(now));
+}
+
+template <access_kind Kind>
+inline void check_atomics(const shadow_cell& c, const access_record& now, const thread& t, size_t offset,
+                          size_t bytes) {
+  for (const access_record& a : c.atomics) {
+    if (a.thread == 0 || (Kind == access_kind::read && reads_only(a)) ||
+        (Kind == access_kind::atomic && !atomics_conflict(a, now)) || ordered(a, t))
+      continue;
+    const access_record& later = c.atomics[1];
+    if (Kind != access_kind::atomic && &a != &later && later.thread != 0 && observes(later, a) && ordered(later, t))
+      continue;
+    outlive_race({a, access_kind::atomic, now, Kind, offset, bytes});
+  }
+}
+
+template <access_kind Kind>
+inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
+  if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
+  if (c.write.thread != 0 && !ordered(c.write, t))
+    outlive_race({c.write, access_kind::write, now, Kind, offset, bytes});
+  check_atomics<Kind>(c, now, t, offset, bytes);
+  if (Kind == access_kind::write || (Kind == access_kind::atomic && !reads_only(now)))
+    for (const access_record& r : c.reads)
+      if (r.thread != 0 && !ordered(r, t)) outlive_race({r, access_kind::read, now, Kind, offset, bytes});
+  if (Kind == access_kind::read) {
+    keep_read(c.reads, now, t);
+  } else if (Kind == access_kind::atomic) {
+    if (compares_and_swaps)
+      for (access_record& r : c.reads)
+        if (r.thread == now.thread) r.pc |= k_first_read;
+    keep_atomic(c.atomics, now, t);
+  } else {
+    // All earlier accesses happened before this write: who is ordered after it is ordered after them.
+    c.write = now;
+    c.atomics[0] = c.atomics[1] = c.reads[0] = c.reads[1] = {};
+  }
+}
+
+inline void refresh(shadow_cell& c, uint32_t stamp) {
+  if (c.stamp == stamp) return;
+  c = {};
+  c.stamp = stamp;
+}
+
+template <access_kind Kind>
+void check_bytes(shadow_cell& word, uint32_t stamp, size_t first, size_t end, const access_record& now,
+                 const thread& t) {
+  shadow_cell* bytes = shadow.bytes + first / 4 * 4;
+  if (word.stamp != (stamp | k_split)) {
+    // From now on each byte of the word keeps its own accesses, beginning with those to the whole word.
+    refresh(word, stamp);
+    for (int i = 0; i < 4; ++i) bytes[i] = word;
+    word.stamp = stamp | k_split;
+  }
+  for (size_t i = first; i < end; ++i) check_cell<Kind>(bytes[i % 4], now, t, i, 1);
+}
+
+template <access_kind Kind>
+inline void check_races(size_t offset, size_t bytes, uint32_t stamp, const access_record& now, const thread& t) {
+  const size_t end = offset + bytes;
+  for (size_t at = offset; at < end;) {
+    shadow_cell& word = shadow.words[at / 4];
+    const size_t next = at / 4 * 4 + 4 < end ? at / 4 * 4 + 4 : end;
+    if (next - at == 4 && word.stamp != (stamp | k_split)) {
+      refresh(word, stamp);
+      check_cell<Kind>(word, now, t, at, 4);
+    } else {
+      check_bytes<Kind>(word, stamp, at, next, now, t);
+    }
+    at = next;
+  }
+}
+
+void note_unwritten(size_t offset, uint32_t pc) {
+  if (detector.unwritten.found) return;
+  detector.unwritten = {true, current->id, pc, offset};
+}
+
+// Flags of `bytes` bytes at once, where that is a power of two up to 8.
+template <class Flags>
+inline bool all_set(const uint8_t* flags, uint8_t wanted) {
+  Flags present, pattern;
+  std::memcpy(&present, flags, sizeof present);
+  std::memset(&pattern, wanted, sizeof pattern);
+  return (present & pattern) == pattern;
+}
+inline bool all_set(const uint8_t* flags, size_t bytes, uint8_t wanted) {
+  if (bytes == 4) return all_set<uint32_t>(flags, wanted);
+  for (size_t i = 0; i < bytes; ++i)
+    if ((flags[i] & wanted) != wanted) return false;
+  return true;
+}
+inline void set_all(uint8_t* flags, size_t bytes, uint8_t value) { std::memset(flags, value, bytes); }
+
+inline bool takes_value(access_kind kind, const access_record& now) {
+  return kind == access_kind::read || (kind == access_kind::atomic && (now.pc & k_atomic_store) == 0);
+}
+
+// Bounds and initialisation of a shared access.
+template <access_kind Kind>
+inline void check_shared(size_t offset, size_t bytes, const access_record& now) {
+  const uint32_t pc = now.pc & k_code_offset;
+  uint8_t* flags = shadow.flags + offset;
+  constexpr uint8_t k_both = k_accessible | k_written;
+  if (all_set(flags, bytes, k_both)) return;
+  if (!all_set(flags, bytes, k_accessible)) report_out_of_bounds(offset, bytes, Kind, pc);
+  if (takes_value(Kind, now)) note_unwritten(offset, pc);
+  set_all(flags, bytes, k_both);
+}
+
+template <access_kind Kind>
+inline void check_global(size_t offset, size_t bytes, const access_record& now) {
+  const uint32_t pc = now.pc & k_code_offset;
+  const unit_range& r = shadow.units[offset / k_unit_bytes];
+  if (bytes > r.bytes || offset - r.begin > r.bytes - bytes) report_out_of_bounds(offset, bytes, Kind, pc);
+  if (r.tracks_writes && !all_set(shadow.flags + offset, bytes, k_written)) {
+    if (takes_value(Kind, now)) note_unwritten(offset, pc);
+    set_all(shadow.flags + offset, bytes, k_written);
+  }
+}
+
+template <access_kind Kind>
+inline void check(size_t offset, size_t bytes, const access_record& now) {
+  ++device.accesses;
+  if (doubtful) settle_doubts(offset, bytes, &now, Kind == access_kind::atomic && compares_and_swaps);
+  uint32_t stamp = detector.generation;
+  if (offset < k_arenas_bytes) {
+    check_shared<Kind>(offset, bytes, now);
+    block_state& owner = *device.blocks[offset / k_arena_bytes];
+    stamp = owner.stamp;
+    if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & k_code_offset};
+  } else {
+    check_global<Kind>(offset, bytes, now);
+  }
+  if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, now, *current);
+}
+
+inline access_record access_from(const void* pc) { return {current->id, current->clock, code_offset(pc)}; }
+
+constexpr uintptr_t k_null_bytes = 64 * 1024;  // no memory of any kind begins below
+
+[[noreturn]] void report_null(const void* p, size_t bytes, access_kind kind, uint32_t pc) {
+  fail("out_of_bounds", [&] {
+    return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+           describe_thread_id(current->id) + " at " + source_line(pc) + " at address " +
+           std::to_string(reinterpret_cast<uintptr_t>(p)) + ", off a null pointer";
+  });
+}
+
+void check_host(uintptr_t address, size_t bytes, access_kind kind, uint32_t pc) {
+  for (const forbidden_range& range : detector.forbidden)
+    if (address < range.begin + range.bytes && range.begin < address + bytes)
+      fail("out_of_bounds", [&] {
+        return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+               describe_thread_id(current->id) + " at " + source_line(pc) + " in the host's memory, where argument " +
+               std::to_string(range.argument) + " of the launch points";
+      });
+}
+
+// Off the region by so much that it is anything of the detector's, or nothing at all.
+[[noreturn]] void report_wild(uintptr_t address, size_t bytes, access_kind kind, uint32_t pc) {
+  fail("out_of_bounds", [=] {
+    const bool before = address - shadow.surroundings.begin < shadow.base - shadow.surroundings.begin;
+    return std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
+           describe_thread_id(current->id) + " at " + source_line(pc) + " " +
+           (before ? std::to_string(shadow.base + k_arenas_bytes - address) + " bytes before all device memory"
+                   : "far from all device memory");
+  });
+}
+
+inline bool is_wild(uintptr_t address) { return shadow.surroundings.has(address) || shadow.tables.has(address); }
+
+// Whether a running kernel accesses the device's memory, and not its stack or the host's.
+template <access_kind Kind>
+inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
+  if (current == nullptr) return false;
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (address < k_null_bytes) report_null(p, bytes, Kind, code_offset(pc));
+  if (address - shadow.base < k_region_bytes) return true;
+  if (!current->watched.empty()) check_registers(*current, address, bytes, Kind, code_offset(pc));
+  if (is_wild(address)) report_wild(address, bytes, Kind, code_offset(pc));
+  if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
+  return false;
+}
+
+// Entry of the hooks: filters what is not the device's memory, and lets the scheduler step in.
+template <access_kind Kind>
+inline void hook(const void* p, size_t bytes, const void* pc) {
+  if (!is_of_device<Kind>(p, bytes, pc)) return;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (device.step_at_access) access_point();
+  check<Kind>(offset, bytes, access_from(pc));
+  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
+}
+
+// clang calls the hooks of aligned accesses from an alignment of 8 on, for pairs of words that it joins, too (LLVM,
+// ThreadSanitizer.cpp, instrumentLoadOrStore).
+#ifdef __clang__
+constexpr size_t k_most_alignment = 8;
+#else
+constexpr size_t k_most_alignment = 16;
+#endif
+
+[[noreturn]] void report_misaligned(size_t offset, size_t alignment, const std::string& access, const void* pc) {
+  fail("misaligned", [&] {
+    return access + " by " + describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           " at an address that is " + std::to_string(offset % alignment) + " modulo " + std::to_string(alignment);
+  });
+}
+
+template <access_kind Kind>
+inline void natural_hook(const void* p, size_t bytes, const void* pc) {
+  if (!is_of_device<Kind>(p, bytes, pc)) return;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  const size_t alignment = bytes < k_most_alignment ? bytes : k_most_alignment;
+  if (offset % alignment != 0) {
+    report_misaligned(offset, alignment, std::string(name_of(Kind)) + " of " + std::to_string(bytes) + " bytes", pc);
+  }
+  if (device.step_at_access) access_point();
+  check<Kind>(offset, bytes, access_from(pc));
+  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
+}
+
+// A volatile access to device memory is a relaxed atomic (PTX ISA, ld.volatile); to shared memory it is a plain one:
+// there volatile is the idiom of warps that were thought to run in lockstep. A read may be a spin either way.
+inline void volatile_hook(const void* p, size_t bytes, bool write, const void* pc) {
+  if (!(write ? is_of_device<access_kind::write> : is_of_device<access_kind::read>)(p, bytes, pc)) return;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  atomic_done(write, p);  // before the access, for others may run
+  if (offset < k_arenas_bytes) {
+    if (write)
+      hook<access_kind::write>(p, bytes, pc);
+    else
+      hook<access_kind::read>(p, bytes, pc);
+  } else {
+    access_point();
+    hb_atomic(*current, p, bytes, memory_scope::device, write ? atomic_kind::store : atomic_kind::load, pc);
+  }
+}
+
+}  // namespace
+
+std::string describe_race(const race_record& r) {
+  return std::string(name_of(r.kind)) + " by " + describe_thread_id(r.now.thread) + " at " +
+         source_line(r.now.pc & k_code_offset) + " and " + name_of(r.earlier_kind) + " by " +
+         describe_thread_id(r.earlier.thread) + " at " + source_line(r.earlier.pc & k_code_offset) +
+         " are not ordered: " + describe_place(r.offset);
+}
+
+std::string describe_place(size_t offset) {
+  if (offset < k_arenas_bytes) {
+    const size_t within = offset % k_arena_bytes;
+    for (const shared_declaration& d : device.declarations)
+      if (within >= d.offset && within < d.offset + d.bytes)
+        return "byte " + std::to_string(within - d.offset) + " of " +
+               (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
+    return "shared memory";
+  }
+  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
+         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
+}
+
+void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
+  if (reinterpret_cast<uintptr_t>(p) < k_null_bytes) report_null(p, bytes, kind, access.pc & k_code_offset);
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (offset >= k_region_bytes && is_wild(reinterpret_cast<uintptr_t>(p)))
+    report_wild(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
+  if (offset >= k_region_bytes)
+    return check_host(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
+  switch (kind) {
+    case access_kind::read: return check<access_kind::read>(offset, bytes, access);
+    case access_kind::write: return check<access_kind::write>(offset, bytes, access);
+    case access_kind::atomic: return check<access_kind::atomic>(offset, bytes, access);
+  }
+}
+
+void check_index(const void* from, const void* at) {
+  const uintptr_t pointer = reinterpret_cast<uintptr_t>(from) - shadow.base;
+  const uintptr_t place = reinterpret_cast<uintptr_t>(at) - shadow.base;
+  if (current == nullptr || pointer - k_arenas_bytes >= k_device_memory_bytes ||
+      place - k_arenas_bytes >= k_device_memory_bytes)
+    return;
+  const unit_range own = shadow.units[pointer / k_unit_bytes], other = shadow.units[place / k_unit_bytes];
+  // A pointer one past its allocation is still of it.
+  if (own.begin == other.begin || pointer - own.begin > own.bytes || place - other.begin >= other.bytes) return;
+  if (own.bytes == 0) return;
+  const void* pc = SIMT_PC;
+  fail("out_of_bounds", [&] {
+    return "an index by " + describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           " leads from byte " + std::to_string(pointer - own.begin) + " of a buffer of " + std::to_string(own.bytes) +
+           " bytes to byte " + std::to_string(place - other.begin) + " of another one of " +
+           std::to_string(other.bytes) + " bytes";
+  });
+}
+
+void forbid_access(const void* p, size_t bytes, int argument) {
+  const auto address = reinterpret_cast<uintptr_t>(p);
+  if (address >= k_null_bytes && address - shadow.base >= k_region_bytes)
+    forbidden_here.push_back({address, bytes, argument});
+}
+void allow_access() { forbidden_here.clear(); }
+
+void hb_write(const void* p, size_t bytes, const void* pc) {
+  check_access(p, bytes, access_kind::write, access_from(pc));
+}
+
+void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomic_kind kind, const void* pc) {
+  access_record access = access_from(pc);
+  if (scope == memory_scope::block) access.pc |= k_block_scope;
+  if (kind == atomic_kind::load) access.pc |= k_atomic_load;
+  if (kind == atomic_kind::store) access.pc |= k_atomic_store;
+  check_access(p, bytes, access_kind::atomic, access);
+  compares_and_swaps = false;
+  hb_publish(t, reinterpret_cast<uintptr_t>(p), scope, kind);
+}
+
+// A copy that runs beside its thread, under the thread's agent name and the group's number.
+void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
+  const access_record access = {t.id | k_agent, t.open_group, code_offset(pc)};
+  check_access(source, bytes, access_kind::read, access);
+  check_access(destination, bytes, access_kind::write, access);
+}
+
+// A copy whose end an mbarrier tells, under a name of its own.
+uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
+  const access_record access = {name_flight(t), 1, code_offset(pc)};
+  if (source != nullptr) check_access(source, bytes, access_kind::read, access);
+  check_access(destination, bytes, access_kind::write, access);
+  return access.thread;
+}
+
+// The store and its count on the mbarrier land together.
+void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void* pc) {
+  check_access(barrier, bytes, access_kind::atomic, {id, 1, code_offset(pc)});
+}
+
+void hb_thread_exits(thread& t) {
+  if (doubtful) settle_doubts_of(t.id);
+  block_state& b = *t.home;
+  for (auto at = b.foreign.begin(); at != b.foreign.end();)
+    at = ordered({at->first, at->second.clock, 0}, t) ? b.foreign.erase(at) : std::next(at);
+  if (b.alive > 0 || b.foreign.empty() || !device.stream->detect) return;
+  const auto [id, access] = *b.foreign.begin();
+  fail("race", [&, id = id, access = access] {
+    return "the exit of block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
+           std::to_string(b.index.z) + ") and an access to its shared memory by " + describe_thread_id(id) + " at " +
+           source_line(access.pc) + " are not ordered: the block's shared memory may be gone";
+  });
+}
+
+std::string describe_thread_id(uint32_t id) {
+  const uint3 b = detector.block_of_instance[instance_of(id)];
+  const bool multiplies = (id & k_agent) != 0 && detector.agents[instance_of(id)] == agent_kind::product;
+  return std::string(multiplies     ? "wgmma of "
+                     : id & k_agent ? "an asynchronous copy of "
+                                    : "") +
+         "block (" + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " +
+         std::to_string(linear_of(id)) + (instance_of(id) < detector.launch_begin ? " of a launch before" : "");
+}
+
+void report_unwritten(emulation& stream) {
+  conclude_notices(stream);
+  compares_and_swaps = false;
+  if (!detector.unwritten.found) return;
+  for (const finding& f : stream.findings)
+    if (f.kind == "race") return;
+  device.failed = true;
+  stream.findings.push_back({"uninitialized", "read by " + describe_thread_id(detector.unwritten.thread) + " at " +
+                                                  source_line(detector.unwritten.pc) + " of " +
+                                                  describe_place(detector.unwritten.offset) + ", which nobody wrote"});
+}
+
+}  // namespace emu
+}  // namespace simt
+
+#define SIMT_HOOKS(n)                                                                              \
+  void __tsan_read##n(void* p) { simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC); }     \
+  void __tsan_write##n(void* p) { simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC); }   \
+  void __tsan_unaligned_read##n(void* p) { simt::hook<simt::access_kind::read>(p, n, SIMT_PC); }   \
+  void __tsan_unaligned_write##n(void* p) { simt::hook<simt::access_kind::write>(p, n, SIMT_PC); } \
+  void __tsan_volatile_read##n(void* p) { simt::volatile_hook(p, n, false, SIMT_PC); }             \
+  void __tsan_volatile_write##n(void* p) { simt::volatile_hook(p, n, true, SIMT_PC); }             \
+  void __tsan_unaligned_volatile_read##n(void* p) { simt::volatile_hook(p, n, false, SIMT_PC); }   \
+  void __tsan_unaligned_volatile_write##n(void* p) { simt::volatile_hook(p, n, true, SIMT_PC); }   \
+  void __tsan_read_write##n(void* p) {                                                             \
+    simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC);                                    \
+    simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC);                                   \
+  }                                                                                                \
+  void __tsan_unaligned_read_write##n(void* p) {                                                   \
+    simt::hook<simt::access_kind::read>(p, n, SIMT_PC);                                            \
+    simt::hook<simt::access_kind::write>(p, n, SIMT_PC);                                           \
+  }
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+// What `-fsanitize=alignment` says of an access (compiler-rt and libsanitizer, ubsan_handlers.h: TypeMismatchData).
+struct checked_access {
+  const char* file;
+  uint32_t line, column;
+  const struct {
+    uint16_t kind, info;
+    char name[1];
+  } * type;
+  uint8_t log_alignment;
+  uint8_t kind;  // 0 load, 1 store; others name a place without an access
+};
+
+[[noreturn]] void report_past_local(const checked_access& access, const void* pc) {
+  fail("out_of_bounds", [&] {
+    return (access.kind == 0 ? "read of a " : "write of a ") + std::string(access.type->name) + " by " +
+           describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           " outside of a local array or another object whose size is known";
+  });
+}
+
+}  // namespace
+}  // namespace emu
+}  // namespace simt
+
+// Sources that are not ours are compiled with it, too: g++ splits the copy of a vector before it calls the hooks below.
+// So is `-fsanitize=object-size`, which tells of a place behind the end of an array on the stack, and of no alignment.
+extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
+  const uintptr_t offset = p - simt::shadow.base;
+  if (simt::current == nullptr || access->kind > 1) return;
+  const size_t alignment = size_t{1} << access->log_alignment;
+  if (offset >= simt::k_region_bytes) {
+    if (alignment == 1 || p % alignment == 0) simt::report_past_local(*access, SIMT_PC);
+    return;
+  }
+  if (offset % alignment == 0) return;
+  simt::report_misaligned(
+      offset, alignment, (access->kind == 0 ? "read of a " : "write of a ") + std::string(access->type->name), SIMT_PC);
+}
+
+// What `-fsanitize=thread` makes the compiler call; libtsan is not linked. The unaligned variants say that the compiler
+// knows of no alignment, so none is demanded.
+extern "C" {
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+SIMT_HOOKS(1)
+SIMT_HOOKS(2)
+SIMT_HOOKS(4)
+SIMT_HOOKS(8)
+SIMT_HOOKS(16)
+void __tsan_read_range(void* p, size_t n) {
+  if (n != 0) simt::hook<simt::access_kind::read>(p, n, SIMT_PC);
+}
+void __tsan_write_range(void* p, size_t n) {
+  if (n != 0) simt::hook<simt::access_kind::write>(p, n, SIMT_PC);
+}
+void* __tsan_memcpy(void* to, const void* from, size_t n) {
+  if (n != 0) {
+    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
+    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  }
+  return std::memcpy(to, from, n);
+}
+void* __tsan_memmove(void* to, const void* from, size_t n) {
+  if (n != 0) {
+    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
+    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  }
+  return std::memmove(to, from, n);
+}
+void* __tsan_memset(void* to, int byte, size_t n) {
+  if (n != 0) simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  return std::memset(to, byte, n);
+}
+}

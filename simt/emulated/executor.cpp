@@ -1,0 +1,355 @@
+// Launches: checks the limits, keeps the resident slots filled with blocks, runs their threads to the end.
+#include "simt/emulated/executor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/region.hpp"
+
+namespace simt {
+inline namespace emu {
+
+executor device;
+thread* current = nullptr;
+
+namespace {
+
+std::mutex launch_lock;
+
+constexpr size_t k_start_window = 64;  // blocks among which a seeded strategy chooses the next to start
+
+std::string first_of(const emulation& stream) {
+  return stream.findings.front().kind + ": " + stream.findings.front().text;
+}
+
+// Turns the cause of a stop into a finding, on the main stack.
+void report_failure() {
+  device.failed = true;
+  current = device.cause.by;  // for describe
+  device.stream->findings.push_back({device.cause.kind, device.cause.describe(device.cause.frame)});
+  current = nullptr;
+}
+
+[[noreturn]] void fiber_main() noexcept {
+  fiber_entered(current->flow, device.main);
+  device.run_thread(device.arguments);
+  thread& self = *current;
+  thread_exited(self);
+  leave_thread();
+}
+
+void start_thread(block_state& b, uint32_t linear, uint3 index) {
+  thread& t = b.threads[linear];
+  if (t.flow.stack == nullptr) t.flow.stack = new_stack();
+  t.home = &b;
+  t.index = index;
+  t.linear = linear;
+  t.resident = b.slot * device.padded + linear;
+  device.by_resident[t.resident] = &t;
+  t.lane = static_cast<uint8_t>(linear % k_lanes);
+  t.warp = static_cast<uint8_t>(linear / k_lanes);
+  t.is_not_idle();
+  t.cluster_phase = t.grid_phase = 0;
+  t.open_group = t.open_store_group = 1;
+  t.copies.clear();
+  t.stores.clear();
+  drop_products(t);
+  t.watched.clear();
+  t.stored = {};
+  t.site = {};
+  hb_thread_starts(t);
+  prepare_fiber(t.flow, fiber_main, linear);
+  make_runnable(t);
+}
+
+void start_block(block_state& b, uint64_t linear) {
+  const uint64_t x = device.grid.x, y = device.grid.y;
+  b.index = {static_cast<unsigned>(linear % x), static_cast<unsigned>(linear / x % y),
+             static_cast<unsigned>(linear / x / y)};
+  b.active = true;
+  b.serial = ++device.blocks_started;
+  b.alive = device.threads;
+  b.arrived = 0;
+  b.any = b.count = 0;
+  b.all = 1;
+  if (b.threads.size() < device.padded) b.threads.resize(device.padded);
+  b.warps.resize(device.warps);
+  drop_products(b);
+  b.named_barriers.clear();
+  open_shared(b);
+  wide_block_starts(b);
+  hb_block_starts(b);
+  for (uint32_t w = 0; w < device.warps; ++w) {
+    const uint32_t lanes = std::min(k_lanes, device.threads - w * k_lanes);
+    b.warps[w].live = lanes == k_lanes ? ~0u : (1u << lanes) - 1;
+    b.warps[w].waiting = 0;
+  }
+  uint32_t linear_thread = 0;
+  for (unsigned k = 0; k < device.block.z; ++k)
+    for (unsigned j = 0; j < device.block.y; ++j)
+      for (unsigned i = 0; i < device.block.x; ++i) start_thread(b, linear_thread++, {i, j, k});
+}
+
+// The next cluster to start (a block, where clusters are of one), in the schedule's order; total_clusters when all
+// have.
+uint64_t next_cluster() {
+  while (device.window.size() < k_start_window && device.next_cluster < device.total_clusters) {
+    const bool backwards = base_order() == strategy::reverse;
+    device.window.push_back(backwards ? device.total_clusters - 1 - device.next_cluster : device.next_cluster);
+    ++device.next_cluster;
+  }
+  if (device.window.empty()) return device.total_clusters;
+  const uint32_t choice = decide(static_cast<uint32_t>(device.window.size()), 0);
+  const uint64_t chosen = device.window[choice];
+  device.window.erase(device.window.begin() + choice);
+  return chosen;
+}
+
+// Starts clusters in slots whose cluster has ended.
+void fill_slots() {
+  const uint32_t groups = device.slots / device.cluster;
+  for (uint32_t i = 0; i < groups; ++i) {
+    const uint32_t first = (base_order() == strategy::reverse ? groups - 1 - i : i) * device.cluster;
+    uint32_t busy = 0;
+    for (uint32_t slot = first; slot < first + device.cluster; ++slot)
+      busy += device.blocks[slot]->active && device.blocks[slot]->alive > 0;
+    if (busy > 0) continue;
+    for (uint32_t slot = first; slot < first + device.cluster; ++slot) {
+      block_state& b = *device.blocks[slot];
+      if (b.active && k_plain_flavour) check_shared_canaries(b);
+      b.active = false;
+    }
+    const uint64_t cluster = next_cluster();
+    if (cluster == device.total_clusters) continue;
+    for (uint32_t rank = 0; rank < device.cluster; ++rank)
+      start_block(*device.blocks[first + rank], cluster * device.cluster + rank);
+  }
+}
+
+const char* place_of(thread_state s) {
+  switch (s) {
+    case thread_state::at_block_barrier: return "the block barrier";
+    case thread_state::at_warp_collective: return "a warp operation";
+    case thread_state::at_cluster_barrier: return "the cluster barrier";
+    case thread_state::at_grid_barrier: return "the grid barrier";
+    case thread_state::at_named_barrier: return "a named barrier";
+    case thread_state::at_warpgroup: return "a wait for wgmma, which not all of its warpgroup have called,";
+    default: return "an mbarrier";
+  }
+}
+
+void report_deadlock() {
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    const block_state& b = *device.blocks[slot];
+    if (!b.active || b.alive == 0) continue;
+    std::vector<std::pair<std::string, unsigned>> places;
+    for (uint32_t i = 0; i < device.threads; ++i) {
+      const thread& t = b.threads[i];
+      if (t.state == thread_state::finished) continue;
+      const std::string place = std::string(place_of(t.state)) + " at " + describe(t.site);
+      const auto same = std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.first == place; });
+      if (same == places.end())
+        places.emplace_back(place, 1);
+      else
+        ++same->second;
+    }
+    std::string text = "block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
+                       std::to_string(b.index.z) + ") waits for ever: ";
+    for (const auto& [place, count] : places)
+      text += (&place == &places.front().first ? "" : "; ") + std::to_string(count) + " threads in " + place;
+    device.failed = true;
+    device.stream->findings.push_back({"deadlock", text});
+    return;
+  }
+}
+
+void run_blocks() {
+  uint32_t last = k_nobody;
+  for (;;) {
+    fill_slots();
+    const uint32_t next = pick(last, turn::blocks);
+    if (next == k_nobody) {
+      if (land_one_flight()) continue;
+      break;
+    }
+    last = next;
+    ++device.stream->switches;
+    current = &thread_of(next);
+    switch_fiber(device.main, current->flow, false);
+    current = nullptr;
+    if (device.cause.kind != nullptr) return report_failure();
+  }
+  report_deadlock();
+}
+
+void end_launch() {
+  current = nullptr;
+  for (uint32_t slot = 0; slot < device.slots; ++slot) {
+    block_state& b = *device.blocks[slot];
+    if (device.failed && b.active)
+      for (uint32_t i = 0; i < device.threads; ++i) reset_stack(b.threads[i].flow);
+    b.active = false;
+    if (b.arena != nullptr) close_shared(b);
+    b.arena = nullptr;
+    b.alive = 0;
+  }
+  device.declarations.clear();
+  device.stream->accesses += device.accesses;
+  device.accesses = 0;
+  hb_launch_ends();
+}
+
+uint64_t blocks_of(const launch_config& config) { return uint64_t{config.grid.x} * config.grid.y * config.grid.z; }
+
+// The limit of a cooperative launch: all of its blocks must be resident at once. An SM holds 2048 threads, 32 blocks
+// and 228 KiB of shared memory, of which each block takes 1 KiB for itself (compute capability 9.0).
+std::string broken_cooperative_limit(const launch_config& config, unsigned sm_count) {
+  const unsigned threads = (config.block.x * config.block.y * config.block.z + k_lanes - 1) / k_lanes * k_lanes;
+  const auto by_memory = static_cast<unsigned>(228 * 1024 / (config.smem_bytes + 1024));
+  const unsigned per_sm = std::min({32u, 2048 / threads, by_memory});
+  const uint64_t allowed = std::min<uint64_t>(uint64_t{per_sm} * sm_count, k_max_slots);
+  if (blocks_of(config) <= allowed) return {};
+  return "a cooperative launch has " + std::to_string(blocks_of(config)) + " blocks, allowed are at most " +
+         std::to_string(allowed) + " (" + std::to_string(per_sm) + " on each of " + std::to_string(sm_count) + " SMs)";
+}
+
+void begin_launch(const launch_config& config, emulation& stream, void (*run_thread)(void*), void* arguments) {
+  if (device.stream != &stream || stream.launches == 0) hb_stream_settles();
+  device.stream = &stream;
+  device.grid = config.grid;
+  device.block = config.block;
+  device.dynamic_bytes = config.smem_bytes;
+  device.cluster = config.cluster;
+  device.cooperative = config.cooperative;
+  device.run_thread = run_thread;
+  device.arguments = arguments;
+  device.threads = config.block.x * config.block.y * config.block.z;
+  device.warps = (device.threads + k_lanes - 1) / k_lanes;
+  device.padded = device.warps * k_lanes;
+  const uint64_t blocks = blocks_of(config);
+  device.total_clusters = blocks / config.cluster;
+  device.next_cluster = 0;
+  device.window.clear();
+  uint64_t wanted = config.cooperative ? blocks : std::max(stream.resident_blocks, config.cluster);
+  wanted = std::min<uint64_t>(wanted / config.cluster * config.cluster, k_max_slots / config.cluster * config.cluster);
+  device.slots = static_cast<uint32_t>(std::min(wanted, blocks));
+  device.static_bytes = device.static_end = 0;
+  device.declarations.clear();
+  if (config.smem_bytes > 0) device.declarations.push_back({nullptr, k_arena_dynamic, config.smem_bytes});
+  device.failed = false;
+  device.cause = {};
+  device.main = {};
+  device.by_resident.assign(device.slots * device.padded, nullptr);
+  while (device.blocks.size() < device.slots) {
+    device.blocks.push_back(std::make_unique<block_state>());
+    device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);
+  }
+  ++stream.launches;
+  begin_wide_barriers();
+  begin_async();
+  begin_products();
+  hb_launch_begins(config.programmatic_launch);
+  asan_launch_begins();
+  begin_schedule();
+}
+
+[[noreturn]] void throw_first_of(const emulation& stream, const char* before = "") {
+  asan_before_throw();
+  throw device_error(before + first_of(stream));
+}
+
+[[noreturn]] void refuse(emulation& stream, const std::string& text) {
+  stream.findings.push_back({"launch_limit", text});
+  throw_first_of(stream);
+}
+
+}  // namespace
+
+void stop_overflow(const thread& self) {
+  fail("out_of_bounds",
+       [&] { return describe(self) + " overflowed its stack of " + std::to_string(k_stack_bytes) + " bytes"; });
+}
+
+void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame) {
+  device.cause = {kind, describe, frame, current};
+  if (current == nullptr) {  // on the main flow: run_grid cleans up
+    report_failure();
+    throw_first_of(*device.stream);
+  }
+  thread& self = *current;
+  current = nullptr;
+  switch_fiber(self.flow, device.main, false);
+  __builtin_unreachable();
+}
+
+void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments) {
+  const std::lock_guard<std::mutex> guard(launch_lock);
+  emulation& stream = config.stream == nullptr ? default_emulation() : *config.stream;
+  if (!stream.ok()) throw_first_of(stream, "an earlier launch on this stream failed: ");
+  const std::string broken = broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
+                                                 {config.block.x, config.block.y, config.block.z}, config.smem_bytes,
+                                                 config.cluster, machine_limits{});
+  if (!broken.empty()) refuse(stream, broken);
+  if (config.cooperative) {
+    const std::string too_many = broken_cooperative_limit(config, stream.sm_count);
+    if (!too_many.empty()) refuse(stream, too_many);
+  }
+  try {
+    device.rules = tensor_rules_of(stream.sm_arch);
+  } catch (const device_error& e) {
+    refuse(stream, e.what());
+  }
+  begin_launch(config, stream, run_thread, arguments);
+  struct cleanup {
+    ~cleanup() { end_launch(); }
+  } at_end;
+  run_blocks();
+  report_unwritten(stream);
+  asan_launch_ends(stream);
+  if (!stream.ok()) throw_first_of(stream);
+}
+
+emulation& default_emulation() {
+  static thread_local emulation instance;
+  return instance;
+}
+
+void synchronize() { hb_stream_settles(); }
+
+device_properties_t device_properties(stream_t stream) {
+  const emulation& e = stream == nullptr ? default_emulation() : *stream;
+  return {static_cast<int>(e.sm_count), machine_limits{}.shared_bytes, size_t{1} << 20, e.sm_arch == 90 ? 16 : 1};
+}
+
+void memset_async(void* destination, int byte, size_t bytes, stream_t) {
+  hb_stream_settles();
+  std::memset(destination, byte, bytes);
+  mark_initialized(destination, bytes);
+}
+
+void memcpy_async(void* destination, const void* source, size_t bytes, stream_t) {
+  hb_stream_settles();
+  std::memmove(destination, source, bytes);
+  mark_initialized(destination, bytes);
+}
+
+uint3 thread_index() noexcept { return current->index; }
+uint3 block_index() noexcept { return current->home->index; }
+dim3 block_dimensions() noexcept { return device.block; }
+dim3 grid_dimensions() noexcept { return device.grid; }
+
+std::string describe(const thread& t) {
+  const uint3 b = t.home->index;
+  return "block (" + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " +
+         std::to_string(t.linear);
+}
+
+std::string describe(const call_site& site) {
+  if (site.line == 0) return "its start";
+  return std::string(site.file) + ":" + std::to_string(site.line);
+}
+
+}  // namespace emu
+}  // namespace simt

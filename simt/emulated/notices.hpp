@@ -1,0 +1,28 @@
+// Races that do not end a launch (race flavour): a program of somebody else should show all that is wrong with it, and
+// some races are harmless on every GPU there is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simt/emulation.hpp"
+
+namespace simt {
+inline namespace emu {
+
+// Which races a launch outlives. `benign`: of two writes of the same bytes, and of the plain read before a loop of
+// compare and swap, which may be stale since the swap checks it.
+enum class tolerance : uint8_t { none, benign, all };
+
+#ifdef SIMT_FLAVOUR_RACE
+// For all launches of this module from now on.
+void tolerate(tolerance t);
+// What launches outlived since the last call, each pair of source lines once; kind is `benign` or `race`.
+std::vector<finding> take_notices();
+#else
+inline void tolerate(tolerance) {}
+inline std::vector<finding> take_notices() { return {}; }
+#endif
+
+}  // namespace emu
+}  // namespace simt

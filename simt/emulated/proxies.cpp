@@ -1,0 +1,104 @@
+// The generic and the asynchronous proxy (PTX ISA, "Proxies"): what a thread reads and writes itself, and what bulk
+// copies and products of warpgroups do for it. That one happened before the other is not enough: a fence must lie on
+// the way.
+#include <cstring>
+
+#include "simt/emulated/detector.hpp"
+#include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/symbols.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+bool is_generic(const access_record& r) {
+  return r.thread != 0 && !((r.thread & k_agent) != 0 && detector.agents[instance_of(r.thread)] != agent_kind::none);
+}
+
+// Whether a fence has seen the access, and happened before the present point of t.
+bool is_fenced_as(uint64_t mark, const access_record& r, const thread& t) {
+  const block_state& b = *t.home;
+  const auto knows = [&](const vector_clock& k) { return k.covers_as(mark, r.thread, r.clock); };
+  for (const wide_clock& wide : b.wide)
+    if (wide.what != nullptr && knows(*wide.what)) return true;
+  if (b.known != nullptr && knows(*b.known)) return true;
+  if (t.knows == nullptr) return false;
+  for (const wide_clock& wide : t.knows->wide)
+    if (wide.what != nullptr && knows(*wide.what)) return true;
+  return knows(t.knows->known);
+}
+
+bool is_fenced(const access_record& r, const thread& t, const block_state& owner) {
+  return is_fenced_as(vector_clock::k_fenced, r, t) ||
+         is_fenced_as(vector_clock::fenced_by_block(owner.instance), r, t);
+}
+
+[[noreturn]] void report(const access_record& r, const char* access, const thread& t, proxy_use use, const void* pc,
+                         size_t offset) {
+  fail("race", [&] {
+    const std::string where = " at " + source_line(code_offset(pc)) + " (" + describe_thread_id(t.id) + ")";
+    const std::string what =
+        std::string(access) + " by " + describe_thread_id(r.thread) + " at " + source_line(r.pc & k_code_offset);
+    if (use == proxy_use::completes)
+      return "initialisation of an mbarrier by " + describe_thread_id(r.thread) + " at " +
+             source_line(r.pc & k_code_offset) + " is not visible to the async proxy, which completes on it" + where +
+             ": no fence_mbarrier_init lies between them: " + describe_place(offset);
+    return "generic " + what +
+           (use == proxy_use::reads ? " is not visible to the async proxy, which reads"
+                                    : " is not ordered before the async proxy's write") +
+           where + ": no fence_proxy_async lies between them: " + describe_place(offset);
+  });
+}
+
+void check_cell(const shadow_cell& c, const thread& t, const block_state& owner, proxy_use use, const void* pc,
+                size_t offset) {
+  const auto check = [&](const access_record& r, const char* access) {
+    if (is_generic(r) && ordered(r, t) && !is_fenced(r, t, owner)) report(r, access, t, use, pc, offset);
+  };
+  check(c.write, "write");
+  if (use == proxy_use::completes) return;
+  for (const access_record& a : c.atomics)
+    if (use == proxy_use::writes || (a.pc & k_atomic_load) == 0) check(a, "atomic access");
+  if (use == proxy_use::writes)
+    for (const access_record& r : c.reads) check(r, "read");
+}
+
+}  // namespace
+
+void hb_proxy_fence(thread& t, proxy_space space) {
+  join(t, snapshot(t).marked(space == proxy_space::all ? vector_clock::k_fenced
+                                                       : vector_clock::fenced_by_block(t.home->instance)));
+  ++t.clock;
+}
+
+void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, const void* pc) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (begin >= k_arenas_bytes || !device.stream->detect) return;
+  const block_state& owner = *device.blocks[begin / k_arena_bytes];
+  for (size_t at = begin; at < begin + bytes;) {
+    const size_t word = at / 4, next = std::min(word * 4 + 4, begin + bytes);
+    const uint32_t stamp = shadow.words[word].stamp;
+    if (stamp == owner.stamp)
+      check_cell(shadow.words[word], t, owner, use, pc, at);
+    else if (stamp == (owner.stamp | k_split))
+      for (size_t i = at; i < next; ++i) check_cell(shadow.bytes[i], t, owner, use, pc, i);
+    at = next;
+  }
+}
+
+uint32_t hb_name_agent(const thread& t, agent_kind kind) { return name_flight(t, kind); }
+
+void hb_agent_done(thread& t, uint32_t agent, uint32_t below) {
+  if (agent != 0) join(t, vector_clock::thread_key(agent), below);
+}
+
+void hb_read(const void* p, size_t bytes, const void* pc) {
+  check_access(p, bytes, access_kind::read, {current->id, current->clock, code_offset(pc)});
+}
+
+void hb_agent_access(uint32_t agent, uint32_t clock, const void* p, size_t bytes, bool writes, const void* pc) {
+  check_access(p, bytes, writes ? access_kind::write : access_kind::read, {agent, clock, code_offset(pc)});
+}
+
+}  // namespace emu
+}  // namespace simt

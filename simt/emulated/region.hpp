@@ -1,0 +1,33 @@
+// The emulated device's address space: arenas of shared memory, then device memory. Reserved once, paid for when
+// touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simt/emulated_memory.hpp"
+
+namespace simt {
+inline namespace emu {
+
+inline constexpr size_t k_max_slots = 2048;            // resident blocks
+inline constexpr size_t k_arena_bytes = 512 * 1024;    // shared memory of one resident block with its red zones
+inline constexpr size_t k_arena_dynamic = 192 * 1024;  // where dynamic shared memory starts in an arena
+inline constexpr size_t k_arenas_bytes = k_max_slots * k_arena_bytes;
+inline constexpr size_t k_region_bytes = k_arenas_bytes + k_device_memory_bytes;
+// Address space on both sides of the region that nobody has: an index may be this far off.
+inline constexpr size_t k_guard_bytes = size_t{1} << 40;
+
+char* region_base();
+inline char* region_arena(uint32_t slot) { return region_base() + slot * k_arena_bytes; }
+
+// Makes [p, p + bytes) of an arena accessible (and uninitialised), or inaccessible again, to the flavour's checks.
+void region_open(char* p, size_t bytes);
+void region_close(char* p, size_t bytes);
+
+// Reserves zeroed address space of which only touched pages cost memory, with `guard` inaccessible bytes on both sides;
+// throws device_error.
+void* reserve(size_t bytes, size_t guard = 0);
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,25 @@
+// Where products of a warpgroup tell the race detector about their accumulators; nothing happens in the other flavours.
+#pragma once
+
+#include "simt/emulated/executor.hpp"
+
+namespace simt {
+inline namespace emu {
+
+// What accumulators in flight hold: a signalling NaN, whose lower bits arithmetic passes on.
+inline constexpr uint32_t k_in_flight = 0x7fa5c35a;
+
+#ifdef SIMT_FLAVOUR_RACE
+void registers_taken(thread& t, const float* d, size_t count, const void* pc);
+void registers_landed(thread& t, const float* d);
+void registers_fenced(thread& t);
+void check_last_store(thread& t);
+#else
+inline void registers_taken(thread&, const float*, size_t, const void*) {}
+inline void registers_landed(thread&, const float*) {}
+inline void registers_fenced(thread&) {}
+inline void check_last_store(thread&) {}
+#endif
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,288 @@
+// Who runs next. Every decision is a step; a schedule is a base order plus the steps at which it was left.
+#include <algorithm>
+#include <utility>
+
+#include "simt/emulated/executor.hpp"
+#include "simt/emulated/symbols.hpp"
+
+namespace simt {
+inline namespace emu {
+namespace {
+
+// Rounds of atomics without effect after which a thread gives way: a spin loop must not starve whom it waits for.
+constexpr uint32_t k_spin = 64;
+constexpr uint32_t k_turns_ahead = 2;
+constexpr int k_prefetched_lines = 4;  // of a stack, from its top
+
+// The base orders' choice after thread `last`.
+uint32_t base_choice(strategy base, uint32_t last, turn t) {
+  if (t == turn::may_continue) return last;
+  if (base == strategy::reverse) return device.runnable.previous(last == k_nobody ? k_nobody : last - 1);
+  if (last == k_nobody) return device.runnable.next(0);
+  if (base == strategy::greedy && t != turn::spins) {
+    const uint32_t first_lane = last & ~(k_lanes - 1);
+    if (const uint32_t lanes = device.runnable.warp(first_lane)) {
+      const uint32_t later = lanes & ~((2u << (last & 31)) - 1);
+      return first_lane + static_cast<uint32_t>(__builtin_ctz(later ? later : lanes));
+    }
+    return device.runnable.next(first_lane + k_lanes);
+  }
+  return device.runnable.next(last + 1);
+}
+
+void set_rank(uint32_t resident, uint32_t rank) {
+  const bool runs = device.runnable_ranks.contains(device.rank_of[resident]);
+  device.runnable_ranks.erase(device.rank_of[resident]);
+  device.rank_of[resident] = rank;
+  device.thread_at[rank] = resident;
+  if (runs) device.runnable_ranks.insert(rank);
+}
+
+// Ranks grow with every drop; when they are used up, the resident threads are numbered afresh in the same order.
+void drop_to_last(uint32_t resident) {
+  if (device.next_rank == device.thread_at.size()) {
+    std::vector<std::pair<uint32_t, uint32_t>> order;
+    for (uint32_t i = 0; i < device.rank_of.size(); ++i) order.emplace_back(device.rank_of[i], i);
+    std::sort(order.begin(), order.end());
+    device.runnable_ranks.reset(static_cast<uint32_t>(device.thread_at.size()));
+    for (uint32_t rank = 0; rank < order.size(); ++rank) {
+      const uint32_t i = order[rank].second;
+      device.rank_of[i] = rank;
+      device.thread_at[rank] = i;
+      if (device.runnable.contains(i)) device.runnable_ranks.insert(rank);
+    }
+    device.next_rank = static_cast<uint32_t>(order.size());
+  }
+  set_rank(resident, device.next_rank++);
+}
+
+uint32_t pct_choice(uint32_t last, uint64_t step) {
+  const bool drops = last != k_nobody && (step == device.change_step[0] || step == device.change_step[1]);
+  if (drops && device.order == strategy::pct) drop_to_last(last);
+  if (drops && device.order == strategy::pct_warp) {
+    const uint32_t first_lane = last & ~(k_lanes - 1);
+    for (uint32_t lane = 0; lane < k_lanes; ++lane) drop_to_last(first_lane + lane);
+  }
+  const uint32_t rank = device.runnable_ranks.next(0);
+  return rank == k_nobody ? k_nobody : device.thread_at[rank];
+}
+
+void begin_priorities() {
+  const auto n = static_cast<uint32_t>(device.slots * device.padded);
+  const uint32_t group = device.order == strategy::pct_warp ? k_lanes : 1;
+  std::vector<uint32_t> groups(n / group);
+  for (uint32_t i = 0; i < groups.size(); ++i) groups[i] = i;
+  for (auto i = static_cast<uint32_t>(groups.size()); i > 1; --i)
+    std::swap(groups[i - 1], groups[device.random.below(i)]);
+  device.rank_of.resize(n);
+  device.thread_at.resize(n + std::max(n, 1024u));
+  for (uint32_t rank = 0; rank < n; ++rank) {
+    const uint32_t i = groups[rank / group] * group + rank % group;
+    device.rank_of[i] = rank;
+    device.thread_at[rank] = i;
+  }
+  device.next_rank = n;
+  device.runnable_ranks.reset(static_cast<uint32_t>(device.thread_at.size()));
+  // The length of the run is not known beforehand: each seed guesses one between 2^5 and 2^12 steps.
+  const uint32_t length = 32u << device.random.below(8);
+  for (uint64_t& step : device.change_step) step = device.stream->steps + 1 + device.random.below(length);
+}
+
+bool is_pct() { return device.order == strategy::pct || device.order == strategy::pct_warp; }
+
+void record(uint64_t step, uint32_t choice) { device.stream->recorded.push_back({step, choice}); }
+
+// A replay's deviation for this step, or k_nobody.
+uint32_t replayed_choice(uint64_t step) {
+  const std::vector<deviation>& list = device.stream->schedule.deviations;
+  while (device.next_deviation < list.size() && list[device.next_deviation].step < step) ++device.next_deviation;
+  if (device.next_deviation == list.size() || list[device.next_deviation].step != step) return k_nobody;
+  return list[device.next_deviation].choice;
+}
+
+[[noreturn]] void stop_livelock(const char* why) {
+  fail("livelock", [why] {
+    std::string text = why;
+    if (current != nullptr) text += ", last at " + describe(*current) + " [" + describe(current->site) + "]";
+    return text;
+  });
+}
+
+// Loads ahead of its turn what the thread after next needs, where the order tells: since its last turn its stack has
+// left the nearest cache. (Inline by force: g++ 12 takes a function that only prefetches for one without effect.)
+__attribute__((always_inline)) inline void prefetch_after(uint32_t next) {
+  const uint32_t soon = device.order == strategy::reverse ? next - k_turns_ahead : next + k_turns_ahead;
+  if (soon >= device.by_resident.size() || device.by_resident[soon] == nullptr) return;
+  const char* context = static_cast<const char*>(device.by_resident[soon]->flow.context);
+  for (int line = 0; line < k_prefetched_lines; ++line) __builtin_prefetch(context + line * 64);
+}
+
+void run(thread& next) {
+  prefetch_after(next.resident);
+  thread& self = *current;
+  ++device.stream->switches;
+  current = &next;
+  switch_fiber(self.flow, next.flow, false);
+}
+
+void run_unless_self(uint32_t next) {
+  if (next != current->resident) run(thread_of(next));
+}
+
+}  // namespace
+
+void begin_schedule() {
+  const schedule& s = device.stream->schedule;
+  if (s.strategy == strategy::replay && s.counts_accesses && s.build != 0 && s.build != build_id())
+    throw device_error("schedule " + s.to_string() + " counts the memory accesses of another build: replay its seed");
+  if (s.strategy == strategy::preempt && device.stream->record) {
+    device.stream->recorded_accesses = true;
+    device.stream->recorded_build = build_id();
+  }
+  device.order = s.strategy;
+  device.step_at_access = device.order == strategy::preempt || (device.order == strategy::replay && s.counts_accesses);
+  device.step_limit = device.stream->steps + device.stream->step_budget;
+  device.idle_yields = 0;
+  device.next_deviation = 0;
+  device.random.state = s.seed;
+  device.random.state = device.random.next() + device.stream->launches;
+  device.runnable.reset(device.slots * device.padded,
+                        device.order == strategy::random || device.order == strategy::preempt);
+  if (is_pct()) begin_priorities();
+}
+
+void make_runnable(thread& t) {
+  t.state = thread_state::runnable;
+  device.runnable.insert(t.resident);
+  if (is_pct()) device.runnable_ranks.insert(device.rank_of[t.resident]);
+}
+
+void make_waiting(thread& t) {
+  device.runnable.erase(t.resident);
+  if (is_pct()) device.runnable_ranks.erase(device.rank_of[t.resident]);
+}
+
+uint32_t pick(uint32_t last, turn t) {
+  const uint64_t step = ++device.stream->steps;
+  if (step > device.step_limit) stop_livelock("the launch exceeded its budget of scheduler steps");
+  switch (device.order) {
+    case strategy::fair:
+    case strategy::greedy:
+    case strategy::reverse: return base_choice(device.order, last, t);
+    case strategy::replay: {
+      const uint32_t usual = base_choice(device.stream->schedule.base, last, t);
+      const uint32_t choice = replayed_choice(step);
+      if (!device.runnable.contains(choice) || choice == usual) return usual;
+      if (device.stream->record)
+        device.stream->story.push_back(
+            "step " + std::to_string(step) + ": " +
+            (last == k_nobody ? std::string("at the start")
+                              : "after " + describe(thread_of(last)) + " [" + describe(thread_of(last).site) + "]") +
+            " run " + describe(thread_of(choice)) + " instead of " + describe(thread_of(usual)));
+      return choice;
+    }
+    default: break;
+  }
+  uint32_t choice = last;
+  if (is_pct()) {
+    choice = pct_choice(last, step);
+  } else if (t != turn::may_continue || (device.random.next() & 15) == 0) {
+    choice = device.runnable.random(device.random);
+  }
+  if (device.stream->record && choice != k_nobody && choice != base_choice(strategy::fair, last, t))
+    record(step, choice);
+  return choice;
+}
+
+strategy base_order() {
+  if (device.order <= strategy::reverse) return device.order;
+  return device.order == strategy::replay ? device.stream->schedule.base : strategy::fair;
+}
+
+uint32_t decide(uint32_t options, uint32_t usual) {
+  const uint64_t step = ++device.stream->steps;
+  if (device.order <= strategy::reverse) return usual;
+  if (device.order == strategy::replay) {
+    const uint32_t choice = replayed_choice(step);
+    return choice < options ? choice : usual;
+  }
+  const uint32_t choice = device.random.below(options);
+  if (device.stream->record && choice != usual) record(step, choice);
+  return choice;
+}
+
+void wait_here() {
+  make_waiting(*current);
+  may_land_flight();
+  uint32_t next = pick(current->resident, turn::blocks);
+  while (next == k_nobody && land_one_flight()) next = pick(current->resident, turn::blocks);
+  if (next == k_nobody) {  // deadlock, which the main flow reports
+    ++device.stream->switches;
+    thread& self = *current;
+    current = nullptr;
+    switch_fiber(self.flow, device.main, false);
+    return;
+  }
+  run_unless_self(next);
+}
+
+void after_sync() {
+  device.idle_yields = 0;
+  may_land_flight();
+  run_unless_self(pick(current->resident, turn::may_continue));
+}
+
+void access_point() {
+  if (!device.step_at_access) return;
+  // Whoever does that much between two atomics is at work, and may be whom the others wait for.
+  if (++current->accesses > k_spin) device.idle_yields = 0;
+  run_unless_self(pick(current->resident, turn::may_continue));
+}
+
+void atomic_done(bool changed, const void* p) {
+  thread& self = *current;
+  self.accesses = 0;
+  if (changed) device.idle_yields = 0;
+  if (changed) {
+    self.is_not_idle();
+    self.idle_at = p;
+  } else if (p == self.idle_at) {
+    self.idle_steps = 0;
+    if (++self.idle > k_spin) spin_yield(self.site);
+  } else if (++self.idle_steps == self.idle_window) {
+    // A loop that asks several words comes back to one of them. Which, and after how many others, it finds out by
+    // comparing with ever later ones (R. P. Brent, "An improved Monte Carlo factorization algorithm", BIT 20, 1980).
+    self.idle = self.idle_steps = 0;
+    self.idle_window *= 2;
+    self.idle_at = p;
+  }
+}
+
+void spin_yield(const call_site& site) {
+  thread& self = *current;
+  self.site = site;
+  self.is_not_idle();
+  const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;
+  if (++device.idle_yields > allowed) stop_livelock("every runnable thread spins and memory does not change");
+  land_one_flight();
+  if (is_pct()) drop_to_last(self.resident);
+  run_unless_self(pick(self.resident, turn::spins));
+}
+
+void leave_thread() {
+  thread& self = *current;
+  device.idle_yields = 0;
+  device.step_limit = device.stream->steps + device.stream->step_budget;  // somebody gets on
+  const uint32_t next = self.home->alive == 0 ? k_nobody : pick(self.resident, turn::blocks);
+  ++device.stream->switches;
+  if (next == k_nobody) {
+    current = nullptr;
+    switch_fiber(self.flow, device.main, true);
+  }
+  current = &thread_of(next);
+  switch_fiber(self.flow, current->flow, true);
+  __builtin_unreachable();
+}
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,91 @@
+// The emulated device's stream: what a launch is asked to do (schedule, residency, detectors) and what it reports.
+// Plain data without kernel macros, so that hosts, engines and shared modules of any flavour exchange it freely.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simt/error.hpp"
+
+namespace simt {
+
+// Order in which the threads of the resident blocks run. fair, greedy and reverse are fixed; the rest draw from a seed.
+enum class strategy : uint8_t {
+  fair,      // a thread runs until it blocks, then the next runnable one, cyclically
+  greedy,    // one warp runs ahead until all of its lanes block
+  reverse,   // as fair, from the last thread and block to the first
+  random,    // a random runnable thread whenever one blocks or completes a barrier; blocks start in random order
+  preempt,   // as random, and a switch may also happen at any atomic and (race flavour) at any memory access
+  pct,       // random thread priorities with few random priority drops (Burckhardt et al., ASPLOS 2010)
+  pct_warp,  // the same with one priority per warp
+  replay,    // a base order with recorded deviations
+};
+
+// At scheduler step `step` (counted over all launches since clear()), `choice` ran instead of the base order's choice:
+// a resident thread's index or, where a block starts, an index into the window of blocks that may start.
+struct deviation {
+  uint64_t step;
+  uint32_t choice;
+  friend bool operator==(const deviation& a, const deviation& b) { return a.step == b.step && a.choice == b.choice; }
+};
+
+struct schedule {
+  simt::strategy strategy = simt::strategy::fair;
+  uint64_t seed = 0;
+  // replay only: fair, greedy or reverse; the deviations ascending by step; whether steps count memory accesses, and
+  // then the build whose accesses were counted (0: any).
+  simt::strategy base = simt::strategy::fair;
+  std::vector<deviation> deviations;
+  bool counts_accesses = false;
+  uint32_t build = 0;
+
+  // "fair", "greedy", "reverse", "random:42", "preempt:42", "pct:42", "pct_warp:42", or
+  // "replay:BASE[@BUILD][.STEP-CHOICE]...": BASE is fair, greedy or reverse; BUILD (8 hex digits, 0 = any build) is
+  // present where steps count memory accesses. No blanks, commas or bars, so that a token is one word of a case line.
+  std::string to_string() const;
+  // Throws std::invalid_argument with a sentence that names what is wrong.
+  static schedule parse(std::string_view token);
+
+  friend bool operator==(const schedule& a, const schedule& b) {
+    return a.strategy == b.strategy && a.seed == b.seed && a.base == b.base && a.deviations == b.deviations &&
+           a.counts_accesses == b.counts_accesses && a.build == b.build;
+  }
+};
+
+// kind is one of: race, out_of_bounds, uninitialized, divergence, deadlock, livelock, launch_limit, misaligned.
+struct finding {
+  std::string kind;
+  std::string text;
+};
+
+struct emulation {
+  simt::schedule schedule;
+  unsigned resident_blocks = 8;        // blocks in flight; a cooperative launch or a cluster raises it to what it needs
+  unsigned sm_count = 4;               // what device_properties reports; results must not depend on the host's cores
+  unsigned sm_arch = 90;  // whose tensor cores the device has: 80, 86, 89, 90 or 100
+  uint64_t step_budget = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
+  uint32_t shared_pattern = 0xffffffff;  // what shared memory holds when a block starts (dirty shared memory)
+  bool detect = true;                    // race flavour: look for races (bounds and initialisation are always checked)
+  bool record = false;  // keep a seeded schedule's deviations from `fair` in recorded, and a replay's story in story
+
+  // The report, filled by launches.
+  std::vector<finding> findings;
+  std::vector<deviation> recorded;
+  bool recorded_accesses = false;  // the recorded steps count memory accesses
+  uint32_t recorded_build = 0;
+  std::vector<std::string> story;  // one sentence per deviation that a replay applied
+  uint64_t launches = 0;
+  uint64_t steps = 0;     // scheduler decisions
+  uint64_t switches = 0;  // changes of the running thread
+  uint64_t accesses = 0;  // checked memory accesses (race flavour)
+
+  bool ok() const { return findings.empty(); }
+  // Forgets the report and starts the schedule from its first step; the configuration stays.
+  void clear();
+  // The recorded run as a schedule that replays it (a fixed order or a replay is its own).
+  simt::schedule recorded_schedule() const;
+};
+
+}  // namespace simt

@@ -1,0 +1,44 @@
+// Stands in for CUDA's header of this name when a foreign source is compiled for the emulated device. The importer
+// includes it first, as nvcc does.
+#pragma once
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <utility>
+
+#include "simt/import/graphs.hpp"
+#include "simt/import/intrinsics.hpp"
+#include "simt/import/launch_functions.hpp"
+#include "simt/import/ptx.hpp"
+#include "simt/import/runtime.hpp"
+
+// The importer reads these words itself (command/importer.hpp).
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __constant__
+#undef __shared__
+#undef __managed__
+#undef __cluster_dims__
+// It replaces these in device code, so that the host's may have their names for variables and members.
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
+
+// One compilation serves host and device. Sources that ask are told of a device of compute capability 8.0.
+#define __CUDACC__ 1
+#ifndef __CUDA_ARCH__
+#define __CUDA_ARCH__ 800
+#endif
+#define CUDART_VERSION 12000
+#define CUDA_VERSION 12000
+// CUDA's own guards, by which other headers ask for what is here.
+#define __CUDA_RUNTIME_H__
+#define __DRIVER_TYPES_H__

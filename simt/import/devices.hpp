@@ -1,0 +1,210 @@
+// What the CUDA runtime API says of other devices, memory pools, registered host memory, callbacks and kernels: there is
+// one device and one stream, and all memory that the API gives is the device's.
+#pragma once
+
+#include "simt/import/runtime.hpp"
+
+#define CUDART_CB
+
+// Other devices: none. What asks about a pair of them is answered for one that cannot reach another.
+enum cudaDeviceP2PAttr {
+  cudaDevP2PAttrPerformanceRank = 1,
+  cudaDevP2PAttrAccessSupported,
+  cudaDevP2PAttrNativeAtomicSupported,
+  cudaDevP2PAttrCudaArrayAccessSupported
+};
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  *value = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+  return ::simt::import::returned(cudaErrorInvalidDevice);
+}
+inline cudaError_t cudaDeviceDisablePeerAccess(int) { return ::simt::import::returned(cudaErrorInvalidDevice); }
+inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes, SIMT_SITE) {
+  return ::simt::import::copy("cudaMemcpyPeer", site, to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t = nullptr,
+                                       SIMT_SITE) {
+  return ::simt::import::copy("cudaMemcpyPeerAsync", site, to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+
+#define cudaDeviceScheduleAuto 0
+#define cudaDeviceScheduleSpin 1
+#define cudaDeviceScheduleYield 2
+#define cudaDeviceScheduleBlockingSync 4
+#define cudaDeviceBlockingSync 4
+#define cudaDeviceMapHost 8
+inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = *greatest = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
+  *priority = 0;
+  return cudaSuccess;
+}
+
+// Host memory that the program gives to the device stays the host's.
+#define cudaHostAllocPortable 1
+#define cudaHostAllocWriteCombined 4
+#define cudaHostRegisterDefault 0
+#define cudaHostRegisterPortable 1
+#define cudaHostRegisterMapped 2
+#define cudaHostRegisterIoMemory 4
+#define cudaHostRegisterReadOnly 8
+inline cudaError_t cudaHostRegister(void* p, size_t bytes, unsigned, SIMT_SITE) {
+  ::simt::import::the_program().registered[static_cast<char*>(p)] = bytes;
+  (void)site;
+  return cudaSuccess;
+}
+inline cudaError_t cudaHostUnregister(void* p, SIMT_SITE) {
+  if (::simt::import::the_program().registered.erase(static_cast<char*>(p)) == 0)
+    return ::simt::import::misuse("cudaHostUnregister", site, "the pointer was never registered");
+  return cudaSuccess;
+}
+
+// Where managed memory lies, and hints about that: nothing to do.
+#define cudaMemAttachHost 2
+#define cudaMemAttachSingle 4
+inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t = 0, unsigned = 4) { return cudaSuccess; }
+enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t = nullptr) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
+
+// Pools: there is one, without attributes that matter.
+struct simt_memory_pool {};
+using cudaMemPool_t = simt_memory_pool*;
+enum cudaMemPoolAttr {
+  cudaMemPoolReuseFollowEventDependencies = 1,
+  cudaMemPoolReuseAllowOpportunistic,
+  cudaMemPoolReuseAllowInternalDependencies,
+  cudaMemPoolAttrReleaseThreshold
+};
+inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  static simt_memory_pool only;
+  *pool = &only;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return cudaDeviceGetDefaultMemPool(pool, device);
+}
+inline cudaError_t cudaDeviceSetMemPool(int, cudaMemPool_t) { return cudaSuccess; }
+inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+inline cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
+
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void *devicePointer, *hostPointer;
+};
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, const void* p) {
+  const auto* found = ::simt::import::find_allocation(p);
+  void* const pointer = const_cast<void*>(p);
+  *a = {cudaMemoryTypeUnregistered, 0, nullptr, pointer};
+  if (found != nullptr)
+    *a = {found->second.host_too ? cudaMemoryTypeManaged : cudaMemoryTypeDevice, 0, pointer,
+          found->second.host_too ? pointer : nullptr};
+  return cudaSuccess;
+}
+
+// Volumes: rows of `pitch` bytes, `ysize` of them a slice.
+struct cudaExtent {
+  size_t width, height, depth;
+};
+struct cudaPos {
+  size_t x, y, z;
+};
+struct cudaPitchedPtr {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return {w, h, d}; }
+inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+inline cudaPitchedPtr make_cudaPitchedPtr(void* p, size_t pitch, size_t x, size_t y) { return {p, pitch, x, y}; }
+inline cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent e, SIMT_SITE) {
+  *p = {nullptr, (e.width + 511) / 512 * 512, e.width, e.height};
+  return cudaMalloc(&p->ptr, p->pitch * e.height * e.depth, site);
+}
+inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int byte, cudaExtent e, SIMT_SITE) {
+  for (size_t z = 0; z < e.depth; ++z) {
+    char* const slice = static_cast<char*>(p.ptr) + z * p.pitch * p.ysize;
+    if (const cudaError_t error = cudaMemset2D(slice, p.pitch, byte, e.width, e.height, site); error != cudaSuccess)
+      return error;
+  }
+  return cudaSuccess;
+}
+
+// Work of the host in a stream: in the order of the calls, or of the graph that is captured.
+using cudaHostFn_t = void (*)(void*);
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t f, void* data) {
+  ::simt::import::enqueue([=] { f(data); });
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t f, void* data, unsigned) {
+  ::simt::import::enqueue([=] { f(stream, cudaSuccess, data); });
+  return cudaSuccess;
+}
+
+// Functions.
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14
+};
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value < 0 || static_cast<size_t>(value) > ::simt::machine_limits{}.shared_bytes)
+    return ::simt::import::returned(cudaErrorInvalidValue);
+  ::simt::import::the_program().dynamic_limit[reinterpret_cast<const void*>(kernel)] = value;
+  return cudaSuccess;
+}
+// What a compiler for a GPU would say of a kernel is not known: registers, spills and static shared memory are 0.
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+};
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, Kernel*) {
+  *a = {};
+  a->maxThreadsPerBlock = static_cast<int>(::simt::machine_limits{}.threads_per_block);
+  a->ptxVersion = a->binaryVersion = 80;
+  a->maxDynamicSharedSizeBytes = static_cast<int>(::simt::machine_limits{}.static_shared_bytes);
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaFuncSetCacheConfig(Kernel*, cudaFuncCache) {
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+// Occupancy is not modelled: 2 blocks per multiprocessor, blocks of 256 threads.
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, size_t) {
+  *blocks = 2;
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel*, size_t = 0, int limit = 0) {
+  *block = limit > 0 && limit < 256 ? limit : 256;
+  *grid = 2 * ::simt::device_properties(::simt::import::the_program().current).sm_count;
+  return cudaSuccess;
+}

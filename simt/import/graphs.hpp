@@ -1,0 +1,225 @@
+// CUDA graphs, captured or built node by node: a graph's work runs in an order that its dependencies allow, when it is
+// launched. Nodes that may run at the same time run one after the other.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "simt/import/launch_functions.hpp"
+#include "simt/import/textures.hpp"
+
+struct simt_graph_node {
+  std::function<void()> work;
+  std::vector<simt_graph_node*> after;
+};
+struct simt_graph {
+  std::vector<std::unique_ptr<simt_graph_node>> nodes;
+};
+// The graph as it was when it was instantiated, in an order to run it.
+struct simt_graph_exec {
+  std::vector<std::pair<simt_graph_node*, std::function<void()>>> steps;
+};
+using cudaGraph_t = simt_graph*;
+using cudaGraphNode_t = simt_graph_node*;
+using cudaGraphExec_t = simt_graph_exec*;
+
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
+enum cudaStreamCaptureStatus {
+  cudaStreamCaptureStatusNone,
+  cudaStreamCaptureStatusActive,
+  cudaStreamCaptureStatusInvalidated
+};
+
+inline cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned) {
+  *graph = new simt_graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode, SIMT_SITE) {
+  auto& capture = ::simt::import::the_program().capture;
+  if (capture) return ::simt::import::misuse("cudaStreamBeginCapture", site, "a capture is going on already");
+  capture = std::make_unique<::simt::import::recorded_work>();
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph, SIMT_SITE) {
+  auto& capture = ::simt::import::the_program().capture;
+  if (!capture) return ::simt::import::misuse("cudaStreamEndCapture", site, "no capture was begun");
+  *graph = new simt_graph;
+  for (auto& work : *capture) {
+    (*graph)->nodes.push_back(std::make_unique<simt_graph_node>());
+    simt_graph_node& made = *(*graph)->nodes.back();
+    made.work = std::move(work);
+    if ((*graph)->nodes.size() > 1) made.after = {(*graph)->nodes[(*graph)->nodes.size() - 2].get()};
+  }
+  capture.reset();
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = ::simt::import::the_program().capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+
+namespace simt::import {
+
+inline cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                            std::function<void()> work) {
+  graph->nodes.push_back(std::make_unique<simt_graph_node>());
+  *node = graph->nodes.back().get();
+  (*node)->work = std::move(work);
+  if (count > 0) (*node)->after.assign(after, after + count);
+  return cudaSuccess;
+}
+
+// The nodes so that each comes behind those that it waits for; false where they wait for one another.
+inline bool order_of(const simt_graph& graph, std::vector<simt_graph_node*>& order) {
+  const auto done = [&](const simt_graph_node* n) { return std::find(order.begin(), order.end(), n) != order.end(); };
+  while (order.size() < graph.nodes.size()) {
+    const size_t before = order.size();
+    for (const auto& n : graph.nodes)
+      if (!done(n.get()) && std::all_of(n->after.begin(), n->after.end(), done)) order.push_back(n.get());
+    if (order.size() == before) return false;
+  }
+  return true;
+}
+
+}  // namespace simt::import
+
+struct cudaKernelNodeParams {
+  void* func;
+  dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+struct cudaMemsetParams {
+  void* dst;
+  size_t pitch;
+  unsigned value, elementSize;
+  size_t width, height;
+};
+struct cudaHostNodeParams {
+  cudaHostFn_t fn;
+  void* userData;
+};
+
+namespace simt::import {
+
+// The work of a node with the values that its parameters have now.
+inline std::function<void()> kernel_work(const cudaKernelNodeParams& p, const site& where) {
+  const auto found = the_program().kernels.find(p.func);
+  if (found == the_program().kernels.end()) return nullptr;
+  return found->second({p.gridDim, p.blockDim, p.sharedMemBytes, nullptr}, p.kernelParams, where);
+}
+inline std::function<void()> memset_work(const cudaMemsetParams& p, const site& where) {
+  return [p, where] {
+    for (size_t y = 0; y < (p.height > 0 ? p.height : 1); ++y) {
+      char* const row = static_cast<char*>(p.dst) + y * p.pitch;
+      const size_t bytes = p.width * p.elementSize;
+      if (p.elementSize == 1 || p.value == 0) {
+        cudaMemset(row, static_cast<int>(p.value), bytes, where);
+        continue;
+      }
+      std::vector<char> pattern(bytes);
+      for (size_t i = 0; i < bytes; i += p.elementSize) __builtin_memcpy(pattern.data() + i, &p.value, p.elementSize);
+      copy("a memset node", where, row, pattern.data(), bytes, cudaMemcpyHostToDevice);
+    }
+  };
+}
+
+}  // namespace simt::import
+
+inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                          size_t count, const cudaKernelNodeParams* p, SIMT_SITE) {
+  auto work = ::simt::import::kernel_work(*p, site);
+  if (!work)
+    return ::simt::import::misuse("cudaGraphAddKernelNode", site,
+                                  "func is no kernel whose name is written as (void*)name",
+                                  cudaErrorInvalidDeviceFunction);
+  return ::simt::import::add_node(node, graph, after, count, std::move(work));
+}
+inline cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                          size_t count, const cudaMemcpy3DParms* p, SIMT_SITE) {
+  return ::simt::import::add_node(node, graph, after, count, [p = *p, site] { cudaMemcpy3D(&p, site); });
+}
+inline cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                            size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                            SIMT_SITE) {
+  return ::simt::import::add_node(node, graph, after, count, [=] { cudaMemcpy(to, from, bytes, kind, site); });
+}
+inline cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                          size_t count, const cudaMemsetParams* p, SIMT_SITE) {
+  return ::simt::import::add_node(node, graph, after, count, ::simt::import::memset_work(*p, site));
+}
+inline cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                        size_t count, const cudaHostNodeParams* p) {
+  return ::simt::import::add_node(node, graph, after, count, [p = *p] { p.fn(p.userData); });
+}
+inline cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                         size_t count) {
+  return ::simt::import::add_node(node, graph, after, count, [] {});
+}
+inline cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                            size_t count) {
+  for (size_t i = 0; i < count; ++i) to[i]->after.push_back(from[i]);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  if (nodes != nullptr)
+    for (size_t i = 0; i < *count && i < graph->nodes.size(); ++i) nodes[i] = graph->nodes[i].get();
+  *count = graph->nodes.size();
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+  *clone = new simt_graph;
+  for (const auto& n : graph->nodes) (*clone)->nodes.push_back(std::make_unique<simt_graph_node>(*n));
+  for (const auto& n : (*clone)->nodes)
+    for (simt_graph_node*& before : n->after)
+      for (size_t i = 0; i < graph->nodes.size(); ++i)
+        if (graph->nodes[i].get() == before) {
+          before = (*clone)->nodes[i].get();
+          break;
+        }
+  return cudaSuccess;
+}
+
+inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long = 0,
+                                                 SIMT_SITE) {
+  std::vector<simt_graph_node*> order;
+  if (!::simt::import::order_of(*graph, order))
+    return ::simt::import::misuse("cudaGraphInstantiate", site, "the graph's nodes wait for one another");
+  *exec = new simt_graph_exec;
+  for (simt_graph_node* n : order) (*exec)->steps.emplace_back(n, n->work);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0,
+                                        SIMT_SITE) {
+  return cudaGraphInstantiateWithFlags(exec, graph, flags, site);
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t,
+                                        SIMT_SITE) {
+  return cudaGraphInstantiateWithFlags(exec, graph, 0, site);
+}
+inline cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
+  for (const auto& step : exec->steps) ::simt::import::enqueue(step.second);
+  return cudaPeekAtLastError();
+}
+inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                    const cudaKernelNodeParams* p, SIMT_SITE) {
+  for (auto& step : exec->steps)
+    if (step.first == node) step.second = ::simt::import::kernel_work(*p, site);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}

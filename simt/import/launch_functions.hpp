@@ -1,0 +1,147 @@
+// Launches by functions of the CUDA runtime API instead of <<<>>>: cooperative ones, and those with attributes.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "simt/import/runtime.hpp"
+
+namespace simt::import {
+
+// A launch whose arguments are found where `arguments` points, for a kernel of these parameters.
+template <class... Parameters>
+std::function<void()> work_of(void (*kernel)(Parameters...), const launch_config& c, void** arguments,
+                              const site& where) {
+  size_t next = 0;  // braces evaluate from left to right
+  const std::tuple<std::decay_t<Parameters>...> values{*static_cast<std::decay_t<Parameters>*>(arguments[next++])...};
+  (void)next;
+  return [=] { std::apply([&](const auto&... v) { kernel_launch<Parameters...>(kernel, c, where)(v...); }, values); };
+}
+
+// What the importer makes of `(void*)kernel`: its address, from which a launch finds its parameters' types again.
+template <class... Parameters>
+void* erased(void (*kernel)(Parameters...)) {
+  void* const address = reinterpret_cast<void*>(kernel);
+  the_program().kernels.try_emplace(address, [kernel](const launch_config& c, void** arguments, const site& where) {
+    return work_of(kernel, c, arguments, where);
+  });
+  return address;
+}
+
+}  // namespace simt::import
+
+// By name, or by the address that `(void*)name` gave.
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
+                             cudaStream_t stream = nullptr, SIMT_SITE) {
+  ::simt::import::work_of(kernel, {grid, block, bytes, stream}, arguments, site)();
+  return cudaPeekAtLastError();
+}
+inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
+                                    cudaStream_t stream = nullptr, SIMT_SITE) {
+  const auto found = ::simt::import::the_program().kernels.find(kernel);
+  if (found == ::simt::import::the_program().kernels.end())
+    return ::simt::import::misuse("cudaLaunchKernel", site, "func is no kernel whose name is written as (void*)name",
+                                  cudaErrorInvalidDeviceFunction);
+  found->second({grid, block, bytes, stream}, arguments, site)();
+  return cudaPeekAtLastError();
+}
+
+// The kernel by its own name, not as void*: its parameter types say what `arguments` holds.
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                                        size_t bytes = 0, cudaStream_t stream = nullptr, SIMT_SITE) {
+  ::simt::launch_config c{grid, block, bytes, stream};
+  c.cooperative = true;
+  ::simt::import::work_of(kernel, c, arguments, site)();
+  return cudaPeekAtLastError();
+}
+
+// Launches with attributes. Clusters lie along x; a launch with programmaticStreamSerialization may start before the
+// one before it is complete, until it calls cudaGridDependencySynchronize().
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8
+};
+union cudaLaunchAttributeValue {
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  int cooperative;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+#undef gridDim
+#undef blockDim
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+namespace simt::import {
+
+// The configuration, and where the call is.
+struct located_config {
+  const cudaLaunchConfig_t& config;
+  site where;
+  located_config(const cudaLaunchConfig_t* c, SIMT_SITE) : config(*c), where(site) {}
+};
+
+// Sets what the attributes say; an error where they ask for what the emulated device does not have.
+inline cudaError_t apply_attributes(const located_config& c, launch_config& to) {
+  for (unsigned i = 0; i < c.config.numAttrs; ++i) {
+    const cudaLaunchAttribute& a = c.config.attrs[i];
+    switch (a.id) {
+      case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributePriority: break;
+      case cudaLaunchAttributeCooperative: to.cooperative = a.val.cooperative != 0; break;
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        to.programmatic_launch = a.val.programmaticStreamSerializationAllowed != 0;
+        break;
+      case cudaLaunchAttributeClusterDimension:
+        if (a.val.clusterDim.y != 1 || a.val.clusterDim.z != 1)
+          return misuse("cudaLaunchKernelEx", c.where,
+                        "a cluster of " + std::to_string(a.val.clusterDim.x) + " x " +
+                            std::to_string(a.val.clusterDim.y) + " x " + std::to_string(a.val.clusterDim.z) +
+                            " blocks; the emulated device has those of n x 1 x 1",
+                        cudaErrorNotSupported);
+        to.cluster = a.val.clusterDim.x;
+        break;
+      default:
+        return misuse("cudaLaunchKernelEx", c.where,
+                      "attribute " + std::to_string(a.id) + " is not one of 0 (ignore), 2 (cooperative), 4 (cluster " +
+                          "dimension), 6 (programmatic stream serialization), 8 (priority)",
+                      cudaErrorNotSupported);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace simt::import
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  const cudaLaunchConfig_t& config = c.config;
+  ::simt::launch_config to{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
+  const cudaError_t refused = ::simt::import::apply_attributes(c, to);
+  if (refused != cudaSuccess) return refused;
+  ::simt::import::kernel_launch<Parameters...>(kernel, to, c.where)(std::forward<Arguments>(arguments)...);
+  return cudaPeekAtLastError();
+}
+
+// In kernels.
+inline void cudaGridDependencySynchronize() { ::simt::grid_dependency_wait(); }
+inline void cudaTriggerProgrammaticLaunchCompletion() { ::simt::trigger_dependents(); }

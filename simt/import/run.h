@@ -1,0 +1,28 @@
+/* The interface of an imported program: what its shared library exports to `warpcheck run-emulated`. */
+#ifndef WARPCHECK_KERNELS_SIMT_IMPORT_RUN_H_
+#define WARPCHECK_KERNELS_SIMT_IMPORT_RUN_H_
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Receives a hazard or misuse: `kind` is a verdict's name, "benign" for a race that is harmless in practice, "note" for
+ * what is no failure, or "approximated" for a construct whose result is not a GPU's to the bit. After a fatal one the
+ * device's state means nothing, and the program cannot go on: the receiver ends the process. */
+typedef void (*simt_import_report_fn)(void* user, const char* kind, const char* text, int fatal);
+
+typedef struct simt_import_options {
+  const char* schedule;           /* token of simt/emulation.hpp */
+  unsigned long long step_budget; /* scheduler steps in which no thread of a launch ends; 0: the default */
+  simt_import_report_fn report;
+  void* user;
+  int keep_going; /* whether races end no launch, and what ends one does not end the program */
+} simt_import_options;
+
+/* Runs the program's main(argc, argv) on the emulated device and returns what main returned. */
+typedef int (*simt_import_run_fn)(const simt_import_options* options, int argc, char** argv);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WARPCHECK_KERNELS_SIMT_IMPORT_RUN_H_ */
