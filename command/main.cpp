@@ -8,6 +8,7 @@
 #include "command/commands.hpp"
 #include "command/mutants.hpp"
 #include "command/null_kernels.hpp"
+#include "command/plan.hpp"
 #include "command/plugin.hpp"
 #include "command/python_candidate.hpp"
 #include "command/run_emulated.hpp"
@@ -119,6 +120,7 @@ int run(int argc, char** argv) {
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
+    cli::use_names_of_today(v.properties);
     if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
     if (!python.empty()) cli::prepare_python(v, python, interpreter);
     code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
@@ -143,6 +145,7 @@ int run(int argc, char** argv) {
       "\nHere 1: a case failed in a round that this run began or went on with, be it kept as a finding or not,\n"
       "or a counterexample that was replayed first still fails.");
   fuzz->callback([&] {
+    cli::use_names_of_today(f.what.properties);
     if (!source.empty()) f.what.candidate = cli::prepare_source(f.what, source, entry);
     if (!python.empty()) cli::prepare_python(f.what, python, interpreter);
     code = cli::fuzz(f);

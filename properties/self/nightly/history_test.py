@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "ci"))
 from gating import timing  # noqa: E402
 from nights import benchmarks, changes  # noqa: E402
-from nights.history import VERSION, History, WrongSchema, text_of  # noqa: E402
+from nights.history import TABLES, VERSION, History, WrongSchema, text_of  # noqa: E402
 from nights.merge import merge, summary  # noqa: E402
 from nights.shards import Shard, Superseded  # noqa: E402
 
@@ -190,6 +190,23 @@ class Files(Made):
             self.assertEqual(len(rows) - 1, self.history.all(f'SELECT count(*) FROM "{table}"')[0][0], table)
         with open(self.out / "csv/finding.csv", newline="") as file:
             self.assertEqual(next(csv.DictReader(file))["case_line"], LINE)
+
+    def test_a_history_of_version_1_gets_the_names_of_today(self):
+        path = self.out / "old.db"
+        with sqlite3.connect(path) as db:
+            for name, columns in TABLES.items():
+                db.execute(f'CREATE TABLE "{name}" ({columns.replace("max_error_ratio", "max_budget")})')
+            db.execute("INSERT INTO run (id, kind, begun, status, reason) VALUES ('a', 'night', '', 'green', '')")
+            db.execute(
+                "INSERT INTO row (run, kind, name, device, max_budget) VALUES ('a', 'property', 'softmax/depth', '', 0.5)"
+            )
+            db.execute(
+                "INSERT INTO row (run, kind, name, device, value) VALUES ('a', 'benchmark', 'softmax/f32/2x3', '', 7)"
+            )
+            db.execute("PRAGMA user_version = 1")
+        rows = [tuple(r) for r in History(path).all("SELECT name, max_error_ratio, value FROM row ORDER BY name")]
+        self.assertEqual(rows, [("softmax/f32/2x3", None, 7.0), ("softmax/long-accumulation", 0.5, None)])
+        self.assertEqual(len(History(path).all("SELECT * FROM row")), 2)  # once is enough
 
     def test_a_history_of_another_schema_is_refused(self):
         with sqlite3.connect(self.out / "nightly.db") as db:
