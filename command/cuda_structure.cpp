@@ -190,6 +190,12 @@ void cuda_structure::note_function(size_t name) {
 void cuda_structure::note_kernel(size_t open, bool is_template) {
   std::string parameters;
   bool has_defaults = false;
+  std::set<size_t> pointers;
+  size_t number = 0;
+  for (size_t k = open + 1; k < match_[open]; k = opens(k) ? match_[k] + 1 : k + 1) {
+    number += is(k, ",") ? 1 : 0;
+    if (is(k, "*")) pointers.insert(number);
+  }
   // Names of parameters may differ between declarations; their number of commas and types' first words may not.
   for (size_t k = open + 1; k < match_[open]; ++k) {
     if (is(k, "=")) {
@@ -204,9 +210,10 @@ void cuda_structure::note_kernel(size_t open, bool is_template) {
   const std::string name(t_.text(open - 1));
   const auto [at, added] = kernels_.try_emplace(name);
   if (added) {
-    at->second = {is_template, false, has_defaults, parameters};
+    at->second = {is_template, false, has_defaults, parameters, pointers};
     kernel_names_.push_back(name);
   } else {
+    at->second.pointers.insert(pointers.begin(), pointers.end());
     at->second.overloaded |= at->second.parameters != parameters;
     at->second.is_template |= is_template;
     at->second.has_defaults |= has_defaults;

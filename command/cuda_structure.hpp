@@ -25,6 +25,7 @@ class cuda_structure {
     bool overloaded = false;  // by another kernel, or by a function of the host
     bool has_defaults = false;
     std::string parameters;
+    std::set<size_t> pointers;  // numbers, from 0, of the parameters that are pointers
   };
 
   // A function or lambda that runs on the device, from its parameter list to the end of its body.

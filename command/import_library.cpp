@@ -72,7 +72,7 @@ std::vector<std::string> toolkit_options(const toolchain& tools) {
 
 // The name, as a source includes it, of the first header of the toolkit that nothing here stands in for, or "".
 std::string foreign_header(std::string_view preprocessed) {
-  static const std::regex own(R"((^|/)curand[^/]*$|/cccl/(cuda|thrust|nv)/)");
+  static const std::regex own(R"((^|/)(curand[^/]*$|nv/|nvtx3/)|/cccl/(cuda|thrust)/)");
   static const std::regex of_toolkit(
       R"((cu|nv|npp|crt/|sm_|texture_|surface_|vector_|device_|host_|driver_|channel_|builtin_types|common_functions))"
       R"(.*|(mma\.h|math_|thrust/|cooperative_).*)");
@@ -92,6 +92,17 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
+// What makes the compiler call the functions of import/trace_hooks.hpp.
+std::vector<std::string> trace_options(const toolchain& tools) {
+  std::vector<std::string> options = {"-fsanitize=kernel-address", "-fno-sanitize-address-use-after-scope",
+                                      "-fsanitize-coverage=trace-pc"};
+  for (const char* setting : {"asan-stack=0", "asan-globals=0", "asan-instrumentation-with-call-threshold=0"}) {
+    options.push_back(tools.is_clang() ? "-mllvm" : "--param");
+    options.push_back(tools.is_clang() ? fmt::format("-{}", setting) : setting);
+  }
+  return options;
+}
+
 // A source after the preprocessor, with what plain C++ cannot express rewritten; C stays as it is.
 imported_source rewritten_source(const toolchain& tools, const import_request& r, const std::string& file,
                                  const fs::path& folder) {
@@ -100,6 +111,7 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   c.sources = {file};
   const bool is_c = is_c_source(file);
   if (!is_c) c.options = {"-I" + tools.root() + "/simt/import", "-include", "cuda_runtime.h"};
+  if (r.traced) c.options.push_back("-DSIMT_IMPORT_TRACE");
   c.options.insert(c.options.end(), r.options.begin(), r.options.end());
   const std::vector<std::string> behind = toolkit_options(tools);
   c.options.insert(c.options.end(), behind.begin(), behind.end());
@@ -145,7 +157,8 @@ std::string import_library(const toolchain& tools, const import_request& r) {
 
   std::string all;
   for (const imported_source& s : sources) all += s.text;
-  const std::string stem = engine::sha256_hex(tools.fingerprint() + r.flavour + all).substr(0, 32);
+  const std::string built_as = r.flavour + (r.traced ? "+trace" : "");
+  const std::string stem = engine::sha256_hex(tools.fingerprint() + built_as + all).substr(0, 32);
   const fs::path library = folder / fmt::format("{}{}.so", stem, r.flavour == "race" ? ".race" : "");
   if (fs::exists(library, error)) return library.string();
 
@@ -161,6 +174,10 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   // Reports name the user's file as the user did, from whichever folder.
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
   if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour has their handler
+  if (r.traced) {
+    const std::vector<std::string> follow = trace_options(tools);
+    c.options.insert(c.options.end(), follow.begin(), follow.end());
+  }
   c.output = private_path(folder, stem);
   if (const std::string said = tools.compile(c); !said.empty()) refuse(r.file, said);
   fs::rename(c.output, library);

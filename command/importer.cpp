@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
+#include "command/cuda_declaration.hpp"
 #include "command/cuda_structure.hpp"
 #include "command/ptx.hpp"
 
@@ -68,6 +70,7 @@ class rewriter {
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
     if (s_.kernel(word) != nullptr) keep_type(i);
+    if (s_.device_code(i) != nullptr && rewrite_math(i)) return;
     if (s_.is_member(i)) return;
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
     for (const refused& r : k_refused)
@@ -89,11 +92,47 @@ class rewriter {
         replace(i, i + 1, std::string(call));
         return true;
       }
+    if (shared_of_file_.contains(t_.text(i)) && i > f.body) {
+      edits_.push_back({t_.tokens[i].begin, t_.tokens[i].end, fmt::format("simt_shared_of_{}()", t_.text(i))});
+      return true;
+    }
     if (!is(i + 1, "[") || i < f.body || !f.pointers.contains(t_.text(i))) return false;
     const cuda_token &open = t_.tokens[i + 1], &close = t_.tokens[match(i + 1)];
     edits_.push_back({open.end, open.end, fmt::format("::simt::import::index({}, (", t_.text(i))});
     edits_.push_back({close.begin, close.begin, "))"});
     return true;
+  }
+
+  // A function of math.h in device code: its last bits are the host's library's, not a GPU's.
+  bool rewrite_math(size_t i) {
+    if (!is(i + 1, "(") || !is_approximate(t_.text(i))) return false;
+    const auto& own = s_.functions();
+    size_t begin = i;
+    if (is(i - 1, "::")) begin = is(i - 2, "std") ? i - 2 : i - 1;
+    if (is(begin - 1, ".") || is(begin - 1, "::") || (is(begin - 1, ">") && is(begin - 2, "-"))) return false;
+    if (t_.is_identifier(begin - 1) && !is(begin - 1, "return") && !is(begin - 1, "else")) return false;
+    if (begin < i && t_.is_identifier(begin) && !is(begin, "std")) return false;
+    if (std::find(own.begin(), own.end(), t_.text(i)) != own.end()) return false;
+    if (t_.text(i).starts_with("sincos")) {
+      replace(begin, i + 1, "::simt::import::sine_and_cosine");
+      return true;
+    }
+    const size_t at = t_.tokens[begin].begin, end = t_.tokens[match(i + 1)].end;
+    edits_.push_back({at, at, "::simt::import::approximate_in_kernel(\"functions of math.h\", "});
+    edits_.push_back({end, end, ")"});
+    return true;
+  }
+
+  static bool is_approximate(std::string_view name) {
+    constexpr std::string_view names[] = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos",
+                                          "cosh", "cospi", "erf", "erfc", "exp", "exp2", "exp10", "expm1", "hypot",
+                                          "lgamma", "log", "log2", "log10", "log1p", "normcdf", "pow", "rhypot",
+                                          "rsqrt", "sin", "sincos", "sinh", "sinpi", "tan", "tanh", "tgamma",
+                                          // of 16 bits, and of pairs of them
+                                          "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10", "hsin", "hcos", "htanh",
+                                          "hrcp", "hrsqrt", "h2exp", "h2exp2", "h2log", "h2log2", "h2rcp", "h2rsqrt"};
+    if (name.ends_with('f') && name != "erf") name.remove_suffix(1);
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
   }
 
   // Inline PTX in device code; the host's own is the host compiler's.
@@ -224,25 +263,27 @@ class rewriter {
 
   // ---- launches
 
+  // The token before the template arguments that end at `last`; `last` itself where none do, k_none where none begin.
+  size_t before_template_arguments(size_t last) const {
+    if (!is(last, ">")) return last;
+    int depth = 0;
+    for (size_t i = last;; --i) {
+      if (closes(i))
+        i = match(i);
+      else if (is(i, ">") && !is(i - 1, "-"))
+        ++depth;
+      else if (is(i, "<") && --depth == 0)
+        return i - 1;
+      else if (is(i, ";") || i == 0)
+        return k_none;
+    }
+  }
+
   // The first token of the expression that ends at `last` and names what is launched, or k_none.
   size_t callee_start(size_t last) const {
-    size_t i = last;
-    if (is(i, ")")) return match(i);
-    if (is(i, ">")) {
-      int depth = 0;
-      for (;; --i) {
-        if (closes(i))
-          i = match(i);
-        else if (is(i, ">") && !is(i - 1, "-"))
-          ++depth;
-        else if (is(i, "<") && --depth == 0)
-          break;
-        else if (is(i, ";") || i == 0)
-          return k_none;
-      }
-      --i;
-    }
-    if (!t_.is_identifier(i)) return k_none;
+    if (is(last, ")")) return match(last);
+    size_t i = before_template_arguments(last);
+    if (i == k_none || !t_.is_identifier(i)) return k_none;
     while (i >= 2 && is(i - 1, "::")) {
       if (is(i - 2, ">")) {
         const size_t owner = callee_start(i - 2);
@@ -263,7 +304,7 @@ class rewriter {
   void rewrite_launch(size_t i) {
     const size_t begin = i == 0 ? k_none : callee_start(i - 1);
     if (begin == k_none) return fail(i, "<<<", "a kernel's name before the launch: kernel<<<grid, block>>>(arguments)");
-    const std::string name(t_.text(i - 1));
+    const std::string name(t_.text(before_template_arguments(i - 1)));
     if (s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
       return fail(i, fmt::format("launch of {} from device code", name), "launches from host code only");
     size_t close = i + 3, commas = 0;
@@ -287,111 +328,27 @@ class rewriter {
                       simple ? "::simt::import::kernel(" : "::simt::import::callable([&](auto... simt_a) { "});
     edits_.push_back({t_.tokens[i].begin, t_.tokens[i + 2].end, simple ? ").at(" : "(simt_a...); }).at("});
     edits_.push_back({t_.tokens[close].begin, t_.tokens[close + 2].end, ")"});
-    // A generic call cannot turn the old null constant into a pointer; a keyword can.
-    const size_t open = close + 3;
-    for (size_t k = open + 1; k < match(open); k = opens(k) ? match(k) : k + 1)
-      if (is(k, "__null") && (is(k - 1, "(") || is(k - 1, ",")) && (is(k + 1, ")") || is(k + 1, ",")))
-        replace(k, k + 1, "nullptr");
+    rewrite_null_arguments(close + 3, known);
+  }
+
+  // A generic call cannot turn the old null constants into a pointer; a keyword can.
+  void rewrite_null_arguments(size_t open, const cuda_structure::kernel_info* known) {
+    size_t position = 0;
+    for (size_t k = open + 1; k < match(open); k = opens(k) ? match(k) + 1 : k + 1) {
+      if (is(k, ",")) ++position;
+      const bool alone = (is(k - 1, "(") || is(k - 1, ",")) && (is(k + 1, ")") || is(k + 1, ","));
+      const bool zero = is(k, "0") && known != nullptr && known->pointers.contains(position);
+      if (alone && (zero || is(k, "__null"))) replace(k, k + 1, "nullptr");
+    }
   }
 
   // ---- variables
 
-  struct declarator {
-    std::string type;  // without the declarator's own brackets
-    std::string name;
-    std::string extents;  // "[32][33]" or empty
-    size_t name_token = 0;
-    bool initialised = false;
-  };
-  struct declaration {
-    std::string alignment = "1";
-    bool is_extern = false, is_const = false;
-    std::vector<declarator> declarators;
-    size_t end = 0;  // the ";"
-  };
-
-  // The variable declaration that starts at `start`. Fails, naming `what`, where it is no plain one.
-  std::optional<declaration> parse_declaration(size_t start, const std::string& what, const std::string& allowed) {
-    declaration d;
-    size_t i = start;
-    std::string base;
-    const auto refuse = [&](size_t at) {
-      fail(at, what, allowed);
-      return std::nullopt;
-    };
-    for (;;) {  // one declarator each
-      int angle = 0;
-      std::vector<size_t> words;
-      size_t after = k_none;
-      for (; i < t_.size(); ++i) {
-        if (is(i, "__shared__") || is(i, "__device__") || is(i, "__constant__") || is(i, "__managed__") ||
-            is(i, "static") || is(i, "inline"))
-          continue;
-        if (is(i, "extern")) {
-          d.is_extern = true;
-          continue;
-        }
-        if ((is(i, "__attribute__") || is(i, "alignas") || is(i, "__align__")) && is(i + 1, "(")) {
-          const size_t close = match(i + 1);
-          size_t from = i + 1;
-          while (from < close && is(i, "__attribute__") && !is(from - 1, "aligned")) ++from;
-          if (from < close) d.alignment = t_.join(from, match(from) + 1);
-          i = close;
-          continue;
-        }
-        if (angle == 0 && (is(i, "[") || is(i, "=") || is(i, ",") || is(i, ";"))) {
-          after = i;
-          break;
-        }
-        if (is(i, "{") || (angle == 0 && is(i, "("))) {
-          if (words.empty() || !t_.is_identifier(words.back()) || is(i, "(")) return refuse(i);
-          const size_t first = words.front();
-          if (is(first, "struct") || is(first, "union") || is(first, "class") || is(first, "enum"))
-            return refuse(first);
-          after = i;
-          break;
-        }
-        if (is(i, "<")) ++angle;
-        if (is(i, ">")) --angle;
-        if (opens(i)) {
-          for (const size_t close = match(i); i < close; ++i) words.push_back(i);
-        }
-        words.push_back(i);
-      }
-      if (after == k_none || words.empty() || !t_.is_identifier(words.back()))
-        return refuse(std::min(i, t_.size() - 1));
-      declarator one;
-      one.name_token = words.back();
-      one.name = t_.text(words.back());
-      words.pop_back();
-      for (size_t w = 0; w < words.size(); ++w) {
-        d.is_const |= is(words[w], "const") || is(words[w], "constexpr") || is(words[w], "__constexpr");
-        const bool follows = w > 0 && words[w - 1] + 1 == words[w];
-        one.type += follows ? t_.join(words[w - 1], words[w] + 1).substr(t_.text(words[w - 1]).size())
-                            : (w > 0 ? " " : "") + std::string(t_.text(words[w]));
-      }
-      if (d.declarators.empty()) {
-        if (one.type.empty()) return refuse(one.name_token);
-        base = one.type;
-        while (!base.empty() && (base.back() == '*' || base.back() == ' ' || base.back() == '&')) base.pop_back();
-      } else {
-        one.type = base + " " + one.type;
-      }
-      i = after;
-      while (is(i, "[")) {
-        one.extents += t_.join(i, match(i) + 1);
-        i = match(i) + 1;
-      }
-      if (is(i, "=") || is(i, "{")) {
-        one.initialised = true;
-        while (i < t_.size() && !is(i, ",") && !is(i, ";")) i = opens(i) ? match(i) + 1 : i + 1;
-      }
-      d.declarators.push_back(one);
-      if (is(i, ";")) break;
-      if (!is(i, ",")) return refuse(std::min(i, t_.size() - 1));
-      ++i;
-    }
-    d.end = i;
+  // The declaration of variables that starts at `start`. Fails, naming `what`, where it is no plain one.
+  std::optional<cuda_declaration> parse_declaration(size_t start, const std::string& what, const std::string& allowed) {
+    size_t refused = 0;
+    std::optional<cuda_declaration> d = parse_variables(s_, start, refused);
+    if (!d) fail(refused, what, allowed);
     return d;
   }
 
@@ -430,20 +387,19 @@ class rewriter {
   void rewrite_shared(size_t i) {
     const size_t start = s_.statement_start(i);
     if (start < done_until_) return;
-    const std::string allowed =
-        "__shared__ variables inside functions, as 'T name;' or 'T name[N]', without initialiser";
+    const std::string allowed = "__shared__ variables as 'T name;' or 'T name[N]', without initialiser";
     const bool is_extern_somewhere = [&] {
       for (size_t k = start; k < i + 4; ++k)
         if (is(k, "extern")) return true;
       return false;
     }();
-    if (scope_of(i) == scope::type || (scope_of(i) == scope::file && !is_extern_somewhere))
-      return fail(i, "__shared__ outside a function", allowed + "; 'extern __shared__ T name[];' also at file scope");
+    if (scope_of(i) == scope::type) return fail(i, "__shared__ in a class", allowed);
+    const bool of_file = scope_of(i) == scope::file && !is_extern_somewhere;
     if (rewrite_shared_type(i)) return;
-    const std::optional<declaration> d = parse_declaration(start, "this __shared__ declaration", allowed);
+    const std::optional<cuda_declaration> d = parse_declaration(start, "this __shared__ declaration", allowed);
     if (!d) return;
     std::string out;
-    for (const declarator& v : d->declarators) {
+    for (const cuda_declarator& v : d->declarators) {
       if (v.initialised) return fail(v.name_token, "__shared__ " + v.name + " with an initialiser", allowed);
       if (d->is_extern) {
         if (v.extents.substr(0, 3) != "[ ]")
@@ -453,6 +409,10 @@ class rewriter {
                    ? fmt::format("auto* const {} = static_cast<{}*>(::simt::emu::dynamic_shared()); (void){};", v.name,
                                  type, v.name)
                    : fmt::format("static constexpr ::simt::import::dynamic_array<{}> {}{{}};", type, v.name);
+      } else if (of_file) {
+        out += fmt::format("static inline auto& simt_shared_of_{0}() {{ {1}return {0}; }} ", v.name,
+                           shared_variable(v.name, v.type + " " + v.extents, d->alignment));
+        shared_of_file_.insert(v.name);
       } else {
         out += shared_variable(v.name, v.type + " " + v.extents, d->alignment);
       }
@@ -486,7 +446,7 @@ class rewriter {
   // The variable keeps its declaration under another name, as the initial value; its own name becomes a reference into
   // device memory. Constants stay as they are: nothing can race on them, and constant expressions may need them.
   bool rewrite_variable(size_t start, size_t plain, const std::string& kind) {
-    const std::optional<declaration> d =
+    const std::optional<cuda_declaration> d =
         parse_declaration(plain, fmt::format("this __{}__ declaration", kind),
                           "variables of a named type, as 'T name;', 'T name[N];' or with '= value'");
     if (!d) return false;
@@ -503,7 +463,7 @@ class rewriter {
       arguments = "<" + *names + ">";
     }
     std::string references;
-    for (const declarator& v : d->declarators) {
+    for (const cuda_declarator& v : d->declarators) {
       const cuda_token& name = t_.tokens[v.name_token];
       edits_.push_back({name.begin, name.end, "simt_initial_" + v.name});
       references += fmt::format(" {0}static auto& {1} = ::simt::import::{2}_variable(simt_initial_{1}{3});", header,
@@ -550,6 +510,7 @@ class rewriter {
   cuda_structure s_;
   const token_list& t_;
   std::vector<edit> edits_;
+  std::set<std::string, std::less<>> shared_of_file_;  // names of __shared__ variables outside functions
   int asm_statements_ = 0;
   size_t dropped_cast_ = k_none;  // the last cast to void* that is gone
   size_t done_until_ = 0;         // declarations before this token are rewritten

@@ -45,7 +45,8 @@ struct import_request {
   std::vector<std::string> options;  // -I, -D and the like, for the user's source
   std::string flavour = "race";
   bool needs_main = false;
-  std::string entry;  // a function that the epilogue needs; empty: none
+  bool traced = false;  // follows its control (simt/import/trace.hpp); of flavour plain
+  std::string entry;    // a function that the epilogue needs; empty: none
 };
 // usage_error: outside the subset, or what the compiler said about the user's lines. environment_error: no toolchain,
 // or no such file.

@@ -266,6 +266,8 @@ int run(int argc, char** argv) {
                    "Scheduler steps without the end of a thread after which a launch is a livelock")
       ->capture_default_str();
   emulated->add_flag("--keep-going", e.keep_going, "Go on after a finding: a race ends no launch, a launch no program");
+  emulated->add_flag("--no-trace", e.no_trace,
+                     "Name what is approximated, without the runs that show where its values go");
   emulated->add_option("--suppress", e.suppress, "A file of known findings, a line each: KIND FILE:LINE REASON");
   emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
   emulated->footer(exit_codes(k_judged));

@@ -323,7 +323,9 @@ std::string ptx_translator::arithmetic(const instruction& i) {
     const bool wide_sum = std::string_view(function) == "wide_mad" && k == 3;
     list.push_back(as(k > 1 && (shift || bits) ? "uint32_t" : wide_sum ? "ptx::wider<" + t + ">" : t, o[k]));
   }
-  return store(o[0], fmt::format("ptx::{}<{}>({})", function, t, fmt::join(list, ", ")));
+  std::string value = fmt::format("ptx::{}<{}>({})", function, t, fmt::join(list, ", "));
+  if (i.has("approx")) value = fmt::format("::simt::import::approximate(\"PTX's .approx\", {})", value);
+  return store(o[0], value);
 }
 
 // mov.b64 d, {lo, hi} and mov.b64 {lo, hi}, d; b32 of two halves likewise.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -46,6 +48,12 @@ extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt
 
 constexpr const char* k_benign = "benign";
 
+// What a run did: the hash of its control flow, and of the addresses that kernels accessed.
+struct run_trace {
+  unsigned long long kernels = 0, host = 0;
+  bool operator==(const run_trace&) const = default;
+};
+
 // A record that survives the process that writes it: what the program's process says before it dies or exits.
 class shared_record {
  public:
@@ -61,6 +69,7 @@ class shared_record {
   void clear() {
     page_->used = 0;
     page_->exit_status.reset();
+    page_->trace[0] = page_->trace[1] = 0;
   }
   // Appends a line; what does not fit is dropped.
   void add(const nlohmann::json& j) {
@@ -73,6 +82,7 @@ class shared_record {
   void end(int exit_status) { page_->exit_status = exit_status; }
 
   std::string text() const { return {page_->text, std::min(page_->used, sizeof page_->text)}; }
+  unsigned long long* trace() { return page_->trace; }
   // Empty where the process has died.
   std::optional<int> exit_status() const { return page_->exit_status; }
 
@@ -80,6 +90,7 @@ class shared_record {
   struct page {
     size_t used = 0;
     std::optional<int> exit_status;
+    unsigned long long trace[2] = {};
     char text[256 * 1024];
   };
   page* page_;
@@ -93,6 +104,7 @@ struct hazard {
 struct program_run {
   std::string schedule;
   std::string result = "pass";  // a verdict's name
+  run_trace trace;              // of a library that follows its control
   std::vector<hazard> hazards;  // those that are known, and benign ones, count for no verdict
   std::vector<std::string> notes;
   std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
@@ -162,9 +174,16 @@ std::vector<std::string> schedules_of(const run_emulated_options& o) {
   return list;
 }
 
+struct run_request {
+  std::string library, schedule;
+  bool traced = false;    // the library follows its control
+  std::string disturbed;  // the approximated construct that gives other values; empty: none
+  int output = -1;        // where the program's output goes, if anywhere
+};
+
 // The part of the program's process: loads the library and runs main().
-void run_main(const std::string& library, const std::string& schedule, const run_emulated_options& o,
-              shared_record& record) {
+void run_main(const run_request& request, const run_emulated_options& o, shared_record& record) {
+  const std::string& library = request.library;
   if (const std::string problem = engine::emulated_problem(); !problem.empty())
     throw environment_error("device emulated: " + problem);
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -180,7 +199,9 @@ void run_main(const std::string& library, const std::string& schedule, const run
       },
       &record);
   simt_import_options options = {};
-  options.schedule = schedule.c_str();
+  options.schedule = request.schedule.c_str();
+  options.trace = record.trace();
+  options.disturbed = request.disturbed.empty() ? nullptr : request.disturbed.c_str();
   options.step_budget = o.step_budget;
   options.user = &record;
   options.keep_going = o.keep_going || !o.suppress.empty();
@@ -200,27 +221,41 @@ void run_main(const std::string& library, const std::string& schedule, const run
   record.end(run(&options, static_cast<int>(words.size()), argv.data()));
 }
 
+// The same in a thread of its own. Its heap is new, and lies where that of the last such run lay, whatever this process
+// has allocated in between: equal runs then access equal addresses.
+void run_main_in_new_heap(const run_request& request, const run_emulated_options& o, shared_record& record) {
+  const std::function<void()> body = [&] { run_main(request, o, record); };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, size_t{256} << 20);
+  pthread_t thread;
+  const auto start = [](void* f) -> void* { return (*static_cast<const std::function<void()>*>(f))(), nullptr; };
+  if (pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&body)) == 0)
+    pthread_join(thread, nullptr);
+}
+
 // "./a.cu:3" is the user's "a.cu:3".
 std::string tidy(const std::string& text) {
   static const std::regex here(R"((^|[ (])\./)");
   return std::regex_replace(text, here, "$1");
 }
 
-program_run run_once(const std::string& library, const std::string& schedule, const run_emulated_options& o,
-                     const std::vector<suppression>& known, shared_record& record, int output) {
+program_run run_once(const run_request& request, const run_emulated_options& o, const std::vector<suppression>& known,
+                     shared_record& record) {
   record.clear();
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
-        if (output >= 0) {
-          dup2(output, STDOUT_FILENO);
-          dup2(output, STDERR_FILENO);
+        if (request.output >= 0) {
+          dup2(request.output, STDOUT_FILENO);
+          dup2(request.output, STDERR_FILENO);
         }
-        run_main(library, schedule, o, record);
+        request.traced ? run_main_in_new_heap(request, o, record) : run_main(request, o, record);
         return "";
       },
       o.timeout);
   program_run r;
-  r.schedule = schedule;
+  r.schedule = request.schedule;
+  r.trace = {record.trace()[0], record.trace()[1]};
   std::istringstream lines(record.text());
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json j = nlohmann::json::parse(line);
@@ -290,19 +325,61 @@ void print_findings(const std::vector<program_run>& runs) {
     for (const std::string& note : runs.front().notes) fmt::print("note: {}\n", note);
 }
 
-// What of the runs a GPU would have done to the bit.
-void print_fidelity(const std::vector<program_run>& runs) {
-  std::vector<std::string> all;
+// A construct that ran and whose results are not a GPU's to the bit.
+struct approximation {
+  std::string what;
+  std::string reached;  // where its values went; empty: nobody looked
+};
+
+std::vector<approximation> approximations_of(const std::vector<program_run>& runs) {
+  std::vector<approximation> all;
   for (const program_run& r : runs)
     for (const std::string& what : r.approximated)
-      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
-  fmt::print("fidelity: {}\n", all.empty()
-                                   ? "nothing that ran is approximated"
-                                   : fmt::format("approximated are {}; all else is exact", fmt::join(all, ", ")));
+      if (std::none_of(all.begin(), all.end(), [&](const approximation& a) { return a.what == what; }))
+        all.push_back({what, ""});
+  return all;
 }
 
-nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_run>& runs, const std::string& worst,
-                       int code) {
+// Where the values of each went: the program runs once more for each, with values far from its own in their place
+// (simt/import/trace.hpp), and is compared with itself. Two equal runs must be equal for that.
+void follow(std::vector<approximation>& all, import_request request, const std::string& schedule,
+            const run_emulated_options& o, shared_record& record) {
+  request.flavour = "plain";
+  request.traced = true;
+  const toolchain tools = toolchain::load();
+  run_request again = {import_library(tools, request), schedule, true, "", -1};
+  const program_run base = run_once(again, o, {}, record), same = run_once(again, o, {}, record);
+  for (approximation& a : all) {
+    if (base.trace == run_trace{}) {
+      a.reached = "unknown where to: the program did not start";
+    } else if (base.result == "timeout" || same.result == "timeout") {
+      a.reached = "unknown where to: the program did not end in time";
+    } else if (base.trace != same.trace) {
+      a.reached = "unknown where to: two equal runs differ";
+    } else {
+      again.disturbed = a.what;
+      const run_trace other = run_once(again, o, {}, record).trace;
+      a.reached = other.kernels != base.trace.kernels ? "reached a branch or an address of a kernel"
+                  : other.host != base.trace.host     ? "reached a branch of the host"
+                                                      : "reached no branch and no address";
+    }
+  }
+}
+
+// What of the runs a GPU would have done to the bit.
+void print_fidelity(const std::vector<approximation>& all) {
+  std::vector<std::string> words;
+  for (const approximation& a : all)
+    words.push_back(a.reached.empty() ? a.what : fmt::format("{} ({})", a.what, a.reached));
+  fmt::print("fidelity: {}\n", words.empty()
+                                   ? "nothing that ran is approximated"
+                                   : fmt::format("approximated are {}; all else is exact", fmt::join(words, ", ")));
+}
+
+nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_run>& runs,
+                       const std::vector<approximation>& approximated, const std::string& worst, int code) {
+  nlohmann::json fidelity = nlohmann::json::array();
+  for (const approximation& a : approximated) fidelity.push_back({{"approximated", a.what}, {"reached", a.reached}});
   nlohmann::json list = nlohmann::json::array();
   for (const program_run& r : runs) {
     nlohmann::json hazards = nlohmann::json::array();
@@ -319,7 +396,19 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
           {"file", o.file},
           {"verdict", worst},
           {"exit_code", code},
+          {"fidelity", fidelity},
           {"runs", list}};
+}
+
+import_request import_request_of(const run_emulated_options& o) {
+  import_request request;
+  request.file = o.file;
+  request.others = o.others;
+  request.epilogue = k_epilogue;
+  for (const std::string& d : o.defines) request.options.push_back("-D" + d);
+  for (const std::string& i : o.includes) request.options.push_back("-I" + i);
+  request.needs_main = true;
+  return request;
 }
 
 }  // namespace
@@ -334,13 +423,7 @@ int run_emulated(const run_emulated_options& o) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(o.file, ignored))
     throw usage_error(fmt::format("file: there is no file '{}'", o.file));
-  import_request request;
-  request.file = o.file;
-  request.others = o.others;
-  request.epilogue = k_epilogue;
-  for (const std::string& d : o.defines) request.options.push_back("-D" + d);
-  for (const std::string& i : o.includes) request.options.push_back("-I" + i);
-  request.needs_main = true;
+  const import_request request = import_request_of(o);
   const std::string library = import_library(toolchain::load(), request);
 
   const int output = memfd_create("program output", MFD_CLOEXEC);
@@ -349,20 +432,22 @@ int run_emulated(const run_emulated_options& o) {
   for (const std::string& schedule : schedules) {
     // The output of one run stands for all: runs differ in schedule only.
     const bool first = runs.empty();
-    runs.push_back(run_once(library, schedule, o, known, record, first ? output : -1));
+    runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record));
     if (first && !o.quiet && output >= 0) show_output(output);
   }
   if (output >= 0) close(output);
+  std::vector<approximation> approximated = approximations_of(runs);
+  if (!approximated.empty() && !o.no_trace) follow(approximated, request, schedules.front(), o, record);
 
   std::string worst = "pass";
   for (const program_run& r : runs)
     if (r.result != "pass" && (worst == "pass" || severity(r.result) > severity(worst))) worst = r.result;
   const int code = worst == "pass" ? k_pass : k_violation;
   print_findings(runs);
-  print_fidelity(runs);
+  print_fidelity(approximated);
   fmt::print("{}: {} under {} schedules on the emulated device\n", o.file, worst == "pass" ? "clean" : worst,
              runs.size());
-  if (!o.json.empty()) write_file(o.json, to_json(o, runs, worst, code).dump(1) + "\n");
+  if (!o.json.empty()) write_file(o.json, to_json(o, runs, approximated, worst, code).dump(1) + "\n");
   return code;
 }
 

@@ -234,7 +234,9 @@ toolchain toolchain::load(const std::string& asked) {
   }
   require_file(t.compiler_, "the compiler");
   require_file(t.objcopy_, "objcopy");
-  parts += run_command({t.compiler_, "--version"}).output;
+  const std::string compiler_version = run_command({t.compiler_, "--version"}).output;
+  t.is_clang_ = compiler_version.find("clang") != std::string::npos;
+  parts += compiler_version;
   t.fingerprint_ = engine::sha256_hex(parts);
   return t;
 }

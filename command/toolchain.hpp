@@ -44,6 +44,7 @@ class toolchain {
   const std::string& ninja() const { return ninja_; }  // empty where the build was made with something else
   const std::string& ctest() const { return ctest_; }
   const std::string& objcopy() const { return objcopy_; }
+  bool is_clang() const { return is_clang_; }    // the compiler of emulated kernels
   bool installed() const { return installed_; }  // without sources, tests and build folder
   // Where what is compiled is kept: the executable's folder, or of an installation a folder of this user.
   const std::string& build_folder() const { return build_folder_; }
@@ -65,7 +66,7 @@ class toolchain {
 
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
-  bool installed_ = false;
+  bool installed_ = false, is_clang_ = false;
   std::string nvcc_;  // empty where the build has no CUDA kernels
   std::vector<std::string> cuda_includes_;
 };

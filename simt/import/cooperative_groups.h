@@ -90,6 +90,11 @@ template <unsigned Size, class Parent>
 thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
   return {};
 }
+struct block_with_memory;
+template <unsigned Size, std::enable_if_t<(Size <= 32), int> = 0>
+thread_block_tile<Size, thread_block> tiled_partition(const block_with_memory&) {
+  return {};
+}
 
 // All blocks of a cooperative launch (cudaLaunchCooperativeKernel); in any other, sync is a finding.
 struct grid_group {
@@ -234,3 +239,4 @@ void sync(const thread_block_tile<Size, Parent>& tile, SIMT_SITE) {
 }  // namespace cooperative_groups
 
 #include "cooperative_groups/reduce.h"
+#include "cooperative_groups/wide_tiles.h"

@@ -79,6 +79,8 @@ struct fp8x4 {
   fp8x4() = default;
   explicit fp8x4(float4 v)
       : __x(fp8x2<Kind>(float2{v.x, v.y}).__x | static_cast<unsigned>(fp8x2<Kind>(float2{v.z, v.w}).__x) << 16) {}
+  template <class Pair>  // of 16 bits each
+  fp8x4(Pair low, Pair high) : __x(fp8x2<Kind>(low).__x | static_cast<unsigned>(fp8x2<Kind>(high).__x) << 16) {}
   explicit operator float4() const {
     fp8x2<Kind> low, high;
     low.__x = static_cast<unsigned short>(__x);

@@ -219,6 +219,32 @@ inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGr
     if (step.first == node) step.second = ::simt::import::kernel_work(*p, site);
   return cudaSuccess;
 }
+enum cudaGraphExecUpdateResult {
+  cudaGraphExecUpdateSuccess,
+  cudaGraphExecUpdateError,
+  cudaGraphExecUpdateErrorTopologyChanged
+};
+struct cudaGraphExecUpdateResultInfo {
+  cudaGraphExecUpdateResult result;
+  cudaGraphNode_t errorNode, errorFromNode;
+};
+// The work of another graph of as many nodes, in their order.
+inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info) {
+  std::vector<simt_graph_node*> order;
+  const bool fits = ::simt::import::order_of(*graph, order) && order.size() == exec->steps.size();
+  *info = {fits ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
+  if (!fits) return cudaErrorGraphExecUpdateFailure;
+  for (size_t i = 0; i < order.size(); ++i) exec->steps[i] = {order[i], order[i]->work};
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* node,
+                                       cudaGraphExecUpdateResult* result) {
+  cudaGraphExecUpdateResultInfo info;
+  const cudaError_t e = cudaGraphExecUpdate(exec, graph, &info);
+  if (node != nullptr) *node = info.errorNode;
+  *result = info.result;
+  return e;
+}
 inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   delete exec;
   return cudaSuccess;

@@ -162,6 +162,8 @@ T atomic_sum(T* p, T v) {
   inline H2 h2sqrt(H2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                               \
   inline H2 h2rsqrt(H2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                            \
   inline H2 h2rcp(H2 a) { return {hrcp(a.x), hrcp(a.y)}; }                                  \
+  inline H2 h2exp2(H2 a) { return {hexp2(a.x), hexp2(a.y)}; }                               \
+  inline H2 h2log2(H2 a) { return {hlog2(a.x), hlog2(a.y)}; }                               \
   inline H2 h2log(H2 a) { return {hlog(a.x), hlog(a.y)}; }                                  \
   inline H2 __heq2(H2 a, H2 b) { return {float(a.x == b.x), float(a.y == b.y)}; }           \
   inline H2 __hgt2(H2 a, H2 b) { return {float(a.x > b.x), float(a.y > b.y)}; }             \

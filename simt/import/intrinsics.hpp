@@ -9,10 +9,7 @@
 #include "simt/simt.hpp"
 
 #define SIMT_IMPORT_FAST(name, parameters, value) \
-  SIMT_INLINE float name parameters {             \
-    simt::import::approximated(#name);            \
-    return value;                                 \
-  }
+  SIMT_INLINE float name parameters { return simt::import::approximate(#name, static_cast<float>(value)); }
 SIMT_IMPORT_FAST(__expf, (float x), std::exp(x))
 SIMT_IMPORT_FAST(__exp10f, (float x), std::pow(10.0f, x))
 SIMT_IMPORT_FAST(__logf, (float x), std::log(x))
@@ -47,12 +44,20 @@ SIMT_IMPORT_MIXTURES(unsigned long long, long long, unsigned long long)
 SIMT_IMPORT_MIXTURES(double, float, double)
 #undef SIMT_IMPORT_MIXTURES
 #undef SIMT_IMPORT_MIXED
-SIMT_INLINE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
-SIMT_INLINE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
-SIMT_INLINE long long llmin(long long a, long long b) { return min(a, b); }
-SIMT_INLINE long long llmax(long long a, long long b) { return max(a, b); }
-SIMT_INLINE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
-SIMT_INLINE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
+// Templates, for a program may have functions of the host by these names.
+#define SIMT_IMPORT_EXTREMES(name, T) \
+  template <class A = T>              \
+  SIMT_INLINE T name##min(A a, T b) { \
+    return min(static_cast<T>(a), b); \
+  }                                   \
+  template <class A = T>              \
+  SIMT_INLINE T name##max(A a, T b) { \
+    return max(static_cast<T>(a), b); \
+  }
+SIMT_IMPORT_EXTREMES(u, unsigned)
+SIMT_IMPORT_EXTREMES(ll, long long)
+SIMT_IMPORT_EXTREMES(ull, unsigned long long)
+#undef SIMT_IMPORT_EXTREMES
 
 SIMT_INLINE int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
 SIMT_INLINE int __double2loint(double x) { return static_cast<int>(__double_as_longlong(x)); }
@@ -218,9 +223,8 @@ inline int __all(int predicate, SIMT_SITE) { return __all_sync(simt::import::who
 
 // Time passes by one tick per question.
 inline long long clock64() {
-  simt::import::approximated("clocks");
   static long long ticks = 0;
-  return ++ticks;
+  return simt::import::approximate("clocks", ++ticks);
 }
 [[noreturn]] inline void __trap() { std::abort(); }
 

@@ -1,12 +1,14 @@
 // What the importer's rewriting refers to: launches, shared and global variables of a foreign source.
 #pragma once
 
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,9 @@
 #include "simt/emulation.hpp"
 #include "simt/import/run.h"
 #include "simt/simt.hpp"
+#ifdef SIMT_IMPORT_TRACE
+#include "simt/import/trace.hpp"
+#endif
 
 namespace simt::import {
 
@@ -68,12 +73,50 @@ inline void report(const char* kind, const std::string& text, bool fatal) {
 // Error codes of the runtime API that this layer itself raises (CUDA Runtime API, cudaError_t).
 inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9, k_launch_failure = 719;
 
+// Tells what is approximated and was not told of. Not in kernels, whose stacks are small.
+inline void report_approximations() {
+  program& p = the_program();
+  for (; p.approximations_told < p.approximated.size(); ++p.approximations_told)
+    report("approximated", p.approximated[p.approximations_told], false);
+}
 // A construct runs whose result is not a GPU's to the bit.
 inline void approximated(const char* what) {
   std::vector<const char*>& list = the_program().approximated;
   for (const char* known : list)
     if (known == what) return;
   list.push_back(what);
+  if (!in_kernel()) report_approximations();
+}
+
+template <class T, class = void>
+constexpr bool is_pair = false;
+template <class T>
+constexpr bool is_pair<T, std::void_t<decltype(T::x), decltype(T::y)>> = true;
+
+// The value of a construct that is not a GPU's to the bit: a number, one of 16 bits, or a pair of them.
+template <class T>
+SIMT_INLINE T approximate(const char* what, T value) {
+  approximated(what);
+#ifdef SIMT_IMPORT_TRACE
+  if constexpr (std::is_arithmetic_v<T>)
+    return trace::disturbed(what, value);
+  else if constexpr (is_pair<T>)
+    return {approximate(what, value.x), approximate(what, value.y)};
+  else if constexpr (std::is_convertible_v<T, float> && std::is_constructible_v<T, float>)
+    return T(trace::disturbed(what, static_cast<float>(value)));
+#endif
+  return value;
+}
+
+// The same for what the host's code may call, too.
+template <class T>
+SIMT_INLINE T approximate_in_kernel(const char* what, T value) {
+  return in_kernel() ? approximate(what, value) : value;
+}
+template <class T>
+SIMT_INLINE void sine_and_cosine(T x, T* sine, T* cosine) {
+  *sine = approximate_in_kernel("functions of math.h", std::sin(x));
+  *cosine = approximate_in_kernel("functions of math.h", std::cos(x));
 }
 
 // Does what a stream is asked for, or records it where the stream is being captured.
@@ -88,9 +131,7 @@ void enqueue(Work&& work) {
 // The races that launches have outlived, and what they were the first to approximate.
 inline void report_notices() {
   for (const finding& f : take_notices()) report(f.kind.c_str(), f.text, false);
-  program& p = the_program();
-  for (; p.approximations_told < p.approximated.size(); ++p.approximations_told)
-    report("approximated", p.approximated[p.approximations_told], false);
+  report_approximations();
 }
 
 // Runs a launch; a hazard becomes the last error, and a report.
@@ -223,8 +264,12 @@ template <class Indexed, class Index>
 SIMT_INLINE Index index(const Indexed& p, Index i) {
   if constexpr (std::is_pointer_v<Indexed> && (std::is_integral_v<Index> || std::is_enum_v<Index>)) {
     using element = std::remove_pointer_t<Indexed>;
-    if constexpr (!std::is_void_v<element> && !std::is_function_v<element>)
+    if constexpr (!std::is_void_v<element> && !std::is_function_v<element>) {
       check_index(address_of(p), address_of(p + i));
+#ifdef SIMT_IMPORT_TRACE  // atomics are functions of the device's library, which is not traced
+      trace::note_address(reinterpret_cast<uint64_t>(address_of(p + i)));
+#endif
+    }
   }
   return i;
 }
@@ -270,6 +315,9 @@ int run_program(Main&& entry, const simt_import_options& options) {
   p.report = options.report;
   p.user = options.user;
   p.keep_going = options.keep_going != 0;
+#ifdef SIMT_IMPORT_TRACE
+  trace::begin(options);
+#endif
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   if (options.step_budget > 0) p.device.step_budget = options.step_budget;

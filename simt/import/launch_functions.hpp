@@ -29,6 +29,12 @@ void* erased(void (*kernel)(Parameters...)) {
   });
   return address;
 }
+// A variable that has a kernel's name.
+template <class T>
+void* erased(T* p) {
+  return const_cast<std::remove_cv_t<T>*>(p);
+}
+inline void* erased(size_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace simt::import
 

@@ -17,6 +17,10 @@ typedef struct simt_import_options {
   simt_import_report_fn report;
   void* user;
   int keep_going; /* whether races end no launch, and what ends one does not end the program */
+  /* For a library that follows its control (import/trace.hpp), others leave them: where it keeps the hashes of what it
+   * did, of kernels and of the host's code; and the approximated construct that gives other values, or NULL. */
+  unsigned long long* trace;
+  const char* disturbed;
 } simt_import_options;
 
 /* Runs the program's main(argc, argv) on the emulated device and returns what main returned. */

@@ -87,10 +87,19 @@ class Foreign(unittest.TestCase):
         self.assertTrue(said.strip().endswith("-- 100 7"), said)
 
     def test_needs_are_told_by_headers(self):
-        self.write("programs/clean/near.h", "#include <cublas_v2.h>\n")
+        self.write("programs/clean/near.h", "#include <cudnn.h>\n")
         self.write("programs/clean/a.cu", '#include "near.h"\n' + MAIN)
         self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], ["a library"])
         self.assertEqual(self.run_it("--only", "clean", "--alone")[1], {})
+
+    def test_needs_are_told_by_calls(self):
+        calls = {"cublasCreate(&h)": [], "cublasSgemm(h)": ["a library"], "cuLaunchKernel(f)": ["the driver API"]}
+        for call, needs in calls.items():
+            self.write("programs/clean/near.cuh", f"void f() {{ {call}; }}\n")
+            self.write("programs/clean/a.cu", '#include "near.cuh"\n' + MAIN)
+            self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], needs, call)
+        self.write("programs/clean/near.cuh", "texture<float, 1> t;\n")
+        self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], ["an older CUDA"])
 
     def test_a_sample_is_drawn_by_its_seed(self):
         first = self.run_it("--sample", "3", "--seed", "5")[1]

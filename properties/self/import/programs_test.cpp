@@ -170,24 +170,24 @@ TEST_P(Construct, RunsCleanAndIsRight) {
 
 INSTANTIATE_TEST_SUITE_P(
     Accepted, Construct,
-    testing::Values(mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
-                    mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
-                    mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
-                    mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
-                    mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
-                    mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "half2-operators"},
-                    mode{"accepted.cu", "constant-template"}, mode{"accepted.cu", "queries"},
-                    mode{"groups.cu", "any-group"}, mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"},
-                    mode{"groups.cu", "scans"}, mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"},
-                    mode{"groups.cu", "atomics"}, mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"},
-                    mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"},
-                    mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
-                    mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
-                    mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"},
-                    mode{"pieces.cu", "textures"}, mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "surfaces"},
-                    mode{"pieces.cu", "captured-graph"}, mode{"pieces.cu", "built-graph"},
-                    mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
-                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
+    testing::Values(
+        mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
+        mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
+        mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
+        mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
+        mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
+        mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "shared-of-file"}, mode{"accepted.cu", "host-umin"},
+        mode{"accepted.cu", "half2-operators"}, mode{"accepted.cu", "constant-template"},
+        mode{"accepted.cu", "queries"}, mode{"groups.cu", "any-group"}, mode{"groups.cu", "wide-shuffle"},
+        mode{"groups.cu", "parts"}, mode{"groups.cu", "scans"}, mode{"groups.cu", "group-copy"},
+        mode{"groups.cu", "pipeline-copy"}, mode{"groups.cu", "atomics"}, mode{"groups.cu", "wide-tiles"},
+        mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"}, mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"},
+        mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"}, mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"},
+        mode{"libraries.cu", "tf32"}, mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
+        mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"}, mode{"pieces.cu", "textures"},
+        mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "surfaces"}, mode{"pieces.cu", "captured-graph"},
+        mode{"pieces.cu", "built-graph"}, mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
+        mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
 
 TEST(Pieces, AreJudgedLikeKernels) {
   const result surface = run("pieces.cu --schedule fair -- surface-too-small");
@@ -197,6 +197,38 @@ TEST(Pieces, AreJudgedLikeKernels) {
   EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
   EXPECT_TRUE(run("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
   EXPECT_TRUE(run("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
+}
+
+struct way {
+  const char* mode;
+  const char* says;  // of what is approximated
+};
+void PrintTo(const way& w, std::ostream* out) { *out << w.mode; }
+
+class Fidelity : public testing::TestWithParam<way> {};
+
+TEST_P(Fidelity, SaysWhereApproximatedValuesWent) {
+  const way& w = GetParam();
+  const result r = run(std::string("fidelity.cu --schedule fair -- ") + w.mode);
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has(std::string("fidelity: approximated are ") + w.says + "; all else is exact")) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Fidelity,
+    testing::Values(way{"keep", "__expf (reached no branch and no address)"},
+                    way{"keep-of-math", "functions of math.h (reached no branch and no address)"},
+                    way{"branch", "__expf (reached a branch or an address of a kernel)"},
+                    way{"branch-of-math", "functions of math.h (reached a branch or an address of a kernel)"},
+                    way{"branch-of-halves", "functions of math.h (reached a branch or an address of a kernel)"},
+                    way{"address", "__expf (reached a branch or an address of a kernel)"},
+                    way{"address-of-ptx", "PTX's .approx (reached a branch or an address of a kernel)"},
+                    way{"wait", "clocks (reached a branch or an address of a kernel)"},
+                    way{"time", "the time between events (reached a branch of the host)"}));
+
+TEST(RunEmulated, NamesWhatIsApproximatedWithoutATrace) {
+  const result r = run("fidelity.cu --schedule fair --no-trace -- branch");
+  EXPECT_TRUE(r.has("fidelity: approximated are __expf; all else is exact")) << r.output;
 }
 
 TEST(Benign, RacesEndNoLaunch) {
@@ -410,7 +442,8 @@ TEST(Subset, IsRefusedByNameAndLineOutside) {
       {"int main() {}\ntexture<float, 1> t;\n", "mine.cu:2: texture is outside the subset"},
       {"__global__ void k(int n) {\n\n  if (n) k<<<1, 1>>>(n - 1);\n}\nint main() {}\n",
        "mine.cu:3: launch of k from device code is outside the subset"},
-      {"__shared__ int s;\nint main() {}\n", "mine.cu:1: __shared__ outside a function is outside the subset"},
+      {"struct t {\n  __shared__ int s;\n};\nint main() {}\n",
+       "mine.cu:2: __shared__ in a class is outside the subset"},
       {"__global__ void __cluster_dims__(2, 1, 1) k() {}\nint main() {}\n", "mine.cu:1: __cluster_dims__ is outside"},
       {"#include <nobody/sort.h>\nint main() {}\n", k_missing_header},
       {"int main() {\n  return undeclared;\n}\n", "mine.cu:2:10: error: "},

@@ -165,8 +165,33 @@ TEST(Shared, ATypeWithoutANameGetsOne) {
   EXPECT_TRUE(has(s, "\nu.a = 1;")) << s;
 }
 
+TEST(Shared, OfAFileIsAFunctionOfTheBlock) {
+  const std::string s =
+      rewritten("__shared__ int s[3];\n__global__ void k() { s[0] = 1; }\nint f(int s) { return s; }");
+  EXPECT_TRUE(has(s, "static inline auto& simt_shared_of_s() {")) << s;
+  EXPECT_TRUE(has(s, "void k() { simt_shared_of_s()[0] = 1; }")) << s;
+  EXPECT_TRUE(has(s, "int f(int s) { return s; }")) << s;
+}
+
+TEST(Math, OfTheDeviceIsApproximate) {
+  EXPECT_TRUE(has(rewritten("__device__ float f(float x) { return 2 * std::exp(x); }"),
+                  "2 * ::simt::import::approximate_in_kernel(\"functions of math.h\", std::exp(x))"));
+  EXPECT_TRUE(has(rewritten("__device__ void f(float x, float* s) { sincosf(x, s, s); }"),
+                  "{ ::simt::import::sine_and_cosine(x, s, s); }"));
+  for (const char* same : {"float f(float x) { return expf(x); }", "__device__ float f(t x) { return x.exp(1); }",
+                           "__device__ float f(float x) { return mine::exp(x); }",
+                           "float exp(float x) { return x; }\n__device__ float f(float x) { return exp(x); }"})
+    EXPECT_FALSE(has(rewritten(same), "approximate")) << same;
+}
+
+TEST(Launch, ALoneZeroForAPointerOfATemplateIsNull) {
+  const std::string s =
+      rewritten("template <int N> __global__ void k(int* p, int n) {}\nvoid f() { k<1><<<1, 1>>>(0, 0); }");
+  EXPECT_TRUE(has(s, "(nullptr, 0)")) << s;
+}
+
 TEST(Shared, OutsideTheSubsetIsRefusedWithItsLine) {
-  EXPECT_TRUE(has(refused("\n__shared__ float s[3];"), "a.cu:2: __shared__ outside a function"));
+  EXPECT_TRUE(has(refused("struct t {\n__shared__ float s[3];\n};"), "a.cu:2: __shared__ in a class"));
   EXPECT_TRUE(has(refused("void f() {\n\n__shared__ int s = 3;\n}"), "a.cu:3: __shared__ s with an initialiser"));
   EXPECT_TRUE(has(refused("void f() {\n__shared__ enum { a } s;\n}"), "a.cu:2: this __shared__ declaration"));
   EXPECT_TRUE(has(refused("void f() { extern __shared__ int s[3]; }"), "extern __shared__ s"));
@@ -287,7 +312,7 @@ TEST(Refused, NotInSystemHeadersNorAsMembers) {
 }
 
 TEST(Lines, ComeFromTheMarkers) {
-  EXPECT_TRUE(has(refused("# 40 \"dir/b.cuh\" 1\n\n__shared__ int s;\n"), "dir/b.cuh:41:"));
+  EXPECT_TRUE(has(refused("# 40 \"dir/b.cuh\" 1\n\n__shared__ int s = 1;\n"), "dir/b.cuh:41:"));
   const token_list t = tokenize_cuda("a\n# 7 \"b.cu\"\nb /* \n */ c 1'000 u8\"x\" .5e-3f", "a.cu");
   ASSERT_EQ(t.size(), 6u);
   EXPECT_EQ(t.tokens[0].line, 1);

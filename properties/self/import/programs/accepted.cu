@@ -152,8 +152,32 @@ __global__ void weighted(int* y, const float* weights) {
 bool null_argument() {
   int* y = numbers<int>(1);
   weighted<true><<<1, 1>>>(y, NULL);
+  weighted<true><<<1, 1>>>(y, 0);
   return holds(y, 8);
 }
+
+// Shared variables at file scope.
+__shared__ int of_file[WINDOW + 1], *first_of_file;
+static __device__ int sum_of_file() {
+  int sum = 0;
+  for (int i = 0; i < WINDOW; ++i) sum += of_file[i];
+  return sum;
+}
+__global__ void fill_file(int* y) {
+  of_file[threadIdx.x] = threadIdx.x;
+  if (threadIdx.x == 0) first_of_file = of_file;
+  __syncthreads();
+  if (threadIdx.x == 0) *y = sum_of_file() + first_of_file[1];
+}
+bool shared_of_file() {
+  int* y = numbers<int>(1);
+  fill_file<<<1, WINDOW>>>(y);
+  return holds(y, WINDOW * (WINDOW - 1) / 2 + 1);
+}
+
+// A function of the host by the name of one of the device.
+static unsigned umin(unsigned a, unsigned b) { return a <= b ? a : b; }
+bool host_umin() { return umin(3u, 2u) == 2; }
 
 // Arithmetic of pairs.
 __global__ void pairs(half2* x, int* y) {
@@ -216,6 +240,8 @@ int main(int argc, char** argv) {
                {"kernel-default-argument", kernel_default_argument},
                {"kernel-template-attribute", kernel_template_attribute},
                {"null-argument", null_argument},
+               {"shared-of-file", shared_of_file},
+               {"host-umin", host_umin},
                {"half2-operators", half2_operators},
                {"constant-template", constant_template},
                {"queries", queries}};

@@ -72,6 +72,15 @@ __global__ void pipeline_copy(int* y) {
   y[threadIdx.x] = s[63 - threadIdx.x];  // no-barrier
 }
 
+// A tile of two warps.
+__global__ void wide_tiles(int* y) {
+  __shared__ cg::block_tile_memory<64> memory;
+  auto block = cg::this_thread_block(memory);
+  auto tile = cg::tiled_partition<64>(block);
+  const int rank = tile.thread_rank();
+  y[rank] = cg::reduce(tile, rank, cg::plus<int>()) + tile.shfl(rank, 5) + tile.any(rank == 63);
+}
+
 // A counter and a message, with the orders that C++ gives them.
 __global__ void atomics(int* y) {
   cuda::atomic_ref<int, cuda::thread_scope_device> count(y[0]), flag(y[1]);
@@ -94,7 +103,7 @@ int main(int argc, char** argv) {
   } modes[] = {{"any-group", any_group, 0, 64016}, {"wide-shuffle", wide_shuffle, 0, 5008},
                {"parts", parts, 9, 112481},        {"scans", scans, 0, 46531},
                {"group-copy", group_copy, 0, 64},  {"pipeline-copy", pipeline_copy, 0, 64},
-               {"atomics", atomics, 2, 42}};
+               {"atomics", atomics, 2, 42},        {"wide-tiles", wide_tiles, 0, 2022}};
   for (const auto& mode : modes) {
     if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
     int host[65] = {}, *y = nullptr;

@@ -1,0 +1,9 @@
+// Stands in for cuBLASLt's header of this name, as cublas_v2.h for its own: a handle, and no products.
+#pragma once
+
+#include "cublas_v2.h"
+
+using cublasLtHandle_t = simt_cublas_context*;
+inline cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) { return cublasCreate(handle); }
+inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+SIMT_IMPORT_CUBLAS_REFUSED(cublasLtMatmul)
