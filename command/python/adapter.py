@@ -1,9 +1,9 @@
-"""The Python half of `--python FILE.py:FUNCTION`: calls one function on tensors in memory that it shares with warpcheck.
+"""The Python half of `--python FILE.py:FUNCTION`: calls one function on tensors in memory shared with warpcheck.
 
     nursery FILE FUNCTION DEVICE  prints a line of JSON: which element types the function takes, or what is wrong; then
                                   forks a server for each process that connects to the socket of descriptor 3
-    serve FILE FUNCTION DEVICE    answers calls, a line of JSON each, that come through descriptor 3; descriptor 4 is the
-                                  shared memory
+    serve FILE FUNCTION DEVICE    answers calls, a line of JSON each, that come through descriptor 3; descriptor 4 is
+                                  the shared memory
 
 A library such as PyTorch takes seconds to load: the nursery loads it once for all processes of a run. warpcheck runs
 this text with `-c`, in an interpreter of the user's choice; it needs Python 3.8 and nothing else.
@@ -77,7 +77,7 @@ PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"  # capsules keep the point
 
 
 class Tensor:
-    """What the function gets: `numpy.from_dlpack(t)`, `torch.from_dlpack(t)` and their like make an array of it, without
+    """What the function gets: `numpy.from_dlpack(t)`, `torch.from_dlpack(t)` and their like make an array of it without
     a copy; so does `numpy.asarray(t)`, and what knows `__cuda_array_interface__`. Strides are in elements."""
 
     def __init__(self, name, data, dtype, shape, strides, device):
@@ -281,12 +281,13 @@ def load(path, name):
 def sentence(error, path):
     """The exception in one line, with the line of the user's file that it comes from."""
     text = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if os.path.realpath(f.filename) == os.path.realpath(path)]
+    file = os.path.realpath(path)
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if os.path.realpath(f.filename) == file]
     return text + (f" ({path}:{lines[-1]})" if lines else "")
 
 
 def may_fork():
-    """Whether a fork of this process is as good as a new one: what the GPU's driver and threads hold does not survive."""
+    """Whether a fork of this process is as good as a new one: what the GPU's driver and threads hold is lost."""
     for number in os.listdir("/proc/self/fd"):
         try:
             if os.readlink(f"/proc/self/fd/{number}").startswith("/dev/nvidia"):
@@ -367,12 +368,15 @@ class Server:
         if positional is None:
             wanted = ", ".join([*tensors, *scalars])
             return INTERNAL_ERROR, f"the function cannot be called as FUNCTION({wanted})"
-        if any(tensors[n] is not None for n in left_out):
-            return UNSUPPORTED, f"the function takes no {', '.join(n for n in left_out if tensors[n] is not None)}"
+        missed = [n for n in left_out if tensors[n] is not None and 0 not in tensors[n].shape and n != "work"]
+        if missed:
+            return UNSUPPORTED, f"the function takes no {', '.join(missed)}"
         try:
             self.function(*positional, **named)
         except NotImplementedError as e:
             return UNSUPPORTED, sentence(e, self.path)
+        except ValueError as e:
+            return INVALID_ARGUMENT, sentence(e, self.path)
         except Exception as e:
             return INTERNAL_ERROR, sentence(e, self.path)
         return OK, ""

@@ -32,10 +32,14 @@ nlohmann::json to_json(const tensor_view& v) {
   const std::vector<int64_t> shape(v.tensor->shape, v.tensor->shape + last + 1);
   std::vector<int64_t> strides(last + 1, 1);
   for (size_t k = last; k-- > 0;) strides[k] = k + 1 == last ? v.ld : strides[k + 1] * shape[k + 1];
-  return {{"name", v.rule->name}, {"optional", v.rule->is_optional},
-          {"at", memory.offset_of(data)}, {"dtype", dtype_name(dtype_bit(v.tensor->dtype))},
-          {"shape", shape}, {"strides", strides},
-          {"block", block.begin}, {"size", block.size}};
+  return {{"name", v.rule->name},
+          {"optional", v.rule->is_optional},
+          {"at", memory.offset_of(data)},
+          {"dtype", dtype_name(dtype_bit(v.tensor->dtype))},
+          {"shape", shape},
+          {"strides", strides},
+          {"block", block.begin},
+          {"size", block.size}};
 }
 
 warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std::string& message) {
@@ -88,13 +92,12 @@ const warpcheck_candidate* table() {
   const warpcheck_device device = s.device == "cuda" ? WARPCHECK_DEVICE_CUDA : WARPCHECK_DEVICE_CPU;
   static std::vector<const char*> extents;
   for (const std::string& name : s.rules.extents) extents.push_back(name.c_str());
-  static warpcheck_operator op =
-      operator_of_rows(s.op.c_str(), device, s.dtypes & s.rules.dtypes(), run, nullptr, 0, {nullptr, 0}, nullptr,
-                       extents.data());
+  static warpcheck_operator op = operator_of_rows(s.op.c_str(), device, s.dtypes & s.rules.dtypes(), run, nullptr, 0,
+                                                  {nullptr, 0}, nullptr, extents.data());
   op.num_extents = static_cast<int32_t>(extents.size());
   static const warpcheck_operator* const operators[] = {&op};
   static const warpcheck_candidate candidate = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "python", "Python", operators, 1,
+      WARPCHECK_CANDIDATE_ABI,  sizeof(warpcheck_candidate), "python", "Python", operators, 1,
       shared_memory_api(device)};
   return &candidate;
 }

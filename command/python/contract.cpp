@@ -124,6 +124,17 @@ class extent_solver {
  public:
   explicit extent_solver(const warpcheck_call& call) : call_(call) {}
 
+  // Whether a dimension may have this size, by what is known.
+  bool allows(const std::vector<std::string>& factors, int64_t size) const {
+    int64_t known = 1;
+    for (const std::string& factor : factors)
+      if (const auto value = value_of(factor))
+        known *= *value;
+      else
+        return true;
+    return size == known;
+  }
+
   // False while the dimension has more than one factor of which nothing is known.
   bool agree(const std::string& tensor, size_t dimension, const std::vector<std::string>& factors, int64_t size) {
     int64_t known = 1;
@@ -137,8 +148,8 @@ class extent_solver {
         open = &factor;
     }
     if (!open)
-      require(size == known, fmt::format("{} has the extent {} in dimension {}, must have {}", tensor, size, dimension,
-                                         known));
+      require(size == known,
+              fmt::format("{} has the extent {} in dimension {}, must have {}", tensor, size, dimension, known));
     else if (known > 0 && size % known == 0)
       of_[*open] = size / known;
     else
@@ -161,7 +172,7 @@ class extent_solver {
   std::map<std::string, int64_t> of_;
 };
 
-void check_shapes(const std::vector<tensor_view>& tensors, const warpcheck_call& call) {
+extent_solver check_shapes(const std::vector<tensor_view>& tensors, const warpcheck_call& call) {
   extent_solver solver(call);
   std::vector<std::pair<const tensor_view*, size_t>> open, left;
   for (const tensor_view& v : tensors)
@@ -169,7 +180,19 @@ void check_shapes(const std::vector<tensor_view>& tensors, const warpcheck_call&
   for (;; open.swap(left), left.clear()) {
     for (const auto& [v, k] : open)
       if (!solver.agree(v->rule->name, k, shape_of(*v->rule, call)[k], v->tensor->shape[k])) left.emplace_back(v, k);
-    if (left.size() == open.size()) return;
+    if (left.size() == open.size()) return solver;
+  }
+}
+
+// An optional tensor without elements is not there where it would have some: an empty list of rows is a list.
+void find_empty(std::vector<tensor_view>& tensors, const std::vector<const DLTensor*>& given,
+                const extent_solver& solver, const warpcheck_call& call) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].tensor || !given[i]) continue;
+    const shape_rule& shape = shape_of(*tensors[i].rule, call);
+    bool fits = given[i]->ndim == static_cast<int32_t>(shape.size());
+    for (size_t k = 0; fits && k < shape.size(); ++k) fits = solver.allows(shape[k], given[i]->shape[k]);
+    if (fits) tensors[i].tensor = given[i];
   }
 }
 
@@ -211,8 +234,8 @@ double checked_scalar(const scalar_rule& rule, const warpcheck_call& call) {
   const auto value = find_scalar(call, rule.name);
   require(value.has_value(), fmt::format("{} is missing", rule.name));
   require(!(*value < rule.least) && !(*value > rule.most) && (!rule.is_integer || *value == std::floor(*value)),
-          fmt::format("{} is {}, must be {} from {} to {}", rule.name, *value, rule.is_integer ? "an integer" : "a number",
-                      rule.least, rule.most));
+          fmt::format("{} is {}, must be {} from {} to {}", rule.name, *value,
+                      rule.is_integer ? "an integer" : "a number", rule.least, rule.most));
   return *value;
 }
 
@@ -233,7 +256,7 @@ checked_call check(const contract& c, const warpcheck_call& call) {
     checked.tensors.push_back(view_of(form.tensors[i], given[i], shape_of(form.tensors[i], call).size()));
     check_type(checked.tensors.back(), checked.tensors.front());
   }
-  check_shapes(checked.tensors, call);
+  find_empty(checked.tensors, given, check_shapes(checked.tensors, call), call);
   check_memory(checked.tensors);
   return checked;
 }

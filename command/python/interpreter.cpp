@@ -149,12 +149,12 @@ settings read_settings() {
   const nlohmann::json j = nlohmann::json::parse(text ? text : "", nullptr, false);
   if (!j.is_object()) throw std::runtime_error(std::string(k_settings_variable) + " is not set; use --python");
   return {j.at("op"),       j.at("device"), j.at("interpreter"), j.at("file"),
-          j.at("function"), j.at("dtypes"), j.at("nursery"), contract_of(j.at("rules"))};
+          j.at("function"), j.at("dtypes"), j.at("nursery"),     contract_of(j.at("rules"))};
 }
 
 std::string to_text(const settings& s) {
-  return nlohmann::json{{"op", s.op},     {"device", s.device},     {"interpreter", s.interpreter},
-                        {"file", s.file}, {"function", s.function}, {"dtypes", s.dtypes},
+  return nlohmann::json{{"op", s.op},           {"device", s.device},       {"interpreter", s.interpreter},
+                        {"file", s.file},       {"function", s.function},   {"dtypes", s.dtypes},
                         {"nursery", s.nursery}, {"rules", to_text(s.rules)}}
       .dump();
 }

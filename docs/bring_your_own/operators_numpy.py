@@ -101,6 +101,10 @@ def argsort(x, index, order):
 
 @numpy.errstate(all="ignore")
 def matmul(a, b, c, *, ta, tb, alpha, beta, sigmoid, mu, sigma, mode, rows_alone, c_in=None, bias=None):
+    if (beta != 0) != (c_in is not None):
+        raise ValueError(f"c_in is {c_in}, must have elements where beta is not 0 alone")
+    if c_in is not None and (c_in.data, c_in.strides) != (c.data, c.strides):
+        raise ValueError("c_in lies elsewhere than c, must be the same memory")
     a, b, c = arrays(a, b, c)
     a, b = (a.T if ta else a).astype("f8"), (b.T if tb else b).astype("f8")
     result = alpha * (a @ b) if alpha else numpy.zeros(c.shape)  # with alpha = 0 a and b are not read
@@ -145,30 +149,48 @@ def grid_exponent(values, max_rows):
     return 53 - int(numpy.ceil(numpy.log2(max(1, max_rows)))) - int(numpy.frexp(largest)[1])
 
 
-def gru(x, w_ih, w_hh, *, y=None, hn=None, b_ih=None, b_hh=None, h0=None, lengths=None, h_reset=None, reset=None, **others):
-    """The forward pass of one direction, of whole sequences; kernels/gru/gru.hpp has the formulas."""
-    needs = [lengths, h_reset, reset] + [t for n, t in others.items() if n in BACKWARD]
-    if others["pass"] != 0 or any(t is not None for t in needs) or w_ih.shape[0] != 1:
-        raise NotImplementedError("this template is a forward pass of one direction")
+@numpy.errstate(all="ignore")
+def gru(x, w_ih, w_hh, *, y=None, b_ih=None, b_hh=None, h0=None, lengths=None, h_reset=None, reset=None, hn=None,
+        history=None, **others):
+    """The forward pass; kernels/gru/gru.hpp has the formulas. What is wanted besides is in `others`, `pass` among it."""
+    if others["pass"] != 0:
+        raise NotImplementedError("this template is a forward pass")
     x, w_ih, w_hh = (numpy.asarray(t).astype("f8") for t in (x, w_ih, w_hh))
-    width = w_hh.shape[2]
-    from_input = x @ w_ih[0].T + (numpy.asarray(b_ih)[0] if b_ih is not None else 0)
-    state = numpy.asarray(h0)[0].astype("f8") if h0 is not None else numpy.zeros((x.shape[1], width))
-    for t in range(len(x)):
-        from_state = state @ w_hh[0].T + (numpy.asarray(b_hh)[0] if b_hh is not None else 0)
-        r, z, n = (slice(k * width, (k + 1) * width) for k in range(3))
-        keep = 1 / (1 + numpy.exp(-(from_input[t][:, z] + from_state[:, z])))
-        open_ = 1 / (1 + numpy.exp(-(from_input[t][:, r] + from_state[:, r])))
-        new = numpy.tanh(from_input[t][:, n] + open_ * from_state[:, n])
-        state = (1 - keep) * new + keep * state
-        if y is not None:
-            numpy.asarray(y)[t] = state
-    if hn is not None:
-        numpy.asarray(hn)[0] = state
+    steps, batch = x.shape[:2]
+    directions, width = w_hh.shape[0], w_hh.shape[2]
+    nothing = numpy.zeros((directions, 3 * width))
+    b_ih, b_hh = (nothing if t is None else numpy.asarray(t) for t in (b_ih, b_hh))
+    no_state = numpy.zeros((directions, batch, width))
+    h0, h_reset = (no_state if t is None else numpy.asarray(t).astype("f8") for t in (h0, h_reset))
+    lengths = numpy.full(batch, steps) if lengths is None else numpy.clip(numpy.asarray(lengths), 0, steps)
+    marks = numpy.zeros((steps + 1, batch), bool)
+    if reset is not None:
+        marks[:steps] = numpy.asarray(reset) != 0
+    marks &= numpy.arange(steps + 1)[:, None] < lengths
+    for d in range(directions):
+        state = h0[d]
+        for t in range(steps) if d == 0 else reversed(range(steps)):
+            begins = marks[t if d == 0 else t + 1]
+            before = numpy.where(begins[:, None], h_reset[d], state)
+            gates = gates_of(x[t] @ w_ih[d].T + b_ih[d], before @ w_hh[d].T + b_hh[d], width)
+            _, z, n, _ = gates
+            visited = (t < lengths)[:, None]
+            state = numpy.where(visited, (1 - z) * n + z * before, state)
+            if y is not None:
+                numpy.asarray(y)[t, :, d * width : (d + 1) * width] = numpy.where(visited, state, 0)
+            if history is not None:
+                numpy.asarray(history)[d, t] = numpy.where(visited, numpy.concatenate(gates, axis=1), 0)
+        if hn is not None:
+            numpy.asarray(hn)[d] = state
 
 
-# What a call of `gru` has that this template does not compute.
-BACKWARD = ("dy", "dhn", "history", "dx", "dh0", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e", "dh_reset")
+def gates_of(from_input, from_state, width):
+    """r, z, n and what the state adds to n."""
+    r, z, n = (slice(k * width, (k + 1) * width) for k in range(3))
+    reset = 1 / (1 + numpy.exp(-(from_input[:, r] + from_state[:, r])))
+    keep = 1 / (1 + numpy.exp(-(from_input[:, z] + from_state[:, z])))
+    return reset, keep, numpy.tanh(from_input[:, n] + reset * from_state[:, n]), from_state[:, n]
+
 
 # The element types of the first input that a function takes; where nothing is said f32, or all where that is none.
 softmax.dtypes = log_softmax.dtypes = logsumexp.dtypes = argmax.dtypes = sigmoid.dtypes = ["f32", "f16"]

@@ -60,13 +60,6 @@ def argsort(x, index, order):
     index.copy_(torch.sort(x, dim=1, descending=order == 1, stable=True).indices)
 
 
-def matmul(a, b, c, *, ta, tb, alpha, beta, sigmoid, rows_alone, mode, **_):
-    if (alpha, beta, sigmoid, rows_alone, mode) != (1, 0, 0, 0, 0):
-        raise NotImplementedError("torch.matmul is a plain product")
-    a, b, c = arrays(a, b, c)
-    c.copy_(torch.matmul(a.T if ta else a, b.T if tb else b))
-
-
 softmax.dtypes = log_softmax.dtypes = logsumexp.dtypes = argmax.dtypes = sigmoid.dtypes = ["f32", "f16", "bf16"]
 reduce.dtypes = ["f32", "f64"]
 scan.dtypes = ["f32", "f64", "i64"]

@@ -46,3 +46,6 @@ grep -q '"exit_code": 0' "$scratch/results/verify.json"
 # The page, or the line that says why there is none.
 grep -q "judged the built-in kernels" "$scratch/results/report.html" || grep -q "^run: no report" "$scratch/ran"
 for tool in memcheck racecheck initcheck synccheck; do grep -q "the log of $tool" "$scratch/results/$tool.txt"; done
+# The softmax of each template was judged, or a line says why not.
+grep -Eq "^== softmax of numpy|operators_numpy.py was not run" "$scratch/ran"
+grep -q "operators_triton.py were not run" "$scratch/ran"
