@@ -219,7 +219,7 @@ def nights(key, runs):
             markersize=6,
             markerfacecolor="none" if kind == "missed" else colour,
         )[0]
-    step = max(1, len(runs) // 8)
+    step = max(1, -(-len(runs) // 8))
     axes.set_xticks(range(0, len(runs), step), [runs[i]["begun"][:10] for i in range(0, len(runs), step)])
     axes.set_ylim(bottom=-0.06 * max([1] + [run["cases"] or 0 for run in runs]))
     axes.set_ylabel("cases")
@@ -241,7 +241,7 @@ def series(key, name, unit, points, changes):
         if night in changes:
             before, after = changes[night]
             axes.axvline(x - 0.5, color=INK, linestyle="--", linewidth=1)
-            axes.annotate(f"{before:.4g} to {after:.4g}", (x - 0.4, 1), xycoords=("data", "axes fraction"), va="top")
+            axes.annotate(f"{before:.4g} to {after:.4g}", (x - 0.5, 1), xycoords=("data", "axes fraction"), va="bottom")
     axes.set_xticks([])
     axes.set_xlabel(f"{len(points)} nights, oldest first")
     axes.set_ylabel(unit)
@@ -294,6 +294,7 @@ def row(key, data):
             lower.plot(c, error, "X" if o else "o", color=BAD if o else ACCENT, markersize=5 if o else 3)
     if positive:
         lower.set_yscale("log")
+    lower.xaxis.get_major_locator().set_params(integer=True)
     lower.set_ylabel("error, bound")
     lower.set_xlabel(f"element of {data['output']}, row {data['row']}")
     for axes in (upper, lower):
