@@ -181,10 +181,12 @@ struct observed {
   };
   std::optional<one> first, last, with_worst;
 
-  // The one that has the report's worst element; where the case fails for another reason, the last; else the first.
+  // The one that has the report's worst element; where the case fails for another reason, the last; where results
+  // differ, or the case passes without one, the first.
   const one* chosen(const case_report& r) const {
     const bool is_worst_wrong = r.result == verdict::violation && r.worst && !(r.worst->error <= r.worst->bound);
-    if (r.result > verdict::skipped && last && !(is_worst_wrong && with_worst)) return &*last;
+    const bool is_last = r.result > verdict::skipped && r.result != verdict::nondeterministic;
+    if (is_last && last && !(is_worst_wrong && with_worst)) return &*last;
     return with_worst ? &*with_worst : first ? &*first : nullptr;
   }
 };

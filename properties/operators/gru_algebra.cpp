@@ -463,7 +463,13 @@ std::vector<property> every_property() {
     if (!t.variants.empty()) draw_variant(d, c);
     return c;
   };
-  add("an-open-update-gate-copies-h0", "z = 1 keeps h0, and adds up what comes from above in order", unmarked_gru,
+  add(
+      "an-open-update-gate-copies-h0", "z = 1 keeps h0, and adds up what comes from above in order",
+      [](const target& t, draw& d) {
+        trial_case c = unmarked_gru(t, d);
+        draw_precision(d, c, 2);
+        return c;
+      },
       check_open_gate);
   add("a-closed-reset-gate-cuts-the-recurrent-candidate", "r = 0 has no gradient of W_hn, and with z = 0 none of h0",
       unmarked_gru, check_closed_gate);

@@ -102,6 +102,7 @@ trial_case chunked(const target& t, draw& d) {
   trial_case c = small_gru(t, d);
   set_knob(c, "history_mode", "recompute");
   leave_out(c, "history");
+  draw_precision(d, c, 2);
   return c;
 }
 
@@ -109,8 +110,10 @@ trial_case with_work(const target& t, draw& d) {
   trial_case c = usual_gru(t, d);
   const gru_data data = data_of(c);
   if (d.chance(50)) set_knob(c, "workspace_limit", d.one_of({"1", "1000", "20000"}));
+  draw_precision(d, c, 3);
   tensor_spec& work = *c.find("work");
-  work.shape = {gru_work_bytes(data.shape(), static_cast<int64_t>(c.number("workspace_limit")))};
+  work.shape = {
+      gru_work_bytes(data.shape(), static_cast<int64_t>(c.number("workspace_limit")), c.knob("precision") == "ieee")};
   work.ld = work.cols();
   work.offset = 16 * d.between(0, 3);
   for (tensor_spec& s : c.tensors)
@@ -120,6 +123,7 @@ trial_case with_work(const target& t, draw& d) {
 
 trial_case hazardous(const target& t, draw& d) {
   trial_case c = small_gru(t, d);
+  draw_precision(d, c, 3);
   c.knobs["detect"] = "only";
   const int64_t seed = d.between(0, 9999);
   c.knobs["schedule"] = fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt"}), seed);
@@ -173,25 +177,6 @@ trial_case gates_of_arguments(const target& t, draw& d) {
 }
 
 // ---- checks ----
-
-void check_reference(trial& t) {
-  const gru_data data = data_of(t);
-  const gru_answer a = ask(t, data);
-  judge_steps(t, data, a);
-  const reference::gru_radii radii = radii_of(t, data);
-  const auto states = reference::gru_forward(data.problem);
-  gru_answer exact{states, reference::gru_backward(data.problem, states, data.dy, data.dhn)};
-  gru_answer bounds{{radii.y, radii.hn, radii.history}, radii.gradients};
-  std::vector<const std::vector<double>*> expected, bound;
-  each_output(exact, [&](const char*, const char*, const auto& v) { expected.push_back(&v); });
-  each_output(bounds, [&](const char*, const char*, const auto& v) { bound.push_back(&v); });
-  size_t k = 0;
-  each_output(a, [&](const char* name, const char*, const std::vector<double>& actual) {
-    for (size_t i = 0; i < actual.size(); ++i)
-      judge_near(t, name, i, actual[i], (*expected[k])[i], reference::gru_radii::bound((*bound[k])[i]));
-    ++k;
-  });
-}
 
 void check_any(trial& t) {
   const gru_data data = data_of(t);
@@ -264,30 +249,6 @@ void check_gates(trial& t) {
       t.require(std::fabs(gate(2)) <= 1, "tanh({:a}) is {:a}", x, gate(2));
     }
     t.require(n_of_row[0] == -n_of_row[1], "tanh is not odd: {:a} and {:a}", n_of_row[0], n_of_row[1]);
-  }
-}
-
-// One input is 1, the others 0, and weights are next to 1: no product is rounded in ieee, all are in tf32.
-void check_mode(trial& t) {
-  gru_data data = data_of(t);
-  gru_shape& s = data.shape();
-  if (s.input < 1 || s.hidden < 1 || s.batch < 1 || s.time < 1) return t.skip("it takes a product");
-  data = taken(data, 'T', {0});
-  for (size_t i = 0; i < data.problem.x.size(); ++i)
-    data.problem.x[i] = static_cast<int64_t>(i) % s.input == static_cast<int64_t>(i) / s.input % s.input ? 1 : 0;
-  for (size_t i = 0; i < data.problem.w_ih.size(); ++i) data.problem.w_ih[i] = i % 2 == 0 ? 1 + 0x1p-12 : 1 + 0x1p-20;
-  for (auto* none : {&data.problem.b_ih, &data.problem.b_hh, &data.problem.h0, &data.problem.h_reset}) none->clear();
-  data.problem.lengths.clear();
-  data.problem.reset.clear();
-  const gru_answer a = ask(t, data, {.pass = "forward"});
-  judge_steps(t, data, a, {.pass = "forward"});
-  for (size_t i = 0; i < a.states.history.size(); ++i) {
-    const auto block = static_cast<int64_t>(i) / s.hidden % 4;
-    const auto k = static_cast<int64_t>(i) % s.hidden, b = static_cast<int64_t>(i) / (4 * s.hidden) % s.batch;
-    const int d = static_cast<int>(static_cast<int64_t>(i) / (4 * s.hidden * s.batch));
-    const double sum = data.problem.w_ih[s.w_ih(d, static_cast<int>(block % 3), k, b % s.input)];
-    const double exact = block == 2 ? std::tanh(sum) : 1 / (1 + std::exp(-sum));
-    if (block < 3) judge_near(t, "history", i, a.states.history[i], exact, 10 * 0x1p-24 * exact);
   }
 }
 
@@ -397,6 +358,7 @@ trial_case any_regime(const target& t, draw& d) {
   // More units than a block has threads.
   if (d.index() % 8 == 1) s = {1, 1, 3, d.one_of({257, 513}), 1};
   trial_case c = gru_case_of(t, d, {s});
+  draw_precision(d, c, 3);
   c.knobs["schedule"] = "fair";
   return c;
 }
@@ -440,7 +402,7 @@ const property_registration registration([] {
                        void (*check)(trial&),
                        int share = 100) { list.push_back(gru_property(name, sentence, generate, check, share)); };
   add("forward-matches-the-reference", "both passes lie within their bounds of the reference, by steps and as a whole",
-      within_first_order, check_reference);
+      within_first_order, judge_whole);
   add("every-step-follows-from-the-step-before", "every step is right for what was written of the step before", any_gru,
       check_any);
   add(
@@ -460,7 +422,6 @@ const property_registration registration([] {
       30);
   add("gate-functions-are-within-c-u", "gates err by at most 8 u and keep their range and their special values",
       gates_of_arguments, check_gates, 30);
-  add("the-mode-is-the-mode", "in ieee no operand is rounded", small_gru, check_mode, 20);
   add(
       "what-is-not-a-number-stays-in-its-row", "a NaN or an infinity in x changes its row alone, from its step on",
       [](const target& t, draw& d) {
@@ -469,6 +430,7 @@ const property_registration registration([] {
         s.hidden = std::min<int64_t>(s.hidden, 9);
         trial_case c = gru_case_of(t, d, {s});
         draw_variant(d, c);
+        draw_precision(d, c, 4);
         std::erase_if(c.find("lengths")->fill.edits, [](const edit& e) { return e.col == 1; });
         // The first row has one beside that of the second.
         if (d.index() % 3 != 0) c.find("x")->fill.edits = {{0, 0, d.index() % 3 == 1 ? k_nan : -k_inf}};
@@ -493,7 +455,8 @@ const property_registration registration([] {
       hazardous, check_any, 50);
   add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing",
       refused_gru, check_refusals, 5);
-  for (auto* const others : {gru_gradient_properties, gru_algebra_properties, gru_symmetry_properties})
+  for (auto* const others :
+       {gru_precision_properties, gru_gradient_properties, gru_algebra_properties, gru_symmetry_properties})
     for (property& p : others()) list.push_back(std::move(p));
   return list;
 }());

@@ -201,15 +201,14 @@ struct slot_story {
     const doubles terms = x.of(range.rows[first]);
     const std::string where =
         fmt::format("Slot {} is the first that departs, with {} rows. ", range.first + outside.front(), terms.size());
+    if (is_moved(outside))
+      return where + "All slots together hold what they should: rows were added to another slot than their own.";
     if (terms.empty()) return where + fmt::format("No row comes to it, yet it holds {}.", told(actual[first]));
     if (actual[first] == 0) return where + "It holds 0: none of its rows was added, or the sum was not stored.";
     if (!x.is_float() && actual[first] == plain_sum(dtype::f32, terms, terms.size()))
       return where + "It holds what additions in f32 give.";
-    const std::string missing =
-        told_missing(terms, due.exact[first], actual[first], std::ldexp(0.5 * !x.is_quantised, -x.exponent), k_rows);
-    if (missing.find("missing") == std::string::npos && is_moved(outside))
-      return where + "All slots together hold what they should: rows were added to another slot than their own.";
-    return where + missing;
+    return where + told_missing(terms, due.exact[first], actual[first],
+                                std::ldexp(x.is_quantised ? 0 : 0.5, -x.exponent), k_rows);
   }
 
  private:

@@ -34,6 +34,7 @@ expect 0 "layer_norm     10 properties" "${plugin[@]}" list
 expect 0 "within-error-bound" "${plugin[@]}" verify layer_norm --device emulated --cases 60
 grep "layer_norm" said
 expect 0 "" "${plugin[@]}" fuzz layer_norm --device emulated --cases 2 --out found --property within-error-bound
+expect 0 " cases through null kernels" "${plugin[@]}" verify layer_norm --null-kernels --cases 20
 expect 0 "2 files agree, 0 do not" "${plugin[@]}" golden check layer_norm --device emulated
 expect 0 "0 files written, 2 unchanged" "${plugin[@]}" golden regenerate layer_norm --device emulated
 diff -r "$source/golden" project/golden
