@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -233,7 +234,10 @@ void check_memory(const std::vector<tensor_view>& tensors) {
 double checked_scalar(const scalar_rule& rule, const warpcheck_call& call) {
   const auto value = find_scalar(call, rule.name);
   require(value.has_value(), fmt::format("{} is missing", rule.name));
-  require(!(*value < rule.least) && !(*value > rule.most) && (!rule.is_integer || *value == std::floor(*value)),
+  // The largest numbers stand for no limit, which JSON cannot say.
+  constexpr double k_most = std::numeric_limits<double>::max();
+  const bool low = rule.least > -k_most && *value < rule.least, high = rule.most < k_most && *value > rule.most;
+  require(!low && !high && (!rule.is_integer || *value == std::floor(*value)),
           fmt::format("{} is {}, must be {} from {} to {}", rule.name, *value,
                       rule.is_integer ? "an integer" : "a number", rule.least, rule.most));
   return *value;
