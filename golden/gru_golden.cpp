@@ -9,6 +9,7 @@
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
+#include "properties/engine/description.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/operators/gru_cases.hpp"
 
@@ -37,7 +38,8 @@ answers evaluate(const gru_data& d) {
           {"db_ih", g.db_ih}, {"db_hh", g.db_hh},       {"trace_e", g.trace_e}};
 }
 
-golden_file file_of(const std::string& name, const std::string& source, const gru_data& d) {
+golden_file file_of(const std::string& name, const std::string& source, const gru_data& d,
+                    const std::string& precision = "ieee") {
   golden_file f;
   f.what = kind::known_answer;
   f.op = "gru";
@@ -52,6 +54,7 @@ golden_file file_of(const std::string& name, const std::string& source, const gr
   for (const auto& [output, unused] : values) outputs.push_back(output);
   f.the_case = bare_gru_case(d, outputs);
   f.the_case.property = "golden";
+  engine::set_knob(f.the_case, "precision", precision);
   each_input(d, [&](const char* tensor, const char*, const auto& list) {
     if (list.empty()) return;
     listed_input listed{tensor, {}};
@@ -162,6 +165,10 @@ std::vector<golden_file> known_answers() {
       file_of("field-reset-in-the-update",
               field("hgru4rec#11 (the state that was reset is not the one that is blended)"),
               pattern({3, 1, 1, 2, 1}, {}, {0, 1, 0})),
+      // Weights and inputs have so few bits that every precision keeps them; states and gradients have not.
+      file_of("precision-tf32x3", definition, pattern({3, 2, 3, 4, 2}, {3, 2}), "tf32x3"),
+      file_of("precision-tf32", definition, pattern({3, 2, 4, 3, 2}, {3, 2}), "tf32"),
+      file_of("precision-bf16", definition, pattern({2, 3, 5, 3, 1}), "bf16"),
   };
 }
 
