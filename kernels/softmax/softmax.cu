@@ -1,12 +1,12 @@
 // Softmax: see the contract in softmax.hpp. Which kernel takes a matrix, from the simplest up:
 //
-//   loop      softmax/loop.hpp     a block reads a row of any length three times; the yardstick of the others
-//   warp      softmax/lanes.hpp    lanes of a warp hold a row in registers: up to 2048 columns
-//   block     softmax/block.hpp    a block holds it in registers: up to 32768
-//   cluster   row_cluster.hpp      a cluster holds it, half in registers, half in shared memory: up to 262144
-//   stream    persistent_pipeline.hpp         all multiprocessors hold it, while the next row comes in: up to 4 million (f32)
-//             persistent_two_pass.hpp        they hold its end and read the rest again
-//   few       small_matrix.hpp          all of the above for a matrix of at most 1 MB, where latency counts
+//   loop          loop.hpp                  a block reads a row of any length three times; the yardstick of the others
+//   subwarp, warp warp_rows.hpp             lanes of a warp hold a row in registers: up to 2048 columns
+//   block         block.hpp                 a block holds it in registers: up to 32768
+//   cluster       ../rows/row_cluster.hpp   a cluster holds it, half in registers, half in shared memory: up to 262144
+//   persistent    ../rows/persistent_pipeline.hpp   all multiprocessors hold it while the next row comes in: up to 2^22
+//                 ../rows/persistent_two_pass.hpp   they hold its end, and read the rest again: any length
+//   small_matrix  ../rows/small_matrix.hpp  all of the above for a matrix of at most 1 MB, where latency counts
 //
 // Bytes moved: cols * sizeof(T) in and out per row but for loop and persistent_two_pass; 8 out with argmax.
 #include "kernels/softmax/softmax.hpp"
