@@ -37,71 +37,74 @@ CLI::Option* add_output(CLI::App* command, const std::string& name, std::string&
   return command->add_option(name, path, what)->each([](const std::string& text) { cli::check_writable(text); });
 }
 
-int run(int argc, char** argv) {
-  CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
-               "warpcheck"};
-  app.footer(exit_codes("0 done"));  // of the commands that set no other
-  app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
-  app.require_subcommand(1);
-  app.fallthrough(false);
-  std::vector<std::string> plugins;
-  app.add_option("--plugin", plugins,
-                 "A library with an operator of your own, before the command (may be repeated; docs/adding_an_operator.md)")
-      ->allow_extra_args(false);
-  app.parse_complete_callback([&] {  // before the command runs
-    for (const std::string& path : plugins) cli::load_plugin(path);
-  });
-  int code = cli::k_pass;
-
-  // What verify and fuzz have in common.
+// What --source or --python bring as the candidate.
+struct brought_candidate {
   std::string source, entry, python, interpreter;
-  const auto add_selection = [&](CLI::App* command, cli::verify_options& o) {
-    command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
-    command
-        ->add_option("--device", o.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
-        ->capture_default_str();
-    command->add_option("--property", o.properties, "Only this property (may be repeated)");
-    command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
-    command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/abi/candidate.h)")
-        ->capture_default_str();
-    CLI::Option* of_source =
-        command->add_option("--source", source, "A CUDA source (.cu) whose function is the candidate");
-    CLI::Option* of_entry =
-        command->add_option("--entry", entry, "The function of --source: extern \"C\", see docs/bring_your_own");
-    of_source->needs(of_entry);
-    of_entry->needs(of_source);
-    CLI::Option* of_python = command->add_option(
-        "--python", python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
-    of_python->excludes(of_source);
-    command->add_option("--interpreter", interpreter, "The interpreter of --python (default: python3)")
-        ->needs(of_python);
-    command->add_option("--regressions", o.regressions,
-                        "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
-    add_output(command, "--json", o.json, "Write the result as JSON to this file");
-    add_output(command, "--junit", o.junit, "Write the result as JUnit XML to this file");
-    command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
-        ->capture_default_str();
-    command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
-    command->add_option("--max-rows", o.max_rows,
-                        "Generate no input with more rows; properties about more are left out");
-    command->add_option("--max-cols", o.max_cols, "Generate no input with more columns, likewise");
-    command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
-        ->capture_default_str();
-    command->add_flag("--mps", o.mps,
-                      "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
-    command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
-    command
-        ->add_option("--timeout", o.timeout,
-                     "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
-        ->capture_default_str();
-    command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which a failure is made no smaller")
-        ->capture_default_str();
-  };
 
-  cli::verify_options v;
+  void prepare(cli::verify_options& o) const {
+    cli::use_names_of_today(o.properties);
+    if (!source.empty()) o.candidate = cli::prepare_source(o, source, entry);
+    if (!python.empty()) cli::prepare_python(o, python, interpreter);
+  }
+};
+
+// What verify and fuzz have in common: what is tried, and how.
+void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
+  command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
+  command
+      ->add_option("--device", o.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
+      ->capture_default_str();
+  command->add_option("--property", o.properties, "Only this property (may be repeated)");
+  command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
+  command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/abi/candidate.h)")
+      ->capture_default_str();
+  CLI::Option* of_source =
+      command->add_option("--source", b.source, "A CUDA source (.cu) whose function is the candidate");
+  CLI::Option* of_entry =
+      command->add_option("--entry", b.entry, "The function of --source: extern \"C\", see docs/bring_your_own");
+  of_source->needs(of_entry);
+  of_entry->needs(of_source);
+  CLI::Option* of_python = command->add_option(
+      "--python", b.python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
+  of_python->excludes(of_source);
+  command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
+      ->needs(of_python);
+}
+void add_limits(CLI::App* command, cli::verify_options& o) {
+  command->add_option("--regressions", o.regressions,
+                      "Folder of counterexamples to replay first (default: golden/regressions, if there is one)");
+  add_output(command, "--json", o.json, "Write the result as JSON to this file");
+  add_output(command, "--junit", o.junit, "Write the result as JUnit XML to this file");
+  command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
+      ->capture_default_str();
+  command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
+  command->add_option("--max-rows", o.max_rows, "Generate no input with more rows; properties about more are left out");
+  command->add_option("--max-cols", o.max_cols, "Generate no input with more columns, likewise");
+  command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
+      ->capture_default_str();
+  command->add_flag("--mps", o.mps,
+                    "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
+  command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
+  command
+      ->add_option("--timeout", o.timeout,
+                   "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
+      ->capture_default_str();
+  command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which a failure is made no smaller")
+      ->capture_default_str();
+}
+
+struct verify_command {
+  cli::verify_options options;
+  brought_candidate brought;
+  bool null_kernels = false;
+};
+void add_verify(CLI::App& app, verify_command& command, int& code) {
+  cli::verify_options& v = command.options;
+  brought_candidate& b = command.brought;
   CLI::App* verify =
       app.add_subcommand("verify", "Run the properties of operators on generated cases, or on your own array");
-  add_selection(verify, v);
+  add_selection(verify, v, b);
+  add_limits(verify, v);
   verify->add_option("--cases", v.cases, "Generated cases per (property, dtype, device)")->capture_default_str();
   verify->add_option("--seed", v.seed, "Seed of the generated cases: an integer, or 'random' (printed)")
       ->capture_default_str();
@@ -111,26 +114,30 @@ int run(int argc, char** argv) {
   verify->add_flag("--fail-fast", v.fail_fast,
                    "End the run with the first failure; what is finished by then is reported");
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
-  bool null_kernels = false;
   CLI::Option* of_null_kernels = verify->add_flag(
-      "--null-kernels", null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
+      "--null-kernels", command.null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
   for (const char* name : {"--candidate", "--source", "--python", "--device", "--dtype", "--size", "--max-rows",
                            "--max-cols", "--shard", "--regressions", "--junit", "--input", "--journal", "--resume",
                            "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
-    cli::use_names_of_today(v.properties);
-    if (!source.empty()) v.candidate = cli::prepare_source(v, source, entry);
-    if (!python.empty()) cli::prepare_python(v, python, interpreter);
-    code = null_kernels ? cli::null_kernels(v) : cli::verify(v);
+    b.prepare(v);
+    code = command.null_kernels ? cli::null_kernels(v) : cli::verify(v);
   });
+}
 
-  cli::fuzz_options f;
+struct fuzz_command {
+  cli::fuzz_options options;
+  brought_candidate brought;
+};
+void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
+  cli::fuzz_options& f = command.options;
   CLI::App* fuzz = app.add_subcommand(
       "fuzz", "Search for failures with new seeds for as long as you like; keep what is found, minimised");
   f.what.shrink_seconds = 300;  // a finding is read more often than it is made
-  add_selection(fuzz, f.what);
+  add_selection(fuzz, f.what, command.brought);
+  add_limits(fuzz, f.what);
   f.what.seed = "random";
   fuzz->add_option("--out", f.out,
                    "Folder of findings and state; the same folder again goes on where the last run ended")
@@ -145,13 +152,12 @@ int run(int argc, char** argv) {
       "\nHere 1: a case failed in a round that this run began or went on with, be it kept as a finding or not,\n"
       "or a counterexample that was replayed first still fails.");
   fuzz->callback([&] {
-    cli::use_names_of_today(f.what.properties);
-    if (!source.empty()) f.what.candidate = cli::prepare_source(f.what, source, entry);
-    if (!python.empty()) cli::prepare_python(f.what, python, interpreter);
+    command.brought.prepare(f.what);
     code = cli::fuzz(f);
   });
+}
 
-  cli::replay_options r;
+void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
   CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
   replay->add_option("line", r.line, "The case line, quoted")->required();
   replay->add_option("--device", r.device, "Another device than the line's");
@@ -160,8 +166,9 @@ int run(int argc, char** argv) {
   replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->capture_default_str();
   replay->footer(exit_codes(k_judged));
   replay->callback([&] { code = cli::replay(r); });
+}
 
-  cli::explain_options x;
+void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   CLI::App* explain = app.add_subcommand(
       "explain", "Tell one case in words: what is demanded and why, what the kernel gave, which step first departs");
   explain->add_option("line", x.line, "The case line, quoted")->required();
@@ -173,8 +180,9 @@ int run(int argc, char** argv) {
   explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->capture_default_str();
   explain->footer(exit_codes("0 told, whatever the verdict"));
   explain->callback([&] { code = cli::explain(x); });
+}
 
-  cli::report_options w;
+void add_report(CLI::App& app, cli::report_options& w, int& code) {
   CLI::App* report = app.add_subcommand("report", "Make one HTML page of what commands wrote with --json");
   report->add_option("--verify", w.verify, "JSON of verify (may be repeated)")->allow_extra_args(false);
   report->add_option("--fuzz", w.fuzz, "JSON of fuzz (may be repeated)")->allow_extra_args(false);
@@ -187,12 +195,14 @@ int run(int argc, char** argv) {
   report->add_option("--python", w.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
   report->footer(exit_codes("0 written"));
   report->callback([&] { code = cli::report(w); });
+}
 
-  cli::mutants_options m;
+void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
   CLI::App* mutants =
       app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
-  mutants->add_option("subjects", m.operators,
-                      "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins)");
+  mutants->add_option(
+      "subjects", m.operators,
+      "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins)");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   CLI::Option* of_only = mutants->get_option("--only");
   mutants->add_option("--one-in", m.one_in, "Of each list only one mutant in so many, at least one, drawn by the seed")
@@ -208,8 +218,9 @@ int run(int argc, char** argv) {
   mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
   mutants->footer(exit_codes("0 all are killed as expected, or no score went down, 1 not so", k_kept));
   mutants->callback([&] { code = cli::mutants(m); });
+}
 
-  cli::list_options l;
+void add_list(CLI::App& app, cli::list_options& l, int& code) {
   CLI::App* list = app.add_subcommand("list", "List operators; of an operator its variants and properties");
   list->add_option("operator", l.op, "The operator to describe");
   list->add_flag("--distributions", l.distributions, "The distributions that a recipe can name");
@@ -217,12 +228,15 @@ int run(int argc, char** argv) {
   add_output(list, "--json", l.json,
              "Write what is claimed of each operator, or of the one named, as JSON to this file");
   list->callback([&] { code = cli::list(l); });
+}
 
+void add_doctor(CLI::App& app, int& code) {
   CLI::App* doctor =
       app.add_subcommand("doctor", "Say which devices and libraries are usable here, and why others are not");
   doctor->callback([&] { code = cli::doctor(); });
+}
 
-  cli::golden_options g;
+void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
   CLI::App* golden = app.add_subcommand("golden", "Check or regenerate the golden data");
   golden->require_subcommand(1);
   CLI::App* check =
@@ -242,8 +256,9 @@ int run(int argc, char** argv) {
   regenerate->add_option("--device", g.device, "Of the error profile: auto, emulated, cuda or cuda:N")
       ->capture_default_str();
   regenerate->callback([&] { code = cli::golden_regenerate(g); });
+}
 
-  cli::run_emulated_options e;
+void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   CLI::App* emulated = app.add_subcommand(
       "run-emulated", "Run a CUDA program (one .cu file with main) on the emulated device and report its hazards");
   emulated->add_option("file", e.file, "The program's source")->required();
@@ -272,23 +287,22 @@ int run(int argc, char** argv) {
   emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
   emulated->footer(exit_codes(k_judged));
   emulated->callback([&] { code = cli::run_emulated(e); });
+}
 
-  app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
-
-  // CLI11 would only say that a command is missing.
-  if (argc > 1 && argv[1][0] != '-') {
-    std::string names;
-    bool known = false;
-    for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-      names += (names.empty() ? "" : ", ") + command->get_name();
-      known = known || command->get_name() == argv[1];
-    }
-    if (!known) {
-      fmt::print(stderr, "warpcheck: '{}' is no command; {} are\n", argv[1], names);
-      return cli::k_usage;
-    }
+// CLI11 would only say that a command is missing.
+bool names_a_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return true;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == argv[1]) return true;
+    names += (names.empty() ? "" : ", ") + command->get_name();
   }
+  fmt::print(stderr, "warpcheck: '{}' is no command; {} are\n", argv[1], names);
+  return false;
+}
 
+// The command's callback sets `code`.
+int parse_and_run(CLI::App& app, int argc, char** argv, const int& code) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -309,6 +323,49 @@ int run(int argc, char** argv) {
     return cli::k_environment;
   }
   return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
+               "warpcheck"};
+  app.footer(exit_codes("0 done"));  // of the commands that set no other
+  app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  std::vector<std::string> plugins;
+  app.add_option(
+         "--plugin", plugins,
+         "A library with an operator of your own, before the command (may be repeated; docs/adding_an_operator.md)")
+      ->allow_extra_args(false);
+  app.parse_complete_callback([&] {  // before the command runs
+    for (const std::string& path : plugins) cli::load_plugin(path);
+  });
+  int code = cli::k_pass;
+
+  verify_command verify;
+  fuzz_command fuzz;
+  cli::replay_options replay;
+  cli::explain_options explain;
+  cli::report_options report;
+  cli::mutants_options mutants;
+  cli::list_options list;
+  cli::golden_options golden;
+  cli::run_emulated_options emulated;
+  add_verify(app, verify, code);
+  add_fuzz(app, fuzz, code);
+  add_replay(app, replay, code);
+  add_explain(app, explain, code);
+  add_report(app, report, code);
+  add_mutants(app, mutants, code);
+  add_list(app, list, code);
+  add_doctor(app, code);
+  add_golden(app, golden, code);
+  add_run_emulated(app, emulated, code);
+  app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
+
+  if (!names_a_command(app, argc, argv)) return cli::k_usage;
+
+  return parse_and_run(app, argc, argv, code);
 }
 
 }  // namespace

@@ -239,31 +239,21 @@ void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchai
   run_all(survivors, judge, jobs);
 }
 
-}  // namespace
+// What a run of mutants has made up its mind about.
+struct mutants_run {
+  std::vector<tried_mutant> entries;
+  mutant_trial_options trial;
+  std::optional<test_judges> judges;  // of the suite's own mutants
+  bool cut_short = false;
+};
 
-int mutants(const mutants_options& asked) {
-  mutants_options o = asked;
-  if (o.operators.empty()) o.operators = plugin_operators();
-  const stopwatch watch;
-  const interrupt_watch signals;
-  const engine::stray_collector strays;
+void check_options(const mutants_options& o) {
   check_cases(o.cases);
   if (o.one_in < 1) throw usage_error(fmt::format("one-in: {} is not at least 1", o.one_in));
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
-  const uint64_t seed = parse_seed(o.seed);
-  const toolchain tools = toolchain::load();
-  check_plugins(o, tools);
-  std::string folder = o.folder;
-  if (folder.empty() && o.generated) generate(o, tools, folder = tools.build_folder() + "/generated");
-  if (folder.empty()) folder = tools.root() + "/ci/mutate";
-  std::vector<tried_mutant> entries = chosen_mutants(o, folder, seed);
-  for (const tried_mutant& e : entries)  // every line must still fit the sources
-    mutated_text(e.m, e.m.kernel ? kernel_sources_of(e.m.op, tools).root : tools.root());
-  if (o.list) {
-    for (const tried_mutant& e : entries) fmt::print("{:<16} {:<36} {}\n", e.m.id, e.m.file, expectation(e.m));
-    return k_pass;
-  }
+}
 
+mutant_trial_options trial_options(const mutants_options& o, const toolchain& tools) {
   mutant_trial_options trial;
   trial.folder = tools.build_folder() + "/mutants";
   fs::create_directories(trial.folder);
@@ -271,27 +261,28 @@ int mutants(const mutants_options& asked) {
   trial.suite_key = suite_key();
   trial.cases = o.cases;
   if (o.generated) trial.timeout_seconds = 20;  // many loop for ever
-  trial.seed = seed;
+  trial.seed = parse_seed(o.seed);
+  return trial;
+}
+
+// Where each result lies, by what it depends on; the tests that judge mutants of the suite are measured for it.
+void place_results(mutants_run& run, const toolchain& tools) {
   std::vector<const mutant*> of_suite;
-  for (const tried_mutant& e : entries)
+  for (const tried_mutant& e : run.entries)
     if (!e.m.kernel && !e.m.equivalent) of_suite.push_back(&e.m);
-  std::optional<test_judges> judges;
   if (!of_suite.empty()) {
-    judges.emplace(judges_file(tools), tools);
-    judges->measure(of_suite, trial.folder);
+    run.judges.emplace(judges_file(tools), tools);
+    run.judges->measure(of_suite, run.trial.folder);
   }
-  for (tried_mutant& e : entries)
-    e.path = e.m.kernel ? result_path(e.m, tools, trial)
-             : e.m.equivalent
-                 ? ""
-                 : fmt::format("{}/{}-{}.json", trial.folder, e.m.id, tests_key(e.m, judges->of(e.m), tools));
-  const auto try_one = [&](const tried_mutant& e) {
+  for (tried_mutant& e : run.entries)
     if (e.m.kernel)
-      try_mutant(e.m, e.usual, tools, trial);
-    else
-      write_file(e.path, to_json(try_by_tests(e.m, judges->of(e.m), tools, e.path + ".build")));
-  };
-  const int jobs = o.jobs > 0 ? o.jobs : usable_cores();
+      e.path = result_path(e.m, tools, run.trial);
+    else if (!e.m.equivalent)
+      e.path = fmt::format("{}/{}-{}.json", run.trial.folder, e.m.id, tests_key(e.m, run.judges->of(e.m), tools));
+}
+
+// Takes the results that are there, and returns the mutants that have none.
+std::vector<tried_mutant*> take_known_results(std::vector<tried_mutant>& entries) {
   std::vector<tried_mutant*> untried;
   for (tried_mutant& e : entries) {
     if (e.m.equivalent) continue;
@@ -300,66 +291,107 @@ int mutants(const mutants_options& asked) {
     else
       untried.push_back(&e);
   }
-  fmt::print(stderr, "{} mutants, {} of them to try, the others as before\n", entries.size(), untried.size());
+  return untried;
+}
+
+void try_untried(mutants_run& run, const mutants_options& o, const toolchain& tools) {
+  const auto try_one = [&](const tried_mutant& e) {
+    if (e.m.kernel)
+      try_mutant(e.m, e.usual, tools, run.trial);
+    else
+      write_file(e.path, to_json(try_by_tests(e.m, run.judges->of(e.m), tools, e.path + ".build")));
+  };
+  const int jobs = o.jobs > 0 ? o.jobs : usable_cores();
+  std::vector<tried_mutant*> untried = take_known_results(run.entries);
+  fmt::print(stderr, "{} mutants, {} of them to try, the others as before\n", run.entries.size(), untried.size());
   // The ids of generated mutants are hashes: whenever the run is interrupted, what is done is a sample of every
   // subject.
   if (o.generated)
     std::sort(untried.begin(), untried.end(),
               [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });
-  const size_t chosen = entries.size();
-  bool cut_short = false;
   try {
     run_all(untried, try_one, jobs);
-    if (!tools.ninja().empty()) compare_code(entries, tools, jobs);
-    judge_survivors_by_tests(entries, tools, judges, trial.folder, jobs);
+    if (!tools.ninja().empty()) compare_code(run.entries, tools, jobs);
+    judge_survivors_by_tests(run.entries, tools, run.judges, run.trial.folder, jobs);
   } catch (const interrupted&) {
-    cut_short = true;
-    std::erase_if(entries, [](const tried_mutant& e) { return !e.result && !e.m.equivalent; });
+    run.cut_short = true;
+    std::erase_if(run.entries, [](const tried_mutant& e) { return !e.result && !e.m.equivalent; });
   }
+}
 
-  print_mutants(entries);
-  print_survivors(entries);
-  const std::map<std::string, mutant_score> scores = print_scores(entries);
-  fmt::print("{} mutants in {:.1f} s\n", entries.size(), watch.seconds());
-  mutant_score all;
-  for (const tried_mutant& e : entries) all.add(e);
-  bool pass = all.judged() > 0 && all.as_expected == all.judged();
-  if (o.generated && !cut_short)
-    pass = all.judged() > 0 && (!o.only.empty() || holds_scores(scores, tools.root() + "/ci/mutate/generated.score"));
-  const int code = cut_short ? k_interrupted : pass ? k_pass : k_violation;
-  if (cut_short)
-    fmt::print("interrupted: {} of {} mutants are in this table; the same command goes on\n", entries.size(), chosen);
-  if (!o.json.empty()) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const tried_mutant& e : entries) {
-      nlohmann::json j = e.result ? nlohmann::json::parse(to_json(*e.result)) : nlohmann::json::object();
-      j["id"] = e.m.id;
-      j["operator"] = e.m.op;
-      j["file"] = e.m.file;
-      j["kernel"] = e.kernel();
-      j["expected"] = expectation(e.m);
-      j["outcome"] = e.equivalent()                     ? "equivalent"
-                     : !e.result->compile_error.empty() ? "not compiled"
-                     : e.killed()                       ? "killed"
-                                                        : "survived";
-      list.push_back(std::move(j));
-    }
-    write_file(o.json,
-               nlohmann::json{{"schema", "warpcheck-mutants-1"},
-                              {"version", WARPCHECK_VERSION},
-                              {"seed", seed},
-                              {"cases", o.cases},
-                              {"killed", all.killed},
-                              {"killed_as_expected", all.as_expected},
-                              {"not_compiled", all.stillborn},
-                              {"equivalent", all.equivalent},
-                              {"usual_practice", {{"rtol=atol=1e-2", all.coarse}, {"rtol=atol=1e-4", all.fine}}},
-                              {"exit_code", code},
-                              {"interrupted", cut_short},
-                              {"mutants", list}}
-                       .dump(1) +
-                   "\n");
+void write_json(const mutants_run& run, const mutants_options& o, const mutant_score& all, int code) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const tried_mutant& e : run.entries) {
+    nlohmann::json j = e.result ? nlohmann::json::parse(to_json(*e.result)) : nlohmann::json::object();
+    j["id"] = e.m.id;
+    j["operator"] = e.m.op;
+    j["file"] = e.m.file;
+    j["kernel"] = e.kernel();
+    j["expected"] = expectation(e.m);
+    j["outcome"] = e.equivalent()                     ? "equivalent"
+                   : !e.result->compile_error.empty() ? "not compiled"
+                   : e.killed()                       ? "killed"
+                                                      : "survived";
+    list.push_back(std::move(j));
   }
+  write_file(o.json, nlohmann::json{{"schema", "warpcheck-mutants-1"},
+                                    {"version", WARPCHECK_VERSION},
+                                    {"seed", run.trial.seed},
+                                    {"cases", o.cases},
+                                    {"killed", all.killed},
+                                    {"killed_as_expected", all.as_expected},
+                                    {"not_compiled", all.stillborn},
+                                    {"equivalent", all.equivalent},
+                                    {"usual_practice", {{"rtol=atol=1e-2", all.coarse}, {"rtol=atol=1e-4", all.fine}}},
+                                    {"exit_code", code},
+                                    {"interrupted", run.cut_short},
+                                    {"mutants", list}}
+                             .dump(1) +
+                         "\n");
+}
+
+}  // namespace
+
+int mutants(const mutants_options& asked) {
+  mutants_options o = asked;
+  if (o.operators.empty()) o.operators = plugin_operators();
+  const stopwatch watch;
+  const interrupt_watch signals;
+  const engine::stray_collector strays;
+  check_options(o);
+  const uint64_t seed = parse_seed(o.seed);
+  const toolchain tools = toolchain::load();
+  check_plugins(o, tools);
+  std::string folder = o.folder;
+  if (folder.empty() && o.generated) generate(o, tools, folder = tools.build_folder() + "/generated");
+  if (folder.empty()) folder = tools.root() + "/ci/mutate";
+  mutants_run run;
+  run.entries = chosen_mutants(o, folder, seed);
+  for (const tried_mutant& e : run.entries)  // every line must still fit the sources
+    mutated_text(e.m, e.m.kernel ? kernel_sources_of(e.m.op, tools).root : tools.root());
+  if (o.list) {
+    for (const tried_mutant& e : run.entries) fmt::print("{:<16} {:<36} {}\n", e.m.id, e.m.file, expectation(e.m));
+    return k_pass;
+  }
+  run.trial = trial_options(o, tools);
+  place_results(run, tools);
+  const size_t chosen = run.entries.size();
+  try_untried(run, o, tools);
+
+  print_mutants(run.entries);
+  print_survivors(run.entries);
+  const std::map<std::string, mutant_score> scores = print_scores(run.entries);
+  fmt::print("{} mutants in {:.1f} s\n", run.entries.size(), watch.seconds());
+  mutant_score all;
+  for (const tried_mutant& e : run.entries) all.add(e);
+  bool pass = all.judged() > 0 && all.as_expected == all.judged();
+  if (o.generated && !run.cut_short)
+    pass = all.judged() > 0 && (!o.only.empty() || holds_scores(scores, tools.root() + "/ci/mutate/generated.score"));
+  const int code = run.cut_short ? k_interrupted : pass ? k_pass : k_violation;
+  if (run.cut_short)
+    fmt::print("interrupted: {} of {} mutants are in this table; the same command goes on\n", run.entries.size(),
+               chosen);
+  if (!o.json.empty()) write_json(run, o, all, code);
   return code;
 }
 

@@ -87,28 +87,27 @@ case_report try_null_kernels(const trial_case& c) {
   return report;
 }
 
-}  // namespace
-
-null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property) {
-  const quota q = quota_of(op, property);
-  return {q.percent, q.reason};
-}
-
-int null_kernels(const verify_options& o) {
-  check_cases(o.cases);
-  const uint64_t seed = parse_seed(o.seed);
-  const std::vector<std::string> ops = chosen_operators(o);
+// The jobs of a run, with the property of each, and the properties without a case.
+struct null_kernel_plan {
+  std::vector<job> jobs;
   std::vector<const property*> owners;
   std::set<std::string> left_out;
-  std::vector<job> jobs;
+};
+
+std::vector<target> targets_of(const std::vector<std::string>& ops) {
   std::vector<target> targets;
-  for (const std::string& op : ops) {
+  for (const std::string& op : ops)
     for (target& t : ask_targets("builtin", op, "emulated")) {
       t.size = 1;
       t.max_cols = k_null_cols;
       targets.push_back(std::move(t));
     }
-  }
+  return targets;
+}
+
+// `targets` must outlive the plan.
+null_kernel_plan plan_of(const verify_options& o, const std::vector<target>& targets, uint64_t seed) {
+  null_kernel_plan plan;
   for (const property& p : all_properties()) {
     if (p.name == "large-offset") continue;
     if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
@@ -116,32 +115,27 @@ int null_kernels(const verify_options& o) {
     for (const target& t : targets) {
       if (t.op != p.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
       if (!has_case(p, t, seed)) {
-        left_out.insert(p.op + "/" + p.name);
+        plan.left_out.insert(p.op + "/" + p.name);
         continue;
       }
-      jobs.push_back({fmt::format("{}/{} {}", p.op, p.name, warpcheck::name_of(t.type)),
-                      [&p, &t, seed](int64_t i) { return generate_case(p, t, seed, i); },
-                      std::max<int64_t>(1, o.cases * p.share_percent / 100)});
-      owners.push_back(&p);
+      plan.jobs.push_back({fmt::format("{}/{} {}", p.op, p.name, warpcheck::name_of(t.type)),
+                           [&p, &t, seed](int64_t i) { return generate_case(p, t, seed, i); },
+                           std::max<int64_t>(1, o.cases * p.share_percent / 100)});
+      plan.owners.push_back(&p);
     }
   }
-  if (jobs.empty())
-    throw usage_error(fmt::format("null kernels: no chosen property has a case of at most {} columns", k_null_cols));
-  supervise_options s;
-  s.workers = o.workers;
-  s.timeout_seconds = o.timeout;
-  s.max_failures_per_job = 0;
-  s.run = try_null_kernels;
-  const run_result_set results = supervise(jobs, s);
+  return plan;
+}
 
+// Prints a line for each property and adds it to `list`; returns whether every quota is met.
+bool print_guesses(const null_kernel_plan& plan, const run_result_set& results, nlohmann::json& list) {
   fmt::print("{:<12} {:<30} {:>6} {:>8} {:>6}  {}\n", "operator", "property", "cases", "guessed", "quota", "by");
   bool met = true;
-  nlohmann::json list = nlohmann::json::array();
-  for (size_t i = 0; i < jobs.size();) {
-    const property& p = *owners[i];
+  for (size_t i = 0; i < plan.jobs.size();) {
+    const property& p = *plan.owners[i];
     int64_t cases = 0, guessed = 0;
     std::map<std::string, int64_t> by;
-    for (; i < jobs.size() && owners[i] == &p; ++i) {
+    for (; i < plan.jobs.size() && plan.owners[i] == &p; ++i) {
       cases += results.jobs[i].cases;
       for (const auto& [name, count] : results.jobs[i].variants) {
         by[name] += count;
@@ -162,7 +156,33 @@ int null_kernels(const verify_options& o) {
                     {"quota_percent", q.percent},
                     {"reason", q.reason}});
   }
-  for (const std::string& name : left_out)
+  return met;
+}
+
+}  // namespace
+
+null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property) {
+  const quota q = quota_of(op, property);
+  return {q.percent, q.reason};
+}
+
+int null_kernels(const verify_options& o) {
+  check_cases(o.cases);
+  const uint64_t seed = parse_seed(o.seed);
+  const std::vector<target> targets = targets_of(chosen_operators(o));
+  const null_kernel_plan plan = plan_of(o, targets, seed);
+  if (plan.jobs.empty())
+    throw usage_error(fmt::format("null kernels: no chosen property has a case of at most {} columns", k_null_cols));
+  supervise_options s;
+  s.workers = o.workers;
+  s.timeout_seconds = o.timeout;
+  s.max_failures_per_job = 0;
+  s.run = try_null_kernels;
+  const run_result_set results = supervise(plan.jobs, s);
+
+  nlohmann::json list = nlohmann::json::array();
+  const bool met = print_guesses(plan, results, list);
+  for (const std::string& name : plan.left_out)
     fmt::print("left out: {}: no case of at most {} columns\n", name, k_null_cols);
   int64_t cases = 0;
   for (const job_result& r : results.jobs) cases += r.cases;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "command/failure_json.hpp"
 #include "command/junit.hpp"
@@ -213,9 +214,7 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
   return list;
 }
 
-}  // namespace
-
-int verify(const verify_options& o) {
+void check_options(const verify_options& o) {
   check_cases(o.cases);
   if (o.resume && o.journal.empty())
     throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
@@ -224,18 +223,10 @@ int verify(const verify_options& o) {
   if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
   if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
   if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
-  const std::string begun = now_text();
-  const uint64_t seed = parse_seed(o.seed);
-  const auto [shard, shards] = parse_shard(o.shard);
-  chosen_operators(o);  // a misspelt operator is answered before a device is looked for
-  std::string note;
-  const std::string device = resolve_device(o.device, note);
-  const std::unique_ptr<mps_daemon> mps = mps_if(o.mps, device);
-  fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
-  std::fflush(stdout);
+}
 
-  std::set<std::string> left_out;
-  const std::vector<planned_job> jobs = plan_jobs(o, device, seed, left_out);
+supervise_options supervision_of(const verify_options& o, const std::string& device, uint64_t seed,
+                                 const std::vector<planned_job>& jobs) {
   supervise_options options;
   options.workers = workers_for(o, device);
   options.timeout_seconds = o.timeout;
@@ -244,27 +235,29 @@ int verify(const verify_options& o) {
   options.resume = o.resume;
   options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases,
                                     o.size, o.input, o.max_rows, o.max_cols);
-  options.shard_index = shard;
-  options.shard_count = shards;
+  std::tie(options.shard_index, options.shard_count) = parse_shard(o.shard);
   options.fail_fast = o.fail_fast;
   options.run = run_case;
   options.on_progress = print_progress;
   options.first = regressions_for(o.regressions, jobs, device, o.candidate);
-  std::vector<job> list;
-  for (const planned_job& j : jobs) list.push_back(j.j);
-  run_result_set results = supervise(list, options);
-  job_result regressions;
-  if (!options.first.empty()) {
-    regressions = std::move(results.jobs.front());
-    results.jobs.erase(results.jobs.begin());
-    fmt::print("{} regressions replayed first: {}{}\n", regressions.cases, verdict_text(regressions),
-               stopped_text(regressions));
-    for (const case_report& f : regressions.failures) fmt::print("{}", describe(f));
-  }
+  return options;
+}
 
-  // The first failure of every property, shrunk; one report per property is what a person can act on.
+// Takes the counterexamples that were replayed first out of the results, and says what became of them.
+job_result take_regressions(run_result_set& results) {
+  job_result regressions = std::move(results.jobs.front());
+  results.jobs.erase(results.jobs.begin());
+  fmt::print("{} regressions replayed first: {}{}\n", regressions.cases, verdict_text(regressions),
+             stopped_text(regressions));
+  for (const case_report& f : regressions.failures) fmt::print("{}", describe(f));
+  return regressions;
+}
+
+// All failures, of which the first of every property is shrunk: one report per property is what a person can act on.
+// `shrunk` gets the lines of those.
+std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, const run_result_set& results,
+                                         const verify_options& o, std::set<std::string>& shrunk) {
   std::vector<case_report> failures;
-  std::set<std::string> shrunk;  // lines
   const property* reported = nullptr;
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const case_report& f : results.jobs[i].failures) {
@@ -287,35 +280,41 @@ int verify(const verify_options& o) {
       fmt::print("\n{}", describe(failures.back()));
     }
   }
-  fmt::print("\n");
-  print_table(jobs, results);
+  return failures;
+}
 
-  int64_t cases = regressions.cases, skipped = regressions.skipped, launches = regressions.launches,
-          compared = regressions.compared;
-  verdict worst = regressions.worst;
+// Regressions and jobs together.
+job_result sum_of(const job_result& regressions, const run_result_set& results) {
+  job_result all = regressions;
   for (const job_result& r : results.jobs) {
-    cases += r.cases;
-    skipped += r.skipped;
-    launches += r.launches;
-    compared += r.compared;
-    worst = std::max(worst, r.worst);
+    all.cases += r.cases;
+    all.skipped += r.skipped;
+    all.launches += r.launches;
+    all.compared += r.compared;
+    all.worst = std::max(all.worst, r.worst);
+    all.failures.insert(all.failures.end(), r.failures.begin(), r.failures.end());
   }
-  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
+  return all;
+}
+
+// Says what stands below the table, and returns the exit code.
+int conclude(const verify_options& o, const job_result& all, const run_result_set& results,
+             const coverage_result& coverage, const std::set<std::string>& left_out) {
   for (const std::string& v : coverage.unreached_variants) fmt::print("coverage: no case reached the variant {}\n", v);
   for (const std::string& sentence : coverage.unmet_classes) fmt::print("coverage: {}\n", sentence);
-  size_t failed = regressions.failures.size();
-  for (const job_result& r : results.jobs) failed += r.failures.size();
-  fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}{}\n", cases, launches,
-             compared, results.seconds, results.seconds > 0 ? static_cast<double>(cases) / results.seconds : 0.0,
-             skipped ? fmt::format(", {} skipped", skipped) : "", failed ? ", " + count_text(failed) : "");
+  fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}{}\n", all.cases, all.launches,
+             all.compared, results.seconds,
+             results.seconds > 0 ? static_cast<double>(all.cases) / results.seconds : 0.0,
+             all.skipped ? fmt::format(", {} skipped", all.skipped) : "",
+             all.failures.empty() ? "" : ", " + count_text(all.failures.size()));
   if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
   int code = k_pass;
-  if (worst > verdict::skipped || !coverage.met()) code = k_violation;
+  if (all.worst > verdict::skipped || !coverage.met()) code = k_violation;
   // Whoever names a device is owed every case on it, by us; another candidate may offer less, and the table says so.
-  if (skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
+  if (all.skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
   for (const job_result& r : results.jobs)
     if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);
-  if (cases == 0 || (cases == skipped && o.device != "auto")) {
+  if (all.cases == 0 || (all.cases == all.skipped && o.device != "auto")) {
     fmt::print("no case was judged, so nothing is proven\n");
     code = k_violation;
   }
@@ -326,7 +325,38 @@ int verify(const verify_options& o) {
                o.journal.empty() ? "" : "; --resume continues");
     code = k_interrupted;
   }
-  if (too_many_skips(o, skipped, cases) && code == k_pass) code = k_violation;
+  if (too_many_skips(o, all.skipped, all.cases) && code == k_pass) code = k_violation;
+  return code;
+}
+
+}  // namespace
+
+int verify(const verify_options& o) {
+  check_options(o);
+  const std::string begun = now_text();
+  const uint64_t seed = parse_seed(o.seed);
+  parse_shard(o.shard);
+  chosen_operators(o);  // a misspelt operator is answered before a device is looked for
+  std::string note;
+  const std::string device = resolve_device(o.device, note);
+  const std::unique_ptr<mps_daemon> mps = mps_if(o.mps, device);
+  fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
+  std::fflush(stdout);
+
+  std::set<std::string> left_out;
+  const std::vector<planned_job> jobs = plan_jobs(o, device, seed, left_out);
+  const supervise_options options = supervision_of(o, device, seed, jobs);
+  std::vector<job> list;
+  for (const planned_job& j : jobs) list.push_back(j.j);
+  run_result_set results = supervise(list, options);
+  const job_result regressions = options.first.empty() ? job_result() : take_regressions(results);
+
+  std::set<std::string> shrunk;
+  std::vector<case_report> failures = shrink_failures(jobs, results, o, shrunk);
+  fmt::print("\n");
+  print_table(jobs, results);
+  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
+  const int code = conclude(o, sum_of(regressions, results), results, coverage, left_out);
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
     nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, shrunk, o), coverage,
