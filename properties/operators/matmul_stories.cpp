@@ -49,6 +49,8 @@ std::string name_of(dot_arithmetic a) {
     case dot_arithmetic::bf16: return "bf16 products on tensor cores";
     case dot_arithmetic::tf32x3: return "f32 as three products of two tf32 parts";
     case dot_arithmetic::bf16x6: return "f32 as six products of three bf16 parts";
+    case dot_arithmetic::tf32x1: return "f32 as one product of tf32 parts";
+    case dot_arithmetic::bf16x1: return "f32 as one product of bf16 parts";
   }
   return "";
 }
