@@ -47,10 +47,23 @@ def peers_of(entry):
     for name, us in entry.items():
         if name.startswith("us of "):
             peers[name[len("us of "):]] = {"us": round(us, 2)}
+        elif name.endswith(" us") and us > 0:  # of matmul_bench
+            peers[name.removesuffix(" us")] = {"us": round(us, 2)}
     if "peer_us" in entry:
         fastest = entry["label"].split(" peer:")[1]
         peers[fastest]["ratio"] = [round(entry[key], 4) for key in ("ratio_to_peer", "ratio_low", "ratio_high")]
     return peers
+
+
+def measured(entry):
+    """How near a row is to its limit: bytes to a copy's time, products of f32 to the rate of FMAs from registers."""
+    if "tflops" not in entry:
+        return {"GBps": round(entry["GBps"], 1), "limit_us": round(entry["limit_us"], 2),
+                "fraction_of_limit": round(entry["fraction_of_limit"], 4)}
+    made = {"tflops": round(entry["tflops"], 1)}
+    if "/ieee/" in entry["name"]:
+        made["fraction_of_limit"] = round(entry["tflops"] / entry["fma_limit_tflops"], 4)
+    return made
 
 
 def make(options):
@@ -68,14 +81,12 @@ def make(options):
             peers.setdefault(peer, {"us": times["us"], "earlier": True})
         made.append({
             "name": name,
-            "variant": entry["label"].split(" peer:")[0],
+            "variant": entry.get("label", "").split(" peer:")[0],
             "median_us": round(entry["median_us"], 2),
-            "GBps": round(entry["GBps"], 1),
-            "limit_us": round(entry["limit_us"], 2),
-            "fraction_of_limit": round(entry["fraction_of_limit"], 4),
+        } | measured(entry) | {
             "peers": dict(sorted(peers.items())),
         } | ({"commit": later_context["commit"]} if name in later else {}))
-    baseline = {key: context[key] for key in ("gpu", "commit", "launch_us")}
+    baseline = {key: context[key] for key in ("gpu", "commit", "launch_us") if key in context}
     baseline["driver"] = options.driver
     baseline["date"] = context["date"][:10]
     lines = ",\n".join("  " + json.dumps(row) for row in made)
@@ -99,17 +110,25 @@ def peers_in(row):
     return row.get("peers", {})
 
 
+def compares(row, peer):
+    """Whether a peer of a product has its precision: cuBLAS f32 that of f32 in parts, cuBLAS bf16 that of 16-bit types."""
+    if "tflops" not in row:
+        return True
+    return "tf32" not in peer and ("bf16" in peer) == (row["name"].split("/")[1] in ("f16", "bf16"))
+
+
 def peer_cells(row):
-    """The best peer, its time, ours over it, and the other peers. Those of earlier runs do not compare."""
+    """The best peer of the row's precision, its time, ours over it, and the others. Those of earlier runs do not compare."""
     ratio = lambda peer: peer[1].get("ratio", [row["median_us"] / peer[1]["us"]])[0]
     peers = peers_in(row)
-    now = sorted((p for p in peers.items() if "earlier" not in p[1]), key=ratio, reverse=True)
+    now = sorted((p for p in peers.items() if "earlier" not in p[1] and compares(row, p[0])), key=ratio, reverse=True)
     best = ["-", "-", "-"]
     if now:
         name, times = now[0]
         interval = "" if "ratio" not in times else " ({1:.3f}-{2:.3f})".format(*times["ratio"])
         best = [SPELLED.get(name, name), f"{times['us']:.1f}", f"{ratio(now[0]):.3f}{interval}"]
-    others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in now[1:]]
+    rest = now[1:] + [p for p in peers.items() if "earlier" not in p[1] and not compares(row, p[0])]
+    others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in rest]
     others += [f"{SPELLED.get(name, name)} {times['us']:.1f}*" for name, times in peers.items() if "earlier" in times]
     return best + [", ".join(others) or "-"]
 
@@ -117,8 +136,10 @@ def peer_cells(row):
 def limited_row(operator, row):
     """A row that has a limit of its own run and peers."""
     commit = f" ({row['commit']})" if "commit" in row else ""
-    return [row["name"].split("/", 1)[1] + commit, row["variant"].removeprefix(operator + "_"), f"{row['median_us']:.1f}",
-            f"{row['GBps']:.0f}", f"{row['fraction_of_limit']:.3f}"] + peer_cells(row)
+    rate = f"{row['tflops']:.1f}" if "tflops" in row else f"{row['GBps']:.0f}"
+    fraction = f"{row['fraction_of_limit']:.3f}" if "fraction_of_limit" in row else "-"
+    return [row["name"].split("/", 1)[1] + commit, row["variant"].removeprefix(operator + "_") or "-",
+            f"{row['median_us']:.1f}", rate, fraction] + peer_cells(row)
 
 
 def own_row(columns, row):
@@ -130,7 +151,8 @@ def own_row(columns, row):
 def table_lines(baseline):
     operator = baseline["rows"][0]["name"].split("/")[0]
     if "fraction_of_limit" in baseline["rows"][0]:
-        head = ["row", "variant", "us", "GB/s", "fraction", "best peer", "peer us", "us / peer us (95 %)", "other peers, us"]
+        rate = "TFLOP/s" if "tflops" in baseline["rows"][0] else "GB/s"
+        head = ["row", "variant", "us", rate, "fraction", "best peer", "peer us", "us / peer us (95 %)", "other peers, us"]
         rows = [limited_row(operator, row) for row in baseline["rows"]]
     else:
         columns = [key for key in COLUMNS if any(key in row for row in baseline["rows"])]
@@ -148,9 +170,10 @@ def table(options):
 PAGE = """# Measured on one {gpu}
 
 Made by `bench/baseline.py page` from the files beside it; `bench/README.md` says how a row is measured. `fraction` is the
-time of the fastest copy (of one result per row: read) of the same bytes, over ours. Below a ratio of 1 we are faster. The
-best peer is the one with the largest ratio in the run in which it took turns with ours. A peer marked `*` was timed in an
-earlier run, where 1 % means nothing.
+time of the fastest copy (of one result per row: read) of the same bytes, over ours; of products in f32, our rate over
+that of FMAs from registers. Below a ratio of 1 we are faster. The best peer is the one with the largest ratio in the run
+in which it took turns with ours, of products among those of the same precision. A peer marked `*` was timed in an earlier
+run, where 1 % means nothing.
 """
 
 

@@ -84,12 +84,14 @@ void run_benchmark(benchmark::State& state, program& p, const product_shape& sha
   }
   size_t i = 0;
   for ([[maybe_unused]] auto _ : state) state.SetIterationTime(times[i++] * 1e-6);
+  state.SetLabel(result.variant);
   state.counters["median_us"] = result.us;
   state.counters["tflops"] = shape.flops() / result.us * 1e-6;
   state.counters["fma_limit_tflops"] = p.fma_limit * 1e-6;
   state.counters["layer_us"] = result.layer_us;
   state.counters["budget"] = result.budget;
   for (const product_peer peer : k_all_peers) {
+    if (result.peer_us[static_cast<int>(peer)] == 0) continue;
     state.counters[std::string(name_of(peer)) + " us"] = result.peer_us[static_cast<int>(peer)];
     state.counters[std::string(name_of(peer)) + " budget"] = result.peer_budget[static_cast<int>(peer)];
   }
@@ -124,8 +126,12 @@ void print_table(const program& p, const std::string& gpu) {
   std::printf("largest share of a peer's own bound:");
   for (const product_peer peer : k_all_peers) {
     double worst = 0;
-    for (const measurement& m : p.results) worst = std::max(worst, m.peer_budget[static_cast<int>(peer)]);
-    std::printf(" %s %.4f;", name_of(peer), worst);
+    bool is_there = false;
+    for (const measurement& m : p.results) {
+      worst = std::max(worst, m.peer_budget[static_cast<int>(peer)]);
+      is_there = is_there || m.peer_us[static_cast<int>(peer)] > 0;
+    }
+    if (is_there) std::printf(" %s %.4f;", name_of(peer), worst);
   }
   std::printf("\n");
 }
