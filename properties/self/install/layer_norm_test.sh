@@ -42,7 +42,7 @@ diff -r "$source/golden" project/golden
 # Every mutant dies by its property, and the line that says so tries it again.
 expect 0 "" "${plugin[@]}" mutants layer_norm --cases 60
 cat said
-[ "$(grep -c "as expected" said)" = "$(grep -c "^LN-" project/layer_norm.mutants)" ]
+[ "$(grep -c "as expected" said)" = "$(grep -vcE "^(#|usual)" project/layer_norm.mutants)" ]
 replay=$(grep -m 1 -o "warpcheck --plugin .* replay .*" said)
 expect 1 "$replay" bash -c "$replay"
 sed -i 's/squares += (x\[i\] - mean) \* (x\[i\] - mean)/squares += 1/' project/layer_norm.cu

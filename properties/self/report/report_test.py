@@ -114,7 +114,7 @@ class Content(Report):
 
     def test_what_was_not_run_is_in_the_table_with_its_reason(self):
         text, s = self.page("--verify", self.file("v.json", made.verify()))
-        self.assertIn("scan phase emulated – not run not asked for", s["verdicts"])
+        self.assertIn("scan misalignment emulated – not run not asked for", s["verdicts"])
         self.assertIn("no run on device cuda is in this report", s["verdicts"])
         # Each of the six properties that are known has a row on each of the two devices.
         self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 12)
