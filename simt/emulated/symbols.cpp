@@ -42,6 +42,13 @@ std::string trimmed(std::string line) {
   return line.compare(0, 2, "./") == 0 ? line.substr(2) : line;
 }
 
+// Whether a line lies in this device's own headers, which a kernel calls, and not in a folder that is called simt, too.
+bool is_ours(const std::string& line) {
+  for (const char* part : {"simt/emulated", "simt/import/", "simt/half_types.hpp", "simt/tensor_types.hpp"})
+    if (line.find(part) != std::string::npos) return true;
+  return false;
+}
+
 std::string look_up(uint32_t offset) {
   const std::string path = module_path();
   // The byte before a return address is still inside the call. Executables at a fixed address keep it in their symbols.
@@ -54,7 +61,7 @@ std::string look_up(uint32_t offset) {
     char buffer[4096];
     while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) {
       const std::string line = trimmed(buffer);
-      if (line.find("simt/") != std::string::npos || line.compare(0, 2, "??") == 0 || line == last) continue;
+      if (is_ours(line) || line.compare(0, 2, "??") == 0 || line == last) continue;
       text += (text.empty() ? "" : " < ") + line;
       last = line;
     }

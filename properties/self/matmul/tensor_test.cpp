@@ -411,11 +411,11 @@ TEST(matmul_tensor, mistakes_are_refused) {
   EXPECT_EQ(message(p), "mode is 1, must be 0 (ieee) for 16-bit inputs");
   p.options.mode = matmul_mode::ieee;
   p.variant = matmul_variant::small;
-  EXPECT_EQ(message(p), "variant is 2, must be 0 (automatic) or 5 to 7 for these types and this mode");
+  EXPECT_EQ(message(p), "variant is 3, must be 0 (automatic) or 6 to 8 for these types and this mode");
   p = of_kind(k_kinds[0], 4, 5, 6, random);
   p.options.mode = matmul_mode::ieee;
   p.variant = matmul_variant::warps;
-  EXPECT_EQ(message(p), "variant is 5, must be 0 (automatic) or 2 to 4 for these types and this mode");
+  EXPECT_EQ(message(p), "variant is 6, must be 0 (automatic) or 2 to 5 for these types and this mode");
   const matmul_options split{matmul_mode::bf16x6, false};
   EXPECT_THROW((matmul_work_bytes<float, float>(split, int64_t{1} << 40, 5, int64_t{1} << 40)), std::invalid_argument);
   EXPECT_GT((matmul_work_bytes<float, float>(split, 1 << 20, 1 << 20, 1 << 20)), int64_t{1} << 42);
