@@ -87,10 +87,12 @@ def sentence(read):
         parts.append(
             f"fuzzing tried {_count(cases, 'more case')} and kept "
             + (_count(found, "counterexample") if found else "no counterexample")
+            + (", interrupted" if any(run.get("interrupted") for run in read.fuzz) else "")
         )
     rows = bugs.scores(read.mutants)
     if rows:
-        parts.append(f"{rows[-1]['killed']:,} of {_count(rows[-1]['judged'], 'planted bug')} were found")
+        cut = ", before the search was interrupted" if any(run.get("interrupted") for run in read.mutants) else ""
+        parts.append(f"{rows[-1]['killed']:,} of {_count(rows[-1]['judged'], 'planted bug')} were found{cut}")
     told = nights.since(read.history) if read.history else None
     if told:
         parts.append(told)

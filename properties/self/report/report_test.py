@@ -112,6 +112,16 @@ class Content(Report):
         self.assertIn("owes more than it did", s["head"])
         self.assertIn("no case reached the variant softmax f32 softmax_cluster", s["verdicts"])
 
+    def test_an_interrupted_search_says_that_it_was(self):
+        content = made.mutants()
+        content.update(interrupted=True, exit_code=130)
+        _, s = self.page("--mutants", self.file("m.json", content))
+        self.assertIn("4 of 5 planted bugs were found, before the search was interrupted", s["head"])
+        content = made.fuzz()
+        content.update(interrupted=True, exit_code=130)
+        _, s = self.page("--fuzz", self.file("f.json", content))
+        self.assertIn("counterexample, interrupted", s["head"].replace("counterexamples", "counterexample"))
+
     def test_what_was_not_run_is_in_the_table_with_its_reason(self):
         text, s = self.page("--verify", self.file("v.json", made.verify()))
         self.assertIn("scan misalignment emulated – not run not asked for", s["verdicts"])
