@@ -194,6 +194,7 @@ def render(read, title):
         "overview": verdicts.overview(rows, devices),
         "errors": _errors(read),
         "detailed": detailed,
+        "hazards": verdicts.hazard_groups(detailed),
         "meanings": verdicts.MEANINGS,
         "scores": scores,
         "scores_plot": (

@@ -284,3 +284,13 @@ def counterexamples(read):
             else []
         )
     return found[:MOST_DETAILS], found[MOST_DETAILS:]
+
+
+def hazard_groups(detailed):
+    """Counterexamples in which the detector saw the same: one defect breaks many properties. Threads and bytes may differ."""
+    groups = {}
+    for one in detailed:
+        if one["hazards"]:
+            seen = tuple(sorted(re.sub(r"(?<![\w.:])\d+(?![\w.])", "#", h["text"]) for h in one["hazards"]))
+            groups.setdefault((one["operator"], one["verdict"], seen), []).append(one)
+    return list(groups.values())

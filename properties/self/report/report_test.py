@@ -112,6 +112,15 @@ class Content(Report):
         self.assertIn("owes more than it did", s["head"])
         self.assertIn("no case reached the variant softmax f32 softmax_cluster", s["verdicts"])
 
+    def test_one_race_that_breaks_several_properties_is_told_once(self):
+        findings = [text.replace("thread 127", "thread 7") for text in made.RACE["findings"]]
+        other = made.RACE | {"case": made.LINE.replace("no-hazard", "within-error-bound"), "findings": findings}
+        text, s = self.page("--verify", self.file("v.json", made.verify(failures=(made.RACE, other))))
+        self.assertIn("softmax/no-hazard , softmax/within-error-bound", s["hazards"])
+        self.assertIn("The same lines in 2 counterexamples", s["hazards"])
+        self.assertEqual(s["hazards"].count("kernels/softmax/softmax.cu:58 58 slot[0]"), 1)
+        self.assertEqual(len(re.findall(r'id="hazard-case-\d+"', text)), 2)
+
     def test_an_interrupted_search_says_that_it_was(self):
         content = made.mutants()
         content.update(interrupted=True, exit_code=130)
