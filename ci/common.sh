@@ -13,12 +13,16 @@ offered() {
   true
 }
 
-# install_packages build|test: installs the missing ones among ci/packages; needs root or sudo only if any is missing.
+# install_packages build|test|report: installs the missing ones among ci/packages; needs root or sudo only if any is
+# missing. test takes those of the build, too.
 install_packages() {
   local wanted missing=() optional=() name
-  wanted=$(sed -e '/^#/d' "$root/ci/packages")
-  [ "$1" = test ] || wanted=$(sed '/^test:/,$d' <<<"$wanted")
-  for name in $(grep -v '^test:' <<<"$wanted"); do
+  case $1 in
+    build) wanted=$(sed '/^test:/,$d' "$root/ci/packages") ;;
+    test) wanted=$(sed '/^report:/,$d' "$root/ci/packages") ;;
+    report) wanted=$(sed '1,/^report:/d' "$root/ci/packages") ;;
+  esac
+  for name in $(grep -v '^#\|:$' <<<"$wanted"); do
     dpkg-query -W -f='${Status}' "${name%\~}" 2>/dev/null | grep 'ok installed' >/dev/null && continue
     if [[ $name == *\~ ]]; then optional+=("${name%\~}"); else missing+=("$name"); fi
   done

@@ -29,7 +29,7 @@ struct planted {
 
 trial_case parse(const std::string& line) { return parse_case(line, {{"axis", "1", ""}, {"ta", "none", ""}}); }
 
-// y is like x, s has an element per row; p is a times b, and sum like its two inputs.
+// y is like x, s has an element per row; p is a times b, and sum like its two inputs. Only an optional input is listed.
 const description_registration rows_described(
     {"planted",
      {{"rows"}, {"cols"}},
@@ -44,6 +44,11 @@ const description_registration product_described(
         {"h", true, "n", {}, true},
         {"p", false, "m, 2*n"}},
        {{"ta", "none", "a is transposed", 0, 1, true, {"none", "yes"}}}}}});
+
+const description_registration list_described(
+    {"planted_list",
+     {{"rows"}, {"listed"}},
+     {{"list", {{"x", true, "rows"}, {"chosen", true, "listed", {dtype::i64}, true}, {"y", false, "rows"}}}}});
 
 double element(const trial_case& c, int64_t row, int64_t col) {
   const tensor_spec& x = c.at("x");
@@ -302,6 +307,22 @@ TEST(shrink, what_is_no_case_of_the_property_is_not_run) {
   };
   const shrunk s = shrink(failing, start, run, multiples_of_eight);
   EXPECT_EQ(format(s.smallest), tensors("1x24", "fill=constant(0)", "1") + " schedule=fair");
+}
+
+TEST(shrink, an_input_that_is_left_out_takes_its_extent_along) {
+  const trial_case start = parse(
+      "v1 planted_list/b x=f32[7] fill=randn(1) | chosen=i64[7] fill=constant(0) | y=f32[7] | schedule=fair");
+  case_report failing;
+  failing.result = verdict::violation;
+  const auto run = [](const trial_case& c) {
+    case_report r;
+    r.line = format(c);
+    r.result = verdict::violation;
+    return r;
+  };
+  const shrunk s = shrink(failing, start, run, {});
+  EXPECT_EQ(format(s.smallest),
+            "v1 planted_list/b x=f32[0] fill=constant(0) | chosen=i64[0] fill=constant(0) | y=f32[0] | schedule=fair");
 }
 
 TEST(shrink, every_step_is_simpler_so_that_every_chain_ends) {
