@@ -72,14 +72,14 @@ std::string told_input(const tensor_spec& t) {
   return text + ".";
 }
 
-// What is told of is a call that the property makes of the case: sentences where it is another one than the case's.
+// The call that the property makes of the case, where it is not the case itself.
 std::vector<std::string> told_related(const trial_case& c, const trial_case& call) {
   std::vector<std::string> changed;
   for (const auto& [name, value] : call.knobs)
     if (const auto found = c.knobs.find(name); found == c.knobs.end() || found->second != value)
       changed.push_back(fmt::format("{}={}", name, value));
   if (changed.empty()) return {};
-  return {fmt::format("The property makes other calls of it, too. Told of is one with {}.", fmt::join(changed, ", "))};
+  return {fmt::format("The property makes more than one call; the rest is about the one with {}.", fmt::join(changed, ", "))};
 }
 
 story_section told_case(const trial_case& c) {

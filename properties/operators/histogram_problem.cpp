@@ -325,6 +325,9 @@ int64_t size(const sizes& of, const char* extent) {
 }
 
 std::string what_is_illegal(const sizes& of, const trial_case& c) {
+  constexpr int subtract = static_cast<int>(histogram_stage::subtract);
+  if (c.find("parent") && static_cast<int>(c.number("stage")) != subtract)
+    return fmt::format("stage: {} is given, and a parent is subtracted from in stage {}", c.knob("stage"), subtract);
   if (!c.find("bins")) return "";
   const bool has_list = c.find("rows") != nullptr;
   const int64_t rows = size(of, "rows"), listed = has_list ? size(of, "listed") : rows;

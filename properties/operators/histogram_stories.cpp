@@ -19,7 +19,7 @@ using namespace engine;
 
 constexpr const char* k_parts[] = {"gradients", "hessians"};
 constexpr term_words k_rows = {"row", "rows", "number", "numbers"};
-constexpr term_words k_slots = {"slot", "slots", "number", "numbers"};
+constexpr term_words k_terms = {"term", "terms", "number", "numbers"};
 constexpr int64_t k_most_slots = 512;
 
 histogram_accum accum_of(const trial_case& c) { return static_cast<histogram_accum>(c.number("accum")); }
@@ -430,7 +430,8 @@ told_story tell_fix(const observed_call& call) {
   s.row_name = fmt::format("the {} of entry {} (slots {} to {})", k_parts[part], entry->number, entry->first,
                            entry->first + entry->count - 1);
   t.formula = fmt::format("{} = the leaf's sum less the other {} slots.", s.element_name, entry->count - 1);
-  t.numbers = fmt::format("The leaf's sum is {}, that of the others {}.", told(terms[0]), told(terms[0] - t.exact[at]));
+  t.numbers = fmt::format("The leaf's sum, term 0, is {}; the other slots, terms 1 to {}, add up to {}.",
+                          told(terms[0]), terms.size() - 1, told(terms[0] - t.exact[at]));
   t.bound_formula = is_double ? "gamma_48(2^-53) times the sum of sizes (docs/numerics.md)."
                               : "Integers wrap modulo 2^64; beyond 2^53 they are shown rounded.";
   if (is_double) t.terms = reference::fix_terms(sizes);
@@ -440,7 +441,7 @@ told_story tell_fix(const observed_call& call) {
   const std::vector<int64_t> outside = columns_outside(t, s.actual);
   if (outside.empty()) return s;
   t.departs = outside.front() == entry->restored
-                  ? told_missing(terms, t.exact[at], s.actual[at], t.bound[at], k_slots)
+                  ? told_missing(terms, t.exact[at], s.actual[at], t.bound[at], k_terms)
                   : fmt::format("Slot {} departs, which is not restored and keeps what it holds.",
                                 entry->first + outside.front());
   return s;

@@ -32,7 +32,7 @@ told_row tell_reduce(const told_call& call) {
   t.numbers =
       fmt::format("y = {}{}.", told(t.exact[0]),
                   is_sum ? fmt::format("; the sizes of its {} terms add up to {}", call.x.size(), told(sizes)) : "");
-  t.bound_formula = k_sum_bound;
+  if (is_sum) t.bound_formula = k_sum_bound;
   const double actual = call.actual.empty() ? std::nan("") : call.actual[0];
   if (is_sum)
     t.steps = {{"sum of sizes", sizes, sizes},
@@ -42,8 +42,11 @@ told_row tell_reduce(const told_call& call) {
     t.departs = told_missing(call.x, t.exact[0], actual, t.bound[0]);
     return t;
   }
-  const auto at = std::find(call.x.begin(), call.x.end(), actual);
-  const auto right = std::find(call.x.begin(), call.x.end(), t.exact[0]);
+  const auto find = [&](double value) {
+    return std::find_if(call.x.begin(), call.x.end(),
+                        [&](double v) { return v == value || (std::isnan(v) && std::isnan(value)); });
+  };
+  const auto at = find(actual), right = find(t.exact[0]);
   t.steps = {{"column of the element", static_cast<double>(right - call.x.begin()),
               static_cast<double>(right - call.x.begin()),
               at == call.x.end() ? std::nan("") : static_cast<double>(at - call.x.begin())},

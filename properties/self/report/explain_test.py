@@ -100,8 +100,11 @@ RIGHT = {
 BOUNDED = ("softmax", "log_softmax", "logsumexp", "sigmoid", "reduce", "scan", *(n for n in RIGHT if "matmul" in n), "gru")
 
 
-def explain(*arguments):
-    return subprocess.run([WARPCHECK, "explain", *arguments], capture_output=True, text=True, timeout=300)
+def explain(*arguments, flaw=""):
+    environment = {**os.environ, "EXPLAIN_FLAW": flaw}
+    return subprocess.run(
+        [WARPCHECK, "explain", *arguments], capture_output=True, text=True, timeout=300, env=environment
+    )
 
 
 class Right(unittest.TestCase):
@@ -208,6 +211,66 @@ class WrongHistograms(unittest.TestCase):
 
     def test_additions_in_f32_are_named(self):
         self.assertIn("additions in f32", self.told("adds_in_f32", fill="uniform(2,1,2)", bins="constant(4)"))
+
+
+def sparse_histogram(knobs, rows=9):
+    return (
+        f"v1 histogram/dense-equals-sparse bins=u8[{rows}x2] fill=integers(1,0,65535) | cols=i64[2x2] {ZERO} "
+        f"| g=f32[{rows}] fill=integers(2,-9,9) | h=f32[{rows}] fill=integers(3,1,9) | hist=f64[18x2] | widths=9 {knobs}"
+    )
+
+
+def fix(knobs, slots=27):
+    return (
+        f"v1 histogram/fix-restores-total before=f64[{slots}x2] fill=integers(4,-99,99) | entries=i64[3x2] {ZERO} "
+        f"| leaf=f64[2] fill=integers(5,500,900) | hist=f64[{slots}x2] | widths=9 {knobs}"
+    )
+
+
+def subtract(knobs, slots=8):
+    return (
+        f"v1 histogram/subtract parent=f64[{slots}x2] fill=integers(4,10,99) | smaller=f64[{slots}x2] fill=integers(5,1,9) "
+        f"| larger=f64[{slots}x2] | stage=5 {knobs}"
+    )
+
+
+def largest(knobs, edit="edit=0,4:7"):
+    return f"v1 reduce/within-error-bound x=f32[1x5] fill=ascending(0,4) {edit} | y=f32[1] | op=2 {knobs}"
+
+
+class WrongStages(unittest.TestCase):
+    """Stages of the histogram beside the sums over dense bins, and largest elements."""
+
+    def told(self, line, flaw):
+        said = explain(line(f"candidate={FLAWED} device=cpu"), flaw=flaw)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn(": pass" if flaw == "right" else ": violation", said.stdout)
+        return said.stdout
+
+    def test_each_mistake_is_named_and_none_where_there_is_none(self):
+        def scale(knobs):
+            return histogram("scale", knobs=knobs, fill="constant(inf)")
+
+        def totals(knobs):
+            return histogram("column-sums", knobs=knobs)
+
+        for line, flaw, expected in (
+            (sparse_histogram, "drops_last_update", "the last row (number 8) is missing"),
+            (totals, "total_of_fewer", "is missing"),
+            (scale, "coarse_grid", "The exponent departs: the grid is 4 times what it must be."),
+            (scale, "hides_infinity", "The number is not handed on."),
+            (fix, "forgets_first_slot", "the term of number 1 is missing"),
+            (fix, "restores_next_slot", "which is not restored and keeps what it holds."),
+            (subtract, "turns_sign", "The subtraction departs: its sign is turned."),
+            (subtract, "keeps_parent", "the parent's sum stands there"),
+            (largest, "drops_last_element", "the element of column 3 was taken, so that of column 4 was not looked at"),
+            (lambda knobs: largest(knobs, "edit=0,2:nan"), "skips_nan", "so that of column 2 was not looked at"),
+            (largest, "adds_one", "8 is no element of the row."),
+            (subtract, "keeps_smaller", "the smaller leaf's sum stands there"),
+        ):
+            with self.subTest(flaw):
+                self.assertIn(expected, self.told(line, flaw))
+                self.assertNotIn("departs:", self.told(line, "right"))
 
 
 class WrongProducts(unittest.TestCase):
