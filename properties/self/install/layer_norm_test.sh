@@ -45,11 +45,13 @@ cat said
 [ "$(grep -c "as expected" said)" = "$(grep -vcE "^(#|usual)" project/layer_norm.mutants)" ]
 replay=$(grep -m 1 -o "warpcheck --plugin .* replay .*" said)
 expect 1 "$replay" bash -c "$replay"
+expect 0 "lie outside their bound" bash -c "${replay/ replay / explain }"
 sed -i 's/squares += (x\[i\] - mean) \* (x\[i\] - mean)/squares += 1/' project/layer_norm.cu
 expect 2 "the old text occurs 0 times in layer_norm.cu" "${plugin[@]}" mutants layer_norm
 
 line='v1 layer_norm/within-error-bound x=f32[2x3] fill=randn(1) | gamma=f32[3] fill=constant(1) | beta=f32[3] fill=constant(0) | y=f32[2x3] | mean=f32[2] | rstd=f32[2] | device=emulated'
 expect 0 "pass" "${plugin[@]}" replay "$line"
+expect 0 "Input gamma is f32" "${plugin[@]}" explain "$line"
 expect 2 "eps: '2' is not a number in [1e-12, 1]" "${plugin[@]}" replay "$line eps=2"
 expect 2 "tensor gamma: rank 2 is not 1, that of [cols]" "${plugin[@]}" replay "${line/gamma=f32\[3\]/gamma=f32[1x3]}"
 expect 2 "tensor beta: dimension 0 is 4, must be cols = 3" "${plugin[@]}" replay "${line/beta=f32\[3\]/beta=f32[4]}"
