@@ -1,8 +1,5 @@
 #include "bench/limits.hpp"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -73,28 +70,6 @@ __global__ void wait(long long cycles) {
   }
 }
 
-__device__ unsigned hashed(uint64_t i) {
-  i = (i ^ (i >> 33)) * 0xff51afd7ed558ccdull;
-  i = (i ^ (i >> 33)) * 0xc4ceb9fe1a85ec53ull;
-  return static_cast<unsigned>(i >> 32);
-}
-
-template <class T>
-__global__ void fill(T* x, size_t count, uint64_t seed, float scale) {
-  const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
-  for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    x[i] = static_cast<T>((static_cast<float>(hashed(seed + i)) * 0x1p-31f - 1.0f) * scale);
-}
-
-template <class T>
-__global__ void count_ones(const T* x, size_t count, unsigned long long* total) {
-  const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
-  unsigned long long mine = 0;
-  for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-    mine += x[i] == static_cast<T>(~T{0});
-  if (mine != 0) atomicAdd(total, mine);
-}
-
 unsigned sm_count() {
   int device = 0;
   int count = 0;
@@ -163,28 +138,6 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
   return us;
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-line fit_line(const std::vector<std::pair<double, double>>& points) {
-  double w = 0, wx = 0, wy = 0, wxx = 0, wxy = 0;
-  for (const auto& [x, y] : points) {
-    const double weight = 1 / (y * y);
-    w += weight;
-    wx += weight * x;
-    wy += weight * y;
-    wxx += weight * x * x;
-    wxy += weight * x * y;
-  }
-  line fit;
-  fit.slope = (w * wxy - wx * wy) / (w * wxx - wx * wx);
-  fit.at_zero = (wy - fit.slope * wx) / w;
-  for (const auto& [x, y] : points) fit.worst = std::max(fit.worst, std::abs((fit.at_zero + fit.slope * x) / y - 1));
-  return fit;
-}
-
 buffer_ring::buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes)
     : input_bytes_(input_bytes), output_bytes_(output_bytes) {
   input_stride_ = (input_bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
@@ -198,40 +151,6 @@ buffer_ring::buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_b
 buffer_ring::~buffer_ring() {
   cudaFree(input_);
   cudaFree(output_);
-}
-
-void buffer_ring::fill_inputs(element type, float scale, cudaStream_t stream) {
-  const size_t bytes = input_stride_ * static_cast<size_t>(slots_) + k_slot_alignment;
-  const int blocks = sm_count() * 8;
-  if (type == element::f32)
-    fill<<<blocks, 512, 0, stream>>>(reinterpret_cast<float*>(input_), bytes / 4, 1, scale);
-  else if (type == element::f16)
-    fill<<<blocks, 512, 0, stream>>>(reinterpret_cast<__half*>(input_), bytes / 2, 1, scale);
-  else
-    fill<<<blocks, 512, 0, stream>>>(reinterpret_cast<__nv_bfloat16*>(input_), bytes / 2, 1, scale);
-  check(cudaGetLastError(), "fill");
-}
-
-void buffer_ring::poison_outputs(cudaStream_t stream) {
-  const size_t bytes = output_stride_ * static_cast<size_t>(slots_) + k_slot_alignment;
-  check(cudaMemsetAsync(output_, 0xff, bytes, stream), "cudaMemsetAsync");
-}
-
-int64_t count_poison(const void* data, size_t bytes, int element_bytes, cudaStream_t stream) {
-  unsigned long long* total = nullptr;
-  check(cudaMallocAsync(&total, sizeof *total, stream), "cudaMallocAsync");
-  check(cudaMemsetAsync(total, 0, sizeof *total, stream), "cudaMemsetAsync");
-  const int blocks = sm_count() * 8;
-  if (element_bytes == 2)
-    count_ones<<<blocks, 512, 0, stream>>>(static_cast<const uint16_t*>(data), bytes / 2, total);
-  else
-    count_ones<<<blocks, 512, 0, stream>>>(static_cast<const uint32_t*>(data), bytes / 4, total);
-  check(cudaGetLastError(), "count_poison");
-  unsigned long long result = 0;
-  check(cudaMemcpyAsync(&result, total, sizeof result, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
-  check(cudaFreeAsync(total, stream), "cudaFreeAsync");
-  check(cudaStreamSynchronize(stream), "count_poison");
-  return static_cast<int64_t>(result);
 }
 
 limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {

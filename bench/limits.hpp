@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "bench/statistics.hpp"
 
 namespace warpcheck::bench {
 
@@ -27,17 +28,6 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
                                               const std::vector<std::function<void(int)>>& runs);
 
-double median(std::vector<double> values);
-
-// y = at_zero + slope x, with the least sum of squared relative errors, and the largest of these errors. At least two
-// points of different x, y > 0.
-struct line {
-  double at_zero = 0;
-  double slope = 0;
-  double worst = 0;
-};
-line fit_line(const std::vector<std::pair<double, double>>& points);
-
 // Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.
 class buffer_ring {
  public:
@@ -53,12 +43,6 @@ class buffer_ring {
   size_t input_bytes() const { return input_bytes_; }
   size_t output_bytes() const { return output_bytes_; }
 
-  enum class element { f32, f16, bf16 };
-  // Fills every input slot with pseudo-random values in [-scale, scale), different in each slot.
-  void fill_inputs(element type, float scale, cudaStream_t stream);
-  // Fills every output slot with 0xff bytes, a NaN in each float type.
-  void poison_outputs(cudaStream_t stream);
-
  private:
   size_t input_bytes_;
   size_t output_bytes_;
@@ -68,9 +52,6 @@ class buffer_ring {
   char* input_ = nullptr;
   char* output_ = nullptr;
 };
-
-// Elements of `element_bytes` (2 or 4) in the range that still hold only 0xff bytes.
-int64_t count_poison(const void* data, size_t bytes, int element_bytes, cudaStream_t stream);
 
 // The fastest way found to do something with slots of a ring, its name, and execution i of it.
 struct limit {

@@ -1,6 +1,6 @@
 # Installation and the CMake package: find_package(warpcheck) gives warpcheck::kernels_emulated, warpcheck::kernels_cuda
 # (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions simt_kernel_library,
-# warpcheck_add_kernel_tests and warpcheck_add_operator; with CUDA and benchmarks, warpcheck::limits, too.
+# warpcheck_add_kernel_tests and warpcheck_add_operator.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -20,10 +20,6 @@ if("plain" IN_LIST WARPCHECK_FLAVOURS)
 endif()
 if(WARPCHECK_CUDA)
   list(APPEND libraries warpcheck_kernels_cuda)
-endif()
-if(TARGET warpcheck_limits)
-  list(APPEND libraries warpcheck_limits)
-  install(FILES ${PROJECT_SOURCE_DIR}/bench/limits.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bench)
 endif()
 install(TARGETS ${libraries} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS ${toolchain} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT toolchain)
@@ -48,7 +44,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/properties/engine DESTINATION ${CMAKE_IN
 
 # The command and the candidate libraries it loads (it looks in ../lib/warpcheck).
 install(TARGETS warpcheck_command_plain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
-foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda warpcheck_python)
+foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda warpcheck_python warpcheck_bench)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck COMPONENT command)
   endif()
@@ -70,7 +66,7 @@ set(CPACK_PACKAGE_CONTACT "the maintainers of warpcheck")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6, g++, binutils, libdlpack-dev")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-jinja2, python3-matplotlib")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-jinja2, python3-matplotlib, libbenchmark1debian")
 set(CPACK_DEBIAN_COMPRESSION_TYPE gzip)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

@@ -49,7 +49,7 @@ endfunction()
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
   foreach(file kernels/${op}/${op}.hpp kernels/${op}/${op}.cu reference/${op}.hpp properties/operators/${op}_properties.cpp
-               golden/${op}_golden.cpp bench/${op}_bench.cpp)
+               golden/${op}_golden.cpp)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
       message(FATAL_ERROR "operator ${op}: ${file} is missing")
     endif()

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "command/bench.hpp"
 #include "command/commands.hpp"
 #include "command/mutants.hpp"
 #include "command/null_kernels.hpp"
@@ -289,6 +290,30 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->callback([&] { code = cli::run_emulated(e); });
 }
 
+void add_bench(CLI::App& app, bench::operator_bench_options& b, int& code) {
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure an operator next to what the device can do at best (bench/README.md)");
+  bench->add_option("operator", b.op, "The operator, or that of a plug-in")->required();
+  bench->add_option("--device", b.device, "cuda, or emulated: small rows, to see that they run")->capture_default_str();
+  bench->add_option("--peer", b.peers, "A candidate library that is measured in turn with ours (may be repeated)")
+      ->allow_extra_args(false);
+  bench->add_option("--peer-times", b.peer_times, "Times that bench/peers/torch_rows.py wrote (may be repeated)")
+      ->allow_extra_args(false);
+  bench
+      ->add_option("--bar", b.bar,
+                   "Exit code 1 if ours or a --peer has less than this fraction of the limit in any row")
+      ->check(CLI::Range(0.0, 1.0));
+  bench->allow_extras();
+  bench->footer(
+      "Options of Google Benchmark work, too: --benchmark_filter=REGEX, --benchmark_list_tests,\n"
+      "--benchmark_out=FILE --benchmark_out_format=json.\n" +
+      exit_codes("0 measured, 1 a row failed or is below the bar"));
+  bench->callback([&b, bench, &code] {
+    b.google_benchmark = bench->remaining();
+    code = cli::bench(b);
+  });
+}
+
 // CLI11 would only say that a command is missing.
 bool names_a_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return true;
@@ -351,6 +376,7 @@ int run(int argc, char** argv) {
   cli::list_options list;
   cli::golden_options golden;
   cli::run_emulated_options emulated;
+  bench::operator_bench_options bench;
   add_verify(app, verify, code);
   add_fuzz(app, fuzz, code);
   add_replay(app, replay, code);
@@ -361,6 +387,7 @@ int run(int argc, char** argv) {
   add_doctor(app, code);
   add_golden(app, golden, code);
   add_run_emulated(app, emulated, code);
+  add_bench(app, bench, code);
   app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
 
   if (!names_a_command(app, argc, argv)) return cli::k_usage;

@@ -12,10 +12,19 @@ void judge_row(trial& t, const run_result& r, int64_t row) {
   judge_elements(t, r.at("y"), reference::${op}_row(t.input("x").row(row)), row);
 }
 
+std::vector<bench_row> timed_rows() {
+  bench_rows rows(0.97);  // the fraction of the limit that they aim at
+#error "properties/operators/${op}_properties.cpp: list the shapes whose time matters (step 4)"
+  rows.add_listed();
+  rows.add_small();
+  return rows.take();
+}
+
 row_operator ${op}_operator() {
   row_operator op;
 #error "properties/operators/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
   op.described = row_description("$op", {dtype::f32}, {{"y", false, "rows, cols"}});
+  op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_row;
   return op;
 }

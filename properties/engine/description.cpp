@@ -125,6 +125,26 @@ const extent_info* description::find(std::string_view extent) const {
   return found == extents.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// What keeps a bench row from being a call, or "".
+std::string what_is_wrong(const description& d, const bench_row& row) {
+  for (const extent_info& e : d.extents)
+    if (!e.derived && !row.of.contains(e.name)) return fmt::format("it has no size of extent '{}'", e.name);
+  for (const auto& [name, size] : row.of)
+    if (!d.find(name)) return fmt::format("'{}' is no extent", name);
+  const call_form& form = d.forms.front();
+  for (const auto& [name, type] : row.tensors)
+    if (!form.find(name)) return fmt::format("'{}' is no tensor", name);
+  for (const auto& [name, fill] : row.fills)
+    if (!form.find(name)) return fmt::format("'{}' is no tensor", name);
+  for (const auto& [name, value] : row.scalars)
+    if (!find_scalar(form, name)) return fmt::format("'{}' is no scalar", name);
+  return "";
+}
+
+}  // namespace
+
 void describe_operator(description d) {
   if (find_description(d.op)) throw usage_error(fmt::format("operator: two are named '{}'", d.op));
   for (const call_form& form : d.forms)
@@ -138,6 +158,12 @@ void describe_operator(description d) {
               throw usage_error(fmt::format("operator {}: tensor {} [{}] names '{}', which is no extent and no scalar",
                                             d.op, t.name, shape, factor));
     }
+  for (size_t i = 0; i < d.bench.rows.size(); ++i)
+    if (const std::string wrong = what_is_wrong(d, d.bench.rows[i]); !wrong.empty())
+      throw usage_error(fmt::format("operator {}: bench row {}: {}", d.op, i, wrong));
+  if (!d.bench.slices.empty() && !d.find(d.bench.slices))
+    throw usage_error(
+        fmt::format("operator {}: bench rows are sliced by '{}', which is no extent", d.op, d.bench.slices));
   registry().push_back(std::move(d));
 }
 

@@ -1,11 +1,12 @@
 // What an operator is called with, described once. Construction and checks of cases, shapes, shrinking by named extent,
-// classes, refusals and lists follow from this value.
+// classes, refusals, lists and rows of benchmarks follow from this value.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,19 +61,48 @@ struct call_form {
   const tensor_info* find(std::string_view tensor) const;
 };
 
+// A call whose time is measured (bench/README.md), of the first form.
+struct bench_row {
+  sizes of;                                         // of the free extents
+  double target = 0;                                // the fraction of the limit that we aim at
+  dtype type = dtype::f32;                          // of the first tensor
+  int64_t offset = 0;                               // elements past a boundary, of all tensors shaped as the first
+  std::string variant = {};                         // forced; "": the candidate's own choice
+  std::map<std::string, dtype> tensors = {};        // that a call may lack, or have of several types
+  std::string note = {};                            // what its name ends with
+  std::map<std::string, std::string> scalars = {};  // that are not as usual
+  std::map<std::string, recipe> fills = {};         // of inputs that are not to be uniform in [-8, 8)
+};
+
+// A line to be fitted to the times of rows, over what each has of something.
+struct bench_line {
+  std::string name, per;
+  std::function<std::optional<double>(const bench_row&)> at;  // none: the row is not of this line
+};
+
+struct bench_list {
+  // The extent whose slices have results of their own; it is the first dimension of every tensor that has it. Some
+  // slices are judged then, else all that there is.
+  std::string slices;
+  std::vector<bench_row> rows;
+  std::vector<bench_line> lines = {};
+};
+
 struct description {
   std::string op;
   std::vector<extent_info> extents;
   std::vector<call_form> forms;
   // Why sizes that fit the tensors are no case all the same, or "".
   std::function<std::string(const sizes&, const trial_case&)> illegal = nullptr;
+  bench_list bench = {};
 
   // The form of a case, or null.
   const call_form* form_of(const trial_case& c) const;
   const extent_info* find(std::string_view extent) const;
 };
 
-// Throws usage_error where a tensor's shape names no extent or scalar, and where the operator is described already.
+// Throws usage_error where a tensor's shape names no extent or scalar, where a bench row leaves out a free extent or
+// names what there is not, and where the operator is described already.
 void describe_operator(description d);
 struct description_registration {
   explicit description_registration(description d) { describe_operator(std::move(d)); }

@@ -45,6 +45,11 @@ std::map<std::string, named_library, std::less<>>& named_libraries() {
   return names;
 }
 
+std::map<std::string, const listed_operator*, std::less<>>& named_operators() {
+  static std::map<std::string, const listed_operator*, std::less<>> names;
+  return names;
+}
+
 // By operator and device.
 std::map<std::string, std::map<warpcheck_device, named_library>, std::less<>>& builtin_libraries() {
   static std::map<std::string, std::map<warpcheck_device, named_library>, std::less<>> libraries;
@@ -224,6 +229,9 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
       throw environment_error(fmt::format("candidate: '{}' is of device cpu, not {}", name, device_name));
     return {&null_operator(name.substr(k_null_prefix.size()), op), &cpu_device_api()};
   }
+  if (const auto known = named_operators().find(name);
+      known != named_operators().end() && known->second->name == op && known->second->device == device)
+    return {known->second, &cpu_device_api()};
   if (device == WARPCHECK_DEVICE_CUDA)
     if (const std::string problem = cuda_problem(); !problem.empty())
       throw environment_error("device cuda: " + problem);
@@ -273,6 +281,8 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin) {
   named_libraries()[name] = {path, twin};
 }
+
+void name_candidate(const std::string& name, const listed_operator& op) { named_operators()[name] = &op; }
 
 void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin) {
   if (__asan_init)

@@ -81,6 +81,8 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
 
 // Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
+// And for an operator of this process on device cpu, which outlives its use.
+void name_candidate(const std::string& name, const listed_operator& op);
 
 // What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or "").
 // environment_error where this process is sanitized, for its libraries are not.

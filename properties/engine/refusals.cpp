@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,18 @@ void refuse_tensor(trial& t, const call_form& form, size_t i) {
   }
 }
 
+// Beyond what the description allows: the code after the last, a number beyond either end, no number at all.
+std::vector<std::string> illegal_values(const scalar_info& s) {
+  if (!s.is_passed) return {};
+  if (!s.names.empty()) return {fmt::format("{}", s.names.size())};
+  if (s.is_integer) return {format_number(s.most + 1)};
+  std::vector<std::string> values;
+  if (std::isfinite(s.least)) values.push_back(format_number(s.least > 0 ? 0 : s.least - std::max(1.0, -s.least)));
+  if (std::isfinite(s.most)) values.push_back(format_number(s.most + std::max(1.0, std::fabs(s.most))));
+  if (!values.empty()) values.push_back("nan");
+  return values;
+}
+
 }  // namespace
 
 void refuse_workspaces(trial& t, workspace_size given) {
@@ -83,13 +96,13 @@ void refuse_common(trial& t, workspace_size given) {
   for (size_t i = 0; i < c.tensors.size(); ++i)
     if (c.tensors[i].elements() > 0) refuse_tensor(t, form, i);
   refuse_workspaces(t, given);
-  for (const scalar_info& s : form.scalars) {
-    if (!s.is_passed || (!s.is_integer && s.names.empty())) continue;
-    trial_case illegal = c;
-    illegal.knobs[s.name] = s.names.empty() ? format_number(s.most + 1) : fmt::format("{}", s.names.size());
-    t.expect_refusal(
-        fmt::format("{} = {}", s.name, illegal.knobs[s.name]), [](auto&) {}, &illegal);
-  }
+  for (const scalar_info& s : form.scalars)
+    for (const std::string& value : illegal_values(s)) {
+      trial_case illegal = c;
+      illegal.knobs[s.name] = value;
+      t.expect_refusal(
+          fmt::format("{} = {}", s.name, value), [](auto&) {}, &illegal);
+    }
 }
 
 }  // namespace warpcheck::engine

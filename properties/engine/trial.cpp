@@ -57,6 +57,11 @@ const host_tensor& trial::input(std::string_view name) {
   return inputs_.emplace(std::string(name), materialize(case_.at(name))).first->second;
 }
 
+void trial::give(host_tensor values) {
+  std::string name = values.spec.name;
+  inputs_.insert_or_assign(std::move(name), std::move(values));
+}
+
 // The values of a related call's input, made once for all launches of the call.
 const host_tensor& trial::related_input(const tensor_spec& spec) {
   for (const auto& [known, values] : related_)

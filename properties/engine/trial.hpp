@@ -44,6 +44,8 @@ class trial {
   const trial_case& the_case() const { return case_; }
   const listed_operator& op() const { return *candidate_.op; }
   const host_tensor& input(std::string_view name);
+  // Before anything runs: the values of an input, in place of its recipe's.
+  void give(host_tensor values);
   // Whether the technique that a related case forces takes its call, as far as it says.
   bool is_accepted(const trial_case& c) const { return engine::is_accepted(*candidate_.op, c); }
 

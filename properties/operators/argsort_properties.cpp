@@ -75,6 +75,37 @@ recipe draw_keys(draw& d, const target&, int64_t cols) {
   }
 }
 
+// All rows that are timed have as many keys, and aim at the fraction of a copy that three times the rate of the best peer
+// of the specification amounts to.
+constexpr int64_t k_timed_keys = 16777216;
+
+std::vector<bench_row> timed_rows() {
+  bench_rows rows(0.2);
+  const auto add = [&](int64_t cols) -> bench_row& {
+    bench_row& row = rows.add(k_timed_keys / cols, cols);
+    row.tensors = {{"index", dtype::i32}};
+    return row;
+  };
+  for (const int64_t cols : {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536, 1048576, 16777216}) add(cols);
+  for (const int64_t cols : {256, 512}) add(cols).variant = "argsort_block";
+  return rows.take();
+}
+
+// Time over the stages of the network up to 512 columns, over the merges of runs of 512 beyond.
+std::vector<bench_line> timed_lines() {
+  const auto line = [](int64_t least, int64_t most) {
+    return [=](const bench_row& row) -> std::optional<double> {
+      const int64_t cols = row.of.at("cols");
+      if (!row.variant.empty() || cols < least || cols > most) return std::nullopt;
+      const double levels = std::ceil(std::log2(static_cast<double>(cols)));
+      return cols <= 512 ? levels * (levels + 1) / 2 : levels - 9;
+    };
+  };
+  return {{"2^24 keys in rows up to 512", "stage of the network", line(1, 512)},
+          {"2^24 keys in rows of 1024 to 16384", "merge", line(513, 16384)},
+          {"2^24 keys in longer rows", "merge", line(16385, k_timed_keys)}};
+}
+
 row_operator argsort_operator() {
   row_operator op;
   op.described = row_description("argsort", {dtype::f32}, {{"index", false, "rows, cols", {dtype::i32, dtype::i64}}},
@@ -85,6 +116,7 @@ row_operator argsort_operator() {
     set_knob(c, "order", extra & k_descending ? "1" : "0");
   };
   op.extras = {0, k_descending, k_wide, k_descending | k_wide};
+  op.described.bench = {"rows", timed_rows(), timed_lines()};
   op.judge_row = judge_argsort;
   op.draw_fill = draw_keys;
   op.dense = true;

@@ -25,9 +25,22 @@ void judge_log_softmax(trial& t, const run_result& r, int64_t row) {
   judge_elements(t, y, log_softmax_row(values, y.spec.type), row);
 }
 
+std::vector<bench_row> timed_rows() {
+  bench_rows rows(0.97);
+  rows.add_listed();
+  rows.add(16, 4194304);
+  rows.add(4, 16777216).target = 0.70;
+  rows.add(1, 67108864).target = 0.70;
+  rows.add_small();
+  rows.add_misaligned();
+  rows.add_half_types();
+  return rows.take();
+}
+
 row_operator log_softmax_operator() {
   row_operator op;
   op.described = row_description("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, {{"y", false, "rows, cols"}});
+  op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_log_softmax;
   op.seldom_one_column = true;
   // The result is neither the input nor the maximum.

@@ -16,6 +16,7 @@
 #include "properties/engine/property.hpp"
 #include "properties/engine/refusals.hpp"
 #include "properties/engine/trial.hpp"
+#include "properties/operators/bench_rows.hpp"
 #include "properties/operators/row_generators.hpp"
 
 namespace warpcheck {

@@ -75,6 +75,32 @@ recipe draw_scan_fill(draw& d, const target& t, int64_t cols) {
   }
 }
 
+std::vector<bench_row> timed_rows() {
+  bench_rows rows(0.95);
+  rows.add_listed();
+  rows.add(4, 16777216).target = 0.9;
+  rows.add(1, 67108864).target = 0.9;
+  for (const int bits : {16, 18, 20, 22, 24}) {
+    rows.add(1, int64_t{1} << bits).target = 0.9;
+    rows.add((int64_t{1} << bits) / 1024, 1024);
+  }
+  rows.add_misaligned();
+  // More than 2^31 elements, the last rows verified like the first.
+  rows.add(2097160, 1024);
+  rows.add(33, 67108864).target = 0.9;
+  return rows.take();
+}
+
+// Time over bytes, of rows of 1024 elements and of a single row.
+std::vector<bench_line> timed_lines() {
+  const auto megabytes = [](const bench_row& row, const char* extent, int64_t size) -> std::optional<double> {
+    if (row.offset != 0 || row.of.at(extent) != size) return std::nullopt;
+    return static_cast<double>(row.of.at("rows") * row.of.at("cols")) * 8e-6;
+  };
+  return {{"rows of 1024", "MB read or written", [=](const bench_row& row) { return megabytes(row, "cols", 1024); }},
+          {"one row", "MB read or written", [=](const bench_row& row) { return megabytes(row, "rows", 1); }}};
+}
+
 row_operator scan_operator() {
   row_operator op;
   op.described =
@@ -83,6 +109,7 @@ row_operator scan_operator() {
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_inclusive, k_exclusive)); };
   op.set_extra = [](trial_case& c, int kind) { set_knob(c, "kind", format_number(kind)); };
   op.extras = {k_inclusive, k_exclusive};
+  op.described.bench = {"rows", timed_rows(), timed_lines()};
   op.judge_row = judge_scan_row;
   op.draw_fill = draw_scan_fill;
   op.spike_peak = 1;

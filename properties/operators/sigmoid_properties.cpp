@@ -88,10 +88,19 @@ void draw_scalars(draw& d, const target& t, trial_case& c) {
   if (f32(chosen.sigma) != "1") c.knobs["sigma"] = f32(chosen.sigma);
 }
 
+std::vector<bench_row> timed_rows() {
+  bench_rows rows(0.98);
+  for (const int64_t n : {int64_t{65536}, int64_t{1048576}, int64_t{16777216}, int64_t{268435456}}) rows.add_vector(n);
+  rows.add_vector(int64_t{1} << 26).offset = 1;
+  for (const dtype type : {dtype::f16, dtype::bf16}) rows.add_vector(int64_t{1} << 27, type);
+  return rows.take();
+}
+
 row_operator sigmoid_operator() {
   row_operator op;
   op.described = vector_description("sigmoid", {dtype::f32, dtype::f16, dtype::bf16}, {{"y", false, "cols"}},
                                     {{"mu", "0", "the shift"}, {"sigma", "1", "the gain: it multiplies"}});
+  op.described.bench = {"cols", timed_rows()};
   op.judge_row = judge_sigmoid;
   op.draw_fill = draw_sigmoid_fill;
   return op;

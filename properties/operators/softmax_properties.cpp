@@ -24,6 +24,24 @@ void judge_softmax(trial& t, const run_result& r, int64_t row) {
   judge_index(t, r, row, model.argmax());
 }
 
+std::vector<bench_row> timed_rows() {
+  bench_rows rows(0.97);
+  rows.add_listed();
+  rows.add(16, 4194304);
+  rows.add(4, 16777216).target = 0.70;
+  rows.add(1, 67108864).target = 0.70;
+  for (const int64_t cols : {32, 1024, 4096, 32768}) {
+    bench_row& with_index = rows.add((int64_t{1} << 26) / cols, cols);
+    with_index.tensors = {{"index", dtype::i64}};
+    with_index.note = "argmax";
+    with_index.target = 0.96;
+  }
+  rows.add_small();
+  rows.add_misaligned();
+  rows.add_half_types();
+  return rows.take();
+}
+
 row_operator softmax_operator() {
   row_operator op;
   op.described = row_description("softmax", {dtype::f32, dtype::f16, dtype::bf16},
@@ -34,6 +52,7 @@ row_operator softmax_operator() {
   };
   op.extras = {1, 0};
   op.optional_outputs = {"index"};
+  op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_softmax;
   return op;
 }

@@ -179,6 +179,28 @@ TEST(descriptions, that_are_wrong_are_refused_with_a_sentence) {
             "operator other_test: tensor x [rows, 2*width] names 'width', which is no extent and no scalar");
 }
 
+std::string refused(bench_row row, const char* slices = "rows") {
+  description d{"other_test", {{"rows"}, {"cols"}}, {{"any", {{"x", true, "rows, cols"}}, {{"kind", "0", "of sum"}}}}};
+  d.bench = {slices, {std::move(row)}};
+  return refused(std::move(d));
+}
+
+TEST(descriptions, with_wrong_bench_rows_are_refused_with_a_sentence) {
+  const sizes of = {{"rows", 3}, {"cols", 4}};
+  EXPECT_EQ(refused(bench_row{.of = {{"rows", 3}}}),
+            "operator other_test: bench row 0: it has no size of extent 'cols'");
+  EXPECT_EQ(refused(bench_row{.of = {{"rows", 3}, {"cols", 4}, {"width", 5}}}),
+            "operator other_test: bench row 0: 'width' is no extent");
+  EXPECT_EQ(refused(bench_row{.of = of, .tensors = {{"y", dtype::f32}}}),
+            "operator other_test: bench row 0: 'y' is no tensor");
+  EXPECT_EQ(refused(bench_row{.of = of, .scalars = {{"order", "1"}}}),
+            "operator other_test: bench row 0: 'order' is no scalar");
+  EXPECT_EQ(refused(bench_row{.of = of, .fills = {{"y", recipe{}}}}),
+            "operator other_test: bench row 0: 'y' is no tensor");
+  EXPECT_EQ(refused(bench_row{.of = of}, "width"),
+            "operator other_test: bench rows are sliced by 'width', which is no extent");
+}
+
 TEST(descriptions, are_there_for_every_operator_with_properties) {
   for (const std::string& op : operators_with_properties())
     EXPECT_TRUE(find_description(op) || op == "tensors_test") << op;

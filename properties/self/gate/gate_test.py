@@ -164,7 +164,7 @@ class Touched(unittest.TestCase):
             ("kernels/primitives/deleted.hpp", everybody),
             ("README.md", set()),
             ("docs/softmax.md", set()),
-            ("bench/softmax_bench.cpp", set()),
+            ("bench/operator_bench.cpp", set()),
             ("properties/self/engine/case_test.cpp", set()),
         ]:
             self.assertEqual(of(path), expected, path)

@@ -38,6 +38,7 @@ expect 0 " cases through null kernels" "${plugin[@]}" verify layer_norm --null-k
 expect 0 "2 files agree, 0 do not" "${plugin[@]}" golden check layer_norm --device emulated
 expect 0 "0 files written, 2 unchanged" "${plugin[@]}" golden regenerate layer_norm --device emulated
 diff -r "$source/golden" project/golden
+expect 0 "layer_norm/f32/256x1024" "${plugin[@]}" bench layer_norm --device emulated
 
 # Every mutant dies by its property, and the line that says so tries it again.
 expect 0 "" "${plugin[@]}" mutants layer_norm --cases 60

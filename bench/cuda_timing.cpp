@@ -1,0 +1,58 @@
+#include <bit>
+#include <map>
+
+#include "bench/device_timing.hpp"
+#include "bench/limits.hpp"
+
+namespace warpcheck::bench {
+namespace {
+
+// Slices of so small a tensor that the blocks that must share one to keep the device busy show.
+bool has_exchange(const traffic& t) {
+  constexpr size_t k_of_block = 4096 * sizeof(float);  // 1024 threads with a vector each
+  return t.slice > k_of_block && t.in <= size_t{1} << 20 && std::has_single_bit(t.in) && std::has_single_bit(t.slice);
+}
+
+}  // namespace
+
+device_timing cuda_timing(void* given) {
+  const auto stream = static_cast<cudaStream_t>(given);
+  int l2_bytes = 0;
+  check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
+  const size_t flush_bytes = 4 * static_cast<size_t>(l2_bytes);
+  device_timing timing;
+  timing.allocate = [=](size_t input_bytes, size_t output_bytes) {
+    const auto ring = std::make_shared<buffer_ring>(input_bytes, output_bytes, flush_bytes);
+    const auto stride = [](void* first, void* second) {
+      return static_cast<size_t>(static_cast<char*>(second) - static_cast<char*>(first));
+    };
+    return slots{ring->slots(),
+                 static_cast<char*>(ring->input(0)),
+                 static_cast<char*>(ring->output(0)),
+                 stride(ring->input(0), ring->input(1)),
+                 stride(ring->output(0), ring->output(1)),
+                 ring};
+  };
+  timing.in_turn = [=](const auto& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
+  const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by whether it copies, and bytes
+  timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {
+    const auto ring = std::static_pointer_cast<buffer_ring>(memory.owner);
+    const size_t bytes = t.of_limit();
+    if (bytes == 0) return std::nullopt;
+    limit found;
+    if (has_exchange(t)) {
+      found = fastest_exchange(*ring, bytes, t.slice, t.copies(), k_cuda_repeats / 2, stream);
+    } else {
+      limit& once = (*known)[{t.copies(), bytes}];
+      if (once.us == 0)
+        once = t.copies() ? fastest_copy(*ring, bytes, k_cuda_repeats / 2, stream)
+                          : fastest_read(*ring, bytes, k_cuda_repeats / 2, stream);
+      found = once;
+    }
+    return device_limit{found.by, [found, ring](int i) { found.run(*ring, i); }};
+  };
+  timing.launch_us = [=] { return std::optional(bench::launch_us(11, stream)); };
+  return timing;
+}
+
+}  // namespace warpcheck::bench

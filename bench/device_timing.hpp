@@ -1,0 +1,64 @@
+// What the benchmark of a described operator needs of a device beside what engine/library.hpp has: memory for several
+// calls, time, and limits.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/abi/candidate.h"
+
+namespace warpcheck::bench {
+
+// Memory for the inputs and the outputs of `count` calls, so much in all that a call finds nothing of the last ones in
+// a cache. Execution i has slot i % count.
+struct slots {
+  int count = 0;
+  char *inputs = nullptr, *outputs = nullptr;
+  size_t input_stride = 0, output_stride = 0;
+  std::shared_ptr<void> owner;
+
+  char* input(int i) const { return inputs + static_cast<size_t>(i % count) * input_stride; }
+  char* output(int i) const { return outputs + static_cast<size_t>(i % count) * output_stride; }
+};
+
+// Bytes that a call moves, at least.
+struct traffic {
+  size_t in = 0, out = 0;
+  size_t slice = 0;  // of the first input, in a slice; 0 where there are none
+
+  // Where much less is written than read, reading is the limit.
+  bool copies() const { return 2 * out >= in; }
+  size_t of_limit() const { return copies() && out < in ? out : in; }
+  // All bytes over those that the limit moves.
+  double share() const { return static_cast<double>(in + out) / static_cast<double>(of_limit() * (copies() ? 2 : 1)); }
+};
+
+// The fastest way that the device has to move as much, and execution i of it.
+struct device_limit {
+  std::string by;
+  std::function<void(int i)> run;
+};
+
+// Executions that are timed of each row.
+constexpr int k_cuda_repeats = 101, k_host_repeats = 3;
+
+// Functions throw std::runtime_error where the device fails.
+struct device_timing {
+  std::function<slots(size_t input_bytes, size_t output_bytes)> allocate;
+  // Microseconds of each, in turn. i counts on from call to call.
+  std::function<std::vector<std::vector<double>>(const std::vector<std::function<void(int i)>>& runs)> in_turn;
+  std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;
+  std::function<std::optional<double>()> launch_us;
+};
+
+// Events and limits of a GPU.
+device_timing cuda_timing(void* stream);
+// The host's clock, and no limit: times say how long the host takes to try a kernel, and nothing of a GPU. `wait` waits
+// for what was enqueued.
+device_timing host_timing(const warpcheck_device_api& api, std::function<void()> wait);
+
+}  // namespace warpcheck::bench

@@ -1,0 +1,79 @@
+"""`warpcheck bench` on the emulated device: rows by the description, results judged, mistakes as one sentence."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+WARPCHECK = os.environ["WARPCHECK"]
+KNOWN_BAD = pathlib.Path(os.environ.get("WARPCHECK_KNOWN_BAD", ""))
+BASELINES = pathlib.Path(__file__).resolve().parent / "baselines"
+OPERATORS = "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort".split()
+SMALL = "--benchmark_filter=f32/8192x32/i"  # 1 MB
+
+
+def bench(*arguments):
+    return subprocess.run([WARPCHECK, "bench", *arguments], capture_output=True, text=True, timeout=300)
+
+
+def rows(op):
+    lines = bench(op, "--benchmark_list_tests").stdout.split()
+    return [line.split("/iterations:")[0] for line in lines]
+
+
+class OperatorBench(unittest.TestCase):
+    def expect(self, code, text, *arguments):
+        r = bench(*arguments)
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        self.assertIn(text, r.stdout + r.stderr)
+        return r
+
+    def test_rows_are_those_of_the_baselines_and_need_no_device_to_be_listed(self):
+        for op in OPERATORS:
+            listed = rows(op)
+            self.assertEqual(len(listed), len(set(listed)), op)
+            self.assertTrue(all(row.startswith(f"{op}/") for row in listed) and listed, op)
+            for baseline in BASELINES.glob(f"*/{op}.json"):
+                names = [row["name"] for row in json.loads(baseline.read_text())["rows"]]
+                self.assertEqual([name for name in names if name not in listed], [], baseline)
+        self.assertEqual(rows("sigmoid")[0], "sigmoid/f32/1x65536")
+        self.assertIn("softmax/f32/2097152x32/argmax", rows("softmax"))
+        self.assertIn("argsort/f32/65536x256/argsort_block", rows("argsort"))
+
+    def test_a_row_is_measured_and_judged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.json"
+            options = [SMALL, f"--benchmark_out={out}", "--benchmark_out_format=json"]
+            r = self.expect(0, "softmax_small_matrix", "softmax", "--device", "emulated", *options)
+            self.assertIn("rows of more than 262144 elements are left out on the emulated device", r.stderr)
+            row = json.loads(out.read_text())["benchmarks"][0]
+        self.assertGreater(row["median_us"], 0)
+        self.assertAlmostEqual(row["GBps"], 2 * 2**20 / row["median_us"] * 1e-3, places=6)
+        self.assertNotIn("fraction_of_limit", row)
+        self.expect(0, "argmax", "argmax", "--device", "emulated", SMALL)
+
+    @unittest.skipUnless(KNOWN_BAD.is_dir(), "no known-bad candidates were built")
+    def test_a_peer_that_is_wrong_has_no_part(self):
+        wrong, right = KNOWN_BAD / "softmax_axis_mix.so", KNOWN_BAD / "softmax_five_transfers.so"
+        peers = ["--peer", str(wrong), "--peer", str(right)]
+        r = self.expect(0, "has no part in this row: softmax/f32/8192x32: rows ", "softmax", "--device", "emulated", SMALL, *peers)
+        self.assertRegex(r.stderr, r"expected .*: the error is .* of at most ")
+        self.assertEqual(r.stderr.count("has no part"), 1, r.stderr)
+
+    def test_mistakes_are_one_sentence(self):
+        self.expect(2, "operator: 'nothing' is unknown", "nothing")
+        self.expect(2, "operator matmul: its description lists no bench rows", "matmul")
+        self.expect(2, "device: 'cpu' is not one of cuda, emulated", "softmax", "--device", "cpu")
+        self.expect(2, "'--unheard_of' is no option of bench or of Google Benchmark", "softmax", "--unheard_of")
+        self.expect(2, "--bar: the emulated device has no limit", "softmax", "--device", "emulated", "--bar", "0.5")
+        self.expect(3, "there is no file 'missing.so'", "softmax", "--device", "emulated", "--peer", "missing.so")
+        r = bench("softmax", SMALL)
+        if r.returncode != 0:  # where there is no GPU
+            self.assertEqual(r.returncode, 3)
+            self.assertIn("device cuda", r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
