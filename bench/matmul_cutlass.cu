@@ -21,7 +21,7 @@ using multiply_3xtf32 = cutlass::gemm::device::Gemm<
 
 }  // namespace
 
-bool cutlass_takes(const product_shape& s) { return s.m % 4 == 0 && s.n % 4 == 0 && s.k % 4 == 0; }
+bool cutlass_takes(const product_shape& s) { return !s.ta && !s.tb && s.m % 4 == 0 && s.n % 4 == 0 && s.k % 4 == 0; }
 
 std::string cutlass_text() {
   return "CUTLASS " + std::to_string(CUTLASS_MAJOR) + "." + std::to_string(CUTLASS_MINOR) + "." +

@@ -8,7 +8,7 @@
 
 namespace warpcheck::bench {
 
-// Its vectors of four want extents that are multiples of 4.
+// Of rows as they are stored; its vectors of four want extents that are multiples of 4.
 bool cutlass_takes(const product_shape& shape);
 // C = A B, row after row. Throws std::runtime_error where CUTLASS reports a failure.
 void multiply_by_cutlass(const product_shape& shape, const float* a, const float* b, float* c, cudaStream_t stream);

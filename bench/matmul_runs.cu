@@ -99,17 +99,34 @@ class cublas {
   // C = A B, row after row: cuBLAS' columns are our rows, so it computes C^T = B^T A^T.
   void multiply(product_peer peer, const product_shape& s, const void* a, const void* b, float* c,
                 cudaStream_t stream) const {
-    constexpr int k_f32 = 0, k_bf16 = 14;                       // cudaDataType
-    constexpr int k_compute_f32 = 68, k_compute_f32_tf32 = 77;  // cublasComputeType_t
-    constexpr int k_default_algorithm = -1;                     // cublasGemmAlgo_t
+    constexpr int k_f32 = 0, k_bf16 = 14;                                                  // cudaDataType
+    constexpr int k_compute_f32 = 68, k_compute_f32_tf32 = 77, k_compute_f32_bf16x9 = 78;  // cublasComputeType_t
+    constexpr int k_default_algorithm = -1;                                                // cublasGemmAlgo_t
+    const int compute = peer == product_peer::tf32     ? k_compute_f32_tf32
+                        : peer == product_peer::bf16x9 ? k_compute_f32_bf16x9
+                                                       : k_compute_f32;
     const float one = 1, zero = 0;
     const int type = peer == product_peer::bf16 ? k_bf16 : k_f32;
     const auto extent = [](int64_t x) { return static_cast<int>(x); };
     if (set_stream_(handle_, stream) != 0 ||
-        multiply_(handle_, 0, 0, extent(s.n), extent(s.m), extent(s.k), &one, b, type, extent(s.n), a, type,
-                  extent(s.k), &zero, c, k_f32, extent(s.n),
-                  peer == product_peer::tf32 ? k_compute_f32_tf32 : k_compute_f32, k_default_algorithm) != 0)
+        multiply_(handle_, s.tb, s.ta, extent(s.n), extent(s.m), extent(s.k), &one, b, type, extent(s.ldb()), a, type,
+                  extent(s.lda()), &zero, c, k_f32, extent(s.n), compute, k_default_algorithm) != 0)
       throw std::runtime_error(std::string("cublasGemmEx failed for ") + name_of(peer));
+  }
+
+  // Whether BF16x9 multiplies a small product: libraries before CUDA 13 and some GPUs do not offer it.
+  bool has_bf16x9() const {
+    if (!is_there()) return false;
+    float* x = nullptr;
+    check(cudaMalloc(&x, 3 * 64 * 64 * sizeof(float)), "cudaMalloc");
+    bool works = true;
+    try {
+      multiply(product_peer::bf16x9, {64, 64, 64}, x, x + 64 * 64, x + 2 * 64 * 64, nullptr);
+    } catch (const std::runtime_error&) {
+      works = false;
+    }
+    check(cudaFree(x), "cudaFree");
+    return works;
   }
 
  private:
@@ -178,18 +195,24 @@ const char* name_of(product_arithmetic arithmetic) {
 }
 
 const char* name_of(product_peer peer) {
-  constexpr const char* names[] = {"cuBLAS f32", "cuBLAS tf32", "cuBLAS bf16", "cuBLAS gemv", "CUTLASS 3xTF32"};
+  constexpr const char* names[] = {"cuBLAS f32",  "cuBLAS tf32",   "cuBLAS bf16",
+                                   "cuBLAS gemv", "cuBLAS BF16x9", "CUTLASS 3xTF32"};
   return names[static_cast<int>(peer)];
 }
 std::string cublas_text() { return cublas::get().text(); }
 
 bool offers(product_peer peer, const product_shape& shape) {
   if (peer == product_peer::cutlass) return cutlass_takes(shape);
+  if (peer == product_peer::bf16x9) {
+    static const bool is_offered = cublas::get().has_bf16x9();
+    return is_offered;
+  }
   return cublas::get().is_there() && (peer != product_peer::gemv || shape.m == 1 || shape.n == 1);
 }
 
 std::string product_shape::name() const {
-  return std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  const std::string extents = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+  return !ta && !tb ? extents : extents + (ta ? "/T" : "/N") + (tb ? "T" : "N");
 }
 
 struct product_run::memory {
@@ -248,6 +271,7 @@ product_run::~product_run() = default;
 
 namespace {
 
+trans trans_of(bool transposed) { return transposed ? trans::yes : trans::none; }
 int bits_of(product_arithmetic arithmetic) { return arithmetic >= product_arithmetic::f16 ? 16 : 32; }
 
 }  // namespace
@@ -258,9 +282,9 @@ void product_run::ours(product_arithmetic arithmetic, int i) {
   const bool bfloat = arithmetic == product_arithmetic::bf16;
   const product_shape& s = shape_;
   with_operands(arithmetic, [&]<class T>() {
-    matmul<T, float>(trans::none, trans::none, s.m, s.n, s.k, 1.0f,
-                     static_cast<const T*>(slot.operand(true, bits, bfloat)), s.k,
-                     static_cast<const T*>(slot.operand(false, bits, bfloat)), s.n, 0.0f, slot.c.data(), s.n, {},
+    matmul<T, float>(trans_of(s.ta), trans_of(s.tb), s.m, s.n, s.k, 1.0f,
+                     static_cast<const T*>(slot.operand(true, bits, bfloat)), s.lda(),
+                     static_cast<const T*>(slot.operand(false, bits, bfloat)), s.ldb(), 0.0f, slot.c.data(), s.n, {},
                      options_of(arithmetic), memory_->work.data(), memory::bytes_of(arithmetic, s), stream_);
   });
 }
@@ -272,10 +296,10 @@ void product_run::layer(product_arithmetic arithmetic, int i) {
   const product_shape& s = shape_;
   const perceptron epilogue{memory_->bias.data(), true, 0.0f, 1.0f};
   with_operands(arithmetic, [&]<class T>() {
-    matmul<T, float>(trans::none, trans::none, s.m, s.n, s.k, 1.0f,
-                     static_cast<const T*>(slot.operand(true, bits, bfloat)), s.k,
-                     static_cast<const T*>(slot.operand(false, bits, bfloat)), s.n, 0.0f, slot.c.data(), s.n, epilogue,
-                     options_of(arithmetic), memory_->work.data(), memory::bytes_of(arithmetic, s), stream_);
+    matmul<T, float>(trans_of(s.ta), trans_of(s.tb), s.m, s.n, s.k, 1.0f,
+                     static_cast<const T*>(slot.operand(true, bits, bfloat)), s.lda(),
+                     static_cast<const T*>(slot.operand(false, bits, bfloat)), s.ldb(), 0.0f, slot.c.data(), s.n,
+                     epilogue, options_of(arithmetic), memory_->work.data(), memory::bytes_of(arithmetic, s), stream_);
   });
 }
 
@@ -347,10 +371,10 @@ double product_run::verify(const sampled_judge& judge, int bits, bool bfloat) {
     check(cudaStreamSynchronize(stream_), judge.who.c_str());
     return host;
   };
-  const std::vector<float> a =
-      fetch(slot.operand(true, bits, bfloat), row_index, rows.size(), shape_.k, 1, shape_.k, bits);
-  const std::vector<float> b =
-      fetch(slot.operand(false, bits, bfloat), column_index, columns.size(), 1, shape_.n, shape_.k, bits);
+  const std::vector<float> a = fetch(slot.operand(true, bits, bfloat), row_index, rows.size(), shape_.ta ? 1 : shape_.k,
+                                     shape_.ta ? shape_.m : 1, shape_.k, bits);
+  const std::vector<float> b = fetch(slot.operand(false, bits, bfloat), column_index, columns.size(),
+                                     shape_.tb ? shape_.k : 1, shape_.tb ? 1 : shape_.n, shape_.k, bits);
   const std::vector<float> c = fetch(slot.c.data(), row_index, rows.size(), shape_.n, 1, shape_.n, 32);
   return judge_sampled(judge, shape_.k, shape_.n, columns, a, b, c);
 }

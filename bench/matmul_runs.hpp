@@ -18,17 +18,21 @@ constexpr product_arithmetic k_all_arithmetics[] = {product_arithmetic::ieee, pr
 const char* name_of(product_arithmetic arithmetic);
 
 // cuBLAS, as its library is found at run time: in f32; with tensor cores on f32 inputs rounded to tf32; on bf16 inputs;
-// its product of a matrix and a vector. And CUTLASS' 3xTF32, where the build was given its headers.
-enum class product_peer { f32, tf32, bf16, gemv, cutlass };
-constexpr product_peer k_all_peers[] = {product_peer::f32, product_peer::tf32, product_peer::bf16, product_peer::gemv,
-                                        product_peer::cutlass};
+// its product of a matrix and a vector; f32 of nine products of bf16 (BF16x9). And CUTLASS' 3xTF32, where the build was
+// given its headers.
+enum class product_peer { f32, tf32, bf16, gemv, bf16x9, cutlass };
+constexpr product_peer k_all_peers[] = {product_peer::f32,  product_peer::tf32,   product_peer::bf16,
+                                        product_peer::gemv, product_peer::bf16x9, product_peer::cutlass};
 const char* name_of(product_peer peer);
 std::string cublas_text();   // name of the library and its version, or why there is none
 std::string cutlass_text();  // the version of its headers, or that there are none
 
 struct product_shape {
   int64_t m, n, k;
+  bool ta = false, tb = false;  // A is stored k x m, B n x k
   std::string name() const;
+  int64_t lda() const { return ta ? m : k; }
+  int64_t ldb() const { return tb ? k : n; }
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
