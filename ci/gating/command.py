@@ -4,6 +4,8 @@ import argparse
 import json
 import os
 import pathlib
+import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -14,6 +16,7 @@ from .trees import HERE, Usage, has_gpu
 from .trials import DEEP, WIDE, CannotJudge
 
 VERSION = "1"
+OUTPUTS = ("gate.json", "gate.xml", "gate.md", "gate.sarif")
 
 
 def tell(options, result):
@@ -34,12 +37,16 @@ def tell(options, result):
 
 def explain_command(options):
     path = options.out / "gate.json"
-    findings = json.loads(path.read_text())["findings"] if path.exists() else []
-    of = [f for f in findings if options.explain in (f["kind"], f["name"])]
-    kind = options.explain if options.explain in KINDS else of[0]["kind"] if of else None
-    if kind is None:
+    try:
+        findings = json.loads(path.read_text())["findings"] if path.exists() else []
+        of = [f for f in findings if options.explain in (f["kind"], f["name"])]
+        kinds = [options.explain] if options.explain in KINDS else [k for k in KINDS if any(f["kind"] == k for f in of)]
+        text = "\n\n".join(explain(kind, [f for f in of if f["kind"] == kind]) for kind in kinds)
+    except (KeyError, TypeError, ValueError) as error:
+        raise Usage(f"explain: '{path}' is no gate.json of this gate ({said_of(error)}); another run writes it anew")
+    if not kinds:
         raise Usage(f"explain: '{options.explain}' is neither a finding of {path} nor one of {', '.join(KINDS)}")
-    print(explain(kind, of))
+    print(text)
     return 0
 
 
@@ -50,7 +57,7 @@ def parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Judges a tree against its base: properties with fixed seeds, golden data, accuracy, mutants and, on a\n"
         "GPU, time, of the operators that it touches; and whether the suite demands less than the base's.",
-        epilog="Exit codes: 0 pass, 1 findings, 2 usage, 3 could not judge (never green).",
+        epilog="Exit codes: 0 pass, 1 findings, 2 usage, 3 could not judge (never green), 130 interrupted.",
     )
     p.add_argument("--base", default="origin/main", help="the revision to judge against (default: origin/main)")
     p.add_argument("--tree", type=pathlib.Path, default=HERE, help="the tree on trial (default: this one)")
@@ -86,34 +93,51 @@ def parser():
     return p
 
 
+def said_of(error):
+    return f"{type(error).__name__}: {error}" if isinstance(error, (KeyError, TypeError)) else str(error)
+
+
+def missing_of(options):
+    """What an option names and is not there, as a sentence; the paths of all others become absolute."""
+    for name in ("tree", "candidate", "build", "base_build", "text", "history"):
+        if path := getattr(options, name):
+            if not path.exists():
+                return f"{name.replace('_', '-')}: '{path}' is not there"
+            setattr(options, name, path.absolute())
+
+
+def judge_and_tell(options):
+    if options.device == "auto":
+        options.device = "cuda" if has_gpu() else "emulated"
+    elif options.device == "cuda" and not has_gpu():
+        raise CannotJudge("device cuda was asked for, and there is no GPU here (nvidia-smi lists none)")
+    for name in OUTPUTS:  # a run that cannot judge must not leave the verdict of another
+        (options.out / name).unlink(missing_ok=True)
+    result = judge(options)
+    tell(options, result)
+    return {"pass": 0, "findings": 1, "interrupted": 130}[result["verdict"]]
+
+
 def main(arguments):
     options = parser().parse_args(arguments)
     if options.cases is not None and options.cases < 1:
         print(f"gate: cases: {options.cases} is not at least 1", file=sys.stderr)
         return 2
-    options.tree = options.tree.absolute()
+    if missing := missing_of(options):
+        print(f"gate: {missing}", file=sys.stderr)
+        return 3
     options.out = (options.out or options.tree / "build/gate").absolute()
-    for name in ("candidate", "build", "base_build"):
-        if path := getattr(options, name):
-            if not path.exists():
-                print(f"gate: {name.replace('_', '-')}: '{path}' is not there", file=sys.stderr)
-                return 3
-            setattr(options, name, path.absolute())
     if options.candidate:
         options.candidate = str(options.candidate)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a job that is cancelled is told so
     try:
-        if options.explain:
-            return explain_command(options)
-        if options.device == "auto":
-            options.device = "cuda" if has_gpu() else "emulated"
-        elif options.device == "cuda" and not has_gpu():
-            raise CannotJudge("device cuda was asked for, and there is no GPU here (nvidia-smi lists none)")
-        result = judge(options)
-        tell(options, result)
-        return 1 if result["verdict"] == "findings" else 0
+        return explain_command(options) if options.explain else judge_and_tell(options)
     except Usage as error:
         print(f"gate: {error}", file=sys.stderr)
         return 2
-    except (CannotJudge, NoBuild, OSError, subprocess.SubprocessError, KeyError, ValueError) as error:
-        print(f"gate: could not judge: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("gate: interrupted before anything was judged", file=sys.stderr)
+        return 130
+    except (CannotJudge, NoBuild, OSError, subprocess.SubprocessError, sqlite3.Error, KeyError, ValueError) as error:
+        print(f"gate: could not judge: {said_of(error)}", file=sys.stderr)
         return 3

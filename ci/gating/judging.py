@@ -1,6 +1,5 @@
 """The steps of the gate in their order, and what they come to."""
 
-import json
 import os
 import time
 
@@ -24,11 +23,22 @@ def touched_operators(build_map, changed):
     return [op for op in build_map.operators if op in touched], True
 
 
+def demanded_by(tree, base):
+    """The registry of the base, or None where it has none."""
+    text = git(tree, "show", f"{base}:golden/registry.json", check=False)
+    try:
+        return None if text is None else registries.read(text)
+    except ValueError as error:
+        raise CannotJudge(f"golden/registry.json of the base {base[:12]}: {error}")
+
+
 class Judging:
     """One run of the gate: the options, what changed, and all that its steps say."""
 
     def __init__(self, options, base):
         self.options, self.base = options, base
+        self.demanded = demanded_by(options.tree, base)
+        self.interrupted = False
         self.changed = changed_lines(options.tree, base)
         self.judged_by = judges(self.changed)
         options.out.mkdir(parents=True, exist_ok=True)
@@ -74,25 +84,32 @@ class Judging:
         judges = self.judges()
         for name, program, golden in judges:
             t = self.trials(program, self.options.out / (name or "base"), len(judges))
-            t.properties(self.operators, self.deep, golden / "regressions")
-            t.golden(self.operators, golden)
-            for f in t.findings:
-                f.judge = name
-            who = f" (the {name}'s judge)" if name else ""
-            every.steps += [s | {"name": s["name"] + who} for s in t.steps]
-            every.findings += t.findings
-            every.cut += [text for text in t.cut if text not in every.cut]
-            every.unjudged += t.unjudged
+            try:
+                t.properties(self.operators, self.deep, golden / "regressions")
+                t.golden(self.operators, golden)
+            finally:  # what was found before an interrupt counts
+                self.take(name, t)
+
+    def take(self, judge, t):
+        every, who = self.every, f" (the {judge}'s judge)" if judge else ""
+        for f in t.findings:
+            f.judge = judge
+        every.steps += [s | {"name": s["name"] + who} for s in t.steps]
+        every.findings += t.findings
+        every.cut += [text for text in t.cut if text not in every.cut]
+        every.unjudged += t.unjudged
 
     def registry(self):
         every, begin, before = self.every, time.monotonic(), len(self.every.findings)
-        text = git(self.options.tree, "show", f"{self.base}:golden/registry.json", check=False)
-        if text is None:
+        if self.demanded is None:
             every.step("registry", ["weakened"], 0, "not run", "the base has no golden/registry.json")
             every.cut.append("the base has no golden/registry.json: nothing says whether the suite demands less")
             return
         head = registries.make(self.head_build, self.options.tree, self.program)
-        every.findings += weakened(json.loads(text), head)
+        try:
+            every.findings += weakened(self.demanded, head)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise CannotJudge(f"golden/registry.json of the base is not as ci/registry writes it ({error!r})")
         every.step(
             "registry",
             ["weakened"],
@@ -145,10 +162,12 @@ def judge(options):
         raise CannotJudge(f"base: '{options.base}' has no common ancestor with HEAD here; fetch it (fetch-depth: 0)")
     j = Judging(options, base.strip())
     j.every.step("build", [], time.monotonic() - begin, "pass", "of the tree" if not options.build else "was given")
-    j.kernels()
-    j.registry()
-    j.mutants()
-    j.timings()
+    try:
+        for step in (j.kernels, j.registry, j.mutants, j.timings):
+            step()
+    except KeyboardInterrupt:
+        j.interrupted = True
+        j.every.cut.append(f"interrupted during {step.__name__}: what has no row in the table was not judged")
     if j.apart:
         j.every.step("build of the base", [], j.apart, "pass", "apart: it is no part of the gate's time")
     return summarise(j, time.monotonic() - begin - j.apart)
@@ -162,7 +181,7 @@ def summarise(j, seconds):
     for f in every.findings:
         if f.kind in ("weakened", "less accurate"):
             f.note = excuses.get(f.name, "")
-    if every.unjudged and not counted(every.findings):
+    if every.unjudged and not counted(every.findings) and not j.interrupted:
         raise CannotJudge(f"verify {', '.join(sorted(set(every.unjudged)))}: no case was judged in its time")
     place(every.findings, j.changed)
     for step in every.steps:
@@ -173,7 +192,7 @@ def summarise(j, seconds):
     two = f"the base's and the tree's own, since it changes {', '.join(j.judged_by[:3])}{more}"
     return {
         "schema": "warpcheck-gate-1",
-        "verdict": "findings" if counted(every.findings) else "pass",
+        "verdict": "interrupted" if j.interrupted else "findings" if counted(every.findings) else "pass",
         "base": short(j.base),
         "head": short("HEAD"),
         "device": options.device,

@@ -94,6 +94,21 @@ def make(build, root, warpcheck):
     return registry
 
 
+def read(text):
+    """A committed registry; raises ValueError with a sentence where it is none of this schema."""
+    try:
+        registry = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"it is no JSON: {error}")
+    schema = registry.get("schema") if isinstance(registry, dict) else None
+    if schema != SCHEMA:
+        raise ValueError(f"its schema is {schema!r}, and {SCHEMA!r} is known")
+    for part in ("operators", "scores"):
+        if not isinstance(registry.get(part), dict):
+            raise ValueError(f"it has no '{part}'")
+    return registry
+
+
 def text_of(registry):
     """JSON with one entry a line, so that a change is a line of a diff."""
     text = json.dumps(registry, indent=1, sort_keys=True)

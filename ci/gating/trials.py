@@ -47,6 +47,10 @@ def run(command, seconds, cwd):
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate()
+    except KeyboardInterrupt:  # which a terminal sends to the child, too, and a caller with the process's id does not
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        raise
     # It may have had no time even to ask for the signal.
     return 130 if process.returncode == -signal.SIGINT else process.returncode, output
 

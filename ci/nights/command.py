@@ -12,6 +12,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from .shards import CannotRun, Interrupted, Shard, Superseded, die_with_parent, 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Their tables have a row for each shape, with median_us.
 ROW_BENCHMARKS = [f"{op}_bench" for op in "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort".split()]
+SCHEMA = "warpcheck-night-1"
 PARTS = ("mutants", "benchmarks", "changes")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 stopped = threading.Event()
@@ -33,6 +35,10 @@ stopped = threading.Event()
 
 class Usage(Exception):
     pass
+
+
+class Busy(Usage):
+    """Another ci/nightly writes into the folder."""
 
 
 def seconds(text):
@@ -78,6 +84,8 @@ def warpcheck_of(options, devices):
         steps += ["install_packages test", "python_environment"]  # for timings
         targets += ROW_BENCHMARKS
     built = subprocess.run(["bash", "-c", "; ".join([*steps, f"build {preset} {' '.join(targets)} >&2"])], cwd=ROOT)
+    if stopped.is_set():
+        raise Interrupted("interrupted while warpcheck was built; the same command goes on")
     if built.returncode:
         raise CannotRun(3, f"building warpcheck for preset {preset} failed")
     return str(ROOT / "build" / preset / "warpcheck")
@@ -125,7 +133,7 @@ def make_plan(options):
         ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
     ).stdout.strip()
     plan = {
-        "schema": "warpcheck-night-1",
+        "schema": SCHEMA,
         "id": folder.name,
         "begun": text_of(begun),
         "machine": platform.node(),
@@ -140,11 +148,21 @@ def make_plan(options):
     return folder, plan
 
 
+def plan_of(path):
+    try:
+        plan = json.loads(path.read_text())
+        if plan["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {plan['schema']!r}, and {SCHEMA!r} is known")
+        return plan
+    except (KeyError, TypeError, ValueError) as error:
+        raise Usage(f"out: '{path}' is no plan of a night ({error}); move its folder away, the history has what was merged")
+
+
 def nights(out):
     """Folders of nights with their plans, the oldest first. A folder without a plan died before it was one."""
     for folder in sorted((out / "nights").glob("*")):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            yield folder, json.loads((folder / "night.json").read_text())
+            yield folder, plan_of(folder / "night.json")
 
 
 def unmerged(out):
@@ -295,14 +313,24 @@ def only_writer(out):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Usage(f"out: another ci/nightly is at work in '{out}'; wait for it, or choose another folder")
+            raise Busy(f"out: another ci/nightly is at work in '{out}'; wait for it, or choose another folder")
         yield
+
+
+def anything_kept(folder):
+    """Whether an attempt finished a round, or a case of its first: that is in a journal."""
+    states = [s for path in folder.glob("shards/*/attempt-*/fuzz") for s in states_of(path).values()]
+    journals = folder.glob("shards/*/attempt-*/fuzz/shard-*/round-*/*.journal")
+    begun_and_ended = lambda path: path.read_bytes().count(b"\n") > 2  # after the line that says whose journal it is
+    return any(state["rounds"] for state in states) or any(map(begun_and_ended, journals))
 
 
 def whole_night(options):
     if not options.time and not options.cases:
         raise Usage("time: how long the night is must be given, such as --time 8h (or --cases N)")
     with only_writer(options.out):
+        if (options.out / "nightly.db").exists():
+            History(options.out / "nightly.db")  # one of another schema is refused before the night, not after it
         going_on, age = None, datetime.timedelta(seconds=options.every)
         for folder, plan in unmerged(options.out):
             same = plan["asked"] == what_was_asked(options) and options.seed in (None, plan["seed"])
@@ -321,8 +349,7 @@ def whole_night(options):
         try:
             run_all(program, folder, plan)
         except CannotRun:
-            states = [s for path in folder.glob("shards/*/attempt-*/fuzz") for s in states_of(path).values()]
-            if not any(state["rounds"] for state in states):
+            if not anything_kept(folder):
                 shutil.rmtree(folder)  # nothing was judged: no night
             raise
         return finish(options, program, folder, plan)
@@ -360,13 +387,17 @@ def status(options):
     path = options.out / "nightly.db"
     if not path.exists():
         raise Usage(f"out: '{options.out}' holds no nightly.db")
-    with only_writer(options.out):
+    try:
+        with only_writer(options.out):
+            history = History(path)
+            last = history.all("SELECT * FROM run WHERE kind = 'night' ORDER BY begun DESC LIMIT 1")
+            if last:
+                with history.transaction():
+                    history.add_missed(last[0]["begun"], text_of(now()), datetime.timedelta(seconds=options.every))
+    except Busy:
         history = History(path)
-        last = history.all("SELECT * FROM run WHERE kind = 'night' ORDER BY begun DESC LIMIT 1")
-        if last:
-            with history.transaction():
-                history.add_missed(last[0]["begun"], text_of(now()), datetime.timedelta(seconds=options.every))
-        rows = history.all("SELECT * FROM run ORDER BY begun DESC LIMIT 14")
+        say("a night is at work here; it is no row yet")
+    rows = history.all("SELECT * FROM run ORDER BY begun DESC LIMIT 14")
     for r in rows:
         say(f"{r['id']:<24} {r['status']:<6} {r['cases'] if r['cases'] is not None else '-':>12}  {r['reason']}")
     return 0 if rows and rows[0]["status"] == "green" else 1
@@ -523,5 +554,9 @@ def main(arguments):
         error, code = e, 130
     except Superseded as e:
         error, code = e, 0  # the newest attempt tells the result
+    except OSError as e:  # a full disk, a folder that cannot be written
+        error, code = f"{e.filename or options.out}: {e.strerror or e}; what was finished before is kept", 3
+    except sqlite3.Error as e:
+        error, code = f"{options.out / 'nightly.db'}: {e}; the history is as it was before", 3
     print(f"nightly: {error}", file=sys.stderr)
     return code

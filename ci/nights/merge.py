@@ -12,6 +12,10 @@ def number(value):
     return float(value) if isinstance(value, str) else value  # "+inf" and "nan" are text in JSON
 
 
+def counted(count, noun):
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def property_of(case_line):
     return case_line.split()[1].split("/")
 
@@ -48,6 +52,15 @@ def keep_files(out, night_folder, results, findings):
                     os.replace(partial, folder / (f["name"] + suffix))
 
 
+def operators_without_a_case(rows):
+    """'gru on emulated' for each operator that a night was to try on a device and did not come to."""
+    cases = {}
+    for (name, device), row in rows.items():
+        key = f"{name.split('/')[0]} on {device}"
+        cases[key] = cases.get(key, 0) + row["cases"]
+    return sorted(key for key, count in cases.items() if count == 0)
+
+
 def judge(history, plan, results, rows, new, scores, survivors):
     """Why the night is red: a list of sentences."""
     reasons = []
@@ -60,8 +73,11 @@ def judge(history, plan, results, rows, new, scores, survivors):
         reasons.append(f"{cases} cases are less than half of the {before['cases']} of the night before")
     if cases == 0:
         reasons.append("no case was judged")
+    elif untried := operators_without_a_case(rows):
+        reasons.append(f"no case of {', '.join(untried)}: give the night more time, or name fewer operators")
     if failures:
-        reasons.append(f"{failures} cases failed, {len(new)} findings are new")
+        verb = "is" if len(new) == 1 else "are"
+        reasons.append(f"{counted(failures, 'case')} failed, {counted(len(new), 'finding')} {verb} new")
     elif any(result["exit_code"] for _, result in results):
         reasons.append("a known counterexample still fails, or a case was skipped")
     if survivors:
@@ -164,7 +180,7 @@ def findings_of(history, run):
         since = "new" if f["first_run"] == run["id"] else f"known since {f['first_run']}"
         yield (
             f"- {f['name']} ({since}): {f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, "
-            f"{f['failures']} cases this night, {f['nights']} nights; text findings/{f['name']}.md\n"
+            f"{counted(f['failures'], 'case')} this night, {counted(f['nights'], 'night')}; text findings/{f['name']}.md\n"
             f"  `warpcheck replay '{f['case_line']}'`"
         )
 
@@ -172,8 +188,9 @@ def findings_of(history, run):
 def properties_of(history, run):
     for r in history.all("SELECT * FROM row WHERE run = ? AND kind = 'property' ORDER BY name, device", run["id"]):
         judged = r["cases"] - r["skipped"]
-        chance = f"< {3 / judged:.2g}" if judged and not r["failures"] else "-"
-        yield r["name"], r["device"], r["cases"], r["failures"], f"{r['max_error_ratio']:.3f}", chance
+        chance = f"< {3 / judged:.2g}" if judged > 3 and not r["failures"] else "-"
+        ratio = f"{r['max_error_ratio']:.3f}" if judged else "-"
+        yield r["name"], r["device"], r["cases"] or "**not run**", r["failures"], ratio, chance
 
 
 def summary(history, run, notes=()):
@@ -185,6 +202,9 @@ def summary(history, run, notes=()):
         f"{run['machine']}, seed {run['seed']}, {run['shards_done']} of {run['shards']} shards, "
         f"revision {run['revision'] or 'unknown'}"
     ]
+    properties = history.all("SELECT name, sum(cases) AS cases FROM row WHERE run = ? AND kind = 'property' GROUP BY name", run["id"])
+    if not_run := sum(p["cases"] == 0 for p in properties):
+        lines += [f"- {not_run} of {len(properties)} properties had no case in this time; summary.md names them"]
     lines += [f"- {note}" for note in notes]
     head = ("night", "status", "cases", "cases/s", "failures", "new findings", "why")
     lines += table("", head, list(nights_before(history, run)))

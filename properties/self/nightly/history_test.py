@@ -33,6 +33,7 @@ class Made(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.out = pathlib.Path(folder.name)
         self.history = History(self.out / "nightly.db")
+        self.others = []  # (property, cases of each shard) beside softmax/long-accumulation
 
     def night(self, day, cases=1000, seconds=10.0, failures=0, shards=2, finished=None, **options):
         begun = FIRST + datetime.timedelta(days=day)
@@ -87,7 +88,11 @@ class Made(unittest.TestCase):
                                 "failures": failures,
                                 "compared": 7,
                                 "max_error_ratio": "+inf" if failures else 0.5,
-                            }
+                            },
+                            *(
+                                {"property": name, "cases": n, "skipped": 0, "failures": 0, "compared": n, "max_error_ratio": 0.0}
+                                for name, n in self.others
+                            ),
                         ],
                     },
                 },
@@ -127,6 +132,23 @@ class RedRows(Made):
         run = self.night(0, shards=3, finished=2)
         self.assertIn("1 of 3 shards did not finish (2)", run["reason"])
         self.assertIn("no case was judged", self.night(1, cases=0)["reason"])
+
+    def test_an_operator_that_the_time_did_not_reach_is_red_and_a_property_is_told(self):
+        self.others = [("gru/golden", 0), ("softmax/golden", 0)]
+        run = self.night(0)
+        self.assertEqual(run["status"], "red")
+        self.assertIn("no case of gru on emulated: give the night more time", run["reason"])
+        text = summary(self.history, run)
+        self.assertIn("- 2 of 3 properties had no case in this time", text)
+        self.assertIn("| gru/golden | emulated | **not run** | 0 | - | - |", text)
+        self.assertIn("| softmax/long-accumulation | emulated | 1000 | 0 | 0.500 | < 0.003 |", text)
+        self.others = [("gru/golden", 2), ("softmax/golden", 0)]  # by each of two shards
+        self.assertEqual(self.night(1)["status"], "green")
+        self.others = [("gru/golden", 1), ("softmax/golden", 3)]
+        text = summary(self.history, self.night(2))
+        self.assertNotIn("had no case", text)
+        self.assertIn("| gru/golden | emulated | 2 | 0 | 0.000 | - |", text)  # 3/2 is no probability
+        self.assertIn("| softmax/golden | emulated | 6 | 0 | 0.000 | < 0.5 |", text)
 
     def test_survivors_are_red(self):
         run = self.night(0, scores=[("softmax", 3, 4)], survivors=["reduce-drops-last-warp"])
@@ -217,8 +239,39 @@ class Files(Made):
         (self.out / "text.db").write_text("no database, and long enough to be read as one\n" * 40)
         with self.assertRaisesRegex(WrongSchema, "not a history of nights"):
             History(self.out / "text.db")
-        r = subprocess.run([SOURCE / "ci/nightly", "status", "--out", self.out], capture_output=True, text=True)
+        nightly = [SOURCE / "ci/nightly", "--out", self.out]
+        r = subprocess.run([nightly[0], "status", *nightly[1:]], capture_output=True, text=True)
         self.assertEqual(r.returncode, 2)
+        # Before a night, and not after its hours.
+        r = subprocess.run([*nightly, "--cases", "1", "--warpcheck", "/bin/false"], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 2)
+        said = f"nightly: {self.out}/nightly.db: its schema is {VERSION + 1}; 1 to {VERSION} are known, so a newer ci/nightly wrote it\n"
+        self.assertEqual((r.stdout, r.stderr), ("", said))
+        self.assertEqual(list(self.out.glob("nights/*")), [])
+
+    def test_a_history_that_is_damaged_or_cannot_be_written_is_one_sentence(self):
+        path = self.out / "nightly.db"
+        self.history.db.close()
+        whole = path.read_bytes()
+        path.write_bytes(whole[:4096] + b"x" * (len(whole) - 4096))
+        r = subprocess.run([SOURCE / "ci/nightly", "status", "--out", self.out], capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stdout), (3, ""), r.stderr)
+        self.assertRegex(r.stderr, rf"^nightly: {self.out}/nightly.db: .*; the history is as it was before\n$")
+        (self.out / "file").write_text("")
+        r = subprocess.run(
+            [SOURCE / "ci/nightly", "--cases", "1", "--out", self.out / "file/below"], capture_output=True, text=True
+        )
+        self.assertEqual(r.returncode, 3)
+        self.assertEqual(r.stderr, f"nightly: {self.out}/file/below: Not a directory; what was finished before is kept\n")
+
+    def test_a_plan_that_is_none_is_named(self):
+        folder = self.out / "nights/2026-03-01T02-00-00"
+        folder.mkdir(parents=True)
+        for text, why in [('{"schema": "warp', "Unterminated"), ("[]", "list"), ('{"schema": "other-2"}', "its schema is 'other-2'")]:
+            (folder / "night.json").write_text(text)
+            r = subprocess.run([SOURCE / "ci/nightly", "merge", "--out", self.out], capture_output=True, text=True)
+            self.assertEqual((r.returncode, r.stdout), (2, ""), r.stderr)
+            self.assertRegex(r.stderr, rf"^nightly: out: '{folder}/night.json' is no plan of a night \(.*{why}.*\); move its folder away[^\n]*\n$")
 
     def test_status_tells_of_a_night_that_is_overdue(self):
         self.night(0)  # months ago
