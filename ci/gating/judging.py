@@ -6,7 +6,7 @@ import time
 from . import registry as registries
 from .build_map import ALL, BuildMap, compiled_judges, judges
 from .findings import counted, place
-from .trees import HERE, base_tree, build_of, changed_lines, git, shell
+from .trees import HERE, Usage, base_tree, build_of, changed_lines, git, shell
 from .trials import MANY_OPERATORS, CannotJudge, Trials, court
 from .weakened import excused, weakened
 
@@ -157,6 +157,8 @@ class Judging:
 
 def judge(options):
     begin = time.monotonic()
+    if git(options.tree, "rev-parse", "HEAD", check=False) is None:
+        raise Usage(f"tree: '{options.tree}' is no git repository with a commit")
     base = git(options.tree, "merge-base", options.base, "HEAD", check=False)
     if base is None:
         raise CannotJudge(f"base: '{options.base}' has no common ancestor with HEAD here; fetch it (fetch-depth: 0)")

@@ -6,9 +6,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -125,6 +127,18 @@ class Registry(unittest.TestCase):
         self.assertEqual(hash_of('a = 2;  // why\n/* more\n */ b = "//";'), hash_of('a = 2;\nb = "//";'))
         self.assertNotEqual(hash_of("a = 2;"), hash_of("a = 3;"))
         self.assertNotEqual(hash_of('b = "//x";'), hash_of('b = "//y";'))
+
+    def test_what_is_no_registry_is_said_in_a_sentence(self):
+        self.assertEqual(registry.read(json.dumps(COMMITTED)), COMMITTED)
+        for text, said in [
+            ("{", "it is no JSON: "),
+            ("[1]", "its schema is None, and 'warpcheck-registry-1' is known"),
+            ('{"schema": "warpcheck-registry-2"}', "its schema is 'warpcheck-registry-2'"),
+            ('{"schema": "warpcheck-registry-1", "operators": []}', "it has no 'operators'"),
+            ('{"schema": "warpcheck-registry-1", "operators": {}}', "it has no 'scores'"),
+        ]:
+            with self.assertRaisesRegex(ValueError, said):
+                registry.read(text)
 
     def test_excuses_name_the_finding_and_give_a_reason(self):
         text = (
@@ -318,6 +332,21 @@ class PullRequests(unittest.TestCase):
     def git(cls, *arguments):
         return subprocess.run(["git", "-C", cls.tree, *arguments], check=True, capture_output=True, text=True).stdout
 
+    def command(
+        self, out, change, message="change", candidate=RIGHT, device="cpu", properties=("within-error-bound",), judge=SOURCE
+    ):
+        """Commits `change`, if there is one, and returns the command that judges it."""
+        if change:
+            self.git("checkout", "-q", "--detach", "base")
+            for file, (old, new) in change.items():
+                text = (self.tree / file).read_text()
+                self.assertIn(old, text)
+                (self.tree / file).write_text(text.replace(old, new, 1))
+            self.git("commit", "-q", "-a", "-m", message)
+        command = [judge / "ci/gate", "--tree", self.tree, "--base", "base", "--build", BUILD, "--base-build", BUILD]
+        command += ["--device", device, "--cases", "2", *(x for name in properties for x in ("--property", name))]
+        return command + (["--candidate", candidate] if candidate else []) + ["--out", out]
+
     def gate(
         self,
         change,
@@ -331,37 +360,9 @@ class PullRequests(unittest.TestCase):
         judge=SOURCE,
     ):
         """Commits `change`: file -> (old, new); returns the findings and what was printed."""
-        self.git("checkout", "-q", "--detach", "base")
-        for file, (old, new) in change.items():
-            text = (self.tree / file).read_text()
-            self.assertIn(old, text)
-            (self.tree / file).write_text(text.replace(old, new, 1))
-        self.git("commit", "-q", "-a", "-m", message)
         out = pathlib.Path(self.scratch.name) / "out"
-        r = subprocess.run(
-            [
-                judge / "ci/gate",
-                "--tree",
-                self.tree,
-                "--base",
-                "base",
-                "--build",
-                BUILD,
-                "--base-build",
-                BUILD,
-                "--device",
-                device,
-                "--cases",
-                "2",
-                *(x for name in properties for x in ("--property", name)),
-                *(["--candidate", candidate] if candidate else []),
-                "--out",
-                out,
-                *options,
-            ],
-            capture_output=True,
-            text=True,
-        )
+        command = self.command(out, change, message, candidate, device, properties, judge)
+        r = subprocess.run([*command, *options], capture_output=True, text=True)
         self.assertEqual(r.returncode, code, r.stdout + r.stderr)
         if code == 3:
             return [], r.stderr
@@ -390,6 +391,43 @@ class PullRequests(unittest.TestCase):
         found, said = self.gate(self.KERNEL, candidate=LESS_ACCURATE, code=1)
         self.assertEqual({f["kind"] for f in found}, {"less accurate"})
         self.assertIn("the largest error / bound was", said)
+
+    def test_a_run_that_is_interrupted_says_what_it_has_and_leaves_no_process(self):
+        """Whoever cancels a job may know this process only, and not those that it has started."""
+        for name in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(name):
+                out = pathlib.Path(self.scratch.name) / f"out-{name}"
+                command = [*self.command(out, self.KERNEL, candidate=RIGHT), "--cases", "5000"]
+                process = subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+                )
+                while process.poll() is None and not (out / "base").exists():
+                    time.sleep(0.05)
+                process.send_signal(name)
+                said, error = process.communicate(timeout=120)
+                self.assertEqual(process.returncode, 130, said + error)
+                with self.assertRaises(ProcessLookupError):
+                    os.killpg(process.pid, 0)
+                self.assertIn("## Gate: interrupted", said)
+                self.assertIn("- interrupted during kernels: what has no row in the table was not judged", said)
+                result = json.loads((out / "gate.json").read_text())
+                self.assertEqual(result["verdict"], "interrupted")
+                self.assertEqual([s["name"] for s in result["steps"]], ["build"])
+
+    def test_a_base_whose_registry_is_damaged_cannot_be_judged(self):
+        self.git("checkout", "-q", "--detach", "base")
+        (self.tree / "golden/registry.json").write_text('{"schema": "warpcheck-registry-1", "oper')
+        self.git("commit", "-q", "-a", "-m", "damaged")
+        damaged = self.git("rev-parse", "HEAD").strip()
+        out = pathlib.Path(self.scratch.name) / "out-damaged"
+        out.mkdir()
+        (out / "gate.json").write_text("that of another run")
+        r = subprocess.run(
+            self.command(out, None) + ["--base", damaged], capture_output=True, text=True
+        )
+        said = f"gate: could not judge: golden/registry.json of the base {damaged[:12]}: it is no JSON: "
+        self.assertEqual((r.returncode, r.stdout, r.stderr[: len(said)]), (3, "", said))
+        self.assertEqual(list(out.iterdir()), [])  # nor does the verdict of that run stand any more
 
     def test_a_race(self):
         found, _ = self.gate(self.KERNEL, candidate=RACE, device="emulated", code=1, properties=["no-hazard"])
@@ -455,6 +493,42 @@ class PullRequests(unittest.TestCase):
             env=os.environ | {"PATH": "/usr/bin:/bin"},
         )
         self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
+
+
+class Mistakes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+
+    def said(self, *arguments, code):
+        r = subprocess.run([SOURCE / "ci/gate", "--out", self.out, *arguments], capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stdout), (code, ""), r.stderr)
+        self.assertEqual(len(r.stderr.splitlines()), 1, r.stderr)
+        return r.stderr
+
+    def test_what_an_option_names_is_looked_for_before_anything_is_judged(self):
+        for option in ("--tree", "--candidate", "--build", "--base-build", "--text", "--history"):
+            self.assertEqual(self.said(option, "/no/such", code=3), f"gate: {option[2:]}: '/no/such' is not there\n")
+        self.assertIn("gate: cases: 0 is not at least 1", self.said("--cases", "0", code=2))
+        self.assertIn(f"gate: tree: '{self.out}' is no git repository", self.said("--tree", self.out, code=2))
+
+    def test_explain_of_a_file_that_is_no_gate_json(self):
+        for text in ("{", '{"verdict": "pass"}', "[]", '{"findings": [1]}', '{"findings": [{"kind": "race"}]}'):
+            (self.out / "gate.json").write_text(text)
+            self.assertIn(f"gate: explain: '{self.out}/gate.json' is no gate.json", self.said("--explain", "race", code=2))
+        (self.out / "gate.json").unlink()
+        self.assertIn("'no such' is neither a finding of", self.said("--explain", "no such", code=2))
+        r = subprocess.run([SOURCE / "ci/gate", "--out", self.out, "--explain", "race"], capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stdout.split(".")[0]), (0, "race: Two threads touch the same memory without an order between them"))
+
+    def test_explain_of_a_name_with_findings_of_two_kinds_tells_both(self):
+        two = [vars(made(1, kind, name="softmax/p")[0]) for kind in ("race", "violation")]
+        (self.out / "gate.json").write_text(json.dumps({"findings": two}))
+        r = subprocess.run([SOURCE / "ci/gate", "--out", self.out, "--explain", "softmax/p"], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(r.stdout.count("What to do:"), 2)
+        self.assertEqual(r.stdout.count("softmax/p: 50 % wrong"), 2)
 
 
 if __name__ == "__main__":
