@@ -382,33 +382,40 @@ def merge_only(options):
         return finish(options, program, folder, plan)
 
 
-def status(options):
-    """The last nights; 1 where the newest is red or the next is overdue."""
+@contextlib.contextmanager
+def history_of(options):
+    """(the history, whether it may be written): a night that is at work does not hinder who wants to read."""
     path = options.out / "nightly.db"
     if not path.exists():
         raise Usage(f"out: '{options.out}' holds no nightly.db")
-    try:
-        with only_writer(options.out):
-            history = History(path)
-            last = history.all("SELECT * FROM run WHERE kind = 'night' ORDER BY begun DESC LIMIT 1")
-            if last:
-                with history.transaction():
-                    history.add_missed(last[0]["begun"], text_of(now()), datetime.timedelta(seconds=options.every))
-    except Busy:
-        history = History(path)
-        say("a night is at work here; it is no row yet")
-    rows = history.all("SELECT * FROM run ORDER BY begun DESC LIMIT 14")
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(only_writer(options.out))
+            writable = True
+        except Busy:
+            writable = False
+        yield History(path, read_only=not writable), writable
+
+
+def status(options):
+    """The last nights; 1 where the newest is red or the next is overdue."""
+    with history_of(options) as (history, writable):
+        last = history.all("SELECT * FROM run WHERE kind = 'night' ORDER BY begun DESC LIMIT 1")
+        if last and writable:
+            with history.transaction():
+                history.add_missed(last[0]["begun"], text_of(now()), datetime.timedelta(seconds=options.every))
+        if not writable:
+            say("a night is at work here; it is no row yet")
+        rows = history.all("SELECT * FROM run ORDER BY begun DESC LIMIT 14")
     for r in rows:
         say(f"{r['id']:<24} {r['status']:<6} {r['cases'] if r['cases'] is not None else '-':>12}  {r['reason']}")
     return 0 if rows and rows[0]["status"] == "green" else 1
 
 
 def export(options):
-    path = options.out / "nightly.db"
-    if not path.exists():
-        raise Usage(f"out: '{options.out}' holds no nightly.db")
-    History(path).export(options.folder)
-    say(f"{options.folder}: one CSV file for each table of {path}")
+    with history_of(options) as (history, _):
+        history.export(options.folder)
+        say(f"{options.folder}: one CSV file for each table of {history.path}")
     return 0
 
 

@@ -34,7 +34,8 @@ class WrongSchema(Exception):
 
 
 class History:
-    def __init__(self, path):
+    def __init__(self, path, read_only=False):
+        """`read_only`: another has the lock of the folder, so that nothing is made or brought to this version."""
         self.path = pathlib.Path(path)
         self.db = sqlite3.connect(self.path, isolation_level=None)
         self.db.row_factory = sqlite3.Row
@@ -46,6 +47,8 @@ class History:
             raise WrongSchema(
                 f"{path}: its schema is {version}; 1 to {VERSION} are known, so a newer ci/nightly wrote it"
             )
+        if read_only and version != VERSION:
+            raise WrongSchema(f"{path}: its schema is {version}, and a night is at work here; wait for it")
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA foreign_keys = ON")
         if version == 0:

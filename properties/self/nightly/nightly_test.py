@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -183,6 +184,37 @@ class Leases(Nights):
         )
 
 
+# $1: a folder, $2: how large a file system is mounted there; what follows is run twice, the second time with room.
+FULL_DISK = """mount -t tmpfs -o size=$2 none "$1" || exit 99
+folder=$1; shift 2
+"$@"; echo "code $?"
+mount -o remount,size=64m "$folder" || exit 99
+"$@"; echo "code $?"
+cp -r "$folder/a" "$folder.kept"
+"""
+
+
+class FullDisk(Nights):
+    def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on_with_room(self):
+        unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+        if subprocess.run([*unshare, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode:
+            print("a full disk was not tried: this user may not mount a file system of its own")
+            return
+        arguments = ("--cases", "80", "--seed", "7")
+        self.run_night("whole", *arguments, code=1)
+        for size, going_on in (("16k", False), ("64k", True)):  # no room for a journal; some, but not for the history
+            with self.subTest(size):
+                disk = self.folder / f"disk-{size}"
+                disk.mkdir()
+                command = [*unshare, "bash", "-c", FULL_DISK, "-", disk, size, *self.command(f"disk-{size}/a", *arguments)]
+                r = subprocess.run(command, capture_output=True, text=True, timeout=300)
+                self.assertEqual(re.findall("^code (.*)$", r.stdout, re.M), ["3", "1"], r.stdout + r.stderr)
+                self.assertEqual(len(r.stderr.splitlines()), 1, r.stderr)
+                self.assertRegex(r.stderr, f"^nightly: .*{disk}/a.*No space left on device|: (database or )?disk is full")
+                self.assertEqual("going on with the night" in r.stdout, going_on, r.stdout)
+                self.assertEqual(self.contents(f"disk-{size}.kept"), self.contents("whole"))
+
+
 class Mistakes(Nights):
     def test_usage(self):
         for text, arguments in [
@@ -205,12 +237,17 @@ class Mistakes(Nights):
         self.assertEqual((r.returncode, r.stderr), (3, "nightly: warpcheck: '/no/such' is not there\n"))
 
     def test_two_commands_do_not_share_a_folder(self):
+        self.run_night("a", "--cases", "1", candidate=RIGHT, code=0)
         process = subprocess.Popen(
             self.command("a", "--time", "60s", candidate=RIGHT), stdout=subprocess.PIPE, text=True
         )
         process.stdout.readline()  # it has begun
         r = self.run_night("a", "--time", "1s", code=2)
         self.assertIn("another ci/nightly is at work", r.stderr)
+        # Its history can be read meanwhile.
+        r = self.run_night("a", "status", program=False, code=0)
+        self.assertRegex(r.stdout, "^a night is at work here; it is no row yet\n.* green +2  \n$")
+        self.run_night("a", "export", str(self.folder / "csv"), program=False, code=0)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)

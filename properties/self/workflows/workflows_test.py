@@ -193,6 +193,7 @@ PLANTED = [
     ("nightly.yml", "needs: plan\n", "needs: plans\n", "undefined-job-needs"),
     ("gate.yml", "--format sarif", "--format sarf", "invalid choice: 'sarf'"),
     ("nightly.yml", "--time 3h", "--time 3x", "'3x' is not a time"),
+    ("ci.yml", "merge_group", "merge_groups", "merge_groups"),
     ("weekly.yml", "--write", "--rewrite", "unrecognized arguments: --rewrite"),
     ("ci.yml", "- run: ci/test\n", "- run: ci/test --fast\n", "'--fast' is not an option"),
     ("ci.yml", "- run: ci/test\n", "- run: curl -s https://example.org | sh\n", "no command of ci/"),
@@ -223,6 +224,19 @@ class Workflows(unittest.TestCase):
     def test_the_matrix_has_a_job_for_each_shard(self):
         nightly = load(WORKFLOWS / "nightly.yml")
         self.assertEqual(nightly["jobs"]["shard"]["strategy"]["matrix"]["shard"], list(range(nightly["env"]["SHARDS"])))
+        plan = " ".join(step.get("run", "") for step in nightly["jobs"]["plan"]["steps"])
+        self.assertIn(" --elsewhere ", plan)  # each shard has a machine of its own, and all of its cores
+
+    def test_what_a_merge_queue_waits_for_runs_in_it(self):
+        """docs/gate.md tells to require these; a required check that does not run blocks the queue."""
+        for name in ("ci.yml", "gate.yml"):
+            workflow = load(WORKFLOWS / name)
+            self.assertIn("merge_group", workflow.get("on", workflow.get(True)), name)
+        jobs = {job["name"] for path in WORKFLOWS.glob("*.yml") for job in load(path)["jobs"].values()}
+        text = (SOURCE / "docs/gate.md").read_text()
+        required = re.findall(r"\*([^*]+)\*", re.search(r"require the checks (.*?)\.\s", text, re.S)[1])
+        self.assertEqual(len(required), 3)
+        self.assertLessEqual({" ".join(name.split()) for name in required}, jobs)
 
 
 if __name__ == "__main__":
