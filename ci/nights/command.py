@@ -155,7 +155,7 @@ def plan_of(path):
             raise ValueError(f"its schema is {plan['schema']!r}, and {SCHEMA!r} is known")
         return plan
     except (KeyError, TypeError, ValueError) as error:
-        raise Usage(f"out: '{path}' is no plan of a night ({error}); move its folder away, the history has what was merged")
+        raise Usage(f"out: '{path}' is no plan of a night ({error}); move its folder away: nightly.db has what was merged")
 
 
 def nights(out):

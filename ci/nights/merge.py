@@ -180,7 +180,8 @@ def findings_of(history, run):
         since = "new" if f["first_run"] == run["id"] else f"known since {f['first_run']}"
         yield (
             f"- {f['name']} ({since}): {f['operator']}/{f['property']} {f['verdict']} at {f['shape_class']}, "
-            f"{counted(f['failures'], 'case')} this night, {counted(f['nights'], 'night')}; text findings/{f['name']}.md\n"
+            f"{counted(f['failures'], 'case')} this night, {counted(f['nights'], 'night')}; "
+            f"text findings/{f['name']}.md\n"
             f"  `warpcheck replay '{f['case_line']}'`"
         )
 
@@ -202,7 +203,9 @@ def summary(history, run, notes=()):
         f"{run['machine']}, seed {run['seed']}, {run['shards_done']} of {run['shards']} shards, "
         f"revision {run['revision'] or 'unknown'}"
     ]
-    properties = history.all("SELECT name, sum(cases) AS cases FROM row WHERE run = ? AND kind = 'property' GROUP BY name", run["id"])
+    properties = history.all(
+        "SELECT name, sum(cases) AS cases FROM row WHERE run = ? AND kind = 'property' GROUP BY name", run["id"]
+    )
     if not_run := sum(p["cases"] == 0 for p in properties):
         lines += [f"- {not_run} of {len(properties)} properties had no case in this time; summary.md names them"]
     lines += [f"- {note}" for note in notes]

@@ -90,8 +90,8 @@ class Made(unittest.TestCase):
                                 "max_error_ratio": "+inf" if failures else 0.5,
                             },
                             *(
-                                {"property": name, "cases": n, "skipped": 0, "failures": 0, "compared": n, "max_error_ratio": 0.0}
-                                for name, n in self.others
+                                dict(property=p, cases=n, skipped=0, failures=0, compared=n, max_error_ratio=0.0)
+                                for p, n in self.others
                             ),
                         ],
                     },
@@ -245,8 +245,8 @@ class Files(Made):
         # Before a night, and not after its hours.
         r = subprocess.run([*nightly, "--cases", "1", "--warpcheck", "/bin/false"], capture_output=True, text=True)
         self.assertEqual(r.returncode, 2)
-        said = f"nightly: {self.out}/nightly.db: its schema is {VERSION + 1}; 1 to {VERSION} are known, so a newer ci/nightly wrote it\n"
-        self.assertEqual((r.stdout, r.stderr), ("", said))
+        said = f"its schema is {VERSION + 1}; 1 to {VERSION} are known, so a newer ci/nightly wrote it\n"
+        self.assertEqual((r.stdout, r.stderr), ("", f"nightly: {self.out}/nightly.db: {said}"))
         self.assertEqual(list(self.out.glob("nights/*")), [])
 
     def test_a_history_that_is_damaged_or_cannot_be_written_is_one_sentence(self):
@@ -262,16 +262,22 @@ class Files(Made):
             [SOURCE / "ci/nightly", "--cases", "1", "--out", self.out / "file/below"], capture_output=True, text=True
         )
         self.assertEqual(r.returncode, 3)
-        self.assertEqual(r.stderr, f"nightly: {self.out}/file/below: Not a directory; what was finished before is kept\n")
+        said = "Not a directory; what was finished before is kept"
+        self.assertEqual(r.stderr, f"nightly: {self.out}/file/below: {said}\n")
 
     def test_a_plan_that_is_none_is_named(self):
         folder = self.out / "nights/2026-03-01T02-00-00"
         folder.mkdir(parents=True)
-        for text, why in [('{"schema": "warp', "Unterminated"), ("[]", "list"), ('{"schema": "other-2"}', "its schema is 'other-2'")]:
+        for text, why in [
+            ('{"schema": "warp', "Unterminated"),
+            ("[]", "list"),
+            ('{"schema": "other-2"}', "its schema is 'other-2'"),
+        ]:
             (folder / "night.json").write_text(text)
             r = subprocess.run([SOURCE / "ci/nightly", "merge", "--out", self.out], capture_output=True, text=True)
             self.assertEqual((r.returncode, r.stdout), (2, ""), r.stderr)
-            self.assertRegex(r.stderr, rf"^nightly: out: '{folder}/night.json' is no plan of a night \(.*{why}.*\); move its folder away[^\n]*\n$")
+            said = rf"is no plan of a night \(.*{why}.*\); move its folder away[^\n]*\n$"
+            self.assertRegex(r.stderr, f"^nightly: out: '{folder}/night.json' {said}")
 
     def test_status_tells_of_a_night_that_is_overdue(self):
         self.night(0)  # months ago
