@@ -297,6 +297,36 @@ class Mutants(unittest.TestCase):
         self.assertIn("A-1: the old text occurs 0 times", t.findings[0].message)
         self.assertEqual(t.steps[0]["verdict"], "failed")
 
+    def test_at_most_forty_are_tried_drawn_by_seed_and_the_rest_is_cut(self):
+        program = (
+            "#!/usr/bin/env python3\nimport json, sys\n"
+            "names = [word for option, word in zip(sys.argv, sys.argv[1:]) if option == '--only']\n"
+            "done = [{'id': n, 'outcome': 'killed', 'as_expected': True, 'expected': 'p'} for n in names]\n"
+            "json.dump({'mutants': done}, open(sys.argv[-1], 'w'))\nsys.exit(CODE)\n"
+        )
+        listed = lambda op: [f"{op}-{i}" for i in range(50)]
+
+        def tried(code):
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "warpcheck"
+                path.write_text(program.replace("CODE", str(code)))
+                path.chmod(0o755)
+                t = trials.Trials(path, folder, "emulated", None, folder)
+                t.mutants(path, ["scan", "softmax"], listed)
+                files = sorted(pathlib.Path(folder).glob("mutants_*.json"))
+                return t, [m["id"] for file in files for m in json.loads(file.read_text())["mutants"]]
+
+        first, names = tried(0)
+        self.assertEqual(len(set(names)), 40)
+        self.assertEqual(first.cut, ["40 of 100 listed mutants, drawn with seed 1"])
+        self.assertEqual((first.steps[0]["detail"], first.steps[0]["verdict"]), ("40 of 100 listed", "pass"))
+        again, same = tried(130)  # an end of the time is told, too
+        self.assertEqual(same, names)
+        of = {op: sum(name.startswith(op) for name in names) for op in ("scan", "softmax")}
+        self.assertEqual(
+            again.cut[1:], [f"{op}: out of time after {n} of {n} mutants" for op, n in of.items()]
+        )
+
     def test_what_cannot_run_is_no_verdict(self):
         with self.assertRaisesRegex(trials.CannotJudge, "mutants softmax: exit code 3: no compiler"):
             self.tried("echo no compiler; exit 3")
