@@ -413,16 +413,9 @@ void launch_clusters(const split_arguments& a, simt::stream_t stream) {
                a);
 }
 
-}  // namespace
-
-split_path best_split(const double* hist, const int64_t* bin_count, const split_task* tasks, int64_t num_tasks,
-                      const split_leaf* leaves, int64_t num_leaves, const uint8_t* used, const split_config& config,
-                      split_record* out, uint32_t* cat_bins, void* ws, size_t ws_bytes, simt::stream_t stream) {
-  const size_t need = best_split_workspace_bytes(num_tasks, num_leaves, config);
-  if (config.compat == split_compat::lightgbm_cuda && bin_count != nullptr)
-    throw std::invalid_argument("bin_count is given, must be null where compat is lightgbm_cuda");
-  const int64_t items = num_tasks * num_leaves;
-  const int32_t list = list_length(config.max_cat_threshold);
+// Throws where an array of the call is null, misaligned, or meets another one.
+void check_arrays(const split_task* tasks, int64_t num_tasks, const split_leaf* leaves, int64_t num_leaves,
+                  split_record* out, uint32_t* cat_bins, int32_t list, void* ws, size_t ws_bytes, size_t need) {
   check_rows(vector_of("tasks", tasks, alignof(split_task), num_leaves == 0 ? 0 : num_tasks));
   check_rows(vector_of("leaves", leaves, alignof(split_leaf), num_leaves));
   const row_block out_block =
@@ -435,6 +428,19 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
   check_disjoint(out_block, cat_block);
   check_disjoint(out_block, ws_block);
   check_disjoint(cat_block, ws_block);
+}
+
+}  // namespace
+
+split_path best_split(const double* hist, const int64_t* bin_count, const split_task* tasks, int64_t num_tasks,
+                      const split_leaf* leaves, int64_t num_leaves, const uint8_t* used, const split_config& config,
+                      split_record* out, uint32_t* cat_bins, void* ws, size_t ws_bytes, simt::stream_t stream) {
+  const size_t need = best_split_workspace_bytes(num_tasks, num_leaves, config);
+  if (config.compat == split_compat::lightgbm_cuda && bin_count != nullptr)
+    throw std::invalid_argument("bin_count is given, must be null where compat is lightgbm_cuda");
+  const int64_t items = num_tasks * num_leaves;
+  const int32_t list = list_length(config.max_cat_threshold);
+  check_arrays(tasks, num_tasks, leaves, num_leaves, out, cat_bins, list, ws, ws_bytes, need);
   if (num_leaves == 0) return config.path;
   const split_path path = choose_path(config, num_tasks, num_leaves, stream);
   const int64_t by_clusters = path == split_path::cluster ? num_tasks
@@ -452,6 +458,7 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
   const bool is_final = per_leaf == 1;
   auto* const records = static_cast<split_record*>(ws);
   auto* const lists = reinterpret_cast<uint32_t*>(records + num_leaves * per_leaf);
+  uint32_t* const out_lists = cat_bins == nullptr ? nullptr : is_final ? cat_bins : lists;
   split_arguments a{hist,
                     bin_count,
                     tasks,
@@ -467,9 +474,7 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
                     per_leaf,
                     false,
                     is_final ? out : records,
-                    cat_bins == nullptr ? nullptr
-                    : is_final          ? cat_bins
-                                        : lists,
+                    out_lists,
                     lists + num_leaves * per_leaf * list,
                     lists + num_leaves * per_leaf * list + items * list,
                     list,

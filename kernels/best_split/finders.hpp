@@ -171,6 +171,14 @@ struct scan_part {
   }
 };
 
+// What an unstored bin 0 adds to every candidate of the scan from below.
+template <class Terms>
+__device__ inline split_mass unstored_sums(const Terms& t, const numerical_scan& scan, bool has_unstored,
+                                           const split_mass& of_slots) {
+  const split_mass total{t.sum_g, t.sum_h, t.total_rows}, nothing{0, 0, 0};
+  return has_unstored && !scan.reverse && scan.takes_part(0) ? total - of_slots : nothing;
+}
+
 // The candidates of each thread. Features of up to a tile for each block are read once; longer ones once for their sums
 // and numbers that are none, and once more for the candidates, with a barrier per tile.
 template <split_team Team, bool Counts, split_compat Compat>
@@ -180,11 +188,7 @@ __device__ inline split_candidate scan_numerical(const task_bins& bins, const sp
   const numerical_scan scan(task, Compat);
   const bool has_unstored = bins.offset > 0;
   split_candidate best = split_candidate::none();
-  // What an unstored bin 0 adds to every candidate of the scan from below.
-  const auto unstored = [&](const split_mass& of_slots) {
-    const split_mass total{t.sum_g, t.sum_h, t.total_rows}, nothing{0, 0, 0};
-    return has_unstored && !scan.reverse && scan.takes_part(0) ? total - of_slots : nothing;
-  };
+  const auto unstored = [&](const split_mass& of_slots) { return unstored_sums(t, scan, has_unstored, of_slots); };
   if constexpr (Team == split_team::warp) {
     const warp_tile<Counts> tile(bins, scan, 0, task.num_bin, slots);
     if (tile.has_nonfinite || !t.is_open) return best;
@@ -217,8 +221,7 @@ __device__ inline split_candidate scan_numerical(const task_bins& bins, const sp
       carry.add(before.blocks);
     }
     // A block without a part of a short feature shares that it has none.
-    int turn = 1;
-    for (int32_t base = part.begin; base < part.end || is_short; base += k_split_tile, turn ^= 1) {
+    for (int32_t turn = 1, base = part.begin; base < part.end || is_short; base += k_split_tile, turn ^= 1) {
       const warp_tile<Counts> tile(bins, scan, base + warp_index() * k_warp_tile, part.end, slots);
       split_mass total;
       const split_mass of_lanes = warp_exclusive_scan<Counts>(tile.scanned_sum(), total);

@@ -147,6 +147,17 @@ __global__ void __launch_bounds__(k_reduction_warp_threads) reduction_warp(reduc
   }
 }
 
+// The i-th partial of the grid, or where a row has one only, its result.
+template <class RowReduction>
+__device__ inline void store_partial(const reduction_arguments<RowReduction>& a, int64_t i,
+                                     const typename RowReduction::partial& partial,
+                                     typename RowReduction::partial* partials) {
+  if (partials != nullptr)
+    partials[i] = partial;
+  else
+    a.y[i] = RowReduction::finish(partial);
+}
+
 // Takes in the values that a thread has in a chunk of a tile, which starts at `begin` of its row.
 template <class RowReduction, row_access Access, int Threads>
 __device__ inline void absorb_chunk(typename RowReduction::partial& all, const typename RowReduction::element* tile,
@@ -190,11 +201,7 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
   for (; chunk * k_chunk < cols; ++chunk)
     absorb_chunk<RowReduction, Access, Threads>(partial, row + begin, cols, chunk, begin);
   partial = merge_block<RowReduction>(partial, scratch);
-  if (threadIdx.x != 0) return;
-  if (partials != nullptr)
-    partials[blockIdx.x] = partial;
-  else
-    a.y[blockIdx.x] = RowReduction::finish(partial);
+  if (threadIdx.x == 0) store_partial(a, blockIdx.x, partial, partials);
 }
 
 // The same for aligned rows and dear reductions, with blocks that stay: the next chunk, of this tile or another, is on
@@ -215,11 +222,7 @@ __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_b
   const element* tile = nullptr;
   int cols = 0, chunk = 0;
   const auto enter = [&] {
-    int64_t row = i, begin = 0;
-    if (tiles > 1) {
-      row = i / tiles;
-      begin = i % tiles * tile_size;
-    }
+    const int64_t row = tiles > 1 ? i / tiles : i, begin = tiles > 1 ? i % tiles * tile_size : 0;
     tile = a.x + row * a.ldx + begin;
     cols = static_cast<int>(tile_size < a.cols - begin ? tile_size : a.cols - begin);
   };
@@ -256,12 +259,7 @@ __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_b
     if (ends) {
       partial = merge_block<RowReduction>(partial, scratch[turn]);
       turn ^= 1;
-      if (threadIdx.x == 0) {
-        if (partials != nullptr)
-          partials[of_value] = partial;
-        else
-          a.y[of_value] = RowReduction::finish(partial);
-      }
+      if (threadIdx.x == 0) store_partial(a, of_value, partial, partials);
       partial = of_groups = RowReduction::none();
     }
   }
@@ -283,7 +281,7 @@ __global__ void __launch_bounds__(k_reduction_merge_threads)
   if (threadIdx.x == 0) a.y[r] = RowReduction::finish(partial);
 }
 
-// Rows up to this long are reduced by lanes of one warp, by tiles, and longer ones by wide tiles.
+// Rows up to this long are reduced by lanes of one warp, by tiles, and longer ones by large tiles.
 // Those of 16 bits change over at twice these lengths, within the calls of the next.
 constexpr int64_t k_reduction_warp_cols = 2048;
 constexpr int64_t k_reduction_tiles_cols = 16384;
