@@ -50,9 +50,9 @@ def digits(value):
     return f"{mantissa}e{int(exponent)}"
 
 
-def answer(name, seed, shape, lengths, bias, weight_scale, x_scale):
+def drawn_tensors(draw, shape, bias, weight_scale, x_scale):
+    """The inputs of the layer, and the gradients that reach its outputs, by name."""
     time, batch, inputs, hidden, directions = shape
-    draw = Draw(seed)
 
     def drawn(scale, *extents):
         """Multiples of 2^-18, which f32 holds."""
@@ -73,8 +73,13 @@ def answer(name, seed, shape, lengths, bias, weight_scale, x_scale):
         named["b_hh"] = drawn(0.5, directions, 3 * hidden)
     named["h0"] = drawn(1, directions, batch, hidden)
     upstream = {"dy": drawn(1, time, batch, directions * hidden), "dhn": drawn(1, directions, batch, hidden)}
+    return named, upstream
 
-    gru = torch.nn.GRU(inputs, hidden, bias=bias, bidirectional=directions == 2, dtype=torch.float64)
+
+def both_passes(shape, lengths, named, upstream):
+    """The outputs of torch's layer, by name."""
+    time, _, inputs, hidden, directions = shape
+    gru = torch.nn.GRU(inputs, hidden, bias="b_ih" in named, bidirectional=directions == 2, dtype=torch.float64)
     parameters = {}
     for d in range(directions):
         for ours, theirs in (("w_ih", "weight_ih"), ("w_hh", "weight_hh"), ("b_ih", "bias_ih"), ("b_hh", "bias_hh")):
@@ -96,12 +101,18 @@ def answer(name, seed, shape, lengths, bias, weight_scale, x_scale):
     for ours in ("w_ih", "w_hh", "b_ih", "b_hh"):
         if ours in named:
             outputs["d" + ours] = torch.stack([parameters[ours, d].grad for d in range(directions)])
+    return outputs
 
-    def shaped(name, dtype, value, rank):
-        """A tensor of the call; one that is not there has no elements."""
-        extents = [0] * rank if value is None else value.shape
-        return f"{name}={dtype}[{'x'.join(str(e) for e in extents)}]"
 
+def shaped(name, dtype, value, rank):
+    """A tensor of the call; one that is not there has no elements."""
+    extents = [0] * rank if value is None else value.shape
+    return f"{name}={dtype}[{'x'.join(str(e) for e in extents)}]"
+
+
+def answer(name, seed, shape, lengths, bias, weight_scale, x_scale):
+    named, upstream = drawn_tensors(Draw(seed), shape, bias, weight_scale, x_scale)
+    outputs = both_passes(shape, lengths, named, upstream)
     given = {**named, **upstream, "lengths": None if lengths is None else torch.tensor(lengths)}
     listed = []
     for name_of_input, dtype, rank in INPUTS:

@@ -16,7 +16,7 @@ KINDS = {
     "race": (
         0,
         "Two threads touch the same memory without an order between them. Right results on one machine prove nothing.",
-        "replay the case by its line; docs/emulated_device.md tells how to read the report",
+        "replay the case by its line; docs/emulated_device.md says how to read the report",
     ),
     "golden": (
         1,

@@ -79,7 +79,7 @@ def of_operator(op, was, now):
     source = f"properties/operators/{op}_properties.cpp"
     yield from of_properties(was["properties"], now["properties"], source)
     for name in sorted(set(now["coverage_exemptions"]) - set(was["coverage_exemptions"])):
-        yield name, source, "the class is owed no case any more (a coverage exemption)"
+        yield name, source, "no case of the class is demanded any more (a coverage exemption)"
     yield from of_tests(was["tests"], now["tests"])
     yield from of_bound(was["bound"], now["bound"])
     yield from of_mutants(was["mutants"], now["mutants"], f"ci/mutate/{op}.mutants")

@@ -560,7 +560,7 @@ def main(arguments):
     except Interrupted as e:
         error, code = e, 130
     except Superseded as e:
-        error, code = e, 0  # the newest attempt tells the result
+        error, code = e, 0  # the newest attempt has the result
     except OSError as e:  # a full disk, a folder that cannot be written
         error, code = f"{e.filename or options.out}: {e.strerror or e}; what was finished before is kept", 3
     except sqlite3.Error as e:

@@ -67,7 +67,7 @@ def sentence(read):
             else "no failure"
         )
         if not failures and any(run["exit_code"] not in (0, 130) for run in read.verify):
-            said += ", but the run owes more than it did"
+            said += ", but the run did less than it must"
         if any(run.get("interrupted") for run in read.verify):
             said += ", interrupted"
         parts.append(said)

@@ -223,10 +223,13 @@ def _case_parts(line):
 
 
 def _worst_element(report):
+    """None where there is none, or what failed is something else than an element."""
     worst = report.get("worst")
     if not worst:
         return None
     bound, error = number(worst["bound"]), number(worst["error"])
+    if error <= bound:
+        return None
     return {
         "place": f"{worst['tensor']}[{worst['row']}, {worst['col']}]",
         "input": plain(worst["input"], 9),

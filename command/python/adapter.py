@@ -397,7 +397,7 @@ class Server:
         """The tensors but the optional ones that the function has no parameter for."""
         try:
             parameters = inspect.signature(self.function).parameters
-        except ValueError:  # of a builtin, which tells no signature
+        except ValueError:  # of a builtin, which has no signature
             return tensors
         if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
             return tensors
@@ -414,12 +414,12 @@ class Server:
 
 
 class Nursery:
-    """Forks a server for each process that connects, tells that process how its server ended, and ends the server when
+    """Forks a server for each process that connects, reports to that process how its server ended, and ends the server when
     the process does."""
 
     def __init__(self, path, function, device):
         self.served = path, function, device
-        self.door = socket.socket(fileno=3)
+        self.listener = socket.socket(fileno=3)
         self.connections = {}  # by the server's process
 
     def run(self):
@@ -430,7 +430,7 @@ class Nursery:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # warpcheck ends the run
         while True:
             poll = select.poll()
-            poll.register(self.door, select.POLLIN)
+            poll.register(self.listener, select.POLLIN)
             poll.register(ended, select.POLLIN)
             for connection in self.connections.values():
                 if connection:
@@ -439,14 +439,14 @@ class Nursery:
                 if number == ended:
                     os.read(ended, 4096)
                     self.bury()
-                elif number != self.door.fileno():
+                elif number != self.listener.fileno():
                     self.end(number)
                 elif self.bear():
                     return
 
     def bear(self):
         """True in the server, once it has served."""
-        connection = self.door.accept()[0]
+        connection = self.listener.accept()[0]
         _, extra, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(3 * 4))
         if not extra:  # the process is gone already
             connection.close()
@@ -457,7 +457,7 @@ class Nursery:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-            self.door.close()
+            self.listener.close()
             for other in self.connections.values():
                 if other:
                     other.close()

@@ -109,7 +109,7 @@ class Content(Report):
         content.update(exit_code=1, unreached_variants=["softmax f32 softmax_cluster"])
         _, s = self.page("--verify", self.file("v.json", content))
         self.assertIn("✗ On", s["head"])
-        self.assertIn("owes more than it did", s["head"])
+        self.assertIn("did less than it must", s["head"])
         self.assertIn("no case reached the variant softmax f32 softmax_cluster", s["verdicts"])
 
     def test_one_race_that_breaks_several_properties_is_told_once(self):
