@@ -150,38 +150,108 @@ def grid_exponent(values, max_rows):
 
 
 @numpy.errstate(all="ignore")
-def gru(x, w_ih, w_hh, *, y=None, b_ih=None, b_hh=None, h0=None, lengths=None, h_reset=None, reset=None, hn=None,
-        history=None, **others):
-    """The forward pass; kernels/gru/gru.hpp has the formulas. What is wanted besides is in `others`, `pass` among it."""
-    if others["pass"] != 0:
-        raise NotImplementedError("this template is a forward pass")
-    x, w_ih, w_hh = (numpy.asarray(t).astype("f8") for t in (x, w_ih, w_hh))
-    steps, batch = x.shape[:2]
-    directions, width = w_hh.shape[0], w_hh.shape[2]
-    nothing = numpy.zeros((directions, 3 * width))
-    b_ih, b_hh = (nothing if t is None else numpy.asarray(t) for t in (b_ih, b_hh))
-    no_state = numpy.zeros((directions, batch, width))
-    h0, h_reset = (no_state if t is None else numpy.asarray(t).astype("f8") for t in (h0, h_reset))
-    lengths = numpy.full(batch, steps) if lengths is None else numpy.clip(numpy.asarray(lengths), 0, steps)
-    marks = numpy.zeros((steps + 1, batch), bool)
-    if reset is not None:
-        marks[:steps] = numpy.asarray(reset) != 0
-    marks &= numpy.arange(steps + 1)[:, None] < lengths
-    for d in range(directions):
-        state = h0[d]
-        for t in range(steps) if d == 0 else reversed(range(steps)):
-            begins = marks[t if d == 0 else t + 1]
-            before = numpy.where(begins[:, None], h_reset[d], state)
-            gates = gates_of(x[t] @ w_ih[d].T + b_ih[d], before @ w_hh[d].T + b_hh[d], width)
+def gru(x, w_ih, w_hh, **others):
+    """Both passes; kernels/gru/gru.hpp has the formulas. What is optional is in `others`, and `pass`: 0 is the forward
+    pass, 1 the backward one from y_in and history_in, 2 both."""
+    given = {n: numpy.asarray(v) for n, v in others.items() if v is not None}
+    run = gru_pass(*(numpy.asarray(t).astype("f8") for t in (x, w_ih, w_hh)), given)
+    for d in range(run.directions):
+        if others["pass"] != 1:
+            run.forward(d)
+        if others["pass"] != 0:
+            run.backward(d)
+    if others["pass"] != 0 and "dx" in given:
+        given["dx"][...] = run.dx
+
+
+class gru_pass:
+    def __init__(self, x, w_ih, w_hh, given):
+        self.x, self.w_ih, self.w_hh, self.given = x, w_ih, w_hh, given
+        self.steps, batch = x.shape[:2]
+        self.directions, self.width = w_hh.shape[0], w_hh.shape[2]
+        shape = (self.directions, batch, self.width)
+        self.h0, self.h_reset, self.dhn = (self.of(n, shape) for n in ("h0", "h_reset", "dhn"))
+        self.b_ih, self.b_hh = (self.of(n, (self.directions, 3 * self.width)) for n in ("b_ih", "b_hh"))
+        self.y, self.history = (given.get(n + "_in" if given["pass"] == 1 else n) for n in ("y", "history"))
+        for name, there in (("y", self.y), ("history", self.history)):
+            if there is None and (name == "y" or given["history_mode"] == 1):
+                raise ValueError(f"{name} is null, must be there whatever else is wanted")
+        for name in ("b_ih", "b_hh"):
+            if "d" + name in given and name not in given:
+                raise ValueError(f"d{name} is wanted without {name}")
+        lengths = given.get("lengths", numpy.full(batch, self.steps))
+        self.lengths = numpy.clip(lengths, 0, self.steps)
+        self.marks = numpy.zeros((self.steps + 1, batch), bool)
+        if "reset" in given:
+            self.marks[: self.steps] = given["reset"] != 0
+        self.marks &= numpy.arange(self.steps + 1)[:, None] < self.lengths
+        self.dx = numpy.zeros(x.shape)
+
+    def of(self, name, shape):
+        return self.given[name].astype("f8") if name in self.given else numpy.zeros(shape)
+
+    def order(self, d):
+        return range(self.steps) if d == 0 else range(self.steps - 1, -1, -1)
+
+    def columns(self, d):
+        return slice(d * self.width, (d + 1) * self.width)
+
+    def step(self, d, t):
+        """Which rows have this step and which begin a segment in it, as columns, and the state that enters."""
+        visited = (t < self.lengths)[:, None]
+        begins = self.marks[t if d == 0 else t + 1][:, None]
+        last = t - 1 if d == 0 else t + 1
+        carried = self.h0[d]
+        if 0 <= last < self.steps:
+            comes = numpy.ones_like(visited) if d == 0 else (last < self.lengths)[:, None]
+            carried = numpy.where(comes, self.y[last, :, self.columns(d)], carried)
+        return visited, begins, numpy.where(begins, self.h_reset[d], carried).astype("f8")
+
+    def gates(self, d, t, before):
+        from_input = self.x[t] @ self.w_ih[d].T + self.b_ih[d]
+        return gates_of(from_input, before @ self.w_hh[d].T + self.b_hh[d], self.width)
+
+    def forward(self, d):
+        final = self.h0[d]
+        for t in self.order(d):
+            visited, _, before = self.step(d, t)
+            gates = self.gates(d, t, before)
             _, z, n, _ = gates
-            visited = (t < lengths)[:, None]
-            state = numpy.where(visited, (1 - z) * n + z * before, state)
-            if y is not None:
-                numpy.asarray(y)[t, :, d * width : (d + 1) * width] = numpy.where(visited, state, 0)
-            if history is not None:
-                numpy.asarray(history)[d, t] = numpy.where(visited, numpy.concatenate(gates, axis=1), 0)
-        if hn is not None:
-            numpy.asarray(hn)[d] = state
+            state = (1 - z) * n + z * before
+            self.y[t, :, self.columns(d)] = numpy.where(visited, state, 0)
+            final = numpy.where(visited, self.y[t, :, self.columns(d)], final)
+            if self.history is not None:
+                self.history[d, t] = numpy.where(visited, numpy.concatenate(gates, axis=1), 0)
+        if "hn" in self.given:
+            self.given["hn"][d] = final
+
+    def backward(self, d):
+        sums = {n: 0.0 for n in ("dw_ih", "dw_hh", "db_ih", "db_hh", "dh_reset")}
+        dh = self.dhn[d].astype("f4")
+        for t in reversed(self.order(d)):
+            visited, begins, before = self.step(d, t)
+            if self.history is not None:
+                r, z, n, hn = numpy.split(self.history[d, t].astype("f8"), 4, axis=1)
+            else:  # as a forward pass stores them
+                r, z, n, hn = (g.astype("f4").astype("f8") for g in self.gates(d, t, before))
+            e = dh if "dy" not in self.given else self.given["dy"][t, :, self.columns(d)] + dh  # in f32, as dh is
+            d_n = e * (1 - z) * (1 - n * n)
+            d_r, d_z = d_n * hn * r * (1 - r), e * (before - n) * z * (1 - z)
+            dgi = numpy.where(visited, numpy.concatenate([d_r, d_z, d_n], axis=1), 0)
+            dgh = numpy.where(visited, numpy.concatenate([d_r, d_z, d_n * r], axis=1), 0)
+            sums["dw_ih"] += dgi.T @ numpy.where(visited, self.x[t], 0)
+            sums["dw_hh"] += dgh.T @ numpy.where(visited, before, 0)
+            sums["db_ih"] += dgi.sum(axis=0)
+            sums["db_hh"] += dgh.sum(axis=0)
+            self.dx[t] += numpy.where(visited, dgi @ self.w_ih[d], 0)
+            entered = e * z + dgh @ self.w_hh[d]
+            sums["dh_reset"] += numpy.where(visited & begins, entered, 0)
+            dh = numpy.where(visited, numpy.where(begins, 0, entered), dh).astype("f4")
+            if "trace_e" in self.given:
+                self.given["trace_e"][d, t] = numpy.where(visited, e, 0)
+        for name, value in {**sums, "dh0": dh}.items():
+            if name in self.given:
+                self.given[name][d] = value
 
 
 def gates_of(from_input, from_state, width):
@@ -190,6 +260,198 @@ def gates_of(from_input, from_state, width):
     reset = 1 / (1 + numpy.exp(-(from_input[:, r] + from_state[:, r])))
     keep = 1 / (1 + numpy.exp(-(from_input[:, z] + from_state[:, z])))
     return reset, keep, numpy.tanh(from_input[:, n] + reset * from_state[:, n]), from_state[:, n]
+
+
+# ---- best_split: kernels/best_split/best_split.hpp has the contract; plain loops, for leaves of few bins
+
+EPS = float(numpy.float32(1e-15))
+NO_SPLIT = 0xFFFFFFFF
+
+
+@numpy.errstate(all="ignore")
+def best_split(value, field, cat, *, leaf=None, in_value=None, in_field=None, in_cat=None, per_leaf=1, **others):
+    """Both stages but for LightGBM's conventions; the second has records as inputs."""
+    value, field, cat = arrays(value, field, cat)
+    if leaf is not None:
+        if others["lightgbm_cuda"]:
+            raise NotImplementedError("this template has the strict conventions alone")
+        tables = {n: numpy.asarray(others[n]) for n in ("hist", "count", "feature", "used") if others[n] is not None}
+        for name, v in others.items():
+            if not hasattr(v, "shape") and v is not None and not 0 <= v < numpy.inf:
+                raise ValueError(f"{name} is {v}, must be finite and >= 0")
+        rows_of_slots = tables["count"].size
+        if rows_of_slots not in (0, len(tables["hist"])):
+            raise ValueError(f"count has {rows_of_slots} elements, must have one for each slot or none")
+        for i, row in enumerate(numpy.asarray(leaf)):
+            write_record(split_leaf(i, [float(v) for v in row], tables, others).best, value[i], field[i], cat[i])
+        return
+    records = arrays(in_value, in_field, in_cat)
+    for i in range(len(value)):
+        group = range(int(per_leaf) * i, int(per_leaf) * (i + 1))
+        ranked = [k for k in group if records[1][k, 0] & 255 and not numpy.isnan(records[0][k, 0])]
+        if not ranked:
+            write_record(None, value[i], field[i], cat[i])
+            continue
+        best = min(ranked, key=lambda k: (-records[0][k, 0], records[1][k, 1], not records[1][k, 0] >> 8 & 255,
+                                          records[1][k, 2]))
+        value[i], field[i], cat[i] = (r[best] for r in records)
+        cat[i, field[i, 3] :] = NO_SPLIT
+
+
+def write_record(best, value, field, cat):
+    """A record is its gain, its rank, what it is, its sides (sums, gain, value, rows), and its categories."""
+    cat[...] = NO_SPLIT
+    if best is None:
+        value[...], field[...] = numpy.nan, [0, -1, NO_SPLIT, 0, -1, -1]
+        value[0] = -numpy.inf
+        return
+    _, (feature, default_left, threshold), left, right, categories = best
+    value[...] = numpy.array([best[0], *left[:4], *right[:4]]) + 0.0  # no number is -0
+    field[...] = [1 | default_left << 8, feature, threshold, len(categories), left[4], right[4]]
+    cat[: len(categories)] = categories
+
+
+def running_sums(values):
+    """Compensated (Neumaier, ZAMM 54, 1974)."""
+    total = lost = 0.0
+    for v in values:
+        new = total + v
+        lost += (total - new) + v if abs(total) >= abs(v) else (v - new) + total
+        total = new
+        yield total + lost
+
+
+def drawn(seed, feature, size):
+    mask = (1 << 64) - 1
+    z = (seed + (feature + 1) * 0x9E3779B97F4A7C15) & mask
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+    return ((z ^ z >> 31) >> 32) * size >> 32
+
+
+class split_leaf:
+    def __init__(self, number, row, tables, settings):
+        self.s, self.tables, self.best = settings, tables, None
+        self.base, self.g, self.h, self.n, self.parent_gain, self.parent_output, seed = row
+        self.base, self.n, self.seed = int(self.base), int(self.n), int(seed)
+        least = settings["min_data"] or (0 if settings["min_hessian"] else 1)
+        self.least = int(max(2, least) if settings["path_smooth"] > 0 else least)
+        smooth = self.parent_output if settings["path_smooth"] > 0 else 0.0
+        is_finite = numpy.isfinite([self.g, self.h, self.parent_gain, smooth]).all()
+        if not (is_finite and self.n > self.least and self.h > settings["min_hessian"]):
+            return
+        used = tables.get("used", numpy.zeros((0, 0)))
+        for k, feature in enumerate(tables["feature"]):
+            if feature[1] >= 2 and (used.size == 0 or used[number, k]):
+                self.scan(*(int(v) for v in feature))
+
+    def scan(self, feature, bins, default_bin, offset, unstored, missing, categorical):
+        first = self.base + offset
+        stored = self.tables["hist"][first : first + bins - unstored]
+        if not numpy.isfinite(stored).all():
+            return
+        counts = self.tables.get("count", numpy.zeros(0))
+        self.counted = counts.size > 0
+        rows = [int(c) for c in counts[first : first + bins - unstored]] if self.counted else [0] * len(stored)
+        masses = [(float(g), float(h), r) for (g, h), r in zip(stored, rows)]
+        if unstored:
+            sums = [([0.0] + list(running_sums(m[k] for m in masses)))[-1] for k in range(2)]
+            masses.insert(0, (self.g - sums[0], self.h - sums[1], self.n - sum(rows) if self.counted else 0))
+        if not categorical:
+            self.scan_numbers(feature, masses, default_bin, missing)
+        elif bins <= self.s["max_onehot"]:
+            only = 1 + drawn(self.seed, feature, bins - 1) if self.s["extra_trees"] else None
+            for b in range(1, bins):
+                if only in (None, b):
+                    self.see(feature, False, b, masses[b], False, [b], self.s["lambda_l2"])
+        else:
+            self.scan_categories(feature, masses)
+
+    def scan_numbers(self, feature, masses, default_bin, missing):
+        bins = len(masses)
+        has_missing = bins > 2 and missing != 0
+        skipped = None if not has_missing else bins - 1 if missing == 2 else default_bin
+        only = None if not self.s["extra_trees"] else 0 if bins <= 2 else drawn(self.seed, feature, bins - 1)
+        alone_left = missing == 0 or (missing == 1 and default_bin == 0)
+        for right, default_left in ((False, False), (True, True)) if has_missing else ((True, alone_left),):
+            order = [b for b in (range(bins - 1, 0, -1) if right else range(bins - 1)) if b != skipped]
+            for b, mass in zip(order, self.prefixes([masses[b] for b in order])):
+                threshold = b - 1 if right else b
+                if only in (None, threshold):
+                    self.see(feature, default_left, threshold, mass, right, [], self.s["lambda_l2"])
+
+    def prefixes(self, masses):
+        rows = numpy.cumsum([m[2] for m in masses], dtype="i8")
+        return zip(running_sums(m[0] for m in masses), running_sums(m[1] for m in masses), (int(r) for r in rows))
+
+    def scan_categories(self, feature, masses):
+        smooth, keys = self.s["cat_smooth"], {}
+        for b, (g, h, rows) in list(enumerate(masses))[1:]:
+            key = float(numpy.divide(g, h + smooth))
+            if (rows if self.counted else self.rows_of(h)) >= smooth and numpy.isfinite(key):
+                keys[b] = key
+        order = sorted(keys, key=lambda b: (keys[b], b))
+        longest = int(min(self.s["max_cat"], (len(order) + 1) // 2))
+        for from_high in (False, True):
+            self.walk(feature, masses, order[::-1] if from_high else order, longest, from_high)
+
+    def walk(self, feature, masses, order, longest, from_high):
+        tested, least_h, l2 = 0, self.s["min_hessian"], self.s["lambda_l2"] + self.s["cat_l2"]
+        for k, (g, h, rows) in enumerate(self.prefixes([masses[b] for b in order[:longest]])):
+            left = rows if self.counted else self.rows_of(h)
+            if not left >= 0:
+                continue
+            if left > self.n:
+                break
+            if not h + EPS >= least_h or left < self.least:
+                continue
+            if not (self.h - h) + EPS >= least_h or self.n - left < max(self.least, self.s["min_group"]):
+                break
+            if left - tested < self.s["min_group"]:
+                continue
+            tested = left
+            if self.s["extra_trees"] and k != drawn(self.seed, feature, longest):
+                continue
+            listed = order[k::-1] if from_high else order[: k + 1]
+            self.see(feature, False, longest + k if from_high else k, (g, h, rows), False, listed, l2)
+
+    def rows_of(self, h):
+        return float(numpy.rint(h * (self.n / (self.h + 2 * EPS))))
+
+    def see(self, feature, default_left, threshold, mass, right, categories, l2):
+        """Weighs a candidate, of which one side has this mass, and keeps it if it is the best so far."""
+        left = (self.g - mass[0], self.h - mass[1]) if right else mass[:2]
+        right_sums = (self.g - left[0], self.h - left[1])
+        rows = mass[2] if self.counted else self.rows_of(right_sums[1] if right else left[1])
+        if not 0 <= rows <= self.n:
+            return
+        of_left = self.n - int(rows) if right else int(rows)
+        sides = [self.side(*left, of_left, l2), self.side(*right_sums, self.n - of_left, l2)]
+        if None in sides:
+            return
+        total, shift = sides[0][2] + sides[1][2], self.parent_gain + self.s["min_gain"]
+        gain = total - shift
+        rank = (feature, default_left, threshold)
+        if not total > shift or not numpy.isfinite(gain):
+            return
+        key = (-gain, feature, not default_left, threshold)
+        if self.best is None or key < (-self.best[0], self.best[1][0], not self.best[1][1], self.best[1][2]):
+            self.best = (gain, rank, *sides, categories)
+
+    def side(self, g, h, rows, l2):
+        """Sums, gain, value and rows; None where a gate is closed."""
+        d = (h + EPS) + l2
+        if not h + EPS >= self.s["min_hessian"] or rows < self.least or not d > 0:
+            return None
+        l1, smooth = self.s["lambda_l1"], self.s["path_smooth"]
+        t = 0.0 if abs(g) <= l1 else g - float(numpy.copysign(l1, g))
+        r = float(numpy.divide(rows, smooth)) if smooth > 0 else numpy.inf
+        if numpy.isinf(r):
+            w, gain = -t / d, (t * t) / d
+        else:
+            w = ((-t / d) * r) / (r + 1) + self.parent_output / (r + 1)
+            gain = -((2 * t) * w + (d * w) * w)
+        return (g, h, gain, w, rows) if numpy.isfinite([g, h, gain, w]).all() else None
 
 
 # The element types of the first input that a function takes; where nothing is said f32, or all where that is none.

@@ -116,7 +116,12 @@ TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
       {"matmul",
        "--dtype f32 --property within-error-bound --property non-finite-class --property rejects-invalid-calls"},
       {"histogram", "--property exact-model --property quantised-exact-model --property rejects-invalid-calls"},
-      {"gru", "--property gate-functions-are-within-c-u"}};
+      {"gru",
+       "--property gate-functions-are-within-c-u --property forward-matches-the-reference --property "
+       "passes-alone-equal-both --property save-equals-recompute --property the-adjoint-identity-holds"},
+      {"best_split",
+       "--property split-is-maximal --property record-self-consistent --property sorted-is-prefix-optimal --property "
+       "extra-trees --property reduce-is-lex-max --property rejects-invalid-calls"}};
   for (const auto& one : list) {
     const std::string op = one.op;
     const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
