@@ -73,6 +73,8 @@ class rewriter {
     if (s_.device_code(i) != nullptr && rewrite_math(i)) return;
     if (s_.is_member(i)) return;
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
+    if (word == "cudaDeviceSynchronize" && s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
+      return fail(i, "cudaDeviceSynchronize in device code", "what CUDA 12 has: a kernel cannot wait for its launches");
     for (const refused& r : k_refused)
       if (word == r.name && (!r.is_template || is(i + 1, "<")))
         return fail(i, std::string(word), std::string(r.allowed));
@@ -305,8 +307,8 @@ class rewriter {
     const size_t begin = i == 0 ? k_none : callee_start(i - 1);
     if (begin == k_none) return fail(i, "<<<", "a kernel's name before the launch: kernel<<<grid, block>>>(arguments)");
     const std::string name(t_.text(before_template_arguments(i - 1)));
-    if (s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
-      return fail(i, fmt::format("launch of {} from device code", name), "launches from host code only");
+    // A kernel's launch runs after it, when its variables are gone.
+    const char* const capture = s_.device_code(i) != nullptr ? "=" : "&";
     size_t close = i + 3, commas = 0;
     for (; close < t_.size() && !is(close, ";"); ++close) {
       if (opens(close))
@@ -325,7 +327,8 @@ class rewriter {
     const bool simple =
         !is(i - 1, ">") && (known == nullptr || !(known->is_template || known->overloaded || known->has_defaults));
     edits_.push_back({t_.tokens[begin].begin, t_.tokens[begin].begin,
-                      simple ? "::simt::import::kernel(" : "::simt::import::callable([&](auto... simt_a) { "});
+                      simple ? "::simt::import::kernel("
+                             : fmt::format("::simt::import::callable([{}](auto... simt_a) {{ ", capture)});
     edits_.push_back({t_.tokens[i].begin, t_.tokens[i + 2].end, simple ? ").at(" : "(simt_a...); }).at("});
     edits_.push_back({t_.tokens[close].begin, t_.tokens[close + 2].end, ")"});
     rewrite_null_arguments(close + 3, known);
@@ -352,12 +355,14 @@ class rewriter {
     return d;
   }
 
-  static std::string shared_variable(const std::string& name, const std::string& type, const std::string& alignment) {
+  // A variable that is no array keeps its type's own name: a template in its class then finds members of itself.
+  static std::string shared_variable(const std::string& name, const std::string& type, const std::string& extents,
+                                     const std::string& alignment) {
     return fmt::format(
-        "static char simt_shared_{0}; auto& {0} = *static_cast<::simt::identity_t<{1}>*>(::simt::emu::shared_slot("
+        "static char simt_shared_{0}; {3}& {0} = *static_cast<::simt::identity_t<{1}>*>(::simt::emu::shared_slot("
         "&simt_shared_{0}, sizeof(::simt::identity_t<{1}>), "
         "::simt::import::greater_of(alignof(::simt::identity_t<{1}>), {2}))); ",
-        name, type, alignment);
+        name, type + " " + extents, alignment, extents.empty() ? type : "auto");
   }
 
   // `__shared__ union { ... } a, b[2];`: the type, which may have no name, first, then the variables.
@@ -373,7 +378,7 @@ class rewriter {
       const std::string name(t_.text(k++));
       std::string extents;
       for (; is(k, "["); k = match(k) + 1) extents += t_.join(k, match(k) + 1);
-      out += shared_variable(name, type + " " + extents, "1");
+      out += shared_variable(name, type, extents, "1");
       if (!is(k, ",")) break;
     }
     if (!is(k, ";")) return false;
@@ -411,10 +416,10 @@ class rewriter {
                    : fmt::format("static constexpr ::simt::import::dynamic_array<{}> {}{{}};", type, v.name);
       } else if (of_file) {
         out += fmt::format("static inline auto& simt_shared_of_{0}() {{ {1}return {0}; }} ", v.name,
-                           shared_variable(v.name, v.type + " " + v.extents, d->alignment));
+                           shared_variable(v.name, v.type, v.extents, d->alignment));
         shared_of_file_.insert(v.name);
       } else {
-        out += shared_variable(v.name, v.type + " " + v.extents, d->alignment);
+        out += shared_variable(v.name, v.type, v.extents, d->alignment);
       }
     }
     done_until_ = d->end + 1;

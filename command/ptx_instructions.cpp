@@ -290,6 +290,8 @@ std::string ptx_translator::arithmetic(const instruction& i) {
   }
   if (i.name() == "selp" && o.size() == 4)
     return store(o[0], fmt::format("({} ? {} : {})", as("bool", o[3]), as(t, o[1]), as(t, o[2])));
+  if (i.begins({"vabsdiff4", "u32", "u32", "u32", "add"}) && o.size() == 4)
+    return store(o[0], fmt::format("(::__vsadu4({}, {}) + {})", as(t, o[1]), as(t, o[2]), as(t, o[3])));
   if (t.empty() || i.has("cc") || i.has("sat") || i.has("rz") || i.has("rm") || i.has("rp")) return "";
   // By name and number of sources.
   static const std::map<std::pair<std::string_view, size_t>, const char*> functions = {

@@ -167,6 +167,52 @@ inline cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t grap
                                          size_t count) {
   return ::simt::import::add_node(node, graph, after, count, [] {});
 }
+
+// Memory of a graph has an address of its own for good, and is unwritten when its node has run.
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  int handleTypes;
+  cudaMemLocation location;
+};
+enum cudaMemAccessFlags { cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtRead, cudaMemAccessFlagsProtReadWrite = 3 };
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  cudaMemAccessFlags flags;
+};
+struct cudaMemAllocNodeParams {
+  cudaMemPoolProps poolProps;
+  const cudaMemAccessDesc* accessDescs;
+  size_t accessDescCount, bytesize;
+  void* dptr;
+};
+#define cudaGraphInstantiateFlagAutoFreeOnLaunch 1
+inline cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                            size_t count, cudaMemAllocNodeParams* p, SIMT_SITE) {
+  if (const cudaError_t e = cudaMalloc(&p->dptr, p->bytesize, site); e != cudaSuccess) return e;
+  return ::simt::import::add_node(node, graph, after, count, ::simt::import::give_to_graph(p->dptr, p->bytesize));
+}
+inline cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                           size_t count, void* p, SIMT_SITE) {
+  const auto* found = ::simt::import::find_allocation(p);
+  if (found == nullptr || found->first != p || !found->second.of_graph)
+    return ::simt::import::misuse("cudaGraphAddMemFreeNode", site, "the pointer is not one of a memory node");
+  return ::simt::import::add_node(node, graph, after, count, [] {});
+}
+enum cudaGraphMemAttributeType {
+  cudaGraphMemAttrUsedMemCurrent,
+  cudaGraphMemAttrUsedMemHigh,
+  cudaGraphMemAttrReservedMemCurrent,
+  cudaGraphMemAttrReservedMemHigh
+};
+inline cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType, void* value) {
+  size_t bytes = 0;
+  for (const auto& [address, a] : ::simt::import::the_program().memory) bytes += a.of_graph ? a.bytes : 0;
+  *static_cast<size_t*>(value) = bytes;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGraphMemTrim(int) { return cudaSuccess; }
+
 inline cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                             size_t count) {
   for (size_t i = 0; i < count; ++i) to[i]->after.push_back(from[i]);

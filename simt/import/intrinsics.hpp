@@ -185,6 +185,10 @@ SIMT_IMPORT_LANES(minu, unsigned short, unsigned char, b < a ? b : a)
 SIMT_IMPORT_LANES(absdiffs, short, signed char, a < b ? b - a : a - b)
 SIMT_IMPORT_LANES(absdiffu, unsigned short, unsigned char, a < b ? b - a : a - b)
 #undef SIMT_IMPORT_LANES
+SIMT_INLINE unsigned __vsadu4(unsigned x, unsigned y) {
+  const unsigned d = __vabsdiffu4(x, y);
+  return (d & 255) + (d >> 8 & 255) + (d >> 16 & 255) + (d >> 24);
+}
 SIMT_INLINE unsigned __vabs2(unsigned x) { return __vabsdiffs2(x, 0); }
 SIMT_INLINE unsigned __vabs4(unsigned x) { return __vabsdiffs4(x, 0); }
 SIMT_INLINE int __dp4a(int a, int b, int c) {

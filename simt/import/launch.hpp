@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -37,6 +38,7 @@ struct allocation {
   site where;
   bool host_too = false;  // managed or pinned
   bool is_variable = false;
+  bool of_graph = false;  // a graph's, which may run again: it stays
 };
 
 // What a stream would have done while it was captured.
@@ -54,11 +56,13 @@ struct program {
   std::map<const void*, kernel_by_address> kernels;  // those whose names were taken as void*
   std::map<const char*, size_t> registered;          // host memory: bytes
   std::unique_ptr<recorded_work> capture;            // while a stream is captured
+  recorded_work children;                            // what kernels have launched, behind the launch that runs
   std::vector<const char*> approximated;             // constructs that ran and whose results are not a GPU's to the bit
   size_t approximations_told = 0;
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
   bool keep_going = false;
+  bool has_launched = false;
 };
 inline program& the_program() {
   static program instance;
@@ -119,11 +123,14 @@ SIMT_INLINE void sine_and_cosine(T x, T* sine, T* cosine) {
   *cosine = approximate_in_kernel("functions of math.h", std::cos(x));
 }
 
-// Does what a stream is asked for, or records it where the stream is being captured.
+// Does what a stream is asked for, or records it: where the stream is being captured, and where a kernel asks.
 template <class Work>
 void enqueue(Work&& work) {
-  if (auto& capture = the_program().capture)
-    capture->emplace_back(std::forward<Work>(work));
+  program& p = the_program();
+  if (in_kernel())
+    p.children.emplace_back(std::forward<Work>(work));
+  else if (p.capture)
+    p.capture->emplace_back(std::forward<Work>(work));
   else
     work();
 }
@@ -134,15 +141,19 @@ inline void report_notices() {
   report_approximations();
 }
 
-// Runs a launch; a hazard becomes the last error, and a report.
+// Runs a launch; a hazard becomes the last error, and a report. What its threads have launched follows in the order of
+// the calls, each with its own such launches, so that a stream of a block has them one after the other.
 template <class Launch>
 void guarded_launch(emulation* stream, Launch&& launch) {
   program& p = the_program();
+  p.has_launched = true;
   emulation& on = stream == nullptr ? *p.current : *stream;
   try {
     launch(&on);
     report_notices();
+    for (const auto& child : std::exchange(p.children, {})) child();
   } catch (const device_error& e) {
+    p.children.clear();
     const bool limit = !on.ok() && on.findings.back().kind == "launch_limit";
     p.last_error = limit ? k_invalid_configuration : k_launch_failure;
     if (&on != &p.device) return;  // a trial's own stream: the trial reads its findings
@@ -309,6 +320,12 @@ T& managed_variable(T& initial, SIMT_SITE) {
   return variable(initial, true, site);
 }
 
+// Of a program without a launch nothing was judged.
+inline void report_idleness() {
+  if (!the_program().has_launched) report("note", "no kernel was launched", false);
+  the_program().has_launched = true;  // once
+}
+
 template <class Main>
 int run_program(Main&& entry, const simt_import_options& options) {
   program& p = the_program();
@@ -321,12 +338,14 @@ int run_program(Main&& entry, const simt_import_options& options) {
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   if (options.step_budget > 0) p.device.step_budget = options.step_budget;
+  std::atexit(report_idleness);  // for exit() anywhere
   const int status = entry();
+  report_idleness();
   std::fflush(nullptr);
   size_t leaked = 0, bytes = 0;
   site first;
   for (const auto& [address, a] : p.memory) {
-    if (a.is_variable) continue;
+    if (a.is_variable || a.of_graph) continue;
     if (leaked++ == 0) first = a.where;
     bytes += a.bytes;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <type_traits>
 
@@ -206,9 +207,16 @@ inline cudaError_t release(const char* function, void* p, const site& where) {
            std::string(function) + " at " + describe(where) + ": byte " + std::to_string(damage) + " of a buffer of " +
                std::to_string(found->second.bytes) + " bytes was written",
            false);
+  if (found->second.of_graph) return cudaSuccess;
   memory.erase(found);
   device_free(p);
   return cudaSuccess;
+}
+
+// The memory is a graph's from now on: it has its address before the graph runs, and each run finds it unwritten.
+inline std::function<void()> give_to_graph(void* p, size_t bytes) {
+  if (p != nullptr) the_program().memory[static_cast<char*>(p)].of_graph = true;
+  return [=] { mark_uninitialized(p, bytes); };
 }
 
 }  // namespace simt::import
@@ -223,7 +231,10 @@ cudaError_t cudaMalloc(T** p, size_t bytes, SIMT_SITE) {
 }
 template <class T>
 cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t, SIMT_SITE) {
-  return cudaMalloc(p, bytes, site);
+  const cudaError_t e = cudaMalloc(p, bytes, site);
+  if (e == cudaSuccess && ::simt::import::the_program().capture)
+    ::simt::import::enqueue(::simt::import::give_to_graph(*p, bytes));
+  return e;
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** p, size_t bytes, unsigned = 1, SIMT_SITE) {

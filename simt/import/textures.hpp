@@ -1,6 +1,6 @@
-// CUDA arrays, texture and surface objects of one to three dimensions. A texel is read by a plain load of the thread, so
-// that the detector sees it. Filtering is linear with weights of 8 bits behind the point, as the CUDA C++ Programming
-// Guide says ("Texture Fetching"); how a GPU rounds in between is not modelled.
+// CUDA arrays, texture and surface objects of one to three dimensions, in layers, and cube maps. A texel is read by a
+// plain load of the thread, so that the detector sees it. Filtering is linear with weights of 8 bits behind the point, as
+// the CUDA C++ Programming Guide says ("Texture Fetching"); how a GPU rounds in between is not modelled.
 #pragma once
 
 #include <cmath>
@@ -83,15 +83,17 @@ struct cudaArray {
 using cudaArray_t = cudaArray*;
 using cudaArray_const_t = const cudaArray*;
 #define cudaArrayDefault 0
+#define cudaArrayLayered 1
 #define cudaArraySurfaceLoadStore 2
+#define cudaArrayCubemap 4
 #define cudaArrayTextureGather 8
 
 inline cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* desc, cudaExtent e,
                                      unsigned flags = 0, SIMT_SITE) {
-  if (flags & ~(cudaArraySurfaceLoadStore | cudaArrayTextureGather))
+  if ((flags & cudaArrayCubemap) && (e.depth == 0 || e.depth % 6 != 0 || e.width != e.height))
     return ::simt::import::misuse("cudaMalloc3DArray", site,
-                                  "layered arrays and cube maps are not modelled on the emulated device",
-                                  cudaErrorNotSupported);
+                                  "a cube map of " + std::to_string(e.depth) + " faces of " + std::to_string(e.width) +
+                                      " x " + std::to_string(e.height) + ", which are squares, 6 of each cube");
   auto* const made = new cudaArray{*desc, e.width, e.height, e.depth, nullptr};
   const size_t rows = made->rows() * (e.depth > 0 ? e.depth : 1);
   const cudaError_t error = cudaMalloc(&made->data, made->row() * rows, site);
@@ -299,8 +301,7 @@ inline fetched texel_at(const texture& t, const long long (&i)[3]) {
   return load_texel(t, at[0], at[1], at[2]);
 }
 
-inline fetched sample(cudaTextureObject_t object, int dimensions, float x, float y = 0, float z = 0) {
-  const texture& t = *reinterpret_cast<const texture*>(object);
+inline fetched sample(const texture& t, int dimensions, float x, float y = 0, float z = 0) {
   const float given[] = {x, y, z};
   long long first[3] = {};
   double weight[3] = {};
@@ -327,6 +328,37 @@ inline fetched sample(cudaTextureObject_t object, int dimensions, float x, float
   }
   for (double& c : sum.c) c = approximate("textures' linear filter", c);
   return sum;
+}
+
+inline const texture& named(cudaTextureObject_t object) { return *reinterpret_cast<const texture*>(object); }
+
+// A layer, or a face of a cube, as a texture of its own; numbers off the array are those of its first or last.
+inline texture layer_of(const texture& t, int layer) {
+  const int last = t.size[2] > 0 ? static_cast<int>(t.size[2]) - 1 : 0;
+  const auto number = static_cast<size_t>(layer < 0 ? 0 : layer > last ? last : layer);
+  texture one = t;
+  one.data += number * (t.size[1] > 0 ? t.size[1] : 1) * t.pitch;
+  one.size[2] = 0;
+  return one;
+}
+
+// The face that the direction goes through, and where (CUDA C++ Programming Guide, "Cubemap Textures"). A filter does
+// not reach over the edge of a face.
+inline fetched sample_cube(const texture& t, int layer, float x, float y, float z) {
+  const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
+  int face = z < 0 ? 5 : 4;
+  float m = az, s = z < 0 ? -x : x, v = -y;
+  if (ax >= ay && ax >= az) {
+    face = x < 0 ? 1 : 0;
+    m = ax, s = x < 0 ? z : -z;
+  } else if (ay >= az) {
+    face = y < 0 ? 3 : 2;
+    m = ay, s = x, v = y < 0 ? -z : z;
+  }
+  texture one = layer_of(t, 6 * layer + face);
+  one.how.normalizedCoords = 1;
+  one.how.addressMode[0] = one.how.addressMode[1] = cudaAddressModeClamp;
+  return sample(one, 2, (s / m + 1) / 2, (v / m + 1) / 2);
 }
 
 template <class T>
@@ -363,21 +395,39 @@ inline cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t) { return cudaSu
 // In kernels. A place off a linear texture reads as 0.
 template <class T>
 T tex1Dfetch(cudaTextureObject_t object, int i) {
-  const auto& t = *reinterpret_cast<const ::simt::import::texture*>(object);
+  const auto& t = ::simt::import::named(object);
   if (i < 0 || static_cast<size_t>(i) >= t.size[0]) return T{};
   return ::simt::import::as_texel<T>(::simt::import::load_texel(t, static_cast<size_t>(i), 0, 0));
 }
 template <class T>
 T tex1D(cudaTextureObject_t object, float x) {
-  return ::simt::import::as_texel<T>(::simt::import::sample(object, 1, x));
+  return ::simt::import::as_texel<T>(::simt::import::sample(::simt::import::named(object), 1, x));
 }
 template <class T>
 T tex2D(cudaTextureObject_t object, float x, float y) {
-  return ::simt::import::as_texel<T>(::simt::import::sample(object, 2, x, y));
+  return ::simt::import::as_texel<T>(::simt::import::sample(::simt::import::named(object), 2, x, y));
 }
 template <class T>
 T tex3D(cudaTextureObject_t object, float x, float y, float z) {
-  return ::simt::import::as_texel<T>(::simt::import::sample(object, 3, x, y, z));
+  return ::simt::import::as_texel<T>(::simt::import::sample(::simt::import::named(object), 3, x, y, z));
+}
+template <class T>
+T tex1DLayered(cudaTextureObject_t object, float x, int layer) {
+  const ::simt::import::texture one = ::simt::import::layer_of(::simt::import::named(object), layer);
+  return ::simt::import::as_texel<T>(::simt::import::sample(one, 1, x));
+}
+template <class T>
+T tex2DLayered(cudaTextureObject_t object, float x, float y, int layer) {
+  const ::simt::import::texture one = ::simt::import::layer_of(::simt::import::named(object), layer);
+  return ::simt::import::as_texel<T>(::simt::import::sample(one, 2, x, y));
+}
+template <class T>
+T texCubemap(cudaTextureObject_t object, float x, float y, float z) {
+  return ::simt::import::as_texel<T>(::simt::import::sample_cube(::simt::import::named(object), 0, x, y, z));
+}
+template <class T>
+T texCubemapLayered(cudaTextureObject_t object, float x, float y, float z, int layer) {
+  return ::simt::import::as_texel<T>(::simt::import::sample_cube(::simt::import::named(object), layer, x, y, z));
 }
 template <class T>
 void tex1Dfetch(T* v, cudaTextureObject_t object, int i) {

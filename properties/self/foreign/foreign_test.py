@@ -14,18 +14,25 @@ FOREIGN = os.path.join(sys.argv[1], "ci", "foreign")
 COMMAND = """#!/usr/bin/env python3
 import json, os, sys
 name = os.path.basename(os.getcwd())
-answers = {"clean": (0, "pass"), "racy": (1, "race"), "slow": (1, "timeout"), "hungry": (1, "error_return")}
+answers = {"clean": (0, "pass"), "idle": (0, "pass"), "lost": (0, "pass"), "racy": (1, "race"),
+           "slow": (1, "timeout"), "hungry": (1, "error_return")}
 code, worst = answers.get(name, (2, ""))
 print(" ".join(sys.argv[1:]))
-if name == "hungry":
+if name in ("hungry", "lost"):
     print("cannot open file graph.txt")
+if name == "torn":
+    print("ld: a.o: undefined reference to `start(int*)'")
 if name == "thrusting":
     print("warpcheck: a.cu: the CUDA toolkit's header <cufft.h> is not modelled on the emulated device")
 if name == "odd":
     print("warpcheck: odd/a.cu:7: __cluster_dims__ is outside the subset that runs on the emulated device; allowed: ...")
 if code < 2:
     finding = [] if code == 0 else [{"kind": worst, "text": "a.cu:3"}]
-    json.dump({"verdict": worst, "runs": [{"findings": finding}]}, open(sys.argv[sys.argv.index("--json") + 1], "w"))
+    notes = ["no kernel was launched"] if name in ("idle", "lost") else []
+    path = sys.argv[sys.argv.index("--json") + 1]
+    with open(path + ".partial", "w") as f:
+        json.dump({"verdict": worst, "runs": [{"findings": finding, "notes": notes}]}, f)
+    os.replace(path + ".partial", path)
 sys.exit(code)
 """
 MAIN = "int main() { return 0; }\n"
@@ -38,7 +45,7 @@ class Foreign(unittest.TestCase):
         self.folder = folder.name
         self.write("command", COMMAND)
         os.chmod(self.path("command"), 0o755)
-        for name in ["clean", "racy", "slow", "hungry", "thrusting", "odd"]:
+        for name in ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn"]:
             self.write(f"programs/{name}/a.cu", MAIN)
 
     def path(self, name):
@@ -65,12 +72,15 @@ class Foreign(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         verdicts = {name: (r["verdict"], r["about"]) for name, r in rows.items()}
         self.assertEqual(verdicts["clean"], ("clean", "pass"))
+        self.assertEqual(verdicts["idle"], ("idle", "it launched no kernel"))
+        self.assertEqual(verdicts["lost"][0], "input")
+        self.assertEqual(verdicts["torn"], ("refused", "start(int*)"))
         self.assertEqual(verdicts["racy"], ("hazard", "race"))
         self.assertEqual(verdicts["slow"][0], "time")
         self.assertEqual(verdicts["hungry"][0], "input")
         self.assertEqual(verdicts["thrusting"], ("refused", "<cufft.h>"))
         self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
-        self.assertIn("| programs | 6 | 1 | 1 | 2 | 1 | 1 | 0 |", done.stdout)
+        self.assertIn("| programs | 9 | 1 | 1 | 1 | 3 | 1 | 2 | 0 |", done.stdout)
         self.assertEqual(rows["racy"]["findings"], ["race: a.cu:3"])
 
     def test_sources_of_a_folder_belong_together(self):
@@ -85,6 +95,33 @@ class Foreign(unittest.TestCase):
         self.assertNotIn("part.cu", said)
         self.assertIn("clean/../racy -D SHORT -D VALUE=3 --", said)
         self.assertTrue(said.strip().endswith("-- 100 7"), said)
+
+    def test_sources_of_other_folders_are_those_of_the_makefile(self):
+        for name in ("far/one.cu", "far/two.c", "far/three.cu"):
+            self.write("programs/clean/" + name, "")
+        self.write("programs/clean/a.cu", '#include "far/three.cu"\n' + MAIN)
+        self.write("programs/clean/Makefile", "source = a.cu ./far/one.cu far/three.cu $(X)/none.cu\nobj = far/two.o\n")
+        said = self.run_it("--only", "clean/a.cu")[1]["clean"]["said"]
+        self.assertIn("far/one.cu", said)
+        self.assertIn("far/two.c", said)
+        self.assertNotIn("three", said)
+
+    def test_arguments_of_a_script_and_of_the_usage(self):
+        self.write("programs/clean/run", "There are data\n./other 9\n./a 5000 100 out.txt > log\n")
+        self.write("programs/racy/Makefile", "run: main\n\t./main 5000 100\n")
+        self.write("programs/racy/a.cu", 'char u[] = "Usage: %s <rows> <repeat>\\n";\n' + MAIN)
+        self.assertTrue(self.run_it("--only", "clean")[1]["clean"]["said"].strip().endswith("-- 5000 100 out.txt"))
+        self.assertTrue(self.run_it("--only", "racy")[1]["racy"]["said"].strip().endswith("-- 5000 1"))
+        row = self.run_it("--only", "racy", "--at-most", "64")[1]["racy"]
+        self.assertEqual(row["arguments"], ["64", "1"])
+        self.assertTrue(row["said"].strip().endswith("-- 64 1"), row["said"])
+
+    def test_a_file_that_is_not_there_is_a_need(self):
+        makefile = "run: main\n\t./main ../data/graph.txt result.txt\n"
+        self.write("programs/clean/Makefile", makefile)
+        self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], ["a data file"])
+        self.write("programs/data/graph.txt", "1")
+        self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], [])
 
     def test_needs_are_told_by_headers(self):
         self.write("programs/clean/near.h", "#include <cudnn.h>\n")

@@ -170,28 +170,35 @@ TEST_P(Construct, RunsCleanAndIsRight) {
 
 INSTANTIATE_TEST_SUITE_P(
     Accepted, Construct,
-    testing::Values(
-        mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
-        mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
-        mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
-        mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
-        mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
-        mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "shared-of-file"}, mode{"accepted.cu", "host-umin"},
-        mode{"accepted.cu", "half2-operators"}, mode{"accepted.cu", "constant-template"},
-        mode{"accepted.cu", "queries"}, mode{"groups.cu", "any-group"}, mode{"groups.cu", "wide-shuffle"},
-        mode{"groups.cu", "parts"}, mode{"groups.cu", "scans"}, mode{"groups.cu", "group-copy"},
-        mode{"groups.cu", "pipeline-copy"}, mode{"groups.cu", "atomics"}, mode{"groups.cu", "wide-tiles"},
-        mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"}, mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"},
-        mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"}, mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"},
-        mode{"libraries.cu", "tf32"}, mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
-        mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"}, mode{"pieces.cu", "textures"},
-        mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "surfaces"}, mode{"pieces.cu", "captured-graph"},
-        mode{"pieces.cu", "built-graph"}, mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
-        mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
+    testing::Values(mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
+                    mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
+                    mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
+                    mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
+                    mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
+                    mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "shared-of-file"},
+                    mode{"accepted.cu", "host-umin"}, mode{"accepted.cu", "half2-operators"},
+                    mode{"accepted.cu", "constant-template"}, mode{"accepted.cu", "queries"},
+                    mode{"accepted.cu", "shared-of-its-class"}, mode{"groups.cu", "any-group"},
+                    mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"}, mode{"groups.cu", "scans"},
+                    mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"}, mode{"groups.cu", "atomics"},
+                    mode{"groups.cu", "wide-tiles"}, mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"},
+                    mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"},
+                    mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
+                    mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
+                    mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"},
+                    mode{"pieces.cu", "textures"}, mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "layers"},
+                    mode{"pieces.cu", "surfaces"}, mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"},
+                    mode{"pieces.cu", "built-graph"}, mode{"pieces.cu", "graph-memory"},
+                    mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
+                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
 
 TEST(Pieces, AreJudgedLikeKernels) {
   const result surface = run("pieces.cu --schedule fair -- surface-too-small");
   EXPECT_TRUE(surface.has("out_of_bounds: a surface access at pieces.cu:")) << surface.output;
+  for (const char* mode : {"captured-unwritten", "built-unwritten"}) {
+    const result r = run(std::string("pieces.cu --schedule fair -- ") + mode);
+    EXPECT_TRUE(r.has("pieces.cu: uninitialized under")) << mode << "\n" << r.output;
+  }
   const result cub = run("pieces.cu --schedule fair -D NO_BARRIER -- cub");
   EXPECT_TRUE(cub.has("pieces.cu: race under")) << cub.output;
   EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
@@ -253,6 +260,23 @@ TEST(Benign, RacesHideNoOther) {
   const result read = run("pieces.cu --schedule fair -- read-beside-an-atomic");
   EXPECT_EQ(read.status, 1) << read.output;
   EXPECT_TRUE(read.has(place_of("pieces.cu", "read-beside-an-atomic"))) << read.output;
+}
+
+TEST(Children, AreJudgedLikeLaunches) {
+  const result r = run("pieces.cu --schedule fair -D SAME_PLACE -- children");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("pieces.cu: race under")) << r.output;
+  EXPECT_TRUE(r.has(place_of("pieces.cu", "same-place"))) << r.output;
+}
+
+TEST(RunEmulated, SaysWhereNoKernelWasLaunched) {
+  for (const char* text : {"int main() { return 0; }\n", "int main() { exit(0); }\n"}) {
+    const source_file idle(text);
+    const result r = run(idle.path() + " --schedule fair");
+    EXPECT_EQ(r.status, 0) << r.output;
+    EXPECT_TRUE(r.has("note: no kernel was launched")) << text << r.output;
+  }
+  EXPECT_FALSE(run("pieces.cu --schedule fair -- votes").has("no kernel was launched"));
 }
 
 TEST(KeepGoing, ShowsWhatComesAfter) {
@@ -440,8 +464,8 @@ TEST(Subset, IsRefusedByNameAndLineOutside) {
       {"__global__ void k() {\n  asm volatile(\"nop;\");\n}\nint main() {}\n",
        "mine.cu:2: the PTX 'nop' is outside the subset"},
       {"int main() {}\ntexture<float, 1> t;\n", "mine.cu:2: texture is outside the subset"},
-      {"__global__ void k(int n) {\n\n  if (n) k<<<1, 1>>>(n - 1);\n}\nint main() {}\n",
-       "mine.cu:3: launch of k from device code is outside the subset"},
+      {"__global__ void k() {\n\n  cudaDeviceSynchronize();\n}\nint main() {}\n",
+       "mine.cu:3: cudaDeviceSynchronize in device code is outside the subset"},
       {"struct t {\n  __shared__ int s;\n};\nint main() {}\n",
        "mine.cu:2: __shared__ in a class is outside the subset"},
       {"__global__ void __cluster_dims__(2, 1, 1) k() {}\nint main() {}\n", "mine.cu:1: __cluster_dims__ is outside"},

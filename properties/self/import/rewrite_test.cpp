@@ -117,16 +117,20 @@ TEST(Launch, WithoutACloseOrANameIsRefusedWithItsLine) {
   EXPECT_TRUE(has(refused("void f() { k<<<1>>>(p); }"), "a launch configuration of 1 values"));
 }
 
-TEST(Launch, FromAKernelIsRefused) {
-  EXPECT_TRUE(
-      has(refused("__global__ void k(int* p) {\n  k<<<1, 2>>>(p);\n}"), "a.cu:2: launch of k from device code"));
+// It runs when the kernel's variables are gone, and the kernel cannot wait for it.
+TEST(Launch, FromAKernelRefersToNothingOfIt) {
+  EXPECT_TRUE(has(rewritten(k_kernels + "__global__ void f(int* p) { t<int, 3><<<1, 2>>>(p); }"),
+                  "callable([=](auto... simt_a) { t<int, 3>(simt_a...); }).at(1, 2)(p);"));
+  EXPECT_TRUE(has(refused("__global__ void k() {\n  cudaDeviceSynchronize();\n}"),
+                  "a.cu:2: cudaDeviceSynchronize in device code"));
+  EXPECT_EQ(refused("__host__ __device__ void f() { cudaDeviceSynchronize(); }"), "");
 }
 
 TEST(Shared, ArraysAndScalarsGetASlotEach) {
   const std::string s = rewritten("__global__ void k() { __shared__ float a[32][33], *p, b; }");
   EXPECT_TRUE(has(s, "auto& a = *static_cast<::simt::identity_t<float [ 32 ][ 33 ]>*>"));
-  EXPECT_TRUE(has(s, "auto& p = *static_cast<::simt::identity_t<float * >*>"));
-  EXPECT_TRUE(has(s, "auto& b = *static_cast<::simt::identity_t<float  >*>"));
+  EXPECT_TRUE(has(s, "float *& p = *static_cast<::simt::identity_t<float * >*>"));
+  EXPECT_TRUE(has(s, "float & b = *static_cast<::simt::identity_t<float  >*>"));
 }
 
 TEST(Shared, OperatorsInAnExtentStayWhole) {
@@ -140,7 +144,7 @@ TEST(Shared, QualifiersAndAlignmentAreKept) {
   EXPECT_TRUE(has(s, "::simt::identity_t<volatile unsigned char [ N * 2 ]>"));
   EXPECT_TRUE(has(s, "( 16 )")) << s;
   EXPECT_TRUE(has(rewritten("void f() { __shared__ typename A<int, 3>::B storage; }"),
-                  "auto& storage = *static_cast<::simt::identity_t<typename A < int , 3 > :: B "));
+                  "& storage = *static_cast<::simt::identity_t<typename A < int , 3 > :: B "));
 }
 
 TEST(Shared, DynamicMemoryInAndOutsideFunctions) {
@@ -160,7 +164,7 @@ TEST(Shared, ATypeWithoutANameGetsOne) {
   const std::string s = rewritten("void f() {\n__shared__ union { int a; float b; } u, v[2];\nu.a = 1;\n}");
   EXPECT_TRUE(has(s, " union simt_shared_type_")) << s;
   EXPECT_TRUE(has(s, " { int a; float b; } ; static char simt_shared_u; ")) << s;
-  EXPECT_TRUE(has(s, "auto& u = *static_cast<")) << s;
+  EXPECT_TRUE(has(s, "& u = *static_cast<")) << s;
   EXPECT_TRUE(has(s, "auto& v = *static_cast<")) << s;
   EXPECT_TRUE(has(s, "\nu.a = 1;")) << s;
 }

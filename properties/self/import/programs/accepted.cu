@@ -225,6 +225,29 @@ bool queries() {
   return holds(y, 9) && ok && p.textureAlignment == 512;
 }
 
+// A shared variable of the class that its function belongs to: its templates are found without the word `template`.
+template <int N>
+struct tile {
+  int sum;
+  template <bool Twice>
+  __device__ int of(int v) {
+    return sum = Twice ? 2 * v + N : v;
+  }
+  static __device__ int run(int v) {
+    __shared__ tile<N> own;
+    return own.of<true>(v);
+  }
+};
+template <int N>
+__global__ void run_tile(int* y) {
+  *y = tile<N>::run(4);
+}
+bool shared_of_its_class() {
+  int* y = numbers<int>(1);
+  run_tile<3><<<1, 1>>>(y);
+  return holds(y, 11);
+}
+
 int main(int argc, char** argv) {
   const struct {
     const char* name;
@@ -244,6 +267,7 @@ int main(int argc, char** argv) {
                {"host-umin", host_umin},
                {"half2-operators", half2_operators},
                {"constant-template", constant_template},
+               {"shared-of-its-class", shared_of_its_class},
                {"queries", queries}};
   for (const auto& mode : modes)
     if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) {

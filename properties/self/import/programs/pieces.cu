@@ -98,6 +98,44 @@ bool linear_textures() {
   cudaFree(x);
   return equal(reinterpret_cast<float*>(y), expected, 12);
 }
+__global__ void fetch_layers(cudaTextureObject_t t, float* y) {
+  y[threadIdx.x] = tex2DLayered<float>(t, 1.5f, 0.5f, threadIdx.x);
+}
+__global__ void fetch_faces(cudaTextureObject_t t, float* y) {
+  const int f = threadIdx.x;
+  const float at = f % 2 ? -2.0f : 2.0f, right = 1.0f;  // a little to the right of the middle of each face
+  y[f] = f < 2   ? texCubemap<float>(t, at, 0.1f, f == 0 ? -right : right)
+         : f < 4 ? texCubemap<float>(t, right, at, 0.1f)
+                 : texCubemap<float>(t, f == 4 ? right : -right, 0.1f, at);
+}
+// Six layers of 2 x 2 texels, 0 to 23.
+bool layers(bool cube) {
+  float texels[24], *y = device_array<float>(6);
+  for (int i = 0; i < 24; ++i) texels[i] = i;
+  cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  cudaArray_t array;
+  cudaMalloc3DArray(&array, &format, make_cudaExtent(2, 2, 6), cube ? cudaArrayCubemap : cudaArrayLayered);
+  cudaMemcpy3DParms copy = {0};
+  copy.srcPtr = make_cudaPitchedPtr(texels, 8, 2, 2);
+  copy.dstArray = array;
+  copy.extent = make_cudaExtent(2, 2, 6);
+  copy.kind = cudaMemcpyHostToDevice;
+  cudaMemcpy3D(&copy);
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  resource.res.array.array = array;
+  cudaTextureDesc how = {};
+  cudaTextureObject_t t;
+  cudaCreateTextureObject(&t, &resource, &how, NULL);
+  if (cube)
+    fetch_faces<<<1, 6>>>(t, y);
+  else
+    fetch_layers<<<1, 6>>>(t, y);
+  const float of_layers[6] = {1, 5, 9, 13, 17, 21}, of_faces[6] = {1, 5, 11, 13, 17, 21};
+  cudaDestroyTextureObject(t);
+  cudaFreeArray(array);
+  return equal(y, cube ? of_faces : of_layers, 6);
+}
 bool surfaces(int width) {
   cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   cudaArray_t array;
@@ -112,6 +150,30 @@ bool surfaces(int width) {
   cudaMemcpy2DFromArray(y, 32, array, 0, 0, 32, 2, cudaMemcpyDeviceToHost);
   cudaFreeArray(array);
   return y[7] == 7 && y[15] == 7;
+}
+
+// ---- launches from kernels
+
+template <int By>
+__global__ void append(int* list, int* count, int depth) {
+  list[(*count)++] = By * depth;
+}
+// Each writes its number, then what it launched does, one behind the other.
+__global__ void descend(int* list, int* count, int depth) {
+#ifdef SAME_PLACE
+  list[15] = threadIdx.x;  // same-place
+#endif
+  if (threadIdx.x > 0) return;
+  list[(*count)++] = depth;
+  if (depth == 2) return;
+  for (int child = 0; child < 2; ++child) descend<<<1, depth + 1>>>(list, count, depth + 1);
+  append<10><<<1, 1>>>(list, count, depth);
+}
+bool children() {
+  int *list = device_array<int>(16), *count = device_array<int>(1);
+  descend<<<1, 1>>>(list, count, 0);
+  const int expected[10] = {0, 1, 2, 2, 10, 1, 2, 2, 10, 0}, ten = 10;
+  return equal(count, &ten, 1) && equal(list, expected, 10);
 }
 
 // ---- graphs, launches by address, callbacks
@@ -169,6 +231,45 @@ bool built() {
   cudaGraphLaunch(exec, 0);
   const int expected[4] = {18, 18, 18, 18};
   return equal(p, expected, 4);
+}
+// Memory of a graph: of its nodes, or asked for while a stream is captured.
+__global__ void fill(int* p, int n) { p[threadIdx.x] = n; }
+bool graph_memory(bool is_captured, bool fills) {
+  int *y = device_array<int>(4), *own = nullptr, n = 6;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  if (is_captured) {
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    cudaMallocAsync(&own, 16, stream);
+    if (fills) fill<<<1, 4, 0, stream>>>(own, n);
+    cudaMemcpyAsync(y, own, 16, cudaMemcpyDeviceToDevice, stream);
+    add<<<1, 4, 0, stream>>>(own, n);
+    cudaFreeAsync(own, stream);
+    cudaStreamEndCapture(stream, &graph);
+  } else {
+    cudaMemAllocNodeParams memory = {};
+    memory.bytesize = 16;
+    cudaGraphNode_t made, filled, copied, freed;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphAddMemAllocNode(&made, graph, NULL, 0, &memory);
+    own = static_cast<int*>(memory.dptr);
+    void* arguments[] = {&own, &n};
+    cudaKernelNodeParams node = {};
+    node.func = fills ? (void*)fill : (void*)add;
+    node.gridDim = dim3(1);
+    node.blockDim = dim3(4);
+    node.kernelParams = arguments;
+    cudaGraphAddKernelNode(&filled, graph, &made, 1, &node);
+    cudaGraphAddMemcpyNode1D(&copied, graph, &filled, 1, y, own, 16, cudaMemcpyDeviceToDevice);
+    cudaGraphAddMemFreeNode(&freed, graph, &copied, 1, own);
+  }
+  cudaGraphInstantiate(&exec, graph, NULL, NULL, 0);
+  cudaGraphLaunch(exec, 0);
+  cudaGraphLaunch(exec, 0);
+  const int expected[4] = {6, 6, 6, 6};
+  return equal(y, expected, 4);
 }
 bool by_address() {
   int *p = device_array<int>(4), n = 7, by = 2;
@@ -300,10 +401,15 @@ int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   if (!strcmp(mode, "textures")) return !textures();
   if (!strcmp(mode, "linear-textures")) return !linear_textures();
+  if (!strcmp(mode, "layers")) return !layers(false) || !layers(true);
+  if (!strcmp(mode, "children")) return !children();
   if (!strcmp(mode, "surfaces")) return !surfaces(8);
   if (!strcmp(mode, "surface-too-small")) return !surfaces(7);
   if (!strcmp(mode, "captured-graph")) return !captured();
   if (!strcmp(mode, "built-graph")) return !built();
+  if (!strcmp(mode, "graph-memory")) return !graph_memory(true, true) || !graph_memory(false, true);
+  if (!strcmp(mode, "captured-unwritten")) return !graph_memory(true, false);
+  if (!strcmp(mode, "built-unwritten")) return !graph_memory(false, false);
   if (!strcmp(mode, "launch-by-address")) return !by_address();
   if (!strcmp(mode, "sixteen-bits")) return !sixteen_bits();
   if (!strcmp(mode, "votes")) return !votes();

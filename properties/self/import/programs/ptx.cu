@@ -12,7 +12,7 @@ __device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>
 
 __global__ void scalar(const float*, float* y) {
   const int t = threadIdx.x;
-  uint32_t lane, r, majority;
+  uint32_t lane, r, majority, distance;
   uint64_t wide;
   float f, g = 0.5f;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
@@ -21,12 +21,13 @@ __global__ void scalar(const float*, float* y) {
       : "=r"(r)
       : "r"(t), "n"(5));
   asm("lop3.b32 %0, %1, %2, %3, 0xE8;" : "=r"(majority) : "r"(t), "r"(t >> 1), "r"(t << 1));
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(distance) : "r"(0x05020001 + t), "r"(0x01040100), "r"(t));
   asm("mov.b64 %0, {%1, %2};" : "=l"(wide) : "r"(t), "r"(1));
   asm("fma.rn.f32 %0, %1, 0f40000000, %0;" : "+f"(g) : "f"(1.5f));
   asm("cvt.rn.f32.s32 %0, %1;" : "=f"(f) : "r"(-t));
   const int a = 3 * t + 5, b = a > 40 ? 107 : 9;
   const bool right = lane == t % 32 && r == (a ^ b) && majority == ((t & t >> 1) | (t & t << 1) | (t >> 1 & t << 1)) &&
-                     wide == ((uint64_t{1} << 32) | t) && g == 3.5f && f == -t;
+                     wide == ((uint64_t{1} << 32) | t) && g == 3.5f && f == -t && distance == 8 + 2 * t;
   y[t] = right ? 1 : 0;
 }
 
