@@ -108,6 +108,9 @@ class Foreign(unittest.TestCase):
 
     def test_arguments_of_a_script_and_of_the_usage(self):
         self.write("programs/clean/run", "There are data\n./other 9\n./a 5000 100 out.txt > log\n")
+        self.write("programs/odd/cuda/a.cu", MAIN)
+        self.write("programs/odd/run", "cuda/a -v\n")
+        self.assertEqual(self.run_it("--only", "odd/cuda")[1]["odd/cuda"]["arguments"], ["-v"])
         self.write("programs/racy/Makefile", "run: main\n\t./main 5000 100\n")
         self.write("programs/racy/a.cu", 'char u[] = "Usage: %s <rows> <repeat>\\n";\n' + MAIN)
         self.assertTrue(self.run_it("--only", "clean")[1]["clean"]["said"].strip().endswith("-- 5000 100 out.txt"))
