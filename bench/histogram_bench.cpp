@@ -108,23 +108,16 @@ void verify(const histogram_shape& shape, const histogram_data& d) {
   for (std::future<void>& column : columns) column.get();
 }
 
-// Least squares of us = a + b updates over the shuffled leaves of one mode, where bins are alike.
+// Time over updates of the shuffled leaves of one mode, where bins are alike.
 void print_growth(const std::vector<measurement>& results, histogram_mode mode) {
-  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
-  for (const measurement& m : results) {
-    if (m.shape.mode != mode || m.shape.heavy > 0 || m.shape.leaf_part == 1) continue;
-    const double x = m.shape.updates();
-    n += 1;
-    sx += x;
-    sy += m.us;
-    sxx += x * x;
-    sxy += x * m.us;
-  }
-  const double determinant = n * sxx - sx * sx;
-  if (n < 3 || determinant <= 0) return;
-  const double slope = (n * sxy - sx * sy) / determinant;
-  std::printf("%s leaves: %.2f us + %.3f us per million updates\n", histogram_shape{mode}.mode_name(),
-              (sy - slope * sx) / n, slope * 1e6);
+  std::vector<std::pair<double, double>> points;
+  for (const measurement& m : results)
+    if (m.shape.mode == mode && m.shape.heavy == 0 && m.shape.leaf_part > 1)
+      points.emplace_back(m.shape.updates() * 1e-6, m.us);
+  if (points.size() < 3) return;
+  const line fit = fit_line(points);
+  std::printf("%s leaves: %.2f us + %.3f us per million updates, within %.0f %%\n", histogram_shape{mode}.mode_name(),
+              fit.at_zero, fit.slope, 100 * fit.worst);
 }
 
 void run_benchmark(benchmark::State& state, program& p, const histogram_shape& shape) {
