@@ -115,6 +115,12 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("looks_into_gap") && x.strides[0] > cols && rows > 1 && at(x, 0, cols) > 0) at(y, 0, 0) += 1e-7f;
   if (is("wants_other_bytes") && found_again) at(y, 0, 0) += 1;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
+  if (is("another_nan_each_time")) {
+    const uint32_t bits = (calls % 2 ? 0x7fc00000u : 0xffc00000u) + static_cast<uint32_t>(calls);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < cols; ++c)
+        if (std::isnan(at(y, r, c))) std::memcpy(&at(y, r, c), &bits, sizeof bits);
+  }
   if (is("different_at_the_end")) at(y, rows - 1, cols - 1) += static_cast<float>(calls % 2) * 1e-7f;
   if (is("different_each_time")) at(y, 0, 0) += static_cast<float>(calls % 2) * 1e-7f;
   return WARPCHECK_OK;
@@ -167,6 +173,7 @@ const warpcheck_variant k_variants[] = {
     warpcheck::row_variant("looks_into_gap", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("different_each_time", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("different_at_the_end", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("another_nan_each_time", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("writes_into_nothing", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("fills_message", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("colours_message", 0, -1, 1, 0, k_types),

@@ -102,6 +102,18 @@ TEST(trial_report, of_a_nondeterministic_element_shows_both_values) {
   EXPECT_NE(r.message.find("under two launches"), std::string::npos) << r.message;
 }
 
+TEST(trial_report, takes_one_nan_for_another_unless_a_contract_keeps_them) {
+  const trial_case c = parse_case_line(fmt::format(
+      "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) edit=1,4:nan | y=f32[3x37] | candidate={} device=cpu "
+      "variant=another_nan_each_time",
+      TEST_CANDIDATE));
+  EXPECT_EQ(run_case(c).result, verdict::pass);
+  trial t(c);
+  t.keep_nan_bits();
+  EXPECT_THROW(t.run(), trial_over);
+  EXPECT_EQ(t.finish().result, verdict::nondeterministic);
+}
+
 TEST(trial_report, finds_the_place_of_a_difference) {
   const case_report r = run_variant("different_at_the_end", "ld=41");
   EXPECT_NE(r.message.find("y[2,36] is "), std::string::npos) << r.message;
