@@ -15,6 +15,7 @@ namespace {
 
 // Beyond this many bytes a tensor's gaps are sampled beside the rows instead of read whole (rows 2^31 elements apart).
 constexpr int64_t k_whole_span = int64_t{256} << 20;
+constexpr size_t k_copied_at_once = size_t{64} << 20;  // bytes of poison
 
 }  // namespace
 
@@ -40,15 +41,17 @@ device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api
     device_failed(api, fmt::format("tensor {}: {} bytes do not fit the device's memory: {}", spec.name, bytes_,
                                    api.last_error()));
   if (bytes_ == 0) return;
+  if (whole() || is_contiguous()) {
+    const std::vector<unsigned char> poison(std::min(bytes_, k_copied_at_once), fill);
+    for (size_t done = 0; done < bytes_; done += poison.size())
+      check(api.copy_in(static_cast<char*>(data_) + done, poison.data(), std::min(poison.size(), bytes_ - done)));
+    return;
+  }
   // A span too large to touch gets its poison where it will be looked at: rows and the start of the gaps behind them.
-  const size_t row_bytes = static_cast<size_t>(spec.cols()) * element;
-  const std::vector<unsigned char> poison(whole() ? bytes_ : row_bytes + seen_gap(), fill);
-  if (whole())
-    check(api.copy_in(data_, poison.data(), bytes_));
-  else
-    for (int64_t r = 0; r < spec.rows(); ++r)
-      check(api.copy_in(static_cast<char*>(data_) + row_offset(r), poison.data(),
-                        row_bytes + (r + 1 < spec.rows() ? seen_gap() : 0)));
+  const std::vector<unsigned char> poison(static_cast<size_t>(spec.cols()) * element + seen_gap(), fill);
+  for (int64_t r = 0; r < spec.rows(); ++r)
+    check(api.copy_in(static_cast<char*>(data_) + row_offset(r), poison.data(),
+                      poison.size() - (r + 1 < spec.rows() ? 0 : seen_gap())));
 }
 
 void device_tensor::write(const host_tensor& t) {
