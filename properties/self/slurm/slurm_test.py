@@ -193,7 +193,7 @@ class Slurm(unittest.TestCase):
             self.folder / "o",
         )
         self.assertEqual(r.returncode, 0, r.stderr)
-        _, array, merge = r.stdout.splitlines()
+        array, merge = r.stdout.splitlines()
         for option in (
             "--array=0-7",
             "--gres=gpu:1",
@@ -205,6 +205,8 @@ class Slurm(unittest.TestCase):
             self.assertIn(option, array)
         self.assertIn("--dependency=afterok:", merge)
         self.assertNotIn("--gres", merge)
+        self.assertFalse((self.folder / "o").exists())  # a plan that nobody runs would be a red night
+        self.assertIn("'2x' is not a time", self.submit("--dry-run", "--shards", "8", "--time", "2x").stderr)
         r = self.submit("--dry-run", "--device", "tpu", "--shards", "8", "--time", "2h")
         self.assertEqual((r.returncode, r.stderr), (2, "submit: device: 'tpu' is not one of emulated, cuda, cpu\n"))
         self.assertIn("--shards", self.submit("--dry-run", "--time", "2h").stderr)
