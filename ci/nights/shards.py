@@ -71,6 +71,9 @@ class Shard:
             return json.loads(self.result_path.read_text())
         except FileNotFoundError:
             return None
+        except ValueError as error:
+            sentence = f"'{self.result_path}' is no result of a shard ({error}); without the file the shard goes on"
+            raise CannotRun(2, sentence) from error
 
     def attempts(self):
         names = self.folder.glob("attempt-*") if self.folder.exists() else []

@@ -18,7 +18,7 @@ from gating import timing  # noqa: E402
 from nights import benchmarks, changes  # noqa: E402
 from nights.history import TABLES, VERSION, History, WrongSchema, text_of  # noqa: E402
 from nights.merge import merge, summary  # noqa: E402
-from nights.shards import Shard, Superseded  # noqa: E402
+from nights.shards import CannotRun, Shard, Superseded  # noqa: E402
 
 PYTHON = os.environ["WARPCHECK_CHANGE_POINTS"]
 FIRST = datetime.datetime(2026, 3, 1, 2, tzinfo=datetime.timezone.utc)
@@ -278,6 +278,13 @@ class Files(Made):
             self.assertEqual((r.returncode, r.stdout), (2, ""), r.stderr)
             said = rf"is no plan of a night \(.*{why}.*\); move its folder away[^\n]*\n$"
             self.assertRegex(r.stderr, f"^nightly: out: '{folder}/night.json' {said}")
+
+    def test_a_result_of_a_shard_that_is_none_is_named(self):
+        shard = Shard(self.out / "s")
+        shard.publish(shard.take(), {"exit_code": 0})
+        shard.result_path.write_text('{"exit_code": 0, "fu')
+        with self.assertRaisesRegex(CannotRun, f"'{shard.result_path}' is no result of a shard .*; without the file"):
+            shard.result()
 
     def test_status_tells_of_a_night_that_is_overdue(self):
         self.night(0)  # months ago
