@@ -280,6 +280,14 @@ class Time(unittest.TestCase):
             self.assertFalse(t.golden_of("softmax", folder, 5))
             self.assertIn("softmax: out of time; its golden data were not checked", t.cut)
 
+    def test_after_the_time_nothing_is_begun(self):
+        with tempfile.TemporaryDirectory() as folder:
+            t = trials.Trials("/no/such", folder, "emulated", None, folder)
+            self.assertFalse(t.golden_of("scan", folder, -1.0))
+            self.assertEqual(t.mutants_of("/no/such", "scan", ["a", "b"], 0.0), 0)
+            cut = ["scan: out of time; its golden data were not checked", "scan: out of time after 0 of 2 mutants"]
+            self.assertEqual((t.cut, t.findings), (cut, []))
+
 
 class Mutants(unittest.TestCase):
     def tried(self, said):
