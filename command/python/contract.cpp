@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "kernels/abi/candidate_table.hpp"
+
 namespace warpcheck::python {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(other_shape, scalar, value, shape)
@@ -263,19 +265,6 @@ checked_call check(const contract& c, const warpcheck_call& call) {
   find_empty(checked.tensors, given, check_shapes(checked.tensors, call), call);
   check_memory(checked.tensors);
   return checked;
-}
-
-uint32_t dtype_bit(const DLDataType& type) {
-  if (type.lanes != 1) return 0;
-  switch (type.code) {
-    case kDLFloat:
-      return type.bits == 32 ? WARPCHECK_F32 : type.bits == 16 ? WARPCHECK_F16 : type.bits == 64 ? WARPCHECK_F64 : 0;
-    case kDLBfloat: return type.bits == 16 ? WARPCHECK_BF16 : 0;
-    case kDLInt: return type.bits == 64 ? WARPCHECK_I64 : type.bits == 32 ? WARPCHECK_I32 : 0;
-    case kDLUInt:
-      return type.bits == 8 ? WARPCHECK_U8 : type.bits == 16 ? WARPCHECK_U16 : type.bits == 32 ? WARPCHECK_U32 : 0;
-    default: return 0;
-  }
 }
 
 const char* dtype_name(uint32_t bit) {

@@ -62,7 +62,6 @@ struct checked_call {
 // Throws std::invalid_argument with one sentence where the call breaks the contract.
 checked_call check(const contract& c, const warpcheck_call& call);
 
-uint32_t dtype_bit(const DLDataType& type);
 // "f32" of WARPCHECK_F32; nullptr for what is no single type.
 const char* dtype_name(uint32_t bit);
 

@@ -41,19 +41,6 @@ struct unsupported_call : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline uint32_t dtype_bit(const DLDataType& type) {
-  if (type.lanes != 1) return 0;
-  switch (type.code) {
-    case kDLFloat:
-      return type.bits == 32 ? WARPCHECK_F32 : type.bits == 16 ? WARPCHECK_F16 : type.bits == 64 ? WARPCHECK_F64 : 0;
-    case kDLBfloat: return type.bits == 16 ? WARPCHECK_BF16 : 0;
-    case kDLInt: return type.bits == 64 ? WARPCHECK_I64 : type.bits == 32 ? WARPCHECK_I32 : 0;
-    case kDLUInt:
-      return type.bits == 8 ? WARPCHECK_U8 : type.bits == 16 ? WARPCHECK_U16 : type.bits == 32 ? WARPCHECK_U32 : 0;
-    default: return 0;
-  }
-}
-
 template <class T>
 constexpr uint32_t dtype_bit_of();
 template <>

@@ -1,4 +1,5 @@
-// The entries of a candidate's table (candidate.h) for operators of one extent, such as the length of rows.
+// The entries of a candidate's table (candidate.h) for operators of one extent, such as the length of rows, and the bits
+// that its element types are.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,20 @@
 #include "kernels/abi/candidate.h"
 
 namespace warpcheck {
+
+// Of warpcheck_dtype_bit; 0: none of them.
+constexpr uint32_t dtype_bit(const DLDataType& type) {
+  if (type.lanes != 1) return 0;
+  switch (type.code) {
+    case kDLFloat:
+      return type.bits == 32 ? WARPCHECK_F32 : type.bits == 16 ? WARPCHECK_F16 : type.bits == 64 ? WARPCHECK_F64 : 0;
+    case kDLBfloat: return type.bits == 16 ? WARPCHECK_BF16 : 0;
+    case kDLInt: return type.bits == 64 ? WARPCHECK_I64 : type.bits == 32 ? WARPCHECK_I32 : 0;
+    case kDLUInt:
+      return type.bits == 8 ? WARPCHECK_U8 : type.bits == 16 ? WARPCHECK_U16 : type.bits == 32 ? WARPCHECK_U32 : 0;
+    default: return 0;
+  }
+}
 
 using candidate_run = warpcheck_status (*)(warpcheck_call*);
 using candidate_picks = const char* (*)(const warpcheck_call*);
