@@ -455,6 +455,7 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->regsPerMultiprocessor = 65536;
   p->maxBlocksPerMultiProcessor = 32;
   p->l2CacheSize = static_cast<int>(own.l2_bytes);
+  p->persistingL2CacheMaxSize = p->l2CacheSize / 4 * 3;
   return cudaSuccess;
 }
 

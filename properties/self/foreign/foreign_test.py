@@ -15,11 +15,13 @@ COMMAND = """#!/usr/bin/env python3
 import json, os, sys
 name = os.path.basename(os.getcwd())
 answers = {"clean": (0, "pass"), "idle": (0, "pass"), "lost": (0, "pass"), "racy": (1, "race"),
-           "slow": (1, "timeout"), "hungry": (1, "error_return")}
+           "slow": (1, "timeout"), "hungry": (1, "error_return"), "elsewhere": (1, "error_return")}
 code, worst = answers.get(name, (2, ""))
 print(" ".join(sys.argv[1:]))
 if name in ("hungry", "lost"):
     print("cannot open file graph.txt")
+if name == "elsewhere":
+    print("Waiving execution as there is one device")
 if name == "torn":
     print("ld: a.o: undefined reference to `start(int*)'")
 if name == "thrusting":
@@ -45,7 +47,7 @@ class Foreign(unittest.TestCase):
         self.folder = folder.name
         self.write("command", COMMAND)
         os.chmod(self.path("command"), 0o755)
-        for name in ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn"]:
+        for name in ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn", "elsewhere"]:
             self.write(f"programs/{name}/a.cu", MAIN)
 
     def path(self, name):
@@ -74,13 +76,14 @@ class Foreign(unittest.TestCase):
         self.assertEqual(verdicts["clean"], ("clean", "pass"))
         self.assertEqual(verdicts["idle"], ("idle", "it launched no kernel"))
         self.assertEqual(verdicts["lost"][0], "input")
+        self.assertEqual(verdicts["elsewhere"], ("input", "it wants another device"))
         self.assertEqual(verdicts["torn"], ("refused", "start(int*)"))
         self.assertEqual(verdicts["racy"], ("hazard", "race"))
         self.assertEqual(verdicts["slow"][0], "time")
         self.assertEqual(verdicts["hungry"][0], "input")
         self.assertEqual(verdicts["thrusting"], ("refused", "<cufft.h>"))
         self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
-        self.assertIn("| programs | 9 | 1 | 1 | 1 | 3 | 1 | 2 | 0 |", done.stdout)
+        self.assertIn("| programs | 10 | 1 | 1 | 1 | 3 | 1 | 3 | 0 |", done.stdout)
         self.assertEqual(rows["racy"]["findings"], ["race: a.cu:3"])
 
     def test_sources_of_a_folder_belong_together(self):
@@ -111,7 +114,7 @@ class Foreign(unittest.TestCase):
         self.write("programs/odd/cuda/a.cu", MAIN)
         self.write("programs/odd/run", "cuda/a -v\n")
         self.assertEqual(self.run_it("--only", "odd/cuda")[1]["odd/cuda"]["arguments"], ["-v"])
-        self.write("programs/racy/Makefile", "run: main\n\t./main 5000 100\n")
+        self.write("programs/racy/Makefile", "run: main\n\trm -f log;\n\t./main 5000 100\n")
         self.write("programs/racy/a.cu", 'char u[] = "Usage: %s <rows> <repeat>\\n";\n' + MAIN)
         self.assertTrue(self.run_it("--only", "clean")[1]["clean"]["said"].strip().endswith("-- 5000 100 out.txt"))
         self.assertTrue(self.run_it("--only", "racy")[1]["racy"]["said"].strip().endswith("-- 5000 1"))

@@ -222,7 +222,7 @@ bool queries() {
   ok &= cudaDeviceGetAttribute(&overlap, cudaDevAttrGpuOverlap, 0) == cudaSuccess && overlap == p.deviceOverlap;
   int* y = numbers<int>(1);
   unsigned_extremes<<<1, 1>>>(y);
-  return holds(y, 9) && ok && p.textureAlignment == 512;
+  return holds(y, 9) && ok && p.textureAlignment == 512 && p.persistingL2CacheMaxSize > 0;
 }
 
 // A shared variable of the class that its function belongs to: its templates are found without the word `template`.
