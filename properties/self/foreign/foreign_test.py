@@ -135,6 +135,11 @@ class Foreign(unittest.TestCase):
         self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], ["a library"])
         self.assertEqual(self.run_it("--only", "clean", "--alone")[1], {})
 
+    def test_needs_are_told_by_what_a_makefile_links(self):
+        for flags, needs in {"-lm -lcublas": [], "-lm -llapack": ["a library"]}.items():
+            self.write("programs/clean/Makefile", f"LDFLAGS = {flags}\n")
+            self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], needs, flags)
+
     def test_needs_are_told_by_calls(self):
         calls = {"cublasCreate(&h)": [], "cublasSgemm(h)": ["a library"], "cuLaunchKernel(f)": ["the driver API"]}
         for call, needs in calls.items():
