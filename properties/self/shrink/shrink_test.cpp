@@ -87,131 +87,127 @@ std::string tensors(const std::string& shape, const std::string& fill, const std
   return "v1 planted/any x=f32[" + shape + "] " + fill + " | y=f32[" + shape + "] | s=i64[" + rows + "] |";
 }
 
-const std::vector<planted>& bugs() {
-  static const std::vector<planted> all = {
-      {"drops the tail of a vector of four",
-       [](const trial_case& c) {
-         for (int64_t i = 0; i < rows(c); ++i)
-           for (int64_t k = cols(c) - cols(c) % 4; k < cols(c); ++k)
-             if (element(c, i, k) != 0) return true;
-         return false;
-       },
-       "v1 planted/any x=f32[7x1001] ld=1007 offset=3 fill=randn(7,1,3) | y=f32[7x1001] | s=i64[7] | "
-       "variant=warp",
-       tensors("1x1", "fill=constant(1)", "1") + " schedule=fair", "fails at rows=cols=1, passes at 0"},
-      {"wrong beyond a warp", [](const trial_case& c) { return any(c) && cols(c) > 32; }, k_plain,
-       tensors("1x33", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=33, passes at 32"},
-      {"wrong beyond a block", [](const trial_case& c) { return any(c) && cols(c) > 1024; },
-       "v1 planted/any x=f32[300x70001] fill=log_uniform(3,-20,20) | y=f32[300x70001] | s=i64[300] |",
-       tensors("1x1025", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=1025, passes at 1024"},
-      {"wrong in one column after each full warp",
-       [](const trial_case& c) { return any(c) && cols(c) > 32 && cols(c) % 32 == 1; },
-       "v1 planted/any x=f32[5x993] fill=randn(1) | y=f32[5x993] | s=i64[5] |",
-       tensors("1x33", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=33, passes at 32"},
-      {"one row is wrong", [](const trial_case& c) { return rows(c) > 5 && cols(c) > 0; }, k_plain,
-       tensors("6x1", "fill=constant(0)", "6") + " schedule=fair", "fails at rows=6, passes at 5"},
-      {"rows beyond the grid are not done", [](const trial_case& c) { return any(c) && rows(c) > 65535; },
-       "v1 planted/any x=f32[100003x3] fill=randn(1) | y=f32[100003x3] | s=i64[100003] |",
-       tensors("65536x1", "fill=constant(0)", "65536") + " schedule=fair", "fails at rows=65536, passes at 65535"},
-      {"NaN is dropped", [](const trial_case& c) { return any_element(c, [](double v) { return std::isnan(v); }); },
-       "v1 planted/any x=f32[20x300] fill=special(3) | y=f32[20x300] | s=i64[20] |",
-       tensors("1x1", "fill=constant(nan)", "1") + " schedule=fair", "fails at"},
-      {"a row of -Inf only",
-       [](const trial_case& c) {
-         return any_row(c, [](const std::vector<double>& r) {
-           return !r.empty() && std::all_of(r.begin(), r.end(), [](double v) { return v == -HUGE_VAL; });
-         });
-       },
-       "v1 planted/any x=f32[4x300] fill=masked(0,300,5) | y=f32[4x300] | s=i64[4] |",
-       tensors("1x1", "fill=constant(-inf)", "1") + " schedule=fair", "fails at"},
-      {"only large values",
-       [](const trial_case& c) { return any_element(c, [](double v) { return std::abs(v) > 2e30; }); },
-       "v1 planted/any x=f32[9x257] fill=near_overflow(4) | y=f32[9x257] | s=i64[9] |",
-       tensors("1x1", "fill=constant(1e+31)", "1") + " schedule=fair", "fails at"},
-      {"subnormals are flushed",
-       [](const trial_case& c) { return any_element(c, [](double v) { return v != 0 && std::abs(v) < 0x1p-126; }); },
-       "v1 planted/any x=f32[9x257] fill=near_underflow(4) | y=f32[9x257] | s=i64[9] |",
-       tensors("1x1", "fill=constant(1e-38)", "1") + " schedule=fair", "fails at"},
-      {"a misaligned base", [](const trial_case& c) { return any(c) && c.at("x").offset % 4 != 0; }, k_plain,
-       "v1 planted/any x=f32[1x1] offset=1 fill=constant(0) | y=f32[1x1] | s=i64[1] | schedule=fair",
-       "fails at x offset=1, passes at 0"},
-      {"rows with gaps", [](const trial_case& c) { return any(c) && c.at("x").ld > cols(c); }, k_plain,
-       "v1 planted/any x=f32[1x1] ld=2 fill=constant(0) | y=f32[1x1] | s=i64[1] | schedule=fair",
-       "fails at x ld=2, passes at 1"},
-      {"in place", [](const trial_case& c) { return any(c) && c.at("y").in_place == "x"; },
-       "v1 planted/any x=f32[8x77] ld=80 offset=2 fill=randn(3) | y=f32[8x77] ld=80 offset=2 in_place=x | "
-       "s=i64[8] |",
-       "v1 planted/any x=f32[1x1] fill=constant(0) | y=f32[1x1] in_place=x | s=i64[1] | schedule=fair", "fails at"},
-      {"ties of the maximum",
-       [](const trial_case& c) {
-         return any_row(c, [](const std::vector<double>& r) {
-           return !r.empty() && std::count(r.begin(), r.end(), *std::max_element(r.begin(), r.end())) > 1;
-         });
-       },
-       "v1 planted/any x=f32[30x200] fill=duplicates(3,9) | y=f32[30x200] | s=i64[30] |",
-       tensors("1x2", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=2, passes at 1"},
-      {"a maximum that comes first",
-       [](const trial_case& c) {
-         return any_row(c, [](const std::vector<double>& r) {
-           return r.size() > 1 && std::all_of(r.begin() + 1, r.end(), [&](double v) { return v < r[0]; });
-         });
-       },
-       "v1 planted/any x=f32[30x200] fill=descending(-4,4) | y=f32[30x200] | s=i64[30] |",
-       tensors("1x2", "fill=constant(0) edit=0,0:1", "1") + " schedule=fair", "fails at cols=2, passes at 1"},
-      {"more rows than columns", [](const trial_case& c) { return any(c) && rows(c) > cols(c); },
-       "v1 planted/any x=f32[900x40] fill=randn(3) | y=f32[900x40] | s=i64[900] |",
-       tensors("2x1", "fill=constant(0)", "2") + " schedule=fair", "fails at rows=2, passes at 1"},
-      {"square matrices", [](const trial_case& c) { return rows(c) == cols(c) && rows(c) > 1; },
-       "v1 planted/any x=f32[64x64] fill=randn(3) | y=f32[64x64] | s=i64[64] |",
-       tensors("2x2", "fill=constant(0)", "2") + " schedule=fair", "fails at rows=cols=2, passes at 1"},
-      {"rows without columns", [](const trial_case& c) { return rows(c) > 0 && cols(c) == 0; },
-       "v1 planted/any x=f32[77x0] fill=randn(3) | y=f32[77x0] | s=i64[77] |",
-       tensors("1x0", "fill=constant(0)", "1") + " schedule=fair", "fails at rows=1, passes at 0"},
-      {"one variant", [](const trial_case& c) { return any(c) && c.knob("variant") == "warp"; }, k_plain,
-       tensors("1x1", "fill=constant(0)", "1") + " schedule=fair variant=warp",
-       "fails with variant=warp, passes with auto"},
-      {"a knob of the property", [](const trial_case& c) { return any(c) && c.knob("axis") == "0"; }, k_plain,
-       tensors("1x1", "fill=constant(0)", "1") + " axis=0 schedule=fair",
-       "fails with axis=0, passes without it"},
-      {"any unfair schedule", [](const trial_case& c) { return cols(c) > 8 && c.knob("schedule") != "fair"; }, k_plain,
-       tensors("0x9", "fill=constant(0)", "0") + " schedule=greedy", "fails at cols=9, passes at 8"},
-      {"one schedule token and a second launch",
-       [](const trial_case& c) { return any(c) && c.knob("schedule") == "pct:42" && c.knob("repeat") == "3"; }, k_plain,
-       tensors("1x1", "fill=constant(0)", "1") + " repeat=3 schedule=pct:42", "fails with repeat=3, passes with 1"},
-      {"both infinities in one row",
-       [](const trial_case& c) {
-         return any_row(c, [](const std::vector<double>& r) {
-           return std::count(r.begin(), r.end(), HUGE_VAL) && std::count(r.begin(), r.end(), -HUGE_VAL);
-         });
-       },
-       "v1 planted/any x=f32[9x500] fill=randn(3) edit=1,7:+inf edit=3,499:-inf edit=3,20:1 "
-       "edit=3,250:+inf edit=8,0:-inf | y=f32[9x500] | s=i64[9] |",
-       tensors("1x2", "fill=constant(+inf) edit=0,0:-inf", "1") + " schedule=fair", "fails at cols=2, passes at 1"},
-      {"the last column of a long row",
-       [](const trial_case& c) { return any(c) && cols(c) >= 96 && element(c, rows(c) - 1, cols(c) - 1) > 100; },
-       "v1 planted/any x=f32[9x500] fill=spike(499,1000,0.5) | y=f32[9x500] | s=i64[9] |",
-       tensors("1x96", "fill=constant(0) edit=0,95:101", "1") + " schedule=fair", "fails at cols=96, passes at 95"},
-      {"a long inner dimension", [](const trial_case& c) { return c.at("p").elements() > 0 && c.at("a").cols() > 16; },
-       "v1 planted_product/any a=f32[40x100] ld=104 fill=randn(1) | b=f32[100x40] offset=1 fill=randn(2) | "
-       "p=f32[40x40] |",
-       "v1 planted_product/any a=f32[1x17] fill=constant(0) | b=f32[17x2] fill=constant(0) | p=f32[1x2] | "
-       "schedule=fair",
-       "fails at k=17, passes at 16"},
-      // Extents that are equal by chance.
-      {"one extent alone", [](const trial_case& c) { return c.at("p").elements() > 0 && c.at("a").rows() > 20; },
-       "v1 planted_product/any a=f32[40x40] fill=randn(1) | b=f32[40x80] fill=randn(2) | h=f32[40] fill=randn(3) | "
-       "p=f32[40x80] |",
-       "v1 planted_product/any a=f32[21x0] fill=constant(0) | b=f32[0x2] fill=constant(0) | h=f32[1] "
-       "fill=constant(0) | p=f32[21x2] | schedule=fair",
-       "fails at m=21, passes at 20"},
-      {"transposed", [](const trial_case& c) { return c.at("p").rows() > 3 && c.knob("ta") == "yes"; },
-       "v1 planted_product/any a=f32[100x40] ld=44 fill=randn(1) | b=f32[100x40] fill=randn(2) | p=f32[40x40] | ta=yes",
-       "v1 planted_product/any a=f32[0x4] fill=constant(0) | b=f32[0x0] fill=constant(0) | p=f32[4x0] | schedule=fair "
-       "ta=yes",
-       "fails at m=4, passes at 3"},
-  };
-  return all;
-}
+const std::vector<planted> k_bugs = {
+    {"drops the tail of a vector of four",
+     [](const trial_case& c) {
+       for (int64_t i = 0; i < rows(c); ++i)
+         for (int64_t k = cols(c) - cols(c) % 4; k < cols(c); ++k)
+           if (element(c, i, k) != 0) return true;
+       return false;
+     },
+     "v1 planted/any x=f32[7x1001] ld=1007 offset=3 fill=randn(7,1,3) | y=f32[7x1001] | s=i64[7] | "
+     "variant=warp",
+     tensors("1x1", "fill=constant(1)", "1") + " schedule=fair", "fails at rows=cols=1, passes at 0"},
+    {"wrong beyond a warp", [](const trial_case& c) { return any(c) && cols(c) > 32; }, k_plain,
+     tensors("1x33", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=33, passes at 32"},
+    {"wrong beyond a block", [](const trial_case& c) { return any(c) && cols(c) > 1024; },
+     "v1 planted/any x=f32[300x70001] fill=log_uniform(3,-20,20) | y=f32[300x70001] | s=i64[300] |",
+     tensors("1x1025", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=1025, passes at 1024"},
+    {"wrong in one column after each full warp",
+     [](const trial_case& c) { return any(c) && cols(c) > 32 && cols(c) % 32 == 1; },
+     "v1 planted/any x=f32[5x993] fill=randn(1) | y=f32[5x993] | s=i64[5] |",
+     tensors("1x33", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=33, passes at 32"},
+    {"one row is wrong", [](const trial_case& c) { return rows(c) > 5 && cols(c) > 0; }, k_plain,
+     tensors("6x1", "fill=constant(0)", "6") + " schedule=fair", "fails at rows=6, passes at 5"},
+    {"rows beyond the grid are not done", [](const trial_case& c) { return any(c) && rows(c) > 65535; },
+     "v1 planted/any x=f32[100003x3] fill=randn(1) | y=f32[100003x3] | s=i64[100003] |",
+     tensors("65536x1", "fill=constant(0)", "65536") + " schedule=fair", "fails at rows=65536, passes at 65535"},
+    {"NaN is dropped", [](const trial_case& c) { return any_element(c, [](double v) { return std::isnan(v); }); },
+     "v1 planted/any x=f32[20x300] fill=special(3) | y=f32[20x300] | s=i64[20] |",
+     tensors("1x1", "fill=constant(nan)", "1") + " schedule=fair", "fails at"},
+    {"a row of -Inf only",
+     [](const trial_case& c) {
+       return any_row(c, [](const std::vector<double>& r) {
+         return !r.empty() && std::all_of(r.begin(), r.end(), [](double v) { return v == -HUGE_VAL; });
+       });
+     },
+     "v1 planted/any x=f32[4x300] fill=masked(0,300,5) | y=f32[4x300] | s=i64[4] |",
+     tensors("1x1", "fill=constant(-inf)", "1") + " schedule=fair", "fails at"},
+    {"only large values",
+     [](const trial_case& c) { return any_element(c, [](double v) { return std::abs(v) > 2e30; }); },
+     "v1 planted/any x=f32[9x257] fill=near_overflow(4) | y=f32[9x257] | s=i64[9] |",
+     tensors("1x1", "fill=constant(1e+31)", "1") + " schedule=fair", "fails at"},
+    {"subnormals are flushed",
+     [](const trial_case& c) { return any_element(c, [](double v) { return v != 0 && std::abs(v) < 0x1p-126; }); },
+     "v1 planted/any x=f32[9x257] fill=near_underflow(4) | y=f32[9x257] | s=i64[9] |",
+     tensors("1x1", "fill=constant(1e-38)", "1") + " schedule=fair", "fails at"},
+    {"a misaligned base", [](const trial_case& c) { return any(c) && c.at("x").offset % 4 != 0; }, k_plain,
+     "v1 planted/any x=f32[1x1] offset=1 fill=constant(0) | y=f32[1x1] | s=i64[1] | schedule=fair",
+     "fails at x offset=1, passes at 0"},
+    {"rows with gaps", [](const trial_case& c) { return any(c) && c.at("x").ld > cols(c); }, k_plain,
+     "v1 planted/any x=f32[1x1] ld=2 fill=constant(0) | y=f32[1x1] | s=i64[1] | schedule=fair",
+     "fails at x ld=2, passes at 1"},
+    {"in place", [](const trial_case& c) { return any(c) && c.at("y").in_place == "x"; },
+     "v1 planted/any x=f32[8x77] ld=80 offset=2 fill=randn(3) | y=f32[8x77] ld=80 offset=2 in_place=x | "
+     "s=i64[8] |",
+     "v1 planted/any x=f32[1x1] fill=constant(0) | y=f32[1x1] in_place=x | s=i64[1] | schedule=fair", "fails at"},
+    {"ties of the maximum",
+     [](const trial_case& c) {
+       return any_row(c, [](const std::vector<double>& r) {
+         return !r.empty() && std::count(r.begin(), r.end(), *std::max_element(r.begin(), r.end())) > 1;
+       });
+     },
+     "v1 planted/any x=f32[30x200] fill=duplicates(3,9) | y=f32[30x200] | s=i64[30] |",
+     tensors("1x2", "fill=constant(0)", "1") + " schedule=fair", "fails at cols=2, passes at 1"},
+    {"a maximum that comes first",
+     [](const trial_case& c) {
+       return any_row(c, [](const std::vector<double>& r) {
+         return r.size() > 1 && std::all_of(r.begin() + 1, r.end(), [&](double v) { return v < r[0]; });
+       });
+     },
+     "v1 planted/any x=f32[30x200] fill=descending(-4,4) | y=f32[30x200] | s=i64[30] |",
+     tensors("1x2", "fill=constant(0) edit=0,0:1", "1") + " schedule=fair", "fails at cols=2, passes at 1"},
+    {"more rows than columns", [](const trial_case& c) { return any(c) && rows(c) > cols(c); },
+     "v1 planted/any x=f32[900x40] fill=randn(3) | y=f32[900x40] | s=i64[900] |",
+     tensors("2x1", "fill=constant(0)", "2") + " schedule=fair", "fails at rows=2, passes at 1"},
+    {"square matrices", [](const trial_case& c) { return rows(c) == cols(c) && rows(c) > 1; },
+     "v1 planted/any x=f32[64x64] fill=randn(3) | y=f32[64x64] | s=i64[64] |",
+     tensors("2x2", "fill=constant(0)", "2") + " schedule=fair", "fails at rows=cols=2, passes at 1"},
+    {"rows without columns", [](const trial_case& c) { return rows(c) > 0 && cols(c) == 0; },
+     "v1 planted/any x=f32[77x0] fill=randn(3) | y=f32[77x0] | s=i64[77] |",
+     tensors("1x0", "fill=constant(0)", "1") + " schedule=fair", "fails at rows=1, passes at 0"},
+    {"one variant", [](const trial_case& c) { return any(c) && c.knob("variant") == "warp"; }, k_plain,
+     tensors("1x1", "fill=constant(0)", "1") + " schedule=fair variant=warp",
+     "fails with variant=warp, passes with auto"},
+    {"a knob of the property", [](const trial_case& c) { return any(c) && c.knob("axis") == "0"; }, k_plain,
+     tensors("1x1", "fill=constant(0)", "1") + " axis=0 schedule=fair", "fails with axis=0, passes without it"},
+    {"any unfair schedule", [](const trial_case& c) { return cols(c) > 8 && c.knob("schedule") != "fair"; }, k_plain,
+     tensors("0x9", "fill=constant(0)", "0") + " schedule=greedy", "fails at cols=9, passes at 8"},
+    {"one schedule token and a second launch",
+     [](const trial_case& c) { return any(c) && c.knob("schedule") == "pct:42" && c.knob("repeat") == "3"; }, k_plain,
+     tensors("1x1", "fill=constant(0)", "1") + " repeat=3 schedule=pct:42", "fails with repeat=3, passes with 1"},
+    {"both infinities in one row",
+     [](const trial_case& c) {
+       return any_row(c, [](const std::vector<double>& r) {
+         return std::count(r.begin(), r.end(), HUGE_VAL) && std::count(r.begin(), r.end(), -HUGE_VAL);
+       });
+     },
+     "v1 planted/any x=f32[9x500] fill=randn(3) edit=1,7:+inf edit=3,499:-inf edit=3,20:1 "
+     "edit=3,250:+inf edit=8,0:-inf | y=f32[9x500] | s=i64[9] |",
+     tensors("1x2", "fill=constant(+inf) edit=0,0:-inf", "1") + " schedule=fair", "fails at cols=2, passes at 1"},
+    {"the last column of a long row",
+     [](const trial_case& c) { return any(c) && cols(c) >= 96 && element(c, rows(c) - 1, cols(c) - 1) > 100; },
+     "v1 planted/any x=f32[9x500] fill=spike(499,1000,0.5) | y=f32[9x500] | s=i64[9] |",
+     tensors("1x96", "fill=constant(0) edit=0,95:101", "1") + " schedule=fair", "fails at cols=96, passes at 95"},
+    {"a long inner dimension", [](const trial_case& c) { return c.at("p").elements() > 0 && c.at("a").cols() > 16; },
+     "v1 planted_product/any a=f32[40x100] ld=104 fill=randn(1) | b=f32[100x40] offset=1 fill=randn(2) | "
+     "p=f32[40x40] |",
+     "v1 planted_product/any a=f32[1x17] fill=constant(0) | b=f32[17x2] fill=constant(0) | p=f32[1x2] | "
+     "schedule=fair",
+     "fails at k=17, passes at 16"},
+    // Extents that are equal by chance.
+    {"one extent alone", [](const trial_case& c) { return c.at("p").elements() > 0 && c.at("a").rows() > 20; },
+     "v1 planted_product/any a=f32[40x40] fill=randn(1) | b=f32[40x80] fill=randn(2) | h=f32[40] fill=randn(3) | "
+     "p=f32[40x80] |",
+     "v1 planted_product/any a=f32[21x0] fill=constant(0) | b=f32[0x2] fill=constant(0) | h=f32[1] "
+     "fill=constant(0) | p=f32[21x2] | schedule=fair",
+     "fails at m=21, passes at 20"},
+    {"transposed", [](const trial_case& c) { return c.at("p").rows() > 3 && c.knob("ta") == "yes"; },
+     "v1 planted_product/any a=f32[100x40] ld=44 fill=randn(1) | b=f32[100x40] fill=randn(2) | p=f32[40x40] | ta=yes",
+     "v1 planted_product/any a=f32[0x4] fill=constant(0) | b=f32[0x0] fill=constant(0) | p=f32[4x0] | schedule=fair "
+     "ta=yes",
+     "fails at m=4, passes at 3"},
+};
 
 case_report judge(const planted& b, const trial_case& c) {
   case_report r;
@@ -224,7 +220,7 @@ case_report judge(const planted& b, const trial_case& c) {
 class planted_bug : public testing::TestWithParam<size_t> {};
 
 TEST_P(planted_bug, shrinks_to_its_smallest_case_in_under_200_runs) {
-  const planted& b = bugs()[GetParam()];
+  const planted& b = k_bugs[GetParam()];
   const trial_case start = parse(b.start);
   const case_report failing = judge(b, start);
   ASSERT_EQ(failing.result, verdict::violation) << "the start does not fail";
@@ -247,14 +243,14 @@ TEST_P(planted_bug, shrinks_to_its_smallest_case_in_under_200_runs) {
   RecordProperty("runs", s.runs);
 }
 
-INSTANTIATE_TEST_SUITE_P(all, planted_bug, testing::Range<size_t>(0, bugs().size()), [](const auto& test) {
-  std::string name = bugs()[test.param].name;
+INSTANTIATE_TEST_SUITE_P(all, planted_bug, testing::Range<size_t>(0, k_bugs.size()), [](const auto& test) {
+  std::string name = k_bugs[test.param].name;
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
 });
 
-TEST(shrink, there_are_many_bugs) { EXPECT_GE(bugs().size(), 20u); }
+TEST(shrink, there_are_many_bugs) { EXPECT_GE(k_bugs.size(), 20u); }
 
 TEST(shrink, keeps_the_kind_of_failure) {
   const trial_case start = parse(k_plain);
@@ -282,11 +278,11 @@ TEST(shrink, keeps_to_its_budget_and_stops_when_told) {
     int calls = 0;
     const auto run = [&](const trial_case& c) {
       ++calls;
-      return judge(bugs()[1], c);
+      return judge(k_bugs[1], c);
     };
     const shrunk s = shrink(failing, start, run, {}, budget);
     EXPECT_LE(calls, budget);
-    EXPECT_TRUE(judge(bugs()[1], s.smallest).result == verdict::violation);
+    EXPECT_TRUE(judge(k_bugs[1], s.smallest).result == verdict::violation);
     calls = 0;
     shrink(failing, start, run, {}, 200, [&] { return calls >= budget; });
     EXPECT_EQ(calls, budget);
@@ -326,7 +322,7 @@ TEST(shrink, an_input_that_is_left_out_takes_its_extent_along) {
 }
 
 TEST(shrink, every_step_is_simpler_so_that_every_chain_ends) {
-  for (const planted& b : bugs()) {
+  for (const planted& b : k_bugs) {
     trial_case c = parse(b.start);
     for (int step = 0;; ++step) {
       ASSERT_LT(step, 3000) << b.name;
@@ -372,7 +368,7 @@ TEST(shrink, rapidcheck_drives_it) {
   int failures = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     rc::Shrinkable<trial_case> found = shrinking(rc::Random(seed), 100);
-    const planted& b = bugs()[1];
+    const planted& b = k_bugs[1];
     if (!b.fails(found.value())) continue;
     ++failures;
     for (bool smaller = true; smaller;) {
