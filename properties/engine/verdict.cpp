@@ -204,7 +204,13 @@ std::string describe(const case_report& r) {
   std::string text = fmt::format("{}: {}", name, name_of(r.result));
   if (!r.message.empty()) text += ": " + r.message;
   text += "\n";
-  if (r.worst) {
+  if (r.worst && r.result != verdict::pass && r.worst->error <= r.worst->bound) {
+    // The sentence above says what failed; its element would look like the culprit.
+    const worst_element& w = *r.worst;
+    text += fmt::format(
+        "  all of {} compared elements lie within their bounds; the one closest to it is {}[{},{}], at {:.4g}\n",
+        r.compared, w.tensor, w.row, w.col, w.bound > 0 ? w.error / w.bound : 0.0);
+  } else if (r.worst) {
     const worst_element& w = *r.worst;
     text += fmt::format("  worst element  {}[{},{}], input {}\n", w.tensor, w.row, w.col, decimal_and_hex(w.input));
     text += fmt::format("  expected       {} ({:a})\n",

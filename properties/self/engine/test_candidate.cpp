@@ -39,65 +39,56 @@ void softmax_row(const DLTensor& x, const DLTensor& y, int64_t row) {
   for (int64_t i = 0; i < n; ++i) at(y, row, i) = static_cast<float>(e[static_cast<size_t>(i)] / sum);
 }
 
-warpcheck_status run(warpcheck_call* call) {
-  const DLTensor& x = *call->inputs[0];
-  const DLTensor& y = *call->outputs[0];
-  const char* variant = call->variant ? call->variant : k_default;
+// What a call is answered with instead of being computed.
+struct answer {
+  const char* variant;
+  const char* message;
+  warpcheck_status status;
+};
+constexpr answer k_answers[] = {
+    {"refuses", "this candidate refuses everything", WARPCHECK_INTERNAL_ERROR},
+    {"blames_the_device", "the process is unusable", WARPCHECK_INTERNAL_ERROR},
+    {"colours_message", "a \x1b[31mred\x7f message", WARPCHECK_INTERNAL_ERROR},
+    {"refuses_briefly", "n", WARPCHECK_INVALID_ARGUMENT},
+    {"refuses_silently", "", WARPCHECK_INVALID_ARGUMENT},
+    {"refuses_with_umlaut",
+     "\xc3\xbc"
+     "bersteigt die Grenze",
+     WARPCHECK_INVALID_ARGUMENT},
+    {"refuses_after_looking", "seen, and refused", WARPCHECK_INVALID_ARGUMENT},
+};
+
+// Whether the call has its answer already.
+bool answered(warpcheck_call* call, const char* variant, warpcheck_status& status) {
   const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
-  static int calls = 0;
-  ++calls;
-  call->used_variant = variant;
+  const DLTensor& x = *call->inputs[0];
   if (is("even_columns") && x.shape[1] % 2 != 0) {
     std::snprintf(call->message, call->message_size, "asked for what it does not accept");
-    return WARPCHECK_INTERNAL_ERROR;
-  }
-  if (is("refuses")) {
-    std::snprintf(call->message, call->message_size, "this candidate refuses everything");
-    return WARPCHECK_INTERNAL_ERROR;
+    status = WARPCHECK_INTERNAL_ERROR;
+    return true;
   }
   if (is("fills_message")) {
     std::memset(call->message, 'x', call->message_size);
-    return WARPCHECK_INTERNAL_ERROR;
-  }
-  if (is("blames_the_device")) {
-    std::snprintf(call->message, call->message_size, "the process is unusable");
-    return WARPCHECK_INTERNAL_ERROR;
-  }
-  if (is("colours_message")) {
-    std::snprintf(call->message, call->message_size, "a \x1b[31mred\x7f message");
-    return WARPCHECK_INTERNAL_ERROR;
-  }
-  if (is("colours_variant")) call->used_variant = "\x1b[2J";
-  if (is("refuses_briefly")) {
-    std::snprintf(call->message, call->message_size, "n");
-    return WARPCHECK_INVALID_ARGUMENT;
-  }
-  if (is("refuses_silently")) return WARPCHECK_INVALID_ARGUMENT;
-  if (is("refuses_with_umlaut")) {
-    std::snprintf(call->message, call->message_size,
-                  "\xc3\xbc"
-                  "bersteigt die Grenze");
-    return WARPCHECK_INVALID_ARGUMENT;
+    status = WARPCHECK_INTERNAL_ERROR;
+    return true;
   }
   // Nobody wrote the input of this call.
-  if (is("refuses_after_looking") && x.data && std::isnan(static_cast<const float*>(x.data)[0])) return WARPCHECK_OK;
-  if (is("refuses_after_looking")) {
-    std::snprintf(call->message, call->message_size, "seen, and refused");
-    return WARPCHECK_INVALID_ARGUMENT;
+  if (is("refuses_after_looking") && x.data && std::isnan(static_cast<const float*>(x.data)[0])) {
+    status = WARPCHECK_OK;
+    return true;
   }
-  static uint32_t last_found = 0;
-  uint32_t found = 0;
-  if (is("wants_other_bytes") && x.shape[0] > 0 && x.shape[1] > 0) std::memcpy(&found, y.data, sizeof found);
-  const bool found_again = found == last_found;
-  last_found = found;
-  const bool was_there = x.shape[0] > 0 && x.shape[1] > 0 && at(y, 0, 0) >= 0 && at(y, 0, 0) <= 1;
-  for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
-  if (call->num_outputs > 1)
-    for (int64_t r = 0; r < x.shape[0]; ++r)
-      static_cast<int64_t*>(call->outputs[1]->data)[r * call->outputs[1]->strides[0]] = largest(x, r);
+  const auto* const found =
+      std::find_if(std::begin(k_answers), std::end(k_answers), [&](const answer& a) { return is(a.variant); });
+  if (found == std::end(k_answers)) return false;
+  if (*found->message) std::snprintf(call->message, call->message_size, "%s", found->message);
+  status = found->status;
+  return true;
+}
+
+// What the variant does to right outputs of at least one element.
+void spoil(const char* variant, const DLTensor& x, const DLTensor& y) {
+  const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
   const int64_t rows = x.shape[0], cols = x.shape[1];
-  if (is("writes_into_nothing")) *static_cast<char*>(y.data) = 0;
-  if (rows == 0 || cols == 0) return WARPCHECK_OK;
   if (is("off_by_little")) at(y, rows - 1, cols - 1) = std::nextafter(at(y, rows - 1, cols - 1) + 1e-3f, 2.0f);
   if (is("drops_tail") && cols > 32)
     for (int64_t r = 0; r < rows; ++r) at(y, r, cols - 1) = 0;
@@ -113,15 +104,44 @@ warpcheck_status run(warpcheck_call* call) {
   if (is("changes_input")) at(x, 0, 0) = 1234;
   // As a maximum that drops NaN sees it.
   if (is("looks_into_gap") && x.strides[0] > cols && rows > 1 && at(x, 0, cols) > 0) at(y, 0, 0) += 1e-7f;
+}
+
+// Another NaN in each call, of either sign.
+void vary_nans(const DLTensor& y, int calls) {
+  const uint32_t bits = (calls % 2 ? 0x7fc00000u : 0xffc00000u) + static_cast<uint32_t>(calls);
+  for (int64_t r = 0; r < y.shape[0]; ++r)
+    for (int64_t c = 0; c < y.shape[1]; ++c)
+      if (std::isnan(at(y, r, c))) std::memcpy(&at(y, r, c), &bits, sizeof bits);
+}
+
+warpcheck_status run(warpcheck_call* call) {
+  const DLTensor& x = *call->inputs[0];
+  const DLTensor& y = *call->outputs[0];
+  const char* variant = call->variant ? call->variant : k_default;
+  const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
+  static int calls = 0;
+  ++calls;
+  call->used_variant = is("colours_variant") ? "\x1b[2J" : variant;
+  warpcheck_status status = WARPCHECK_OK;
+  if (answered(call, variant, status)) return status;
+  static uint32_t last_found = 0;
+  uint32_t found = 0;
+  if (is("wants_other_bytes") && x.shape[0] > 0 && x.shape[1] > 0) std::memcpy(&found, y.data, sizeof found);
+  const bool found_again = found == last_found;
+  last_found = found;
+  const bool was_there = x.shape[0] > 0 && x.shape[1] > 0 && at(y, 0, 0) >= 0 && at(y, 0, 0) <= 1;
+  for (int64_t r = 0; r < x.shape[0]; ++r) softmax_row(x, y, r);
+  if (call->num_outputs > 1)
+    for (int64_t r = 0; r < x.shape[0]; ++r)
+      static_cast<int64_t*>(call->outputs[1]->data)[r * call->outputs[1]->strides[0]] = largest(x, r);
+  if (is("writes_into_nothing")) *static_cast<char*>(y.data) = 0;
+  if (x.shape[0] == 0 || x.shape[1] == 0) return WARPCHECK_OK;
+  spoil(variant, x, y);
   if (is("wants_other_bytes") && found_again) at(y, 0, 0) += 1;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
-  if (is("another_nan_each_time")) {
-    const uint32_t bits = (calls % 2 ? 0x7fc00000u : 0xffc00000u) + static_cast<uint32_t>(calls);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < cols; ++c)
-        if (std::isnan(at(y, r, c))) std::memcpy(&at(y, r, c), &bits, sizeof bits);
-  }
-  if (is("different_at_the_end")) at(y, rows - 1, cols - 1) += static_cast<float>(calls % 2) * 1e-7f;
+  if (is("another_nan_each_time")) vary_nans(y, calls);
+  float& last = at(y, x.shape[0] - 1, x.shape[1] - 1);
+  if (is("different_at_the_end")) last += static_cast<float>(calls % 2) * 1e-7f;
   if (is("different_each_time")) at(y, 0, 0) += static_cast<float>(calls % 2) * 1e-7f;
   return WARPCHECK_OK;
 }

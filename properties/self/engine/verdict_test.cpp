@@ -54,6 +54,20 @@ TEST(report, description_holds_what_a_person_needs_and_ends_with_the_replay_line
   EXPECT_TRUE(text.ends_with("device=emulated'\n")) << text;
 }
 
+// What failed is a relation between launches, say, and not the element that comes closest to its bound.
+TEST(report, no_element_within_its_bound_is_shown_as_the_worst) {
+  case_report r = sample();
+  r.result = verdict::nondeterministic;
+  r.message = "bits differ between launches";
+  r.worst = worst_element{"y", 0, 1, 0.5, 0.25, 0.25, "", 1e-9, 4e-9, 0.5};
+  const std::string text = describe(r);
+  EXPECT_EQ(text.find("worst element"), std::string::npos) << text;
+  EXPECT_NE(text.find("all of 2 compared elements lie within their bounds"), std::string::npos) << text;
+  EXPECT_NE(text.find("y[0,1], at 0.25"), std::string::npos) << text;
+  r.worst->error = 5e-9;
+  EXPECT_NE(describe(r).find("worst element  y[0,1]"), std::string::npos) << describe(r);
+}
+
 TEST(verdict, names_round_trip_and_pass_is_the_mildest) {
   for (int v = 0; v <= static_cast<int>(verdict::crash); ++v)
     EXPECT_EQ(verdict_from_name(name_of(static_cast<verdict>(v))), static_cast<verdict>(v));
