@@ -67,132 +67,128 @@ struct throws_while_unwinding {
   ~throws_while_unwinding() noexcept(false) { throw std::runtime_error("second"); }
 };
 
-std::vector<hostile_behaviour> all() {
-  using v = verdict;
-  return {
-      {"segfault",
-       [] {
-         volatile uintptr_t nowhere = 8;
-         *reinterpret_cast<volatile int*>(nowhere) = 1;
-       },
-       v::crash, "signal 11", ""},
-      {"abort",
-       [] {
-         std::fputs("assertion `n > 0' failed\n", stderr);
-         std::abort();
-       },
-       v::crash, "signal 6 (Aborted); its last output: assertion `n > 0' failed", ""},
-      {"exit 0", [] { std::exit(0); }, v::crash, "exited with status 0 before the case was over", ""},
-      {"exit 3", [] { std::exit(3); }, v::crash, "exited with status 3", ""},
-      {"_exit 0", [] { _exit(0); }, v::crash, "exited with status 0", ""},
-      {"the status of a worker that cannot write", [] { _exit(113); }, v::crash, "exited with status 113", ""},
-      {"endless loop",
-       [] {
-         for (std::atomic<int> i = 0;; ++i) continue;
-       },
-       v::timeout, "no result after", ""},
-      {"endless loop, signals ignored",
-       [] {
-         for (int s = 1; s < 32; ++s) signal(s, SIG_IGN);
-         for (std::atomic<int> i = 0;; ++i) continue;
-       },
-       v::timeout, "no result after", ""},
-      {"throws an exception", [] { throw std::runtime_error("no such\nluck"); }, v::crash,
-       "it threw std::runtime_error: no such luck", ""},
-      {"throws an int", [] { throw 7; }, v::crash, "not a std::exception", ""},
-      {"throws while unwinding",
-       [] {
-         throws_while_unwinding t;
-         throw std::runtime_error("first");
-       },
-       v::crash, "signal 6", ""},
-      {"terminate", [] { std::terminate(); }, v::crash, "signal 6", ""},
-      {"stack overflow",
-       [] {
-         volatile int top = 0;
-         std::exit(overflow(&top, int64_t{1} << 40));
-       },
-       v::crash, "signal 11", ""},
-      {"arithmetic trap", [] { raise(SIGFPE); }, v::crash, "signal 8", ""},
-      // Before one that dies without a word: what it dies with must not be this.
-      {"writes to stdout", [] { std::puts("S 0 0 not a record"); }, v::pass, "", ""},
-      {"kills itself", [] { kill(getpid(), SIGKILL); }, v::crash, "signal 9", ""},
-      {"kills its process group", [] { kill(0, SIGKILL); }, v::crash, "signal 9", ""},
-      {"interrupts itself", [] { raise(SIGINT); }, v::crash, "signal 2", ""},
-      {"stops itself", [] { raise(SIGSTOP); }, v::timeout, "no result after", ""},
-      {"prints 4 MB and aborts",
-       [] {
-         for (int i = 0; i < 40000; ++i) std::fprintf(stderr, "%-99d\n", i);
-         std::abort();
-       },
-       v::crash, "39999", ""},
-      {"closes all descriptors",
-       [] {
-         for (int fd = 0; fd < k_descriptors; ++fd) close(fd);
-       },
-       v::crash, "exited with status 0", "closed or replaced file descriptors"},
-      {"replaces all descriptors",
-       [] {
-         const int null = open("/dev/null", O_RDWR);
-         for (int fd = 0; fd < k_descriptors; ++fd) dup2(null, fd);
-       },
-       v::crash, "exited with status 0", "closed or replaced file descriptors"},
-      {"writes into all descriptors",
-       [] {
-         for (int fd = 0; fd < k_descriptors; ++fd)
-           if (!k_inherited.count(fd) && write(fd, "garbage\n", 8) < 0 && errno != EBADF) std::abort();
-       },
-       v::crash, "exited with status 0", "wrote into a file descriptor"},
-      {"changes the folder", [] { std::filesystem::current_path("/"); }, v::pass, "", ""},
-      {"a huge allocation",
-       [] {
-         // More than any address space, since a kernel may promise memory freely. Not operator new: AddressSanitizer's
-         // does not throw. Volatile, or clang leaves an allocation out that nobody uses.
-         void* volatile p = std::malloc(size_t{1} << 62);
-         if (p == nullptr) throw std::bad_alloc();
-         std::free(p);
-       },
-       v::crash, "std::bad_alloc", ""},
-      {"leaves a child behind",
-       [] {
+using v = verdict;
+
+const std::vector<hostile_behaviour> k_behaviours = {
+    {"segfault",
+     [] {
+       volatile uintptr_t nowhere = 8;
+       *reinterpret_cast<volatile int*>(nowhere) = 1;
+     },
+     v::crash, "signal 11", ""},
+    {"abort",
+     [] {
+       std::fputs("assertion `n > 0' failed\n", stderr);
+       std::abort();
+     },
+     v::crash, "signal 6 (Aborted); its last output: assertion `n > 0' failed", ""},
+    {"exit 0", [] { std::exit(0); }, v::crash, "exited with status 0 before the case was over", ""},
+    {"exit 3", [] { std::exit(3); }, v::crash, "exited with status 3", ""},
+    {"_exit 0", [] { _exit(0); }, v::crash, "exited with status 0", ""},
+    {"the status of a worker that cannot write", [] { _exit(113); }, v::crash, "exited with status 113", ""},
+    {"endless loop",
+     [] {
+       for (std::atomic<int> i = 0;; ++i) continue;
+     },
+     v::timeout, "no result after", ""},
+    {"endless loop, signals ignored",
+     [] {
+       for (int s = 1; s < 32; ++s) signal(s, SIG_IGN);
+       for (std::atomic<int> i = 0;; ++i) continue;
+     },
+     v::timeout, "no result after", ""},
+    {"throws an exception", [] { throw std::runtime_error("no such\nluck"); }, v::crash,
+     "it threw std::runtime_error: no such luck", ""},
+    {"throws an int", [] { throw 7; }, v::crash, "not a std::exception", ""},
+    {"throws while unwinding",
+     [] {
+       throws_while_unwinding t;
+       throw std::runtime_error("first");
+     },
+     v::crash, "signal 6", ""},
+    {"terminate", [] { std::terminate(); }, v::crash, "signal 6", ""},
+    {"stack overflow",
+     [] {
+       volatile int top = 0;
+       std::exit(overflow(&top, int64_t{1} << 40));
+     },
+     v::crash, "signal 11", ""},
+    {"arithmetic trap", [] { raise(SIGFPE); }, v::crash, "signal 8", ""},
+    // Before one that dies without a word: what it dies with must not be this.
+    {"writes to stdout", [] { std::puts("S 0 0 not a record"); }, v::pass, "", ""},
+    {"kills itself", [] { kill(getpid(), SIGKILL); }, v::crash, "signal 9", ""},
+    {"kills its process group", [] { kill(0, SIGKILL); }, v::crash, "signal 9", ""},
+    {"interrupts itself", [] { raise(SIGINT); }, v::crash, "signal 2", ""},
+    {"stops itself", [] { raise(SIGSTOP); }, v::timeout, "no result after", ""},
+    {"prints 4 MB and aborts",
+     [] {
+       for (int i = 0; i < 40000; ++i) std::fprintf(stderr, "%-99d\n", i);
+       std::abort();
+     },
+     v::crash, "39999", ""},
+    {"closes all descriptors",
+     [] {
+       for (int fd = 0; fd < k_descriptors; ++fd) close(fd);
+     },
+     v::crash, "exited with status 0", "closed or replaced file descriptors"},
+    {"replaces all descriptors",
+     [] {
+       const int null = open("/dev/null", O_RDWR);
+       for (int fd = 0; fd < k_descriptors; ++fd) dup2(null, fd);
+     },
+     v::crash, "exited with status 0", "closed or replaced file descriptors"},
+    {"writes into all descriptors",
+     [] {
+       for (int fd = 0; fd < k_descriptors; ++fd)
+         if (!k_inherited.count(fd) && write(fd, "garbage\n", 8) < 0 && errno != EBADF) std::abort();
+     },
+     v::crash, "exited with status 0", "wrote into a file descriptor"},
+    {"changes the folder", [] { std::filesystem::current_path("/"); }, v::pass, "", ""},
+    {"a huge allocation",
+     [] {
+       // More than any address space, since a kernel may promise memory freely. Not operator new: AddressSanitizer's
+       // does not throw. Volatile, or clang leaves an allocation out that nobody uses.
+       void* volatile p = std::malloc(size_t{1} << 62);
+       if (p == nullptr) throw std::bad_alloc();
+       std::free(p);
+     },
+     v::crash, "std::bad_alloc", ""},
+    {"leaves a child behind",
+     [] {
+       if (fork() == 0) {
+         note_left_behind();
+         linger();
+       }
+     },
+     v::pass, "", ""},
+    {"leaves a detached grandchild behind and aborts",
+     [] {
+       int ready[2];
+       if (pipe(ready) != 0) return;
+       if (fork() == 0) {
+         setsid();
          if (fork() == 0) {
            note_left_behind();
+           if (write(ready[1], "", 1) != 1) _exit(1);
            linger();
          }
-       },
-       v::pass, "", ""},
-      {"leaves a detached grandchild behind and aborts",
-       [] {
-         int ready[2];
-         if (pipe(ready) != 0) return;
-         if (fork() == 0) {
-           setsid();
-           if (fork() == 0) {
-             note_left_behind();
-             if (write(ready[1], "", 1) != 1) _exit(1);
-             linger();
-           }
-           _exit(0);
-         }
-         char c = 0;
-         if (read(ready[0], &c, 1) == 1) std::abort();
-       },
-       v::crash, "signal 6", ""},
-      {"forks, and both go on",
-       [] {
-         // The first goes on after the second has got as far as it can.
-         if (const pid_t child = fork()) waitpid(child, nullptr, 0);
-       },
-       v::pass, "", ""},
-  };
-}
+         _exit(0);
+       }
+       char c = 0;
+       if (read(ready[0], &c, 1) == 1) std::abort();
+     },
+     v::crash, "signal 6", ""},
+    {"forks, and both go on",
+     [] {
+       // The first goes on after the second has got as far as it can.
+       if (const pid_t child = fork()) waitpid(child, nullptr, 0);
+     },
+     v::pass, "", ""},
+};
 
 }  // namespace
 
-const std::vector<hostile_behaviour>& hostile_behaviours() {
-  static const std::vector<hostile_behaviour> behaviours = all();
-  return behaviours;
-}
+const std::vector<hostile_behaviour>& hostile_behaviours() { return k_behaviours; }
 
 void forget_left_behind() {
   auto& ids = left_behind_ids();
