@@ -45,6 +45,24 @@ function(simt_flavour_options target flavour)
   endif()
 endfunction()
 
+# The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
+# compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so). A guard of a static variable
+# would be one more call of the instrumentation, and the emulated device has one thread.
+function(simt_race_options target)
+  target_compile_options(${target} PRIVATE
+    -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_compile_options(${target} PRIVATE
+      "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
+  else()
+    target_compile_options(${target} PRIVATE
+      -fno-partial-inlining "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1")
+  endif()
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset
+            --redefine-sym memmove=__tsan_memmove $<TARGET_FILE:${target}>)
+endfunction()
+
 # simt_kernel_library(<target> FLAVOUR plain|asan|race|portable SOURCES file... [OPTIONS option...])
 #
 # A static library of kernel sources compiled for the emulated device. A .cu file is compiled as C++, through a generated
@@ -89,21 +107,7 @@ function(simt_kernel_library target)
       -Og -g1 -fsanitize=address,undefined -fsanitize-recover=address -fno-sanitize-recover=undefined
       -fno-sanitize=object-size -fno-omit-frame-pointer)
   elseif(arg_FLAVOUR STREQUAL race)
-    # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
-    # compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so). A guard of a static variable
-    # would be one more call of the instrumentation, and the emulated device has one thread.
-    target_compile_options(${target} PRIVATE
-      -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
-    if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-      target_compile_options(${target} PRIVATE
-        "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
-    else()
-      target_compile_options(${target} PRIVATE
-        -fno-partial-inlining "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1")
-    endif()
-    add_custom_command(TARGET ${target} POST_BUILD VERBATIM
-      COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset
-              --redefine-sym memmove=__tsan_memmove $<TARGET_FILE:${target}>)
+    simt_race_options(${target})
   endif()
   target_compile_options(${target} PRIVATE ${arg_OPTIONS})
   if(TARGET warpcheck_simt_${arg_FLAVOUR})

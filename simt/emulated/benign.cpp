@@ -14,7 +14,7 @@ inline namespace emu {
 namespace {
 
 // A race that may be harmless.
-struct doubt {
+struct open_race {
   race_record race;
   // The thread whose next access to the place decides: it must be a compare and swap. 0: what is written there now, and
   // has just been written there before, decides.
@@ -26,7 +26,7 @@ constexpr size_t k_most_notices = 100;
 
 struct notice_state {
   tolerance tolerated = tolerance::none;
-  std::vector<doubt> doubts;
+  std::vector<open_race> open_races;
   struct raw {
     const char *kind, *why;
     race_record race;
@@ -58,7 +58,7 @@ void settle_as_race(const race_record& r) {
 
 }  // namespace
 
-bool doubtful = false;
+bool has_open_races = false;
 
 void tolerate(tolerance t) { notice().tolerated = t; }
 
@@ -79,18 +79,18 @@ void outlive_race(const race_record& r) {
   if (read_before && (r.earlier.pc & k_first_read) != 0)
     return note("benign", ", which is the first read of a compare-and-swap loop", r);
   if (!writes && !read_now && !read_before) return settle_as_race(r);
-  doubt d = {r, writes ? 0 : read_now ? r.now.thread : r.earlier.thread, {}};
+  open_race d = {r, writes ? 0 : read_now ? r.now.thread : r.earlier.thread, {}};
   if (writes) std::memcpy(d.before, bytes_at(r), r.bytes);
-  n.doubts.push_back(d);
-  doubtful = true;
+  n.open_races.push_back(d);
+  has_open_races = true;
 }
 
-void settle_doubts(size_t offset, size_t bytes, const access_record* now, bool compares) {
-  std::vector<doubt> open;
-  open.swap(notice().doubts);
-  doubtful = false;
-  std::vector<doubt> left;
-  for (const doubt& d : open) {
+void settle_open_races(size_t offset, size_t bytes, const access_record* now, bool compares) {
+  std::vector<open_race> open;
+  open.swap(notice().open_races);
+  has_open_races = false;
+  std::vector<open_race> left;
+  for (const open_race& d : open) {
     const race_record& r = d.race;
     if (d.reader == 0) {
       if (std::memcmp(d.before, bytes_at(r), r.bytes) == 0)
@@ -106,28 +106,28 @@ void settle_doubts(size_t offset, size_t bytes, const access_record* now, bool c
       left.push_back(d);
     }
   }
-  notice().doubts.insert(notice().doubts.end(), left.begin(), left.end());
-  doubtful = !notice().doubts.empty();
+  notice().open_races.insert(notice().open_races.end(), left.begin(), left.end());
+  has_open_races = !notice().open_races.empty();
 }
 
-void settle_doubts_of(uint32_t thread) {
-  settle_doubts(0, 0, nullptr, false);
-  std::vector<doubt>& doubts = notice().doubts;
-  for (size_t i = 0; i < doubts.size();) {
-    if (doubts[i].reader != thread) {
+void settle_open_races_of(uint32_t thread) {
+  settle_open_races(0, 0, nullptr, false);
+  std::vector<open_race>& open_races = notice().open_races;
+  for (size_t i = 0; i < open_races.size();) {
+    if (open_races[i].reader != thread) {
       ++i;
       continue;
     }
-    const race_record r = doubts[i].race;
-    doubts.erase(doubts.begin() + static_cast<long>(i));
+    const race_record r = open_races[i].race;
+    open_races.erase(open_races.begin() + static_cast<long>(i));
     settle_as_race(r);
   }
-  doubtful = !doubts.empty();
+  has_open_races = !open_races.empty();
 }
 
 void conclude_notices(emulation& stream) {
   notice_state& n = notice();
-  for (const doubt& d : n.doubts) {
+  for (const open_race& d : n.open_races) {
     if (d.reader == 0 && std::memcmp(d.before, bytes_at(d.race), d.race.bytes) == 0) {
       note("benign", "; both write the same value", d.race);
     } else if (n.tolerated == tolerance::all) {
@@ -137,8 +137,8 @@ void conclude_notices(emulation& stream) {
       device.failed = true;
     }
   }
-  n.doubts.clear();
-  doubtful = false;
+  n.open_races.clear();
+  has_open_races = false;
   for (const notice_state::raw& r : n.of_launch) n.notices.push_back({r.kind, describe_race(r.race) + r.why});
   n.of_launch.clear();
 }

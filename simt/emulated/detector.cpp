@@ -62,7 +62,7 @@ inline void keep_read(access_record (&slots)[2], const access_record& now, const
 
 inline bool reads_only(const access_record& atomic) { return (atomic.pc & k_atomic_load) != 0; }
 
-// Whether an atomic has read what the earlier one wrote, or what came of that: then who comes after it comes after the
+// Whether an atomic has read what the earlier one wrote, or what came of that: then what comes after it comes after the
 // earlier one, too (PTX ISA, "Memory consistency model": observation order and causality order).
 inline bool observes(const access_record& later, const access_record& earlier) {
   return (later.pc & k_atomic_store) == 0 && !reads_only(earlier);
@@ -122,7 +122,7 @@ inline void check_cell(shadow_cell& c, const access_record& now, const thread& t
         if (r.thread == now.thread) r.pc |= k_first_read;
     keep_atomic(c.atomics, now, t);
   } else {
-    // All earlier accesses happened before this write: who is ordered after it is ordered after them.
+    // All earlier accesses happened before this write: what is ordered after it is ordered after them.
     c.write = now;
     c.atomics[0] = c.atomics[1] = c.reads[0] = c.reads[1] = {};
   }
@@ -214,7 +214,7 @@ inline void check_global(size_t offset, size_t bytes, const access_record& now) 
 template <access_kind Kind>
 inline void check(size_t offset, size_t bytes, const access_record& now) {
   ++device.accesses;
-  if (doubtful) settle_doubts(offset, bytes, &now, Kind == access_kind::atomic && compares_and_swaps);
+  if (has_open_races) settle_open_races(offset, bytes, &now, Kind == access_kind::atomic && compares_and_swaps);
   uint32_t stamp = detector.generation;
   if (offset < k_arenas_bytes) {
     check_shared<Kind>(offset, bytes, now);
@@ -413,7 +413,7 @@ void hb_group_copies(thread& t, const void* destination, const void* source, siz
   check_access(destination, bytes, access_kind::write, access);
 }
 
-// A copy whose end an mbarrier tells, under a name of its own.
+// A copy that ends with an mbarrier, under a name of its own.
 uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
   const access_record access = {name_flight(t), 1, code_offset(pc)};
   if (source != nullptr) check_access(source, bytes, access_kind::read, access);
@@ -427,7 +427,7 @@ void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void
 }
 
 void hb_thread_exits(thread& t) {
-  if (doubtful) settle_doubts_of(t.id);
+  if (has_open_races) settle_open_races_of(t.id);
   block_state& b = *t.home;
   for (auto at = b.foreign.begin(); at != b.foreign.end();)
     at = ordered({at->first, at->second.clock, 0}, t) ? b.foreign.erase(at) : std::next(at);
@@ -512,7 +512,7 @@ struct checked_access {
 }  // namespace simt
 
 // Sources that are not ours are compiled with it, too: g++ splits the copy of a vector before it calls the hooks below.
-// So is `-fsanitize=object-size`, which tells of a place behind the end of an array on the stack, and of no alignment.
+// So is `-fsanitize=object-size`, which sees a place behind the end of an array on the stack, and no alignment.
 extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
   const uintptr_t offset = p - simt::shadow.base;
   if (simt::current == nullptr || access->kind > 1) return;

@@ -89,13 +89,13 @@ std::string describe_race(const race_record& r);
 
 // Ends the launch, or goes on where such a race is tolerated (notices.hpp).
 void outlive_race(const race_record& r);
-extern bool doubtful;  // whether it is open for a race if it is harmless
-// Decides what can be decided before the access `now` to [offset, offset + bytes), or nullptr for none: those of which
-// the present contents tell, and those that the thread's next access to the place tells of. `compares`: it is a compare
-// and swap.
-void settle_doubts(size_t offset, size_t bytes, const access_record* now, bool compares);
+extern bool has_open_races;  // whether it is open for a race if it is harmless
+// Decides what can be decided before the access `now` to [offset, offset + bytes), or nullptr for none: those that
+// the present contents decide, and those that the thread's next access to the place decides. `compares`: it is a
+// compare and swap.
+void settle_open_races(size_t offset, size_t bytes, const access_record* now, bool compares);
 // The thread ends.
-void settle_doubts_of(uint32_t thread);
+void settle_open_races_of(uint32_t thread);
 // The launch has ended: what is still open is decided, and what it outlived is put into words.
 void conclude_notices(emulation& stream);
 

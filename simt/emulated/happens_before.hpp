@@ -1,4 +1,4 @@
-// Where the executor tells the race detector what orders what; nothing happens in the other flavours. The accesses that
+// What orders what, from the executor to the race detector; nothing happens in the other flavours. The accesses that
 // the executor makes for a kernel are checked in the asan flavour too.
 #pragma once
 

@@ -180,7 +180,7 @@ void* device_alloc(size_t bytes, size_t misalign, size_t elem) {
                        std::to_string(k_device_memory_bytes));
   allocator& m = memory();
   const std::lock_guard<std::mutex> guard(m.lock);
-  // Starts at different page offsets, lest all buffers compete for the same cache sets.
+  // Starts at different page offsets, so that buffers do not compete for the same cache sets.
   const size_t front = k_page_bytes + (m.colour++ * 7 % 16) * 256 + misalign;
   const size_t units = (front + bytes + k_page_bytes + k_unit_bytes - 1) / k_unit_bytes;
   const size_t unit = m.take(units);

@@ -1,4 +1,4 @@
-// Where products of a warpgroup tell the race detector about their accumulators; nothing happens in the other flavours.
+// Where products of a warpgroup inform the race detector of their accumulators; nothing happens in the other flavours.
 #pragma once
 
 #include "simt/emulated/executor.hpp"

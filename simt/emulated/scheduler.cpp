@@ -108,7 +108,7 @@ uint32_t replayed_choice(uint64_t step) {
   });
 }
 
-// Loads ahead of its turn what the thread after next needs, where the order tells: since its last turn its stack has
+// Loads ahead of its turn what the thread after next needs, where the order says: since its last turn its stack has
 // left the nearest cache. (Inline by force: g++ 12 takes a function that only prefetches for one without effect.)
 __attribute__((always_inline)) inline void prefetch_after(uint32_t next) {
   const uint32_t soon = device.order == strategy::reverse ? next - k_turns_ahead : next + k_turns_ahead;

@@ -38,7 +38,7 @@ void open_shared(block_state& b) {
 
 void close_shared(const block_state& b) {
   for (const shared_declaration& d : device.declarations) {
-    // The other flavours see an access by who comes too late; here it finds the pattern instead of the values.
+    // The other flavours see an access that comes too late; here it finds the pattern instead of the values.
     if (k_plain_flavour) fill_pattern(b.arena + d.offset, d.bytes);
     region_close(b.arena + d.offset, d.bytes);
   }

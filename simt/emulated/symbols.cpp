@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 extern "C" {
 // The module's first byte, by the linker.
@@ -42,10 +43,14 @@ std::string trimmed(std::string line) {
   return line.compare(0, 2, "./") == 0 ? line.substr(2) : line;
 }
 
-// Whether a line lies in this device's own headers, which a kernel calls, and not in a folder that is called simt, too.
+// Whether a line lies in this device's own headers, which a kernel calls, and not in another folder of the same name.
 bool is_ours(const std::string& line) {
-  for (const char* part : {"simt/emulated", "simt/import/", "simt/half_types.hpp", "simt/tensor_types.hpp"})
-    if (line.find(part) != std::string::npos) return true;
+  // The folder of this file, as the build has it, and what of the one above kernels call.
+  static const std::string here = std::string(__FILE__).substr(0, std::string_view(__FILE__).rfind('/'));
+  static const std::string above = here.substr(0, here.rfind('/') + 1);
+  if (line.find(here) != std::string::npos) return true;
+  for (const char* part : {"import/", "half_types.hpp", "tensor_types.hpp"})
+    if (line.find(above + part) != std::string::npos) return true;
   return false;
 }
 

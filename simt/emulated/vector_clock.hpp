@@ -16,7 +16,7 @@ inline constexpr unsigned k_instance_shift = 11;
 inline constexpr uint32_t k_agent = 1u << 10;
 inline constexpr uint32_t k_max_instance = (1u << (32 - k_instance_shift)) - 1;
 
-// How many more blocks and bulk copies than are resident the detector tells apart before it forgets the launch's
+// How many more blocks and bulk copies than are resident the detector keeps apart before it drops the launch's
 // history (at least 1). For tests: a launch of two million blocks takes long.
 void limit_names(uint32_t spare);
 
@@ -137,7 +137,7 @@ struct passed_fences {
   }
 };
 
-// Knowledge from a cluster's or grid's barrier: phases only add, so the latest stands for all.
+// The clock of a cluster's or grid's barrier: phases only add, so the latest stands for all.
 struct wide_clock {
   uint64_t phase = 0;
   shared_clock what;

@@ -230,6 +230,27 @@ void check_call(const thread& t, const thread_products& mine, bool has_a_registe
   }
 }
 
+// A product as its first thread calls it; one that goes on with a sum shares it.
+warpgroup_product begun(const wgmma_shape& shape, bool has_a_registers, matrix_descriptor a, matrix_descriptor b,
+                        bool accumulate, const call_site& site, std::shared_ptr<product_sum> sum) {
+  warpgroup_product p;
+  p.shape = shape;
+  p.a = a;
+  p.b = b;
+  p.accumulate = accumulate;
+  p.has_a_registers = has_a_registers;
+  p.site = site;
+  p.is_new_sum = sum == nullptr;
+  p.sum = std::move(sum);
+  if (p.is_new_sum) {
+    p.sum = std::make_shared<product_sum>();
+    p.sum->n = shape.n;
+    p.sum->tile.resize(static_cast<size_t>(64 * shape.n));
+  }
+  if (has_a_registers) p.a_registers.resize(4 * k_group);
+  return p;
+}
+
 }  // namespace
 
 void begin_products() { ready.clear(); }
@@ -312,25 +333,8 @@ void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers
   const bool is_new = held == mine.in_flight.end();
   if (is_new) registers_taken(self, d, static_cast<size_t>(shape.n / 2), SIMT_PC);
   const uint64_t number = mine.issued++ - w.computed;
-  if (number == w.products.size()) {
-    w.products.emplace_back();
-    warpgroup_product& p = w.products.back();
-    p.shape = shape;
-    p.a = a;
-    p.b = b;
-    p.accumulate = accumulate;
-    p.has_a_registers = a_registers != nullptr;
-    p.site = site;
-    p.is_new_sum = is_new;
-    if (is_new) {
-      p.sum = std::make_shared<product_sum>();
-      p.sum->n = shape.n;
-      p.sum->tile.resize(static_cast<size_t>(64 * shape.n));
-    } else {
-      p.sum = held->sum;
-    }
-    if (a_registers != nullptr) p.a_registers.resize(4 * k_group);
-  }
+  if (number == w.products.size())
+    w.products.push_back(begun(shape, a_registers != nullptr, a, b, accumulate, site, is_new ? nullptr : held->sum));
   warpgroup_product& p = w.products[number];
   if (!is_same(p, shape, a_registers != nullptr, a, b, accumulate, site))
     report_different(self, "another line, shape, descriptor or whether it accumulates", p.site);
