@@ -114,50 +114,55 @@ int64_t size(const sizes& of, const char* extent) {
   return found == of.end() ? 0 : found->second;
 }
 
+const std::vector<scalar_info> k_scalars = {
+    {"lambda_l1", "0", "the soft threshold"},
+    {"lambda_l2", "0", "added to hessians"},
+    {"path_smooth", "0", "smoothing towards the parent's output"},
+    {"min_hessian", "0.001", "the least sum of hessians of a side"},
+    {"min_gain", "0", "what a split must gain besides"},
+    {"min_data", "1", "the fewest rows of a side"},
+    {"min_group", "1", "the fewest rows between tested prefixes of categories"},
+    {"extra_trees", "0", "1: one threshold is drawn"},
+    {"cat_smooth", "1", "added to a category's hessian, and its fewest rows"},
+    {"cat_l2", "1", "added to lambda_l2 of sorted categories"},
+    {"max_cat", "32", "the longest list of categories"},
+    {"max_onehot", "4", "up to so many bins one category goes left"},
+    {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
+    {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
+    {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
+    {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
+    {"default_bin", "-1", "-1: first, second, middle and last, mixed", 0, 0, false, {}, false},
+    {"categorical", "0", "2 mixed", 0, 0, false, {}, false},
+    {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
+    {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
+    {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
+    {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
+    {"at", "0", "where something is planted", 0, 0, false, {}, false},
+    {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
+const std::vector<scalar_info> k_scalars_of_records = {
+    {"per_leaf", "1", "records of each leaf"},
+    {"max_cat", "4", "the longest list of categories"},
+    {"seed", "1", "of the records", 0, 0, false, {}, false},
+    {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
+    {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
+const std::vector<tensor_info> k_outputs = {{"value", false, "leaves, 9", {dtype::f64}},
+                                            {"field", false, "leaves, 6", {dtype::i64}},
+                                            {"cat", false, "leaves, list", {dtype::u32}}};
+const std::vector<tensor_info> k_inputs = {{"hist", true, "slots, 2", {dtype::f64}},
+                                           {"count", true, "counts", {dtype::i64}},
+                                           {"feature", true, "features, 7", {dtype::i64}},
+                                           {"used", true, "masked_leaves, masked_features", {dtype::u8}},
+                                           {"leaf", true, "leaves, 7", {dtype::f64}}};
+const std::vector<tensor_info> k_records = {{"in_value", true, "records, 9", {dtype::f64}},
+                                            {"in_field", true, "records, 6", {dtype::i64}},
+                                            {"in_cat", true, "records, list", {dtype::u32}}};
+
+std::vector<tensor_info> with_outputs(std::vector<tensor_info> tensors) {
+  tensors.insert(tensors.end(), k_outputs.begin(), k_outputs.end());
+  return tensors;
+}
+
 const description_registration described([] {
-  const std::vector<scalar_info> scalars = {
-      {"lambda_l1", "0", "the soft threshold"},
-      {"lambda_l2", "0", "added to hessians"},
-      {"path_smooth", "0", "smoothing towards the parent's output"},
-      {"min_hessian", "0.001", "the least sum of hessians of a side"},
-      {"min_gain", "0", "what a split must gain besides"},
-      {"min_data", "1", "the fewest rows of a side"},
-      {"min_group", "1", "the fewest rows between tested prefixes of categories"},
-      {"extra_trees", "0", "1: one threshold is drawn"},
-      {"cat_smooth", "1", "added to a category's hessian, and its fewest rows"},
-      {"cat_l2", "1", "added to lambda_l2 of sorted categories"},
-      {"max_cat", "32", "the longest list of categories"},
-      {"max_onehot", "4", "up to so many bins one category goes left"},
-      {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
-      {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
-      {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
-      {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
-      {"default_bin", "-1", "-1: first, second, middle and last, mixed", 0, 0, false, {}, false},
-      {"categorical", "0", "2 mixed", 0, 0, false, {}, false},
-      {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
-      {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
-      {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
-      {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
-      {"at", "0", "where something is planted", 0, 0, false, {}, false},
-      {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
-  const std::vector<scalar_info> of_records = {
-      {"per_leaf", "1", "records of each leaf"},
-      {"max_cat", "4", "the longest list of categories"},
-      {"seed", "1", "of the records", 0, 0, false, {}, false},
-      {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
-      {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
-  const std::vector<dtype> f64 = {dtype::f64}, i64 = {dtype::i64}, u32 = {dtype::u32};
-  const std::vector<tensor_info> outputs = {
-      {"value", false, "leaves, 9", f64}, {"field", false, "leaves, 6", i64}, {"cat", false, "leaves, list", u32}};
-  std::vector<tensor_info> split = {{"hist", true, "slots, 2", f64},
-                                    {"count", true, "counts", i64},
-                                    {"feature", true, "features, 7", i64},
-                                    {"used", true, "masked_leaves, masked_features", {dtype::u8}},
-                                    {"leaf", true, "leaves, 7", f64}};
-  std::vector<tensor_info> reduction = {{"in_value", true, "records, 9", f64},
-                                        {"in_field", true, "records, 6", i64},
-                                        {"in_cat", true, "records, list", u32}};
-  for (auto* form : {&split, &reduction}) form->insert(form->end(), outputs.begin(), outputs.end());
   description d;
   d.op = "best_split";
   const auto is_masked = [](const sizes& of, const trial_case& c) {
@@ -177,7 +182,8 @@ const description_registration described([] {
       {"records", [](const sizes& of, const trial_case& c) {
          return c.find("in_value") ? whole_knob(c, "per_leaf") * size(of, "leaves") : 0;
        }}};
-  d.forms = {{"split", std::move(split), scalars}, {"reduction", std::move(reduction), of_records}};
+  d.forms = {{"split", with_outputs(k_inputs), k_scalars},
+             {"reduction", with_outputs(k_records), k_scalars_of_records}};
   d.illegal = [](const sizes& of, const trial_case&) {
     const int64_t places = size(of, "leaves") * size(of, "features");
     return places > 0 && size(of, "slots") / places > k_most_bins

@@ -396,6 +396,31 @@ void check_refusals(trial& t) {
 
 // ---- registration ----
 
+trial_case both_and_alone(const target& t, draw& d) {
+  trial_case c = small_gru(t, d);
+  if (d.chance(30)) set_knob(c, "history_mode", "recompute"), leave_out(c, "history");
+  return c;
+}
+
+trial_case poisoned_row(const target& t, draw& d) {
+  gru_shape s = draw_shape(d, t);
+  s.batch = std::max<int64_t>(2, s.batch);
+  s.hidden = std::min<int64_t>(s.hidden, 9);
+  trial_case c = gru_case_of(t, d, {s});
+  draw_variant(d, c);
+  draw_precision(d, c, 4);
+  std::erase_if(c.find("lengths")->fill.edits, [](const edit& e) { return e.col == 1; });
+  // The first row has one beside that of the second.
+  if (d.index() % 3 != 0) c.find("x")->fill.edits = {{0, 0, d.index() % 3 == 1 ? k_nan : -k_inf}};
+  return c;
+}
+
+bool has_a_row_to_poison(const trial_case& c) {
+  const gru_data data = data_of(c);
+  const gru_shape& s = data.shape();
+  return s.batch >= 2 && s.input >= 1 && s.hidden >= 1 && data.length(1) >= 1;
+}
+
 const property_registration registration([] {
   std::vector<property> list;
   const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
@@ -405,14 +430,8 @@ const property_registration registration([] {
       within_first_order, judge_whole);
   add("every-step-follows-from-the-step-before", "every step is right for what was written of the step before", any_gru,
       check_any);
-  add(
-      "passes-alone-equal-both", "a pass forward, then one backward from its history give the bits of both in one call",
-      [](const target& t, draw& d) {
-        trial_case c = small_gru(t, d);
-        if (d.chance(30)) set_knob(c, "history_mode", "recompute"), leave_out(c, "history");
-        return c;
-      },
-      check_passes, 30);
+  add("passes-alone-equal-both", "a pass forward, then one backward from its history give the bits of both in one call",
+      both_and_alone, check_passes, 30);
   add(
       "the-state-never-leaves-max-of-one-and-h0", "no state is larger than 1 and the state that entered", any_gru,
       [](trial& t) {
@@ -422,26 +441,9 @@ const property_registration registration([] {
       30);
   add("gate-functions-are-within-c-u", "gates err by at most 8 u and keep their range and their special values",
       gates_of_arguments, check_gates, 30);
-  add(
-      "what-is-not-a-number-stays-in-its-row", "a NaN or an infinity in x changes its row alone, from its step on",
-      [](const target& t, draw& d) {
-        gru_shape s = draw_shape(d, t);
-        s.batch = std::max<int64_t>(2, s.batch);
-        s.hidden = std::min<int64_t>(s.hidden, 9);
-        trial_case c = gru_case_of(t, d, {s});
-        draw_variant(d, c);
-        draw_precision(d, c, 4);
-        std::erase_if(c.find("lengths")->fill.edits, [](const edit& e) { return e.col == 1; });
-        // The first row has one beside that of the second.
-        if (d.index() % 3 != 0) c.find("x")->fill.edits = {{0, 0, d.index() % 3 == 1 ? k_nan : -k_inf}};
-        return c;
-      },
-      check_poison, 50);
-  list.back().holds = [](const trial_case& c) {
-    const gru_data data = data_of(c);
-    const gru_shape& s = data.shape();
-    return s.batch >= 2 && s.input >= 1 && s.hidden >= 1 && data.length(1) >= 1;
-  };
+  add("what-is-not-a-number-stays-in-its-row", "a NaN or an infinity in x changes its row alone, from its step on",
+      poisoned_row, check_poison, 50);
+  list.back().holds = has_a_row_to_poison;
   add("empty-extents", "no steps, rows, inputs or units leave what the contract says", empty_gru, check_empty, 20);
   add("every-regime", "every regime is right where it is accepted, and the published one runs", any_regime,
       check_dispatch, 30);
