@@ -134,6 +134,68 @@ __device__ bool judge_flawed(const walk_arguments& a, const strict_terms& t, con
   return true;
 }
 
+// The bins of one feature; threads are bins, of the reverse scan from the last one down.
+struct walked_bins {
+  const walk_arguments& a;
+  const split_task& task;
+  int64_t base;
+  int bin;
+  bool exists;
+
+  __device__ walked_bins(const walk_arguments& arguments, const split_task& of, const split_leaf& leaf)
+      : a(arguments), task(of), base(leaf.hist_base + of.hist_offset) {
+    const int t = static_cast<int>(threadIdx.x);
+    const int top = task.num_bin < k_threads || a.kind != no_stride ? task.num_bin : k_threads;
+    bin = task.reverse ? top - 1 - t : t;
+    exists = a.used[blockIdx.x] != 0 && t < top && t < k_threads && bin < task.num_bin;
+  }
+  __device__ split_mass stored() const {
+    if (!exists || bin < task.mfb_offset) return {0, 0, 0};
+    const int64_t i = base + bin - task.mfb_offset;
+    return {a.hist[2 * i], a.hist[2 * i + 1], a.bin_count == nullptr ? 0 : static_cast<double>(a.bin_count[i])};
+  }
+  // Whether the scan has the bin; none of it where missing values go the other way.
+  __device__ bool takes_part() const {
+    const int missing = task.na_as_missing ? (a.kind == missing_is_bin_0 && task.mfb_offset > 0 ? 0 : task.num_bin - 1)
+                        : task.skip_default_bin ? task.default_bin
+                                                : -1;
+    if (!exists || bin == missing) return false;
+    const bool wraps = a.kind == unsigned_wrap && task.num_bin <= 2;
+    return wraps || (task.reverse ? bin >= 1 : bin <= task.num_bin - 2);
+  }
+  __device__ bool loses_zero() const {
+    return a.kind == zero_without_bin_0 && task.skip_default_bin && !task.reverse && task.mfb_offset > 0 && bin == 0;
+  }
+};
+
+// Whether the threshold is the drawn one, of those that are drawn among; `shared_draw` is a number of the block.
+__device__ bool is_drawn(const walk_arguments& a, const split_task& task, const split_leaf& leaf, uint32_t threshold,
+                         uint32_t& shared_draw) {
+  const auto choices = static_cast<uint32_t>(task.num_bin - 1);
+  const bool is_shifted = a.kind == shifted_draw && task.na_as_missing && !task.reverse && task.mfb_offset > 0;
+  if (threadIdx.x == 0 && (a.kind != unwritten_draw || task.num_bin > 2))
+    shared_draw = task.num_bin <= 2 ? 0 : drawn_threshold(leaf.seed, task.feature, is_shifted ? choices - 1 : choices);
+  __syncthreads();
+  return !a.config.extra_trees || threshold + (is_shifted ? 1 : 0) == shared_draw;
+}
+
+// Leaves the best of the block in the first entries.
+__device__ void reduce_gains(double* best_gain, uint32_t* best_threshold, int kind) {
+  const int t = static_cast<int>(threadIdx.x);
+  for (int half = k_threads / 2; half > 0; half /= 2) {
+    if (t < half) {
+      const double other = best_gain[t + half];
+      const bool ties = other == best_gain[t] && best_threshold[t + half] < best_threshold[t];
+      // Without an order the partner that happens to come first stays.
+      if (other > best_gain[t] || (ties && kind != unordered_argmax)) {
+        best_gain[t] = other;
+        best_threshold[t] = best_threshold[t + half];
+      }
+    }
+    __syncthreads();
+  }
+}
+
 __global__ void __launch_bounds__(k_threads) walkthrough(walk_arguments a) {
   SIMT_SHARED(first, scratch_entries);
   SIMT_SHARED(second, scratch_entries);
@@ -147,67 +209,29 @@ __global__ void __launch_bounds__(k_threads) walkthrough(walk_arguments a) {
   split_record* const out = a.records + blockIdx.x;
   strict_terms terms(leaf, a.config, a.bin_count != nullptr, false);
   if (a.kind == unchecked_leaf || a.kind == nan_is_zero) terms.is_open = true;
-  const int nb = task.num_bin, o = task.mfb_offset;
-  const bool is_used = a.used[blockIdx.x] != 0;
-  const int64_t base = leaf.hist_base + task.hist_offset;
-  const auto slot = [&](int bin) {
-    const int64_t i = base + bin - o;
-    return split_mass{a.hist[2 * i], a.hist[2 * i + 1],
-                      a.bin_count == nullptr ? 0 : static_cast<double>(a.bin_count[i])};
-  };
-  // Threads are bins; of the reverse scan from the last one down.
-  const int top = nb < k_threads || a.kind != no_stride ? nb : k_threads;
-  const int bin = task.reverse ? top - 1 - t : t;
-  const bool exists = is_used && t < top && t < k_threads && bin < nb;
-  split_mass own{0, 0, 0};
-  if (exists && bin >= o) own = slot(bin);
+  const walked_bins bins(a, task, leaf);
+  split_mass own = bins.stored();
   if (t == 0) bad = 0;
   __syncthreads();
   if (!(std::isfinite(own.g) && std::isfinite(own.h)) && a.kind != nan_is_zero) atomicOr(&bad, 1);
-  const int warps = a.kind == partial_warp ? nb / k_warp_size : k_threads / k_warp_size;
+  const int warps = a.kind == partial_warp ? task.num_bin / k_warp_size : k_threads / k_warp_size;
   const split_mass stored = block_sum(own, first, warps);
   if (a.kind != shared_scratch) __syncthreads();
   const split_mass unstored{terms.sum_g - stored.g, terms.sum_h - stored.h, terms.total_rows - stored.n};
-  if (exists && bin < o) own = unstored;
-  const bool wraps = a.kind == unsigned_wrap;
-  const int missing = task.na_as_missing      ? (a.kind == missing_is_bin_0 && o > 0 ? 0 : nb - 1)
-                      : task.skip_default_bin ? task.default_bin
-                                              : -1;
-  bool takes_part = exists && bin != missing;
-  if (a.kind == zero_without_bin_0 && task.skip_default_bin && !task.reverse && o > 0 && bin == 0) own = {0, 0, 0};
-  if (task.reverse) takes_part = takes_part && (bin >= 1 || (wraps && nb <= 2));
-  if (!task.reverse) takes_part = takes_part && (bin <= nb - 2 || (wraps && nb <= 2));
-  if (!takes_part) own = {0, 0, 0};
+  if (bins.exists && bins.bin < task.mfb_offset) own = unstored;
+  if (bins.loses_zero() || !bins.takes_part()) own = {0, 0, 0};
   const split_mass scanned = inclusive_scan(own, a.kind == shared_scratch ? first : second);
-  const auto threshold = static_cast<uint32_t>(task.reverse ? bin - 1 : bin);
-
-  // The draw.
-  const auto choices = static_cast<uint32_t>(nb - 1);
-  const bool is_shifted = a.kind == shifted_draw && task.na_as_missing && !task.reverse && o > 0;
-  if (t == 0 && (a.kind != unwritten_draw || nb > 2))
-    shared_draw = nb <= 2 ? 0 : drawn_threshold(leaf.seed, task.feature, is_shifted ? choices - 1 : choices);
-  __syncthreads();
-  if (a.config.extra_trees && threshold + (is_shifted ? 1 : 0) != shared_draw) takes_part = false;
+  const auto threshold = static_cast<uint32_t>(task.reverse ? bins.bin - 1 : bins.bin);
+  const bool is_tried = is_drawn(a, task, leaf, threshold, shared_draw) && bins.takes_part();
 
   split_record mine = no_split();
-  bool is_candidate = takes_part && terms.is_open && bad == 0;
+  bool is_candidate = is_tried && terms.is_open && bad == 0;
   if (is_candidate)
     is_candidate = judge_flawed(a, terms, scanned, task.reverse ? split_scan::right : split_scan::left, mine);
   best_gain[t] = is_candidate ? mine.gain : -INFINITY;
   best_threshold[t] = is_candidate ? threshold : k_no_threshold;
   __syncthreads();
-  for (int half = k_threads / 2; half > 0; half /= 2) {
-    if (t < half) {
-      const double other = best_gain[t + half];
-      const bool ties = other == best_gain[t] && best_threshold[t + half] < best_threshold[t];
-      // Without an order the partner that happens to come first stays.
-      if (other > best_gain[t] || (ties && a.kind != unordered_argmax)) {
-        best_gain[t] = other;
-        best_threshold[t] = best_threshold[t + half];
-      }
-    }
-    __syncthreads();
-  }
+  reduce_gains(best_gain, best_threshold, a.kind);
   const bool found = best_gain[0] > -INFINITY;
   if (!found && t == 0) {
     if (a.kind == stale_record)

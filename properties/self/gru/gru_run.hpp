@@ -94,6 +94,38 @@ const T* pointer_or_null(const device_vector<T>& v) {
   return v.values().empty() ? nullptr : v.data();
 }
 
+// The tensors of a call that it reads.
+struct gru_tensors {
+  explicit gru_tensors(const gru_case<double>& c)
+      : x(narrowed(c.problem.x)),
+        w_ih(narrowed(c.problem.w_ih)),
+        w_hh(narrowed(c.problem.w_hh), 3),
+        b_ih(narrowed(c.problem.b_ih)),
+        b_hh(narrowed(c.problem.b_hh)),
+        h0(narrowed(c.problem.h0), 2),
+        h_reset(narrowed(c.problem.h_reset)),
+        dy(narrowed(c.dy)),
+        dhn(narrowed(c.dhn)),
+        lengths(c.problem.lengths, 1),
+        reset(c.problem.reset, 1) {
+    const gru_shape& s = c.problem.shape;
+    for (int d = 0; d < s.directions; ++d) {
+      params.w_ih[d] = w_ih.data() + d * s.w_ih_size() / s.directions;
+      params.w_hh[d] = w_hh.data() + d * s.w_hh_size() / s.directions;
+      params.b_ih[d] = c.problem.b_ih.empty() ? nullptr : b_ih.data() + d * 3 * s.hidden;
+      params.b_hh[d] = c.problem.b_hh.empty() ? nullptr : b_hh.data() + d * 3 * s.hidden;
+    }
+    inputs = {x.data(), pointer_or_null(h0), pointer_or_null(h_reset), pointer_or_null(lengths),
+              pointer_or_null(reset)};
+  }
+
+  device_vector<float> x, w_ih, w_hh, b_ih, b_hh, h0, h_reset, dy, dhn;
+  device_vector<int64_t> lengths;
+  device_vector<uint8_t> reset;
+  gru_params params;
+  gru_inputs inputs;
+};
+
 // Both passes of the case as `change` leaves it; an empty tensor is a null pointer, and `want` may take gradients away,
 // which then stay NaN.
 inline gru_result run(const gru_case<double>& c, gru_way way, simt::emulation* stream, int64_t limit = 0,
@@ -104,29 +136,14 @@ inline gru_result run(const gru_case<double>& c, gru_way way, simt::emulation* s
   const gru_problem<double>& p = changed.problem;
   const gru_shape& s = p.shape;
   const gru_config config = config_of(s, way, limit);
-  const device_vector<float> x(narrowed(p.x)), w_ih(narrowed(p.w_ih)), w_hh(narrowed(p.w_hh), 3),
-      b_ih(narrowed(p.b_ih));
-  const device_vector<float> b_hh(narrowed(p.b_hh)), h0(narrowed(p.h0), 2), h_reset(narrowed(p.h_reset));
-  const device_vector<float> dy(narrowed(changed.dy)), dhn(narrowed(changed.dhn));
-  const device_vector<int64_t> lengths(p.lengths, 1);
-  const device_vector<uint8_t> reset(p.reset, 1);
+  const gru_tensors in(changed);
   const auto y = poisoned(s.y_size()), hn = poisoned(s.state_size());
   const auto saved = poisoned(gru_history_bytes(config) / 4);
-  gru_params params;
-  const int64_t ih = s.w_ih_size() / s.directions, hh = s.w_hh_size() / s.directions, bias = 3 * s.hidden;
-  for (int d = 0; d < s.directions; ++d) {
-    params.w_ih[d] = w_ih.data() + d * ih;
-    params.w_hh[d] = w_hh.data() + d * hh;
-    params.b_ih[d] = p.b_ih.empty() ? nullptr : b_ih.data() + d * bias;
-    params.b_hh[d] = p.b_hh.empty() ? nullptr : b_hh.data() + d * bias;
-  }
-  const gru_inputs inputs{x.data(), pointer_or_null(h0), pointer_or_null(h_reset), pointer_or_null(lengths),
-                          pointer_or_null(reset)};
   gru_result r;
   {
     const int64_t bytes = gru_forward_workspace_bytes(config);
     const auto workspace = poisoned(bytes / 4);
-    gru_forward(config, params, inputs, {y->data(), hn->data(), saved->data()}, workspace->data(), bytes, stream);
+    gru_forward(config, in.params, in.inputs, {y->data(), hn->data(), saved->data()}, workspace->data(), bytes, stream);
   }
   r.y = y->values();
   r.hn = hn->values();
@@ -138,16 +155,16 @@ inline gru_result run(const gru_case<double>& c, gru_way way, simt::emulation* s
   const auto trace = poisoned(s.trace_size());
   gru_grads grads{dx->data(), dh0->data(), dh_reset->data(), {}, {}, {}, {}, trace->data()};
   for (int d = 0; d < s.directions; ++d) {
-    grads.dw_ih[d] = dw_ih->data() + d * ih;
-    grads.dw_hh[d] = dw_hh->data() + d * hh;
-    grads.db_ih[d] = p.b_ih.empty() ? nullptr : db_ih->data() + d * bias;
-    grads.db_hh[d] = p.b_hh.empty() ? nullptr : db_hh->data() + d * bias;
+    grads.dw_ih[d] = dw_ih->data() + d * s.w_ih_size() / s.directions;
+    grads.dw_hh[d] = dw_hh->data() + d * s.w_hh_size() / s.directions;
+    grads.db_ih[d] = p.b_ih.empty() ? nullptr : db_ih->data() + d * 3 * s.hidden;
+    grads.db_hh[d] = p.b_hh.empty() ? nullptr : db_hh->data() + d * 3 * s.hidden;
   }
   if (want) want(grads);
   const int64_t bytes = gru_backward_workspace_bytes(config);
   const auto workspace = poisoned(bytes / 4);
-  gru_backward(config, params, inputs, y->data(), saved->data(), pointer_or_null(dy), pointer_or_null(dhn), grads,
-               workspace->data(), bytes, stream);
+  gru_backward(config, in.params, in.inputs, y->data(), saved->data(), pointer_or_null(in.dy), pointer_or_null(in.dhn),
+               grads, workspace->data(), bytes, stream);
   EXPECT_EQ(bits(y->values()), bits(r.y));
   EXPECT_EQ(bits(saved->values()), bits(r.history));
   r.dx = dx->values();

@@ -52,26 +52,36 @@ TEST(gru_plans, workspaces_are_no_larger_than_the_contract_allows) {
     }
 }
 
-// Two layers of two directions against the reference, layer by layer.
-TEST(gru_stack, a_layer_reads_the_one_below_and_hands_back_to_it) {
-  simt::emulation stream;
-  const gru_shape lower{3, 2, 4, 5, 2}, upper{3, 2, 10, 3, 2};
-  const gru_case<double> below = random_gru<double>(lower, {3, 2}, {}, 7),
-                         above = random_gru<double>(upper, {3, 2}, {}, 8);
-  std::vector<std::unique_ptr<device_vector<float>>> memory;
-  const auto put = [&](const std::vector<double>& v) {
+// Two layers of two directions on the device, of which the upper one reads what the lower one wrote.
+class two_layers {
+ public:
+  two_layers() {
+    for (int l = 0; l < 2; ++l) place(l);
+    const int64_t bytes =
+        std::max(gru_stack_forward_workspace_bytes(layers, 2), gru_stack_backward_workspace_bytes(layers, 2));
+    const float* const dy = put(above.dy);
+    float* const work = room(bytes / 4);
+    gru_stack_forward(layers, 2, work, bytes, &stream);
+    gru_stack_backward(layers, 2, dy, work, bytes, &stream);
+    EXPECT_TRUE(stream.ok());
+  }
+
+  const gru_case<double> below = random_gru<double>({3, 2, 4, 5, 2}, {3, 2}, {}, 7),
+                         above = random_gru<double>({3, 2, 10, 3, 2}, {3, 2}, {}, 8);
+  gru_layer layers[2];
+
+ private:
+  float* put(const std::vector<double>& v) {
     memory.push_back(std::make_unique<device_vector<float>>(narrowed(v)));
     return memory.back()->data();
-  };
-  const auto room = [&](int64_t size) {
+  }
+  float* room(int64_t size) {
     memory.push_back(poisoned(size));
     return memory.back()->data();
-  };
-  const device_vector<int64_t> lengths(std::vector<int64_t>{3, 2});
-  gru_layer layers[2];
-  const gru_case<double>* const cases[] = {&below, &above};
-  for (int l = 0; l < 2; ++l) {
-    const auto& p = cases[l]->problem;
+  }
+  void place(int l) {
+    const gru_case<double>& c = l == 0 ? below : above;
+    const auto& p = c.problem;
     const gru_shape& s = p.shape;
     gru_layer& layer = layers[l];
     layer.config = config_of(s, gru_history::save);
@@ -89,35 +99,39 @@ TEST(gru_stack, a_layer_reads_the_one_below_and_hands_back_to_it) {
     }
     layer.inputs = {l == 0 ? put(p.x) : nullptr, put(p.h0), nullptr, lengths.data(), nullptr};
     layer.outputs = {room(s.y_size()), room(s.state_size()), room(s.history_size())};
-    layer.dhn = put(cases[l]->dhn);
+    layer.dhn = put(c.dhn);
     layer.grads.dx = room(s.x_size());
   }
-  const int64_t bytes =
-      std::max(gru_stack_forward_workspace_bytes(layers, 2), gru_stack_backward_workspace_bytes(layers, 2));
-  const float* const dy = put(above.dy);
-  float* const work = room(bytes / 4);
-  gru_stack_forward(layers, 2, work, bytes, &stream);
-  gru_stack_backward(layers, 2, dy, work, bytes, &stream);
-  EXPECT_TRUE(stream.ok());
 
-  auto first = below.problem, second = above.problem;
+  simt::emulation stream;
+  std::vector<std::unique_ptr<device_vector<float>>> memory;
+  const device_vector<int64_t> lengths{std::vector<int64_t>{3, 2}};
+};
+
+// A hundred roundings of the largest element; a layer that is skipped is off by as much as there is.
+void expect_near(const std::vector<double>& expected, const float* actual, const char* what) {
+  double size = 0;
+  for (const double e : expected) size = std::max(size, std::fabs(e));
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 100 * 0x1p-24 * size) << what << i;
+}
+
+// Against the reference, layer by layer.
+TEST(gru_stack, a_layer_reads_the_one_below_and_hands_back_to_it) {
+  const two_layers on_device;
+  auto first = on_device.below.problem, second = on_device.above.problem;
   first.h_reset.clear();
   second.h_reset.clear();
   const auto lower_states = reference::gru_forward(first);
   second.x = lower_states.y;
   const auto upper_states = reference::gru_forward(second);
-  const auto of_upper = reference::gru_backward(second, upper_states, above.dy, above.dhn);
-  const auto of_lower = reference::gru_backward(first, lower_states, of_upper.dx, below.dhn);
-  const auto expect_near = [](const std::vector<double>& expected, const float* actual, const char* what) {
-    double size = 0;
-    for (const double e : expected) size = std::max(size, std::fabs(e));
-    // A hundred roundings of the largest element; a layer that is skipped is off by as much as there is.
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 100 * 0x1p-24 * size) << what << i;
-  };
-  expect_near(upper_states.y, layers[1].outputs.y, "y");
-  expect_near(of_upper.dx, layers[1].grads.dx, "dx of the upper layer");
-  expect_near(of_lower.dx, layers[0].grads.dx, "dx");
-  expect_near(of_lower.dw_ih, layers[0].grads.dw_ih[0], "dw_ih");
+  const auto of_upper = reference::gru_backward(second, upper_states, on_device.above.dy, on_device.above.dhn);
+  const auto of_lower = reference::gru_backward(first, lower_states, of_upper.dx, on_device.below.dhn);
+  const gru_layer& lower = on_device.layers[0];
+  const gru_layer& upper = on_device.layers[1];
+  expect_near(upper_states.y, upper.outputs.y, "y");
+  expect_near(of_upper.dx, upper.grads.dx, "dx of the upper layer");
+  expect_near(of_lower.dx, lower.grads.dx, "dx");
+  expect_near(of_lower.dw_ih, lower.grads.dw_ih[0], "dw_ih");
 }
 
 TEST(gru_stack, layers_that_do_not_fit_are_refused) {
