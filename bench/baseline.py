@@ -56,7 +56,10 @@ def peers_of(entry):
 
 
 def measured(entry):
-    """How near a row is to its limit: bytes to a copy's time, products of f32 to the rate of FMAs from registers."""
+    """How near a row is to its limit: bytes to a copy's time, products of f32 to the rate of FMAs from registers. Of
+    sequences, the time of a step."""
+    if "us_per_step" in entry:
+        return {"us_per_step": round(entry["us_per_step"], 3)}
     if "tflops" not in entry:
         return {"GBps": round(entry["GBps"], 1), "limit_us": round(entry["limit_us"], 2),
                 "fraction_of_limit": round(entry["fraction_of_limit"], 4)}
@@ -136,7 +139,8 @@ def peer_cells(row):
 def limited_row(operator, row):
     """A row that has a limit of its own run and peers."""
     commit = f" ({row['commit']})" if "commit" in row else ""
-    rate = f"{row['tflops']:.1f}" if "tflops" in row else f"{row['GBps']:.0f}"
+    rate = f"{row['us_per_step']:.3f}" if "us_per_step" in row else \
+        f"{row['tflops']:.1f}" if "tflops" in row else f"{row['GBps']:.0f}"
     fraction = f"{row['fraction_of_limit']:.3f}" if "fraction_of_limit" in row else "-"
     return [row["name"].split("/", 1)[1] + commit, row["variant"].removeprefix(operator + "_") or "-",
             f"{row['median_us']:.1f}", rate, fraction] + peer_cells(row)
@@ -150,8 +154,9 @@ def own_row(columns, row):
 
 def table_lines(baseline):
     operator = baseline["rows"][0]["name"].split("/")[0]
-    if "fraction_of_limit" in baseline["rows"][0]:
-        rate = "TFLOP/s" if "tflops" in baseline["rows"][0] else "GB/s"
+    first = baseline["rows"][0]
+    if "fraction_of_limit" in first or "us_per_step" in first:
+        rate = "us a step" if "us_per_step" in first else "TFLOP/s" if "tflops" in first else "GB/s"
         head = ["row", "variant", "us", rate, "fraction", "best peer", "peer us", "us / peer us (95 %)", "other peers, us"]
         rows = [limited_row(operator, row) for row in baseline["rows"]]
     else:

@@ -67,7 +67,7 @@ int64_t backward_floats(const gru_config& c, int64_t steps) {
 // The longest chunk whose workspace keeps to the limit, or one step.
 template <class Floats>
 int64_t longest_chunk(const gru_config& c, Floats floats) {
-  const int64_t all = std::max<int64_t>(1, c.T);
+  const int64_t all = std::clamp<int64_t>(c.T, 1, k_gru_most_steps);
   if (c.workspace_limit == 0 || floats(c, all) * k_float_bytes <= c.workspace_limit) return all;
   int64_t fits = 1, too_many = all;
   while (too_many - fits > 1) {

@@ -63,7 +63,8 @@
 // alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
 //   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the one
 //               that comes to a step first. On tensor cores as matmul says, uncut.
-//   registers   four chains of every fourth unit, (0 + 1) + (2 + 3); backwards the gates' sums are added r, z, n.
+//   registers   a chain over every fourth vector of four units, then four lanes by a tree; backwards every eighth (for more
+//               than 64 units every sixteenth) of the gates r, z, n in a row, and as many lanes.
 //   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), the
 //               32 lanes of a warp by a tree, then warps in their order; gru/team.hpp has the numbers for each size.
 //   product     as matmul says for rows alone.

@@ -26,7 +26,11 @@ auto gru_with_team(const gru_config& c, const Run& run) {
 
 inline gru_chain_lengths gru_recurrent_chains(const gru_config& c, bool backward) {
   switch (gru_regime_of(c)) {
-    case gru_regime::registers: return {gru_registers_depth(c.H, backward), 0};
+    case gru_regime::registers:
+      return gru_with_width(c.H, [&](auto width) -> gru_chain_lengths {
+        constexpr int k_width = decltype(width)::value;
+        return {backward ? gru_backward_share<k_width>::k_depth : gru_forward_share<k_width>::k_depth, 0};
+      });
     case gru_regime::product:
       return backward ? gru_chain_of(c, k_gru_rows_alone, 1, c.H, 3 * c.H)
                       : gru_chain_of(c, k_gru_rows_alone, 1, 3 * c.H, c.H);
@@ -65,7 +69,10 @@ inline void gru_plan_recurrence(const gru_config& c, bool backward, gru_plan* pl
   }
   if (plan->regime == gru_regime::cluster)
     plan->blocks_per_cluster = plan->coresident_blocks = std::max<int64_t>(1, ceil_div(c.H, k_gru_cluster_units));
-  const int64_t clusters = std::max<int64_t>(1, gru_clusters_at_a_time(plan->blocks_per_cluster) / c.D);
+  int64_t clusters = gru_clusters_at_a_time(plan->blocks_per_cluster);
+  if (plan->regime == gru_regime::registers)
+    clusters *= gru_with_width(c.H, [](auto width) { return gru_registers_residents(decltype(width)::value); });
+  clusters = std::max<int64_t>(1, clusters / c.D);
   plan->rows_per_block = std::clamp<int64_t>(ceil_div(c.B, clusters), 1, most_rows);
   plan->blocks = c.D * ceil_div(c.B, plan->rows_per_block) * plan->blocks_per_cluster;
 }
@@ -84,29 +91,30 @@ inline int64_t gru_recurrent_work_bytes(const gru_config& c, bool backward) {
                   : gru_product_bytes(c, k_gru_rows_alone, rows, 3 * c.H, c.H);
 }
 
-template <int Width, class Operand>
+template <int Width>
 struct gru_forward_registers_of {
-  static constexpr auto function = gru_forward_registers<Width, Operand>;
+  using share = gru_forward_share<Width>;
+  template <class Operand>
+  static constexpr auto function = gru_forward_registers<share, Operand>;
 };
-template <int Width, class Operand>
+template <int Width>
 struct gru_backward_registers_of {
-  static constexpr auto function = gru_backward_registers<Width, Operand>;
+  using share = gru_backward_share<Width>;
+  template <class Operand>
+  static constexpr auto function = gru_backward_registers<share, Operand>;
 };
-template <template <int, class> class Kernel, class Steps>
+template <template <int> class Kernel, class Steps>
 void gru_launch_registers(const gru_config& c, const gru_plan& plan, const Steps& steps, bool backward,
                           simt::stream_t stream) {
-  const auto run = [&](auto width) {
-    constexpr int k_width = decltype(width)::value;
-    const int64_t floats = gru_registers_shared_floats(k_width, plan.rows_per_block, backward, gru_rounds(c.precision));
-    const simt::launch_config config{static_cast<unsigned>(plan.blocks), gru_registers_threads<k_width>::k_all,
+  gru_with_width(c.H, [&](auto width) {
+    using kernel = Kernel<decltype(width)::value>;
+    const int64_t floats = gru_registers_shared_floats(decltype(width)::value, backward);
+    const simt::launch_config config{static_cast<unsigned>(plan.blocks), kernel::share::k_threads,
                                      static_cast<size_t>(floats) * sizeof(float), stream};
     gru_with_operand(c.precision, [&](auto operand) {
-      simt::launch(config, Kernel<k_width, decltype(operand)>::function, steps, operand);
+      simt::launch(config, kernel::template function<decltype(operand)>, steps, operand);
     });
-  };
-  if (c.H <= 32) return run(std::integral_constant<int, 32>());
-  if (c.H <= 64) return run(std::integral_constant<int, 64>());
-  run(std::integral_constant<int, 128>());
+  });
 }
 
 template <class Share, class Team>

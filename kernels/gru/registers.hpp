@@ -1,12 +1,14 @@
-// Regime `registers`, hidden <= Width: thread (g, k) of a block keeps the Width weights of a gate's unit in registers
-// for the whole sequence, forwards row k of gate g, backwards column k. A step costs two barriers and Width FMA a row.
-// Up to 64 units as many threads again have the gates of the units: while the others multiply they write what came of
-// the step before and read what the next one needs.
+// Regime `registers`, hidden <= Width: a block keeps W_hh in registers for the whole sequence, and takes its rows one
+// after another. Thread 2k has unit k besides its share of the sums: the lanes that add a unit's sums, of three gates or
+// of what a step hands back, end with them in threads 2k and 2k + 1, so that only states, or gradients of the gates, go
+// through shared memory, in two buffers in turn. A step costs one barrier; 2 Width threads have 3 Width / 2 FMA each.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/gru/operand.hpp"
+#include "kernels/gru/share.hpp"
 #include "kernels/gru/steps.hpp"
 
 namespace warpcheck {
@@ -14,196 +16,235 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_gru_most_rows = 8;  // of a block
 
-// Four chains, so that a thread has four FMA under way.
-template <int Width>
-__device__ float gru_dot(const float (&w)[Width], const float* v) {
-  float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int j = 0; j < Width; j += 4) {
-    const float4 four = *reinterpret_cast<const float4*>(v + j);
-    sum[0] = fmaf(w[j], four.x, sum[0]);
-    sum[1] = fmaf(w[j + 1], four.y, sum[1]);
-    sum[2] = fmaf(w[j + 2], four.z, sum[2]);
-    sum[3] = fmaf(w[j + 3], four.w, sum[3]);
-  }
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+// Lanes lanes have Lanes / 2 units: with their three gates forwards, each of which sums over the states, and backwards
+// with sums over the gradients of three gates.
+template <int Width, int Lanes = 4>
+using gru_forward_share = gru_share<2 * Width, 1, 1, 3 * Lanes / 2, Width / Lanes, 1, Lanes>;
+template <int Width, int Lanes = Width <= 64 ? 8 : 16>
+using gru_backward_share = gru_share<2 * Width, 3, 1, Lanes / 2, 3 * Width / Lanes, 1, Lanes>;
+
+// Blocks that a multiprocessor holds, and steps between the request of inputs and their use: a second set of them takes
+// registers.
+__device__ __host__ constexpr int gru_registers_residents(int width) { return width <= 64 ? 2 : 1; }
+__device__ __host__ constexpr int gru_registers_ahead(int width) { return width <= 64 ? 2 : 1; }
+constexpr int64_t k_gru_most_steps = int64_t{1} << 30;  // of a chunk: an int counts them
+
+// run(the least width of registers for so many units, as a type).
+template <class Run>
+auto gru_with_width(int64_t hidden, const Run& run) {
+  if (hidden <= 32) return run(std::integral_constant<int, 32>());
+  if (hidden <= 64) return run(std::integral_constant<int, 64>());
+  return run(std::integral_constant<int, 128>());
 }
 
-// Threads with weights, and those with gates: the same ones where registers are scarce.
-template <int Width>
-struct gru_registers_threads {
-  static constexpr bool k_apart = Width <= 64;
-  static constexpr int k_dots = 3 * Width, k_all = k_apart ? 2 * k_dots : k_dots;
-  // Number among the threads with gates, negative for the others.
-  __device__ static int item() { return static_cast<int>(threadIdx.x) - (k_apart ? k_dots : 0); }
+// Floats of shared memory: of two buffers.
+__device__ __host__ constexpr int64_t gru_registers_shared_floats(int64_t width, bool backward) {
+  return 2 * width * (backward ? 3 : 1);
+}
+
+// Steps [begin, begin + count) of a chunk are those that a row has.
+struct gru_active_steps {
+  int begin, count;
+  int has_marks, saves;
+
+  // Of a chunk from one time to another, which its steps go up or down.
+  __device__ gru_active_steps(bool goes_up, int64_t begin_time, int64_t end_time, int64_t length, bool marks,
+                              bool saved)
+      : has_marks(marks), saves(saved) {
+    const int64_t steps = end_time - begin_time, within = length - begin_time;
+    count = static_cast<int>(within < 0 ? 0 : within > steps ? steps : within);
+    begin = goes_up ? 0 : static_cast<int>(steps) - count;
+    simt::compiler_barrier(*this);
+  }
+  __device__ bool operator()(int step) const {
+    return static_cast<unsigned>(step - begin) < static_cast<unsigned>(count);
+  }
 };
 
-// Additions in a chain of gru_dot; backwards three gates are added besides.
-constexpr int64_t gru_registers_depth(int64_t hidden, bool backward) {
-  return (hidden + 3) / 4 + 2 + (backward ? 2 : 0);
+// Four weights in a row, zeros beyond `left` of them.
+template <bool Aligned>
+__device__ float4 gru_four_weights(const float* from, int64_t left) {
+  float4 four = {0.0f, 0.0f, 0.0f, 0.0f};
+  if constexpr (Aligned) {
+    if (left > 0) four = *reinterpret_cast<const float4*>(from);
+  } else {
+    if (left > 0) four.x = from[0];
+    if (left > 1) four.y = from[1];
+    if (left > 2) four.z = from[2];
+    if (left > 3) four.w = from[3];
+  }
+  return four;
+}
+// load(whether vectors of W_hh are aligned, as a type).
+template <class Load>
+__device__ void gru_with_alignment(const float* w_hh, int64_t hidden, const Load& load) {
+  if (hidden % 4 == 0 && reinterpret_cast<uintptr_t>(w_hh) % sizeof(float4) == 0)
+    load(std::true_type());
+  else
+    load(std::false_type());
 }
 
-constexpr int64_t gru_registers_shared_floats(int64_t width, int64_t rows, bool backward, bool rounds) {
-  return rows * width * (backward ? 7 : rounds ? 5 : 4);
-}
-
-template <int Width, class Operand>
-__global__ void __launch_bounds__(gru_registers_threads<Width>::k_all)
-    gru_forward_registers(gru_forward_steps p, Operand operand) {
-  SIMT_DYN_SHARED(float, h);  // [rows][Width], then sums [rows][3 Width], then states where h is rounded
-  const gru_sequence& s = p.s;
-  const gru_rows rows(s.batch, p.rows_per_block, blockIdx.x);
-  using threads = gru_registers_threads<Width>;
-  const int thread = static_cast<int>(threadIdx.x), gate = thread / Width % 3, unit = thread % Width;
-  const int item = threads::item();
-  const bool multiplies = thread < threads::k_dots;
-  const int hidden = static_cast<int>(s.hidden), d = rows.d;
-  float* const sums = h + p.rows_per_block * Width;
-  float* const own = Operand::k_rounds ? sums + p.rows_per_block * 3 * Width : h;
-
-  float w[Width];
-  const float* const weights = p.w_hh[d] + (static_cast<int64_t>(gate) * hidden + unit) * hidden;
+// A thread's weights: forwards of the gates of its units, backwards of the columns of its units.
+template <class Share, class Operand>
+__device__ void gru_load_gates(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* w_hh,
+                               int64_t hidden, const Operand& operand) {
+  gru_with_alignment(w_hh, hidden, [&](auto aligned) {
 #pragma unroll
-  for (int j = 0; j < Width; ++j) w[j] = operand(multiplies && unit < hidden && j < hidden ? weights[j] : 0.0f);
-  const float bias = unit < hidden && p.b_hh[d] != nullptr ? p.b_hh[d][gate * hidden + unit] : 0.0f;
-
-  for (int i = thread; i < rows.count * Width; i += threads::k_all) {
-    const int k = i % Width;
-    own[i] = k < hidden ? p.initial(d, rows.begin + i / Width, k) : 0.0f;
-    if (Operand::k_rounds) h[i] = operand(own[i]);
-  }
-  // The first unit of a row that a thread has is read early, and written late where the threads are apart. Where they
-  // are not, registers are scarce, and its place is made anew.
-  const int64_t steps = p.chunk.steps();
-  const bool has_first = item >= 0 && item < rows.count * Width && unit < hidden && steps > 0;
-  gru_forward_place first = {};
-  gru_forward_inputs in = {};
-  gru_forward_result result = {};
-  const auto place_first = [&](int64_t step, bool moves) {
-    if (threads::k_apart && moves) {
-      p.move_on(d, &first);
-    } else {
-      first = p.place(d, p.time(d, step), rows.begin + gate, unit);
-    }
-  };
-  const auto write_first = [&](int64_t step) { p.write(d, p.time(d, step), rows.begin + gate, unit, first, result); };
-  if (has_first) place_first(0, false);
-  if (has_first) in = p.inputs(p.time(d, 0), first);
-  __syncthreads();
-  for (int64_t step = 0; step < steps; ++step) {
-    const int64_t t = p.time(d, step);
-    if (has_first && step > 0) {
-      if (threads::k_apart) write_first(step - 1);
-      place_first(step, true);
-      in = p.inputs(t, first);
-    }
-    for (int row = 0; multiplies && row < rows.count; ++row)
-      sums[row * 3 * Width + thread] = gru_dot<Width>(w, h + row * Width) + bias;
-    __syncthreads();
-    const auto advance = [&](int i, int64_t length, const gru_forward_inputs& inputs) {
-      const float* const of_row = sums + i / Width * 3 * Width + unit;
-      const gru_forward_result r = p.advance(inputs, of_row[0], of_row[Width], of_row[2 * Width], own[i]);
-      own[i] = p.next_state(d, t, rows.begin + i / Width, unit, length, r.y, own[i]);
-      if (Operand::k_rounds) h[i] = operand(own[i]);
-      return r;
-    };
-    if (!threads::k_apart && has_first) place_first(step, false);
-    if (has_first) result = advance(item, first.length, in);
-    if (!threads::k_apart && has_first) write_first(step);
-    for (int i = item + 3 * Width; i < rows.count * Width && item >= 0; i += 3 * Width) {
-      if (unit >= hidden) continue;
-      const gru_forward_place place = p.place(d, t, rows.begin + i / Width, unit);
-      p.write(d, t, rows.begin + i / Width, unit, place, advance(i, place.length, p.inputs(t, place)));
-    }
-    __syncthreads();
-  }
-  if (threads::k_apart && has_first) write_first(steps - 1);
-  if (p.chunk.last) return;
-  for (int i = thread; i < rows.count * Width; i += threads::k_all) {
-    const int k = i % Width;
-    if (k < hidden) p.carry[s.state(d, rows.begin + i / Width) + k] = own[i];
-  }
-}
-
-template <int Width, class Operand>
-__global__ void __launch_bounds__(gru_registers_threads<Width>::k_all)
-    gru_backward_registers(gru_backward_steps p, Operand operand) {
-  SIMT_DYN_SHARED(float, dh);  // [rows][Width], then dgh and sums, each [rows][3][Width]
-  const gru_sequence& s = p.s;
-  const gru_rows rows(s.batch, p.rows_per_block, blockIdx.x);
-  using threads = gru_registers_threads<Width>;
-  const int thread = static_cast<int>(threadIdx.x), gate = thread / Width % 3, unit = thread % Width;
-  const int item = threads::item();
-  const bool multiplies = thread < threads::k_dots;
-  const int hidden = static_cast<int>(s.hidden), d = rows.d;
-  float* const dgh = dh + p.rows_per_block * Width;
-  float* const sums = dgh + p.rows_per_block * 3 * Width;
-
-  float w[Width];
-  const float* const weights = p.w_hh[d] + static_cast<int64_t>(gate) * hidden * hidden + unit;
+    for (int o = 0; o < Share::k_thread_outputs; ++o) {
+      const int of_unit = Share::first_output() / 3 + o / 3;
+      const float* const row = w_hh + (o % 3 * hidden + of_unit) * hidden;
 #pragma unroll
-  for (int j = 0; j < Width; ++j)
-    w[j] = operand(multiplies && unit < hidden && j < hidden ? weights[static_cast<int64_t>(j) * hidden] : 0.0f);
-
-  for (int i = item; i < rows.count * Width && item >= 0; i += 3 * Width) {
-    const int row = i / Width, k = i % Width;
-    dh[i] = k < hidden ? p.initial(d, rows.begin + row, k) : 0.0f;
-    for (int g = 0; g < 3; ++g) dgh[(row * 3 + g) * Width + k] = 0.0f;  // beyond hidden it stays so
-  }
-  const int64_t steps = p.chunk.steps();
-  const bool has_first = item >= 0 && item < rows.count * Width && unit < hidden && steps > 0;
-  gru_backward_place first = {};
-  gru_backward_inputs in = {};
-  const auto place_first = [&](int64_t step, bool moves) {
-    if (threads::k_apart && moves) {
-      p.move_on(d, &first);
-    } else {
-      first = p.place(d, p.time(d, step), rows.begin + gate, unit);
-    }
-  };
-  if (has_first) place_first(0, false);
-  if (has_first) in = p.inputs(d, p.time(d, 0), rows.begin + gate, unit, first);
-  for (int64_t step = 0; step < steps; ++step) {
-    const int64_t t = p.time(d, step);
-    const auto begin = [&](int i, const gru_backward_place& place, const gru_backward_inputs& inputs) {
-      const gru_backward_result r = p.gradients(t, place, inputs, &dh[i]);
-      float* const to = dgh + i / Width * 3 * Width + unit;
-      to[0] = operand(r.g.r);
-      to[Width] = operand(r.g.z);
-      to[2 * Width] = operand(r.g.hn);
-      return r;
-    };
-    gru_backward_result result = {};
-    if (!threads::k_apart && has_first) place_first(step, false);
-    if (has_first) result = begin(item, first, in);
-    if (!threads::k_apart && has_first) p.write(first, result);
-    for (int i = item + 3 * Width; i < rows.count * Width && item >= 0; i += 3 * Width) {
-      if (unit >= hidden) continue;
-      const gru_backward_place place = p.place(d, t, rows.begin + i / Width, unit);
-      p.write(place, begin(i, place, p.inputs(d, t, rows.begin + i / Width, unit, place)));
-    }
-    __syncthreads();
-    if (has_first) {
-      if (threads::k_apart) p.write(first, result);
-      if (step + 1 < steps) {
-        place_first(step + 1, true);
-        in = p.inputs(d, p.time(d, step + 1), rows.begin + gate, unit, first);
+      for (int i = 0; i < Share::k_thread_inner; i += 4) {
+        const int j = Share::first_inner() + i / 4 * Share::k_stride;
+        const int64_t left = of_unit < hidden ? hidden - j : 0;
+        const float4 four = gru_four_weights<decltype(aligned)::value>(row + j, left);
+        w[o][i] = operand(four.x), w[o][i + 1] = operand(four.y);
+        w[o][i + 2] = operand(four.z), w[o][i + 3] = operand(four.w);
       }
     }
-    for (int row = 0; multiplies && row < rows.count; ++row)
-      sums[row * 3 * Width + thread] = gru_dot<Width>(w, dgh + (row * 3 + gate) * Width);
-    __syncthreads();
-    for (int i = item; i < rows.count * Width && item >= 0; i += 3 * Width) {
-      const int row = i / Width;
-      const int64_t b = rows.begin + row, length = i == item ? first.length : s.length(b);
-      if (unit >= hidden || t >= length) continue;
-      const float* const of_row = sums + row * 3 * Width + unit;
-      dh[i] = p.hand_over(d, t, b, length, unit, dh[i] + ((of_row[0] + of_row[Width]) + of_row[2 * Width]));
+  });
+}
+template <class Share, class Operand>
+__device__ void gru_load_columns(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* w_hh,
+                                 int64_t hidden, const Operand& operand) {
+  gru_with_alignment(w_hh, hidden, [&](auto aligned) {
+#pragma unroll
+    for (int i = 0; i < Share::k_thread_inner; ++i) {
+      const int inner = Share::first_inner() + i / 4 * Share::k_stride + i % 4;
+      const int gate = inner / Share::k_width, j = inner % Share::k_width;
+#pragma unroll
+      for (int o = 0; o < Share::k_thread_outputs; o += 4) {
+        const int of_unit = Share::first_output() + o;
+        const float* const from = w_hh + (gate * hidden + j) * hidden + of_unit;
+        const float4 four = gru_four_weights<decltype(aligned)::value>(from, j < hidden ? hidden - of_unit : 0);
+        w[o][i] = operand(four.x), w[o + 1][i] = operand(four.y);
+        w[o + 2][i] = operand(four.z), w[o + 3][i] = operand(four.w);
+      }
     }
+  });
+}
+
+template <class Share, class Operand>
+__global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Share::k_width))
+    gru_forward_registers(gru_forward_steps p, Operand operand) {
+  constexpr int k_width = Share::k_width, k_outputs = Share::k_thread_outputs;
+  constexpr int k_ahead = gru_registers_ahead(k_width);
+  SIMT_DYN_SHARED(float, states);  // [2][k_width]: what enters a step, and what it makes
+  const gru_rows rows(p.s.batch, p.rows_per_block, blockIdx.x);
+  const int d = rows.d, unit = static_cast<int>(threadIdx.x) / 2;
+  const int64_t hidden = p.s.hidden;
+  const int steps = static_cast<int>(p.chunk.steps());
+  const bool is_first = threadIdx.x % 2 == 0, owns = is_first && unit < hidden;
+
+  float w[k_outputs][Share::k_thread_inner];
+  gru_load_gates<Share>(w, p.w_hh[d], hidden, operand);
+  float bias[3] = {0.0f, 0.0f, 0.0f};
+  for (int gate = 0; gate < 3; ++gate)
+    if (owns && p.b_hh[d] != nullptr) bias[gate] = p.b_hh[d][gate * hidden + unit];
+
+  for (int64_t b = rows.begin; b < rows.begin + rows.count; ++b) {
+    float own = owns ? p.initial(d, b, unit) : 0.0f;
+    if (b > rows.begin) __syncthreads();  // nobody reads the row before
+    if (is_first) states[unit] = operand(own);
+    if (is_first && !owns) states[k_width + unit] = 0.0f;
+    gru_forward_place place = owns ? p.place(d, p.time(d, 0), b, unit) : gru_forward_place{};
+    gru_strides stride = p.strides(d);
+    simt::compiler_barrier(stride);  // or the compiler makes them anew at each step
+    const gru_active_steps active(d == 0, p.chunk.begin[d], p.chunk.end[d], place.length, p.s.reset != nullptr,
+                                  p.gates.blocks == 4);
+    gru_forward_inputs in[k_ahead] = {};
+    for (int i = 0; i < k_ahead && i < steps && owns; ++i) in[i] = p.inputs(place.gates + i * stride.gates);
+    const auto take = [&](int step, const float* from, float* to, gru_forward_inputs* inputs) {
+      __syncthreads();
+      float sum[k_outputs];
+      gru_multiply_share<Share, 1>(w, from, sum);
+      gru_add_lanes<k_outputs, Share::k_lanes / 2>(sum, Share::lane());
+      if (!owns) return;
+      const gru_forward_result result = p.advance(*inputs, sum[0] + bias[0], sum[1] + bias[1], sum[2] + bias[2], own);
+      if (active.has_marks)
+        own = p.next_state(d, p.time(d, step), b, unit, place.length, result.y, own);
+      else
+        own = active(step) ? result.y : own;
+      to[unit] = operand(own);
+      p.write(place, active(step), active.saves, result);
+      p.move_on(stride, &place);
+      if (step + k_ahead < steps) *inputs = p.inputs(place.gates + (k_ahead - 1) * stride.gates);
+    };
+    for (int step = 0; step < steps; step += 2) {
+      take(step, states, states + k_width, &in[0]);
+      if (step + 1 < steps) take(step + 1, states + k_width, states, &in[1 % k_ahead]);
+    }
+    if (!owns) continue;
+    if (!p.chunk.last) p.carry[p.s.state(d, b) + unit] = own;
+    if (p.chunk.last && p.hn != nullptr) p.hn[p.s.state(d, b) + unit] = own;
   }
-  for (int i = item; i < rows.count * Width && item >= 0; i += 3 * Width) {
-    const int k = i % Width;
-    if (k < hidden) p.finish(d, rows.begin + i / Width, k, dh[i]);
+}
+
+template <class Share, class Operand>
+__global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Share::k_width))
+    gru_backward_registers(gru_backward_steps p, Operand operand) {
+  constexpr int k_width = Share::k_width, k_outputs = Share::k_thread_outputs;
+  constexpr int k_ahead = gru_registers_ahead(k_width);
+  SIMT_DYN_SHARED(float, dgh);  // [2][3][k_width]
+  const gru_rows rows(p.s.batch, p.rows_per_block, blockIdx.x);
+  const int d = rows.d, unit = static_cast<int>(threadIdx.x) / 2;
+  const int64_t hidden = p.s.hidden;
+  const int steps = static_cast<int>(p.chunk.steps());
+  const bool is_first = threadIdx.x % 2 == 0, owns = is_first && unit < hidden;
+
+  float w[k_outputs][Share::k_thread_inner];
+  gru_load_columns<Share>(w, p.w_hh[d], hidden, operand);
+  for (int i = unit; is_first && !owns && i < gru_registers_shared_floats(k_width, true); i += k_width) dgh[i] = 0.0f;
+
+  for (int64_t b = rows.begin; b < rows.begin + rows.count; ++b) {
+    float dh = owns ? p.initial(d, b, unit) : 0.0f;
+    if (b > rows.begin) __syncthreads();  // nobody reads the row before
+    gru_backward_place place = owns ? p.place(d, p.time(d, 0), b, unit) : gru_backward_place{};
+    gru_strides stride = p.strides(d);
+    simt::compiler_barrier(stride);
+    const gru_active_steps active(d == 1, p.chunk.begin[d], p.chunk.end[d], place.length, p.s.reset != nullptr, true);
+    gru_backward_inputs in[k_ahead] = {};
+    // The step that h0 enters, if the chunk has it.
+    const int begins =
+        (d == 0 ? p.chunk.begin[0] == 0 : place.length <= p.chunk.end[1]) ? active.begin + active.count - 1 : steps;
+    const auto read = [&](int step, int64_t later, gru_backward_inputs* to) {  // `later` steps than `place`
+      if (step >= steps) return;
+      gru_backward_place at = place;
+      at.gates += later * stride.gates, at.y += later * stride.y, at.dy += p.dy == nullptr ? 0 : later * stride.y;
+      const float* entering = at.y + stride.y;
+      if (active.has_marks || step == begins) entering = p.entering(d, p.time(d, step), b, unit, at);
+      *to = p.inputs(at, active(step) ? entering : nullptr);
+    };
+    for (int i = 0; i < k_ahead && owns; ++i) read(i, i, &in[i]);
+    float sum[k_outputs] = {};
+    const auto take_over = [&](int step) {  // what a step handed back
+      if (!active(step)) return;
+      dh += sum[0];
+      if (active.has_marks) dh = p.hand_over(d, p.time(d, step), b, place.length, unit, dh);
+    };
+    const auto take = [&](int step, float* exchanged, gru_backward_inputs* inputs) {
+      if (owns) {
+        if (step > 0) take_over(step - 1);
+        const gru_backward_result result = p.gradients(active(step), *inputs, &dh);
+        exchanged[unit] = operand(result.g.r);
+        exchanged[k_width + unit] = operand(result.g.z);
+        exchanged[2 * k_width + unit] = operand(result.g.hn);
+        p.write(place.panel, result.g);
+        if (p.trace_e != nullptr) *p.place(d, p.time(d, step), b, unit).trace_e = result.e;
+        place.gates += stride.gates, place.panel += stride.gates, place.y += stride.y;
+        if (p.dy != nullptr) place.dy += stride.y;
+        read(step + k_ahead, k_ahead - 1, inputs);
+      }
+      __syncthreads();
+      gru_multiply_share<Share, 1>(w, exchanged, sum);
+      gru_add_lanes<k_outputs, Share::k_lanes / 2>(sum, Share::lane());
+    };
+    for (int step = 0; step < steps; step += 2) {
+      take(step, dgh, &in[0]);
+      if (step + 1 < steps) take(step + 1, dgh + 3 * k_width, &in[1 % k_ahead]);
+    }
+    if (owns && steps > 0) take_over(steps - 1);
+    if (owns) p.finish(d, b, unit, dh);
   }
 }
 

@@ -1,7 +1,7 @@
-// What a block of a team multiplies at a step: its share of W_hh, which stays in registers for the whole sequence. The
-// lanes of a warp are 32 parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared
-// memory: 32 lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K
-// inner indices a thread, that is 4/R + 4/K clocks for each that the FMAs of a multiprocessor take.
+// What a block multiplies at a step: its share of W_hh, which stays in registers for the whole sequence. Lanes lanes of
+// a warp are parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared memory: 32
+// lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K inner indices
+// a thread, that is 4/R clocks and, where 32 lanes add, 4/K for each that the FMAs of a multiprocessor take.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,23 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
+__device__ __host__ constexpr int gru_log2(int lanes) { return lanes == 1 ? 0 : 1 + gru_log2(lanes / 2); }
+
 // A thread has Outputs x Inner weights and multiplies Rows rows of the batch at a time. The inner index runs over
 // Segments, backwards the three gates.
-template <int Threads, int Segments, int WarpsInner, int Outputs, int Inner, int Rows>
+template <int Threads, int Segments, int WarpsInner, int Outputs, int Inner, int Rows, int Lanes = 32>
 struct gru_share {
   static constexpr int k_threads = Threads, k_segments = Segments, k_warps_inner = WarpsInner;
   static constexpr int k_thread_outputs = Outputs, k_thread_inner = Inner, k_rows = Rows;
-  static constexpr int k_lanes = 32;
+  static constexpr int k_lanes = Lanes;
   static constexpr int k_outputs = Threads / k_lanes / WarpsInner * Outputs;  // of a block
   static constexpr int k_stride = 4 * k_lanes * WarpsInner;
   static constexpr int k_inner = k_stride / 4 * Inner;  // products of a sum
   static constexpr int k_width = k_inner / Segments;    // of a segment
   static_assert(Inner % 4 == 0 && Threads % (k_lanes * WarpsInner) == 0, "vectors of four, and whole warps");
   static_assert(k_width % (4 * k_lanes) == 0, "the vectors of a warp lie in one segment");
-  // Additions in the longest chain of a sum: a thread's products, the lanes of a warp, the warps.
-  static constexpr int k_depth = Inner + 5 + WarpsInner - 1;
+  // Additions in the longest chain of a sum: a thread's products, the lanes, the warps.
+  static constexpr int k_depth = Inner + gru_log2(Lanes) + WarpsInner - 1;
 
   // A thread's inner indices are first_inner() + i * k_stride .. + 3, i < Inner / 4.
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % k_lanes; }
@@ -56,9 +58,9 @@ __device__ void gru_load_share(float (&w)[Share::k_thread_outputs][Share::k_thre
   }
 }
 
-// Adds Count sums of each lane over the lanes of a warp, by a tree: lanes 16 apart, then 8, 4, 2, 1. As long as the sums
-// can be halved, each of two lanes goes on with half of them. Returns the first sum that this lane ends with; `first`
-// and the following ones are then whole in v[0], v[1], ...
+// Adds Count sums of each lane over 2 Distance lanes by a tree, of a whole warp lanes 16 apart, then 8, 4, 2, 1. As long
+// as the sums can be halved, each of two lanes goes on with half of them. Returns the first sum that this lane ends
+// with; `first` and the following ones are then whole in v[0], v[1], ...
 template <int Count, int Distance = 16>
 __device__ int gru_add_lanes(float* v, int lane) {
   if constexpr (Distance == 0) {
@@ -85,13 +87,11 @@ __device__ __host__ constexpr int gru_halvings(int count) {
   return halvings;
 }
 
-// Sums of Rows rows, k_inner floats apart in shared memory, into partial sums [row][output] of this thread's warp. The
-// order of additions does not depend on Rows.
+// A thread's parts of the sums [row][output] of Rows rows, k_inner floats apart in shared memory.
 template <class Share, int Rows>
-__device__ void gru_multiply_rows(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* rows,
-                                  float* partials) {
-  constexpr int k_outputs = Share::k_thread_outputs, k_sums = Rows * k_outputs;
-  float sum[k_sums];
+__device__ void gru_multiply_share(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* rows,
+                                   float (&sum)[Rows * Share::k_thread_outputs]) {
+  constexpr int k_outputs = Share::k_thread_outputs;
 #pragma unroll
   for (float& s : sum) s = 0.0f;
   const float* const from = rows + Share::first_inner();
@@ -112,6 +112,16 @@ __device__ void gru_multiply_rows(const float (&w)[Share::k_thread_outputs][Shar
       for (int o = 0; o < k_outputs; ++o)
         sum[row * k_outputs + o] = fmaf(w[o][4 * i + 3], v.w, sum[row * k_outputs + o]);
     }
+}
+
+// Sums of Rows rows into partial sums [row][output] of this thread's warp. The order of additions does not depend on
+// Rows.
+template <class Share, int Rows>
+__device__ void gru_multiply_rows(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* rows,
+                                  float* partials) {
+  constexpr int k_outputs = Share::k_thread_outputs, k_sums = Rows * k_outputs;
+  float sum[k_sums];
+  gru_multiply_share<Share, Rows>(w, rows, sum);
   constexpr int k_halvings = gru_halvings(k_sums), k_left = k_sums >> k_halvings;
   const int lane = Share::lane(), first = gru_add_lanes<k_sums>(sum, lane);
   if (lane % (Share::k_lanes >> k_halvings) != 0) return;

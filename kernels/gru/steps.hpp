@@ -16,6 +16,10 @@ struct gru_forward_place {
   float* gates;
   float* y;
 };
+// Floats from a step's place in the gates, or in y, to the next step's.
+struct gru_strides {
+  int64_t gates, y;
+};
 struct gru_forward_inputs {
   float r, z, n;  // gi
 };
@@ -65,14 +69,19 @@ struct gru_forward_steps {
   __device__ gru_forward_place place(int d, int64_t t, int64_t b, int64_t k) const {
     return {s.length(b), gates.row(d, t, b) + k, y + s.y_row(d, t, b) + k};
   }
-  __device__ void move_on(int d, gru_forward_place* place) const {
-    const int64_t steps = d == 0 ? s.batch : -s.batch;
-    place->gates += steps * gates.blocks * s.hidden;
-    place->y += steps * s.directions * s.hidden;
+  __device__ gru_strides strides(int d) const {
+    const int64_t units = (d == 0 ? s.batch : -s.batch) * s.hidden;
+    return {gates.blocks * units, s.directions * units};
+  }
+  __device__ void move_on(const gru_strides& step, gru_forward_place* place) const {
+    place->gates += step.gates;
+    place->y += step.y;
+  }
+  __device__ gru_forward_inputs inputs(const float* of_gates) const {
+    return {of_gates[0], of_gates[s.hidden], of_gates[2 * s.hidden]};
   }
   __device__ gru_forward_inputs inputs(int64_t t, const gru_forward_place& place) const {
-    if (t >= place.length) return {0.0f, 0.0f, 0.0f};
-    return {place.gates[0], place.gates[s.hidden], place.gates[2 * s.hidden]};
+    return t < place.length ? inputs(place.gates) : gru_forward_inputs{0.0f, 0.0f, 0.0f};
   }
 
   // One unit of a row at a step: gh are its three sums, h its state.
@@ -91,14 +100,19 @@ struct gru_forward_steps {
   __device__ void write(int d, int64_t t, int64_t b, int64_t k, const gru_forward_place& place,
                         const gru_forward_result& result) const {
     const bool active = t < place.length;
+    write(place, active, gates.blocks == 4, result);
+    if (active && hn != nullptr && (d == 0 ? t + 1 == place.length : t == 0)) hn[s.state(d, b) + k] = result.y;
+  }
+  // The same but for hn.
+  __device__ void write(const gru_forward_place& place, bool active, bool saves,
+                        const gru_forward_result& result) const {
     *place.y = active ? result.y : 0.0f;
-    if (gates.blocks == 4) {
+    if (saves) {
       place.gates[0] = active ? result.r : 0.0f;
       place.gates[s.hidden] = active ? result.z : 0.0f;
       place.gates[2 * s.hidden] = active ? result.n : 0.0f;
       place.gates[3 * s.hidden] = active ? result.hn : 0.0f;
     }
-    if (active && hn != nullptr && (d == 0 ? t + 1 == place.length : t == 0)) hn[s.state(d, b) + k] = result.y;
   }
 };
 
@@ -135,47 +149,60 @@ struct gru_backward_steps {
             dy == nullptr ? nullptr : dy + of_y,
             trace_e == nullptr ? nullptr : trace_e + ((d * s.time + t) * s.batch + b) * s.hidden + k};
   }
-  __device__ void move_on(int d, gru_backward_place* place) const {
+  __device__ gru_strides strides(int d) const {
     const int64_t units = (d == 0 ? -s.batch : s.batch) * s.hidden;
-    place->gates += 4 * units;
-    place->panel += 4 * units;
-    place->y += s.directions * units;
-    if (dy != nullptr) place->dy += s.directions * units;
-    if (trace_e != nullptr) place->trace_e += units;
+    return {4 * units, s.directions * units};
   }
-  // The state that entered step t.
-  __device__ float entering(int d, int64_t t, int64_t b, int64_t k, const gru_backward_place& place) const {
-    const int64_t step = s.batch * s.directions * s.hidden;
-    const float* from = place.y + (d == 0 ? -step : step);
+  __device__ void move_on(const gru_strides& step, gru_backward_place* place) const {
+    place->gates += step.gates;
+    place->panel += step.gates;
+    place->y += step.y;
+    if (dy != nullptr) place->dy += step.y;
+    if (trace_e != nullptr) place->trace_e += step.gates / 4;
+  }
+  // The state that entered step t; null: zero.
+  __device__ const float* entering(int d, int64_t t, int64_t b, int64_t k, const gru_backward_place& place) const {
     const bool is_reset = s.reset != nullptr && s.enters_reset(d, t, b, place.length);
     if (is_reset || (d == 0 ? t == 0 : t + 1 == place.length)) {
       const float* const states = is_reset ? s.h_reset : s.h0;
-      if (states == nullptr) return 0.0f;
-      from = states + s.state(d, b) + k;
+      return states == nullptr ? nullptr : states + s.state(d, b) + k;
     }
-    return *from;
+    const int64_t step = s.batch * s.directions * s.hidden;
+    return place.y + (d == 0 ? -step : step);
   }
   __device__ gru_backward_inputs inputs(int d, int64_t t, int64_t b, int64_t k, const gru_backward_place& place) const {
-    if (t >= place.length) return {};
+    return t < place.length ? inputs(place, entering(d, t, b, k, place)) : gru_backward_inputs{};
+  }
+  __device__ gru_backward_inputs inputs(const gru_backward_place& place, const float* entering) const {
     const int64_t hidden = s.hidden;
-    return {place.gates[0],          place.gates[hidden],         place.gates[2 * hidden],
-            place.gates[3 * hidden], entering(d, t, b, k, place), dy == nullptr ? 0.0f : *place.dy};
+    return {place.gates[0],
+            place.gates[hidden],
+            place.gates[2 * hidden],
+            place.gates[3 * hidden],
+            entering == nullptr ? 0.0f : *entering,
+            dy == nullptr ? 0.0f : *place.dy};
   }
 
   // The gradients of one unit of a row at step t. dh becomes e z where the row has such a step.
   __device__ gru_backward_result gradients(int64_t t, const gru_backward_place& place, const gru_backward_inputs& in,
                                            float* dh) const {
-    if (t >= place.length) return {};
+    return gradients(t < place.length, in, dh);
+  }
+  __device__ gru_backward_result gradients(bool active, const gru_backward_inputs& in, float* dh) const {
+    if (!active) return {};
     const float e = dy == nullptr ? *dh : in.dy + *dh;
     *dh = e * in.z;
     return {gru_gradients_of(e, in.r, in.z, in.n, in.hn, in.entering), e};
   }
   __device__ void write(const gru_backward_place& place, const gru_backward_result& result) const {
-    place.panel[0] = result.g.n;
-    place.panel[s.hidden] = result.g.r;
-    place.panel[2 * s.hidden] = result.g.z;
-    place.panel[3 * s.hidden] = result.g.hn;
+    write(place.panel, result.g);
     if (trace_e != nullptr) *place.trace_e = result.e;
+  }
+  __device__ void write(float* of_panel, const gru_gate_gradients& g) const {
+    of_panel[0] = g.n;
+    of_panel[s.hidden] = g.r;
+    of_panel[2 * s.hidden] = g.z;
+    of_panel[3 * s.hidden] = g.hn;
   }
 
   // dh of the state that entered step t, handed over where that was h_reset.

@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1)
     const auto read_inputs = [&](int64_t step, int tile) {
       if (step == steps || !is_own(tile)) return;
       if (shape::k_keeps_place && rows.count <= k_tile && step > 0) {
-        p.move_on(d, &place);
+        p.move_on(p.strides(d), &place);
       } else {
         place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
       }
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(Share::k_threads, 1)
     const auto read_inputs = [&](int64_t step, int tile) {
       if (step == steps || !is_own(tile)) return;
       if (shape::k_keeps_place && rows.count <= k_tile && step > 0) {
-        p.move_on(d, &place);
+        p.move_on(p.strides(d), &place);
       } else {
         place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
       }

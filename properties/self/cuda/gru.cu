@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/gru/gru.hpp"
+#include "kernels/gru/sequence.hpp"
 
 namespace warpcheck::self {
 namespace {
@@ -276,6 +277,147 @@ gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, i
   require(cudaEventDestroy(start), "cudaEventDestroy");
   require(cudaEventDestroy(stop), "cudaEventDestroy");
   return {median(ms[0]), median(ms[1]), static_cast<int>(gru_forward_plan(c).regime)};
+}
+
+namespace {
+
+struct sweep_counts {
+  unsigned long long wrong, worst_logistic, worst_tanh;  // the bits of positive numbers are in their order
+};
+
+__device__ double part_of_bound(double actual, double exact) {
+  const double part = fabs(actual - exact) / (8 * 0x1p-24 * fabs(exact) + 0x1p-126);
+  return isnan(part) || fabs(actual) > 1 ? INFINITY : part;
+}
+
+__global__ void sweep_all_floats(sweep_counts* counts) {
+  unsigned long long wrong = 0;
+  double worst_logistic = 0, worst_tanh = 0;
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < uint64_t{1} << 32; i += step) {
+    const float a = __uint_as_float(static_cast<uint32_t>(i));
+    const float logistic = gru_logistic(a), tangent = gru_tanh(a);
+    if (isnan(a)) {
+      wrong += !isnan(logistic) || !isnan(tangent);
+      continue;
+    }
+    const double x = a, of_logistic = part_of_bound(logistic, 1 / (1 + exp(-x)));
+    const double of_tanh = part_of_bound(tangent, tanh(x));
+    worst_logistic = fmax(worst_logistic, of_logistic);
+    worst_tanh = fmax(worst_tanh, of_tanh);
+    wrong += !(of_logistic <= 1 && of_tanh <= 1 && logistic >= 0 && (a > -104 || logistic == 0) &&
+               (a < 18 || logistic == 1) && (a != 0 || logistic == 0.5f) &&
+               __float_as_uint(gru_tanh(-a)) == (__float_as_uint(tangent) ^ 0x80000000u));
+  }
+  atomicAdd(&counts->wrong, wrong);
+  atomicMax(&counts->worst_logistic, static_cast<unsigned long long>(__double_as_longlong(worst_logistic)));
+  atomicMax(&counts->worst_tanh, static_cast<unsigned long long>(__double_as_longlong(worst_tanh)));
+}
+
+// Uniform in [-scale, scale), a hash of place and seed.
+__global__ void fill_uniform(float* to, int64_t size, uint64_t seed, float scale) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < size; i += step) {
+    uint64_t bits = (static_cast<uint64_t>(i) + seed) * 0x9e3779b97f4a7c15ull;
+    bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9ull;
+    to[i] = (static_cast<float>(bits >> 40) * 0x1p-23f - 1) * scale;
+  }
+}
+
+class long_floats {
+ public:
+  explicit long_floats(int64_t size) : size_(size) {
+    require(cudaMalloc(&data_, static_cast<size_t>(size) * sizeof(float)), "cudaMalloc");
+  }
+  ~long_floats() { cudaFree(data_); }
+  long_floats(const long_floats&) = delete;
+  long_floats& operator=(const long_floats&) = delete;
+  const long_floats& fill(uint64_t seed, double scale) const {
+    fill_uniform<<<1024, 256>>>(data_, size_, seed, static_cast<float>(scale));
+    return *this;
+  }
+  std::vector<float> read(int64_t begin, int64_t count) const {
+    std::vector<float> values(static_cast<size_t>(count));
+    require(cudaMemcpy(values.data(), data_ + begin, values.size() * sizeof(float), cudaMemcpyDeviceToHost), "copy");
+    return values;
+  }
+  std::vector<float> read() const { return read(0, size_); }
+  float* data() const { return data_; }
+
+ private:
+  int64_t size_;
+  float* data_ = nullptr;
+};
+
+gru_config long_config(int64_t time, int64_t batch, int64_t input, int64_t hidden) {
+  gru_config c{time, batch, input, hidden, 1};
+  c.workspace_limit = int64_t{2} << 30;
+  return c;
+}
+
+}  // namespace
+
+gate_sweep sweep_gates() {
+  sweep_counts* counts = nullptr;
+  sweep_counts found;
+  require(cudaMalloc(&counts, sizeof *counts), "cudaMalloc");
+  require(cudaMemset(counts, 0, sizeof *counts), "cudaMemset");
+  sweep_all_floats<<<1024, 256>>>(counts);
+  require(cudaMemcpy(&found, counts, sizeof found, cudaMemcpyDeviceToHost), "the sweep of the gates");
+  require(cudaFree(counts), "cudaFree");
+  gate_sweep sweep;
+  sweep.wrong = found.wrong;
+  std::memcpy(&sweep.worst_logistic, &found.worst_logistic, sizeof sweep.worst_logistic);
+  std::memcpy(&sweep.worst_tanh, &found.worst_tanh, sizeof sweep.worst_tanh);
+  return sweep;
+}
+
+int64_t long_gru_bytes(int64_t time, int64_t batch, int64_t input, int64_t hidden) {
+  const gru_config c = long_config(time, batch, input, hidden);
+  const int64_t states = time * batch * hidden, parameters = 8 * hidden * (hidden + input + 2);
+  return 4 * (3 * states + 2 * time * batch * input + parameters) + gru_history_bytes(c) +
+         std::max(gru_forward_workspace_bytes(c), gru_backward_workspace_bytes(c));
+}
+
+int64_t free_device_bytes() {
+  size_t free_bytes = 0, all_bytes = 0;
+  require(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  return static_cast<int64_t>(free_bytes);
+}
+
+gru_sampled_call run_long_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden,
+                              const std::vector<std::pair<int64_t, int64_t>>& samples) {
+  const gru_config c = long_config(time, batch, input, hidden);
+  const double scale = 1 / std::sqrt(static_cast<double>(hidden));
+  const int64_t states = time * batch * hidden;
+  const int64_t work_bytes = std::max(gru_forward_workspace_bytes(c), gru_backward_workspace_bytes(c));
+  const long_floats x(time * batch * input), w_ih(3 * hidden * input), w_hh(3 * hidden * hidden), b_ih(3 * hidden),
+      b_hh(3 * hidden), y(states), history(4 * states), dy(states), e(states), dx(time * batch * input),
+      dw_ih(3 * hidden * input), dw_hh(3 * hidden * hidden), work(work_bytes / 4);
+  x.fill(1, 1), w_ih.fill(2, scale), w_hh.fill(3, scale), b_ih.fill(4, scale), b_hh.fill(5, scale), dy.fill(6, 1);
+  const gru_params params = params_of(c, w_ih.data(), w_hh.data(), b_ih.data(), b_hh.data());
+  const gru_inputs inputs{x.data(), nullptr, nullptr, nullptr, nullptr};
+  gru_forward(c, params, inputs, {y.data(), nullptr, history.data()}, work.data(), work_bytes, nullptr);
+  gru_grads grads;
+  grads.dx = dx.data(), grads.trace_e = e.data(), grads.dw_ih[0] = dw_ih.data(), grads.dw_hh[0] = dw_hh.data();
+  gru_backward(c, params, inputs, y.data(), history.data(), dy.data(), nullptr, grads, work.data(), work_bytes,
+               nullptr);
+  require(cudaDeviceSynchronize(), "gru");
+  gru_sampled_call call{w_ih.read(),
+                        w_hh.read(),
+                        b_ih.read(),
+                        b_hh.read(),
+                        depths_of(gru_forward_plan(c)),
+                        depths_of(gru_backward_plan(c)),
+                        {}};
+  for (const auto& [t, row] : samples) {
+    const int64_t place = t * batch + row, before = place - batch;
+    call.steps.push_back({t, row, x.read(place * input, input),
+                          t == 0 ? std::vector<float>(static_cast<size_t>(hidden)) : y.read(before * hidden, hidden),
+                          y.read(place * hidden, hidden), history.read(place * 4 * hidden, 4 * hidden),
+                          e.read(place * hidden, hidden), dx.read(place * input, input)});
+  }
+  return call;
 }
 
 }  // namespace warpcheck::self

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace warpcheck::self {
@@ -51,5 +52,30 @@ struct gru_times {
 };
 gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats,
                    int regime = 0);
+
+// The gate functions at every float, as the GPU computes them: how many values break their bounds or special values, and
+// the largest part of a bound that an error takes.
+struct gate_sweep {
+  uint64_t wrong = 0;
+  double worst_logistic = 0, worst_tanh = 0;
+};
+gate_sweep sweep_gates();
+
+// One step of one row of a long call: what it was made of and what became of it.
+struct gru_sampled_step {
+  int64_t time = 0, row = 0;
+  std::vector<float> x, entered, y, history, e, dx;  // history: blocks r, z, n, hn
+};
+struct gru_sampled_call {
+  std::vector<float> w_ih, w_hh, b_ih, b_hh;
+  gru_depths forward, backward;
+  std::vector<gru_sampled_step> steps;
+};
+// Both passes of one direction from h0 = 0, the backward one in chunks of time, at `samples` {time, row}.
+gru_sampled_call run_long_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden,
+                              const std::vector<std::pair<int64_t, int64_t>>& samples);
+// Bytes that it takes of the device, and those that are free.
+int64_t long_gru_bytes(int64_t time, int64_t batch, int64_t input, int64_t hidden);
+int64_t free_device_bytes();
 
 }  // namespace warpcheck::self
