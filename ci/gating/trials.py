@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from . import timing
+from .children import die_with_parent
 from .findings import Finding
 
 SEED = 1
@@ -41,7 +42,9 @@ def court(folder, judge_build, tried_build):
 
 def run(command, seconds, cwd):
     """(exit code, output). At the end of its time it is interrupted, and keeps what is finished."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, preexec_fn=die_with_parent
+    )
     try:
         output, _ = process.communicate(timeout=max(1.0, seconds))
     except subprocess.TimeoutExpired:

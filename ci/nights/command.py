@@ -18,11 +18,12 @@ import sys
 import threading
 
 from gating import timing
+from gating.children import die_with_parent
 
 from . import benchmarks, changes, corpora
 from .history import History, WrongSchema, moment, now, text_of
 from .merge import merge, publish_summary, summary
-from .shards import CannotRun, Interrupted, Shard, Superseded, die_with_parent, run_shard, states_of, write_whole
+from .shards import CannotRun, Interrupted, Shard, Superseded, run_shard, states_of, write_whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Their tables have a row for each shape, with median_us.

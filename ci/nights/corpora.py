@@ -11,7 +11,9 @@ import pathlib
 import shutil
 import subprocess
 
-from .shards import CannotRun, Interrupted, die_with_parent
+from gating.children import die_with_parent
+
+from .shards import CannotRun, Interrupted
 
 TARGETS = ("case", "npy", "reader")  # case lines, .npy arrays, golden files
 LIMITS = ["-max_len=4096", "-rss_limit_mb=2048", "-timeout=25"]

@@ -9,7 +9,6 @@ newest. A writer that is not the newest any more (its node was given up and was 
 """
 
 import contextlib
-import ctypes
 import fcntl
 import json
 import os
@@ -19,8 +18,9 @@ import signal
 import subprocess
 import time
 
+from gating.children import die_with_parent
+
 POLL_SECONDS = 0.1
-PR_SET_PDEATHSIG = 1
 
 
 class Superseded(Exception):
@@ -44,10 +44,6 @@ def write_whole(path, text):
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.write_text(text)
     os.replace(partial, path)
-
-
-def die_with_parent():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Shard:
