@@ -78,7 +78,7 @@ int explain(const explain_options& o) {
     write_file(o.json, j.dump(1) + "\n");
   }
   if (!o.plot.empty()) {
-    if (e.exact.empty()) throw usage_error(fmt::format("plot: {} tells no row that could be drawn", c.op));
+    if (e.exact.empty()) throw usage_error(fmt::format("plot: {} has no row that could be drawn", c.op));
     draw(o, row_json(e));
   }
   return k_pass;

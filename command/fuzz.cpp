@@ -292,7 +292,7 @@ class fuzzer {
                findings_folder());
     if (failed_ > 0) fmt::print("{} cases failed in the rounds of this run\n", failed_);
     int code = failed_ == 0 && known_failures_.empty() ? k_pass : k_violation;
-    // As for verify: whoever names a device is owed every case on it, by us.
+    // As for verify: a device that was named must run every case of ours.
     if (skipped > 0 && o_.what.device != "auto" && o_.what.candidate == "builtin") code = k_violation;
     if (cases == 0 || (cases == skipped && o_.what.device != "auto")) {
       fmt::print("no case was judged, so nothing is proven\n");

@@ -63,7 +63,7 @@ void describe_operator(const std::string& op) {
     if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);
 }
 
-// What is claimed of an operator and what a run owes it, without asking a candidate: the same on every machine.
+// What is claimed of an operator and what a run must have, without asking a candidate: the same on every machine.
 nlohmann::json claims(const std::string& op) {
   nlohmann::json properties = nlohmann::json::array(), coverage_exemptions = nlohmann::json::array();
   for (const engine::property& p : engine::all_properties()) {

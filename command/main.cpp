@@ -171,7 +171,7 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
 
 void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   CLI::App* explain = app.add_subcommand(
-      "explain", "Tell one case in words: what is demanded and why, what the kernel gave, which step first departs");
+      "explain", "Put one case into words: what is demanded and why, what the kernel gave, which step first departs");
   explain->add_option("line", x.line, "The case line, quoted")->required();
   explain->add_option("--device", x.device, "Another device than the line's");
   explain->add_option("--candidate", x.candidate, "Another candidate than the line's");
@@ -179,7 +179,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
   explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->capture_default_str();
-  explain->footer(exit_codes("0 told, whatever the verdict"));
+  explain->footer(exit_codes("0 explained, whatever the verdict"));
   explain->callback([&] { code = cli::explain(x); });
 }
 

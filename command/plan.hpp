@@ -63,7 +63,7 @@ struct coverage_result {
     int64_t reached = 0, possible = 0;  // combinations of classes and variants
   };
   std::vector<group> groups;
-  // What a whole run owes and did not reach: variants that the candidate's own dispatch can pick, and classes
+  // What a whole run must have and did not reach: variants that the candidate's own dispatch can pick, and classes
   // (sentences that name them): the generators have a hole.
   std::vector<std::string> unreached_variants, unmet_classes;
   bool met() const { return unreached_variants.empty() && unmet_classes.empty(); }

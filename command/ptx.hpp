@@ -18,7 +18,7 @@ struct ptx_statement {
   std::string text;  // the PTX, its string literals joined and unescaped
   std::vector<ptx_operand> operands;
   bool has_operands = false;  // colons: then %% stands for %
-  int number = 0;             // tells the statement's labels from those of others
+  int number = 0;             // in the statement's labels, which so differ from others
 };
 
 struct ptx_result {

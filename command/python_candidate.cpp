@@ -78,7 +78,7 @@ python::contract contract_of(const engine::description& d) {
   return c;
 }
 
-// Lets the interpreter load the function, which tells its element types, and stay as the nursery where it can.
+// Lets the interpreter load the function, which names its element types, and stay as the nursery where it can.
 void introduce(python::settings& s) {
   const python::introduction said = python::start_nursery(s);
   if (interrupt_watch::seen()) throw interrupted("python: interrupted");

@@ -310,7 +310,7 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
   if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
   int code = k_pass;
   if (all.worst > verdict::skipped || !coverage.met()) code = k_violation;
-  // Whoever names a device is owed every case on it, by us; another candidate may offer less, and the table says so.
+  // A device that was named must run every case of ours; another candidate may offer less, and the table says so.
   if (all.skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
   for (const job_result& r : results.jobs)
     if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);

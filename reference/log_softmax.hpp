@@ -1,4 +1,4 @@
-// Exact model and error bound of log_softmax, z_i = x_i - ln sum_k e^(x_k). Derivation: docs/numerics.md.
+// Log_softmax, z_i = x_i - ln sum_k e^(x_k): its value and its bound, by log_softmax.cpp; derived in docs/numerics.md.
 //
 //   z_i = -d_i - ln s
 //   B_i = (u d_i + E_L)(1 + u) + u abs(z_i)

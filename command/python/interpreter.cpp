@@ -160,25 +160,25 @@ std::string to_text(const settings& s) {
 }
 
 introduction start_nursery(const settings& s) {
-  const int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   socklen_t length = sizeof address.sun_family;  // the system finds a free name
   int ends[2];
-  if (door < 0 || bind(door, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(door, 64) != 0 ||
+  if (listener < 0 || bind(listener, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(listener, 64) != 0 ||
       pipe2(ends, O_CLOEXEC) != 0)
     fail("no nursery for the interpreters: ");
   length = sizeof address;
-  getsockname(door, reinterpret_cast<sockaddr*>(&address), &length);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) fail("no process for the interpreter: ");
   if (pid == 0) {
     dup2(ends[1], STDOUT_FILENO);
     dup2(ends[1], STDERR_FILENO);
-    become_interpreter(s, "nursery", door, -1, parent);
+    become_interpreter(s, "nursery", listener, -1, parent);
   }
-  close(door);
+  close(listener);
   close(ends[1]);
   introduction said;
   char chunk[4096];

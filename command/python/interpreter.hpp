@@ -8,7 +8,7 @@
 
 namespace warpcheck::python {
 
-// What `warpcheck verify --python` tells the library, as JSON in this variable of the environment.
+// What `warpcheck verify --python` gives the library, as JSON in this variable of the environment.
 inline constexpr const char* k_settings_variable = "WARPCHECK_PYTHON";
 
 struct settings {

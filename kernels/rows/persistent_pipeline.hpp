@@ -244,7 +244,7 @@ class pipeline_block {
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
-// Any: the tiles may be any. Those have a kernel of their own, lest they cost the others registers.
+// Any: the tiles may be any. Those have a kernel of their own, so as to cost the others no registers.
 template <class RowOp, class T, int Threads, bool Any>
 __global__ void __launch_bounds__(Threads, 1)
     persistent_pipeline(typename RowOp::template arguments<T> a, team_plan plan, pipeline_share share) {

@@ -31,7 +31,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_two_pass_threads = 512;
-// Tiles that stay in registers, and slots. Smaller blocks, for shorter rows, keep less, lest they keep all.
+// Tiles that stay in registers, and slots. Smaller blocks, for shorter rows, keep less, or they would keep all.
 template <int Threads>
 constexpr int two_pass_held = Threads == k_two_pass_threads ? 4 : 1;
 template <int Threads>

@@ -1,4 +1,4 @@
-// What the blocks of a team tell each other of the row that they keep together.
+// What the blocks of a team exchange of the row that they keep together.
 //
 // Each block publishes one word for each row, and whoever needs the row waits for the words of all. A word carries its
 // value and that it is there, so that nothing else needs to be ordered. The blocks of a team must run at the same time:

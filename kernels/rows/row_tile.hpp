@@ -68,7 +68,7 @@ class tile_ops {
       copy_slice<cache_hint::evict_first>(slice_of(at), at.x, to);
   }
 
-  // The warp's partial, in every lane. `argmax_key`, if an argmax is asked for, hears of it.
+  // The warp's partial, in every lane. `argmax_key`, if an argmax is asked for, gets it.
   __device__ static partial sum_up(const tile_place<T>& at, const slot& from, bool argmax,
                                    tile_argmax_key& argmax_key) {
     const auto slice = slice_of(at);

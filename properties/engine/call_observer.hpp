@@ -1,4 +1,4 @@
-// Who tells of a case looks at the calls that its property makes (explanation.cpp). No verdict depends on it.
+// What explains a case looks at the calls that its property makes (explanation.cpp). No verdict depends on it.
 #pragma once
 
 #include <functional>

@@ -67,7 +67,7 @@ const std::vector<knob_info>& standard_knobs();
 std::string format(const trial_case& c);
 // `extra` are the property's own knobs. Throws usage_error: what, where (the offending word), what is allowed.
 trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra = {});
-// The operator/property part of a line, without checking the rest: tells which property's knobs apply.
+// The operator/property part of a line, without checking the rest: says which property's knobs apply.
 std::pair<std::string, std::string> parse_case_name(std::string_view text);
 
 // A row operator's usual tensors: input x[rows, cols] and output y of the same shape.

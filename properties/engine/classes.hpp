@@ -1,4 +1,4 @@
-// What kind of case a case is. A run owes every kind some cases: a generator that never draws one has a hole, and the
+// What kind of case a case is. A run must have every kind: a generator that never draws one has a hole, and the
 // coverage minimum says so by name.
 #pragma once
 
@@ -39,7 +39,7 @@ std::vector<coverage_exemption> coverage_exemptions_of(std::string_view op);
 // The coverage minimum of a class in a run of so many cases of an operator: one in a thousand, at least one.
 int64_t coverage_minimum(int64_t cases);
 // One sentence for every required class of the operator that has fewer cases than its coverage minimum. An operator
-// whose first input is always a vector owes no rows.
+// whose first input is always a vector need not have rows.
 std::vector<std::string> unmet_coverage_minimums(std::string_view op, const std::map<std::string, int64_t>& reached,
                                                  int64_t cases);
 

@@ -146,7 +146,7 @@ story_section given(const told_story& story, const case_report& r) {
   return s;
 }
 
-// Of an operator that tells nothing of the call: what the report has.
+// Of an operator without a story of the call: what the report has.
 story_section given(const case_report& r) {
   story_section s{"What the kernel gave", {}, {}};
   if (r.result > verdict::skipped) s.sentences.push_back("The verdict is " + told_failure(r));
@@ -297,7 +297,7 @@ explanation explain(const trial_case& c, const case_report& r, double timeout_se
   explanation e;
   if (found == stories().end()) {
     e.sections = {told_case(c), given(r)};
-    e.sections.back().sentences.push_back(fmt::format("{} does not tell the steps of its results.", c.op));
+    e.sections.back().sentences.push_back(fmt::format("{} does not give the steps of its results.", c.op));
     return e;
   }
   // What hung or died once does so again.

@@ -40,7 +40,7 @@ struct observed_call {
   const tensor_map* outputs;   // null where the call gave none
   const worst_element* worst;  // of these outputs, as the report names it; null where it names none of them
 };
-// One row of an output (or whatever list of numbers the operator tells of), and which call's.
+// One row of an output (or whatever list of numbers the operator explains), and which call's.
 struct told_story {
   std::string output;           // its name
   std::string element_name;     // "y[3]"
@@ -81,7 +81,7 @@ struct story_section {
 
 struct explanation {
   std::vector<story_section> sections;
-  // Of the row that is told of; empty where the operator tells nothing.
+  // Of the row that is explained; empty where there is none.
   std::string output;
   int64_t row = 0, element = 0;
   std::vector<double> input, exact, bound, actual;

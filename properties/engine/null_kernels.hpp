@@ -1,5 +1,5 @@
 // Kernels that answer without computing, of every operator that is described, on device cpu: a case that one of them
-// passes tells nothing about the kernels that pass it.
+// passes says nothing about the kernels that pass it.
 #pragma once
 
 #include <string_view>

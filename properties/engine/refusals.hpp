@@ -1,4 +1,4 @@
-// Calls that break any operator's contract, as its description tells.
+// Calls that break any operator's contract, as its description says.
 #pragma once
 
 #include <cstdint>

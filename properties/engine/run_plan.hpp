@@ -1,4 +1,4 @@
-// Which cases a run has, who runs them, and what the parent tells its workers about them.
+// Which cases a run has, who runs them, and what the parent lets its workers know of them.
 #pragma once
 
 #include <atomic>

@@ -37,7 +37,7 @@ struct shrunk {
   std::string neighbour;  // "fails at cols=33, passes at 32"; empty if no nearest case passes
 };
 
-// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` tells whether a
+// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` says whether a
 // changed case is still one (property.holds; empty: every one that the description allows). Calls `run` at most
 // `budget` times, and not again once `enough` is true.
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,

@@ -59,7 +59,7 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// A worker could not try a case: ends the run. No exception of std, since it is no error of the journal that tells it.
+// A worker could not try a case: ends the run. No exception of std, since it is no error of the journal that says so.
 struct refusal {
   int code;
   std::string text;
@@ -114,7 +114,7 @@ class supervisor {
     child_process process;
     journal_writer writer;  // used by the worker while it lives, by the parent for the case that ended it
     journal_reader reader;
-    int64_t next = 0;         // position after the last one that the journal tells of
+    int64_t next = 0;         // position after the last one that the journal has
     int64_t in_flight = -1;   // position whose start is in the journal and whose end is not
     std::string line;         // of that case
     bool leaving = false;     // its last report is the last of the process, which exits by itself

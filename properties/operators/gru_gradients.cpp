@@ -42,7 +42,7 @@ double sign_of(uint64_t seed, uint64_t a, uint64_t b) { return hash64(seed, a, b
 
 // ---- differences of the reference's forward pass ----
 
-// |<g, v> - slope| <= bound, where half the step tells what the difference of width 10^-16 itself is off by.
+// |<g, v> - slope| <= bound, where half the step shows what the difference of width 10^-16 itself is off by.
 void judge_slope(trial& t, const gru_case<mp50>& exact, const gru_tensor<mp50>& tensor, size_t i,
                  const std::vector<mp50>& v, double along, double bound) {
   const mp50 slope = gru_difference(exact, tensor, v, mp50("1e-16"));
@@ -194,7 +194,7 @@ double allowed_of(const slope_errors& e, double truncation) {
   return 1.5 * e.of_objective / (2 * k_step) + truncation + e.of_gradient;
 }
 
-// Whether the case tells a wrong gradient from a right one, by the reference alone.
+// Whether the case shows a wrong gradient, by the reference alone.
 bool says_enough(const trial_case& c) {
   const gru_data data = data_of(c);
   const gru_case<double> v = directions_of(data);

@@ -284,7 +284,7 @@ told_story tell_slots(const observed_call& call) {
   told_row& t = s.told;
   t.exact = due.exact;
   t.bound = due.bound;
-  // Beside a term that is not finite, the float modes owe neither NaN nor an infinity of a certain sign.
+  // Beside a term that is not finite, the float modes need give neither NaN nor an infinity of a certain sign.
   for (size_t k = 0; k < s.actual.size() && x.is_float(); ++k)
     if (std::isnan(t.exact[k]) && std::isinf(s.actual[k])) t.exact[k] = s.actual[k];
   t.formula = fmt::format("hist[{},{}] = the sum of the {} of the leaf's rows whose bin of {} is number {} there.",

@@ -297,7 +297,7 @@ trial_case misaligned_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case misaligned_or_team_rows(const row_operator& op, const target& t, draw& d) {
-  // Sixteen cases at a time, lest a combination of offsets be left out.
+  // Sixteen cases at a time, so that no combination of offsets is left out.
   if (d.index() / 16 % 4 != 3) return misaligned_rows(op, t, d);
   const std::vector<std::string> of_any_length = variants_of_any_length(t);
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);

@@ -62,7 +62,7 @@ int64_t length_of_stranger(const target& t, int64_t i, int64_t most) {
   for (const int64_t b : t.boundaries.front())
     for (const int64_t n : {b + 1, b, b - 1}) add(n);
   if (t.size == 2) add((int64_t{1} << 24) + 1);
-  // Every other time, lest what lies between is left out.
+  // Every other time, so that what lies between is not left out.
   if (lengths.empty() || (t.device != "emulated" && i % 2 == 0)) return 0;
   return lengths[static_cast<size_t>(i / 2) % lengths.size()];
 }

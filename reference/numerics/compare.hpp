@@ -11,10 +11,10 @@
 // - Subnormal values are ordinary values: nothing is flushed, nothing is skipped; operators put the eta terms into B.
 // - Where the contract fixes the value (special rows: `judge_fixed`) the bound is 0 and only that value passes: any NaN
 //   for NaN, the same infinity, and a zero only with the same sign. Elsewhere the sign of a zero is not judged.
-// - The verdict is that of the exact real numbers: y and B come as enclosures, and if the enclosures cannot decide,
-// they
-//   are computed again with 50, then 100 digits. At 100 digits the midpoints decide: the enclosures are then narrower
-//   than 1e-80 of B, and a tie within that width is an acceptance.
+// - The verdict is that of the exact real numbers. y and B come as enclosures; where these cannot decide, both are
+//   computed again with 50, then 100 digits.
+//   At 100 digits the midpoints decide: the enclosures are then narrower than 1e-80 of B, and a tie within that width
+//   is an acceptance.
 #pragma once
 
 #include <algorithm>

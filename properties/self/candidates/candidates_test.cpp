@@ -119,7 +119,7 @@ TEST_P(Template, InPlainCppPassesEveryProperty) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
-// The trial that the templates pass tells them from kernels that compute nothing.
+// The trial that the templates pass separates them from kernels that compute nothing.
 TEST_P(Template, IsNoNullKernel) {
   const std::string op = GetParam();
   for (const char* null : {"zeros", "constant", "copy_input", "previous_output", "row_mean", "nothing_written"}) {

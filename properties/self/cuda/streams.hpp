@@ -1,6 +1,6 @@
 // Calls that share a stream, or a device, at the same time: of logsumexp on a row of 2^18 elements, whose two launches
 // pass a workspace on (stream_workspace in simt/cuda.hpp). Each caller's row is of one value of its own, so that a
-// result tells whose partials it was made of.
+// result shows whose partials it was made of.
 #pragma once
 
 #include <cstdint>

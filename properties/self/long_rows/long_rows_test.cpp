@@ -191,7 +191,7 @@ double at(const values& v, int64_t i, double elsewhere) {
   return found == v.end() ? elsewhere : found->second;
 }
 
-// Powers of 2, so that a sum tells which of them are in it.
+// Powers of 2, so that a sum shows which of them are in it.
 const std::vector<double> k_terms = {8, 1, 2, 4, 16};
 
 constexpr warpcheck_scalar k_sum = {"op", 0};

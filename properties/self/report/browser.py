@@ -1,4 +1,4 @@
-"""A headless Chromium that tells what a page asked for and what its console said."""
+"""A headless Chromium that reports what a page asked for and what its console said."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""`warpcheck explain`: what it tells of right kernels, of planted bugs, and its plot. Run by CTest."""
+"""`warpcheck explain`: what it says of right kernels, of planted bugs, and its plot. Run by CTest."""
 
 import json
 import math
