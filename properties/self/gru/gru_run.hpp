@@ -95,8 +95,8 @@ const T* pointer_or_null(const device_vector<T>& v) {
 }
 
 // The tensors of a call that it reads.
-struct gru_tensors {
-  explicit gru_tensors(const gru_case<double>& c)
+struct gru_on_device {
+  explicit gru_on_device(const gru_case<double>& c)
       : x(narrowed(c.problem.x)),
         w_ih(narrowed(c.problem.w_ih)),
         w_hh(narrowed(c.problem.w_hh), 3),
@@ -136,7 +136,7 @@ inline gru_result run(const gru_case<double>& c, gru_way way, simt::emulation* s
   const gru_problem<double>& p = changed.problem;
   const gru_shape& s = p.shape;
   const gru_config config = config_of(s, way, limit);
-  const gru_tensors in(changed);
+  const gru_on_device in(changed);
   const auto y = poisoned(s.y_size()), hn = poisoned(s.state_size());
   const auto saved = poisoned(gru_history_bytes(config) / 4);
   gru_result r;

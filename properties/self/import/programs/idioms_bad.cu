@@ -225,6 +225,20 @@ __global__ void b31(int* y) {
 __global__ void b32(int* y) {
   if (threadIdx.x < 16) y[threadIdx.x] = 1;
 }
+// Copies an int back after a kernel that writes none of it, or a half of 32.
+void copy_unwritten() {
+  int *p, h;
+  cudaMalloc(&p, 4);
+  b27<<<1, 32>>>(p);
+  cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost);
+  printf("%d\n", h);
+}
+void copy_half_written() {
+  int *p, h[32];
+  cudaMalloc(&p, 128);
+  b32<<<1, 32>>>(p);
+  cudaMemcpy(h, p, 128, cudaMemcpyDeviceToHost);
+}
 int main(int argc, char** argv) {
   const int n = argc > 1 ? atoi(argv[1]) : 0;
   switch (n) {
@@ -264,25 +278,12 @@ int main(int argc, char** argv) {
     case 24: b24<<<1, 32>>>(dev<int>(1 << 16), 40000); break;
     case 25: b25<<<1, 64>>>(dev<int>(64)); break;
     case 26: b26<<<1, 64, 32 * 4>>>(dev<int>(64)); break;
-    case 27: {
-      int *p, h;
-      cudaMalloc(&p, 4);
-      b27<<<1, 32>>>(p);
-      cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost);
-      printf("%d\n", h);
-      break;
-    }
+    case 27: copy_unwritten(); break;
     case 28: b28<<<1, 32>>>(dev<int>(32)); break;
     case 29: b29<<<1, 64>>>(dev<int>(64), dev<int>(64)); break;
     case 30: b30<<<1, 32>>>(dev<char>(1 << 18), argc > 2 ? atol(argv[2]) : 0); break;
     case 31: b31<<<600, 256>>>(dev<int>(600)); break;
-    case 32: {
-      int *p, h[32];
-      cudaMalloc(&p, 128);
-      b32<<<1, 32>>>(p);
-      cudaMemcpy(h, p, 128, cudaMemcpyDeviceToHost);
-      break;
-    }
+    case 32: copy_half_written(); break;
     default: return 3;
   }
   cudaDeviceSynchronize();

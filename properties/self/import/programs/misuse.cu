@@ -81,85 +81,113 @@ void launch_with(cudaLaunchAttributeID id, dim3 cluster, size_t bytes, int* p) {
   cudaLaunchKernelEx(&config, fill, p, 64);  // attributes
 }
 
-int main(int argc, char** argv) {
-  const char* mode = argc > 1 ? argv[1] : "none";
-  const auto is = [&](const char* name) { return std::strcmp(mode, name) == 0; };
-  int *p = nullptr, *q = nullptr, host[64] = {};
-  if (is("nothing-allocated")) fill<<<1, 1>>>(p, 1);
-  cudaMalloc(&p, 64 * sizeof(int));
-  cudaMalloc(&q, sizeof(int));
-  if (is("copy-past-the-end")) cudaMemcpy(p, host, 65 * sizeof(int), cudaMemcpyHostToDevice);  // copy-past-the-end
-  if (is("wrong-direction")) cudaMemcpy(p, host, sizeof host, cudaMemcpyDeviceToHost);  // wrong-direction
-  if (is("double-free")) {
+// The mode, and what all of them have.
+struct world {
+  const char* mode;
+  int *p, *q, host[64];
+  bool is(const char* name) const { return std::strcmp(mode, name) == 0; }
+};
+
+// Copies, frees and launches that the runtime refuses.
+void misuse_the_runtime(world& w) {
+  int *const p = w.p, *const host = w.host;
+  if (w.is("copy-past-the-end")) cudaMemcpy(p, host, 65 * sizeof(int), cudaMemcpyHostToDevice);  // copy-past-the-end
+  if (w.is("wrong-direction")) cudaMemcpy(p, host, sizeof w.host, cudaMemcpyDeviceToHost);       // wrong-direction
+  if (w.is("double-free")) {
     cudaFree(p);
     cudaFree(p);  // double-free
   }
-  if (is("too-many-threads")) fill<<<1, 2048>>>(p, 64);
-  if (is("too-much-shared-memory")) fill<<<1, 64, 64 * 1024>>>(p, 64);  // too-much-shared-memory
-  if (is("opted-in-shared-memory")) {
+  if (w.is("too-many-threads")) fill<<<1, 2048>>>(p, 64);
+  if (w.is("too-much-shared-memory")) fill<<<1, 64, 64 * 1024>>>(p, 64);  // too-much-shared-memory
+  if (w.is("opted-in-shared-memory")) {
     cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
     fill<<<1, 64, 64 * 1024>>>(p, 64);
   }
-  if (is("cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(2, 1, 1), 0, p);
-  if (is("square-cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(2, 2, 1), 0, p);
-  if (is("odd-cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(3, 1, 1), 0, p);
-  if (is("unknown-attribute")) launch_with(static_cast<cudaLaunchAttributeID>(3), dim3(1), 0, p);
-  if (is("configured-shared-memory")) launch_with(cudaLaunchAttributeIgnore, dim3(1), 64 * 1024, p);
-  if (is("write-past-the-end")) fill<<<2, 64>>>(p, 65);
-  if (is("null-pointer")) fill<<<1, 1>>>(nullptr, 1);
-  if (is("host-pointer-to-the-stack")) add_up<<<1, 1>>>(host, 64, q);
-  if (is("host-pointer-to-the-heap")) {
+  if (w.is("cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(2, 1, 1), 0, p);
+  if (w.is("square-cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(2, 2, 1), 0, p);
+  if (w.is("odd-cluster")) launch_with(cudaLaunchAttributeClusterDimension, dim3(3, 1, 1), 0, p);
+  if (w.is("unknown-attribute")) launch_with(static_cast<cudaLaunchAttributeID>(3), dim3(1), 0, p);
+  if (w.is("configured-shared-memory")) launch_with(cudaLaunchAttributeIgnore, dim3(1), 64 * 1024, p);
+  if (w.is("cooperative-shared-memory")) {
+    int n = 64;
+    void* arguments[] = {&w.p, &n};
+    cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments, 64 * 1024);  // cooperative-shared-memory
+  }
+  if (w.is("pitched")) pitched(5, 1);
+  if (w.is("pitched-past-the-end")) pitched(5, 510);
+  if (w.is("wider-than-the-pitch")) pitched(6, 0);
+}
+
+// Pointers of the host in kernels.
+void misuse_pointers(world& w) {
+  int *const p = w.p, *const host = w.host;
+  if (w.is("null-pointer")) fill<<<1, 1>>>(nullptr, 1);
+  if (w.is("host-pointer-to-the-stack")) add_up<<<1, 1>>>(host, 64, w.q);
+  if (w.is("host-pointer-to-the-heap")) {
     int* const heap = static_cast<int*>(std::calloc(64, sizeof(int)));
     fill<<<2, 32>>>(heap, 64);
     std::free(heap);
   }
-  if (is("host-pointer-of-a-template")) add_one<<<1, 1>>>(host);
-  if (is("host-pointer-in-a-cooperative-launch")) {
+  if (w.is("host-pointer-of-a-template")) add_one<<<1, 1>>>(host);
+  if (w.is("host-pointer-in-a-cooperative-launch")) {
     int n = 64, *of_host = host;
     void* arguments[] = {&of_host, &n};
     cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments);
   }
-  if (is("cooperative-shared-memory")) {
-    int n = 64;
-    void* arguments[] = {&p, &n};
-    cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments, 64 * 1024);  // cooperative-shared-memory
-  }
   // The end of a buffer, and an address that the kernel only compares.
-  if (is("host-pointer-that-nobody-follows")) store_past<<<1, 1>>>(p, p + 64, host);
-  if (is("host-pointer-after-an-error")) {
+  if (w.is("host-pointer-that-nobody-follows")) store_past<<<1, 1>>>(p, p + 64, host);
+  if (w.is("host-pointer-after-an-error")) {
     fill<<<1, 64>>>(host, 64);
     fill<<<1, 64>>>(p, 64);
   }
-  if (is("pitched")) pitched(5, 1);
-  if (is("pitched-past-the-end")) pitched(5, 510);
-  if (is("wider-than-the-pitch")) pitched(6, 0);
-  if (is("pinned-memory")) {
+  if (w.is("pinned-memory")) {
     int* pinned = nullptr;
-    cudaMallocHost(&pinned, sizeof host);
+    cudaMallocHost(&pinned, sizeof w.host);
     fill<<<1, 64>>>(pinned, 64);
     cudaFreeHost(pinned);
   }
-  if (is("misaligned-load")) sum_of_four<<<1, 1>>>(reinterpret_cast<float*>(p), reinterpret_cast<float*>(q));
-  if (is("misaligned-store")) four_zeros<<<1, 1>>>(reinterpret_cast<float*>(p));
-  if (is("never-written")) read_one<<<1, 1>>>(p, q);
-  if (is("diverged-barrier")) half_a_barrier<<<1, 32>>>(p);
-  if (is("race-on-a-variable")) count<<<2, 32>>>();
-  if (is("segfault")) *static_cast<volatile int*>(nullptr) = 1;
-  if (is("abort")) std::abort();
-  if (is("double-free-then-segfault")) {
-    cudaFree(p);
-    cudaFree(p);  // before-the-crash
+}
+
+// What kernels do to memory that is theirs.
+void misuse_memory(world& w) {
+  auto* const floats = reinterpret_cast<float*>(w.p);
+  if (w.is("write-past-the-end")) fill<<<2, 64>>>(w.p, 65);
+  if (w.is("misaligned-load")) sum_of_four<<<1, 1>>>(floats, reinterpret_cast<float*>(w.q));
+  if (w.is("misaligned-store")) four_zeros<<<1, 1>>>(floats);
+  if (w.is("never-written")) read_one<<<1, 1>>>(w.p, w.q);
+  if (w.is("diverged-barrier")) half_a_barrier<<<1, 32>>>(w.p);
+  if (w.is("race-on-a-variable")) count<<<2, 32>>>();
+}
+
+// Ways for the program to end early.
+void end(const world& w) {
+  if (w.is("segfault")) *static_cast<volatile int*>(nullptr) = 1;
+  if (w.is("abort")) std::abort();
+  if (w.is("double-free-then-segfault")) {
+    cudaFree(w.p);
+    cudaFree(w.p);  // before-the-crash
     *static_cast<volatile int*>(nullptr) = 1;
   }
-  if (is("hang"))
+  if (w.is("hang"))
     for (volatile int spin = 0;; spin = spin + 1) {
     }
-  if (is("throw")) throw 3;
-  if (is("exit-7")) std::exit(7);
-  if (is("return-5")) return 5;
-  if (is("exit-0")) std::exit(0);
-  if (is("leak")) return 0;
-  cudaFree(q);
-  cudaFree(p);
+  if (w.is("throw")) throw 3;
+  if (w.is("exit-7")) std::exit(7);
+  if (w.is("exit-0")) std::exit(0);
+}
+
+int main(int argc, char** argv) {
+  world w{argc > 1 ? argv[1] : "none", nullptr, nullptr, {}};
+  if (w.is("nothing-allocated")) fill<<<1, 1>>>(w.p, 1);
+  cudaMalloc(&w.p, 64 * sizeof(int));
+  cudaMalloc(&w.q, sizeof(int));
+  misuse_the_runtime(w);
+  misuse_pointers(w);
+  misuse_memory(w);
+  end(w);
+  if (w.is("return-5")) return 5;
+  if (w.is("leak")) return 0;
+  cudaFree(w.q);
+  cudaFree(w.p);
   printf("reached the end\n");
 }
