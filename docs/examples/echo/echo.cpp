@@ -149,25 +149,33 @@ class adam {
   std::vector<std::vector<double>> first_, second_;
 };
 
-// Both passes once more, row by row in double.
-net plain_step(const net& n, const batch& b, const gradient_of_states& gradient) {
-  const auto h = static_cast<size_t>(n.hidden), time = static_cast<size_t>(b.time), rows = static_cast<size_t>(b.rows);
+// Both passes once more, row by row in double: what a step leaves behind, and each row's last state.
+struct plain_run {
   struct step {
     std::vector<double> before, r, z, n, hn;
   };
-  std::vector<std::vector<step>> all(rows);
-  std::vector<float> states(rows * h);
+  std::vector<std::vector<step>> steps;  // rows x time
+  std::vector<float> states;
+};
+
+double x_of(const batch& b, size_t t, size_t row, size_t i) {
+  return static_cast<double>(b.x[2 * (t * static_cast<size_t>(b.rows) + row) + i]);
+}
+
+plain_run plain_forward(const net& n, const batch& b) {
+  const auto h = static_cast<size_t>(n.hidden), time = static_cast<size_t>(b.time), rows = static_cast<size_t>(b.rows);
+  plain_run run{std::vector<std::vector<plain_run::step>>(rows), std::vector<float>(rows * h)};
   const auto logistic = [](double a) { return 1 / (1 + std::exp(-a)); };
-  const auto x = [&](size_t t, size_t row, size_t i) { return static_cast<double>(b.x[2 * (t * rows + row) + i]); };
   for (size_t row = 0; row < rows; ++row) {
     std::vector<double> state(h);
     for (size_t t = 0; t < time; ++t) {
-      step s{state, std::vector<double>(h), std::vector<double>(h), std::vector<double>(h), std::vector<double>(h)};
+      const std::vector<double> none(h);
+      plain_run::step s{state, none, none, none, none};
       for (size_t k = 0; k < h; ++k) {
         double of_x[3], of_h[3];
         for (size_t gate = 0; gate < 3; ++gate) {
           const size_t at = gate * h + k;
-          of_x[gate] = n.b_ih[at] + n.w_ih[2 * at] * x(t, row, 0) + n.w_ih[2 * at + 1] * x(t, row, 1);
+          of_x[gate] = n.b_ih[at] + n.w_ih[2 * at] * x_of(b, t, row, 0) + n.w_ih[2 * at + 1] * x_of(b, t, row, 1);
           of_h[gate] = n.b_hh[at];
           for (size_t j = 0; j < h; ++j) of_h[gate] += n.w_hh[at * h + j] * s.before[j];
         }
@@ -177,17 +185,23 @@ net plain_step(const net& n, const batch& b, const gradient_of_states& gradient)
         s.n[k] = std::tanh(of_x[2] + s.r[k] * of_h[2]);
         state[k] = (1 - s.z[k]) * s.n[k] + s.z[k] * s.before[k];
       }
-      all[row].push_back(std::move(s));
+      run.steps[row].push_back(std::move(s));
     }
-    for (size_t k = 0; k < h; ++k) states[row * h + k] = static_cast<float>(state[k]);
+    for (size_t k = 0; k < h; ++k) run.states[row * h + k] = static_cast<float>(state[k]);
   }
-  const std::vector<float> from_above = gradient(states);
+  return run;
+}
+
+net plain_step(const net& n, const batch& b, const gradient_of_states& gradient) {
+  const auto h = static_cast<size_t>(n.hidden), time = static_cast<size_t>(b.time), rows = static_cast<size_t>(b.rows);
+  const plain_run run = plain_forward(n, b);
+  const std::vector<float> from_above = gradient(run.states);
   std::vector<double> dw_ih(n.w_ih.size()), dw_hh(n.w_hh.size()), db_ih(3 * h), db_hh(3 * h);
   for (size_t row = 0; row < rows; ++row) {
     std::vector<double> dh(from_above.begin() + static_cast<ptrdiff_t>(row * h),
                            from_above.begin() + static_cast<ptrdiff_t>((row + 1) * h));
     for (size_t t = time; t-- > 0;) {
-      const step& s = all[row][t];
+      const plain_run::step& s = run.steps[row][t];
       std::vector<double> next(h);
       for (size_t k = 0; k < h; ++k) {
         const double d_n = dh[k] * (1 - s.z[k]) * (1 - s.n[k] * s.n[k]);
@@ -197,7 +211,7 @@ net plain_step(const net& n, const batch& b, const gradient_of_states& gradient)
         for (size_t gate = 0; gate < 3; ++gate) {
           const size_t at = gate * h + k;
           const double of_h = gate == 2 ? d_n * s.r[k] : of_x[gate];
-          for (size_t i = 0; i < 2; ++i) dw_ih[2 * at + i] += of_x[gate] * x(t, row, i);
+          for (size_t i = 0; i < 2; ++i) dw_ih[2 * at + i] += of_x[gate] * x_of(b, t, row, i);
           for (size_t j = 0; j < h; ++j) {
             dw_hh[at * h + j] += of_h * s.before[j];
             next[j] += n.w_hh[at * h + j] * of_h;
