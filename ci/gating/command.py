@@ -129,7 +129,8 @@ def main(arguments):
     options.out = (options.out or options.tree / "build/gate").absolute()
     if options.candidate:
         options.candidate = str(options.candidate)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a job that is cancelled is told so
+    for name in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores the first otherwise
+        signal.signal(name, signal.default_int_handler)
     try:
         return explain_command(options) if options.explain else judge_and_tell(options)
     except Usage as error:

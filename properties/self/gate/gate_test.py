@@ -276,7 +276,10 @@ class Time(unittest.TestCase):
             self.assertEqual((t.unjudged, t.findings), (["slow"], []))
             self.assertIn("slow: out of time; not run: p", t.cut)
             # So short that the program does not live to ask for the signal.
-            program.write_text("#!/bin/bash\nkill -INT $$\n")
+            program.write_text(
+                "#!/usr/bin/env python3\nimport signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+                "signal.raise_signal(signal.SIGINT)\n"
+            )
             self.assertFalse(t.golden_of("softmax", folder, 5))
             self.assertIn("softmax: out of time; its golden data were not checked", t.cut)
 
