@@ -175,7 +175,7 @@ class PullRequests(unittest.TestCase):
         blind = {judge: ("model.judge(in, actual), [&]", "model.judge(in, model.expected(in)), [&]")}
         result, said = self.gate("edited-judge", WRONG | blind, 1)
         self.assertEqual(self.judges_against(result), {"base"})
-        self.assertIn("judged by the base's and the tree's own, since it changes properties/sigmoid_properties", said)
+        self.assertIn(f"judged by the base's and the tree's own, since it changes {judge}", said)
         self.check_outputs("edited-judge", result, said, "violation", SIGMOID)
 
     def test_edited_engine(self):
