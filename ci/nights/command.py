@@ -466,8 +466,8 @@ DESCRIPTIONS = {
     "The same command goes on with a night that was interrupted or killed. Other commands:\n"
     "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora   (each with --help)",
 }
-EXIT_CODES = """Exit codes: 0 green, 1 red (a case failed, a mutant survived, less than half of the cases), 2 usage, 3 something is
-missing or shards did not finish, 130 interrupted; the same command goes on."""
+EXIT_CODES = """Exit codes: 0 green, 1 red (the summary says why; docs/nightly.md lists the reasons), 2 usage, 3 something is
+missing, cannot be written, or shards did not finish, 130 interrupted; the same command goes on."""
 
 
 def add_corpora_options(p):
