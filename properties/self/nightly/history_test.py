@@ -25,6 +25,17 @@ FIRST = datetime.datetime(2026, 3, 1, 2, tzinfo=datetime.timezone.utc)
 LINE = "v1 softmax/long-accumulation x=f32[1x33] fill=constant(0) | y=f32[1x33] | device=cpu"
 
 
+def finding(failures):
+    return {
+        "name": "softmax-depth-1",
+        "verdict": "violation",
+        "shape_class": "x[1x2^5+1]",
+        "case": LINE,
+        "message": "m",
+        "failures": failures,
+    }
+
+
 class Made(unittest.TestCase):
     """Nights whose shards were never run: their results are written here."""
 
@@ -48,20 +59,7 @@ class Made(unittest.TestCase):
             "shards": [{"id": i, "device": "emulated"} for i in range(shards)],
         }
         for i in range(shards if finished is None else finished):
-            found = (
-                [
-                    {
-                        "name": "softmax-depth-1",
-                        "verdict": "violation",
-                        "shape_class": "x[1x2^5+1]",
-                        "case": LINE,
-                        "message": "m",
-                        "failures": failures,
-                    }
-                ]
-                if failures
-                else []
-            )
+            found = [finding(failures)] if failures else []
             shard = Shard(folder / "shards" / str(i))
             number = shard.take()
             if number is None:
