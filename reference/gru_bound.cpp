@@ -180,6 +180,144 @@ double row_sum_norm(const gru_problem<double>& p) {
   return largest;
 }
 
+// A row of one direction, step by step: radii of states forwards, of e backwards.
+class row_trajectory {
+ public:
+  row_trajectory(const gru_problem<double>& p, const gru_states<double>& exact, const gru_accuracy& forward,
+                 const gru_accuracy& backward, int d, int64_t b)
+      : shape_(p.shape),
+        exact_(exact),
+        row_(p, forward, d, b),
+        back_(p, backward, d, b),
+        d_(d),
+        b_(b),
+        hidden_(static_cast<size_t>(p.shape.hidden)),
+        steps_(static_cast<size_t>(row_.walk().length)),
+        jacobians_(steps_),
+        states_(steps_),
+        h_prev_(steps_),
+        units_(steps_) {
+    std::vector<std::vector<double>> locals(steps_);
+    for (size_t s = 0; s < steps_; ++s) {
+      states_[s] = row_.entering(exact.y, static_cast<int64_t>(s));
+      units_[s] = row_.forward(states_[s], static_cast<int64_t>(s));
+      if (entry(s) == gru_entry::carried) jacobians_[s] = row_.jacobian(units_[s]);
+      for (const unit_step& u : units_[s]) locals[s].push_back(u.h.radius);
+    }
+    beta_ = flow(jacobians_, locals, hidden_).radii();
+  }
+
+  void write_states(gru_radii& out) const {
+    for (size_t s = 0; s < steps_; ++s) {
+      const auto wide = row_.widened(units_[s], entering_radius(s));
+      for (size_t k = 0; k < hidden_; ++k) {
+        const auto unit = static_cast<int64_t>(k);
+        out.y[shape_.y(time(s), b_, d_, unit)] = beta_[s][k];
+        if (s + 1 == steps_) out.hn[shape_.state(d_, b_, unit)] = beta_[s][k];
+        const ball blocks[] = {wide[k].r, wide[k].z, wide[k].n, wide[k].hn};
+        for (int i = 0; i < 4; ++i) out.history[shape_.history(d_, time(s), b_, i, unit)] = blocks[i].radius;
+      }
+    }
+  }
+
+  // The gates get the radii that they have when the backward pass reads them.
+  void take_gates(gru_gates gates) {
+    for (size_t s = 0; s < steps_; ++s) {
+      h_prev_[s] = exact_balls(states_[s]);
+      if (gates == gru_gates::given_history) {
+        units_[s] = row_.saved(exact_.history, states_[s], static_cast<int64_t>(s));
+        continue;
+      }
+      const auto beta = entering_radius(s);
+      if (gates == gru_gates::recomputed) units_[s] = back_.forward(states_[s], static_cast<int64_t>(s));
+      units_[s] = row_.widened(units_[s], beta);
+      for (size_t k = 0; k < hidden_; ++k) h_prev_[s][k].radius = beta[k];
+    }
+  }
+
+  // In the order of the backward pass: index i is step steps - 1 - i. First each step's own radius, without those that
+  // come from later steps.
+  std::vector<std::vector<double>> radii_of_e(const std::vector<double>& dy, const std::vector<double>& dhn,
+                                              const std::vector<double>& trace_e) const {
+    std::vector<std::vector<double>> turned(steps_), arriving(steps_);
+    std::vector<ball> dh = last(dhn);
+    for (size_t i = 0; i < steps_; ++i) {
+      const size_t s = steps_ - 1 - i;
+      for (size_t k = 0; k < hidden_; ++k)
+        arriving[i].push_back(back_.arriving(dy, static_cast<int64_t>(s), static_cast<int64_t>(k), dh[k]).radius);
+      if (i > 0 && !jacobians_[s + 1].empty()) turned[i] = transposed(jacobians_[s + 1], hidden_);
+      const auto e = exact_e(trace_e, s);
+      dh = back_.carried(units_[s], gradients_at(s, e), e);
+      if (entry(s) == gru_entry::reset) dh.assign(hidden_, {});
+    }
+    return flow(turned, arriving, hidden_).radii();
+  }
+
+  void write_gradients(const std::vector<std::vector<double>>& e_radius, const std::vector<double>& dhn,
+                       const std::vector<double>& trace_e, gradient_sums& sums, gru_radii& out) const {
+    std::vector<reset_sum> of_resets(hidden_);
+    std::vector<ball> dh = last(dhn);
+    for (size_t i = 0; i < steps_; ++i) {
+      const size_t s = steps_ - 1 - i;
+      auto e = exact_e(trace_e, s);
+      for (size_t k = 0; k < hidden_; ++k) {
+        e[k].radius = e_radius[i][k];
+        out.gradients.trace_e[shape_.trace(d_, time(s), b_, static_cast<int64_t>(k))] = e[k].radius;
+      }
+      const auto g = gradients_at(s, e);
+      sums.add(d_, time(s), b_, g, h_prev_[s]);
+      dh = back_.carried(units_[s], g, e);
+      if (entry(s) != gru_entry::reset) continue;
+      for (size_t k = 0; k < hidden_; ++k) {
+        of_resets[k].add(dh[k]);
+        dh[k] = {};
+      }
+    }
+    for (size_t k = 0; k < hidden_; ++k) {
+      const size_t at = shape_.state(d_, b_, static_cast<int64_t>(k));
+      out.gradients.dh0[at] = dh[k].radius;
+      out.gradients.dh_reset[at] = of_resets[k].sum().radius;
+    }
+  }
+
+ private:
+  int64_t time(size_t s) const { return row_.walk().time(static_cast<int64_t>(s)); }
+  gru_entry entry(size_t s) const { return row_.walk().entry(static_cast<int64_t>(s)); }
+
+  std::vector<double> entering_radius(size_t s) const {
+    return entry(s) == gru_entry::carried ? beta_[s - 1] : std::vector<double>(hidden_, 0);
+  }
+
+  std::vector<ball> last(const std::vector<double>& dhn) const {
+    std::vector<ball> dh(hidden_);
+    for (size_t k = 0; k < hidden_; ++k)
+      dh[k].value = element_or_zero(dhn, shape_.state(d_, b_, static_cast<int64_t>(k)));
+    return dh;
+  }
+
+  std::vector<ball> exact_e(const std::vector<double>& trace_e, size_t s) const {
+    std::vector<ball> e(hidden_);
+    for (size_t k = 0; k < hidden_; ++k) e[k].value = trace_e[shape_.trace(d_, time(s), b_, static_cast<int64_t>(k))];
+    return e;
+  }
+
+  gradients_of_step gradients_at(size_t s, const std::vector<ball>& e) const {
+    gradients_of_step g;
+    for (size_t k = 0; k < hidden_; ++k) g.push_back(row_model::gradients_of(units_[s][k], h_prev_[s][k], e[k]));
+    return g;
+  }
+
+  const gru_shape& shape_;
+  const gru_states<double>& exact_;
+  const row_model row_, back_;  // by the accuracy of either pass
+  const int d_;
+  const int64_t b_;
+  const size_t hidden_, steps_;
+  std::vector<std::vector<double>> jacobians_, states_, beta_;
+  std::vector<std::vector<ball>> h_prev_;
+  std::vector<std::vector<unit_step>> units_;
+};
+
 }  // namespace
 
 gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic) {
@@ -314,7 +452,6 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
 gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>& dy, const std::vector<double>& dhn,
                          const gru_accuracy& forward, const gru_accuracy& backward, gru_gates gates) {
   const gru_shape& shape = p.shape;
-  const auto hidden = static_cast<size_t>(shape.hidden);
   const gru_states<double> exact = gru_forward(p);
   const gru_gradients<double> exact_gradients = gru_backward(p, exact, dy, dhn);
   gru_radii out;
@@ -327,97 +464,11 @@ gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>
   gradient_sums sums(p, backward);
   for (int d = 0; d < shape.directions; ++d)
     for (int64_t b = 0; b < shape.batch; ++b) {
-      const row_model row(p, forward, d, b), back(p, backward, d, b);
-      const gru_walk& walk = row.walk();
-      const auto steps = static_cast<size_t>(walk.length);
-      std::vector<std::vector<double>> jacobians(steps), locals(steps), turned(steps), arriving(steps);
-      std::vector<std::vector<double>> states(steps);
-      std::vector<std::vector<unit_step>> units(steps);
-      for (size_t s = 0; s < steps; ++s) {
-        states[s] = row.entering(exact.y, static_cast<int64_t>(s));
-        units[s] = row.forward(states[s], static_cast<int64_t>(s));
-        if (walk.entry(static_cast<int64_t>(s)) == gru_entry::carried) jacobians[s] = row.jacobian(units[s]);
-        for (const unit_step& u : units[s]) locals[s].push_back(u.h.radius);
-      }
-      const auto beta = flow(jacobians, locals, hidden).radii();
-      const auto entering_radius = [&](size_t s) {
-        return walk.entry(static_cast<int64_t>(s)) == gru_entry::carried ? beta[s - 1] : std::vector<double>(hidden, 0);
-      };
-      for (size_t s = 0; s < steps; ++s) {
-        const auto wide = row.widened(units[s], entering_radius(s));
-        for (size_t k = 0; k < hidden; ++k) {
-          const int64_t t = walk.time(static_cast<int64_t>(s)), unit = static_cast<int64_t>(k);
-          out.y[shape.y(t, b, d, unit)] = beta[s][k];
-          if (s + 1 == steps) out.hn[shape.state(d, b, unit)] = beta[s][k];
-          const ball blocks[] = {wide[k].r, wide[k].z, wide[k].n, wide[k].hn};
-          for (int i = 0; i < 4; ++i) out.history[shape.history(d, t, b, i, unit)] = blocks[i].radius;
-        }
-      }
-      // Backwards: gates with the radii that they have when they are read, e first without those that come from later.
-      std::vector<std::vector<ball>> h_prev(steps);
-      for (size_t s = 0; s < steps; ++s) {
-        h_prev[s] = exact_balls(states[s]);
-        if (gates == gru_gates::given_history) {
-          units[s] = row.saved(exact.history, states[s], static_cast<int64_t>(s));
-          continue;
-        }
-        const auto beta_s = entering_radius(s);
-        if (gates == gru_gates::recomputed) units[s] = back.forward(states[s], static_cast<int64_t>(s));
-        units[s] = row.widened(units[s], beta_s);
-        for (size_t k = 0; k < hidden; ++k) h_prev[s][k].radius = beta_s[k];
-      }
-      const auto exact_e = [&](size_t s) {
-        std::vector<ball> e(hidden);
-        for (size_t k = 0; k < hidden; ++k)
-          e[k].value =
-              exact_gradients.trace_e[shape.trace(d, walk.time(static_cast<int64_t>(s)), b, static_cast<int64_t>(k))];
-        return e;
-      };
-      const auto gradients_at = [&](size_t s, const std::vector<ball>& e) {
-        gradients_of_step g;
-        for (size_t k = 0; k < hidden; ++k) g.push_back(row_model::gradients_of(units[s][k], h_prev[s][k], e[k]));
-        return g;
-      };
-      // Order of the backward pass: index i is step steps - 1 - i.
-      std::vector<ball> dh(hidden);
-      for (size_t k = 0; k < hidden; ++k)
-        dh[k].value = element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k)));
-      for (size_t i = 0; i < steps; ++i) {
-        const size_t s = steps - 1 - i;
-        for (size_t k = 0; k < hidden; ++k)
-          arriving[i].push_back(back.arriving(dy, static_cast<int64_t>(s), static_cast<int64_t>(k), dh[k]).radius);
-        if (i > 0 && !jacobians[s + 1].empty()) turned[i] = transposed(jacobians[s + 1], hidden);
-        const auto e = exact_e(s);
-        dh = back.carried(units[s], gradients_at(s, e), e);
-        if (walk.entry(static_cast<int64_t>(s)) == gru_entry::reset) dh.assign(hidden, {});
-      }
-      const auto e_radius = flow(turned, arriving, hidden).radii();
-      std::vector<reset_sum> of_resets(hidden);
-      std::vector<ball> first(hidden);
-      for (size_t k = 0; k < hidden; ++k)
-        first[k].value = element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k)));
-      for (size_t i = 0; i < steps; ++i) {
-        const size_t s = steps - 1 - i;
-        auto e = exact_e(s);
-        for (size_t k = 0; k < hidden; ++k) {
-          e[k].radius = e_radius[i][k];
-          out.gradients.trace_e[shape.trace(d, walk.time(static_cast<int64_t>(s)), b, static_cast<int64_t>(k))] =
-              e[k].radius;
-        }
-        const auto g = gradients_at(s, e);
-        sums.add(d, walk.time(static_cast<int64_t>(s)), b, g, h_prev[s]);
-        first = back.carried(units[s], g, e);
-        if (walk.entry(static_cast<int64_t>(s)) != gru_entry::reset) continue;
-        for (size_t k = 0; k < hidden; ++k) {
-          of_resets[k].add(first[k]);
-          first[k] = {};
-        }
-      }
-      for (size_t k = 0; k < hidden; ++k) {
-        const size_t at = shape.state(d, b, static_cast<int64_t>(k));
-        out.gradients.dh0[at] = first[k].radius;
-        out.gradients.dh_reset[at] = of_resets[k].sum().radius;
-      }
+      row_trajectory row(p, exact, forward, backward, d, b);
+      row.write_states(out);
+      row.take_gates(gates);
+      const auto e_radius = row.radii_of_e(dy, dhn, exact_gradients.trace_e);
+      row.write_gradients(e_radius, dhn, exact_gradients.trace_e, sums, out);
     }
   sums.for_each([&](const char*, std::vector<double> gru_gradients<double>::*to, size_t i, const products& sum) {
     (out.gradients.*to)[i] = sum.sum().radius;
