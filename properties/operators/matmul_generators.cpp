@@ -91,7 +91,7 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
     }
     case 6: {  // long sums; every other one is for an accumulator (drawn_product)
       s.k = d.index() % 16 == 6 ? d.one_of({int64_t{512}, int64_t{513}, int64_t{700}, int64_t{1025}})
-                                : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{511}});
+                                : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511}});
       const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(budget / s.k)));
       const int64_t widest = std::clamp<int64_t>(side, 1, 12);
       s.m = d.between(1, widest);
