@@ -19,20 +19,19 @@ template <class S>
 struct gru_gradients {
   std::vector<S> dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh;
   std::vector<S> trace_e;  // e of every step
-};
 
-template <class S>
-gru_gradients<S> gru_zero_gradients(const gru_shape& shape) {
-  const auto zeros = [](int64_t size) { return std::vector<S>(static_cast<size_t>(size), S(0)); };
-  gru_gradients<S> g;
-  g.dx = zeros(shape.x_size());
-  g.dh0 = g.dh_reset = zeros(shape.state_size());
-  g.dw_ih = zeros(shape.w_ih_size());
-  g.dw_hh = zeros(shape.w_hh_size());
-  g.db_ih = g.db_hh = zeros(shape.bias_size());
-  g.trace_e = zeros(shape.trace_size());
-  return g;
-}
+  static gru_gradients zeros(const gru_shape& shape) {
+    const auto of_size = [](int64_t size) { return std::vector<S>(static_cast<size_t>(size), S(0)); };
+    gru_gradients g;
+    g.dx = of_size(shape.x_size());
+    g.dh0 = g.dh_reset = of_size(shape.state_size());
+    g.dw_ih = of_size(shape.w_ih_size());
+    g.dw_hh = of_size(shape.w_hh_size());
+    g.db_ih = g.db_hh = of_size(shape.bias_size());
+    g.trace_e = of_size(shape.trace_size());
+    return g;
+  }
+};
 
 // `states` are of the own forward pass (end to end), or y and history that a kernel wrote (given history; hn is not
 // read). Empty dy and dhn are zeros.
@@ -40,7 +39,7 @@ template <class S>
 gru_gradients<S> gru_backward(const gru_problem<S>& p, const gru_states<S>& states, const std::vector<S>& dy,
                               const std::vector<S>& dhn) {
   const gru_shape& shape = p.shape;
-  gru_gradients<S> out = gru_zero_gradients<S>(shape);
+  gru_gradients<S> out = gru_gradients<S>::zeros(shape);
   const auto hidden = static_cast<size_t>(shape.hidden);
   std::vector<S> h(hidden), dh(hidden), dgi[3], dgh[3];
   for (int gate = 0; gate < 3; ++gate) dgi[gate] = dgh[gate] = std::vector<S>(hidden);
