@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
     if (b > rows.begin) __syncthreads();  // nobody reads the row before
     if (is_first) states[unit] = operand(own);
     if (is_first && !owns) states[k_width + unit] = 0.0f;
-    gru_forward_place place = owns ? p.place(d, p.time(d, 0), b, unit) : gru_forward_place{};
+    gru_forward_place place = owns && steps > 0 ? p.place(d, p.time(d, 0), b, unit) : gru_forward_place{};
     gru_strides stride = p.strides(d);
     simt::compiler_barrier(stride);  // or the compiler makes them anew at each step
     const gru_active_steps active(d == 0, p.chunk.begin[d], p.chunk.end[d], place.length, p.s.reset != nullptr,
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
   for (int64_t b = rows.begin; b < rows.begin + rows.count; ++b) {
     float dh = owns ? p.initial(d, b, unit) : 0.0f;
     if (b > rows.begin) __syncthreads();  // nobody reads the row before
-    gru_backward_place place = owns ? p.place(d, p.time(d, 0), b, unit) : gru_backward_place{};
+    gru_backward_place place = owns && steps > 0 ? p.place(d, p.time(d, 0), b, unit) : gru_backward_place{};
     gru_strides stride = p.strides(d);
     simt::compiler_barrier(stride);
     const gru_active_steps active(d == 1, p.chunk.begin[d], p.chunk.end[d], place.length, p.s.reset != nullptr, true);
