@@ -78,10 +78,10 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
     }
     case 5: {  // thin; every other one a matrix times a vector, whose k one block's slices cut, or several blocks'
       const bool vector = d.index() % 16 == 5;
-      constexpr int64_t k_lengths[] = {321, 700, 1100, 31, 33};
+      constexpr int64_t k_lengths[] = {321, 704, 1100, 31, 33};
       const int64_t k = vector ? k_lengths[d.index() / 16 % 5] : d.between(1, 300);
       int64_t thin = vector ? 1 : d.between(1, 4);
-      int64_t other = d.between(1, !vector ? 257 : k > 700 ? 20 : 70);
+      int64_t other = d.between(1, !vector ? 257 : k > 704 ? 20 : 70);
       if (t.device != "emulated" && d.chance(20)) {
         thin = 1;
         other = d.one_of({int64_t{4093}, int64_t{4096}, int64_t{4097}});
@@ -90,7 +90,7 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
       break;
     }
     case 6: {  // long sums; every other one is for an accumulator (drawn_product)
-      s.k = d.index() % 16 == 6 ? d.one_of({int64_t{512}, int64_t{513}, int64_t{700}, int64_t{1025}})
+      s.k = d.index() % 16 == 6 ? d.one_of({int64_t{512}, int64_t{513}, int64_t{704}, int64_t{1025}})
                                 : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511}});
       const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(budget / s.k)));
       const int64_t widest = std::clamp<int64_t>(side, 1, 12);
