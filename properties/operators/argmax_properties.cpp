@@ -20,21 +20,11 @@ void judge_argmax(trial& t, const run_result& r, int64_t row) {
           reference::judge_fixed(dtype::f64, static_cast<double>(expected), static_cast<double>(expected)));
 }
 
-std::vector<bench_row> timed_rows() {
-  bench_rows rows(0.95);
-  rows.add_listed();
-  rows.add_few();
-  rows.add_small();
-  rows.add_misaligned();
-  rows.add_half_types();
-  return rows.take();
-}
-
 row_operator argmax_operator() {
   row_operator op;
   op.described =
       row_description("argmax", {dtype::f32, dtype::f16, dtype::bf16}, {{"index", false, "rows", {dtype::i64}}});
-  op.described.bench = {"rows", timed_rows()};
+  op.described.bench = {"rows", reduction_bench_rows(true)};
   op.judge_row = judge_argmax;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;

@@ -30,6 +30,13 @@ void bench_rows::add_few() {
   add(1, 67108864);
 }
 
+void bench_rows::add_longest() {
+  constexpr double k_target = 0.70;
+  add(16, 4194304);
+  add(4, 16777216).target = k_target;
+  add(1, 67108864).target = k_target;
+}
+
 void bench_rows::add_small() {
   for (const int64_t cols : {32, 1024, 16384, 262144}) add((int64_t{1} << 18) / cols, cols);
 }
@@ -42,6 +49,16 @@ void bench_rows::add_misaligned() {
 void bench_rows::add_half_types() {
   for (const dtype type : {dtype::f16, dtype::bf16})
     for (const int64_t cols : {32, 1024, 4096, 32768}) add((int64_t{1} << 27) / cols, cols, type);
+}
+
+std::vector<bench_row> reduction_bench_rows(bool half_types) {
+  bench_rows rows(0.95);
+  rows.add_listed();
+  rows.add_few();
+  rows.add_small();
+  rows.add_misaligned();
+  if (half_types) rows.add_half_types();
+  return rows.take();
 }
 
 }  // namespace warpcheck

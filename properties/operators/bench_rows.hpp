@@ -21,6 +21,8 @@ class bench_rows {
   void add_listed();
   // The same in a few rows, and in one.
   void add_few();
+  // 2^22 columns and more, which beyond a cluster take a transfer more where the output is as long as the row.
+  void add_longest();
   // 1 MB, which costs little more than a launch.
   void add_small();
   // Rows that start one element past a boundary.
@@ -34,5 +36,8 @@ class bench_rows {
   double target_;
   std::vector<engine::bench_row> rows_;
 };
+
+// Those of an operator that has one result per row.
+std::vector<engine::bench_row> reduction_bench_rows(bool half_types);
 
 }  // namespace warpcheck

@@ -28,9 +28,7 @@ void judge_log_softmax(trial& t, const run_result& r, int64_t row) {
 std::vector<bench_row> timed_rows() {
   bench_rows rows(0.97);
   rows.add_listed();
-  rows.add(16, 4194304);
-  rows.add(4, 16777216).target = 0.70;
-  rows.add(1, 67108864).target = 0.70;
+  rows.add_longest();
   rows.add_small();
   rows.add_misaligned();
   rows.add_half_types();

@@ -27,16 +27,6 @@ void judge_logsumexp(trial& t, const run_result& r, int64_t row) {
           [&] { return model.expected_text(); });
 }
 
-std::vector<bench_row> timed_rows() {
-  bench_rows rows(0.95);
-  rows.add_listed();
-  rows.add_few();
-  rows.add_small();
-  rows.add_misaligned();
-  rows.add_half_types();
-  return rows.take();
-}
-
 row_operator logsumexp_operator() {
   row_operator op;
   op.described = row_description("logsumexp", {dtype::f32, dtype::f16, dtype::bf16},
@@ -47,7 +37,7 @@ row_operator logsumexp_operator() {
     if (wide) c.find("y")->type = dtype::f32;
   };
   op.extras = {0, 1};
-  op.described.bench = {"rows", timed_rows()};
+  op.described.bench = {"rows", reduction_bench_rows(true)};
   op.judge_row = judge_logsumexp;
   op.seldom_one_column = true;
   op.rows_beyond_grid = rows_beyond_fold_grid;

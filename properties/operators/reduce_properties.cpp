@@ -31,15 +31,6 @@ void judge_reduction(trial& t, const run_result& r, int64_t row) {
           [&] { return model.expected_text(); });
 }
 
-std::vector<bench_row> timed_rows() {
-  bench_rows rows(0.95);
-  rows.add_listed();
-  rows.add_few();
-  rows.add_small();
-  rows.add_misaligned();
-  return rows.take();
-}
-
 row_operator reduce_operator() {
   row_operator op;
   op.described = row_description("reduce", {dtype::f32, dtype::f64}, {{"y", false, "rows"}},
@@ -47,7 +38,7 @@ row_operator reduce_operator() {
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_sum, k_max)); };
   op.set_extra = [](trial_case& c, int op) { set_knob(c, "op", format_number(op)); };
   op.extras = {k_sum, k_min, k_max};
-  op.described.bench = {"rows", timed_rows()};
+  op.described.bench = {"rows", reduction_bench_rows(false)};
   op.judge_row = judge_reduction;
   op.draw_fill = draw_sum_fill;
   op.spike_peak = 1;

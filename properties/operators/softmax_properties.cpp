@@ -27,9 +27,7 @@ void judge_softmax(trial& t, const run_result& r, int64_t row) {
 std::vector<bench_row> timed_rows() {
   bench_rows rows(0.97);
   rows.add_listed();
-  rows.add(16, 4194304);
-  rows.add(4, 16777216).target = 0.70;
-  rows.add(1, 67108864).target = 0.70;
+  rows.add_longest();
   for (const int64_t cols : {32, 1024, 4096, 32768}) {
     bench_row& with_index = rows.add((int64_t{1} << 26) / cols, cols);
     with_index.tensors = {{"index", dtype::i64}};
