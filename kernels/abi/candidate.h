@@ -58,13 +58,13 @@ typedef struct warpcheck_scalar {
   double value;
 } warpcheck_scalar;
 
-/* One invocation. Tensors come in the order that the operator's contract (kernels/<op>/<op>.hpp) lists, and none is left
- * out: one of zero elements stands for a null pointer. Candidates take a missing one at the end, or NULL, for the same.
- * They have one to four dimensions, of which all but the last two are dense: strides, in elements and always given, are
- * those of rows `ld` elements apart, one after the other through all dimensions but the last, whose stride is 1. An
- * output whose data pointer and strides equal an input's asks for the in-place form. A last output `work` of bytes is
- * memory for the candidate's own use, aligned to 16 bytes, which holds anything; of zero elements: the candidate takes
- * its own. */
+/* One invocation. Tensors come in the order that the operator's contract (kernels/<op>/<op>.hpp) lists, and none is
+ * left out: one of zero elements stands for a null pointer. Candidates take a missing one at the end, or NULL, for the
+ * same. They have one to four dimensions, of which all but the last two are dense: strides, in elements and always
+ * given, are those of rows `ld` elements apart, one after the other through all dimensions but the last, whose stride
+ * is 1. An output whose data pointer and strides equal an input's asks for the in-place form. A last output `work` of
+ * bytes is memory for the candidate's own use, aligned to 16 bytes, which holds anything; of zero elements: the
+ * candidate takes its own. */
 typedef struct warpcheck_call {
   size_t struct_size; /* sizeof(warpcheck_call), as the caller knows it */
   const DLTensor* const* inputs;

@@ -1,5 +1,5 @@
-// The entries of a candidate's table (candidate.h) for operators of one extent, such as the length of rows, and the bits
-// that its element types are.
+// The entries of a candidate's table (candidate.h) for operators of one extent, such as the length of rows, and the
+// bits that its element types are.
 #pragma once
 
 #include <cstddef>

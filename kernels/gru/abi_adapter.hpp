@@ -3,8 +3,8 @@
 //   inputs: x [T, B, I], w_ih [D, 3H, I], w_hh [D, 3H, H], b_ih [D, 3H], b_hh [D, 3H], h0 [D, B, H], h_reset [D, B, H],
 //   lengths i64 [B], reset u8 [T, B], dy [T, B, D*H], dhn [D, B, H], y_in [T, B, D*H], history_in [D, T, B, 4H]
 //   outputs: y, hn, history, dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh, trace_e [D, T, B, H], work u8 [bytes]
-// Scalars: pass (0 forward, 1 backward from y_in and history_in, 2 both, the history being what the forward pass wrote),
-// history_mode (0 none, 1 save, 2 recompute), precision (0 ieee, 1 tf32x3, 2 tf32, 3 bf16),
+// Scalars: pass (0 forward, 1 backward from y_in and history_in, 2 both, the history being what the forward pass
+// wrote), history_mode (0 none, 1 save, 2 recompute), precision (0 ieee, 1 tf32x3, 2 tf32, 3 bf16),
 // workspace_limit. Outputs of the pass that is not asked for must be null.
 #pragma once
 

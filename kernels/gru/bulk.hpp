@@ -72,8 +72,8 @@ struct gru_products {
   }
 };
 
-// What the longest sum over rows of the sequence takes, of those that passes in chunks of `steps` steps make: the largest
-// of(m, n, rows of one product).
+// What the longest sum over rows of the sequence takes, of those that passes in chunks of `steps` steps make: the
+// largest of(m, n, rows of one product).
 template <class Of>
 int64_t gru_largest_of_sums(const gru_config& c, int64_t steps, const Of& of) {
   const int64_t last_steps = c.T == 0 ? 0 : (c.T - 1) % steps + 1;

@@ -38,8 +38,8 @@
 // Special values. L = 0: hn = h0, dh0 = dhn. NaN and infinities follow IEEE rules and stay in their row, from their
 // step on; weight gradients take all rows. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
 //
-// Precision. ieee: sums of products are f32, each product fused with its addition, in any order: a product of a sum of n
-// passes through at most n roundings. The others say what becomes of the operands of products, and let tensor cores
+// Precision. ieee: sums of products are f32, each product fused with its addition, in any order: a product of a sum of
+// n passes through at most n roundings. The others say what becomes of the operands of products, and let tensor cores
 // multiply them: tf32x3 splits them into two tf32 and errs as f32 does (kernels/matmul/matmul.hpp), tf32 rounds them to
 // the nearest of 11 bits, bf16 to the nearest of 8 (towards zero where that would be infinity). Sums, biases, gates,
 // states and what is stored stay f32. Products of many rows run on tensor cores, and in regime product those of a step
@@ -53,18 +53,18 @@
 // other than ieee adds v(T) = 2 (R + 3 W + 126) (3 W + 63) + 2 (4 W + 126) (R + 63) + R + 4 W + 257 to w(T), with
 // R = min(max(T, 1) B, 8192).
 //
-// Regimes. What the steps of a sequence wait for is W_hh and each other. registers: a block keeps W_hh in registers, for
-// hidden <= 128. cluster: the blocks of a cluster keep it in theirs, for hidden <= 512, and exchange states through
-// distributed shared memory. grid: all blocks of the launch, for hidden <= 1024. product: a product of matrices for each
-// step, any hidden. Automatic is the first of these that takes so many hidden units on the device. Blocks that wait for
-// each other are never more than the device holds at a time.
+// Regimes. What the steps of a sequence wait for is W_hh and each other. registers: a block keeps W_hh in registers,
+// for hidden <= 128. cluster: the blocks of a cluster keep it in theirs, for hidden <= 512, and exchange states through
+// distributed shared memory. grid: all blocks of the launch, for hidden <= 1024. product: a product of matrices for
+// each step, any hidden. Automatic is the first of these that takes so many hidden units on the device. Blocks that
+// wait for each other are never more than the device holds at a time.
 //
-// Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the regime
-// alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
-//   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the one
-//               that comes to a step first. On tensor cores as matmul says, uncut.
-//   registers   a chain over every fourth vector of four units, then four lanes by a tree; backwards every eighth (for more
-//               than 64 units every sixteenth) of the gates r, z, n in a row, and as many lanes.
+// Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the
+// regime alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
+//   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the
+//               one that comes to a step first. On tensor cores as matmul says, uncut.
+//   registers   a chain over every fourth vector of four units, then four lanes by a tree; backwards every eighth (for
+//               more than 64 units every sixteenth) of the gates r, z, n in a row, and as many lanes.
 //   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), the
 //               32 lanes of a warp by a tree, then warps in their order; gru/team.hpp has the numbers for each size.
 //   product     as matmul says for rows alone.

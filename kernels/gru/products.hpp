@@ -1,5 +1,5 @@
-// Products over all steps of a chunk whose operands do not lie in rows: each operand through a function of its place, so
-// that rows beyond a length are zeros on both sides and the states that entered need no copy. Sums over rows.
+// Products over all steps of a chunk whose operands do not lie in rows: each operand through a function of its place,
+// so that rows beyond a length are zeros on both sides and the states that entered need no copy. Sums over rows.
 #pragma once
 
 #include <cstdint>
@@ -157,8 +157,8 @@ __global__ void __launch_bounds__(k_gru_elements_threads)
   }
 }
 
-// Sums over rows of the panel's four blocks: a block's columns side by side, its threads' rows one below the other, both
-// of a slice. Rows without a step are zeros.
+// Sums over rows of the panel's four blocks: a block's columns side by side, its threads' rows one below the other,
+// both of a slice. Rows without a step are zeros.
 constexpr int k_gru_bias_columns = 32, k_gru_bias_rows = 8;
 constexpr int64_t gru_bias_depth(int64_t slice) { return ceil_div(slice, k_gru_bias_rows) + k_gru_bias_rows; }
 
@@ -185,7 +185,8 @@ struct gru_bias_gradients {
   float* ih[2];
   float* hh[2];
 };
-// Adds slices in their order to what earlier chunks left. Blocks n, r, z of the panel are db_ih, blocks r, z, n r db_hh.
+// Adds slices in their order to what earlier chunks left. Blocks n, r, z of the panel are db_ih, blocks r, z, n r
+// db_hh.
 __global__ void __launch_bounds__(k_gru_elements_threads)
     gru_add_biases(gru_partials partials, gru_bias_gradients to, bool first) {
   const int d = static_cast<int>(blockIdx.y);

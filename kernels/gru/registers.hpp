@@ -1,7 +1,8 @@
 // Regime `registers`, hidden <= Width: a block keeps W_hh in registers for the whole sequence, and takes its rows one
-// after another. Thread 2k has unit k besides its share of the sums: the lanes that add a unit's sums, of three gates or
-// of what a step hands back, end with them in threads 2k and 2k + 1, so that only states, or gradients of the gates, go
-// through shared memory, in two buffers in turn. A step costs one barrier; 2 Width threads have 3 Width / 2 FMA each.
+// after another. Thread 2k has unit k besides its share of the sums: the lanes that add a unit's sums, of three gates
+// or of what a step hands back, end with them in threads 2k and 2k + 1, so that only states, or gradients of the gates,
+// go through shared memory, in two buffers in turn. A step costs one barrier; 2 Width threads have 3 Width / 2 FMA
+// each.
 #pragma once
 
 #include <cstdint>
@@ -180,11 +181,17 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
   }
 }
 
+// The step of a chunk that h0 enters; `steps` if the chunk does not have it.
+__device__ inline int gru_step_of_h0(const gru_backward_steps& p, int d, int64_t length, const gru_active_steps& active,
+                                     int steps) {
+  const bool has = d == 0 ? p.chunk.begin[0] == 0 : length <= p.chunk.end[1];
+  return has ? active.begin + active.count - 1 : steps;
+}
+
 template <class Share, class Operand>
 __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Share::k_width))
     gru_backward_registers(gru_backward_steps p, Operand operand) {
-  constexpr int k_width = Share::k_width, k_outputs = Share::k_thread_outputs;
-  constexpr int k_ahead = gru_registers_ahead(k_width);
+  constexpr int k_width = Share::k_width, k_outputs = Share::k_thread_outputs, k_ahead = gru_registers_ahead(k_width);
   SIMT_DYN_SHARED(float, dgh);  // [2][3][k_width]
   const gru_rows rows(p.s.batch, p.rows_per_block, blockIdx.x);
   const int d = rows.d, unit = static_cast<int>(threadIdx.x) / 2;
@@ -204,13 +211,10 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
     simt::compiler_barrier(stride);
     const gru_active_steps active(d == 1, p.chunk.begin[d], p.chunk.end[d], place.length, p.s.reset != nullptr, true);
     gru_backward_inputs in[k_ahead] = {};
-    // The step that h0 enters, if the chunk has it.
-    const int begins =
-        (d == 0 ? p.chunk.begin[0] == 0 : place.length <= p.chunk.end[1]) ? active.begin + active.count - 1 : steps;
+    const int begins = gru_step_of_h0(p, d, place.length, active, steps);
     const auto read = [&](int step, int64_t later, gru_backward_inputs* to) {  // `later` steps than `place`
       if (step >= steps) return;
-      gru_backward_place at = place;
-      at.gates += later * stride.gates, at.y += later * stride.y, at.dy += p.dy == nullptr ? 0 : later * stride.y;
+      const gru_backward_place at = p.later(place, stride, later);
       const float* entering = at.y + stride.y;
       if (active.has_marks || step == begins) entering = p.entering(d, p.time(d, step), b, unit, at);
       *to = p.inputs(at, active(step) ? entering : nullptr);
@@ -231,8 +235,7 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
         exchanged[2 * k_width + unit] = operand(result.g.hn);
         p.write(place.panel, result.g);
         if (p.trace_e != nullptr) *p.place(d, p.time(d, step), b, unit).trace_e = result.e;
-        place.gates += stride.gates, place.panel += stride.gates, place.y += stride.y;
-        if (p.dy != nullptr) place.dy += stride.y;
+        place = p.later(place, stride, 1);
         read(step + k_ahead, k_ahead - 1, inputs);
       }
       __syncthreads();

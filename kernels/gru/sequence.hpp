@@ -68,8 +68,8 @@ __device__ inline float gru_logistic(float a) {
 }
 
 // From 0.7 on 1 - 2 / (1 + e^2|a|): its exponent errs by 2|a| 2u, the power by 4u besides, the sum by u and the
-// reciprocal by 2u, so that the quotient, at most 0.396, errs by 8.5u and the result by 3.9u, which is 6.5u of it. Below a
-// polynomial in a^2, cut off at 0.04u.
+// reciprocal by 2u, so that the quotient, at most 0.396, errs by 8.5u and the result by 3.9u, which is 6.5u of it.
+// Below a polynomial in a^2, cut off at 0.04u.
 __device__ inline float gru_tanh(float a) {
   const float x = fabsf(a), s = x * x;
   float narrow = fmaf(2.06040296e-3f, s, -8.11326492e-3f);

@@ -1,7 +1,7 @@
 // What a block multiplies at a step: its share of W_hh, which stays in registers for the whole sequence. Lanes lanes of
-// a warp are parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared memory: 32
-// lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K inner indices
-// a thread, that is 4/R clocks and, where 32 lanes add, 4/K for each that the FMAs of a multiprocessor take.
+// a warp are parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared memory:
+// 32 lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K inner
+// indices a thread, that is 4/R clocks and, where 32 lanes add, 4/K for each that the FMAs of a multiprocessor take.
 #pragma once
 
 #include <cstdint>
@@ -58,9 +58,9 @@ __device__ void gru_load_share(float (&w)[Share::k_thread_outputs][Share::k_thre
   }
 }
 
-// Adds Count sums of each lane over 2 Distance lanes by a tree, of a whole warp lanes 16 apart, then 8, 4, 2, 1. As long
-// as the sums can be halved, each of two lanes goes on with half of them. Returns the first sum that this lane ends
-// with; `first` and the following ones are then whole in v[0], v[1], ...
+// Adds Count sums of each lane over 2 Distance lanes by a tree, of a whole warp lanes 16 apart, then 8, 4, 2, 1. As
+// long as the sums can be halved, each of two lanes goes on with half of them. Returns the first sum that this lane
+// ends with; `first` and the following ones are then whole in v[0], v[1], ...
 template <int Count, int Distance = 16>
 __device__ int gru_add_lanes(float* v, int lane) {
   if constexpr (Distance == 0) {

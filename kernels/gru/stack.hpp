@@ -12,8 +12,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// A layer's own arguments as in gru.hpp. inputs.x is read of the first layer alone, and of the others replaced; grads.dx
-// of all but the first must not be null in a backward pass. lengths and marks are those of every layer.
+// A layer's own arguments as in gru.hpp. inputs.x is read of the first layer alone, and of the others replaced;
+// grads.dx of all but the first must not be null in a backward pass. lengths and marks are those of every layer.
 struct gru_layer {
   gru_config config;
   gru_params params;

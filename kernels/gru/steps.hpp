@@ -160,6 +160,15 @@ struct gru_backward_steps {
     if (dy != nullptr) place->dy += step.y;
     if (trace_e != nullptr) place->trace_e += step.gates / 4;
   }
+  // The place some steps later, but for its trace: a pointer less to keep.
+  __device__ gru_backward_place later(const gru_backward_place& place, const gru_strides& step, int64_t steps) const {
+    gru_backward_place at = place;
+    at.gates += steps * step.gates;
+    at.panel += steps * step.gates;
+    at.y += steps * step.y;
+    if (dy != nullptr) at.dy += steps * step.y;
+    return at;
+  }
   // The state that entered step t; null: zero.
   __device__ const float* entering(int d, int64_t t, int64_t b, int64_t k, const gru_backward_place& place) const {
     const bool is_reset = s.reset != nullptr && s.enters_reset(d, t, b, place.length);

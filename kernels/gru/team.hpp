@@ -1,7 +1,7 @@
-// Regimes `cluster` and `grid`: the blocks of a team share the hidden units of a group of rows. Each keeps the weights of
-// its units in registers; what the others must know of a step, the states or backwards the gradients of the gates, goes
-// to all of them, and a barrier of the team follows. Two buffers in turn: what a step writes nobody reads before that
-// barrier, and what it reads nobody overwrites before the next one.
+// Regimes `cluster` and `grid`: the blocks of a team share the hidden units of a group of rows. Each keeps the weights
+// of its units in registers; what the others must know of a step, the states or backwards the gradients of the gates,
+// goes to all of them, and a barrier of the team follows. Two buffers in turn: what a step writes nobody reads before
+// that barrier, and what it reads nobody overwrites before the next one.
 #pragma once
 
 #include <cstdint>
@@ -149,56 +149,99 @@ struct gru_team_shape {
   }
 };
 
+// What a thread has of a group of rows: in each tile one unit of one row. Steps is a pass.
+template <class Share, class Team, class Steps, class Place, int OutputsOfUnit>
+struct gru_team_part {
+  using shape = gru_team_shape<Share, OutputsOfUnit>;
+  const Steps& p;
+  const Team& team;
+  const gru_rows rows;
+  float* const partials;
+  float* const values;  // [rows][k_units]
+  const int tile_row, unit;
+  const int64_t first_unit, k;  // of the block, of this thread
+  Place place = {};
+
+  __device__ gru_team_part(const Steps& steps, const Team& with, float* shared, int64_t group)
+      : p(steps),
+        team(with),
+        rows(p.s.batch, p.rows_per_block, group),
+        partials(shared + Team::shared_floats(p.rows_per_block)),
+        values(partials + Share::k_warps_inner * shape::k_partials),
+        tile_row(static_cast<int>(threadIdx.x) / shape::k_units),
+        unit(static_cast<int>(threadIdx.x) % shape::k_units),
+        first_unit(static_cast<int64_t>(team.rank()) * shape::k_units),
+        k(first_unit + unit) {}
+
+  // run(first row of a tile, whether it is the last one).
+  template <class Run>
+  __device__ void for_tiles(const Run& run) const {
+    for (int tile = 0; tile < rows.count; tile += shape::k_tile) run(tile, tile + shape::k_tile >= rows.count);
+  }
+  __device__ bool owns(int tile) const { return tile + tile_row < rows.count && k < p.s.hidden; }
+  __device__ int64_t row(int tile) const { return rows.begin + tile + tile_row; }
+  // What this thread keeps from step to step: the state, or dh.
+  __device__ float& value(int tile) const { return values[(tile + tile_row) * shape::k_units + unit]; }
+  __device__ void publish(int parity, int tile, int segment, float v) const {
+    team.publish(parity, tile + tile_row, segment, k, v);
+  }
+
+  __device__ void find_place(int64_t step, int tile) { place = p.place(rows.d, p.time(rows.d, step), row(tile), k); }
+  // Whether there is such a step and the thread has a unit there; the place is then that unit's. With one tile it moves
+  // on from step to step, where there are registers to keep it.
+  __device__ bool move_on(int64_t step, int tile) {
+    if (step == p.chunk.steps() || !owns(tile)) return false;
+    if (shape::k_keeps_place && rows.count <= shape::k_tile && step > 0) {
+      p.move_on(p.strides(rows.d), &place);
+    } else {
+      find_place(step, tile);
+    }
+    return true;
+  }
+
+  // Multiplies a tile: sum(i) is then the i-th sum of the thread's unit.
+  __device__ void multiply(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], int parity, int tile,
+                           bool last) const {
+    float* const of_warp = partials + Share::warp_inner() * shape::k_partials;
+    team.multiply(parity, tile, last ? rows.count - tile : shape::k_tile, [&](auto count, int at, const float* from) {
+      gru_multiply_rows<Share, decltype(count)::value>(w, from, of_warp + at * Share::k_outputs);
+    });
+    __syncthreads();
+  }
+  __device__ float sum(int i) const { return shape::sum_of(partials, tile_row, OutputsOfUnit * unit + i); }
+};
+
 template <class Share, class Team, class Operand>
 __global__ void __launch_bounds__(Share::k_threads, 1)
     gru_forward_team(gru_forward_steps p, gru_team_memory memory, Operand operand) {
-  using shape = gru_team_shape<Share, 3>;
-  constexpr int k_tile = shape::k_tile, k_units = shape::k_units;
+  using part_of_group = gru_team_part<Share, Team, gru_forward_steps, gru_forward_place, 3>;
+  using shape = typename part_of_group::shape;
   if (!Team::k_is_grid && !simt::is_sm_90()) return;
   SIMT_DYN_SHARED(float, shared);
-  const gru_sequence& s = p.s;
-  const int64_t hidden = s.hidden, steps = p.chunk.steps();
+  const int64_t hidden = p.s.hidden, steps = p.chunk.steps();
   const Team team(shared, memory, p.rows_per_block, hidden);
-  float* const partials = shared + Team::shared_floats(p.rows_per_block);
-  float* const own = partials + Share::k_warps_inner * shape::k_partials;  // [rows][k_units]: states
-  float* const of_warp = partials + Share::warp_inner() * shape::k_partials;
-  const int thread = static_cast<int>(threadIdx.x), tile_row = thread / k_units, unit = thread % k_units;
-  const int64_t first_unit = static_cast<int64_t>(team.rank()) * k_units, k = first_unit + unit;
 
   float w[Share::k_thread_outputs][Share::k_thread_inner];
-  const auto multiply = [&](auto rows, int row, const float* from) {
-    gru_multiply_rows<Share, decltype(rows)::value>(w, from, of_warp + row * Share::k_outputs);
-  };
   for (int64_t group = team.first_group(); group < memory.groups; group += team.group_step()) {
-    const gru_rows rows(s.batch, p.rows_per_block, group);
-    const int d = rows.d;
-    const float* const weights = p.w_hh[d];
+    part_of_group part(p, team, shared, group);
+    const int d = part.rows.d;
+    const int64_t k = part.k;
     gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
-      const int64_t of_unit = first_unit + output / 3;
-      return {of_unit < hidden ? weights + (output % 3 * hidden + of_unit) * hidden : nullptr, 0, 1};
+      const int64_t of_unit = part.first_unit + output / 3;
+      return {of_unit < hidden ? p.w_hh[d] + (output % 3 * hidden + of_unit) * hidden : nullptr, 0, 1};
     });
     float bias[3] = {0.0f, 0.0f, 0.0f};
     for (int gate = 0; gate < 3; ++gate)
       if (k < hidden && p.b_hh[d] != nullptr) bias[gate] = p.b_hh[d][gate * hidden + k];
 
-    const auto is_own = [&](int tile) { return tile + tile_row < rows.count && k < hidden; };
-    for (int tile = 0; tile < rows.count; tile += k_tile) {
-      if (!is_own(tile)) continue;
-      const int row = tile + tile_row;
-      own[row * k_units + unit] = p.initial(d, rows.begin + row, k);
-      team.publish(0, row, 0, k, operand(own[row * k_units + unit]));
-    }
-    gru_forward_place place = {};
+    part.for_tiles([&](int tile, bool) {
+      if (!part.owns(tile)) return;
+      part.value(tile) = p.initial(d, part.row(tile), k);
+      part.publish(0, tile, 0, operand(part.value(tile)));
+    });
     gru_forward_inputs in = {};
-    // With one tile the place moves on from step to step, where there are registers to keep it.
     const auto read_inputs = [&](int64_t step, int tile) {
-      if (step == steps || !is_own(tile)) return;
-      if (shape::k_keeps_place && rows.count <= k_tile && step > 0) {
-        p.move_on(p.strides(d), &place);
-      } else {
-        place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
-      }
-      in = p.inputs(p.time(d, step), place);
+      if (part.move_on(step, tile)) in = p.inputs(p.time(d, step), part.place);
     };
     read_inputs(0, 0);
     team.arrive();
@@ -206,112 +249,86 @@ __global__ void __launch_bounds__(Share::k_threads, 1)
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t t = p.time(d, step);
       const int parity = static_cast<int>(step % 2);
-      for (int tile = 0; tile < rows.count; tile += k_tile) {
-        const bool last = tile + k_tile >= rows.count;
-        const int64_t b = rows.begin + tile + tile_row;
-        team.multiply(parity, tile, last ? rows.count - tile : k_tile, multiply);
-        __syncthreads();
+      part.for_tiles([&](int tile, bool last) {
+        const bool owns = part.owns(tile);
+        part.multiply(w, parity, tile, last);
         gru_forward_result result = {};
-        if (!shape::k_keeps_place && is_own(tile)) place = p.place(d, t, b, k);
-        if (is_own(tile)) {
-          float sum[3];
-          for (int gate = 0; gate < 3; ++gate)
-            sum[gate] = shape::sum_of(partials, tile_row, 3 * unit + gate) + bias[gate];
-          float& state = own[(tile + tile_row) * k_units + unit];
-          result = p.advance(in, sum[0], sum[1], sum[2], state);
-          state = p.next_state(d, t, b, k, place.length, result.y, state);
-          team.publish(1 - parity, tile + tile_row, 0, k, operand(state));
+        if (!shape::k_keeps_place && owns) part.find_place(step, tile);
+        if (owns) {
+          float& state = part.value(tile);
+          result = p.advance(in, part.sum(0) + bias[0], part.sum(1) + bias[1], part.sum(2) + bias[2], state);
+          state = p.next_state(d, t, part.row(tile), k, part.place.length, result.y, state);
+          part.publish(1 - parity, tile, 0, operand(state));
         }
         if (last) team.arrive();
-        if (is_own(tile)) p.write(d, t, b, k, place, result);
-        read_inputs(last ? step + 1 : step, last ? 0 : tile + k_tile);
+        if (owns) p.write(d, t, part.row(tile), k, part.place, result);
+        read_inputs(last ? step + 1 : step, last ? 0 : tile + shape::k_tile);
         if (!last) __syncthreads();
-      }
+      });
       team.wait();
     }
-    if (p.chunk.last) continue;
-    for (int tile = 0; tile < rows.count; tile += k_tile)
-      if (is_own(tile)) p.carry[s.state(d, rows.begin + tile + tile_row) + k] = own[(tile + tile_row) * k_units + unit];
+    part.for_tiles([&](int tile, bool) {
+      if (!p.chunk.last && part.owns(tile)) p.carry[p.s.state(d, part.row(tile)) + k] = part.value(tile);
+    });
   }
 }
 
 template <class Share, class Team, class Operand>
 __global__ void __launch_bounds__(Share::k_threads, 1)
     gru_backward_team(gru_backward_steps p, gru_team_memory memory, Operand operand) {
-  using shape = gru_team_shape<Share, 1>;
-  constexpr int k_tile = shape::k_tile, k_units = shape::k_units;
+  using part_of_group = gru_team_part<Share, Team, gru_backward_steps, gru_backward_place, 1>;
+  using shape = typename part_of_group::shape;
   if (!Team::k_is_grid && !simt::is_sm_90()) return;
   SIMT_DYN_SHARED(float, shared);
-  const gru_sequence& s = p.s;
-  const int64_t hidden = s.hidden, steps = p.chunk.steps();
+  const int64_t hidden = p.s.hidden, steps = p.chunk.steps();
   const Team team(shared, memory, p.rows_per_block, hidden);
-  float* const partials = shared + Team::shared_floats(p.rows_per_block);
-  float* const own = partials + Share::k_warps_inner * shape::k_partials;  // [rows][k_units]: dh
-  float* const of_warp = partials + Share::warp_inner() * shape::k_partials;
-  const int thread = static_cast<int>(threadIdx.x), tile_row = thread / k_units, unit = thread % k_units;
-  const int64_t first_unit = static_cast<int64_t>(team.rank()) * k_units, k = first_unit + unit;
 
   float w[Share::k_thread_outputs][Share::k_thread_inner];
-  const auto multiply = [&](auto rows, int row, const float* from) {
-    gru_multiply_rows<Share, decltype(rows)::value>(w, from, of_warp + row * Share::k_outputs);
-  };
   for (int64_t group = team.first_group(); group < memory.groups; group += team.group_step()) {
-    const gru_rows rows(s.batch, p.rows_per_block, group);
-    const int d = rows.d;
-    const float* const weights = p.w_hh[d];
+    part_of_group part(p, team, shared, group);
+    const int d = part.rows.d;
+    const int64_t k = part.k;
     gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
-      const int64_t of_unit = first_unit + output;
-      return {of_unit < hidden ? weights + of_unit : nullptr, hidden * hidden, hidden};
+      const int64_t of_unit = part.first_unit + output;
+      return {of_unit < hidden ? p.w_hh[d] + of_unit : nullptr, hidden * hidden, hidden};
     });
-    const auto is_own = [&](int tile) { return tile + tile_row < rows.count && k < hidden; };
-    for (int tile = 0; tile < rows.count; tile += k_tile)
-      if (is_own(tile)) own[(tile + tile_row) * k_units + unit] = p.initial(d, rows.begin + tile + tile_row, k);
-
-    gru_backward_place place = {};
+    part.for_tiles([&](int tile, bool) {
+      if (part.owns(tile)) part.value(tile) = p.initial(d, part.row(tile), k);
+    });
     gru_backward_inputs in = {};
     const auto read_inputs = [&](int64_t step, int tile) {
-      if (step == steps || !is_own(tile)) return;
-      if (shape::k_keeps_place && rows.count <= k_tile && step > 0) {
-        p.move_on(p.strides(d), &place);
-      } else {
-        place = p.place(d, p.time(d, step), rows.begin + tile + tile_row, k);
-      }
-      in = p.inputs(d, p.time(d, step), rows.begin + tile + tile_row, k, place);
+      if (part.move_on(step, tile)) in = p.inputs(d, p.time(d, step), part.row(tile), k, part.place);
     };
     read_inputs(0, 0);
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t t = p.time(d, step);
       const int parity = static_cast<int>(step % 2);
-      for (int tile = 0; tile < rows.count; tile += k_tile) {
-        const bool last = tile + k_tile >= rows.count;
+      part.for_tiles([&](int tile, bool last) {
+        const bool owns = part.owns(tile);
         gru_backward_result result = {};
-        if (!shape::k_keeps_place && is_own(tile)) place = p.place(d, t, rows.begin + tile + tile_row, k);
-        if (is_own(tile)) {
-          const int row = tile + tile_row;
-          result = p.gradients(t, place, in, &own[row * k_units + unit]);
-          team.publish(parity, row, 0, k, operand(result.g.r));
-          team.publish(parity, row, 1, k, operand(result.g.z));
-          team.publish(parity, row, 2, k, operand(result.g.hn));
+        if (!shape::k_keeps_place && owns) part.find_place(step, tile);
+        if (owns) {
+          result = p.gradients(t, part.place, in, &part.value(tile));
+          part.publish(parity, tile, 0, operand(result.g.r));
+          part.publish(parity, tile, 1, operand(result.g.z));
+          part.publish(parity, tile, 2, operand(result.g.hn));
         }
         if (last) team.arrive();
-        if (is_own(tile)) p.write(place, result);
-        read_inputs(last ? step + 1 : step, last ? 0 : tile + k_tile);
-      }
+        if (owns) p.write(part.place, result);
+        read_inputs(last ? step + 1 : step, last ? 0 : tile + shape::k_tile);
+      });
       team.wait();
-      for (int tile = 0; tile < rows.count; tile += k_tile) {
-        const bool last = tile + k_tile >= rows.count;
-        team.multiply(parity, tile, last ? rows.count - tile : k_tile, multiply);
-        __syncthreads();
-        if (is_own(tile)) {
-          const int64_t b = rows.begin + tile + tile_row, length = s.length(b);
-          float& dh = own[(tile + tile_row) * k_units + unit];
-          if (t < length) dh = p.hand_over(d, t, b, length, k, dh + shape::sum_of(partials, tile_row, unit));
-        }
+      part.for_tiles([&](int tile, bool last) {
+        part.multiply(w, parity, tile, last);
+        const int64_t b = part.row(tile);
+        if (part.owns(tile) && t < p.s.length(b))
+          part.value(tile) = p.hand_over(d, t, b, p.s.length(b), k, part.value(tile) + part.sum(0));
         if (!last) __syncthreads();
-      }
+      });
     }
-    for (int tile = 0; tile < rows.count; tile += k_tile)
-      if (is_own(tile)) p.finish(d, rows.begin + tile + tile_row, k, own[(tile + tile_row) * k_units + unit]);
+    part.for_tiles([&](int tile, bool) {
+      if (part.owns(tile)) p.finish(d, part.row(tile), k, part.value(tile));
+    });
     // What the last step reads of the other blocks' values, the next group or the end of the block leaves to them.
     team.arrive();
     team.wait();

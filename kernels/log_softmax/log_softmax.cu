@@ -144,13 +144,13 @@ struct log_softmax_row_op {
     for (int i = lane; i < count; i += k_warp_size) maximum = max_of()(maximum, partials[i].maximum);
     maximum = warp_maximum(maximum);
     const float reference = log_sum_reference(maximum);
-    // A lane holds its first maximal held-out maximum out, and the warp that of its first such lane.
+    // A lane holds its first maximal partial out, and the warp that of its first such lane.
     float rest = 0.0f;
     bool holds = false;
     for (int i = lane; i < count; i += k_warp_size) {
-      const float held_out_max = expf(partials[i].maximum - reference);
+      const float term = expf(partials[i].maximum - reference);
       const bool hold_out = !holds && partials[i].maximum == maximum;
-      rest = fmaf(partials[i].rest, held_out_max, hold_out ? rest : rest + held_out_max);
+      rest = fmaf(partials[i].rest, term, hold_out ? rest : rest + term);
       holds = holds || hold_out;
     }
     const unsigned holders = __ballot_sync(k_all_lanes, holds);

@@ -50,11 +50,11 @@ struct log_sum_reduction {
   __device__ static partial collect(const partial* partials, int64_t first, int64_t last, int64_t step) {
     partial all = none();
     for (int64_t i = first; i < last; i += step) all.maximum = fmaxf(all.maximum, partials[i].maximum);
-    bool held_out_max = true;  // the first of the partials that hold the maximum
+    bool is_first = true;  // of the partials that hold the maximum
     for (int64_t i = first; i < last; i += step) {
       all.rest += partials[i].rest * rescale(partials[i].maximum, all.maximum);
-      if (held_out_max && partials[i].maximum == all.maximum)
-        held_out_max = false;
+      if (is_first && partials[i].maximum == all.maximum)
+        is_first = false;
       else
         all.rest += expf(partials[i].maximum - log_sum_reference(all.maximum));
     }

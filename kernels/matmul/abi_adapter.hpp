@@ -1,6 +1,6 @@
 // The ABI adapter (candidate.h) of matmul.
-//   inputs a, b [rows and columns as stored, by ta and tb], c_in, bias; outputs c, work. c_in has no elements where beta
-//   is 0, else it is c: the same memory, strides and type. bias has n elements, or none. work has bytes, or none.
+//   inputs a, b [rows and columns as stored, by ta and tb], c_in, bias; outputs c, work. c_in has no elements where
+//   beta is 0, else it is c: the same memory, strides and type. bias has n elements, or none. work has bytes, or none.
 //   scalars ta, tb (0 none, 1 yes), alpha, beta, sigmoid (0, 1), mu, sigma, mode (0 ieee, 1 tf32x3, 2 bf16x6),
 //   rows_alone (0, 1).
 // Variants are the techniques of matmul_variant; those on tensor cores once for each mode of split operands, whose name

@@ -1,4 +1,5 @@
-// What the contract asks of a product's matrices and workspace, checked on the host for ours and for libraries beside it.
+// What the contract asks of a product's matrices and workspace, checked on the host for ours and for libraries beside
+// it.
 #pragma once
 
 #include <cstdint>

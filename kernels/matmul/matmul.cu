@@ -121,8 +121,8 @@ void launch_tiles(const matmul_task<float, float>& t) {
   simt::launch(config, matmul_tile<Shape, Flagged>, product);
 }
 
-// The product of a matrix and a vector; n = 1, or m = 1. Returns whether the slices are added: those of an element, where
-// the shared memory has room for them, are one block's.
+// The product of a matrix and a vector; n = 1, or m = 1. Returns whether the slices are added: those of an element,
+// where the shared memory has room for them, are one block's.
 bool launch_vector(const matmul_task<float, float>& t) {
   using shape = matmul_vector_shape;
   const bool is_row = t.n > 1, along_k = is_row ? t.tb : !t.ta, vector_is_dense = is_row ? !t.ta : t.tb;

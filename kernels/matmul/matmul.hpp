@@ -34,13 +34,14 @@
 //                the products b2 b2, b3 b1, b1 b3, b2 b1, b1 b2, b1 b1 of each 16 along k as above.
 //   f32, tf32x3  x = hi + lo, hi the tf32 nearest to x (towards zero from 2^128 - 2^116 on) and lo the nearest to what
 //                is left, ties away from zero; lo hi, hi lo, hi hi of each 8 along k.
-//   f32, tf32x1  hi hi of each 8 along k: operands of 11 bits. bf16x1: b1 b1 of each 16, operands of 8 bits. For callers
-//                that ask for less (kernels/gru/gru.hpp); the ABI adapter offers neither.
+//   f32, tf32x1  hi hi of each 8 along k: operands of 11 bits. bf16x1: b1 b1 of each 16, operands of 8 bits. For
+//                callers that ask for less (kernels/gru/gru.hpp); the ABI adapter offers neither.
 //
 // Special values, in every mode. NaN where a product is NaN (0 * Inf included) or infinite products of both signs meet;
 // the infinity where infinite products have one sign. Rows of op(A) and columns of op(B) that are not finite are
-// multiplied in f32 where the mode splits; other elements keep their bits. Subnormals are kept. If chi (|A||B|)_ij (1+E)
-// or (abs(alpha) (|A||B|)_ij + abs(beta C_ij) + abs(bias_j)) (1+E) reaches 2^128, an intermediate result may overflow.
+// multiplied in f32 where the mode splits; other elements keep their bits. Subnormals are kept. If chi (|A||B|)_ij
+// (1+E) or (abs(alpha) (|A||B|)_ij + abs(beta C_ij) + abs(bias_j)) (1+E) reaches 2^128, an intermediate result may
+// overflow.
 //
 // Error. |v - exact| <= [(1+E)(1+u)^3 - 1] G + [(1+u)^2 - 1] H + u J + (1+u)^3 N with G = abs(alpha) (|A||B|)_ij,
 // H = abs(beta C_ij), J = abs(bias_j), E, N and chi of the arithmetic (docs/numerics.md, "Sums of products"); ieee:
@@ -97,10 +98,11 @@ struct matmul_slices {
 template <class T, class TC>
 matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t k);
 
-// epilogue: no product at all. vector: C is a row or a column, in f32. In f32 blocks multiply tiles of op(A) and op(B) in
-// shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. On tensor cores, from panels in the workspace: 64 x 64 by single
-// warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and 128 x 256 by two. GPUs without wgmma, of a
-// compute capability other than 9.0, take warps in place of both; the bits of all three are the same.
+// epilogue: no product at all. vector: C is a row or a column, in f32. In f32 blocks multiply tiles of op(A) and op(B)
+// in shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. On tensor cores, from
+// panels in the workspace: 64 x 64 by single warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and
+// 128 x 256 by two. GPUs without wgmma, of a compute capability other than 9.0, take warps in place of both; the bits
+// of all three are the same.
 enum class matmul_variant : uint8_t { automatic, epilogue, vector, small, wide, square, warps, warpgroup, warpgroups };
 
 // The box of extents, inclusive and without a limit where the second is -1, in which the dispatch picks a variant. For
@@ -112,8 +114,9 @@ struct matmul_region {
 template <class T, class TC>
 std::vector<matmul_region> matmul_regions(matmul_options options);
 
-// The same with a variant forced (one of the mode's, not epilogue; vector where m or n is 1), and the variant used as the
-// result; automatic where nothing happened. The plan, and with it the bits, stay. k = 0 and alpha = 0 have no other variant.
+// The same with a variant forced (one of the mode's, not epilogue; vector where m or n is 1), and the variant used as
+// the result; automatic where nothing happened. The plan, and with it the bits, stay. k = 0 and alpha = 0 have no other
+// variant.
 template <class T, class TC>
 matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m, int64_t n, int64_t k, float alpha,
                            const T* a, int64_t lda, const T* b, int64_t ldb, float beta, TC* c, int64_t ldc,

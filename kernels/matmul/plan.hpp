@@ -168,8 +168,8 @@ matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_
   return best;
 }
 
-// That of a matrix times a vector, of which `outer` sums are made: as many slices as a block adds itself where that makes
-// blocks for half of the multiprocessors, which are enough to keep the memory busy; else those of several blocks.
+// That of a matrix times a vector, of which `outer` sums are made: as many slices as a block adds itself where that
+// makes blocks for half of the multiprocessors, which are enough to keep the memory busy; else those of several blocks.
 inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k) {
   using shape = matmul_vector_shape;
   const int64_t blocks = ceil_div(k_planned_sms / 2, ceil_div(outer, shape::k_outer));

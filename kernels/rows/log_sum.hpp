@@ -125,8 +125,8 @@ __device__ inline log_sum log_sum_of_small_row(const float (&value)[Count]) {
   const float maximum = lanes_maximum<Lanes>(mine.held_out_max);
   const bool held_out = is_first_holder<Lanes>(mine.held_out_max == maximum);
   // Not a choice of results, of which the compiler would make one branch after another.
-  const float held_out_max = expf(held_out ? -INFINITY : mine.held_out_max - log_sum_reference(maximum));
-  return {maximum, lane_reduce<Lanes>(mine.sum(maximum) + held_out_max, sum_of())};
+  const float term = expf(held_out ? -INFINITY : mine.held_out_max - log_sum_reference(maximum));
+  return {maximum, lane_reduce<Lanes>(mine.sum(maximum) + term, sum_of())};
 }
 
 // Of sums of `Lanes` neighbouring lanes, `Each` of every lane, that are each relative to their own maximum; a warp has
@@ -139,8 +139,8 @@ __device__ inline log_sum merge_small_row(const log_sum (&mine)[Each]) {
 #pragma unroll
   for (int i = 0; i < Each; ++i) {
     const bool maximal = mine[i].maximum == maximum, held_out = maximal && holds_out;
-    const float held_out_max = expf(maximal ? 0.0f : mine[i].maximum - maximum);
-    const float all = fmaf(mine[i].rest, held_out_max, held_out ? 0.0f : held_out_max);
+    const float term = expf(maximal ? 0.0f : mine[i].maximum - maximum);
+    const float all = fmaf(mine[i].rest, term, held_out ? 0.0f : term);
     rest = i == 0 ? all : rest + all;
     holds_out = holds_out && !maximal;
   }

@@ -3,10 +3,11 @@
 //
 // A RowOp says what is computed:
 //   arguments<T>, partial             types; a partial is what pack_partial takes
-//   terms(value, held-out maximum, maximum)   the sum of a lane's terms relative to `maximum`, the warp's; `held_out_max` is the
-//                                     largest of the lane's values before these
+//   terms(value, held_out_max, maximum)
+//                                     the sum of a lane's terms relative to `maximum`, the warp's; `held_out_max` is
+//                                     the largest of the lane's values before these
 //   over_warp(own, terms, maximum)    the warp's partial, of lanes with the maxima `own`, in every lane
-//   held-out maximum(held-out maximum, value)         `held_out_max` with the largest of `value`, where terms looks at it
+//   held_out_max(held_out_max, value) the larger of it and the largest of `value`, where terms looks at it
 //   combine(partials, count)          that of several, by a warp; one rescale per term
 //   result<T>                         made of a row's partial: the function of a value that is written
 //   argmax(arguments)                 where the index of each row's maximum goes, or nullptr

@@ -11,8 +11,8 @@
 //   merge<Lanes>(partial[Each])       that of the partials of `Lanes` neighbouring lanes, of which a warp has several
 //                                     times the same, in each of them
 //   write<Aligned>(a, r, slice, value, partial, share)
-//                                     those of the thread's results of row r that are in the small_matrix_share, which begin on
-//                                     a 16-byte boundary if Aligned; by one thread if the row has one result
+//                                     those of the thread's results of row r that are in the small_matrix_share, which
+//                                     begin on a 16-byte boundary if Aligned; by one thread if the row has one result
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // CUDA arrays, texture and surface objects of one to three dimensions, in layers, and cube maps. A texel is read by a
-// plain load of the thread, so that the detector sees it. Filtering is linear with weights of 8 bits behind the point, as
-// the CUDA C++ Programming Guide says ("Texture Fetching"); how a GPU rounds in between is not modelled.
+// plain load of the thread, so that the detector sees it. Filtering is linear with weights of 8 bits behind the point,
+// as the CUDA C++ Programming Guide says ("Texture Fetching"); how a GPU rounds in between is not modelled.
 #pragma once
 
 #include <cmath>

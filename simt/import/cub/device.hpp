@@ -1,5 +1,5 @@
-// CUB's operations of a whole array: done by the host when they are called, in the order of the items. A first call with
-// a null `storage` asks for its size, as with CUB.
+// CUB's operations of a whole array: done by the host when they are called, in the order of the items. A first call
+// with a null `storage` asks for its size, as with CUB.
 #pragma once
 
 #include <algorithm>
