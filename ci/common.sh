@@ -95,16 +95,25 @@ configure() {  # configure PRESET OPTION...: says nothing unless it fails
   rm -f "$log"
 }
 
+# GPUs that get machine code (WARPCHECK_CUDA_ARCHITECTURES); a tree that has more keeps it.
+cuda_architectures="80;90a"
+
 # build PRESET TARGET...: configures where needed and builds.
 build() {
-  local preset=$1 nvcc options=()
+  local preset=$1 cache="build/$1/CMakeCache.txt" nvcc options=() stale=false
   shift
-  [ -x "$root/build/python/bin/python" ] && options=(-DPython3_EXECUTABLE="$root/build/python/bin/python")
   nvcc=$(find_nvcc || true)
   [ -n "$nvcc" ] && PATH=$PATH:$(dirname "$nvcc")
   cd "$root"
-  if [ ! -f "build/$preset/build.ninja" ] || { [ ${#options[@]} -gt 0 ] && ! grep -q "^_*Python3_EXECUTABLE:.*build/python" "build/$preset/CMakeCache.txt"; }; then
-    configure "$preset" "${options[@]}"
+  [ -f "build/$preset/build.ninja" ] || stale=true
+  if [ -x build/python/bin/python ]; then
+    options=("-DPython3_EXECUTABLE=$root/build/python/bin/python")
+    grep -qs "^_*Python3_EXECUTABLE:.*build/python" "$cache" || stale=true
   fi
+  if [[ $preset == *cuda ]]; then
+    options+=("-DWARPCHECK_CUDA_ARCHITECTURES=$cuda_architectures")
+    grep -qs "^WARPCHECK_CUDA_ARCHITECTURES:.*$cuda_architectures\$" "$cache" || stale=true
+  fi
+  if $stale; then configure "$preset" "${options[@]}"; fi
   cmake --build "build/$preset" --parallel "$(nproc)" --target "$@"
 }

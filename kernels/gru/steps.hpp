@@ -220,6 +220,11 @@ struct gru_backward_steps {
     if (dh_reset != nullptr) dh_reset[s.state(d, b) + k] += dh;
     return 0.0f;
   }
+  // The same of a step of the sequence, whose sum joins *dh first.
+  __device__ void hand_over(int d, int64_t t, int64_t b, int64_t k, float sum, float* dh) const {
+    const int64_t length = s.length(b);
+    if (t < length) *dh = hand_over(d, t, b, length, k, *dh + sum);
+  }
 
   __device__ void finish(int d, int64_t b, int64_t k, float dh) const {
     const int64_t i = s.state(d, b) + k;

@@ -41,8 +41,7 @@ class gru_cluster_team {
       : buffers_(shared), rows_(static_cast<int>(rows)) {
     for (int i = static_cast<int>(threadIdx.x); i < shared_floats(rows); i += Share::k_threads)
       if (i % Share::k_width >= hidden) shared[i] = 0.0f;
-    arrive();
-    wait();  // from here on every block of the cluster runs
+    sync();  // from here on every block of the cluster runs
   }
   __device__ static int64_t first_group() { return simt::cluster_id(); }
   __device__ static int64_t group_step() { return gridDim.x / simt::cluster_size(); }
@@ -50,6 +49,10 @@ class gru_cluster_team {
   // What a block writes between these two no other block needs, and none waits for it.
   __device__ static void arrive() { simt::cluster_arrive(); }
   __device__ static void wait() { simt::cluster_wait(); }
+  __device__ static void sync() {
+    arrive();
+    wait();
+  }
 
   __device__ void publish(int parity, int row, int segment, int64_t k, float value) const {
     float* const own = buffers_ + (parity * rows_ + row) * Share::k_inner + segment * Share::k_width + k;
@@ -88,6 +91,7 @@ class gru_grid_team {
   __device__ static int rank() { return static_cast<int>(blockIdx.x); }
   __device__ static void arrive() {}
   __device__ static void wait() { simt::grid_sync(); }
+  __device__ static void sync() { wait(); }
 
   __device__ void publish(int parity, int row, int segment, int64_t k, float value) const {
     exchange_[((parity * rows_ + row) * Share::k_segments + segment) * pitch_ + k] = value;
@@ -132,8 +136,9 @@ struct gru_team_shape {
   static constexpr int k_tile = Share::k_threads / k_units;         // rows: a thread has one unit of one of them
   static constexpr int k_partials = k_tile * Share::k_outputs;      // of a warp
   static_assert(Share::k_threads % k_units == 0, "every thread has a unit");
-  // Whether there are registers to keep a unit's place from step to step.
+  // Whether there are registers to keep a unit's place from step to step. With one tile it then moves on.
   static constexpr bool k_keeps_place = Share::k_threads <= 256;
+  __device__ static bool moves_on(int rows) { return k_keeps_place && rows <= k_tile; }
   template <class Team>
   __device__ __host__ static constexpr int64_t shared_floats(int64_t rows) {
     return Team::shared_floats(rows) + Share::k_warps_inner * k_partials + rows * k_units;
@@ -149,189 +154,182 @@ struct gru_team_shape {
   }
 };
 
-// What a thread has of a group of rows: in each tile one unit of one row. Steps is a pass.
-template <class Share, class Team, class Steps, class Place, int OutputsOfUnit>
-struct gru_team_part {
+// Where a thread finds what the block shares, and which unit of a row of each tile it has.
+template <class Share, class Team, int OutputsOfUnit>
+struct gru_team_thread {
   using shape = gru_team_shape<Share, OutputsOfUnit>;
-  const Steps& p;
-  const Team& team;
-  const gru_rows rows;
-  float* const partials;
-  float* const values;  // [rows][k_units]
-  const int tile_row, unit;
-  const int64_t first_unit, k;  // of the block, of this thread
-  Place place = {};
+  float* partials;
+  float* values;          // [rows][k_units]: states, or dh
+  float* of_warp;         // of the partial sums
+  int row, unit;          // of a tile
+  int64_t first_unit, k;  // of the block, of this thread
 
-  __device__ gru_team_part(const Steps& steps, const Team& with, float* shared, int64_t group)
-      : p(steps),
-        team(with),
-        rows(p.s.batch, p.rows_per_block, group),
-        partials(shared + Team::shared_floats(p.rows_per_block)),
+  __device__ gru_team_thread(float* shared, int64_t rows, int rank)
+      : partials(shared + Team::shared_floats(rows)),
         values(partials + Share::k_warps_inner * shape::k_partials),
-        tile_row(static_cast<int>(threadIdx.x) / shape::k_units),
+        of_warp(partials + Share::warp_inner() * shape::k_partials),
+        row(static_cast<int>(threadIdx.x) / shape::k_units),
         unit(static_cast<int>(threadIdx.x) % shape::k_units),
-        first_unit(static_cast<int64_t>(team.rank()) * shape::k_units),
+        first_unit(static_cast<int64_t>(rank) * shape::k_units),
         k(first_unit + unit) {}
 
-  // run(first row of a tile, whether it is the last one).
-  template <class Run>
-  __device__ void for_tiles(const Run& run) const {
-    for (int tile = 0; tile < rows.count; tile += shape::k_tile) run(tile, tile + shape::k_tile >= rows.count);
-  }
-  __device__ bool owns(int tile) const { return tile + tile_row < rows.count && k < p.s.hidden; }
-  __device__ int64_t row(int tile) const { return rows.begin + tile + tile_row; }
-  // What this thread keeps from step to step: the state, or dh.
-  __device__ float& value(int tile) const { return values[(tile + tile_row) * shape::k_units + unit]; }
-  __device__ void publish(int parity, int tile, int segment, float v) const {
-    team.publish(parity, tile + tile_row, segment, k, v);
-  }
-
-  __device__ void find_place(int64_t step, int tile) { place = p.place(rows.d, p.time(rows.d, step), row(tile), k); }
-  // Whether there is such a step and the thread has a unit there; the place is then that unit's. With one tile it moves
-  // on from step to step, where there are registers to keep it.
-  __device__ bool move_on(int64_t step, int tile) {
-    if (step == p.chunk.steps() || !owns(tile)) return false;
-    if (shape::k_keeps_place && rows.count <= shape::k_tile && step > 0) {
-      p.move_on(p.strides(rows.d), &place);
-    } else {
-      find_place(step, tile);
-    }
-    return true;
-  }
-
-  // Multiplies a tile: sum(i) is then the i-th sum of the thread's unit.
-  __device__ void multiply(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], int parity, int tile,
-                           bool last) const {
-    float* const of_warp = partials + Share::warp_inner() * shape::k_partials;
-    team.multiply(parity, tile, last ? rows.count - tile : shape::k_tile, [&](auto count, int at, const float* from) {
-      gru_multiply_rows<Share, decltype(count)::value>(w, from, of_warp + at * Share::k_outputs);
-    });
+  __device__ float& value(int tile) const { return values[(tile + row) * shape::k_units + unit]; }
+  // The products of a tile; sum(i) is then the i-th of this thread's unit.
+  __device__ void multiply(const Team& team, const float (&w)[Share::k_thread_outputs][Share::k_thread_inner],
+                           int parity, int tile, int rows) const {
+    team.multiply(parity, tile, rows - tile > shape::k_tile ? shape::k_tile : rows - tile,
+                  [&](auto count, int first, const float* from) {
+                    gru_multiply_rows<Share, decltype(count)::value>(w, from, of_warp + first * Share::k_outputs);
+                  });
     __syncthreads();
   }
-  __device__ float sum(int i) const { return shape::sum_of(partials, tile_row, OutputsOfUnit * unit + i); }
+  __device__ float sum(int i) const { return shape::sum_of(partials, row, OutputsOfUnit * unit + i); }
 };
+
+// A unit's biases; zeros beyond `hidden` and without biases.
+__device__ inline void gru_load_bias(float (&bias)[3], const float* b_hh, int64_t hidden, int64_t k) {
+  for (int gate = 0; gate < 3; ++gate) bias[gate] = k < hidden && b_hh != nullptr ? b_hh[gate * hidden + k] : 0.0f;
+}
+// A block's weights: forwards of the gates of its units, backwards of their columns.
+template <class Share, class Operand>
+__device__ void gru_load_team_gates(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* w_hh,
+                                    int64_t hidden, int64_t first_unit, const Operand& operand) {
+  gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
+    const int64_t of_unit = first_unit + output / 3;
+    return {of_unit < hidden ? w_hh + (output % 3 * hidden + of_unit) * hidden : nullptr, 0, 1};
+  });
+}
+template <class Share, class Operand>
+__device__ void gru_load_team_columns(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* w_hh,
+                                      int64_t hidden, int64_t first_unit, const Operand& operand) {
+  gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
+    const int64_t of_unit = first_unit + output;
+    return {of_unit < hidden ? w_hh + of_unit : nullptr, hidden * hidden, hidden};
+  });
+}
 
 template <class Share, class Team, class Operand>
 __global__ void __launch_bounds__(Share::k_threads, 1)
     gru_forward_team(gru_forward_steps p, gru_team_memory memory, Operand operand) {
-  using part_of_group = gru_team_part<Share, Team, gru_forward_steps, gru_forward_place, 3>;
-  using shape = typename part_of_group::shape;
+  using shape = gru_team_shape<Share, 3>;
   if (!Team::k_is_grid && !simt::is_sm_90()) return;
   SIMT_DYN_SHARED(float, shared);
   const int64_t hidden = p.s.hidden, steps = p.chunk.steps();
   const Team team(shared, memory, p.rows_per_block, hidden);
+  const gru_team_thread<Share, Team, 3> own(shared, p.rows_per_block, team.rank());
+  const int64_t k = own.k;
 
   float w[Share::k_thread_outputs][Share::k_thread_inner];
   for (int64_t group = team.first_group(); group < memory.groups; group += team.group_step()) {
-    part_of_group part(p, team, shared, group);
-    const int d = part.rows.d;
-    const int64_t k = part.k;
-    gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
-      const int64_t of_unit = part.first_unit + output / 3;
-      return {of_unit < hidden ? p.w_hh[d] + (output % 3 * hidden + of_unit) * hidden : nullptr, 0, 1};
-    });
-    float bias[3] = {0.0f, 0.0f, 0.0f};
-    for (int gate = 0; gate < 3; ++gate)
-      if (k < hidden && p.b_hh[d] != nullptr) bias[gate] = p.b_hh[d][gate * hidden + k];
-
-    part.for_tiles([&](int tile, bool) {
-      if (!part.owns(tile)) return;
-      part.value(tile) = p.initial(d, part.row(tile), k);
-      part.publish(0, tile, 0, operand(part.value(tile)));
-    });
+    const gru_rows rows(p.s.batch, p.rows_per_block, group);
+    const int d = rows.d;
+    gru_load_team_gates<Share>(w, p.w_hh[d], hidden, own.first_unit, operand);
+    float bias[3];
+    gru_load_bias(bias, p.b_hh[d], hidden, k);
+    const auto is_own = [&](int tile) { return tile + own.row < rows.count && k < hidden; };
+    for (int tile = 0; tile < rows.count; tile += shape::k_tile) {
+      if (!is_own(tile)) continue;
+      own.value(tile) = p.initial(d, rows.begin + tile + own.row, k);
+      team.publish(0, tile + own.row, 0, k, operand(own.value(tile)));
+    }
+    gru_forward_place place = {};
     gru_forward_inputs in = {};
     const auto read_inputs = [&](int64_t step, int tile) {
-      if (part.move_on(step, tile)) in = p.inputs(p.time(d, step), part.place);
+      if (step == steps || !is_own(tile)) return;
+      if (shape::moves_on(rows.count) && step > 0)
+        p.move_on(p.strides(d), &place);
+      else
+        place = p.place(d, p.time(d, step), rows.begin + tile + own.row, k);
+      in = p.inputs(p.time(d, step), place);
     };
     read_inputs(0, 0);
-    team.arrive();
-    team.wait();
+    team.sync();
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t t = p.time(d, step);
       const int parity = static_cast<int>(step % 2);
-      part.for_tiles([&](int tile, bool last) {
-        const bool owns = part.owns(tile);
-        part.multiply(w, parity, tile, last);
+      for (int tile = 0; tile < rows.count; tile += shape::k_tile) {
+        const bool last = tile + shape::k_tile >= rows.count;
+        const int64_t b = rows.begin + tile + own.row;
+        own.multiply(team, w, parity, tile, rows.count);
         gru_forward_result result = {};
-        if (!shape::k_keeps_place && owns) part.find_place(step, tile);
-        if (owns) {
-          float& state = part.value(tile);
-          result = p.advance(in, part.sum(0) + bias[0], part.sum(1) + bias[1], part.sum(2) + bias[2], state);
-          state = p.next_state(d, t, part.row(tile), k, part.place.length, result.y, state);
-          part.publish(1 - parity, tile, 0, operand(state));
+        if (!shape::k_keeps_place && is_own(tile)) place = p.place(d, t, b, k);
+        if (is_own(tile)) {
+          float& state = own.value(tile);
+          result = p.advance(in, own.sum(0) + bias[0], own.sum(1) + bias[1], own.sum(2) + bias[2], state);
+          state = p.next_state(d, t, b, k, place.length, result.y, state);
+          team.publish(1 - parity, tile + own.row, 0, k, operand(state));
         }
         if (last) team.arrive();
-        if (owns) p.write(d, t, part.row(tile), k, part.place, result);
+        if (is_own(tile)) p.write(d, t, b, k, place, result);
         read_inputs(last ? step + 1 : step, last ? 0 : tile + shape::k_tile);
         if (!last) __syncthreads();
-      });
+      }
       team.wait();
     }
-    part.for_tiles([&](int tile, bool) {
-      if (!p.chunk.last && part.owns(tile)) p.carry[p.s.state(d, part.row(tile)) + k] = part.value(tile);
-    });
+    for (int tile = 0; !p.chunk.last && tile < rows.count; tile += shape::k_tile)
+      if (is_own(tile)) p.carry[p.s.state(d, rows.begin + tile + own.row) + k] = own.value(tile);
   }
 }
 
 template <class Share, class Team, class Operand>
 __global__ void __launch_bounds__(Share::k_threads, 1)
     gru_backward_team(gru_backward_steps p, gru_team_memory memory, Operand operand) {
-  using part_of_group = gru_team_part<Share, Team, gru_backward_steps, gru_backward_place, 1>;
-  using shape = typename part_of_group::shape;
+  using shape = gru_team_shape<Share, 1>;
   if (!Team::k_is_grid && !simt::is_sm_90()) return;
   SIMT_DYN_SHARED(float, shared);
   const int64_t hidden = p.s.hidden, steps = p.chunk.steps();
   const Team team(shared, memory, p.rows_per_block, hidden);
+  const gru_team_thread<Share, Team, 1> own(shared, p.rows_per_block, team.rank());
+  const int64_t k = own.k;
 
   float w[Share::k_thread_outputs][Share::k_thread_inner];
   for (int64_t group = team.first_group(); group < memory.groups; group += team.group_step()) {
-    part_of_group part(p, team, shared, group);
-    const int d = part.rows.d;
-    const int64_t k = part.k;
-    gru_load_share<Share>(w, hidden, operand, [&](int output) -> gru_weight_row {
-      const int64_t of_unit = part.first_unit + output;
-      return {of_unit < hidden ? p.w_hh[d] + of_unit : nullptr, hidden * hidden, hidden};
-    });
-    part.for_tiles([&](int tile, bool) {
-      if (part.owns(tile)) part.value(tile) = p.initial(d, part.row(tile), k);
-    });
+    const gru_rows rows(p.s.batch, p.rows_per_block, group);
+    const int d = rows.d;
+    gru_load_team_columns<Share>(w, p.w_hh[d], hidden, own.first_unit, operand);
+    const auto is_own = [&](int tile) { return tile + own.row < rows.count && k < hidden; };
+    for (int tile = 0; tile < rows.count; tile += shape::k_tile)
+      if (is_own(tile)) own.value(tile) = p.initial(d, rows.begin + tile + own.row, k);
+
+    gru_backward_place place = {};
     gru_backward_inputs in = {};
     const auto read_inputs = [&](int64_t step, int tile) {
-      if (part.move_on(step, tile)) in = p.inputs(d, p.time(d, step), part.row(tile), k, part.place);
+      if (step == steps || !is_own(tile)) return;
+      if (shape::moves_on(rows.count) && step > 0)
+        p.move_on(p.strides(d), &place);
+      else
+        place = p.place(d, p.time(d, step), rows.begin + tile + own.row, k);
+      in = p.inputs(d, p.time(d, step), rows.begin + tile + own.row, k, place);
     };
     read_inputs(0, 0);
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t t = p.time(d, step);
       const int parity = static_cast<int>(step % 2);
-      part.for_tiles([&](int tile, bool last) {
-        const bool owns = part.owns(tile);
+      for (int tile = 0; tile < rows.count; tile += shape::k_tile) {
+        const bool last = tile + shape::k_tile >= rows.count;
         gru_backward_result result = {};
-        if (!shape::k_keeps_place && owns) part.find_place(step, tile);
-        if (owns) {
-          result = p.gradients(t, part.place, in, &part.value(tile));
-          part.publish(parity, tile, 0, operand(result.g.r));
-          part.publish(parity, tile, 1, operand(result.g.z));
-          part.publish(parity, tile, 2, operand(result.g.hn));
+        if (!shape::k_keeps_place && is_own(tile)) place = p.place(d, t, rows.begin + tile + own.row, k);
+        if (is_own(tile)) {
+          result = p.gradients(t, place, in, &own.value(tile));
+          team.publish(parity, tile + own.row, 0, k, operand(result.g.r));
+          team.publish(parity, tile + own.row, 1, k, operand(result.g.z));
+          team.publish(parity, tile + own.row, 2, k, operand(result.g.hn));
         }
         if (last) team.arrive();
-        if (owns) p.write(part.place, result);
+        if (is_own(tile)) p.write(place, result);
         read_inputs(last ? step + 1 : step, last ? 0 : tile + shape::k_tile);
-      });
+      }
       team.wait();
-      part.for_tiles([&](int tile, bool last) {
-        part.multiply(w, parity, tile, last);
-        const int64_t b = part.row(tile);
-        if (part.owns(tile) && t < p.s.length(b))
-          part.value(tile) = p.hand_over(d, t, b, p.s.length(b), k, part.value(tile) + part.sum(0));
-        if (!last) __syncthreads();
-      });
+      for (int tile = 0; tile < rows.count; tile += shape::k_tile) {
+        own.multiply(team, w, parity, tile, rows.count);
+        if (is_own(tile)) p.hand_over(d, t, rows.begin + tile + own.row, k, own.sum(0), &own.value(tile));
+        if (tile + shape::k_tile < rows.count) __syncthreads();
+      }
     }
-    part.for_tiles([&](int tile, bool) {
-      if (part.owns(tile)) p.finish(d, part.row(tile), k, part.value(tile));
-    });
+    for (int tile = 0; tile < rows.count; tile += shape::k_tile)
+      if (is_own(tile)) p.finish(d, rows.begin + tile + own.row, k, own.value(tile));
     // What the last step reads of the other blocks' values, the next group or the end of the block leaves to them.
-    team.arrive();
-    team.wait();
+    team.sync();
   }
 }
 
