@@ -68,6 +68,17 @@ class Seconds(unittest.TestCase):
         self.assertIn("share rest: 0.4 of 1 minutes\n", r.stdout)
         self.assertIn("share trees: 2.7 of 2.7 minutes, which is too much\n", r.stdout)
 
+    def test_build_is_added_up_once_for_each_command(self):
+        # Two outputs of one command, and a command that ran again: 180 seconds of one core. A line that is cut is none.
+        self.write(".ninja_log", "# ninja log v5\n0\t60000\t1\ta.o\taa\n0\t60000\t1\ta.d\taa\n5\t9005\t1\tb\tbb\n"
+                   "7\t120007\t2\tb\tbb\n8\t9")
+        r = self.run_it("4 rest\n1.6 build build\n", "--check")
+        self.assertEqual(r.returncode, 0, r.stdout)
+        self.assertIn("share build: 1.5 of 1.6 minutes\nbuild and tests: 4.6 of 5.6 minutes\n", r.stdout)
+        r = self.run_it("4 rest\n1.4 build build\n", "--check")
+        self.assertEqual(r.returncode, 1, r.stdout)
+        self.assertIn("share build: 1.5 of 1.4 minutes, which is too much\n", r.stdout)
+
     def test_run_that_there_was_not_is_a_skip(self):
         r = subprocess.run([SECONDS, os.path.join(self.folder, "none.xml"), "--check"], capture_output=True, text=True)
         self.assertEqual((r.returncode, r.stdout[:15]), (0, "WARPCHECK_SKIP:"))
