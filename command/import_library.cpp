@@ -92,6 +92,14 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
+// Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half the
+// time to compile, and as long to run. Small functions are inlined: a report names the lines of those that an access was
+// inlined into. The flavour plain keeps -O2, for it judges many cases.
+std::vector<std::string> effort_options(const import_request& r) {
+  if (r.flavour == "race" || r.traced) return {"-O1", "-g1", "-finline-small-functions"};
+  return {};
+}
+
 // What makes the compiler call the functions of import/trace_hooks.hpp.
 std::vector<std::string> trace_options(const toolchain& tools) {
   std::vector<std::string> options = {"-fsanitize=kernel-address", "-fno-sanitize-address-use-after-scope",
@@ -157,7 +165,8 @@ std::string import_library(const toolchain& tools, const import_request& r) {
 
   std::string all;
   for (const imported_source& s : sources) all += s.text;
-  const std::string built_as = r.flavour + (r.traced ? "+trace" : "");
+  const std::vector<std::string> effort = effort_options(r);
+  const std::string built_as = fmt::format("{}{}{}", r.flavour, r.traced ? "+trace" : "", fmt::join(effort, ""));
   const std::string stem = engine::sha256_hex(tools.fingerprint() + built_as + all).substr(0, 32);
   const fs::path library = folder / fmt::format("{}{}.so", stem, r.flavour == "race" ? ".race" : "");
   if (fs::exists(library, error)) return library.string();
@@ -173,6 +182,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   }
   // Reports name the user's file as the user did, from whichever folder.
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
+  c.options.insert(c.options.end(), effort.begin(), effort.end());
   if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour has their handler
   if (r.traced) {
     const std::vector<std::string> follow = trace_options(tools);
