@@ -20,7 +20,8 @@ function(simt_self_ctest name)
   endif()
 endfunction()
 
-# The trials, at every optimisation level: what the detector sees must not depend on what the compiler kept.
+# simt_trials(level...): the trials at these optimisation levels, of which 2 is one: what the detector sees must not depend
+# on what the compiler kept.
 function(simt_trials)
   set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   set(trials ${folder}/races.cu ${folder}/defects.cu ${folder}/order.cu ${folder}/async.cu ${folder}/async_world.cu)
@@ -32,7 +33,7 @@ function(simt_trials)
   target_compile_features(simt_trials_main PRIVATE cxx_std_20)
   target_compile_options(simt_trials_main PRIVATE -Wall -Wextra -Werror)
   target_link_libraries(simt_trials_main PRIVATE warpcheck_simt_emulation)
-  foreach(level IN ITEMS 0 1 2 3)
+  foreach(level IN LISTS ARGN)
     simt_kernel_library(simt_trials_kernels_O${level} FLAVOUR race SOURCES ${trials} OPTIONS -O${level})
     simt_self_executable(simt_trials_O${level} $<TARGET_OBJECTS:simt_trials_main>)
     target_link_libraries(simt_trials_O${level} PRIVATE simt_trials_kernels_O${level})
