@@ -80,7 +80,7 @@ TEST(generate_case, draws_what_can_be_written_down_within_any_limits) {
       t.max_rows = 4;
       t.max_cols = most;
       try {
-        for (int64_t i = 0; i < 64; ++i) {
+        for (int64_t i = 0; i < 16; ++i) {  // hundreds of draws each, where the limits are narrow
           const std::string text = format(generate_case(p, t, 1, i));
           ASSERT_NO_THROW(parse_case_line(text)) << text;
         }
