@@ -84,9 +84,9 @@ interrupt_watch::~interrupt_watch() { g_interrupted = 0; }
 
 bool interrupt_watch::seen() { return g_interrupted != 0; }
 
-std::string ask_child(const std::function<std::string()>& question, std::string_view what) {
-  // Loading creates a CUDA context at most; what takes longer than this hangs.
-  constexpr double k_patience_seconds = 60;
+// What takes longer than `patience_seconds` hangs.
+static std::string ask_child_within(double patience_seconds, const std::function<std::string()>& question,
+                                    std::string_view what) {
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
         try {
@@ -97,16 +97,20 @@ std::string ask_child(const std::function<std::string()>& question, std::string_
           return std::string("e") + e.what();
         }
       },
-      k_patience_seconds);
+      patience_seconds);
   if (outcome.timed_out)
     throw environment_error(
-        fmt::format("{}: no answer from the process that loads the candidate after {:g} s", what, k_patience_seconds));
+        fmt::format("{}: no answer from the process that loads the candidate after {:g} s", what, patience_seconds));
   if (!outcome.finished || outcome.text.empty())
     throw environment_error(fmt::format("{}: the process that loaded the candidate died: {}", what, outcome.death));
   const std::string text = outcome.text.substr(1);
   if (outcome.text[0] == 'u') throw usage_error(text);
   if (outcome.text[0] == 'e') throw environment_error(text);
   return text;
+}
+
+std::string ask_child(const std::function<std::string()>& question, std::string_view what) {
+  return ask_child_within(60, question, what);  // loading creates a CUDA context at most
 }
 
 std::string resolve_device(const std::string& asked, std::string& note) {
@@ -140,7 +144,8 @@ std::string resolve_device(const std::string& asked, std::string& note) {
 
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op,
                                         const std::string& device) {
-  const std::string answer = ask_child(
+  const std::string answer = ask_child_within(
+      device == "cuda" ? 60 : 20,  // without a GPU's context a library is there in moments
       [&] {
         nlohmann::json list = nlohmann::json::array();
         for (const engine::target& t : engine::find_targets(candidate, op, device)) {
