@@ -86,7 +86,7 @@ nlohmann::json measured(test_program test, const std::string& folder) {
 
 }  // namespace
 
-test_judges::test_judges(const std::string& path, const toolchain& t) : path_(path) {
+test_judges::test_judges(const std::string& path, const toolchain& t) : path_(path), build_folder_(t.build_folder()) {
   const command_result listed = run_command({t.ctest(), "--test-dir", t.build_folder(), "--show-only=json-v1"});
   if (listed.status != 0) throw environment_error(fmt::format("ctest cannot list the tests: {}", listed.output));
   const nlohmann::json all = nlohmann::json::parse(listed.output).at("tests");
@@ -118,8 +118,6 @@ test_judges::test_judges(const std::string& path, const toolchain& t) : path_(pa
         if (j.at("name") == "ENVIRONMENT") p.environment = j.at("value").get<std::vector<std::string>>();
         if (j.at("name") == "WORKING_DIRECTORY") p.directory = j.at("value");
       }
-      p.key = file_sha256(program);
-      for (const std::string& argument : p.command) p.key += argument;
       tests_.push_back(std::move(p));
     }
     if (r.tests.empty())
@@ -136,9 +134,14 @@ std::vector<test_program*> test_judges::of(const mutant& m) {
   for (const rule& r : rules_) {
     if (!m.file.starts_with(r.prefix)) continue;
     std::vector<test_program*> result;
-    for (const std::string& name : r.tests)
+    for (const std::string& name : r.tests) {
       result.push_back(
           &*std::find_if(tests_.begin(), tests_.end(), [&](const test_program& p) { return p.name == name; }));
+      std::string& key = result.back()->key;
+      if (!key.empty()) continue;  // programs are large: only those that judge are read
+      key = file_sha256(build_folder_ + "/" + result.back()->program);
+      for (const std::string& argument : result.back()->command) key += argument;
+    }
     return result;
   }
   throw usage_error(fmt::format("{}: no test judges '{}'; {} needs a line for it", m.place, m.file, path_));

@@ -19,7 +19,7 @@ struct test_program {
   std::vector<std::string> command;  // with its arguments
   std::vector<std::string> environment;
   std::string directory;
-  std::string key;         // changes with the programs
+  std::string key;         // changes with the program; "" until the test is asked for
   double cpu_seconds = 0;  // of the original, with its children
   double wall_seconds = 0;
   bool bounded_memory = true;  // the original does with what a mutant may take
@@ -34,7 +34,8 @@ class test_judges {
 
   // Whether a line fits the file.
   bool judge(const mutant& m) const;
-  // In the order in which they try. usage_error where no line fits the file.
+  // In the order in which they try, with their keys. usage_error where no line fits the file; environment_error for a
+  // program that cannot be read.
   std::vector<test_program*> of(const mutant& m);
 
   // Runs the tests of these mutants on the original, unless that is on record in `folder`, so that a mutant is never
@@ -46,7 +47,7 @@ class test_judges {
     std::string prefix;
     std::vector<std::string> tests;
   };
-  std::string path_;
+  std::string path_, build_folder_;
   std::vector<rule> rules_;
   std::vector<test_program> tests_;
 };
