@@ -374,11 +374,12 @@ TEST_F(Mutants, KilledMutantsAreKilledAgainByTheirReplayLine) {
 
 TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
   fs::create_directories(folder_ / "lists");
-  write("lists/softmax.mutants",
-        "HARMLESS\tkernels/softmax/softmax.cu\tSoftmax: see the contract\tSoftmax: the contract\tempty\n"
-        "BROKEN\tkernels/softmax/softmax.cu\t// Softmax: see\t#error planted\\n// Softmax: see\tempty\n");
+  // Of the kernel that compiles soonest.
+  write("lists/sigmoid.mutants",
+        "HARMLESS\tkernels/sigmoid/sigmoid.cu\tSigmoid: see the contract\tSigmoid: the contract\tempty\n"
+        "BROKEN\tkernels/sigmoid/sigmoid.cu\t// Sigmoid: see\t#error planted\\n// Sigmoid: see\tempty\n");
   const command_result tried =
-      run_command({WARPCHECK_COMMAND, "mutants", "softmax", "--cases", "1", "--folder", (folder_ / "lists").string()});
+      run_command({WARPCHECK_COMMAND, "mutants", "sigmoid", "--cases", "1", "--folder", (folder_ / "lists").string()});
   EXPECT_EQ(tried.status, 1) << tried.output;
   EXPECT_NE(tried.output.find("HARMLESS survived"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("BROKEN does not compile"), std::string::npos) << tried.output;
