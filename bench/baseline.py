@@ -8,10 +8,10 @@ r"""Makes a baseline of bench/baselines/ from what a benchmark of rows wrote, or
     bench/baseline.py table new.json
     bench/baseline.py page bench/baselines/nvidia_h200
 
-Rows are those of the first file. Of further files, of the same operator, only peers count, each with its ratio to ours in
-that run. A peer that no file has is taken from the earlier baseline and marked: of another run, perhaps of another GPU.
-Rows of --later, an output of the benchmark at a commit that changed only these, replace those of the same name, and keep
-their commit.
+Rows are those of the first file. Of further files, of the same operator, only peers count, each with its ratio to ours
+in that run. A peer that no file has is taken from the earlier baseline and marked: of another run, perhaps of another
+GPU. Rows of --later, an output of the benchmark at a commit that changed only these, replace those of the same name,
+and keep their commit.
 """
 import argparse
 import json
@@ -103,7 +103,8 @@ SPELLED = {"cublas": "cuBLAS", "cudnn": "cuDNN", "cub": "CUB"}
 
 
 COLUMNS = {"GBps": ("GB/s", ".0f"), "GB/s": ("GB/s", ".1f"), "median_us": ("us", ".1f"), "read_us": ("read us", ".1f"),
-           "updates_us": ("updates us", ".1f"), "updates_per_s": ("updates/s", ".3g"), "of_target": ("us / target", ".2f")}
+           "updates_us": ("updates us", ".1f"), "updates_per_s": ("updates/s", ".3g"),
+           "of_target": ("us / target", ".2f")}
 
 
 def peers_in(row):
@@ -114,14 +115,14 @@ def peers_in(row):
 
 
 def compares(row, peer):
-    """Whether a peer of a product has its precision: cuBLAS f32 that of f32 in parts, cuBLAS bf16 that of 16-bit types."""
+    """Whether a peer of a product has its precision: cuBLAS f32 has that of f32 in parts, cuBLAS bf16 of 16 bits."""
     if "tflops" not in row:
         return True
     return "tf32" not in peer and ("bf16" in peer) == (row["name"].split("/")[1] in ("f16", "bf16"))
 
 
 def peer_cells(row):
-    """The best peer of the row's precision, its time, ours over it, and the others. Those of earlier runs do not compare."""
+    """The row's best peer of its precision, its time, ours over it, and the others. Earlier runs do not compare."""
     ratio = lambda peer: peer[1].get("ratio", [row["median_us"] / peer[1]["us"]])[0]
     peers = peers_in(row)
     now = sorted((p for p in peers.items() if "earlier" not in p[1] and compares(row, p[0])), key=ratio, reverse=True)
@@ -157,11 +158,13 @@ def table_lines(baseline):
     first = baseline["rows"][0]
     if "fraction_of_limit" in first or "us_per_step" in first:
         rate = "us a step" if "us_per_step" in first else "TFLOP/s" if "tflops" in first else "GB/s"
-        head = ["row", "variant", "us", rate, "fraction", "best peer", "peer us", "us / peer us (95 %)", "other peers, us"]
+        head = ["row", "variant", "us", rate, "fraction", "best peer", "peer us", "us / peer us (95 %)",
+                "other peers, us"]
         rows = [limited_row(operator, row) for row in baseline["rows"]]
     else:
         columns = [key for key in COLUMNS if any(key in row for row in baseline["rows"])]
-        head = ["row"] + (["variant"] if "variant" in baseline["rows"][0] else []) + [COLUMNS[key][0] for key in columns]
+        variant = ["variant"] if "variant" in baseline["rows"][0] else []
+        head = ["row"] + variant + [COLUMNS[key][0] for key in columns]
         rows = [own_row(columns, row) for row in baseline["rows"]]
     body = ["| " + " | ".join(cells) + " |" for cells in [head] + rows]
     return [f"### {operator}", "", body[0], "|" + "---|" * len(head)] + body[1:]
@@ -174,10 +177,10 @@ def table(options):
 
 PAGE = """# Measured on one {gpu}
 
-Made by `bench/baseline.py page` from the files beside it; `bench/README.md` says how a row is measured. `fraction` is the
-time of the fastest copy (of one result per row: read) of the same bytes, over ours; of products in f32, our rate over
-that of FMAs from registers. Below a ratio of 1 we are faster. The best peer is the one with the largest ratio in the run
-in which it took turns with ours, of products among those of the same precision. A peer marked `*` was timed in an earlier
+Made by `bench/baseline.py page` from the files beside it; `bench/README.md` says how a row is measured. `fraction` is
+the time of the fastest copy (of one result per row: read) of the same bytes, over ours; of products in f32, our rate
+over that of FMAs from registers. Below a ratio of 1 we are faster. The best peer has the largest ratio in the run in
+which it took turns with ours; of products, among those of the same precision. A peer marked `*` was timed in an earlier
 run, where 1 % means nothing.
 """
 
@@ -201,7 +204,8 @@ def page(options):
     if options.check:
         with open(path) as file:
             if file.read() != text:
-                sys.exit(f"baseline: {path} is not what its files say; bench/baseline.py page {options.folder} writes it")
+                sys.exit(f"baseline: {path} is not what its files say; "
+                         f"bench/baseline.py page {options.folder} writes it")
         return
     with open(path, "w") as file:
         file.write(text)
@@ -222,7 +226,8 @@ def main():
     showing.set_defaults(run=table)
     paging = commands.add_parser("page", help="all tables of a folder of baselines, as its README.md")
     paging.add_argument("folder", help="bench/baselines/<gpu>")
-    paging.add_argument("--check", action="store_true", help="write nothing; exit 1 where the page is not what the files say")
+    paging.add_argument("--check", action="store_true",
+                        help="write nothing; exit 1 where the page is not what the files say")
     paging.set_defaults(run=page)
     options = parser.parse_args()
     options.run(options)

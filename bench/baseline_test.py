@@ -53,14 +53,16 @@ class Baseline(unittest.TestCase):
         ours = self.write("ours.json", output(
             row("softmax/f32/8x32", 125.0, {"torch eager": 130.0, "torch compiled": 120.0}, (1.04, 1.03, 1.05)),
             row("softmax/f32/1x64", 250.0)))
-        further = self.write("further.json", output(row("softmax/f32/8x32", 126.0, {"cudnn": 121.0}, (1.02, 1.01, 1.03))))
+        further = self.write("further.json", output(row("softmax/f32/8x32", 126.0, {"cudnn": 121.0},
+                                                        (1.02, 1.01, 1.03))))
         earlier = self.write("earlier.json", {"rows": [
             {"name": "softmax/f32/8x32", "peers": {"cudnn": {"us": 1.0}}},
             {"name": "softmax/f32/1x64", "peers": {"cudnn": {"us": 2.0, "ratio": [1, 1, 1]}}}]})
         made = self.make(ours, further, "--earlier", earlier)
         self.assertEqual((made["commit"], made["driver"], made["date"]), ("abc", "1.2.3", "2026-01-02"))
         first, second = made["rows"]
-        self.assertEqual((first["name"], first["median_us"], first["fraction_of_limit"]), ("softmax/f32/8x32", 125.0, 0.8))
+        self.assertEqual((first["name"], first["median_us"], first["fraction_of_limit"]),
+                         ("softmax/f32/8x32", 125.0, 0.8))
         self.assertEqual(first["peers"], {"cudnn": {"us": 121.0, "ratio": [1.02, 1.01, 1.03]},
                                           "torch compiled": {"us": 120.0, "ratio": [1.04, 1.03, 1.05]},
                                           "torch eager": {"us": 130.0}})
@@ -125,7 +127,8 @@ class Baseline(unittest.TestCase):
         failed = row("softmax/f32/8x32", 125.0) | {"error_occurred": True, "error_message": "wrong"}
         with open(self.path("cut.json"), "w") as file:
             file.write('{"context": {')
-        for path, sentence in ((self.write("failed.json", output(failed)), "softmax/f32/8x32/iterations:101/manual_time failed: wrong"),
+        for path, sentence in ((self.write("failed.json", output(failed)),
+                                "softmax/f32/8x32/iterations:101/manual_time failed: wrong"),
                                (self.write("other.json", {"rows": []}), "is not what --benchmark_out wrote"),
                                (self.path("cut.json"), "cut.json"), (self.path("absent.json"), "No such file")):
             done = self.run_script("make", path, "--driver", "1", "--out", self.path("made.json"))

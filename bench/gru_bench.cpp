@@ -1,6 +1,6 @@
 // Gated recurrent units, both passes, on the cells of the specification: microseconds a step.
-// Every row is verified by the reference's step verdict before and after it is timed. Beside each precision stands cuDNN
-// in f32, or for those that round operands the faster of f32 and tf32.
+// Every row is verified by the reference's step verdict before and after it is timed. Beside each precision stands
+// cuDNN in f32, or for those that round operands the faster of f32 and tf32.
 #include <benchmark/benchmark.h>
 
 #include <array>

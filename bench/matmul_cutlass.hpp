@@ -1,5 +1,5 @@
-// CUTLASS' 3xTF32 (the arithmetic of its example 27) as a peer of matmul_bench. Built with -DWARPCHECK_CUTLASS=<its folder>;
-// without, it takes no product.
+// CUTLASS' 3xTF32 (the arithmetic of its example 27) as a peer of matmul_bench. Built with -DWARPCHECK_CUTLASS=<its
+// folder>; without, it takes no product.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -19,8 +19,8 @@ struct sampled_judge {
 // 48 indices below `extent`, or all: the first and last ones, and some between.
 std::vector<int64_t> sample_of(int64_t extent);
 
-// The largest share of the bound. a: sampled rows of k elements; b: sampled columns, likewise; c: the sampled rows, of n
-// elements. Throws std::runtime_error with the first element whose error exceeds its bound.
+// The largest share of the bound. a: sampled rows of k elements; b: sampled columns, likewise; c: the sampled rows, of
+// n elements. Throws std::runtime_error with the first element whose error exceeds its bound.
 double judge_sampled(const sampled_judge& judge, int64_t k, int64_t n, const std::vector<int64_t>& columns,
                      const std::vector<float>& a, const std::vector<float>& b, const std::vector<float>& c);
 

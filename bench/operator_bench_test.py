@@ -58,7 +58,8 @@ class OperatorBench(unittest.TestCase):
     def test_a_peer_that_is_wrong_has_no_part(self):
         wrong, right = KNOWN_BAD / "softmax_axis_mix.so", KNOWN_BAD / "softmax_five_transfers.so"
         peers = ["--peer", str(wrong), "--peer", str(right)]
-        r = self.expect(0, "has no part in this row: softmax/f32/8192x32: rows ", "softmax", "--device", "emulated", SMALL, *peers)
+        r = self.expect(0, "has no part in this row: softmax/f32/8192x32: rows ", "softmax", "--device", "emulated",
+                        SMALL, *peers)
         self.assertRegex(r.stderr, r"expected .*: the error is .* of at most ")
         self.assertEqual(r.stderr.count("has no part"), 1, r.stderr)
 

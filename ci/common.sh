@@ -1,8 +1,8 @@
 # Shared by the commands of ci/: packages, devices, build. Sourced, not run.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-die() {  # die CODE SENTENCE
-  echo "${0##*/}: $2" >&2
+die() {  # die CODE SENTENCE: arguments after the first are its parts
+  echo "${0##*/}: ${*:2}" >&2
   exit "$1"
 }
 
@@ -27,17 +27,21 @@ install_packages() {
     if [[ $name == *\~ ]]; then optional+=("${name%\~}"); else missing+=("$name"); fi
   done
   [ ${#missing[@]} -eq 0 ] && [ -z "$(offered "${optional[@]}")" ] && return
-  command -v apt-get >/dev/null || die 3 "these packages are missing and there is no apt-get to install them: ${missing[*]}"
+  command -v apt-get >/dev/null ||
+    die 3 "these packages are missing and there is no apt-get to install them: ${missing[*]}"
   local sudo=()
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || die 3 "these packages are missing, and installing them needs root or sudo: ${missing[*]}"
+    command -v sudo >/dev/null ||
+      die 3 "these packages are missing, and installing them needs root or sudo: ${missing[*]}"
     sudo=(sudo)
   fi
   echo "installing ${missing[*]} ${optional[*]}"
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null || echo "apt-get update failed; trying with the lists at hand" >&2
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null ||
+    echo "apt-get update failed; trying with the lists at hand" >&2
   # shellcheck disable=SC2207  # names of packages hold no blanks
   missing+=($(offered "${optional[@]}"))
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null ||
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    "${missing[@]}" >/dev/null ||
     die 3 "installing packages failed: ${missing[*]}"
 }
 
@@ -64,7 +68,9 @@ has_gpu() { command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep
 find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
 
 # The operators, in the order of reports.
-all_operators() { sed -n '/^set(WARPCHECK_OPERATORS/,/)/p' "$root/cmake/operators.cmake" | sed -e '1d' -e 's/)//' | xargs; }
+all_operators() {
+  sed -n '/^set(WARPCHECK_OPERATORS/,/)/p' "$root/cmake/operators.cmake" | sed -e '1d' -e 's/)//' | xargs
+}
 
 # is_operator NAME
 is_operator() { [[ " $(all_operators) " == *" $1 "* ]]; }
@@ -91,7 +97,8 @@ configure() {  # configure PRESET OPTION...: says nothing unless it fails
   local preset=$1 log
   shift
   log=$(mktemp)
-  cmake --preset "$preset" "$@" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; die 3 "configuring the preset $preset failed"; }
+  cmake --preset "$preset" "$@" >"$log" 2>&1 ||
+    { cat "$log"; rm -f "$log"; die 3 "configuring the preset $preset failed"; }
   rm -f "$log"
 }
 

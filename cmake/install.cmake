@@ -1,6 +1,6 @@
 # Installation and the CMake package: find_package(warpcheck) gives warpcheck::kernels_emulated, warpcheck::kernels_cuda
-# (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions simt_kernel_library,
-# warpcheck_add_kernel_tests and warpcheck_add_operator.
+# (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions
+# simt_kernel_library, warpcheck_add_kernel_tests and warpcheck_add_operator.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -31,7 +31,8 @@ install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir}
 
 # Public headers keep their place in the tree: #include "kernels/softmax/softmax.hpp".
 # Those that stand in for libcu++'s have no suffix, CUB's have .cuh.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT toolchain
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "pipeline"
   PATTERN "candidate_module.cpp.in")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -37,8 +37,8 @@ if(WARPCHECK_ONLY)
   set(WARPCHECK_API_KERNELS "")
 endif()
 
-# Drops from a target's sources those of operators that are left out: best_split_cases.cpp, ... Not for reference/, whose models
-# serve the properties of other operators, too.
+# Drops from a target's sources those of operators that are left out: best_split_cases.cpp, ... Not for reference/,
+# whose models serve the properties of other operators, too.
 function(warpcheck_drop_left_out target)
   get_target_property(sources ${target} SOURCES)
   foreach(op IN LISTS WARPCHECK_LEFT_OUT)
@@ -48,7 +48,8 @@ function(warpcheck_drop_left_out target)
 endfunction()
 
 foreach(op IN LISTS WARPCHECK_OPERATORS)
-  foreach(file kernels/${op}/${op}.hpp kernels/${op}/${op}.cu reference/${op}.hpp properties/operators/${op}_properties.cpp
+  foreach(file kernels/${op}/${op}.hpp kernels/${op}/${op}.cu reference/${op}.hpp
+    properties/operators/${op}_properties.cpp
                golden/${op}_golden.cpp)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
       message(FATAL_ERROR "operator ${op}: ${file} is missing")

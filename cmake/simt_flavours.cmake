@@ -1,4 +1,4 @@
-# Flavours of the emulated device: plain; asan (AddressSanitizer and UBSan); race (happens-before, bounds, initialisation).
+# Flavours of the emulated device: plain; asan (AddressSanitizer, UBSan); race (happens-before, bounds, initialisation).
 include_guard(GLOBAL)
 
 # fmaf as one instruction in place of a call of libm: the same bits, sooner. On x86-64 it takes FMA3 (2013 and later),
@@ -9,8 +9,8 @@ if(SIMT_FMA AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   check_cxx_compiler_flag(-mfma SIMT_HAS_MFMA)
 endif()
 
-# What every target of the emulated device shares. Hidden and position-independent: a flavour may live in a shared module
-# beside other flavours.
+# What every target of the emulated device shares. Hidden and position-independent: a flavour may live in a shared
+# module beside other flavours.
 function(simt_common_options target)
   get_filename_component(root "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
   target_compile_features(${target} PUBLIC cxx_std_17)
@@ -24,8 +24,8 @@ function(simt_common_options target)
     -Wall -Wextra -Werror -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=. -ffile-prefix-map=${root}/=)
 endfunction()
 
-# The flavour's definitions for an executor or kernel target, and what its users link. Flavour `portable` is plain with the
-# portable context switch, whatever SIMT_PORTABLE_SWITCH says.
+# The flavour's definitions for an executor or kernel target, and what its users link. Flavour `portable` is plain with
+# the portable context switch, whatever SIMT_PORTABLE_SWITCH says.
 function(simt_flavour_options target flavour)
   if(NOT flavour MATCHES "^(plain|asan|race|portable)$")
     message(FATAL_ERROR "flavour is '${flavour}', allowed are plain, asan, race and portable")
@@ -56,7 +56,8 @@ function(simt_race_options target)
       "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
   else()
     target_compile_options(${target} PRIVATE
-      -fno-partial-inlining "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1")
+      -fno-partial-inlining "SHELL:--param tsan-instrument-func-entry-exit=0"
+      "SHELL:--param tsan-distinguish-volatile=1")
   endif()
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset
@@ -65,9 +66,9 @@ endfunction()
 
 # simt_kernel_library(<target> FLAVOUR plain|asan|race|portable SOURCES file... [OPTIONS option...])
 #
-# A static library of kernel sources compiled for the emulated device. A .cu file is compiled as C++, through a generated
-# file that includes it, so that another target of the same folder may give the same file to nvcc. OPTIONS follow the
-# flavour's own. find_package(warpcheck) brings this function, too.
+# A static library of kernel sources compiled for the emulated device. A .cu file is compiled as C++, through a
+# generated file that includes it, so that another target of the same folder may give the same file to nvcc. OPTIONS
+# follow the flavour's own. find_package(warpcheck) brings this function, too.
 function(simt_kernel_library target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FLAVOUR" "SOURCES;OPTIONS")
   if(arg_UNPARSED_ARGUMENTS)

@@ -49,21 +49,24 @@ execute_process(COMMAND \"${WARPCHECK_COMMAND}\" report --title \"${name}\"
 endfunction()
 
 # warpcheck_add_kernel_tests(NAME name OPERATOR op (SOURCE file.cu ENTRY function | CANDIDATE library)
-#                            [DEVICES emulated cuda] [PROPERTIES property...] [CASES n] [OPTIONS option...] [LABELS label...])
-# Gives a kernel its properties as tests of ctest: name.op.property for each, labelled property, the device, op, name and
-# LABELS. Each leaves its result in warpcheck/ of the build folder; the target name_report makes a page of them.
+#                            [DEVICES emulated cuda] [PROPERTIES property...] [CASES n] [OPTIONS option...]
+#                            [LABELS label...])
+# Gives a kernel its properties as tests of ctest: name.op.property for each, labelled property, the device, op, name
+# and LABELS. Each leaves its result in warpcheck/ of the build folder; the target name_report makes a page of them.
 #   SOURCE, ENTRY   a CUDA source and its entry (docs/bring_your_own); it is compiled when the first test runs
 #   CANDIDATE       or a shared library with the candidate's interface; a target, or a path
-#   DEVICES         emulated unless given; a test on cuda takes a GPU of the resource file and is shown as skipped where there
-#                   is none, unless WARPCHECK_REQUIRE_GPU is on
+#   DEVICES         emulated unless given; a test on cuda takes a GPU of the resource file and is shown as skipped where
+#                   there is none, unless WARPCHECK_REQUIRE_GPU is on
 #   PROPERTIES      these only; by default all that the operator has
 #   CASES           generated cases for each property and element type, 40 unless given
 #   OPTIONS         further options of `warpcheck verify`
 function(warpcheck_add_kernel_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;OPERATOR;SOURCE;ENTRY;CANDIDATE;CASES" "DEVICES;PROPERTIES;OPTIONS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;OPERATOR;SOURCE;ENTRY;CANDIDATE;CASES"
+    "DEVICES;PROPERTIES;OPTIONS;LABELS")
   set(here "warpcheck_add_kernel_tests(${arg_NAME})")
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${here}: unknown arguments '${arg_UNPARSED_ARGUMENTS}'; known are NAME, OPERATOR, SOURCE, ENTRY, "
+    message(FATAL_ERROR
+      "${here}: unknown arguments '${arg_UNPARSED_ARGUMENTS}'; known are NAME, OPERATOR, SOURCE, ENTRY, "
       "CANDIDATE, DEVICES, PROPERTIES, CASES, OPTIONS, LABELS")
   endif()
   if(NOT arg_NAME OR NOT arg_OPERATOR)

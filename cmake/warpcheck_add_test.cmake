@@ -6,7 +6,9 @@
 function(warpcheck_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "SERIAL" "NAME;TIMEOUT;PASS;COST" "COMMAND;LABELS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "warpcheck_add_test(${arg_NAME}): unknown arguments '${arg_UNPARSED_ARGUMENTS}'; known are NAME, COMMAND, LABELS, TIMEOUT, PASS, ENVIRONMENT, COST, SERIAL")
+    message(FATAL_ERROR
+      "warpcheck_add_test(${arg_NAME}): unknown arguments '${arg_UNPARSED_ARGUMENTS}'; known are NAME, "
+      "COMMAND, LABELS, TIMEOUT, PASS, ENVIRONMENT, COST, SERIAL")
   endif()
   if(NOT arg_NAME OR NOT arg_COMMAND OR NOT arg_LABELS)
     message(FATAL_ERROR "warpcheck_add_test(${arg_NAME}): NAME, COMMAND and LABELS are required")

@@ -10,8 +10,8 @@ endfunction()
 
 # warpcheck_candidate_module(name DEVICE emulated|cuda FLAVOUR text LIBRARY static-library OPERATORS op...)
 #
-# The shared library lib<name>.so with the table (kernels/abi/candidate.h) of operators that the static library defines by
-# WARPCHECK_OPERATOR. Made from the file WARPCHECK_CANDIDATE_MODULE.
+# The shared library lib<name>.so with the table (kernels/abi/candidate.h) of operators that the static library defines
+# by WARPCHECK_OPERATOR. Made from the file WARPCHECK_CANDIDATE_MODULE.
 function(warpcheck_candidate_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEVICE;FLAVOUR;LIBRARY" "OPERATORS")
   set(device ${arg_DEVICE})
@@ -34,13 +34,14 @@ endfunction()
 # warpcheck_add_operator(name KERNEL name.cu SOURCES file.cpp...)
 #
 # A plug-in for `warpcheck --plugin lib<name>.so`: SOURCES describe and judge the operator (golden/plugin.hpp), KERNEL
-# exports its table by WARPCHECK_OPERATOR(name). Beside it are made lib<name>_emulated.so, lib<name>_race.so and, where the
-# project has the language CUDA and warpcheck has CUDA kernels, lib<name>_cuda.so. Planted bugs are listed in <name>.mutants,
-# golden data lie in golden/.
+# exports its table by WARPCHECK_OPERATOR(name). Beside it are made lib<name>_emulated.so, lib<name>_race.so and, where
+# the project has the language CUDA and warpcheck has CUDA kernels, lib<name>_cuda.so. Planted bugs are listed in
+# <name>.mutants, golden data lie in golden/.
 function(warpcheck_add_operator name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "KERNEL" "SOURCES")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_KERNEL OR NOT arg_SOURCES)
-    message(FATAL_ERROR "warpcheck_add_operator(${name}): KERNEL and SOURCES are required, '${arg_UNPARSED_ARGUMENTS}' is unknown")
+    message(FATAL_ERROR
+      "warpcheck_add_operator(${name}): KERNEL and SOURCES are required, '${arg_UNPARSED_ARGUMENTS}' is unknown")
   endif()
   add_library(${name} MODULE ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE warpcheck::plugin)

@@ -10,12 +10,12 @@ namespace warpcheck::cli {
 
 // The case report, and `sources`: the lines that its findings name, {"place": "softmax.cu:58", "file", "line", "text"},
 // in the order in which they are named, once each. A file is looked for beside a source that is the candidate, in the
-// current folder, and in the source tree or the installed headers; what is not there, or there twice, has no text. Files
-// of the tree are named from its root.
+// current folder, and in the source tree or the installed headers; what is not there, or there twice, has no text.
+// Files of the tree are named from its root.
 nlohmann::json failure_json(const engine::case_report& r);
 
-// Adds `explanation` (properties/engine/explanation.hpp: title, sentences and table of each section) and, where a row is
-// told of, `row`.
+// Adds `explanation` (properties/engine/explanation.hpp: title, sentences and table of each section) and, where a row
+// is told of, `row`.
 void add_story(nlohmann::json& failure, const engine::explanation& e);
 // {"output", "row", "first", "element", "input", "exact", "bound", "actual"}: at most 512 elements around the one that
 // is told of; `first` is the column of the first. `input` is empty where the output has no element for each of it.

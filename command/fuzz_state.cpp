@@ -126,7 +126,8 @@ void write_finding(const std::string& folder, const fuzz_finding& f, const case_
              fmt::format("# {}/{}: {} at {}\n\n{}\n\nReproduce with\n\n```\n{}\n```\n\n"
                          "```\n{}```\n\nTo replay it first in every run, put `{}.golden` into `golden/regressions` and "
                          "run `warpcheck golden regenerate {}`.\n",
-                         f.op, f.property, f.verdict, f.shape, circumstances, replay_command(r.line), describe(r), f.name, f.op));
+                         f.op, f.property, f.verdict, f.shape, circumstances, replay_command(r.line), describe(r),
+                         f.name, f.op));
 }
 
 }  // namespace warpcheck::cli

@@ -1,7 +1,7 @@
 // The mutants of a subject: ci/mutate/<op>.mutants, one planted bug a line, with the property or verdict that must find
-// it. Lists of generated mutants look the same; their subject may also be a part of the suite itself.
+// it. Lists of generated mutants look the same; their subject may also be a part of the suite itself. <t> is a tab:
 //
-//   reduce-drops-last-warp <tab> kernels/primitives/reduce.hpp <tab> lane < warps ? <tab> lane < warps - 1 ? <tab> every-element-used
+//   reduce-drops-last-warp<t>kernels/primitives/reduce.hpp<t>lane < warps ?<t>lane < warps - 1 ?<t>every-element-used
 //
 // Columns: id, file below the source root, its exact old text (which must occur once), the new text, the property that
 // is expected to kill it, alone or with its verdict (no-hazard:race). `\n`, `\t` and `\\` stand for the characters; a
@@ -36,8 +36,8 @@ struct mutant_list {
 // `op` is taken from the file's name. usage_error naming file and line: malformed line, repeated id, no mutant at all.
 mutant_list read_mutants(const std::string& path);
 
-// One in `one_in` of the mutants, at least one, in the list's order: those whose ids' hashes with the seed are the least.
-// A list that grows by one keeps its sample but for one mutant.
+// One in `one_in` of the mutants, at least one, in the list's order: those whose ids' hashes with the seed are the
+// least. A list that grows by one keeps its sample but for one mutant.
 std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t seed);
 
 // The mutated text of m.file below `root`. usage_error unless the old text occurs exactly once.

@@ -28,11 +28,19 @@ foreach(flavour IN ITEMS plain race)
   endif()
   warpcheck_json_array(libraries "${libraries}")
   warpcheck_json_array(installed "${installed}")
-  warpcheck_json_array(installed_options "$<FILTER:$<TARGET_PROPERTY:${kernels},COMPILE_OPTIONS>,EXCLUDE,^-ffile-prefix-map>")
-  warpcheck_json_array(installed_includes
-    "../../${CMAKE_INSTALL_INCLUDEDIR};$<FILTER:$<TARGET_PROPERTY:${kernels},INCLUDE_DIRECTORIES>,EXCLUDE,^${PROJECT_SOURCE_DIR}>")
-  list(APPEND installed_flavours "    \"${flavour}\": {\n      \"options\": ${installed_options},\n      \"definitions\": ${definitions},\n      \"includes\": ${installed_includes},\n      \"libraries\": ${installed}\n    }")
-  list(APPEND flavours "    \"${flavour}\": {\n      \"options\": ${options},\n      \"definitions\": ${definitions},\n      \"includes\": ${includes},\n      \"libraries\": ${libraries}\n    }")
+  warpcheck_json_array(installed_options
+    "$<FILTER:$<TARGET_PROPERTY:${kernels},COMPILE_OPTIONS>,EXCLUDE,^-ffile-prefix-map>")
+  string(CONCAT folders "../../${CMAKE_INSTALL_INCLUDEDIR};"
+    "$<FILTER:$<TARGET_PROPERTY:${kernels},INCLUDE_DIRECTORIES>,EXCLUDE,^${PROJECT_SOURCE_DIR}>")
+  warpcheck_json_array(installed_includes "${folders}")
+  string(CONCAT flavour_of_install
+    "    \"${flavour}\": {\n      \"options\": ${installed_options},\n      \"definitions\": ${definitions},\n"
+    "      \"includes\": ${installed_includes},\n      \"libraries\": ${installed}\n    }")
+  list(APPEND installed_flavours "${flavour_of_install}")
+  string(CONCAT flavour_of_build
+    "    \"${flavour}\": {\n      \"options\": ${options},\n      \"definitions\": ${definitions},\n"
+    "      \"includes\": ${includes},\n      \"libraries\": ${libraries}\n    }")
+  list(APPEND flavours "${flavour_of_build}")
 endforeach()
 list(JOIN flavours ",\n" flavours)
 list(JOIN installed_flavours ",\n" installed_flavours)

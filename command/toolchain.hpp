@@ -71,8 +71,8 @@ class toolchain {
   std::vector<std::string> cuda_includes_;
 };
 
-// The folder of the source tree of which this executable is a build, or of an installation's or a bundle's headers; empty
-// where it is neither. Asks for no compiler.
+// The folder of the source tree of which this executable is a build, or of an installation's or a bundle's headers;
+// empty where it is neither. Asks for no compiler.
 std::string source_root();
 // The folder of the report's program (ci/reporting), likewise.
 std::string reporting_folder();

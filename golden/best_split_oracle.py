@@ -7,11 +7,11 @@
   warpcheck golden regenerate best_split        then takes the new hashes into SHA256SUMS, if the reference agrees
 
 Each program grows a tree of two leaves on small integers, which it bins one to one, with gradients and hessians whose
-sums are exact. Its leaves must be one of the best splits that the contract (kernels/best_split/best_split.hpp) allows, found here by
-trying all of them in rational numbers; of several with the same gain the file states the first in the contract's order.
-Hessians, sums and gain of the program must be those of the file as far as it prints them, sums and gain are then written
-exactly. Rows of the sides come from the program where it counts them. The format of the files is described in
-golden/format.hpp.
+sums are exact. Its leaves must be one of the best splits that the contract (kernels/best_split/best_split.hpp) allows,
+found here by trying all of them in rational numbers; of several with the same gain the file states the first in the
+contract's order. Hessians, sums and gain of the program must be those of the file as far as it prints them, sums and
+gain are then written exactly. Rows of the sides come from the program where it counts them. The format of the files is
+described in golden/format.hpp.
 """
 
 import json
@@ -50,8 +50,8 @@ def lightgbm_cases():
 
 
 def xgboost_cases():
-    """The same. "hessians": they are multiples of 1/64 up to 1, not 1; "missing": what a missing value adds to a gradient, of
-    an order of 1."""
+    """The same. "hessians": they are multiples of 1/64 up to 1, not 1; "missing": what a missing value adds to a
+    gradient, of an order of 1."""
     yield "plain", 11, 200, [(0, 6), (0, 11), (0, 2)], 0, {}
     yield "hessians", 12, 200, [(0, 6), (0, 11), (0, 2)], 0, {"hessians": True}
     yield "nan", 13, 200, [(0, 6), (0, 11), (0, 2)], 5, {"hessians": True}
@@ -75,8 +75,8 @@ def require(condition, name, sentence):
 
 
 class Leaf:
-    """The rows of a root: values of each feature (None: missing), gradients g and hessians h in units of 1/64; and its best
-    splits."""
+    """The rows of a root: values of each feature (None: missing), gradients g and hessians h in units of 1/64; and its
+    best splits."""
 
     def __init__(self, name, seed, rows, ranges, sparse, settings):
         """Gradients follow the features, as multiples of 1/4 where hessians are 1."""
@@ -96,7 +96,8 @@ class Leaf:
                     value = 0
                 is_missing = sparse > 0 and draw.unit() * sparse < 1
                 self.columns[number].append(None if is_missing else value)
-                total += (settings.get("missing", 2.0) if is_missing else value / max(1, high - low)) * (1 if number == 0 else 0.5)
+                share = settings.get("missing", 2.0) if is_missing else value / max(1, high - low)
+                total += share * (1 if number == 0 else 0.5)
             gradient = total + draw.uniform(-1, 1) - 1
             hessian = int(draw.uniform(1, 65)) if settings.get("hessians") else 64
             self.g.append(round(gradient * hessian) if settings.get("hessians") else 16 * round(4 * gradient))
@@ -163,12 +164,14 @@ class Leaf:
                 sides = self.side(mass, bins), self.side(mass, everything - bins)
                 if min(s[1] for s in sides) < least or min(s[4] for s in sides) < rows:
                     continue
-                found.append((sides[0][2] + sides[1][2] - self.parent_gain, default_left, number, threshold, bins, sides))
+                found.append((sides[0][2] + sides[1][2] - self.parent_gain, default_left, number, threshold, bins,
+                              sides))
         most = max(split[0] for split in found)
         best = [split for split in found if split[0] == most]
         # A program that rounds gains to f32 could not tell a second best that is closer.
         near = most - 2 * f32_error(*best[0][5], self.parent_gain)
-        require(most > 0 and not any(near <= split[0] < most for split in found), self.name, "the data do not decide the split")
+        require(most > 0 and not any(near <= split[0] < most for split in found), self.name,
+                "the data do not decide the split")
         return best
 
     def chosen(self, program, number, default_left, is_left):
@@ -194,12 +197,12 @@ def f32_error(left, right, parent):
 
 def check_lightgbm(leaf):
     """Refuses the data unless LightGBM's tree is right."""
-    settings = {"min_data_in_leaf": leaf.settings.get("min_data", 5), "lambda_l1": float(leaf.l1), "lambda_l2": float(leaf.l2),
-                "zero_as_missing": leaf.settings.get("zero_as_missing", False)}
+    settings = {"min_data_in_leaf": leaf.settings.get("min_data", 5), "lambda_l1": float(leaf.l1),
+                "lambda_l2": float(leaf.l2), "zero_as_missing": leaf.settings.get("zero_as_missing", False)}
     data = numpy.array([[numpy.nan if v is None else float(v) for v in row] for row in zip(*leaf.columns)])
-    parameters = dict(objective="regression", boost_from_average=False, num_leaves=2, learning_rate=1.0, min_data_in_bin=1,
-                      max_bin=300, num_threads=1, force_col_wise=True, deterministic=True, feature_pre_filter=False,
-                      verbose=-1, min_gain_to_split=0, **settings)
+    parameters = dict(objective="regression", boost_from_average=False, num_leaves=2, learning_rate=1.0,
+                      min_data_in_bin=1, max_bin=300, num_threads=1, force_col_wise=True, deterministic=True,
+                      feature_pre_filter=False, verbose=-1, min_gain_to_split=0, **settings)
     labels = -numpy.array(leaf.g) / 64
     tree = lightgbm.train(parameters, lightgbm.Dataset(data, labels, params=parameters), 1)
     root = tree.dump_model()["tree_info"][0]["tree_structure"]
@@ -211,8 +214,8 @@ def check_lightgbm(leaf):
         require(abs(side[3] - Fraction(child["leaf_value"])) <= abs(side[3]) * 12 / 2**53 and
                 child["leaf_weight"] == float(side[1]) and child["leaf_count"] == side[4],
                 leaf.name, f"LightGBM's leaf {child} is not {side}")
-    # An f32, written with 6 significant digits into the text that training ends with, and read as an f32: half a digit and
-    # two roundings, and less than a third by f64.
+    # An f32, written with 6 significant digits into the text that training ends with, and read as an f32: half a digit
+    # and two roundings, and less than a third by f64.
     gain, printed = split[0], root["split_gain"]
     digit = Fraction(10) ** (math.floor(math.log10(gain)) - 5)
     require(abs(gain - Fraction(printed)) <= digit / 2 + gain * Fraction(3, 2**24),
@@ -261,7 +264,8 @@ def split_file(program, source, check, name, seed, *data):
     oracle.mpmath.mp.dps = 50
     value = [text(v) for v in (gain, *sides[0][:4], *sides[1][:4])]
     field = [0x101 if default_left else 1, number, threshold, 0, sides[0][4], sides[1][4]]
-    knobs = {key: leaf.settings[key] for key in ("lambda_l1", "lambda_l2", "min_data", "min_hessian") if key in leaf.settings}
+    names = ("lambda_l1", "lambda_l2", "min_data", "min_hessian")
+    knobs = {key: leaf.settings[key] for key in names if key in leaf.settings}
     if program == "lightgbm":
         knobs.setdefault("min_data", 5)
     knobs = " ".join(f"{key}={knobs[key]:g}" for key in sorted(knobs))
@@ -274,15 +278,18 @@ def split_file(program, source, check, name, seed, *data):
               ("leaf=f64[1x7]", [0, sum(leaf.g) / 64, sum(leaf.h) / 64, rows, float(leaf.parent_gain), 0, 1])]
     return leaf.name + ".golden", oracle.golden_text(
         "best_split", "best_split_oracle.py", leaf.name, source, DIGITS, seed, listed,
-        [("value=f64[1x9]", value), ("field=i64[1x6]", [str(v) for v in field]), ("cat=u32[1x32]", ["4294967295"] * 32)], knobs)
+        [("value=f64[1x9]", value), ("field=i64[1x6]", [str(v) for v in field]),
+         ("cat=u32[1x32]", ["4294967295"] * 32)], knobs)
 
 
 def golden_files():
     """(file name, text) of every file."""
     for case in lightgbm_cases():
-        yield split_file("lightgbm", f"LightGBM {LIGHTGBM}, CPU, tree of two leaves, objective regression", check_lightgbm, *case)
+        yield split_file("lightgbm", f"LightGBM {LIGHTGBM}, CPU, tree of two leaves, objective regression",
+                         check_lightgbm, *case)
     for case in xgboost_cases():
-        yield split_file("xgboost", f"XGBoost {XGBOOST}, CPU, tree of two leaves, tree_method exact and hist", check_xgboost, *case)
+        yield split_file("xgboost", f"XGBoost {XGBOOST}, CPU, tree of two leaves, tree_method exact and hist",
+                         check_xgboost, *case)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ except ImportError as error:
 
 
 def cases():
-    """name, seed, (T, B, I, H, D), lengths, bias, scale of weights, scale of x; each with the reason for its numbers."""
+    """name, seed, (T, B, I, H, D), lengths, bias, scale of weights, scale of x; each with its reason."""
     yield "one-direction", 1, (5, 3, 4, 5, 1), None, True, 1, 1
     yield "two-directions", 2, (4, 2, 6, 3, 2), None, True, 1, 1
     yield "ragged", 3, (6, 4, 1, 7, 1), [2, 6, 1, 5], True, 1, 1

@@ -23,7 +23,7 @@ def transposed(rows):
 
 
 def cases():
-    """name, seed, dtype of a and b, dtype of c, m, n, k, range of a and b, scalars; each with the reason for its numbers."""
+    """name, seed, dtype of a and b, dtype of c, m, n, k, range of a and b, scalars; each with its reason."""
     yield "narrow", 1, "f32", "f32", 3, 5, 33, 1, {}
     yield "wide", 2, "f32", "f32", 2, 3, 65, 1e15, {}
     yield "long", 3, "f32", "f32", 2, 2, 517, 2, {}  # sums of slices
@@ -95,8 +95,8 @@ def golden_files():
         place = " in_place=c_in" if before else ""
         name = f"mpmath-{stem}"
         yield name + ".golden", oracle.golden_text(
-            "matmul", "matmul_oracle.py", name, f"mpmath {oracle.MPMATH}, the exact sum of products with 120 digits", 40,
-            seed, inputs, [(f"c={output}[{m}x{n}]{place}", c)], knobs_of(scalars))
+            "matmul", "matmul_oracle.py", name, f"mpmath {oracle.MPMATH}, the exact sum of products with 120 digits",
+            40, seed, inputs, [(f"c={output}[{m}x{n}]{place}", c)], knobs_of(scalars))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-// An operator outside the repository: what its library hands to `warpcheck --plugin libNAME.so`. The library uses the engine
-// and the reference that the command holds (the CMake target warpcheck::plugin), so it must be compiled against the
-// headers of the same warpcheck. docs/adding_an_operator.md walks through one; warpcheck_add_operator builds one.
+// An operator outside the repository: what its library hands to `warpcheck --plugin libNAME.so`. The library uses the
+// engine and the reference that the command holds (the CMake target warpcheck::plugin), so it must be compiled against
+// the headers of the same warpcheck. docs/adding_an_operator.md walks through one; warpcheck_add_operator builds one.
 //
 //   WARPCHECK_PLUGIN() { return {description, properties, coverage_exemptions, {op, known_answers, disagreements}}; }
 #pragma once

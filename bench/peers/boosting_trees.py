@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Times the tree learners of LightGBM and XGBoost on the GPU, as peers of `histogram` and `best_split`.
 
-    bench/peers/boosting_trees.py                                  # 10M rows x 28 features x 255 bins, as histogram_bench
-    bench/peers/boosting_trees.py --rows 100000 --features 1000    # many small histograms, as best_split_bench
+    bench/peers/boosting_trees.py                                # 10M rows x 28 features x 255 bins, as histogram_bench
+    bench/peers/boosting_trees.py --rows 100000 --features 1000  # many small histograms, as best_split_bench
 
-Neither has a call for a histogram or a split alone. What is timed is an iteration that grows a tree of two leaves on data
-that are binned before: gradients, histogram of all rows, best split, partition, update of the predictions, and what of these
-is done on the host or copied. So it is the most that histogram and split can take. (An iteration on one feature is no measure
-of the rest: LightGBM's took twice as long on an H200 as one on 28.) A peer that is not installed, was built without the
-device or finds a wrong split is 'peer absent' or an error, never a number.
+Neither has a call for a histogram or a split alone. What is timed is an iteration that grows a tree of two leaves on
+data that are binned before: gradients, histogram of all rows, best split, partition, update of the predictions, and
+what of these is done on the host or copied. So it is the most that histogram and split can take. (An iteration on one
+feature is no measure of the rest: LightGBM's took twice as long on an H200 as one on 28.) A peer that is not installed,
+was built without the device or finds a wrong split is 'peer absent' or an error, never a number.
 """
 import argparse
 import re
@@ -63,14 +63,15 @@ class Log:
 
 
 def lightgbm_runs(device):
-    """name, run(x, y, bins) -> us, feature of the split. The peer's own builds for CUDA and OpenCL are different programs."""
+    """name, run(x, y, bins) -> us, feature of the split. The peer's builds for CUDA and OpenCL differ."""
     try:
         import lightgbm
     except ImportError as error:
         raise Absent(str(error)) from error
 
     def measure(kind, x, y, bins):
-        parameters = dict(objective="regression", num_leaves=2, max_bin=bins, min_data_in_bin=1, device_type=kind, verbose=1)
+        parameters = dict(objective="regression", num_leaves=2, max_bin=bins, min_data_in_bin=1, device_type=kind,
+                          verbose=1)
         log = Log()
         lightgbm.register_logger(log)
         try:
@@ -96,7 +97,8 @@ def xgboost_runs(device):
     def measure(x, y, bins):
         if device == "gpu" and not xgboost.build_info()["USE_CUDA"]:
             raise Absent("this build of XGBoost has no CUDA")
-        parameters = dict(tree_method="hist", device="cuda" if device == "gpu" else "cpu", max_depth=1, max_bin=bins, verbosity=0)
+        parameters = dict(tree_method="hist", device="cuda" if device == "gpu" else "cpu", max_depth=1, max_bin=bins,
+                          verbosity=0)
         data = xgboost.QuantileDMatrix(x, y, max_bin=bins)
         booster = xgboost.Booster(parameters, [data])
         iteration = iter(range(WARMUP + REPEATS))

@@ -36,7 +36,8 @@ def dependencies(build, root):
 
 
 def stem_operator(path, operators):
-    """The operator that a path names: kernels/softmax/softmax.cu, kernels/softmax/x.hpp, golden/scan/a.golden, ci/mutate/scan.mutants."""
+    """The operator that a path names: softmax of kernels/softmax/softmax.cu and of kernels/softmax/x.hpp, scan of
+    golden/scan/a.golden and of ci/mutate/scan.mutants."""
     parts = pathlib.PurePosixPath(path).parts
     for part in parts[-1:] + parts[-2:-1]:
         for op in sorted(operators, key=len, reverse=True):
@@ -69,7 +70,7 @@ class BuildMap:
                     users.setdefault(file, set()).add(owners[name])
         self.of_file = {file: set(ops) for file, ops in users.items()}
         for name, files in self.objects.items():
-            # An object works for those that include its header; one of no operator (row_generators.cpp) for nobody else.
+            # An object works for those that include its header; one of no operator (row_generators.cpp) for no other.
             header = re.sub(r"\.(cpp|cu)$", ".hpp", files[0])
             if owners[name]:
                 self.of_file[files[0]] |= users.get(header, set())
@@ -98,7 +99,10 @@ class BuildMap:
         return set()
 
 
-JUDGES = r"(reference|properties|golden)/|ci/(gate|gating/|common\.sh|registry)|command/|kernels/abi/|simt/|cmake/|CMakeLists"
+JUDGES = (
+    r"(reference|properties|golden)/|ci/(gate|gating/|common\.sh|registry)|command/|kernels/abi/|simt/|cmake/"
+    "|CMakeLists"
+)
 
 
 def judges(paths):
@@ -119,7 +123,7 @@ TEST = re.compile(r'^(add_test|set_tests_properties)\((?:\[=\[(.*?)\]=\]|"?([^\s
 
 
 def ctest_tests(build):
-    """Name, labels and command of each test. From CMake's own files: ctest leaves out commands that are not built yet."""
+    """Name, labels and command of each test, from CMake's own files: ctest leaves out commands not built yet."""
     tests = {}
     for path in sorted(pathlib.Path(build).rglob("CTestTestfile.cmake")):
         for what, bracketed, plain, rest in TEST.findall(path.read_text()):

@@ -55,8 +55,8 @@ def parser():
         prog="ci/gate",
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Judges a tree against its base: properties with fixed seeds, golden data, accuracy, mutants and, on a\n"
-        "GPU, time, of the operators that it touches; and whether the suite demands less than the base's.",
+        description="Judges a tree against its base: properties with fixed seeds, golden data, accuracy, mutants and,\n"
+        "on a GPU, time, of the operators that it touches; and whether the suite demands less than the base's.",
         epilog="Exit codes: 0 pass, 1 findings, 2 usage, 3 could not judge (never green), 130 interrupted.",
     )
     p.add_argument("--base", default="origin/main", help="the revision to judge against (default: origin/main)")

@@ -1,5 +1,5 @@
-"""Slower or not: base and head as whole processes in turn, a U test over their medians, Holm over the rows, and a second
-round for what the first calls slower. docs/gate.md has the rule and its reasons.
+"""Slower or not: base and head as whole processes in turn, a U test over their medians, Holm over the rows, and a
+second round for what the first calls slower. docs/gate.md has the rule and its reasons.
 
 One process is one sample: within a process timings share addresses, clocks and neighbours, so that their number says
 nothing about the next process.

@@ -153,7 +153,8 @@ class Trials:
         if not report["interrupted"] and not self.only:
             for sentence in [*report["unreached_variants"], *report["unmet_classes"]]:
                 text = sentence if isinstance(sentence, str) else json.dumps(sentence)
-                self.findings.append(Finding("coverage", op, f"{op}/coverage", f"kernels/{op}/{op}.cu", f"{op}: {text}", command))
+                self.findings.append(Finding("coverage", op, f"{op}/coverage", f"kernels/{op}/{op}.cu", f"{op}: {text}",
+                                             command))
 
     def golden(self, operators, folder):
         """Known answers, oracles and the accuracy ratchet, by the judge's own data."""

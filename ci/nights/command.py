@@ -156,7 +156,9 @@ def plan_of(path):
             raise ValueError(f"its schema is {plan['schema']!r}, and {SCHEMA!r} is known")
         return plan
     except (KeyError, TypeError, ValueError) as error:
-        raise Usage(f"out: '{path}' is no plan of a night ({error}); move its folder away: nightly.db has what was merged")
+        raise Usage(
+            f"out: '{path}' is no plan of a night ({error}); move its folder away: nightly.db has what was merged"
+        )
 
 
 def nights(out):
@@ -429,7 +431,8 @@ def merge_corpora(options):
     if programs is None:
         built = shell(f"install_packages test; build emulated {' '.join(f'warpcheck_fuzz_{t}' for t in targets)}")
         if built.returncode:
-            raise CannotRun(3, f"corpora: building the fuzzers of properties/self/parsers failed: {built.stderr.strip()[-300:]}")
+            end = built.stderr.strip()[-300:]
+            raise CannotRun(3, f"corpora: building the fuzzers of properties/self/parsers failed: {end}")
         programs = ROOT / "build/emulated/properties/self/parsers"
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
     say(f"corpora: {', '.join(targets)}, seed {seed}")
@@ -466,8 +469,8 @@ DESCRIPTIONS = {
     "The same command goes on with a night that was interrupted or killed. Other commands:\n"
     "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora   (each with --help)",
 }
-EXIT_CODES = """Exit codes: 0 green, 1 red (the summary says why; docs/nightly.md lists the reasons), 2 usage, 3 something is
-missing, cannot be written, or shards did not finish, 130 interrupted; the same command goes on."""
+EXIT_CODES = """Exit codes: 0 green, 1 red (the summary says why; docs/nightly.md lists the reasons), 2 usage, 3
+something is missing, cannot be written, or shards did not finish, 130 interrupted; the same command goes on."""
 
 
 def add_corpora_options(p):
@@ -476,7 +479,8 @@ def add_corpora_options(p):
     p.add_argument("--seed", type=int, help="default: a new one")
     p.add_argument("--write", action="store_true", help="adds what is new to the corpus; else it stays in --out")
     p.add_argument(
-        "--corpus", type=pathlib.Path, default=ROOT / "properties/self/parsers/corpus", help="(default: properties/self/parsers/corpus)"
+        "--corpus", type=pathlib.Path, default=ROOT / "properties/self/parsers/corpus",
+        help="(default: properties/self/parsers/corpus)"
     )
     p.add_argument("--programs", type=pathlib.Path, help="the folder of the fuzzers (default: they are built)")
 

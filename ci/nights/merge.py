@@ -1,4 +1,4 @@
-"""The merge of a night: its shards, scores and benchmark rows into the history, its findings into files, all into a text."""
+"""The merge of a night: shards, scores and benchmark rows into the history, findings into files, all into a text."""
 
 import datetime
 import os

@@ -4,8 +4,9 @@
     shards/3/attempt-1/    fuzz/ is what `warpcheck fuzz --out` keeps, fuzz.json its result
     shards/3/result.json   published by the newest attempt, once; the merge reads nothing else
 
-Whoever takes a shard adds an attempt, goes on from a copy of what the attempt before had kept, and is from then on the
-newest. A writer that is not the newest any more (its node was given up and was alive after all) stops, and cannot publish.
+A process that takes a shard adds an attempt, goes on from a copy of what the attempt before had kept, and is the newest
+from then on. One that is not the newest any more (its node was given up and was alive after all) stops, and cannot
+publish.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Makes one self-contained HTML page of what the commands of warpcheck wrote. Exit codes: 0 written, 2 usage, 3 missing."""
+"""Makes one self-contained HTML page of what commands of warpcheck wrote. Exit codes: 0 written, 2 usage, 3 missing."""
 
 import argparse
 import importlib.util

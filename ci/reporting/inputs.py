@@ -61,7 +61,8 @@ SHAPES = {
     },
     "warpcheck-fuzz-1": {
         "": {"version": TEXT, "cases": COUNT, "exit_code": COUNT},
-        "properties": {"property": TEXT, "cases": COUNT, "skipped": COUNT, "failures": COUNT, "max_error_ratio": NUMBER},
+        "properties": {"property": TEXT, "cases": COUNT, "skipped": COUNT, "failures": COUNT,
+                       "max_error_ratio": NUMBER},
         "findings": {"name": TEXT, "verdict": TEXT, "case": TEXT, "message": TEXT, "failures": COUNT},
     },
     "warpcheck-mutants-1": {

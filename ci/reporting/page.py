@@ -80,7 +80,8 @@ def sentence(read):
     timed = _unique(operator for content in read.bench for operator, rows in speed.rows_of(content).items() if rows)
     if timed:
         machines = _unique(speed.gpu_of(content) for content in read.bench)
-        parts.append(f"{_count(len(timed), 'operator')} {'was' if len(timed) == 1 else 'were'} timed on {_and(machines)}")
+        was = "was" if len(timed) == 1 else "were"
+        parts.append(f"{_count(len(timed), 'operator')} {was} timed on {_and(machines)}")
     if read.fuzz:
         cases = sum(run["cases"] for run in read.fuzz)
         found = sum(len(run["findings"]) for run in read.fuzz)

@@ -74,8 +74,8 @@ def errors(key, subject, rows):
     left.set_yticks([-y + 0.3 for y in range(len(rows))], [name for name, *_ in rows])
     beyond = sum(count for *_, shares in rows for edge, count in shares if number(edge) == math.inf)
     description = (
-        f"Two histograms for each of {len(rows)} kinds of calls of {subject}: errors in ulp, and errors as shares of the "
-        f"bound. Heights are logarithmic. {beyond:,} elements lie beyond their bound"
+        f"Two histograms for each of {len(rows)} kinds of calls of {subject}: errors in ulp, and errors as shares of "
+        f"the bound. Heights are logarithmic. {beyond:,} elements lie beyond their bound"
         + (", in the hatched bars right of the dashed line." if beyond else ".")
     )
     return inline(drawn, key, f"Errors of {subject}", description)
@@ -131,8 +131,8 @@ def roofline(key, operator, rows, gpu):
         axes.set_xlim(left=0)
     _legend(drawn, used)
     description = (
-        f"For each of {len(rows)} calls on {gpu}: what {operator} reaches (filled circle), the limit measured in the same "
-        "run (bar), and each peer (open marks)."
+        f"For each of {len(rows)} calls on {gpu}: what {operator} reaches (filled circle), the limit measured in the "
+        "same run (bar), and each peer (open marks)."
     )
     return inline(drawn, key, f"{operator}: achieved speed, limit and peers", description)
 
@@ -166,8 +166,8 @@ def ratios(key, operator, rows, gpu):
     slower = sum((p["ratio"] or row["us"] / p["us"]) > 1 for row in rows for p in row["peers"].values())
     count = sum(len(row["peers"]) for row in rows)
     description = (
-        f"For each of {len(rows)} calls on {gpu} the ratio of our time to each peer's; filled marks with a bar have a 95 % "
-        f"interval. {slower} of {count} ratios lie above 1."
+        f"For each of {len(rows)} calls on {gpu} the ratio of our time to each peer's; filled marks with a bar have a "
+        f"95 % interval. {slower} of {count} ratios lie above 1."
     )
     return inline(drawn, key, f"{operator}: time against peers", description)
 
@@ -190,8 +190,8 @@ def mutants(key, rows):
     axes.set_xlim(-3, 103)
     _legend(drawn, used)
     description = (
-        "For each subject the share of planted bugs that warpcheck finds (filled circle), beside what allclose on normal "
-        "random data finds with tolerances 1e-4 (triangle) and 1e-2 (square)."
+        "For each subject the share of planted bugs that warpcheck finds (filled circle), beside what allclose on "
+        "normal random data finds with tolerances 1e-4 (triangle) and 1e-2 (square)."
     )
     return inline(drawn, key, "Planted bugs found", description)
 
@@ -310,6 +310,6 @@ def row(key, data):
         drawn,
         key,
         f"Row {data['row']} of {data['output']}",
-        f"Values of the kernel beside the exact ones, and their errors beside the bounds; {told}. The element that is told "
-        f"of, {data['element']}, is marked.",
+        f"Values of the kernel beside the exact ones, and their errors beside the bounds; {told}. The element that is "
+        f"told of, {data['element']}, is marked.",
     )

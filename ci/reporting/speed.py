@@ -95,7 +95,8 @@ def machine_of(content):
     """GPU, driver, commit and date, as far as the file says."""
     context = content.get("context", content)
     # The benchmarks call the version of CUDA that the driver takes "driver".
-    gpu = str(context.get("gpu") or "").replace(", driver ", ", CUDA of the driver ").replace(", runtime ", ", of the runtime ")
+    gpu = str(context.get("gpu") or "")
+    gpu = gpu.replace(", driver ", ", CUDA of the driver ").replace(", runtime ", ", of the runtime ")
     parts = [gpu or None, f"driver {context['driver']}" if context.get("driver") else None]
     parts += [
         f"commit {context['commit']}" if context.get("commit") else None,

@@ -7,22 +7,23 @@ from .inputs import number
 
 # Of a case, by severity; the two of a job come last. The sign stands beside the word, so that no colour is needed.
 ORDER = (
-    "crash timeout error_return out_of_bounds input_modified launch_limit livelock deadlock divergence race uninitialized "
-    "nondeterministic violation"
+    "crash timeout error_return out_of_bounds input_modified launch_limit livelock deadlock divergence race "
+    "uninitialized nondeterministic violation"
 ).split()
 HAZARDS = {"race", "uninitialized", "divergence", "deadlock", "livelock", "out_of_bounds", "launch_limit"}
 NOT_JUDGED = ("not run", "not tried", "skipped")
 DEVICES = {
     "emulated": "The emulated device runs the same kernel source on the CPU, thread by thread. It sees races, bounds, "
     "uninitialised reads and deadlocks; it says nothing of speed, of nvcc's code or of the GPU's own functions.",
-    "cuda": "A GPU runs the code of nvcc. Values, determinism, guard zones and error codes are judged; a race shows only "
-    "where it changes a value.",
+    "cuda": "A GPU runs the code of nvcc. Values, determinism, guard zones and error codes are judged; a race shows "
+    "only where it changes a value.",
     "cpu": "The candidate's own code on the host. Values, determinism and memory beside the tensors are judged.",
 }
 # What each verdict of a failure means, for whoever meets it first here.
 MEANINGS = {
     "violation": "A result lies outside the bound that the contract allows it, or an invariant is broken.",
-    "nondeterministic": "The same call gave different bits when it ran again, under another schedule or launched otherwise.",
+    "nondeterministic": "The same call gave different bits when it ran again, under another schedule or launched "
+    "otherwise.",
     "uninitialized": "The kernel read memory that nobody had written.",
     "race": "Two threads touch the same byte, at least one of them writes, and nothing in the program orders the two.",
     "divergence": "Threads that must call a barrier or a warp function together did not.",
@@ -290,7 +291,7 @@ def counterexamples(read):
 
 
 def hazard_groups(detailed):
-    """Counterexamples in which the detector saw the same: one defect breaks many properties. Threads and bytes may differ."""
+    """Counterexamples in which the detector saw the same: one defect breaks many properties. Threads may differ."""
     groups = {}
     for one in detailed:
         if one["hazards"]:

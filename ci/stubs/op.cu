@@ -54,7 +54,8 @@ warpcheck_status run_$op(warpcheck_call* call) {
     check_same_shape(x, "x", y, "y");
     find_variant(call, k_variants, x.cols);
     if (x.dtype != WARPCHECK_F32) throw unsupported_call("x is not of f32");
-    $op(x.data<float>(), x.ld, y.mutable_data<float>(), y.ld, x.rows, x.cols, static_cast<simt::stream_t>(call->stream));
+    $op(x.data<float>(), x.ld, y.mutable_data<float>(), y.ld, x.rows, x.cols,
+        static_cast<simt::stream_t>(call->stream));
     if (x.rows > 0 && x.cols > 0) call->used_variant = k_variants[0].name;
   });
 }

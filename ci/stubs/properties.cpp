@@ -32,7 +32,7 @@ row_operator ${op}_operator() {
 const property_registration registration([] {
   row_properties p(${op}_operator());
   p.add_for_input("within-error-bound", "every element lies within its own bound", any_rows, check_values);
-#error "properties/operators/${op}_properties.cpp: add what else must hold of every case: algebra, special values, layouts (step 4)"
+#error "${op}_properties.cpp: add what else must hold of every case: algebra, special values, layouts (step 4)"
   p.add_common("special-values");
   p.add_common("row-isolation");
   p.add_common("misalignment");

@@ -414,8 +414,8 @@ class Server:
 
 
 class Nursery:
-    """Forks a server for each process that connects, reports to that process how its server ended, and ends the server when
-    the process does."""
+    """Forks a server for each process that connects, reports to that process how its server ended, and ends the server
+    when the process does."""
 
     def __init__(self, path, function, device):
         self.served = path, function, device

@@ -1,4 +1,4 @@
-"""Operators in NumPy behind `--python`: a template for each, correct by the contract in kernels/<op>/<op>.hpp, and slow.
+"""Operators in NumPy behind `--python`: templates, correct by the contracts in kernels/<op>/<op>.hpp, and slow.
 
     warpcheck verify softmax --python docs/bring_your_own/operators_numpy.py:softmax
 
@@ -116,7 +116,7 @@ def matmul(a, b, c, *, ta, tb, alpha, beta, sigmoid, mu, sigma, mode, rows_alone
 
 
 def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None, h=None, gh=None, rows=None, **others):
-    """Stage 0 of dense bins on the grid of fixed64, and stage 3, quantised; kernels/histogram/histogram.hpp says the rest."""
+    """Stage 0 of dense bins on the grid of fixed64, and stage 3, quantised: kernels/histogram/histogram.hpp."""
     if bins is None or stage not in (0, 3) or (stage == 0 and accum != 0):
         raise NotImplementedError("this template sums dense bins on a grid, or quantised")
     bins, cols, hist = arrays(bins, cols, hist)

@@ -1,8 +1,8 @@
 // Trains a perceptron of two layers twice: on a device, from the operators of kernels/ (perceptron_device.cu), and here
 // by plain loops in double, which share nothing with them but the data. It learns which points lie inside a circle.
 //
-// Rounding errors of f32 grow from step to step, so the two are not the same to the bit: their losses must stay within a
-// hundredth of each other, and both must have learnt.
+// Rounding errors of f32 grow from step to step, so the two are not the same to the bit: their losses must stay within
+// a hundredth of each other, and both must have learnt.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Training on a device, from the operators of kernels/.
 //
-//   matmul    the layers, forwards with bias and sigmoid; backwards h^T d, d W^T and x^T d by its transposes; and the steps
-//             themselves: W - rate h^T d is alpha A B + beta C with alpha = -rate and beta = 1
+//   matmul    the layers, forwards with bias and sigmoid; backwards h^T d, d W^T and x^T d by its transposes; and the
+//             steps themselves: W - rate h^T d is alpha A B + beta C with alpha = -rate and beta = 1
 //   sigmoid   of the second layer, whose sums matmul leaves as they are
 //
 // Everything here but the two small kernels is host code that any CUDA program could hold; `simt` stands for the CUDA

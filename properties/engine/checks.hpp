@@ -1,5 +1,5 @@
-// Checks that hold of any operator whose first dimension are rows that know nothing of one another. Each judges the outputs
-// first: a relation between two results holds for kernels that compute nothing, too.
+// Checks that hold of any operator whose first dimension are rows that know nothing of one another. Each judges the
+// outputs first: a relation between two results holds for kernels that compute nothing, too.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ using judge_outputs = std::function<void(trial&, const run_result&)>;
 // Gaps between the rows of matrices, and offsets, in some of the tensors.
 void draw_gaps_and_offsets(draw& d, trial_case& c);
 
-// Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". What `but_row` of the first
-// dimension holds is left out.
+// Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". What `but_row` of the
+// first dimension holds is left out.
 void require_same_bits(trial& t, const run_result& before, const run_result& after, std::string_view why,
                        int64_t but_row = -1);
 

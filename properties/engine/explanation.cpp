@@ -79,7 +79,8 @@ std::vector<std::string> told_related(const trial_case& c, const trial_case& cal
     if (const auto found = c.knobs.find(name); found == c.knobs.end() || found->second != value)
       changed.push_back(fmt::format("{}={}", name, value));
   if (changed.empty()) return {};
-  return {fmt::format("The property makes more than one call; the rest is about the one with {}.", fmt::join(changed, ", "))};
+  return {fmt::format("The property makes more than one call; the rest is about the one with {}.",
+                      fmt::join(changed, ", "))};
 }
 
 story_section told_case(const trial_case& c) {

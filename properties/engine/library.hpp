@@ -84,8 +84,8 @@ void name_candidate(const std::string& name, const std::string& path, const std:
 // And for an operator of this process on device cpu, which outlives its use.
 void name_candidate(const std::string& name, const listed_operator& op);
 
-// What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or "").
-// environment_error where this process is sanitized, for its libraries are not.
+// What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or
+// ""). environment_error where this process is sanitized, for its libraries are not.
 void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin);
 
 // False once this process can no longer use the device: an error of it, a kernel's fault, say, has come to stay.

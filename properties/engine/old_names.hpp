@@ -1,5 +1,5 @@
-// Names that properties and variants had before. Case lines of version v1 and the option --property may still have them;
-// what is written has the names of today.
+// Names that properties and variants had before. Case lines of version v1 and the option --property may still have
+// them; what is written has the names of today.
 #pragma once
 
 #include <string>

@@ -25,7 +25,9 @@ std::map<std::string, std::string, std::less<>>& plugins() {
 
 std::string shell_word(const std::string& text) {
   constexpr std::string_view k_plain = "/._-+=:,@%";
-  const auto is_plain = [&](unsigned char c) { return std::isalnum(c) || k_plain.find(static_cast<char>(c)) != k_plain.npos; };
+  const auto is_plain = [&](unsigned char c) {
+    return std::isalnum(c) || k_plain.find(static_cast<char>(c)) != k_plain.npos;
+  };
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -1,6 +1,6 @@
 // One case on one candidate: runs it in every way that the case asks for (trial_plan.hpp, trial_launch.hpp), judges
-// everything that surrounds a run (guards, inputs, gaps, hazards, repeated bits), hands the outputs to the property, and
-// records the verdict.
+// everything that surrounds a run (guards, inputs, gaps, hazards, repeated bits), hands the outputs to the property,
+// and records the verdict.
 #pragma once
 
 #include <fmt/format.h>

@@ -230,21 +230,21 @@ operand_pair same(std::string distribution, std::vector<double> arguments) {
   return p;
 }
 
-// A mantissa whose low bits straddle a tie of a split (0xfff, 0x1000, 0x1001 of 13 bits for tf32; 0x7fff to 0x8001 of 16
-// for bf16), or are all ones: a split that drops bits loses most.
+// A mantissa whose low bits straddle a tie of a split (0xfff, 0x1000, 0x1001 of 13 bits for tf32; 0x7fff to 0x8001 of
+// 16 for bf16), or are all ones: a split that drops bits loses most.
 double near_a_tie(draw& d) {
   return 1 +
          static_cast<double>(d.one_of({0xfff, 0x1000, 0x1001, 0x1fff, 0x7fff, 0x8000, 0x8001, 0xffff, 1})) * 0x1p-23;
 }
 
-// An accumulator of 1, beside which a tensor core cuts each product of just under 2^-24 to 2^-25, and the sum of fifteen
-// or seven of them, which is no multiple of 2^-23, once more.
+// An accumulator of 1, beside which a tensor core cuts each product of just under 2^-24 to 2^-25, and the sum of
+// fifteen or seven of them, which is no multiple of 2^-23, once more.
 operand_pair accumulator() {
   return {make_recipe("spike", {0, 0x1p12, 0x1.fep-13}), make_recipe("stagnation", {15, 0x1p-12, 16}), true};
 }
 
-// All ones in the 13 bits that a split into tf32 drops or rounds, some of the others in the first elements: eight products
-// that lose most, whose sum is cut as well.
+// All ones in the 13 bits that a split into tf32 drops or rounds, some of the others in the first elements: eight
+// products that lose most, whose sum is cut as well.
 recipe ones_below(draw& d, int64_t rows, int64_t k) {
   recipe r = make_recipe("constant", {1 + 0x1fffp-23});
   for (int64_t i = 0; rows > 0 && i < std::min<int64_t>(k, 8); ++i)

@@ -1,5 +1,5 @@
-// Matrix products on trial: what a case's tensors and knobs stand for, how a candidate is asked, who judges what it says,
-// and where cases come from. The contract is kernels/matmul/matmul.hpp.
+// Matrix products on trial: what a case's tensors and knobs stand for, how a candidate is asked, who judges what it
+// says, and where cases come from. The contract is kernels/matmul/matmul.hpp.
 #pragma once
 
 #include <cstdint>
@@ -80,13 +80,13 @@ void for_each_element(const matmul_problem& p,
                       const std::function<void(int64_t, int64_t, const reference::matmul_operands&)>& judge);
 // Every element against its bound.
 void judge_bound(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
-// Of ieee without a sigmoid: against the bits that the plan fixes. Only our order of additions gives them, so one property
-// asks for them, and the others take any order.
+// Of ieee without a sigmoid: against the bits that the plan fixes. Only our order of additions gives them, so one
+// property asks for them, and the others take any order.
 void judge_bits(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
 // Every element against a value that it has to have; a zero's sign is open.
 void judge_value(engine::trial& t, const engine::host_tensor& c, int64_t row, int64_t col, double expected);
-// Elements of the same place, or of (row, col) in one and other(row, col) in the other, have the same bits. zeros: those
-// of both signs are the same.
+// Elements of the same place, or of (row, col) in one and other(row, col) in the other, have the same bits. zeros:
+// those of both signs are the same.
 enum class zeros { differ, are_equal };
 void require_same(engine::trial& t, const engine::host_tensor& one, const engine::host_tensor& other,
                   const std::string& what, zeros signs = zeros::differ);
@@ -100,8 +100,8 @@ void require_same_element(engine::trial& t, const engine::host_tensor& one, int6
 struct product_sizes {
   int64_t m, n, k;
 };
-// Modes whose kernels a candidate publishes: ieee, and those of split operands that a variant bears the name of. One that
-// publishes no variants is asked for all. 16-bit types have ieee alone.
+// Modes whose kernels a candidate publishes: ieee, and those of split operands that a variant bears the name of. One
+// that publishes no variants is asked for all. 16-bit types have ieee alone.
 std::vector<product_mode> modes_of(const engine::target& t);
 std::string_view name_of(product_mode mode);
 // Multiplications that one generated case may make on the device.
@@ -112,8 +112,8 @@ int64_t one_past_a_slice(const engine::target& t, product_mode mode, int64_t m, 
 // The mode of case `index`: by turns.
 product_mode mode_by_turns(const engine::target& t, const engine::draw& d);
 
-// A product of these sizes and fills (of a and b as they are stored by ta and tb), in a mode by turns, of C as drawn from
-// nothing: alpha 1, beta 0, no bias, dense, a workspace.
+// A product of these sizes and fills (of a and b as they are stored by ta and tb), in a mode by turns, of C as drawn
+// from nothing: alpha 1, beta 0, no bias, dense, a workspace.
 engine::trial_case product_case(const engine::target& t, engine::draw& d, const product_sizes& of, engine::recipe a,
                                 engine::recipe b);
 void transpose(engine::trial_case& c, bool ta, bool tb);

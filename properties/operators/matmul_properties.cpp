@@ -280,8 +280,8 @@ trial_case layer_case(const target& t, draw& d) {
   return c;
 }
 
-// Judged three ways: against the exact layer; as the sigmoid of what the same call without a sigmoid gives; and with the
-// bias of one column changed, which may change that column alone.
+// Judged three ways: against the exact layer; as the sigmoid of what the same call without a sigmoid gives; and with
+// the bias of one column changed, which may change that column alone.
 void check_layer(trial& t) {
   matmul_problem p(t.the_case());
   const host_tensor y = t.run().at("c");

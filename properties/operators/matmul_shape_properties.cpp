@@ -411,8 +411,8 @@ bool serves_mode(const std::string& variant, const std::string& mode) {
                         : variant.find(mode) != std::string::npos;
 }
 
-// Every technique of the mode gives the bits of the case's; so does the emulated device where the case's is a GPU of the
-// compute capability that it has.
+// Every technique of the mode gives the bits of the case's; so does the emulated device where the case's is a GPU of
+// the compute capability that it has.
 void check_model_bits(trial& t) {
   matmul_problem p(t.the_case());
   const host_tensor c = t.run().at("c");

@@ -1,10 +1,10 @@
 // A number known to lie within `radius` of `value`, and the arithmetic that keeps that true.
 //
 // Every operation adds to the radius (a) what its operands' radii can do to the result and (b) the rounding of the
-// operation itself: `arithmetic<Real>::unit` relatively for + - * /, `arithmetic<Real>::elementary` for exp, expm1, log,
-// log1p and sqrt. For double the first is IEEE 754's u = 2^-53. The second rests on one assumption about the host: its libm
-// errs by at most 4 ulp (8 u) in these functions. The GNU C Library manual ("Errors in Math Functions") states 1 ulp
-// for exp, expm1, log and log1p on x86_64 and aarch64; the test `libm_within_assumption` measures it against 100
+// operation itself: `arithmetic<Real>::unit` relatively for + - * /, `arithmetic<Real>::elementary` for exp, expm1,
+// log, log1p and sqrt. For double the first is IEEE 754's u = 2^-53. The second rests on one assumption about the host:
+// its libm errs by at most 4 ulp (8 u) in these functions. The GNU C Library manual ("Errors in Math Functions") states
+// 1 ulp for exp, expm1, log and log1p on x86_64 and aarch64; the test `libm_within_assumption` measures it against 100
 // digits. Radii are themselves computed in double: k_inflate covers the rounding of the few operations that make one
 // (each at most 2^-53, fewer than 16), k_tiny what underflow can hide.
 #pragma once

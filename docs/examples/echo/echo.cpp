@@ -1,7 +1,7 @@
 // Gated recurrent units learn to add: of a sequence of numbers in [0, 1) two are marked, and the net says their sum at
-// the end (Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 9, 1997, section 5.4). Both passes run
-// on a device (echo_device.cu); the layer behind the last state and Adam (Kingma and Ba, ICLR 2015) are plain code, and
-// so is a second backward pass, in double, which the first step's gradients are held to.
+// the end (Hochreiter and Schmidhuber, Long short-term memory, Neural Computation 9, 1997, section 5.4). Both passes
+// run on a device (echo_device.cu); the layer behind the last state and Adam (Kingma and Ba, ICLR 2015) are plain code,
+// and so is a second backward pass, in double, which the first step's gradients are held to.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

@@ -24,7 +24,9 @@ description describe() {
             {{"eps", "1e-05", "is added to the variance", 1e-12, 1}}}},
           nullptr,
           {"rows",  // each has its results; what is timed, and the fraction of a copy that we aim at
-           {{{{"rows", 65536}, {"cols", 1024}}, 0.9}, {{{"rows", 8192}, {"cols", 8192}}, 0.9}, {{{"rows", 256}, {"cols", 1024}}, 0.5}}}};
+           {{{{"rows", 65536}, {"cols", 1024}}, 0.9},
+            {{{"rows", 8192}, {"cols", 8192}}, 0.9},
+            {{{"rows", 256}, {"cols", 1024}}, 0.5}}}};
 }
 
 // Cases: the order in which they draw is fixed, one draw a statement.
@@ -34,8 +36,9 @@ recipe draw_x(draw& d) {
   const recipe all[] = {
       make_recipe("randn", {seed}), make_recipe("randn", {seed, 1000, 0.01}),  // digits that the variance needs
       make_recipe("integers", {seed, -9, 9}), make_recipe("constant", {3}),    // no variance but eps
-      make_recipe("duplicates", {seed, 3}), make_recipe("ascending", {-5, 5}), make_recipe("log_uniform", {seed, -30, 30}),
-      make_recipe("finite_bits", {seed}), make_recipe("near_overflow", {seed}),  // sums and squares beyond f32
+      make_recipe("duplicates", {seed, 3}), make_recipe("ascending", {-5, 5}),
+      make_recipe("log_uniform", {seed, -30, 30}), make_recipe("finite_bits", {seed}),
+      make_recipe("near_overflow", {seed}),  // sums and squares beyond f32
       make_recipe("near_underflow", {seed}), make_recipe("cancellation", {seed, 16}),
       make_recipe("one_hot", {seed, 50, 0}),  // an element that is left out shows
       make_recipe("uniform", {seed, -20, 20})};
@@ -80,7 +83,8 @@ trial_case special_rows(const target& t, draw& d) {
   recipe x = make_recipe(d.chance(50) ? "randn" : "special", {7});
   const double infinity = std::numeric_limits<double>::infinity();
   for (int64_t k = d.between(1, 2); k > 0; --k)
-    x.edits.push_back({0, d.index() * k % of["cols"], d.index() % 2 ? -infinity : d.one_of({std::nan(""), infinity, 3e38})});
+    x.edits.push_back(
+        {0, d.index() * k % of["cols"], d.index() % 2 ? -infinity : d.one_of({std::nan(""), infinity, 3e38})});
   return make(t, d, of, std::move(x));
 }
 
@@ -97,7 +101,8 @@ trial_case many_rows(const target& t, draw& d) {  // more than the blocks of one
   return with(std::move(c), {{"sm", "1"}, {"schedule", "fair"}, {"detect", "off"}});
 }
 
-row_model model_of(const trial_case& c, const host_tensor& x, const host_tensor& gamma, const host_tensor& beta, int64_t row) {
+row_model model_of(const trial_case& c, const host_tensor& x, const host_tensor& gamma, const host_tensor& beta,
+                   int64_t row) {
   return {x.row(row), gamma.row(0), beta.row(0), scalars_of(c).front().second};
 }
 void judge(trial& t, const run_result& r) {
@@ -123,8 +128,8 @@ void check_constant(trial& t) {
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double value = x.value(row, i), mean = r.at("mean").value(0, row), y = r.at("y").value(row, i);
       if (value != x.value(row, 0) || value != std::trunc(value)) t.skip("a row is not of one integer");
-      t.require(y == beta.value(0, i) && mean == value, "a row of {} has mean {:a} and y {:a} where beta is {:a}", value, mean,
-                y, beta.value(0, i));
+      t.require(y == beta.value(0, i) && mean == value, "a row of {} has mean {:a} and y {:a} where beta is {:a}",
+                value, mean, y, beta.value(0, i));
     }
 }
 
@@ -132,14 +137,14 @@ void check_constant(trial& t) {
 golden::golden_file answer(const char* name, const char* source, std::vector<double> x, std::vector<std::string> y,
                            const char* mean, const std::string& rstd) {
   const std::vector<double> gamma(x.size(), 3), beta(x.size(), 1);
-  return golden::known_answer("layer_norm", name, "layer_norm_properties.cpp", source, {{"rows", 1}, {"cols", std::ssize(x)}},
-                              {{"x", x}, {"gamma", gamma}, {"beta", beta}}, {{"eps", "0.25"}},
-                              {{"y", y}, {"mean", {mean}}, {"rstd", {rstd}}});
+  return golden::known_answer("layer_norm", name, "layer_norm_properties.cpp", source,
+                              {{"rows", 1}, {"cols", std::ssize(x)}}, {{"x", x}, {"gamma", gamma}, {"beta", beta}},
+                              {{"eps", "0.25"}}, {{"y", y}, {"mean", {mean}}, {"rstd", {rstd}}});
 }
 
 std::vector<golden::golden_file> known_answers() {
-  return {answer("two-thirds", "variance 2: rstd is 2/3, y = 2 x + 1", {-2, 2, 0, 0}, {"-3e0", "5e0", "1e0", "1e0"}, "0",
-                 golden::fraction(2, 3, 40)),
+  return {answer("two-thirds", "variance 2: rstd is 2/3, y = 2 x + 1", {-2, 2, 0, 0}, {"-3e0", "5e0", "1e0", "1e0"},
+                 "0", golden::fraction(2, 3, 40)),
           answer("constant", "no variance: y is beta, rstd is 1/sqrt(eps)", {7, 7}, {"1e0", "1e0"}, "7e0", "2e0")};
 }
 
@@ -157,7 +162,8 @@ std::vector<std::string> disagreements(const golden::golden_file& f) {
 std::vector<property> properties() {
   std::vector<property> list;
   const auto add = [&](const char* name, const char* sentence, auto generate, auto check, int share = 100) {
-    list.push_back({"layer_norm", name, sentence, {dtype::f32}, {}, generate, check, nullptr, false, share, nullptr, {}});
+    list.push_back(
+        {"layer_norm", name, sentence, {dtype::f32}, {}, generate, check, nullptr, false, share, nullptr, {}});
   };
   add("within-error-bound", "every element of y, mean and rstd lies within its own bound", any_case, check_values);
   add("constant-rows", "a row of one integer has y = beta and that mean, exactly", constant_rows, check_constant, 50);

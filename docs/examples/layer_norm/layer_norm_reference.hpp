@@ -1,4 +1,4 @@
-// Exact model and error bound of a row of layer_norm. Derivation, and the names m, delta, r, rho: README.md, "The bound".
+// Exact model and error bound of a row of layer_norm. Derivation and names (m, delta, r, rho): README.md, "The bound".
 #pragma once
 
 #include <cmath>
@@ -30,7 +30,8 @@ class row_model {
   judgement judge(int64_t what, double actual) const {
     constexpr auto type = warpcheck::dtype::f32;
     if (const auto value = contract_value(what)) return warpcheck::reference::judge_fixed(type, actual, *value);
-    return warpcheck::reference::decide<mp50, mp100>(type, actual, warpcheck::reference::precision::adaptive, *this, what);
+    return warpcheck::reference::decide<mp50, mp100>(type, actual, warpcheck::reference::precision::adaptive, *this,
+                                                     what);
   }
   std::string text(int64_t what) const {
     if (const auto value = contract_value(what)) return std::isnan(*value) ? "nan" : *value > 0 ? "+inf" : "-inf";

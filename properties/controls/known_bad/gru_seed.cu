@@ -2,8 +2,8 @@
 // `repaired` has none. A launch a step, a block a row and a direction, threads over units; gates are saved, and a step
 // backwards writes the gate's gradients, from which sums follow.
 //
-// Source: Chinese patent text on back-propagation of gated recurrent units, no. 43576147, 2024-12-06; numbers beside the
-// flaws are its paragraphs. It prints the step backwards only, so sums are written anew.
+// Source: Chinese patent text on back-propagation of gated recurrent units, no. 43576147, 2024-12-06; numbers beside
+// the flaws are its paragraphs. It prints the step backwards only, so sums are written anew.
 #include <cmath>
 #include <cstdint>
 #include <cstring>

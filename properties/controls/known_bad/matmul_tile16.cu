@@ -1,10 +1,11 @@
-// The tiled product of a published tutorial on matrix products and perceptron layers: a block of 16 x 16 threads makes a
-// tile of C, an element a thread, from tiles of A and B in shared memory, and is told two widths. The kernel that guards
-// its edges is right, and slow: two reads of shared memory for an FMA (mm_tile16_rate). Each other variant has one flaw:
+// The tiled product of a published tutorial on matrix products and perceptron layers: a block of 16 x 16 threads makes
+// a tile of C, an element a thread, from tiles of A and B in shared memory, and is told two widths. The kernel that
+// guards its edges is right, and slow: two reads of shared memory for an FMA (mm_tile16_rate). Each other variant has
+// one flaw:
 //   mm_tile16_k_a     k is no multiple of 16: tiles of A reach into the next row
 //   mm_tile16_k_b     the same: tiles of B reach below the last row
 //   mm_tile16_n       n is no multiple of 16: stores run into the next row
-//   mm_tile16_m       m is no argument: stores reach below C; _read: loads reach below A; _down: the grid is rounded down
+//   mm_tile16_m       m is no argument: stores reach below C; _read: loads reach below A; _down: the grid is too small
 //   mm_int_offset     offsets are int
 //   layer_no_pad      the wrapper says that it pads, and does not: all of the above
 //   layer_sigmoid     the sigmoid has the wrong sign

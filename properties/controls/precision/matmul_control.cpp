@@ -1,5 +1,5 @@
-// Matrix products in f32 by the steps of tensor cores, as a mode of split operands does not allow them: less precision in
-// one place. Compiled once per way, WARPCHECK_CONTROL; `none` is right. See precision_control.cpp.
+// Matrix products in f32 by the steps of tensor cores, as a mode of split operands does not allow them: less precision
+// in one place. Compiled once per way, WARPCHECK_CONTROL; `none` is right. See precision_control.cpp.
 //   single_product   one product of tf32
 //   three_products   of the six of bf16x6 the first three
 //   dropped_bits     parts are cut, not rounded

@@ -1,5 +1,5 @@
-// best_split for the CPU by the exact model, publishing nothing; WARPCHECK_FLAW names the one flaw. Reductions of records
-// are not offered.
+// best_split for the CPU by the exact model, publishing nothing; WARPCHECK_FLAW names the one flaw. Reductions of
+// records are not offered.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

@@ -76,7 +76,8 @@ class Usage(unittest.TestCase):
             (2, "cases: 0", ["verify", "softmax", "--cases", "0", "--device", "emulated"]),
             (2, "cases", ["verify", "softmax", "--cases", "many"]),
             *[(2, "is not an integer in [1, 10000000]", [*command, "--cases", cases])
-              for command in (["verify", "softmax", "--device", "emulated"], ["verify", "softmax", "--null-kernels"], ["mutants", "softmax"])
+              for command in (["verify", "softmax", "--device", "emulated"], ["verify", "softmax", "--null-kernels"],
+                              ["mutants", "softmax"])
               for cases in ("-1", "10000001", "100000000000", "99999999999999999999")],
             (2, "'nosuch'", ["verify", "softmax", "--property", "nosuch", "--device", "emulated"]),
             (2, "f33", ["verify", "softmax", "--dtype", "f33", "--device", "emulated"]),
@@ -86,17 +87,20 @@ class Usage(unittest.TestCase):
             (2, "seed: 'x'", ["verify", "softmax", "--seed", "x"]),
             (2, "shard: '4/4'", ["verify", "softmax", "--shard", "4/4"]),
             (2, "max-cols: 0 is", ["verify", "softmax", "--max-cols", "0", "--device", "emulated"]),
-            (2, "no case of softmax/index-beyond-2-to-24 has", ["verify", "softmax", "--max-cols", "9", "--property", "index-beyond-2-to-24",
-                                                      "--device", "emulated"]),
+            (2, "no case of softmax/index-beyond-2-to-24 has", ["verify", "softmax", "--max-cols", "9",
+             "--property", "index-beyond-2-to-24", "--device", "emulated"]),
             (2, "size: 'huge'", ["verify", "softmax", "--size", "huge", "--device", "emulated"]),
             (2, "--journal", ["verify", "softmax", "--resume"]),
-            (2, "mps: it shares a GPU, and this run is on device emulated", ["verify", "softmax", "--mps", "--device", "emulated"]),
-            (2, "mps: it shares a GPU", ["fuzz", "softmax", "--mps", "--device", "emulated", "--out", "/tmp/never-made"]),
+            (2, "mps: it shares a GPU, and this run is on device emulated",
+             ["verify", "softmax", "--mps", "--device", "emulated"]),
+            (2, "mps: it shares a GPU", ["fuzz", "softmax", "--mps", "--device", "emulated",
+                                         "--out", "/tmp/never-made"]),
             (2, "timeout", ["verify", "softmax", "--timeout", "0"]),
             (3, "no file", ["verify", "softmax", "--device", "emulated", "--candidate", "/nonexistent.so"]),
             (3, "device cpu", ["verify", "softmax", "--device", "cpu"]),
             (2, "grammar version", ["replay", "nonsense"]),
-            *[(2, f"timeout: {seconds} is not a positive", ["replay", LINE, "--timeout", seconds]) for seconds in ("0", "-1", "nan")],
+            *[(2, f"timeout: {seconds} is not a positive", ["replay", LINE, "--timeout", seconds])
+              for seconds in ("0", "-1", "nan")],
             (2, "speed", ["replay", LINE + " speed=fast"]),
             (2, "unknown; known are ", ["replay", LINE.replace("softmax", "hardmax")]),
             (2, "tensor x: rank 3 is not 2, that of [rows, cols]", ["replay", LINE.replace("3x37", "3x3x37")]),
@@ -109,7 +113,8 @@ class Usage(unittest.TestCase):
             (2, "'nosuch' is unknown", ["list", "nosuch"]),
             (2, "the path of the folder is empty", ["fuzz", "softmax", "--device", "emulated", "--out", ""]),
             (2, "--json excludes --list", ["mutants", "softmax", "--list", "--json", "/tmp/never-made"]),
-            (2, "--candidate excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--candidate", CANDIDATE]),
+            (2, "--candidate excludes --null-kernels", ["verify", "softmax", "--null-kernels",
+                                                        "--candidate", CANDIDATE]),
             (2, "--device excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--device", "cpu"]),
             (2, "one-in: 0 is not at least 1", ["mutants", "softmax", "--one-in", "0"]),
             (2, "--only excludes --one-in", ["mutants", "softmax", "--one-in", "8", "--only", "no-maximum-subtracted"]),
@@ -152,17 +157,19 @@ class Usage(unittest.TestCase):
         line = next(l for l in run("doctor", env=without).stdout.splitlines() if l.startswith("device emulated"))
         self.assertEqual("unusable: the CPU '" in line, built_for_it, line)
         # A kernel that runs on neither needs it not.
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", os.environ["WARPCHECK_TEST_CANDIDATE"], "--cases", "1",
-                "--property", "empty", env=without)
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", os.environ["WARPCHECK_TEST_CANDIDATE"],
+                "--cases", "1", "--property", "empty", env=without)
         self.assertNotIn("FMA3", r.stdout + r.stderr)
 
     def test_missing_folder_for_temporary_files_is_named(self):
-        r = run("verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty", env={**os.environ, "TMPDIR": "/nonexistent"})
+        r = run("verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty",
+                env={**os.environ, "TMPDIR": "/nonexistent"})
         self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
         self.assertIn("TMPDIR: '/nonexistent' is no folder", r.stderr)
 
     def test_full_disk_is_an_error(self):
-        self.expect(3, "/dev/full", "verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty", "--json", "/dev/full/x.json")
+        self.expect(3, "/dev/full", "verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty",
+                    "--json", "/dev/full/x.json")
 
 
 class Outputs(unittest.TestCase):
@@ -216,7 +223,8 @@ class Outputs(unittest.TestCase):
     def test_a_descriptor_is_written_where_it_is(self):
         os.symlink("/proc/self/fd/1", self.path("stdout"))
         with open(self.path("out"), "w+") as out:
-            self.assertEqual(subprocess.run([WARPCHECK, "replay", LINE, "--json", self.path("stdout")], stdout=out, timeout=600).returncode, 0)
+            self.assertEqual(subprocess.run([WARPCHECK, "replay", LINE, "--json", self.path("stdout")], stdout=out,
+                                            timeout=600).returncode, 0)
             out.seek(0)
             lines = out.read().splitlines()
         self.assertIn("within-error-bound: pass", lines[-2])
@@ -227,9 +235,11 @@ class Outputs(unittest.TestCase):
         with open(program, "w") as f:
             f.write("int main() {}\n")
         verify = ["verify", "softmax", "--device", "emulated"]
-        for command in (verify, ["fuzz", "softmax", "--device", "emulated", "--out", self.path("fuzz")], ["replay", LINE],
+        for command in (verify, ["fuzz", "softmax", "--device", "emulated", "--out", self.path("fuzz")],
+                        ["replay", LINE],
                         ["mutants", "softmax"], ["run-emulated", program]):
-            for path, code, text in ((self.path("none/x"), 3, "No such file"), (self.folder, 3, "Is a directory"), ("", 2, "empty")):
+            for path, code, text in ((self.path("none/x"), 3, "No such file"), (self.folder, 3, "Is a directory"),
+                                     ("", 2, "empty")):
                 with self.subTest(command=command[0], path=path):
                     r = run(*command, "--json", path)
                     self.assertEqual(r.returncode, code, r.stdout + r.stderr)
@@ -241,9 +251,11 @@ class Outputs(unittest.TestCase):
 
     def test_standard_output_that_cannot_be_written_is_an_error(self):
         with open(self.path("none"), "w"), open(self.path("none")) as read_only:
-            for command in (["list"], ["--version"], ["verify", "softmax", "--device", "emulated", "--property", "empty", "--cases", "1"]):
+            for command in (["list"], ["--version"], ["verify", "softmax", "--device", "emulated",
+                                                      "--property", "empty", "--cases", "1"]):
                 with self.subTest(command=command[0]):
-                    r = subprocess.run([WARPCHECK, *command], stdout=read_only, stderr=subprocess.PIPE, text=True, timeout=600)
+                    r = subprocess.run([WARPCHECK, *command], stdout=read_only, stderr=subprocess.PIPE, text=True,
+                                       timeout=600)
                     self.assertEqual(r.returncode, 3, r.stderr)
                     self.assertIn("standard output cannot be written", r.stderr)
 
@@ -260,11 +272,13 @@ class Input(unittest.TestCase):
 
     def test_good_array_passes_and_reports_the_worst_element(self):
         npy(self.path("x.npy"), "<f4", "(2, 3)", struct.pack("<6f", 1, 2, 3, -1, 0, 88))
-        r = run("verify", "softmax", "--device", "emulated", "--input", self.path("x.npy"), "--json", self.path("out.json"))
+        r = run("verify", "softmax", "--device", "emulated", "--input", self.path("x.npy"),
+                "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         with open(self.path("out.json")) as f:
             jobs = json.load(f)["jobs"]
-        self.assertTrue({"within-error-bound", "equal-logits-equal-bits", "row-isolation"} <= {j["property"] for j in jobs})
+        judged = {j["property"] for j in jobs}
+        self.assertTrue({"within-error-bound", "equal-logits-equal-bits", "row-isolation"} <= judged)
         self.assertIn("worst", next(j for j in jobs if j["property"] == "within-error-bound"))
 
     def test_bad_arrays(self):
@@ -273,7 +287,8 @@ class Input(unittest.TestCase):
         npy(self.path("short.npy"), "<f4", "(2, 3)", bytes(20))
         with open(self.path("text.npy"), "w") as f:
             f.write("not an array")
-        for name, text in [("i.npy", "i4"), ("r3.npy", "dimensions"), ("short.npy", "short.npy"), ("text.npy", "text.npy"), ("none.npy", "none.npy")]:
+        for name, text in [("i.npy", "i4"), ("r3.npy", "dimensions"), ("short.npy", "short.npy"),
+                           ("text.npy", "text.npy"), ("none.npy", "none.npy")]:
             with self.subTest(name=name):
                 r = run("verify", "softmax", "--device", "emulated", "--input", self.path(name))
                 self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
@@ -296,7 +311,8 @@ class Runs(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def verify(self, *arguments):
-        return run("verify", "softmax", "--device", "emulated", "--cases", "4", "--property", "within-error-bound", "--property", "misalignment", *arguments)
+        return run("verify", "softmax", "--device", "emulated", "--cases", "4", "--property", "within-error-bound",
+                   "--property", "misalignment", *arguments)
 
     def result(self, name):
         with open(self.path(name)) as f:
@@ -315,10 +331,11 @@ class Runs(unittest.TestCase):
         suites = xml.parse(self.path("a.xml")).getroot()
         self.assertEqual([s.get("name") for s in suites], ["softmax"])
         self.assertEqual(sorted(c.get("name") for c in suites.iter("testcase")),
-                         sorted(f"{p} {t} emulated" for p in ("within-error-bound", "misalignment") for t in ("f32", "f16", "bf16")))
+                         sorted(f"{p} {t} emulated" for p in ("within-error-bound", "misalignment")
+                                for t in ("f32", "f16", "bf16")))
         self.assertEqual((suites.get("tests"), suites.get("failures"), suites.get("skipped")), ("6", "0", "0"))
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "dispatch-boundaries",
-                "--property", "empty", "--junit", self.path("b.xml"))
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2",
+                "--property", "dispatch-boundaries", "--property", "empty", "--junit", self.path("b.xml"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         suites = xml.parse(self.path("b.xml")).getroot()
         failures = {c.get("name"): c.find("failure") for c in suites.iter("testcase")}
@@ -357,11 +374,11 @@ class Runs(unittest.TestCase):
         self.assertIn("warpcheck replay 'v1 softmax/within-error-bound", r.stdout)
 
     def test_violations_are_reported_shrunk_with_a_line_that_reproduces(self):
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "4", "--property", "within-error-bound",
-                "--json", self.path("out.json"))
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "4",
+                "--property", "within-error-bound", "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)  # its own dispatch is the right variant
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2", "--property", "dispatch-boundaries",
-                "--json", self.path("out.json"))
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--cases", "2",
+                "--property", "dispatch-boundaries", "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         lines = re.findall(r"warpcheck replay '([^']+)'", r.stdout)
         self.assertTrue(lines)
@@ -370,15 +387,16 @@ class Runs(unittest.TestCase):
         self.assertTrue(self.result("out.json")["failures"])
 
     def test_numbers_that_json_does_not_have_are_text(self):
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", NAN, "--cases", "2", "--property", "within-error-bound",
-                "--json", self.path("out.json"))
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", NAN, "--cases", "2",
+                "--property", "within-error-bound", "--json", self.path("out.json"))
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         (job,) = self.result("out.json")["jobs"]
         self.assertEqual(job["max_error_ratio"], "+inf")
         self.assertNotIn(None, [job["max_ulp"], *job["worst"].values(), *job["worst"]["worst"].values()])
 
     def test_a_job_that_stops_after_five_failures_says_so(self):
-        arguments = ["verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--property", "dispatch-boundaries", "--json", self.path("out.json")]
+        arguments = ["verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE,
+                     "--property", "dispatch-boundaries", "--json", self.path("out.json")]
         for cases, stopped in (("2", False), ("200", True)):
             with self.subTest(cases=cases):
                 r = run(*arguments, "--cases", cases)
@@ -387,8 +405,10 @@ class Runs(unittest.TestCase):
                 self.assertEqual([j["stopped"] for j in self.result("out.json")["jobs"]], [stopped])
 
     def test_interrupt_keeps_partial_results(self):
-        process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000", "--json", self.path("out.json"),
-                                    "--junit", self.path("out.xml"), "--journal", self.path("journal")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000",
+                                    "--json", self.path("out.json"), "--junit", self.path("out.xml"),
+                                    "--journal", self.path("journal")],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         while not self.journalled_cases():  # until the run has finished its first case
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
@@ -404,7 +424,8 @@ class Runs(unittest.TestCase):
         self.assertEqual({j["verdict"] for j in not_run}, {"not run"})
         self.assertNotIn("not run", {j["verdict"] for j in jobs if j["cases"] > 0})
         self.assertRegex(output, r"(?m)^softmax +\S+ +0 .* not run$")
-        skipped = [c for c in xml.parse(self.path("out.xml")).getroot().iter("testcase") if c.find("skipped") is not None]
+        cases = xml.parse(self.path("out.xml")).getroot().iter("testcase")
+        skipped = [c for c in cases if c.find("skipped") is not None]
         self.assertEqual(len(skipped), len(not_run))
 
     def test_interrupted_mutants_end_their_children_and_leave_no_folders(self):
@@ -424,7 +445,8 @@ class Runs(unittest.TestCase):
                     pass  # it has ended
             return found
 
-        process = subprocess.Popen([WARPCHECK, "mutants", "softmax", "--folder", self.folder.name, "--json", self.path("out.json")],
+        process = subprocess.Popen([WARPCHECK, "mutants", "softmax", "--folder", self.folder.name,
+                                    "--json", self.path("out.json")],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         while not compilers():
             self.assertIsNone(process.poll())
@@ -460,7 +482,8 @@ class Runs(unittest.TestCase):
                 cells = [op if len(forms) == 1 else f"{op}, {name}", *("; ".join(c) for c in cells.values())]
                 rows.append("| " + " | ".join(cells) + " |\n")
         with open(os.path.join(SOURCE, "docs", "bring_your_own", "README.md")) as f:
-            table = re.search(r"(?<=\| operator \| inputs \| outputs \| scalars \|\n\|---\|---\|---\|---\|\n)(\|.*\n)*", f.read())
+            table = re.search(r"(?<=\| operator \| inputs \| outputs \| scalars \|\n\|---\|---\|---\|---\|\n)(\|.*\n)*",
+                              f.read())
         self.assertEqual(table.group(), "".join(rows))
 
     def test_list_names_properties_and_variants(self):

@@ -1,4 +1,4 @@
-"""The accuracy ratchet: a candidate that became less accurate fails, although it stays inside the bound. Run by CTest."""
+"""The accuracy ratchet: a candidate that became less accurate fails, although it stays in its bound. Run by CTest."""
 
 import json
 import os
@@ -50,7 +50,8 @@ class Ratchet(unittest.TestCase):
         self.assertIn("no less accurate than", r.stdout)
         r = self.candidate(LESS_ACCURATE)
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)  # every golden file agrees: it is right
-        r = run("verify", "softmax", "--device", "cpu", "--candidate", LESS_ACCURATE, "--property", "within-error-bound", "--cases", "40")
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", LESS_ACCURATE,
+                "--property", "within-error-bound", "--cases", "40")
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         r = self.candidate(LESS_ACCURATE, "--ratchet")
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)

@@ -53,8 +53,8 @@ struct gru_times {
 gru_times time_gru(int64_t time, int64_t batch, int64_t input, int64_t hidden, int directions, int repeats,
                    int regime = 0);
 
-// The gate functions at every float, as the GPU computes them: how many values break their bounds or special values, and
-// the largest part of a bound that an error takes.
+// The gate functions at every float, as the GPU computes them: how many values break their bounds or special values,
+// and the largest part of a bound that an error takes.
 struct gate_sweep {
   uint64_t wrong = 0;
   double worst_logistic = 0, worst_tanh = 0;

@@ -150,8 +150,8 @@ TEST(gru_on_a_gpu, every_precision_in_every_regime) {
   }
 }
 
-// A call allocates nothing, reads nothing back and leaves no value on the host: a graph of it is right for other inputs,
-// lengths and marks.
+// A call allocates nothing, reads nothing back and leaves no value on the host: a graph of it is right for other
+// inputs, lengths and marks.
 TEST(gru_on_a_gpu, a_captured_call_is_right_for_other_inputs) {
   const auto check_replays = [](const trial& t) {
     const std::vector<gru_call> calls = {call_of(t, t.problem()), call_of(t, t.problem(77)), call_of(t, t.problem())};

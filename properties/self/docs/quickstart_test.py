@@ -10,8 +10,8 @@ import sys
 import tempfile
 import unittest
 
-COMMAND = ["verify", "softmax", "--source", "my_softmax.cu", "--entry", "my_softmax", "--device", "emulated", "--dtype", "f32",
-           "--cases", "5", "--max-rows", "4", "--max-cols", "600"]
+COMMAND = ["verify", "softmax", "--source", "my_softmax.cu", "--entry", "my_softmax", "--device", "emulated",
+           "--dtype", "f32", "--cases", "5", "--max-rows", "4", "--max-cols", "600"]
 
 
 class Quickstart(unittest.TestCase):

@@ -50,7 +50,8 @@ TEST(case_line, old_names_are_read_and_not_written) {
       {"v1 softmax/component-bound x=f32[1x9] fill=randn(7) | y=f32[1x9] | variant=softmax_few",
        "v1 softmax/within-error-bound x=f32[1x9] fill=randn(7) | y=f32[1x9] | variant=softmax_small_matrix"},
       {"v1 reduce/depth x=f32[2x300] fill=randn(7) | y=f32[2] | device=emulated variant=reduce_wide",
-       "v1 reduce/long-accumulation x=f32[2x300] fill=randn(7) | y=f32[2] | device=emulated variant=reduce_large_tiles"},
+       "v1 reduce/long-accumulation x=f32[2x300] fill=randn(7) | y=f32[2] | "
+       "device=emulated variant=reduce_large_tiles"},
       // Another library may call a variant so still.
       {"v1 argmax/phase x=f32[2x300] fill=randn(7) | index=i64[2] | candidate=x.so variant=argmax_wide",
        "v1 argmax/misalignment x=f32[2x300] fill=randn(7) | index=i64[2] | candidate=x.so variant=argmax_wide"},

@@ -27,7 +27,8 @@ if name == "torn":
 if name == "thrusting":
     print("warpcheck: a.cu: the CUDA toolkit's header <cufft.h> is not modelled on the emulated device")
 if name == "odd":
-    print("warpcheck: odd/a.cu:7: __cluster_dims__ is outside the subset that runs on the emulated device; allowed: ...")
+    print("warpcheck: odd/a.cu:7: __cluster_dims__ is outside the subset that runs on the emulated device; allowed: "
+          "...")
 if code < 2:
     finding = [] if code == 0 else [{"kind": worst, "text": "a.cu:3"}]
     notes = ["no kernel was launched"] if name in ("idle", "lost") else []

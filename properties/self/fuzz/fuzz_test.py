@@ -30,6 +30,10 @@ class Fuzz(unittest.TestCase):
     def path(self, *names):
         return os.path.join(self.folder.name, *names)
 
+    def regressions_that_fail(self, junit):
+        suite = xml.parse(self.path(junit)).getroot().find(".//testsuite[@name='regressions']")
+        return suite.get("failures")
+
     def command(self, out, *arguments, candidate=RIGHT):
         return ["fuzz", "softmax", "--device", "cpu", "--candidate", candidate, "--size", "quick", "--dtype", "f32",
                 "--out", self.path(out), "--json", self.path(out + ".json"), *PROPERTIES, *arguments]
@@ -96,17 +100,17 @@ class Fuzz(unittest.TestCase):
 
         # As regressions they come before every run of every candidate.
         folder = self.path("a", "findings")
-        verify = ["verify", "softmax", "--device", "cpu", "--cases", "1", "--property", "within-error-bound", "--property", "long-accumulation",
-                  "--regressions", folder, "--junit", self.path("v.xml")]
+        verify = ["verify", "softmax", "--device", "cpu", "--cases", "1", "--property", "within-error-bound",
+                  "--property", "long-accumulation", "--regressions", folder, "--junit", self.path("v.xml")]
         r = run(*verify, "--candidate", WRONG)
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         self.assertRegex(r.stdout, r"regressions replayed first: violation")
-        self.assertEqual(xml.parse(self.path("v.xml")).getroot().find(".//testsuite[@name='regressions']").get("failures"), "1")
+        self.assertEqual(self.regressions_that_fail("v.xml"), "1")
         # The repair is seen, too.
         r = run(*verify, "--candidate", RIGHT)
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         self.assertRegex(r.stdout, r"[1-9]\d* regressions replayed first: pass")
-        self.assertEqual(xml.parse(self.path("v.xml")).getroot().find(".//testsuite[@name='regressions']").get("failures"), "0")
+        self.assertEqual(self.regressions_that_fail("v.xml"), "0")
 
     def test_a_resumed_run_is_the_run_that_was_never_interrupted(self):
         self.fuzz("a", "--seed", "7", "--cases", "20", candidate=WRONG, code=1)
@@ -123,7 +127,8 @@ class Fuzz(unittest.TestCase):
         self.assertEqual(worst["softmax/within-error-bound"], "+inf")
 
     def start(self, out, candidate=WRONG):
-        process = subprocess.Popen([WARPCHECK, *self.command(out, "--seed", "9", "--cases", "1000000", candidate=candidate)],
+        process = subprocess.Popen([WARPCHECK, *self.command(out, "--seed", "9", "--cases", "1000000",
+                                                             candidate=candidate)],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         # Into the second round.
         while not (os.path.exists(self.path(out, "shard-0-of-1", "state.json")) and
@@ -157,10 +162,12 @@ class Fuzz(unittest.TestCase):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write beyond the limit then fails like one to a full disk
             resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
 
-        r = subprocess.run([WARPCHECK, *self.command("a", "--seed", "9", "--cases", "40", "--workers", "1", candidate=WRONG)],
+        r = subprocess.run([WARPCHECK, *self.command("a", "--seed", "9", "--cases", "40", "--workers", "1",
+                                                     candidate=WRONG)],
                            capture_output=True, text=True, timeout=600, preexec_fn=small_files, restore_signals=False)
         self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
-        self.assertRegex(r.stderr, r"warpcheck: (journal: cannot write to|file ').*: (No space left on device|File too large)")
+        self.assertRegex(r.stderr,
+                         r"warpcheck: (journal: cannot write to|file ').*: (No space left on device|File too large)")
         self.fuzz("a", "--cases", "40", candidate=WRONG, code=1)
         self.fuzz("b", "--seed", "9", "--cases", "40", candidate=WRONG, code=1)
         self.assertEqual(self.result("a"), self.result("b"))
@@ -194,13 +201,15 @@ class Fuzz(unittest.TestCase):
         self.assertNotEqual(self.result("a")["seed"], self.result("b")["seed"])
 
     def fuzz_source(self, out, source, *arguments):
-        return run("fuzz", "softmax", "--device", "emulated", "--source", source, "--entry", "my_softmax", "--size", "quick",
-                   "--property", "within-error-bound", "--max-cols", "257", "--out", self.path(out), "--json", self.path(out + ".json"), *arguments)
+        return run("fuzz", "softmax", "--device", "emulated", "--source", source, "--entry", "my_softmax",
+                   "--size", "quick", "--property", "within-error-bound", "--max-cols", "257", "--out", self.path(out),
+                   "--json", self.path(out + ".json"), *arguments)
 
     def test_a_source_is_fuzzed_like_a_library_and_its_findings_name_it(self):
         with open(TEMPLATE) as f:
             right = f.read()
-        wrong = right.replace("out[i] = static_cast<float>(expf(in[i] - m) / sum)", "if (i < 200) out[i] = expf(in[i] - m) / sum")
+        wrong = right.replace("out[i] = static_cast<float>(expf(in[i] - m) / sum)",
+                              "if (i < 200) out[i] = expf(in[i] - m) / sum")
         self.assertNotEqual(wrong, right)
         source = self.path("mine.cu")
         with open(source, "w") as f:
@@ -275,7 +284,8 @@ class Fuzz(unittest.TestCase):
         out = self.path("a")
         for text, *arguments in (("--source requires --entry", "softmax", "--source", TEMPLATE),
                                  ("name the one operator", "softmax", "argmax", "--source", TEMPLATE, "--entry", "f"),
-                                 ("operator argmax has no entry signature", "argmax", "--source", TEMPLATE, "--entry", "f"),
+                                 ("operator argmax has no entry signature", "argmax", "--source", TEMPLATE,
+                                  "--entry", "f"),
                                  ("there is no file", "softmax", "--source", self.path("none.cu"), "--entry", "f"),
                                  ("together with --candidate", "softmax", "--source", TEMPLATE, "--entry", "f",
                                   "--candidate", RIGHT)):
@@ -295,7 +305,8 @@ class Fuzz(unittest.TestCase):
         self.expect(2, "time: '0'", "--out", out, "--time", "0")
         self.expect(2, "cases: -1", "--out", out, "--cases", "-1")
         self.expect(2, "shard: the parts of '0/2'", "--out", out, "--shard", "0/2")
-        self.expect(2, "/nowhere: it is not a folder that can be read", "--out", out, "--cases", "1", "--regressions", "/nowhere")
+        self.expect(2, "/nowhere: it is not a folder that can be read", "--out", out, "--cases", "1",
+                    "--regressions", "/nowhere")
         self.expect(3, "cannot make the folder '/proc/a/", "--out", "/proc/a")
         self.expect(3, "cannot make the folder '/dev/null/a/", "--out", "/dev/null/a")
         self.fuzz("b", "--cases", "1", "--seed", "5")

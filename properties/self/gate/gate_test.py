@@ -84,20 +84,18 @@ class Registry(unittest.TestCase):
         golden = COMMITTED["operators"]["softmax"]["golden"][0]
         for name, said, change in [
             ("softmax/operator", "is gone", lambda op, head: head["operators"].pop("softmax")),
-            ("softmax/long-accumulation", "the property is gone", lambda op, _: op["properties"].pop("long-accumulation")),
-            ("softmax/long-accumulation", "its sentence changed", lambda op, _: op["properties"]["long-accumulation"].update(sentence="0")),
-            ("softmax/long-accumulation", "no longer tried on f32", lambda op, _: op["properties"]["long-accumulation"]["types"].remove("f32")),
-            (
-                "softmax/long-accumulation",
-                "share of the cases was 100 % and is 50 %",
-                lambda op, _: op["properties"]["long-accumulation"].update(share_percent=50),
-            ),
-            (
-                "softmax/long-accumulation",
-                "may now pass 90 %",
-                lambda op, _: op["properties"]["long-accumulation"].update(null_kernels_percent=90),
-            ),
-            ("softmax/values:ties", "a coverage exemption", lambda op, _: op["coverage_exemptions"].append("values:ties")),
+            ("softmax/long-accumulation", "the property is gone",
+             lambda op, _: op["properties"].pop("long-accumulation")),
+            ("softmax/long-accumulation", "its sentence changed",
+             lambda op, _: op["properties"]["long-accumulation"].update(sentence="0")),
+            ("softmax/long-accumulation", "no longer tried on f32",
+             lambda op, _: op["properties"]["long-accumulation"]["types"].remove("f32")),
+            ("softmax/long-accumulation", "share of the cases was 100 % and is 50 %",
+             lambda op, _: op["properties"]["long-accumulation"].update(share_percent=50)),
+            ("softmax/long-accumulation", "may now pass 90 %",
+             lambda op, _: op["properties"]["long-accumulation"].update(null_kernels_percent=90)),
+            ("softmax/values:ties", "a coverage exemption",
+             lambda op, _: op["coverage_exemptions"].append("values:ties")),
             (f"softmax/{test}", "the test is gone", lambda op, _: op["tests"].pop(test)),
             (f"softmax/{test}", "runs 6", lambda op, _: op["tests"][test].update(cases=6)),
             (f"softmax/{test}", "runs 0", lambda op, _: op["tests"][test].pop("cases")),
@@ -142,7 +140,8 @@ class Registry(unittest.TestCase):
 
     def test_excuses_name_the_finding_and_give_a_reason(self):
         text = (
-            "Title\n\n weakens: softmax/misalignment: row-isolation tries it\nweakens: softmax/profile emulated f32 *: faster exp\n"
+            "Title\n\n weakens: softmax/misalignment: row-isolation tries it\n"
+            "weakens: softmax/profile emulated f32 *: faster exp\n"
             "weakens: softmax/long-accumulation:\nweakens nothing: x\nweakens: softmax/values:ties: no order"
         )
         self.assertEqual(
@@ -240,7 +239,8 @@ class Told(unittest.TestCase):
         found = made(1, file="golden/softmax/x") + made(1, file="kernels/softmax/softmax.cu") + made(1, operator="scan")
         place(found, {"docs/a.md": [3], "kernels/softmax/softmax.cu": [7, 90]})
         self.assertEqual(
-            [(f.file, f.line) for f in found], [("kernels/softmax/softmax.cu", 7), ("kernels/softmax/softmax.cu", 7), ("docs/a.md", 3)]
+            [(f.file, f.line) for f in found],
+            [("kernels/softmax/softmax.cu", 7), ("kernels/softmax/softmax.cu", 7), ("docs/a.md", 3)],
         )
 
     def test_sarif_and_junit(self):
@@ -493,7 +493,9 @@ class PullRequests(unittest.TestCase):
 
     def test_a_removed_mutant_and_the_text_that_allows_it(self):
         line = next(
-            l for l in (SOURCE / "ci/mutate/softmax.mutants").read_text().splitlines(True) if l.startswith("reduce-drops-last-warp\t")
+            l
+            for l in (SOURCE / "ci/mutate/softmax.mutants").read_text().splitlines(True)
+            if l.startswith("reduce-drops-last-warp\t")
         )
         removed = {"ci/mutate/softmax.mutants": (line, "")}
         found, said = self.gate(removed, code=1)
@@ -502,7 +504,8 @@ class PullRequests(unittest.TestCase):
             [("weakened", "softmax/reduce-drops-last-warp", "ci/mutate/softmax.mutants")],
         )
         self.assertIn("the mutant, to be killed by every-element-used, is gone", said)
-        found, said = self.gate(removed, "x\n\nweakens: softmax/reduce-drops-last-warp: the last warp is read by all now", code=0)
+        message = "x\n\nweakens: softmax/reduce-drops-last-warp: the last warp is read by all now"
+        found, said = self.gate(removed, message, code=0)
         self.assertEqual([f["note"] for f in found], ["the last warp is read by all now"])
         self.assertIn("### Notes", said)
         out = pathlib.Path(self.scratch.name) / "out"

@@ -165,9 +165,11 @@ class Programs(unittest.TestCase):
 
     def test_a_benchmark_is_run_as_one_process_and_its_mistakes_are_no_numbers(self):
         works = """
-pattern, out = (next(a.split("=", 1)[1] for a in sys.argv if a.startswith(o)) for o in ("--benchmark_filter=", "--benchmark_out="))
+options = ("--benchmark_filter=", "--benchmark_out=")
+pattern, out = (next(a.split("=", 1)[1] for a in sys.argv if a.startswith(o)) for o in options)
 names = [n for n in ("s/f32/2x32", "s/f32/2x320") if re.search(pattern, n + "/iterations:1/manual_time")]
-json.dump({"benchmarks": [{"name": n + "/iterations:1/manual_time", "median_us": 5.0} | %s for n in names]}, open(out, "w"))
+rows = [{"name": n + "/iterations:1/manual_time", "median_us": 5.0} | %s for n in names]
+json.dump({"benchmarks": rows}, open(out, "w"))
 """
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(timing.medians(self.program(folder, works % {}), ["s/f32/2x32"]), {"s/f32/2x32": 5.0})

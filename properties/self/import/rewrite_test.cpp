@@ -265,7 +265,8 @@ std::string ptx(const std::string& statement) {
 
 TEST(Ptx, OperandsAreBoundOnceAndRegistersComeFirst) {
   EXPECT_EQ(
-      ptx(R"(asm volatile("{ .reg .b32 t<2>; mov.u32 t1, %%laneid; add.s32 %0, t1, %1; }" : "=r"(x) : "r"(y + 1) : "memory"))"),
+      ptx(R"(asm volatile("{ .reg .b32 t<2>; mov.u32 t1, %%laneid; add.s32 %0, t1, %1; }" )"
+          R"(: "=r"(x) : "r"(y + 1) : "memory"))"),
       "[[maybe_unused]] auto&& simt_o0 = (x); [[maybe_unused]] const auto simt_o1 = (y + 1); "
       "uint32_t simt_r_t0{}; uint32_t simt_r_t1{}; "
       "{ ptx::put(simt_r_t1, ptx::move<uint32_t>(ptx::get<uint32_t>(::simt::emu::lane_index()))); } "

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# adopt_test.sh CMAKE CTEST BUILD_FOLDER PROJECT CXX PYTHON: installs into a scratch folder; a stranger's project, with a history of its
-# own, registers its kernel's properties with it. The good kernel passes, the branch with the planted bug fails with a
-# line that replays.
+# adopt_test.sh CMAKE CTEST BUILD_FOLDER PROJECT CXX PYTHON: installs into a scratch folder; a stranger's project, with
+# a history of its own, registers its kernel's properties with it. The good kernel passes, the branch with the planted
+# bug fails with a line that replays.
 set -euo pipefail
 cmake=$1 ctest=$2 build=$3 project=$4 cxx=$5 python=$6
 scratch=$(mktemp -d)
@@ -27,12 +27,14 @@ expect() {  # expect FILE TEXT
 }
 tests() { "$ctest" --test-dir build --output-on-failure --no-tests=error --parallel 2; }
 report() {
-  "$python" -c 'import jinja2, matplotlib' 2>/dev/null || { echo "no report: $python has no Jinja2 or matplotlib"; return; }
+  "$python" -c 'import jinja2, matplotlib' 2>/dev/null ||
+    { echo "no report: $python has no Jinja2 or matplotlib"; return; }
   "$cmake" --build build --target rows_report
   expect build/rows_report.html "$1"
 }
 
-"$cmake" -B build -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+"$cmake" -B build -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" ||
+  { cat "$scratch/log"; exit 1; }
 "$ctest" --test-dir build --show-only >listed
 expect listed "Total Tests: 7"
 expect listed "rows.softmax.no-hazard"
@@ -56,6 +58,8 @@ expect replayed "race"
 report "slots[threadIdx.x / 32] = v;"
 
 # A mistake in the one line is answered when CMake runs.
-echo 'warpcheck_add_kernel_tests(NAME other OPERATOR softmax SOURCE softmax.cu ENTRY rows_softmax PROPERTIES no-such)' >>CMakeLists.txt
+cat >>CMakeLists.txt <<'CMAKE'
+warpcheck_add_kernel_tests(NAME other OPERATOR softmax SOURCE softmax.cu ENTRY rows_softmax PROPERTIES no-such)
+CMAKE
 if "$cmake" -B build >said 2>&1; then exit 1; fi
 expect said "'no-such' is no property of softmax"

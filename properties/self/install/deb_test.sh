@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deb_test.sh CPACK BUILD_FOLDER: makes the Debian package, unpacks it in a scratch root, and has the command in it compile
-# and run sources: a program that races, one that does not, a candidate; and without a compiler.
+# deb_test.sh CPACK BUILD_FOLDER: makes the Debian package, unpacks it in a scratch root, and has the command in it
+# compile and run sources: a program that races, one that does not, a candidate; and without a compiler.
 set -euo pipefail
 cpack=$1 build=$2
 scratch=$(mktemp -d)
@@ -20,7 +20,8 @@ expect() {  # expect CODE TEXT COMMAND...
   local code=$1 text=$2 status=0
   shift 2
   "$@" >said 2>&1 || status=$?
-  [ $status = "$code" ] && grep -qF -- "$text" said || { echo "'$*' ended with $status, expected $code and '$text':"; cat said; exit 1; }
+  [ $status = "$code" ] && grep -qF -- "$text" said ||
+    { echo "'$*' ended with $status, expected $code and '$text':"; cat said; exit 1; }
 }
 
 cat >sum.cu <<'CU'
@@ -62,12 +63,13 @@ __global__ void rows_softmax(const float* x, int64_t ldx, float* y, int64_t ldy,
   for (int64_t i = 0; i < cols; ++i) sum += expf(in[i]);
   for (int64_t i = 0; i < cols; ++i) out[i] = expf(in[i]) / sum;
 }
-extern "C" void mine(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream) {
+extern "C" void mine(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols,
+                     cudaStream_t stream) {
   if (rows > 0 && cols > 0) rows_softmax<<<rows, 32, 0, stream>>>(x, ldx, y, ldy, cols);
 }
 CU
-expect 1 "within-error-bound" "$warpcheck" verify softmax --source mine.cu --entry mine --device emulated --property within-error-bound \
-  --cases 5 --dtype f32 --size quick
+expect 1 "within-error-bound" "$warpcheck" verify softmax --source mine.cu --entry mine --device emulated \
+  --property within-error-bound --cases 5 --dtype f32 --size quick
 
 expect 3 "of a build folder" "$warpcheck" mutants softmax
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_test.sh CMAKE BUILD_FOLDER CONSUMER_SOURCE CXX EXAMPLES_SOURCE: installs into a scratch folder, builds the consumer and
-# a copy of the examples against it, runs them and the installed command.
+# install_test.sh CMAKE BUILD_FOLDER CONSUMER_SOURCE CXX EXAMPLES_SOURCE: installs into a scratch folder, builds the
+# consumer and a copy of the examples against it, runs them and the installed command.
 set -euo pipefail
 cmake=$1 build=$2 consumer=$3 cxx=$4 examples=$5
 scratch=$(mktemp -d)
@@ -9,7 +9,8 @@ trap 'rm -rf "$scratch"' EXIT
 cp -r "$consumer" "$scratch/consumer"
 cp -r "$examples" "$scratch/examples"
 for project in consumer examples; do
-  "$cmake" -S "$scratch/$project" -B "$scratch/$project/build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" ||
+  "$cmake" -S "$scratch/$project" -B "$scratch/$project/build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
+    -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" ||
     { cat "$scratch/log"; exit 1; }
   "$cmake" --build "$scratch/$project/build"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# layer_norm_test.sh CMAKE BUILD_FOLDER LAYER_NORM_SOURCE CXX: an operator outside the repository. Builds a copy of layer_norm
-# against an installation in a scratch folder, and has the installed command verify, fuzz, replay, check and list it and kill
-# each of its mutants; then says what is wrong with a case line.
+# layer_norm_test.sh CMAKE BUILD_FOLDER LAYER_NORM_SOURCE CXX: an operator outside the repository. Builds a copy of
+# layer_norm against an installation in a scratch folder, and has the installed command verify, fuzz, replay, check and
+# list it and kill each of its mutants; then says what is wrong with a case line.
 set -euo pipefail
 cmake=$1 build=$2 source=$3 cxx=$4
 scratch=$(mktemp -d)
@@ -16,7 +16,8 @@ expect() {  # expect CODE TEXT COMMAND...
   local code=$1 text=$2 status=0
   shift 2
   "$@" >said 2>&1 || status=$?
-  [ $status = "$code" ] && grep -qF -- "$text" said || { echo "'$*' ended with $status, expected $code and '$text':"; cat said; exit 1; }
+  [ $status = "$code" ] && grep -qF -- "$text" said ||
+    { echo "'$*' ended with $status, expected $code and '$text':"; cat said; exit 1; }
 }
 
 quietly "$cmake" --install "$build" --prefix "$scratch/prefix"
@@ -50,7 +51,8 @@ expect 0 "lie outside their bound" bash -c "${replay/ replay / explain }"
 sed -i 's/squares += (x\[i\] - mean) \* (x\[i\] - mean)/squares += 1/' project/layer_norm.cu
 expect 2 "the old text occurs 0 times in layer_norm.cu" "${plugin[@]}" mutants layer_norm
 
-line='v1 layer_norm/within-error-bound x=f32[2x3] fill=randn(1) | gamma=f32[3] fill=constant(1) | beta=f32[3] fill=constant(0) | y=f32[2x3] | mean=f32[2] | rstd=f32[2] | device=emulated'
+line='v1 layer_norm/within-error-bound x=f32[2x3] fill=randn(1) | gamma=f32[3] fill=constant(1) | '
+line+='beta=f32[3] fill=constant(0) | y=f32[2x3] | mean=f32[2] | rstd=f32[2] | device=emulated'
 expect 0 "pass" "${plugin[@]}" replay "$line"
 expect 0 "Input gamma is f32" "${plugin[@]}" explain "$line"
 expect 2 "eps: '2' is not a number in [1e-12, 1]" "${plugin[@]}" replay "$line eps=2"

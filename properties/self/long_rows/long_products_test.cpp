@@ -1,5 +1,6 @@
-// Products with a matrix of more than 2^31 elements: C of tiles, the matrix that is multiplied by a vector, and C that is
-// a row or a column. All elements of A and B are 1 but for a few, the last ones among them; so sums are small integers.
+// Products with a matrix of more than 2^31 elements: C of tiles, the matrix that is multiplied by a vector, and C that
+// is a row or a column. All elements of A and B are 1 but for a few, the last ones among them; so sums are small
+// integers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -55,7 +55,8 @@ class NewOperator(unittest.TestCase):
         path = self.tree / "tried.cpp"
         path.write_text(text)
         return run(
-            os.environ["CXX"], f"-std=c++{language_version}", "-fsyntax-only", "-DFMT_HEADER_ONLY", "-DSIMT_FLAVOUR_PLAIN",
+            os.environ["CXX"], f"-std=c++{language_version}", "-fsyntax-only", "-DFMT_HEADER_ONLY",
+            "-DSIMT_FLAVOUR_PLAIN",
             "-I", self.tree, path,
         )  # fmt: skip
 

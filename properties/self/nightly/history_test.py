@@ -218,7 +218,8 @@ class Files(Made):
                 db.execute(f'CREATE TABLE "{name}" ({columns.replace("max_error_ratio", "max_budget")})')
             db.execute("INSERT INTO run (id, kind, begun, status, reason) VALUES ('a', 'night', '', 'green', '')")
             db.execute(
-                "INSERT INTO row (run, kind, name, device, max_budget) VALUES ('a', 'property', 'softmax/depth', '', 0.5)"
+                "INSERT INTO row (run, kind, name, device, max_budget) "
+                "VALUES ('a', 'property', 'softmax/depth', '', 0.5)"
             )
             db.execute(
                 "INSERT INTO row (run, kind, name, device, value) VALUES ('a', 'benchmark', 'softmax/f32/2x3', '', 7)"
@@ -299,8 +300,10 @@ names = ["softmax/f32/%dx32" % rows for rows in range(8)]
 if "--benchmark_list_tests" in sys.argv:
     print("\\n".join(names))
 else:
-    pattern, out = (next(a.split("=", 1)[1] for a in sys.argv if a.startswith(o)) for o in ("--benchmark_filter=", "--benchmark_out="))
-    json.dump({"benchmarks": [{"name": n, "median_us": random.gauss(100, 1)} for n in names if re.search(pattern, n)]}, open(out, "w"))
+    options = ("--benchmark_filter=", "--benchmark_out=")
+    pattern, out = (next(a.split("=", 1)[1] for a in sys.argv if a.startswith(o)) for o in options)
+    rows = [{"name": n, "median_us": random.gauss(100, 1)} for n in names if re.search(pattern, n)]
+    json.dump({"benchmarks": rows}, open(out, "w"))
 """
 
 

@@ -25,7 +25,8 @@ class Nights(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def command(self, out, *arguments, candidate=WRONG, properties=("within-error-bound", "long-accumulation"), program=True):
+    def command(self, out, *arguments, candidate=WRONG, properties=("within-error-bound", "long-accumulation"),
+                program=True):
         command = [str(SOURCE / "ci/nightly"), *arguments, "--out", str(self.folder / out)]
         if program:
             command += ["--warpcheck", WARPCHECK]
@@ -64,7 +65,8 @@ class Nights(unittest.TestCase):
             findings,
             self.table(out, "SELECT seed, shards, shards_done, cases, failures, new_findings, status, reason FROM run"),
             self.table(
-                out, "SELECT kind, name, device, cases, skipped, failures, compared, max_error_ratio FROM row ORDER BY name"
+                out,
+                "SELECT kind, name, device, cases, skipped, failures, compared, max_error_ratio FROM row ORDER BY name",
             ),
             self.table(
                 out,

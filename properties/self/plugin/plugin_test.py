@@ -13,7 +13,8 @@ CANDIDATE = os.environ["WARPCHECK_CANDIDATE"]  # a library with operators, and n
 
 def run(*arguments, wrong="none", **options):
     environment = {**os.environ, "WARPCHECK_TEST_WRONG": wrong}
-    return subprocess.run([WARPCHECK, *arguments], capture_output=True, text=True, timeout=300, env=environment, **options)
+    return subprocess.run([WARPCHECK, *arguments], capture_output=True, text=True, timeout=300, env=environment,
+                          **options)
 
 
 class BadPlugins(unittest.TestCase):
@@ -40,7 +41,8 @@ class BadPlugins(unittest.TestCase):
 
     def test_what_a_plugin_may_not_describe(self):
         for wrong, text in [
-            ("extent", "operator described: tensor y [rows, columns] names 'columns', which is no extent and no scalar"),
+            ("extent",
+             "operator described: tensor y [rows, columns] names 'columns', which is no extent and no scalar"),
             ("name", "operator: the name 'Described' may hold small letters, digits and '_' only"),
             ("operator", "operator: two are named 'softmax'"),
             ("property-twice", "property: described has two named 'one'"),
@@ -51,7 +53,8 @@ class BadPlugins(unittest.TestCase):
             self.expect(2, text, "--plugin", PLUGIN, "verify", "described", wrong=wrong)
 
     def test_a_plugin_without_kernels_or_that_dies(self):
-        self.expect(3, "there is neither libbad_plugin_emulated.so nor libbad_plugin_cuda.so", "--plugin", PLUGIN, "list")
+        self.expect(3, "there is neither libbad_plugin_emulated.so nor libbad_plugin_cuda.so", "--plugin", PLUGIN,
+                    "list")
         self.expect(3, "killed by signal 6", "--plugin", PLUGIN, "list", wrong="crash")
 
     def test_two_operators_of_one_name(self):
@@ -68,7 +71,8 @@ class BadPlugins(unittest.TestCase):
     def test_nothing_that_is_finished_is_lost(self):
         with tempfile.TemporaryDirectory() as folder:
             result, found = f"{folder}/result.json", f"{folder}/found"
-            verify = ["verify", "softmax", "--device", "emulated", "--property", "empty", "--cases", "2", "--json", result]
+            verify = ["verify", "softmax", "--device", "emulated", "--property", "empty", "--cases", "2",
+                      "--json", result]
             fuzz = ["fuzz", "softmax", "--device", "emulated", "--property", "empty", "--cases", "2", "--out", found]
             for command in (verify, fuzz):
                 self.assertEqual(run(*command).returncode, 0)

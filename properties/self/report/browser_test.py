@@ -213,7 +213,8 @@ class Keyboard(Page):
         line = window.run("return arguments[0].previousElementSibling.textContent", button)
         self.keys(Keys.ENTER)
         copied = window.driver.execute_async_script(
-            "const done = arguments[0]; setTimeout(() => navigator.clipboard.readText().then(done, e => done('' + e)), 300)"
+            "const done = arguments[0];"
+            "setTimeout(() => navigator.clipboard.readText().then(done, e => done('' + e)), 300)"
         )
         self.assertEqual(copied, line)
         self.assertTrue(copied.startswith("warpcheck replay 'v1 softmax/"))
@@ -226,7 +227,8 @@ class Keyboard(Page):
             seen.append(
                 window.run(
                     "const e = document.activeElement, all = Array.from(document.querySelectorAll('*'));"
-                    "return [all.indexOf(e), getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e).outlineWidth)]"
+                    "const style = getComputedStyle(e);"
+                    "return [all.indexOf(e), style.outlineStyle, parseFloat(style.outlineWidth)]"
                 )
             )
         order = [s[0] for s in seen]
@@ -257,7 +259,8 @@ class Looks(Page):
         window.run("document.documentElement.style.setProperty('--muted', '#8a8a8a')")
         self.assertGreater(len(window.run(CONTRAST)["found"]), 10)
         window.run(
-            "const style = document.documentElement.style; style.removeProperty('--muted'); style.setProperty('--ink', '#ddd')"
+            "const style = document.documentElement.style;"
+            "style.removeProperty('--muted'); style.setProperty('--ink', '#ddd')"
         )
         self.assertTrue(
             any(line.split(": ")[1].startswith("text") for line in window.run(CONTRAST)["found"])

@@ -23,6 +23,8 @@ for (const element of document.body.querySelectorAll("*")) {
   const color = parse(element instanceof SVGElement ? style.fill : style.color);
   const pair = [luminance(color), luminance(ground(element))].sort((a, b) => b - a);
   const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
-  if (!(contrast >= 4.5)) found.push(`${contrast.toFixed(2)}: ${element.tagName} '${element.textContent.trim().slice(0, 40)}'`);
+  if (!(contrast >= 4.5)) {
+    found.push(`${contrast.toFixed(2)}: ${element.tagName} '${element.textContent.trim().slice(0, 40)}'`);
+  }
 }
 return {texts, found};

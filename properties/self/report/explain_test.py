@@ -20,24 +20,25 @@ EMULATED = "device=emulated schedule=fair detect=off"
 
 def histogram(property_name="exact-model", rows=40, knobs="", fill="integers(2,-9,9)", bins="integers(1,0,65535)"):
     return (
-        f"v1 histogram/{property_name} bins=u8[{rows}x2] fill={bins} | cols=i64[2x2] {ZERO} | g=f32[{rows}] fill={fill} "
-        f"| h=f32[{rows}] fill=integers(3,1,9) | hist=f64[18x2] | widths=9 {knobs}".strip()
+        f"v1 histogram/{property_name} bins=u8[{rows}x2] fill={bins} | cols=i64[2x2] {ZERO} "
+        f"| g=f32[{rows}] fill={fill} | h=f32[{rows}] fill=integers(3,1,9) | hist=f64[18x2] | widths=9 {knobs}".strip()
     )
 
 
 def matmul(m, n, k, knobs, property_name="within-error-bound", bias=0, types=("f32", "f32"), fill="uniform(1,1,2)"):
     a, c = types
     return (
-        f"v1 matmul/{property_name} a={a}[{m}x{k}] fill={fill} | b={a}[{k}x{n}] fill=uniform(2,1,2) | c_in={c}[0x0] {ZERO} "
-        f"| bias=f32[{bias}] fill=uniform(3,-2,2) | c={c}[{m}x{n}] | work=u8[0] | {knobs}"
+        f"v1 matmul/{property_name} a={a}[{m}x{k}] fill={fill} | b={a}[{k}x{n}] fill=uniform(2,1,2) "
+        f"| c_in={c}[0x0] {ZERO} | bias=f32[{bias}] fill=uniform(3,-2,2) | c={c}[{m}x{n}] | work=u8[0] | {knobs}"
     )
 
 
 def best_split(property_name, slots, knobs, features=1, fill="dyadic(1,1024,6)"):
     counts = 0 if "exact=0" in knobs else slots
     return (
-        f"v1 best_split/{property_name} hist=f64[{slots}x2] fill={fill} | count=i64[{counts}] {ZERO} | feature=i64[{features}x7] "
-        f"{ZERO} | used=u8[0x0] {ZERO} | leaf=f64[1x7] {ZERO} | value=f64[1x9] | field=i64[1x6] | cat=u32[1x32] | {knobs}"
+        f"v1 best_split/{property_name} hist=f64[{slots}x2] fill={fill} | count=i64[{counts}] {ZERO} "
+        f"| feature=i64[{features}x7] {ZERO} | used=u8[0x0] {ZERO} | leaf=f64[1x7] {ZERO} "
+        f"| value=f64[1x9] | field=i64[1x6] | cat=u32[1x32] | {knobs}"
     )
 
 
@@ -78,13 +79,15 @@ def gru(property_name, time, batch, inputs, hidden, directions, knobs):
 
 RIGHT = {
     "softmax": "v1 softmax/within-error-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
-    "log_softmax": "v1 log_softmax/within-error-bound x=bf16[2x33] fill=randn(5) | y=bf16[2x33] | device=emulated schedule=fair",
+    "log_softmax": "v1 log_softmax/within-error-bound x=bf16[2x33] fill=randn(5) | y=bf16[2x33] | "
+    "device=emulated schedule=fair",
     "logsumexp": "v1 logsumexp/within-error-bound x=f16[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
     "argmax": "v1 argmax/first-index x=f32[3x65] fill=randn(5) | index=i64[3] | device=emulated schedule=fair",
     "sigmoid": "v1 sigmoid/within-error-bound x=f32[65] fill=randn(5) | y=f32[65] | device=emulated schedule=fair",
     "reduce": "v1 reduce/within-error-bound x=f32[3x65] fill=randn(5) | y=f32[3] | device=emulated schedule=fair",
     "scan": "v1 scan/within-error-bound x=f32[3x65] fill=randn(5) | y=f32[3x65] | device=emulated schedule=fair",
-    "argsort": "v1 argsort/within-error-bound x=f32[3x65] fill=randn(5) | index=i32[3x65] | device=emulated schedule=fair",
+    "argsort": "v1 argsort/within-error-bound x=f32[3x65] fill=randn(5) | index=i32[3x65] | "
+    "device=emulated schedule=fair",
     "histogram": histogram(knobs=EMULATED, fill="randn(5)"),
     "histogram totals": histogram("column-sums", knobs=EMULATED),
     "best_split": best_split("split-is-maximal", 40, EMULATED),
@@ -97,7 +100,8 @@ RIGHT = {
     ),
     "gru": gru("forward-matches-the-reference", 3, 2, 3, 4, 2, EMULATED),
 }
-BOUNDED = ("softmax", "log_softmax", "logsumexp", "sigmoid", "reduce", "scan", *(n for n in RIGHT if "matmul" in n), "gru")
+BOUNDED = ("softmax", "log_softmax", "logsumexp", "sigmoid", "reduce", "scan", *(n for n in RIGHT if "matmul" in n),
+           "gru")
 
 
 def explain(*arguments, flaw=""):
@@ -136,7 +140,8 @@ class Right(unittest.TestCase):
 
     def test_the_numbers_are_those_of_the_formula(self):
         said = explain(
-            "v1 softmax/within-error-bound x=f32[1x2] fill=constant(0) edit=0,1:1 | y=f32[1x2] | device=emulated schedule=fair"
+            "v1 softmax/within-error-bound x=f32[1x2] fill=constant(0) edit=0,1:1 | y=f32[1x2] | "
+            "device=emulated schedule=fair"
         ).stdout
         self.assertIn(
             f"{math.exp(1) / (1 + math.exp(1)):.6f}"[:7] if "y[1]" in said else f"{1 / (1 + math.exp(1)):.6f}"[:7], said
@@ -158,7 +163,8 @@ def flawed(kernel, call, knobs=""):
 class Wrong(unittest.TestCase):
     def test_a_sum_without_its_last_element_is_named(self):
         said = explain(
-            f"v1 softmax/within-error-bound x=f32[1x37] fill=constant(0) | y=f32[1x37] | candidate={DROPS_TAIL} device=cpu"
+            f"v1 softmax/within-error-bound x=f32[1x37] fill=constant(0) | y=f32[1x37] | "
+            f"candidate={DROPS_TAIL} device=cpu"
         )
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn(": violation", said.stdout)
@@ -198,7 +204,9 @@ class WrongHistograms(unittest.TestCase):
         self.assertIn("Only this value passes" if "Only this" in said else "only this value passes", said)
 
     def test_a_row_that_is_missing_is_named(self):
-        self.assertRegex(self.told("drops_last_row"), r"the last row \(number \d+\) is missing|none of its rows was added")
+        self.assertRegex(
+            self.told("drops_last_row"), r"the last row \(number \d+\) is missing|none of its rows was added"
+        )
 
     def test_exchanged_numbers_are_named(self):
         self.assertIn("the sums are those of the", self.told("exchanges_parts"))
@@ -216,7 +224,8 @@ class WrongHistograms(unittest.TestCase):
 def sparse_histogram(knobs, rows=9):
     return (
         f"v1 histogram/dense-equals-sparse bins=u8[{rows}x2] fill=integers(1,0,65535) | cols=i64[2x2] {ZERO} "
-        f"| g=f32[{rows}] fill=integers(2,-9,9) | h=f32[{rows}] fill=integers(3,1,9) | hist=f64[18x2] | widths=9 {knobs}"
+        f"| g=f32[{rows}] fill=integers(2,-9,9) | h=f32[{rows}] fill=integers(3,1,9) "
+        f"| hist=f64[18x2] | widths=9 {knobs}"
     )
 
 
@@ -229,8 +238,8 @@ def fix(knobs, slots=27):
 
 def subtract(knobs, slots=8):
     return (
-        f"v1 histogram/subtract parent=f64[{slots}x2] fill=integers(4,10,99) | smaller=f64[{slots}x2] fill=integers(5,1,9) "
-        f"| larger=f64[{slots}x2] | stage=5 {knobs}"
+        f"v1 histogram/subtract parent=f64[{slots}x2] fill=integers(4,10,99) "
+        f"| smaller=f64[{slots}x2] fill=integers(5,1,9) | larger=f64[{slots}x2] | stage=5 {knobs}"
     )
 
 

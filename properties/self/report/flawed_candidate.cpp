@@ -1,6 +1,6 @@
-// Histograms, products and largest elements on the host, each variant with one mistake, for what `warpcheck explain` says of it. Stages of
-// the histogram beside the sums, and largest elements, have no variants: EXPLAIN_FLAW names their mistake. Calls are those of
-// the test: bins of u8, no list of rows, stages in f64, a and b as they are stored.
+// Histograms, products and largest elements on the host, each variant with one mistake, for what `warpcheck explain`
+// says of it. Stages of the histogram beside the sums, and largest elements, have no variants: EXPLAIN_FLAW names their
+// mistake. Calls are those of the test: bins of u8, no list of rows, stages in f64, a and b as they are stored.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

@@ -57,11 +57,12 @@ def failure(line=LINE, verdict="race", **more):
 RACE = failure(
     neighbour="fails at cols=65, passes at 64",
     findings=[
-        "race: write by block (0,0,0) thread 0 at softmax.cu:58 and read by block (0,0,0) thread 127 at reduce.hpp:31 are not "
-        "ordered: byte 0 of a shared array of 128 bytes"
+        "race: write by block (0,0,0) thread 0 at softmax.cu:58 and read by block (0,0,0) thread 127 at reduce.hpp:31 "
+        "are not ordered: byte 0 of a shared array of 128 bytes"
     ],
     sources=[
-        {"place": "softmax.cu:58", "line": 58, "file": "kernels/softmax/softmax.cu", "text": "    slot[0] = a < b ? a : b;"},
+        {"place": "softmax.cu:58", "line": 58, "file": "kernels/softmax/softmax.cu",
+         "text": "    slot[0] = a < b ? a : b;"},
         {"place": "reduce.hpp:31", "line": 31, "file": "kernels/primitives/reduce.hpp", "text": "  return slot[0];"},
     ],
 )

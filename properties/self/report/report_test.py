@@ -1,4 +1,4 @@
-"""`warpcheck report` from outside: what the page says of each file, bad input, a Python without its libraries. Run by CTest."""
+"""`warpcheck report` from outside: what the page says of each file, bad input, a Python without libraries. By CTest."""
 
 import html.parser
 import json
@@ -92,8 +92,8 @@ class Content(Report):
         self.assertIn(
             "✗ On 2026-11-25 warpcheck 0.9.0 judged the built-in kernels of 2 operators on the emulated device: "
             "180 cases of 5 properties, "
-            "2 failures in 1 property; nothing was run on a GPU; fuzzing tried 600 more cases and kept 1 counterexample; "
-            "4 of 5 planted bugs were found; every night since 2026-11-09 was green.",
+            "2 failures in 1 property; nothing was run on a GPU; fuzzing tried 600 more cases and kept "
+            "1 counterexample; 4 of 5 planted bugs were found; every night since 2026-11-09 was green.",
             s["head"],
         )
 
@@ -144,7 +144,8 @@ class Content(Report):
     def test_types_of_a_property_that_were_not_run_are_named(self):
         content = made.verify()
         content["not_run"].append(
-            {"operator": "softmax", "property": "misalignment", "dtypes": ["f16"], "why": "the candidate does not offer it"}
+            {"operator": "softmax", "property": "misalignment", "dtypes": ["f16"],
+             "why": "the candidate does not offer it"}
         )
         _, s = self.page("--verify", self.file("v.json", content))
         self.assertIn("✓ pass f16 not run: the candidate does not offer it", s["verdicts"])
@@ -238,7 +239,8 @@ class Content(Report):
 
     def test_benchmarks_alone_are_told_of_in_the_first_sentence(self):
         _, s = self.page("--bench", self.file("b.json", made.benchmark()))
-        self.assertIn("was not asked to verify anything in this report; 3 operators were timed on NVIDIA H200.", s["head"])
+        self.assertIn("was not asked to verify anything in this report; 3 operators were timed on NVIDIA H200.",
+                      s["head"])
 
     def test_what_is_missing_says_how_to_add_it(self):
         _, s = self.page("--mutants", self.file("m.json", made.mutants()))

@@ -13,11 +13,13 @@ SECONDS = os.path.join(SOURCE, "ci", "seconds")
 
 # Name, seconds, labels, whether it is serial, output.
 RUN = [
-    ("property.scan.emulated", 100, "property;emulated;scan", True, "500 cases, 9000 launches, 12 elements compared in 99 s"),
+    ("property.scan.emulated", 100, "property;emulated;scan", True,
+     "500 cases, 9000 launches, 12 elements compared in 99 s"),
     ("mutant.scan", 60, "mutant;emulated;slow", True, "mutation score 100.0 % (6 of 6, 6 by the expected killer)"),
     ("golden.scan.emulated", 8, "golden;emulated;scan", False, "40 files agree, 0 do not, 0 skipped in 7.5 s"),
     ("golden.argmax.emulated", 4, "golden;emulated;argmax", False, "30 files agree, 0 do not, 0 skipped in 3.5 s"),
-    ("unit.quotient", 2, "unit;emulated;softmax;sigmoid", False, "[==========] 7 tests from 2 test suites ran. (1000 ms total)"),
+    ("unit.quotient", 2, "unit;emulated;softmax;sigmoid", False,
+     "[==========] 7 tests from 2 test suites ran. (1000 ms total)"),
     ("unit.cli", 40, "unit;emulated;cli", False, "Ran 20 tests in 39.1s"),
     ("property.scan.cuda", None, "property;cuda;scan", False, ""),  # skipped
 ]
@@ -41,10 +43,12 @@ class Seconds(unittest.TestCase):
             tests += f'add_test({name} "true")\nset_tests_properties({name} PROPERTIES LABELS "{labels}"'
             tests += " RUN_SERIAL ON)\n" if serial else ")\n"
             status = "run" if seconds is not None else "notrun"
-            cases += f'<testcase name="{name}" time="{seconds or 0}" status="{status}"><system-out>{output}</system-out></testcase>'
+            cases += f'<testcase name="{name}" time="{seconds or 0}" status="{status}">'
+            cases += f"<system-out>{output}</system-out></testcase>"
         self.write("CTestTestfile.cmake", tests)
         junit = self.write("junit.xml", f'<testsuite name="ctest">{cases}</testsuite>')
-        return subprocess.run([SECONDS, junit, "--shares", self.write("shares", shares), *options], capture_output=True, text=True)
+        return subprocess.run([SECONDS, junit, "--shares", self.write("shares", shares), *options], capture_output=True,
+                              text=True)
 
     def test_table_adds_up_by_operator_and_kind(self):
         r = self.run_it("10 all")
@@ -61,7 +65,8 @@ class Seconds(unittest.TestCase):
 
     def test_share_that_is_exceeded_fails(self):
         # scan spends 164 seconds of the machine, the others 23.
-        for limits, code in (("1 rest\n2.8 trees scan\n", 0), ("1 rest\n2.7 trees scan\n", 1), ("0.3 rest\n9 trees scan\n", 1)):
+        for limits, code in (("1 rest\n2.8 trees scan\n", 0), ("1 rest\n2.7 trees scan\n", 1),
+                             ("0.3 rest\n9 trees scan\n", 1)):
             self.assertEqual(self.run_it(limits, "--check").returncode, code, limits)
             self.assertEqual(self.run_it(limits).returncode, 0, limits)
         r = self.run_it("1 rest\n2.7 trees scan\n", "--check")
@@ -87,7 +92,8 @@ class Seconds(unittest.TestCase):
         self.assertIn("none.xml", r.stderr)
 
     def test_malformed_files_are_refused(self):
-        for shares, sentence in (("", "there is no share"), ("ten all", "shares:1: a line is minutes"), ("1 a\n5\n", "shares:2:")):
+        for shares, sentence in (("", "there is no share"), ("ten all", "shares:1: a line is minutes"),
+                                 ("1 a\n5\n", "shares:2:")):
             r = self.run_it(shares)
             self.assertEqual(r.returncode, 2, shares)
             self.assertIn(sentence, r.stderr)
@@ -97,7 +103,8 @@ class Seconds(unittest.TestCase):
 
     def test_file_that_ctest_writes_is_read(self):
         self.write("CTestTestfile.cmake", 'add_test(mutant.scan "true")\n'
-                   'set_tests_properties(mutant.scan PROPERTIES LABELS "mutant")\nadd_test(unit.engine "echo" "Ran 3 tests in 1s")\n')
+                   'set_tests_properties(mutant.scan PROPERTIES LABELS "mutant")\n'
+                   'add_test(unit.engine "echo" "Ran 3 tests in 1s")\n')
         junit = os.path.join(self.folder, "ctest.xml")
         subprocess.run([CTEST, "--test-dir", self.folder, "--output-junit", junit], check=True, capture_output=True)
         r = subprocess.run([SECONDS, junit], capture_output=True, text=True)

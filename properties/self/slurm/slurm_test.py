@@ -18,7 +18,8 @@ WARPCHECK = os.environ["WARPCHECK"]
 RIGHT = os.environ["WARPCHECK_RIGHT"]
 SHARDS = 4
 NIGHT = ["--device", "cpu", "--seed", "11", "--cases", "4000", "--skip", "mutants", "softmax"]
-FUZZ = ["--", "--candidate", RIGHT, "--size", "quick", "--dtype", "f32", "--property", "long-accumulation", "--workers", "1"]
+FUZZ = ["--", "--candidate", RIGHT, "--size", "quick", "--dtype", "f32", "--property", "long-accumulation",
+        "--workers", "1"]
 
 for program in ("slurmctld", "slurmd", "sbatch"):
     if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):

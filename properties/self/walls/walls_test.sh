@@ -4,11 +4,12 @@ set -uo pipefail
 cd "$1" || exit 1
 failures=0
 
-# wall NAME FOLDER FORBIDDEN-INCLUDE-REGEX SAMPLE: no file below FOLDER includes what matches; SAMPLE is a line that must match.
+# wall NAME FOLDER FORBIDDEN-INCLUDE-REGEX SAMPLE: no file below FOLDER includes what matches; SAMPLE must match.
 wall() {
   local name=$1 folder=$2 forbidden=$3 sample=$4 hits
   grep -qE "$forbidden" <<<"$sample" || { echo "$name: the check does not catch '$sample'"; failures=1; }
-  hits=$(grep -rnE "$forbidden" "$folder" --include='*.hpp' --include='*.h' --include='*.cpp' --include='*.cu' 2>/dev/null)
+  hits=$(grep -rnE --include='*.hpp' --include='*.h' --include='*.cpp' --include='*.cu' "$forbidden" "$folder" \
+    2>/dev/null)
   if [ -n "$hits" ]; then
     echo "$name:"
     echo "$hits"
@@ -16,16 +17,23 @@ wall() {
   fi
 }
 
-wall "reference includes nothing of the other layers" reference '#include "(kernels|simt|properties|golden|bench|command)/' '#include "kernels/softmax/softmax.hpp"'
-wall "kernels include nothing above them" kernels '#include [<"](reference|properties|golden|bench|command|gtest|benchmark|rapidcheck)/' '#include "reference/softmax.hpp"'
-wall "simt includes nothing above it but the ABI" simt '#include [<"](kernels/([b-z]|ar)|(reference|properties|golden|bench|command|gtest|benchmark|rapidcheck)/)' '#include "kernels/rows/row_access.hpp"'
+wall "reference includes nothing of the other layers" reference \
+  '#include "(kernels|simt|properties|golden|bench|command)/' '#include "kernels/softmax/softmax.hpp"'
+wall "kernels include nothing above them" kernels \
+  '#include [<"](reference|properties|golden|bench|command|gtest|benchmark|rapidcheck)/' \
+  '#include "reference/softmax.hpp"'
+wall "simt includes nothing above it but the ABI" simt \
+  '#include [<"](kernels/([b-z]|ar)|(reference|properties|golden|bench|command|gtest|benchmark|rapidcheck)/)' \
+  '#include "kernels/rows/row_access.hpp"'
 wall "kernels use no Boost" kernels '#include <boost/' '#include <boost/multiprecision/cpp_int.hpp>'
-wall "the engine knows no golden data, bench or command" properties/engine '#include "(golden|bench|command)/' '#include "golden/reader.hpp"'
+wall "the engine knows no golden data, bench or command" properties/engine \
+  '#include "(golden|bench|command)/' '#include "golden/reader.hpp"'
 for folder in kernels/*/; do
   op=$(basename "$folder")
   [ -f "kernels/$op/$op.cu" ] || continue
   wall "the engine knows no operator" properties/engine "#include \".*/${op}[._]" "#include \"reference/$op.hpp\""
   listed=$(grep -cE "^  $op\)?$" cmake/operators.cmake)
-  [ "$listed" = 1 ] || { echo "operator $op: kernels/$op/$op.cu exists and cmake/operators.cmake does not list it"; failures=1; }
+  [ "$listed" = 1 ] ||
+    { echo "operator $op: kernels/$op/$op.cu exists and cmake/operators.cmake does not list it"; failures=1; }
 done
 exit $failures

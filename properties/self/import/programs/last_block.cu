@@ -1,5 +1,5 @@
-// Every block counts a part of the positive numbers, all its threads their own; the last block to finish adds the counts
-// up and sets the counter of blocks back. With NO_FENCE the counts of other blocks need not have arrived.
+// Every block counts a part of the positive numbers, all its threads their own; the last block to finish adds the
+// counts up and sets the counter of blocks back. With NO_FENCE the counts of other blocks need not have arrived.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Parts of CUDA that programs use beside kernels and copies, and races that a launch outlives: each in a mode of its own.
+// Parts of CUDA that programs use beside kernels and copies, and races that a launch outlives: each in its own mode.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -40,7 +40,8 @@ __global__ void fetch_linear(cudaTextureObject_t t, float4* y) { y[threadIdx.x] 
 __global__ void fill_surface(cudaSurfaceObject_t s) { surf2Dwrite(threadIdx.x * 1.0f, s, threadIdx.x * 4, blockIdx.x); }
 
 // A texture of 4 x 2 texels, 0 to 7; the places to ask, and what is there.
-bool textured(bool linear, cudaTextureAddressMode mode, const float (&at)[8], const float (&expected)[4], bool pitched) {
+bool textured(bool linear, cudaTextureAddressMode mode, const float (&at)[8], const float (&expected)[4],
+              bool pitched) {
   const float texels[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   cudaArray_t array;

@@ -14,6 +14,7 @@ int main() {
   const warpcheck::reference::softmax_row model(exact_inputs, warpcheck::dtype::f32);
   for (int i = 0; i < 4; ++i)
     if (!model.judge(i, static_cast<double>(y[static_cast<size_t>(i)])).accepted) return 1;
-  const auto c = warpcheck::engine::parse_case("v1 softmax/within-error-bound x=f32[1x4] fill=randn(7) | y=f32[1x4] | device=emulated");
+  const auto c = warpcheck::engine::parse_case(
+      "v1 softmax/within-error-bound x=f32[1x4] fill=randn(7) | y=f32[1x4] | device=emulated");
   std::printf("%s\n", warpcheck::engine::format(c).c_str());
 }
