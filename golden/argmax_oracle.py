@@ -12,14 +12,12 @@ The format of the files is described in golden/format.hpp.
 import sys
 
 import oracle
-from oracle import F32_MAX, INF, masked, uniform
+from oracle import F32_MAX, INF, NUMPY, masked, uniform
 
-NUMPY = "2.4.6"
 if not oracle.PROBLEM:
     import numpy
 
-    if numpy.__version__ != NUMPY:
-        oracle.PROBLEM = f"numpy {NUMPY} is needed, found {numpy.__version__}"
+    oracle.need_numpy()
 
 
 def cases():

@@ -12,19 +12,17 @@ The format of the files is described in golden/format.hpp.
 import sys
 
 import oracle
-from oracle import Draw, exact
+from oracle import NUMPY, Draw, exact
 
-NUMPY = "2.4.6"
 if not oracle.PROBLEM:
     import mpmath
     import numpy
 
-    if numpy.__version__ != NUMPY:
-        oracle.PROBLEM = f"numpy {NUMPY} is needed, found {numpy.__version__}"
+    oracle.need_numpy()
 
 
 def cases():
-    """name, seed, type of bins, rows, bins of the columns, first bins not stored, share of bin 0; each with its reason."""
+    """name, seed, type of bins, rows, bins of the columns, first bins not stored, share of bin 0; each has a reason."""
     yield "narrow", 1, "u8", 200, [3, 5, 2, 16], [0, 0, 0, 0], 0
     yield "full-bytes", 2, "u8", 300, [256], [0], 0
     yield "first-bins-left-out", 3, "u8", 150, [17, 4, 9], [1, 0, 1], 0.7
@@ -43,7 +41,8 @@ def golden_files():
         slots = []
         for c, (width, o) in enumerate(zip(widths, skipped)):
             column = numpy.array([bins[i][c] for i in leaf])
-            sums = [numpy.bincount(column, weights=numpy.array([x[i] for i in leaf], dtype=numpy.float64), minlength=width)
+            sums = [numpy.bincount(column, weights=numpy.array([x[i] for i in leaf], dtype=numpy.float64),
+                                   minlength=width)
                     for x in (g, h)]
             slots += [(float(sums[0][b]), float(sums[1][b])) for b in range(o, width)]
         name = f"numpy-{stem}"

@@ -1,7 +1,7 @@
-"""What the oracle scripts of golden data share: draws, the format of golden files (golden/format.hpp), the command line.
+"""What the oracle scripts share: draws, the format of golden files (golden/format.hpp), the command line.
 
-An operator's script gives `main` its golden files as calls of `golden_text`. Needed: mpmath and SciPy of these versions,
-`pip install mpmath==1.4.1 scipy==1.17.1`, so that the same bytes come out everywhere.
+An operator's script gives `main` its golden files as calls of `golden_text`. Needed: mpmath and SciPy of these
+versions, `pip install mpmath==1.4.1 scipy==1.17.1`, so that the same bytes come out everywhere.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import pathlib
 import struct
 import sys
 
-MPMATH, SCIPY = "1.4.1", "1.17.1"
+MPMATH, SCIPY, NUMPY = "1.4.1", "1.17.1", "2.4.6"
 try:
     import mpmath
     import scipy
@@ -20,6 +20,16 @@ try:
         PROBLEM = f"mpmath {MPMATH} and scipy {SCIPY} are needed, found {mpmath.__version__} and {scipy.__version__}"
 except ImportError as error:
     PROBLEM = f"mpmath {MPMATH} and scipy {SCIPY} are needed: {error}"
+
+
+def need_numpy():
+    """Of a script whose truth comes from NumPy: it must be of this version, too. SciPy has brought it."""
+    global PROBLEM
+    import numpy
+
+    if numpy.__version__ != NUMPY:
+        PROBLEM = f"numpy {NUMPY} is needed, found {numpy.__version__}"
+
 
 INF = math.inf
 F32_MAX = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
@@ -100,6 +110,11 @@ def uniform(seed, dtype, rows, cols, low, high):
     return [[ROUND[dtype](draw.uniform(low, high)) for _ in range(cols)] for _ in range(rows)]
 
 
+def doubles(seed, rows, cols, low, high):
+    draw = Draw(seed)
+    return [[draw.uniform(low, high) for _ in range(cols)] for _ in range(rows)]
+
+
 def masked(matrix, begin, end):
     return [[-INF if begin <= i < end else x for i, x in enumerate(row)] for row in matrix]
 
@@ -140,8 +155,20 @@ def log_sum(row):
     return top + mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(x) - top) for x in row))
 
 
+def sum_cases(cols):
+    """name, seed, dtype, rows for operators that sum, of which one case has `cols`; each with its reason."""
+    yield "narrow", 1, "f32", uniform(1, "f32", 3, 100, -1, 1)  # cancellation
+    yield "positive", 2, "f32", uniform(2, "f32", 2, cols, 0, 1)
+    yield "wide", 3, "f32", uniform(3, "f32", 2, 65, -1e30, 1e30)
+    yield "subnormal", 4, "f32", [[x * 2.0**-145 for x in (1, -3, 5, 0, 2, 7)]]
+    yield "largest", 5, "f32", [[F32_MAX / 2, -F32_MAX / 2, F32_MAX / 4, 1.0]]
+    yield "double-narrow", 6, "f64", doubles(6, 3, 100, -1, 1)
+    yield "double-offset", 7, "f64", doubles(7, 2, 129, 1e15, 1e15 + 8)
+    yield "double-stagnation", 8, "f64", [[1.0] + [2.0**-54] * 64]  # one by one every term is lost
+
+
 def log_sum_cases():
-    """name, oracle, seed, dtype, rows for operators about the logarithm of a sum; each with the reason for its numbers."""
+    """name, oracle, seed, dtype, rows for operators about the logarithm of a sum; each with its reason."""
 
     def drawn(name, by, seed, dtype, rows, cols, low, high):
         return name, by, seed, dtype, uniform(seed, dtype, rows, cols, low, high)

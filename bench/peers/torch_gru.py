@@ -8,17 +8,11 @@ A forward pass without a graph, or the gradients of x and all parameters of a pa
 copies of x and dy rotated over more than four times the L2 cache, 15 executions between CUDA events. Rows in ieee and
 tf32x3 are measured with allow_tf32 off, those that round operands with it on: torch.nn.GRU has no other products.
 """
-import argparse
-import json
-import re
-import statistics
-import sys
+import torch_peer
 
 REPEATS, WARMUP = 15, 3
-HEAD_START_CYCLES = 40_000_000  # the device waits until the host has sent the calls
-ROW = re.compile(
-    r"(?P<row>gru/(?P<sizes>\d+x\d+x\d+x\d+)/(?P<directions>uni|bi)/(?P<precision>ieee|tf32x3|tf32|bf16)/"
-    r"(?P<pass>forward|backward))(?:/iterations:\d+)?(?:/manual_time)?$")
+ROW = (r"(?P<row>gru/(?P<sizes>\d+x\d+x\d+x\d+)/(?P<directions>uni|bi)/(?P<precision>ieee|tf32x3|tf32|bf16)/"
+       r"(?P<pass>forward|backward))")
 
 
 def times(torch, run):
@@ -26,13 +20,11 @@ def times(torch, run):
     for i in range(WARMUP):
         run(i)
     events = [torch.cuda.Event(enable_timing=True) for _ in range(REPEATS + 1)]
-    torch.cuda._sleep(HEAD_START_CYCLES)
-    events[0].record()
+    torch_peer.start(torch, events[0])
     for i in range(REPEATS):
         run(i)
         events[i + 1].record()
-    torch.cuda.synchronize()
-    return [events[i].elapsed_time(events[i + 1]) * 1e3 for i in range(REPEATS)]
+    return torch_peer.times_between(torch, events)
 
 
 def measure(torch, match, l2_bytes):
@@ -56,31 +48,10 @@ def measure(torch, match, l2_bytes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", required=True, help="the JSON file to write")
-    parser.add_argument("names", nargs="*", help="rows; default: one per line from standard input")
-    options = parser.parse_args()
-    try:
-        import torch
-    except ImportError:
-        sys.exit("torch_gru: PyTorch is not installed; pip install torch")
-    if not torch.cuda.is_available():
-        sys.exit("torch_gru: PyTorch sees no GPU")
-    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
-    rows = []
-    for name in options.names or [line.strip() for line in sys.stdin]:
-        match = ROW.match(name)
-        if not match:
-            if name:
-                print(f"torch_gru: no PyTorch call for {name}", file=sys.stderr)
-            continue
-        us = measure(torch, match, l2_bytes)
-        rows.append({"row": match["row"], "peer": "torch.nn.GRU", "us": us})
-        print(f"{match['row']:50} {statistics.median(us):10.1f} us", flush=True)
-        with open(options.out, "w") as file:  # after each row: an interruption loses nothing
-            json.dump({"torch": torch.__version__, "gpu": torch.cuda.get_device_name(0), "rows": rows}, file)
-    if not rows:
-        sys.exit("torch_gru: no row was measured")
+    program = torch_peer.Program("torch_gru", __doc__)
+    for match in program.matches(ROW):
+        program.write(match["row"], "torch.nn.GRU", measure(program.torch, match, program.l2_bytes))
+    program.end()
 
 
 if __name__ == "__main__":
