@@ -148,10 +148,10 @@ judgement scan_row::judge(int64_t i, double actual) const {
   // Both differences round once; sum + rest errs by at most gamma_n(2^-53)^2 Sum abs(x_j).
   const double rough = sum_[terms] - actual * scale_;
   const double error = std::fabs(rough + rest_[terms]);
-  const double doubt =
+  const double uncertainty =
       0x1p-50 * (std::fabs(rough) + std::fabs(rest_[terms])) + n * n * 0x1p-104 * absolute + (n + 8) * 0x1p-52 * bound;
-  const bool accepted = error + doubt <= bound;
-  if (!accepted && !(error - doubt > bound)) return judge_exactly(i, actual);
+  const bool accepted = error + uncertainty <= bound;
+  if (!accepted && !(error - uncertainty > bound)) return judge_exactly(i, actual);
   judgement j{.accepted = accepted, .error = error / scale_, .bound = bound / scale_, .expected = expected(i)};
   if (!accepted && j.error <= j.bound) j.error = std::nextafter(j.bound, k_infinity);
   j.error_ulp = j.error / ulp(type_, j.expected);
