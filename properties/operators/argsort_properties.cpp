@@ -75,8 +75,8 @@ recipe draw_keys(draw& d, const target&, int64_t cols) {
   }
 }
 
-// All rows that are timed have as many keys, and aim at the fraction of a copy that three times the rate of the best peer
-// of the specification amounts to.
+// All rows that are timed have as many keys, and aim at the fraction of a copy that three times the rate of the best
+// peer of the specification amounts to.
 constexpr int64_t k_timed_keys = 16777216;
 
 std::vector<bench_row> timed_rows() {
@@ -347,18 +347,7 @@ void check_zero_one(const row_operator&, trial& t) {
   for (int64_t row = 0; row < x.spec.rows(); ++row) judge_order(t, x, r.at("index"), row, is_descending(t.the_case()));
 }
 
-void check_empty(const row_operator& op, trial& t) {
-  require_empty(t);
-  judge_rows(op, t, t.run());
-}
-
-void check_refusals(const row_operator&, trial& t) {
-  const tensor_spec& x = t.the_case().at("x");
-  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
-  const double code = knob_or(t.the_case(), "order", 0);
-  if (code == 0 || code == 1) return refuse_common(t);
-  t.expect_refusal("order = " + t.the_case().knob("order"), [](auto&) {});
-}
+void check_refusals(const row_operator&, trial& t) { check_code_refusals(t, "order", 2); }
 
 const property_registration registration([] {
   row_properties p(argsort_operator());
@@ -392,7 +381,7 @@ const property_registration registration([] {
       .share_percent = 10;
   p.add_common("bit-repeatability").share_percent = 20;
   p.add_common("no-hazard");
-  p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
+  p.add("empty", "without elements nothing is written", empty_rows, check_empty_rows).share_percent = 20;
   p.add_common("rejects-invalid-calls", refused_sorts, check_refusals);
   return p.take();
 }());

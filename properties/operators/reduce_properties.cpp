@@ -182,18 +182,7 @@ trial_case maxima(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-void check_empty(const row_operator& op, trial& t) {
-  require_empty(t);
-  judge_rows(op, t, t.run());
-}
-
-void check_refusals(const row_operator&, trial& t) {
-  const tensor_spec& x = t.the_case().at("x");
-  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
-  const double code = code_of(t.the_case());
-  if (code == k_sum || code == k_min || code == k_max) return refuse_common(t);
-  t.expect_refusal("op = " + t.the_case().knob("op"), [](auto&) {});
-}
+void check_refusals(const row_operator&, trial& t) { check_code_refusals(t, "op", 3); }
 
 const property_registration registration([] {
   row_properties p(reduce_operator());
@@ -223,7 +212,8 @@ const property_registration registration([] {
   p.add_common("bit-repeatability");
   p.add_common("device-agreement");
   p.add_common("no-hazard");
-  p.add("empty", "rows without columns give +0, +Inf, -Inf; without rows nothing is written", empty_rows, check_empty)
+  p.add("empty", "rows without columns give +0, +Inf, -Inf; without rows nothing is written", empty_rows,
+        check_empty_rows)
       .share_percent = 20;
   p.add_common("rejects-invalid-calls", refused_reductions, check_refusals);
   return p.take();

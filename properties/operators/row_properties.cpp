@@ -206,6 +206,19 @@ void require_empty(trial& t) {
   if (t.the_case().at("x").elements() > 0) t.skip("the input is not empty");
 }
 
+void check_empty_rows(const row_operator& op, trial& t) {
+  require_empty(t);
+  judge_rows(op, t, t.run());
+}
+
+void check_code_refusals(trial& t, const std::string& code, int codes) {
+  const tensor_spec& x = t.the_case().at("x");
+  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
+  const double value = knob_or(t.the_case(), code, 0);
+  if (value >= 0 && value < codes && value == std::floor(value)) return refuse_common(t);
+  t.expect_refusal(code + " = " + t.the_case().knob(code), [](auto&) {});
+}
+
 run_result run_other(trial& t, const std::string& op, const std::string& property, std::vector<tensor_spec> outputs,
                      const std::map<std::string, std::string>& knobs) {
   trial_case c;

@@ -445,18 +445,7 @@ void check_sign_flip(const row_operator& op, trial& t) {
                      [&](uint64_t bits) { return is_float(type) ? encode(type, -decode(type, bits)) : 0 - bits; });
 }
 
-void check_empty(const row_operator& op, trial& t) {
-  require_empty(t);
-  judge_rows(op, t, t.run());
-}
-
-void check_refusals(const row_operator&, trial& t) {
-  const tensor_spec& x = t.the_case().at("x");
-  if (x.rows() < 2 || x.cols() < 2) return t.skip("it takes two rows and columns to break the contract in every way");
-  const double code = knob_or(t.the_case(), "kind", k_inclusive);
-  if (code == k_inclusive || code == k_exclusive) return refuse_common(t);
-  t.expect_refusal("kind = " + t.the_case().knob("kind"), [](auto&) {});
-}
+void check_refusals(const row_operator&, trial& t) { check_code_refusals(t, "kind", 2); }
 
 const property_registration registration([] {
   row_properties p(scan_operator());
@@ -502,7 +491,7 @@ const property_registration registration([] {
   p.add("long-row", "the error does not grow with the row", long_rows, check_values).share_percent = 2;
   p.add_common("bit-repeatability");
   p.add_common("no-hazard");
-  p.add("empty", "without elements nothing is written", empty_rows, check_empty).share_percent = 20;
+  p.add("empty", "without elements nothing is written", empty_rows, check_empty_rows).share_percent = 20;
   p.add_common("rejects-invalid-calls", refused_scans, check_refusals);
   return p.take();
 }());
