@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-"""Holds the tree to functions of at most 60 lines and files of at most 600. Usage: lengths_test.py SOURCE_FOLDER
+"""Holds the tree to lines of at most 120 characters, functions of at most 60 lines and files of at most 600.
+
+    lengths_test.py SOURCE_FOLDER
 
 C++, CUDA, Python, shell and CMake, from the line of a function's name to its last one. A lambda counts as a part of the
-function it stands in. Files of data are not read, and a table at file level is no function, so data may be longer.
+function it stands in. A table at file level is no function, so it may be longer.
+
+Lines are those of programs, of the parts of a page, of workflows and of texts that begin with a C++ comment. Everything
+else is data, whose lines are as long as what they say; of the lists in ci/ the comments count. Documents have a test of
+their own (prose_test.py).
 """
 import ast
 import os
@@ -10,17 +16,20 @@ import re
 import sys
 import unittest
 
+WIDTH = 120
 FUNCTION = 60
 FILE = 600
 LEFT_OUT = {"build"}
 CPP = (".cpp", ".hpp", ".cu", ".cuh", ".h")
+PAGES = (".html", ".css", ".js", ".yml", ".yaml")
 # Text, comments first: what is in it neither opens nor ends anything.
 TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'|'
                   r"^[ \t]*#(?:\\\n|[^\n])*", re.DOTALL | re.MULTILINE)
 SCOPE = re.compile(r"\b(?:namespace|class|struct|union|enum|extern)\b[^()=]*$")
 LAMBDA = re.compile(r"\[[^\[\]]*\]\s*(?:\([^{}]*\))?[^(){}=]*$")
 SIGNATURE = re.compile(r"((?:operator\s*(?:\(\)|[^\s\w(]+)|[~\w]+(?:<[^<>()]*>)?))\s*\(")
-ATTRIBUTE = re.compile(r"__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)|alignas\s*\([^()]*\)|decltype\s*\([^()]*\)")
+ATTRIBUTE = re.compile(r"__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)|"
+                       r"alignas\s*\([^()]*\)|decltype\s*\([^()]*\)")
 INITIALIZER = re.compile(r"\)[^():]*:(?!:)")  # after a constructor's arguments: `member{...}` is no body
 
 
@@ -34,7 +43,7 @@ def is_value(start):
 
 
 def function_of(start, text, head):
-    """The name and line of the function whose body begins after `start`, a statement at `head`; None if there is none."""
+    """The name and line of the function whose body begins after `start`, a statement at `head`; None: there is none."""
     signature = SIGNATURE.search(start)
     found = LAMBDA.search(start)
     if is_value(start) or SCOPE.search(start):
@@ -48,7 +57,8 @@ def function_of(start, text, head):
 def cpp_functions(text):
     """Name, first and last line of each function; braces say where it ends."""
     text = TEXT.sub(blank, text)
-    braces = []  # of each open one: the name and first line of the function it begins, or None; whether it holds a value
+    # Of each open one: the name and first line of the function it begins, or None; whether it holds a value.
+    braces = []
     head = 0  # where the statement before a brace begins
     for mark in re.finditer(r"[{};]", text):
         at = mark.start()
@@ -99,9 +109,20 @@ def is_program(path, text):
     return path.endswith(CPP + (".py", ".sh", ".cmake", "CMakeLists.txt")) or text.startswith("#!")
 
 
+def long_lines(path, text):
+    """One sentence for each line that is too long."""
+    is_held = is_program(path, text) or path.endswith(PAGES) or text.startswith("//")
+    for number, line in enumerate(text.split("\n"), 1):
+        is_comment = path.startswith("ci/") and line.startswith("#")
+        if len(line) > WIDTH and (is_held or is_comment):
+            yield f"{path}:{number}: {len(line)} characters; {WIDTH} are allowed"
+
+
 def complaints(path, text):
-    """One sentence for each function, and for the file, that is too long."""
-    found = []
+    """One sentence for each line, for each function, and for the file, that is too long."""
+    found = list(long_lines(path, text))
+    if not is_program(path, text):
+        return found
     lines = text.count("\n")
     if lines > FILE:
         found.append(f"{path} has {lines} lines; {FILE} are allowed")
@@ -111,26 +132,26 @@ def complaints(path, text):
     return found
 
 
-def programs(root):
-    """Path and text of every program of the tree."""
+def texts(root):
+    """Path and text of every file of the tree but documents."""
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        folders[:] = sorted(n for n in folders if n not in LEFT_OUT and (n == ".github" or not n.startswith(".")))
         for name in sorted(files):
             path = os.path.join(folder, name)
             with open(path, "rb") as file:
                 text = file.read().decode("utf-8", "replace")
-            if is_program(name, text):
+            if not name.endswith(".md"):
                 yield os.path.relpath(path, root), text
 
 
 class Lengths(unittest.TestCase):
     root = "."
 
-    def test_programs(self):
+    def test_tree(self):
         found, count = [], 0
-        for path, text in programs(self.root):
+        for path, text in texts(self.root):
             found += complaints(path, text)
-            count += sum(1 for _ in functions(path, text))
+            count += sum(1 for _ in functions(path, text)) if is_program(path, text) else 0
         self.assertGreater(count, 4000, "functions are not seen")
         self.assertEqual(found, [], "\n" + "\n".join(found))
 
@@ -186,6 +207,18 @@ const std::vector<row> k_rows = {
                              [f"{path}:1: f has 61 lines; 60 are allowed"])
         self.assertEqual(complaints("a.py", 600 * "g()\n"), [])
         self.assertEqual(complaints("a.py", 601 * "g()\n"), ["a.py has 601 lines; 600 are allowed"])
+
+    def test_lines(self):
+        for path, begin in (("a/b.cu", "// "), ("a.h", ""), ("a.py", "# "), ("a.cmake", "# "), ("CMakeLists.txt", "# "),
+                            ("a", "#!/bin/sh\n"), ("a.html", "<p>"), ("a.css", ""), ("cuda/a", "// "),
+                            (".github/a.yml", "# "), ("ci/a.mutants", "# ")):
+            last = begin.split("\n")[-1]
+            number = begin.count("\n") + 1
+            self.assertEqual(complaints(path, begin + "é" * (WIDTH - len(last)) + "\n"), [], path)
+            self.assertEqual(complaints(path, begin + "é" * (WIDTH + 1 - len(last)) + "\n"),
+                             [f"{path}:{number}: 121 characters; 120 are allowed"])
+        for path in ("ci/a.mutants", "a.golden", "a.json", "properties/self/parsers/corpus/case/0"):
+            self.assertEqual(complaints(path, "a" * 121 + "\n"), [], path)
 
 
 if __name__ == "__main__":
