@@ -92,9 +92,9 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
-// Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half the
-// time to compile, and as long to run. Small functions are inlined: a report names the lines of those that an access was
-// inlined into. The flavour plain keeps -O2, for it judges many cases.
+// Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half
+// the time to compile, and as long to run. Small functions are inlined: a report names the lines of those that an
+// access was inlined into. The flavour plain keeps -O2, for it judges many cases.
 std::vector<std::string> effort_options(const import_request& r) {
   if (r.flavour == "race" || r.traced) return {"-O1", "-g1", "-finline-small-functions"};
   return {};

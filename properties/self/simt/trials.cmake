@@ -20,8 +20,8 @@ function(simt_self_ctest name)
   endif()
 endfunction()
 
-# simt_trials(level...): the trials at these optimisation levels, of which 2 is one: what the detector sees must not depend
-# on what the compiler kept.
+# simt_trials(level...): the trials at these optimisation levels, of which 2 is one: what the detector sees must not
+# depend on what the compiler kept.
 function(simt_trials)
   set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   set(trials ${folder}/races.cu ${folder}/defects.cu ${folder}/order.cu ${folder}/async.cu ${folder}/async_world.cu)
