@@ -106,7 +106,7 @@ def inline(drawn, key, title, description):
 def alone(text, style):
     """The same as a file of its own, with the colours of page.css."""
     rules = (
-        re.search(r":root \{.*?\n\}\n@media[^\n]*\n[^\n]*\n\}", style, re.S)[0]
+        re.search(r":root \{.*?\n\}\n@media[^\n]*\n.*?\n\}", style, re.S)[0]
         + "\n"
         + "\n".join(re.findall(r"^\.[fs]-.*$", style, re.M))
     )
