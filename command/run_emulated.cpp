@@ -69,7 +69,7 @@ class shared_record {
   void clear() {
     page_->used = 0;
     page_->exit_status.reset();
-    page_->trace[0] = page_->trace[1] = 0;
+    page_->trace[0] = page_->trace[1] = page_->launches = 0;
   }
   // Appends a line; what does not fit is dropped.
   void add(const nlohmann::json& j) {
@@ -83,6 +83,7 @@ class shared_record {
 
   std::string text() const { return {page_->text, std::min(page_->used, sizeof page_->text)}; }
   unsigned long long* trace() { return page_->trace; }
+  unsigned long long* launches() { return &page_->launches; }
   // Empty where the process has died.
   std::optional<int> exit_status() const { return page_->exit_status; }
 
@@ -91,6 +92,7 @@ class shared_record {
     size_t used = 0;
     std::optional<int> exit_status;
     unsigned long long trace[2] = {};
+    unsigned long long launches = 0;
     char text[256 * 1024];
   };
   page* page_;
@@ -201,6 +203,7 @@ void run_main(const run_request& request, const run_emulated_options& o, shared_
   simt_import_options options = {};
   options.schedule = request.schedule.c_str();
   options.trace = record.trace();
+  options.launches = record.launches();
   options.disturbed = request.disturbed.empty() ? nullptr : request.disturbed.c_str();
   options.step_budget = o.step_budget;
   options.user = &record;
@@ -270,9 +273,10 @@ program_run run_once(const run_request& request, const run_emulated_options& o, 
   }
   const std::optional<int> ended = record.exit_status();
   r.exit_status = ended.value_or(0);
-  if (outcome.timed_out)
+  if (outcome.timed_out) {
     r.hazards.push_back({"timeout", fmt::format("main() did not return within {:g} s", o.timeout), ""});
-  else if (!outcome.finished && !ended)
+    r.notes.push_back(fmt::format("launches that ended before the program was stopped: {}", *record.launches()));
+  } else if (!outcome.finished && !ended)
     r.hazards.push_back({"crash", "the program died: " + outcome.death, ""});
   else if (r.exit_status != 0)
     r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status), ""});

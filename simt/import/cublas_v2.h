@@ -2,6 +2,9 @@
 // of their own. Its products are not modelled: a call of one is an error of the compiler that names it.
 #pragma once
 
+// As cuBLAS's own does: programs take their 16-bit types from here.
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
 #include "cuda_runtime.h"
 #include "library_types.h"
 

@@ -63,6 +63,7 @@ struct program {
   void* user = nullptr;
   bool keep_going = false;
   bool has_launched = false;
+  unsigned long long* launches = nullptr;  // counts those that have ended
 };
 inline program& the_program() {
   static program instance;
@@ -150,6 +151,7 @@ void guarded_launch(emulation* stream, Launch&& launch) {
   emulation& on = stream == nullptr ? *p.current : *stream;
   try {
     launch(&on);
+    if (p.launches != nullptr) ++*p.launches;
     report_notices();
     for (const auto& child : std::exchange(p.children, {})) child();
   } catch (const device_error& e) {
@@ -332,6 +334,7 @@ int run_program(Main&& entry, const simt_import_options& options) {
   p.report = options.report;
   p.user = options.user;
   p.keep_going = options.keep_going != 0;
+  p.launches = options.launches;
 #ifdef SIMT_IMPORT_TRACE
   trace::begin(options);
 #endif

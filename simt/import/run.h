@@ -16,7 +16,8 @@ typedef struct simt_import_options {
   unsigned long long step_budget; /* scheduler steps in which no thread of a launch ends; 0: the default */
   simt_import_report_fn report;
   void* user;
-  int keep_going; /* whether races end no launch, and what ends one does not end the program */
+  int keep_going;               /* whether races end no launch, and what ends one does not end the program */
+  unsigned long long* launches; /* counts the launches that have ended; NULL: nobody asks */
   /* For a library that follows its control (import/trace.hpp), others leave them: where it keeps the hashes of what it
    * did, of kernels and of the host's code; and the approximated construct that gives other values, or NULL. */
   unsigned long long* trace;

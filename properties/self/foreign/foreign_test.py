@@ -32,6 +32,8 @@ if name == "odd":
 if code < 2:
     finding = [] if code == 0 else [{"kind": worst, "text": "a.cu:3"}]
     notes = ["no kernel was launched"] if name in ("idle", "lost") else []
+    if name == "slow":
+        notes = ["launches that ended before the program was stopped: 7"]
     path = sys.argv[sys.argv.index("--json") + 1]
     with open(path + ".partial", "w") as f:
         json.dump({"verdict": worst, "runs": [{"findings": finding, "notes": notes}]}, f)
@@ -80,7 +82,8 @@ class Foreign(unittest.TestCase):
         self.assertEqual(verdicts["elsewhere"], ("input", "it wants another device"))
         self.assertEqual(verdicts["torn"], ("refused", "start(int*)"))
         self.assertEqual(verdicts["racy"], ("hazard", "race"))
-        self.assertEqual(verdicts["slow"][0], "time")
+        self.assertEqual(verdicts["slow"], ("time", "launches had ended"))
+        self.assertEqual(rows["slow"]["launches"], 7)
         self.assertEqual(verdicts["hungry"][0], "input")
         self.assertEqual(verdicts["thrusting"], ("refused", "<cufft.h>"))
         self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
@@ -119,9 +122,26 @@ class Foreign(unittest.TestCase):
         self.write("programs/racy/a.cu", 'char u[] = "Usage: %s <rows> <repeat>\\n";\n' + MAIN)
         self.assertTrue(self.run_it("--only", "clean")[1]["clean"]["said"].strip().endswith("-- 5000 100 out.txt"))
         self.assertTrue(self.run_it("--only", "racy")[1]["racy"]["said"].strip().endswith("-- 5000 1"))
-        row = self.run_it("--only", "racy", "--at-most", "64")[1]["racy"]
-        self.assertEqual(row["arguments"], ["64", "1"])
-        self.assertTrue(row["said"].strip().endswith("-- 64 1"), row["said"])
+        row = self.run_it("--only", "racy", "--halve", "64")[1]["racy"]
+        self.assertEqual(row["arguments"], ["39", "1"])
+        self.assertTrue(row["said"].strip().endswith("-- 39 1"), row["said"])
+
+    def test_comments_of_a_source_name_its_runs(self):
+        self.write("programs/clean/a.cu", "/*\n./a 1\n./a 2000 3\n./b 4\n*/\n" + MAIN)
+        row = self.run_it("--only", "clean", "--halve", "64")[1]["clean"]
+        self.assertEqual([r["arguments"] for r in row["runs"]], [["1"], ["64", "3"]])
+        self.write("programs/clean/Makefile", "run: main\n\t./main 5\n")
+        self.assertEqual([r["arguments"] for r in self.run_it("--only", "clean")[1]["clean"]["runs"]], [["5"]])
+
+    def test_sizes_that_main_declares_are_halved(self):
+        body = "int rows = 768;\n  size_t all = 50257, few = 64;\n  int mask = 0xffff;\n  int more = rows * 1024;\n"
+        body += "  const unsigned bytes = 3 << 20;\n  int many = 16 * 1000;\n"
+        self.write("programs/clean/a.cu", "int k = 999;\nint main() {\n  " + body + "}\n")
+        self.write("command", COMMAND.replace("sys.exit(code)", "print(open(sys.argv[2]).read())\nsys.exit(code)"))
+        row = self.run_it("--only", "clean", "--halve", "64")[1]["clean"]
+        for text in ("k = 999;", "rows = 48;", "all = 49,", "mask = 0xffff;", "rows * 1024", "= 48;\n  int many", "many = 64;"):
+            self.assertIn(text, row["said"])
+        self.assertIn("rows = 768;", self.run_it("--only", "clean")[1]["clean"]["said"])
 
     def test_a_file_that_is_not_there_is_a_need(self):
         makefile = "run: main\n\t./main ../data/graph.txt result.txt\n"

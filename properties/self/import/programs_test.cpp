@@ -432,6 +432,7 @@ TEST(RunEmulated, StopsAProgramThatHangs) {
   const result r = run("misuse.cu --schedule fair --timeout 2 -- hang");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("timeout: main() did not return within 2 s")) << r.output;
+  EXPECT_TRUE(r.has("note: launches that ended before the program was stopped: 2")) << r.output;
 }
 
 TEST(RunEmulated, WritesItsResultAsJson) {

@@ -168,9 +168,12 @@ void end(const world& w) {
     cudaFree(w.p);  // before-the-crash
     *static_cast<volatile int*>(nullptr) = 1;
   }
-  if (w.is("hang"))
+  if (w.is("hang")) {
+    fill<<<1, 1>>>(w.p, 1);
+    fill<<<1, 1>>>(w.p, 1);
     for (volatile int spin = 0;; spin = spin + 1) {
     }
+  }
   if (w.is("throw")) throw 3;
   if (w.is("exit-7")) std::exit(7);
   if (w.is("exit-0")) std::exit(0);

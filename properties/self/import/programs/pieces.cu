@@ -1,6 +1,5 @@
 // Parts of CUDA that programs use beside kernels and copies, and races that a launch outlives: each in its own mode.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include <cublas_v2.h>  // it brings the types of 16 bits, as that of cuBLAS does
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
