@@ -126,10 +126,12 @@ class Foreign(unittest.TestCase):
         self.assertEqual(row["arguments"], ["39", "1"])
         self.assertTrue(row["said"].strip().endswith("-- 39 1"), row["said"])
 
-    def test_comments_of_a_source_name_its_runs(self):
-        self.write("programs/clean/a.cu", "/*\n./a 1\n./a 2000 3\n./b 4\n*/\n" + MAIN)
-        row = self.run_it("--only", "clean", "--halve", "64")[1]["clean"]
-        self.assertEqual([r["arguments"] for r in row["runs"]], [["1"], ["64", "3"]])
+    def test_a_switch_over_the_first_argument_names_the_runs(self):
+        switch = "void f(int kind) {\n  switch (kind) {\n    case 1:\n    case 12: g();\n    default: ;\n  }\n}\n"
+        main = "int main(int argc, char** argv) { int kind = 1; if (argc > 1) kind = atoi(argv[1]); f(kind); }\n"
+        self.write("programs/clean/a.cu", switch + "void h(int o) {\n  switch (o) { case 3: ; }\n}\n" + main)
+        row = self.run_it("--only", "clean")[1]["clean"]
+        self.assertEqual([r["arguments"] for r in row["runs"]], [["1"], ["12"]])
         self.write("programs/clean/Makefile", "run: main\n\t./main 5\n")
         self.assertEqual([r["arguments"] for r in self.run_it("--only", "clean")[1]["clean"]["runs"]], [["5"]])
 
@@ -139,7 +141,8 @@ class Foreign(unittest.TestCase):
         self.write("programs/clean/a.cu", "int k = 999;\nint main() {\n  " + body + "}\n")
         self.write("command", COMMAND.replace("sys.exit(code)", "print(open(sys.argv[2]).read())\nsys.exit(code)"))
         row = self.run_it("--only", "clean", "--halve", "64")[1]["clean"]
-        for text in ("k = 999;", "rows = 48;", "all = 49,", "mask = 0xffff;", "rows * 1024", "= 48;\n  int many", "many = 64;"):
+        sizes = ("rows = 48;", "all = 49,", "mask = 0xffff;", "rows * 1024", "= 48;\n  int many", "many = 64;")
+        for text in ("k = 999;", *sizes):
             self.assertIn(text, row["said"])
         self.assertIn("rows = 768;", self.run_it("--only", "clean")[1]["clean"]["said"])
 
