@@ -66,6 +66,7 @@ class rewriter {
     const std::string_view word = t_.text(i);
     if (word == "__shared__") return rewrite_shared(i);
     if (word == "__device__" || word == "__constant__" || word == "__managed__") return rewrite_device_entity(i);
+    if (word == "__global__") refuse_plain_calls(i);
     if (word == "__host__" || word == "__global__") return replace(i, i + 1, "");
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
@@ -78,6 +79,19 @@ class rewriter {
     for (const refused& r : k_refused)
       if (word == r.name && (!r.is_template || is(i + 1, "<")))
         return fail(i, std::string(word), std::string(r.allowed));
+  }
+
+  // A kernel's body is left at once where it is called as a function: through a pointer, a compiler lets it.
+  void refuse_plain_calls(size_t qualifier) {
+    size_t k = qualifier + 1;
+    while (k < t_.size() && s_.device_code(k) == nullptr && !is(k, ";") && !is(k, "{")) ++k;
+    if (k == t_.size() || s_.device_code(k) == nullptr) return;
+    const cuda_structure::device_function& f = *s_.device_code(k);
+    const size_t at = t_.tokens[f.body].end;
+    edits_.push_back({at, at, fmt::format(" if (::simt::import::called_as_function(\"{}\")) return;", name_before(f))});
+  }
+  std::string_view name_before(const cuda_structure::device_function& f) const {
+    return t_.is_identifier(f.parameters - 1) ? t_.text(f.parameters - 1) : "of a template";
   }
 
   // In device code. A built-in variable becomes a call, for the host's code may have its name for others. An index of a

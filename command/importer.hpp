@@ -4,6 +4,7 @@
 //   k<T, 3><<<grid, block, bytes, stream>>>(args)  ->  a call through simt/import/launch.hpp
 //   __shared__ T a[N], b;                          ->  SIMT_IMPORT_SHARED for each declarator
 //   extern __shared__ T a[];                       ->  the block's dynamic shared memory
+//   __global__ void k(...) {                       ->  it returns at once outside of a launch, and that is reported
 //   __device__ / __constant__ T v[N] = {...};      ->  the same object in the emulated device's checked memory
 //
 // The text that comes in is preprocessed, with CUDA's qualifiers left in it, so that macros, conditions and included

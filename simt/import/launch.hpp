@@ -76,7 +76,8 @@ inline void report(const char* kind, const std::string& text, bool fatal) {
 }
 
 // Error codes of the runtime API that this layer itself raises (CUDA Runtime API, cudaError_t).
-inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9, k_launch_failure = 719;
+inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9,
+                     k_missing_configuration = 52, k_launch_failure = 719;
 
 // Tells what is approximated and was not told of. Not in kernels, whose stacks are small.
 inline void report_approximations() {
@@ -164,6 +165,20 @@ void guarded_launch(emulation* stream, Launch&& launch) {
     for (const finding& f : on.findings) report(f.kind.c_str(), f.text, !p.keep_going);
     on.clear();  // only where the program goes on
   }
+}
+
+__attribute__((noinline, cold)) inline void report_plain_call(const char* kernel, const site& where) {
+  the_program().last_error = k_missing_configuration;
+  report("error_return",
+         std::string("kernel ") + kernel + " of " + describe(where) +
+             " was called as a function: without <<<grid, block>>> a GPU runs nothing of it",
+         false);
+}
+// Whether a kernel runs outside of a launch, as it does where its pointer is called.
+SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
+  if (in_kernel()) return false;
+  report_plain_call(kernel, site);
+  return true;
 }
 
 // A launch beyond 48 KiB of dynamic shared memory needs the kernel's consent on a GPU (cudaFuncSetAttribute).

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-__global__ void fill(int* p, int n) {
+__global__ void fill(int* p, int n) {  // the-kernel
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) p[i] = i;  // kernel-write
 }
@@ -167,6 +167,10 @@ void end(const world& w) {
     cudaFree(w.p);
     cudaFree(w.p);  // before-the-crash
     *static_cast<volatile int*>(nullptr) = 1;
+  }
+  if (w.is("called-as-a-function")) {
+    void (*const function)(int*, int) = fill;
+    function(w.p, 1);
   }
   if (w.is("hang")) {
     fill<<<1, 1>>>(w.p, 1);
