@@ -76,8 +76,7 @@ inline void report(const char* kind, const std::string& text, bool fatal) {
 }
 
 // Error codes of the runtime API that this layer itself raises (CUDA Runtime API, cudaError_t).
-inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9,
-                     k_missing_configuration = 52, k_launch_failure = 719;
+inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9, k_launch_failure = 719;
 
 // Tells what is approximated and was not told of. Not in kernels, whose stacks are small.
 inline void report_approximations() {
@@ -168,7 +167,6 @@ void guarded_launch(emulation* stream, Launch&& launch) {
 }
 
 __attribute__((noinline, cold)) inline void report_plain_call(const char* kernel, const site& where) {
-  the_program().last_error = k_missing_configuration;
   report("error_return",
          std::string("kernel ") + kernel + " of " + describe(where) +
              " was called as a function: without <<<grid, block>>> a GPU runs nothing of it",
