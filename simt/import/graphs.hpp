@@ -180,6 +180,12 @@ struct cudaMemAccessDesc {
   cudaMemLocation location;
   cudaMemAccessFlags flags;
 };
+// The one device may use the one pool from the start.
+inline cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc* list, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (list[i].location.id != 0) return ::simt::import::returned(cudaErrorInvalidDevice);
+  return cudaSuccess;
+}
 struct cudaMemAllocNodeParams {
   cudaMemPoolProps poolProps;
   const cudaMemAccessDesc* accessDescs;

@@ -249,6 +249,12 @@ bool graph_memory(bool is_captured, bool fills) {
     cudaFreeAsync(own, stream);
     cudaStreamEndCapture(stream, &graph);
   } else {
+    cudaMemPool_t pool;
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+    if (cudaMemPoolSetAccess(pool, &access, 1) != cudaSuccess) return false;
+    access.location.id = 1;
+    if (cudaMemPoolSetAccess(pool, &access, 1) != cudaErrorInvalidDevice) return false;
     cudaMemAllocNodeParams memory = {};
     memory.bytesize = 16;
     cudaGraphNode_t made, filled, copied, freed;
