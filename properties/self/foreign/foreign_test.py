@@ -15,13 +15,18 @@ COMMAND = """#!/usr/bin/env python3
 import json, os, sys
 name = os.path.basename(os.getcwd())
 answers = {"clean": (0, "pass"), "idle": (0, "pass"), "lost": (0, "pass"), "racy": (1, "race"),
-           "slow": (1, "timeout"), "hungry": (1, "error_return"), "elsewhere": (1, "error_return")}
+           "slow": (1, "timeout"), "hungry": (1, "error_return"), "elsewhere": (1, "error_return"),
+           "choosy": (1, "error_return"), "failing": (1, "error_return")}
 code, worst = answers.get(name, (2, ""))
 print(" ".join(sys.argv[1:]))
 if name in ("hungry", "lost"):
     print("cannot open file graph.txt")
 if name == "elsewhere":
     print("Waiving execution as there is one device")
+if name == "choosy":
+    print("Invalid kernel number")
+if name == "failing":
+    print("CUDA error at file a.cu:3")
 if name == "torn":
     print("ld: a.o: undefined reference to `start(int*)'")
 if name == "thrusting":
@@ -50,7 +55,8 @@ class Foreign(unittest.TestCase):
         self.folder = folder.name
         self.write("command", COMMAND)
         os.chmod(self.path("command"), 0o755)
-        for name in ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn", "elsewhere"]:
+        names = ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn", "elsewhere"]
+        for name in [*names, "choosy", "failing"]:
             self.write(f"programs/{name}/a.cu", MAIN)
 
     def path(self, name):
@@ -87,7 +93,9 @@ class Foreign(unittest.TestCase):
         self.assertEqual(verdicts["hungry"][0], "input")
         self.assertEqual(verdicts["thrusting"], ("refused", "<cufft.h>"))
         self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
-        self.assertIn("| programs | 10 | 1 | 1 | 1 | 3 | 1 | 3 | 0 |", done.stdout)
+        self.assertEqual(verdicts["choosy"][0], "input")
+        self.assertEqual(verdicts["failing"], ("hazard", "error_return"))
+        self.assertIn("| programs | 12 | 1 | 1 | 2 | 3 | 1 | 4 | 0 |", done.stdout)
         self.assertEqual(rows["racy"]["findings"], ["race: a.cu:3"])
 
     def test_sources_of_a_folder_belong_together(self):
@@ -134,6 +142,8 @@ class Foreign(unittest.TestCase):
         self.assertEqual([r["arguments"] for r in row["runs"]], [["1"], ["12"]])
         self.write("programs/clean/Makefile", "run: main\n\t./main 5\n")
         self.assertEqual([r["arguments"] for r in self.run_it("--only", "clean")[1]["clean"]["runs"]], [["5"]])
+        self.write("programs/racy/a.cu", switch.replace("1", "ONE").replace("ONE2", "TWO") + main)
+        self.assertEqual([r["arguments"] for r in self.run_it("--only", "racy")[1]["racy"]["runs"]], [[]])
 
     def test_sizes_that_main_declares_are_halved(self):
         body = "int rows = 768;\n  size_t all = 50257, few = 64;\n  int mask = 0xffff;\n  int more = rows * 1024;\n"
