@@ -24,7 +24,7 @@ if name in ("hungry", "lost"):
 if name == "elsewhere":
     print("Waiving execution as there is one device")
 if name == "choosy":
-    print("Invalid kernel number")
+    print("Please supply src file name")
 if name == "failing":
     print("CUDA error at file a.cu:3")
 if name == "torn":
