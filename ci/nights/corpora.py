@@ -54,18 +54,25 @@ def fuzz(program, corpus, folder, seconds, seed, stop):
 
 
 def merge(program, corpus, folder, stop):
-    """Adds to the corpus what covers more than it does, smallest inputs first; returns the names that are new."""
+    """Adds to the corpus what covers more than it does, smallest inputs first; returns the names that are new.
+
+    libFuzzer merges until that adds nothing: what a process does only once counts for the input that it reads first,
+    and a corpus that has grown is read in another order.
+    """
     merged = folder / "merged"
     shutil.rmtree(merged, ignore_errors=True)
     shutil.copytree(corpus, merged)
-    code = run([program, "-merge=1", *LIMITS, merged, folder / "found"], folder / "log", stop)
-    if code:
-        raise CannotRun(3, f"corpora: merging ended with exit code {code}; {folder / 'log'} says why")
-    had = contents(corpus)
-    new = {name: path for name, path in contents(merged).items() if name not in had}
-    for name, path in new.items():
-        os.replace(path, merged / name)
-    return sorted(new)
+    had = before = contents(corpus)
+    while True:
+        code = run([program, "-merge=1", *LIMITS, merged, folder / "found"], folder / "log", stop)
+        if code:
+            raise CannotRun(3, f"corpora: merging ended with exit code {code}; {folder / 'log'} says why")
+        after = contents(merged)
+        for name in after.keys() - before.keys():
+            os.replace(after[name], merged / name)
+        if after.keys() == before.keys():
+            return sorted(after.keys() - had.keys())
+        before = after
 
 
 def of_target(program, corpus, folder, seconds, seed, write, stop, say):
