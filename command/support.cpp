@@ -84,9 +84,7 @@ interrupt_watch::~interrupt_watch() { g_interrupted = 0; }
 
 bool interrupt_watch::seen() { return g_interrupted != 0; }
 
-// What takes longer than `patience_seconds` hangs.
-static std::string ask_child_within(double patience_seconds, const std::function<std::string()>& question,
-                                    std::string_view what) {
+std::string ask_child(const std::function<std::string()>& question, std::string_view what, double patience_seconds) {
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
         try {
@@ -107,10 +105,6 @@ static std::string ask_child_within(double patience_seconds, const std::function
   if (outcome.text[0] == 'u') throw usage_error(text);
   if (outcome.text[0] == 'e') throw environment_error(text);
   return text;
-}
-
-std::string ask_child(const std::function<std::string()>& question, std::string_view what) {
-  return ask_child_within(60, question, what);  // loading creates a CUDA context at most
 }
 
 std::string resolve_device(const std::string& asked, std::string& note) {
@@ -144,8 +138,8 @@ std::string resolve_device(const std::string& asked, std::string& note) {
 
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op,
                                         const std::string& device) {
-  const std::string answer = ask_child_within(
-      device == "cuda" ? 60 : 20,  // without a GPU's context a library is there in moments
+  const double patience_seconds = device == "cuda" ? 60 : 20;  // without a GPU's context it is there in moments
+  const std::string answer = ask_child(
       [&] {
         nlohmann::json list = nlohmann::json::array();
         for (const engine::target& t : engine::find_targets(candidate, op, device)) {
@@ -162,7 +156,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
         }
         return list.dump();
       },
-      "candidate " + candidate);
+      "candidate " + candidate, patience_seconds);
   std::vector<engine::target> targets;
   for (const nlohmann::json& j : nlohmann::json::parse(answer)) {
     engine::target t;

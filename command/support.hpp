@@ -42,8 +42,10 @@ class interrupt_watch {
 };
 
 // Runs `question` in a forked child and returns its answer: a candidate library that crashes while it loads, and the
-// CUDA context that loading may create, never reach this process. Errors of the child are thrown again here.
-std::string ask_child(const std::function<std::string()>& question, std::string_view what);
+// CUDA context that loading may create, never reach this process. Errors of the child are thrown again here. What takes
+// longer than `patience_seconds` hangs: a CUDA context is there within the default.
+std::string ask_child(const std::function<std::string()>& question, std::string_view what,
+                      double patience_seconds = 60);
 
 // `auto` becomes cuda where a GPU is usable, else emulated; `cuda:N` selects GPU N for this process and its children.
 // `note` gets one sentence that says what was chosen. environment_error where a device asked for by name is missing.
