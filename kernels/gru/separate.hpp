@@ -55,9 +55,8 @@ __global__ void __launch_bounds__(k_gru_separate_threads)
     if (step == 0) {
       dh = p.initial(u.d, u.b, u.k);
     } else {
-      const int64_t before = p.time(u.d, step - 1), length = p.s.length(u.b);
       dh = p.carry[i];
-      if (before < length) dh = p.hand_over(u.d, before, u.b, length, u.k, dh + sums[i]);
+      p.hand_over(u.d, p.time(u.d, step - 1), u.b, u.k, sums[i], &dh);
     }
     if (step == p.chunk.steps()) {
       p.finish(u.d, u.b, u.k, dh);

@@ -154,10 +154,7 @@ struct gru_backward_steps {
     return {4 * units, s.directions * units};
   }
   __device__ void move_on(const gru_strides& step, gru_backward_place* place) const {
-    place->gates += step.gates;
-    place->panel += step.gates;
-    place->y += step.y;
-    if (dy != nullptr) place->dy += step.y;
+    *place = later(*place, step, 1);
     if (trace_e != nullptr) place->trace_e += step.gates / 4;
   }
   // The place some steps later, but for its trace: a pointer less to keep.
