@@ -11,9 +11,11 @@
 
 namespace warpcheck::bench {
 
-struct cudnn_time {
-  double us = 0;   // 0: no algorithm took the shape, or there is no cuDNN
-  std::string by;  // that algorithm, or why there is none
+struct cudnn_result {
+  std::string by;  // the algorithm
+  double us = 0;
+  bool is_tf32 = false;
+  std::vector<float> y, dx;  // dx of a backward pass
 };
 
 class gru_cudnn {
@@ -24,11 +26,10 @@ class gru_cudnn {
   gru_cudnn& operator=(const gru_cudnn&) = delete;
 
   std::string name() const;  // "cuDNN 9.13.0", or why it is absent
-  // The fastest algorithm, without tensor cores or, where the cell rounds operands, also in tf32: a training forward
-  // pass, or gradients of x and all parameters. Throws where it gives another y than `ours` [time, batch, directions *
-  // hidden].
-  cudnn_time fastest(const gru_cell& c, const gru_values& v, const std::vector<float>& ours, bool backward, int repeats,
-                     cudaStream_t stream);
+  // Every algorithm that takes the shape, without tensor cores and, where the cell rounds operands, also in tf32: a
+  // training forward pass, or gradients of x and all parameters. None where there is no cuDNN.
+  std::vector<cudnn_result> run_all(const gru_cell& c, const gru_values& v, bool backward, int repeats,
+                                    cudaStream_t stream);
 
  private:
   struct library;
