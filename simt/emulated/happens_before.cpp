@@ -1,5 +1,5 @@
 // Happens-before. Barriers of the own block and warp are scalars (every epoch below `base` is known); partial warp
-// barriers keep 32 lane epochs; fences, atomics and wider barriers carry explicit vector clock. Shuffles and votes
+// barriers keep 32 lane epochs; fences, atomics and wider barriers carry explicit vector clocks. Shuffles and votes
 // order nothing, as in CUDA's memory model.
 #include "simt/emulated/happens_before.hpp"
 
@@ -50,9 +50,9 @@ uint32_t new_arena_stamp() {
   return detector.arena_generation;
 }
 
-// The names are used up: accesses and vector clock so far are forgotten together. Accesses alone would leave the vector
-// clock of a former bearer to cover what the next bearer of its name does; vector clock alone would make races of what
-// was ordered. Whoever orders two accesses does so after the first of them, so that none to come needs what is
+// The names are used up: accesses and vector clocks so far are forgotten together. Forgetting the accesses alone would
+// leave a clock that covers what the next thread of that name does; forgetting the clocks alone would make races of
+// what was ordered. What orders two accesses comes after the first of them, so that none to come needs what is
 // forgotten.
 void forget_history() {
   new_generation();

@@ -47,7 +47,7 @@ TEST(Sweep, SquaredExponentialIsAsAccurateAsSoftmaxAssumes) {
   EXPECT_LE(e.subnormal_result.error, 1);
 }
 
-TEST(Sweep, QuickExponentialIsAsAccurateAsSumsAssume) {
+TEST(Sweep, QuickExponentialIsAsAccurateAsTheBoundsAssume) {
   const quick_exp_errors e = sweep_quick_exp(false);
   print("quick_exp, error / what is assumed", e.budget, "");
   print("quick_exp, largest e^x flushed to 0", e.flushed, "");
