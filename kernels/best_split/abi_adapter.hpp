@@ -1,7 +1,8 @@
 // The ABI adapter (candidate.h) of best_split. Structures travel as plain tensors.
 //   best split: inputs {hist f64[slots, 2], count i64[slots] or [0], feature i64[features, 7] in the order of
 //   feature_meta, used u8[leaves, features] or [0, 0], leaf f64[leaves, 7] in the order of split_leaf}, scalars of
-//   split_config; forced variants choose the path.
+//   split_config; forced variants choose the path. On the mixed one clusters take the tasks of the last "long_features"
+//   features, or where that is 0 half of all.
 //   reduction: inputs {value f64[leaves * per_leaf, 9], field i64[leaves * per_leaf, 6], cat u32[leaves * per_leaf,
 //   list]}, scalar "per_leaf". Outputs of both: {value f64[leaves, 9]: gain, then sum_g, sum_h, gain, value of the left
 //   and of the right side; field i64[leaves, 6]: the first four bytes of the record (is_valid, default_left, padding)
@@ -217,7 +218,10 @@ void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path pat
   const int64_t num_tasks = 2 * feature.rows, num_leaves = leaf.rows;
   const record_tables out = output_tables(tensors, num_leaves, list_length(config.max_cat_threshold));
   config.path = path;
-  if (path == split_path::mixed) config.known.long_tasks = num_tasks / 2;  // a feature's tasks, or one of them
+  if (path == split_path::mixed) {
+    const int64_t told = 2 * whole_argument(call, "long_features");
+    config.known.long_tasks = told > 0 ? told : num_tasks / 2;  // a feature's tasks, or one of them
+  }
   const size_t ws_bytes = split_workspace_bytes(num_tasks, num_leaves, config);
   const simt::buffer<split_task> tasks(room_for(num_tasks), stream);
   const simt::buffer<split_leaf> leaves(room_for(num_leaves), stream);

@@ -128,6 +128,7 @@ const std::vector<scalar_info> k_scalars = {
     {"max_cat", "32", "the longest list of categories"},
     {"max_onehot", "4", "up to so many bins one category goes left"},
     {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
+    {"long_features", "0", "a hint: so many at the end have many bins; 0: not known"},
     {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
     {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
     {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
