@@ -4,9 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "kernels/abi/candidate_table.hpp"
+#include "properties/engine/call_observer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/host_tensor.hpp"
 #include "properties/engine/property.hpp"
@@ -19,7 +26,8 @@ using namespace engine;
 
 constexpr size_t k_alignment = 256;          // of a tensor in its slot
 constexpr size_t k_chunk = size_t{1} << 24;  // bytes that are copied at a time
-constexpr char k_poison = '\xff', k_ones[] = {k_poison, k_poison, k_poison, k_poison};
+constexpr int64_t k_period = 4194301;        // of random values: a prime number, so that few slices are alike
+constexpr char k_poison = '\xff';
 
 // The candidate that answers a case of the measured values with the measured results.
 constexpr const char* k_measured = "measured";
@@ -40,7 +48,7 @@ trial_case case_of(const description& d, const bench_row& row, const sizes& of) 
   t.op = d.op;
   t.device = "cuda";
   t.type = row.type;
-  trial_case c = make_case(d, t, of, row.fills);
+  trial_case c = make_case(d, t, of, row.fills, row.form);
   for (const auto& [name, type] : row.tensors) {
     if (tensor_spec* const there = c.find(name))
       there->type = type;
@@ -48,14 +56,48 @@ trial_case case_of(const description& d, const bench_row& row, const sizes& of) 
       add_tensor(c, name, type);
   }
   for (const auto& [name, value] : row.scalars) set_knob(c, name, value);
+  reshape(d, c, of);
   return c;
 }
 
-// Of the tensor's elements those of a slice; all, where it has no slices.
-int64_t elements_of_slice(const description& d, const bench_row& row, const trial_case& c, const tensor_spec& t) {
-  const std::string& slices = d.bench.slices;
-  if (slices.empty() || extent_of(d, c, t, 0) != slices) return t.elements();
-  return t.elements() / std::max<int64_t>(1, row.of.at(slices));
+const property& judge_of(const description& d, const bench_row& row) {
+  return find_property(d.op, row.property.empty() ? "within-error-bound" : row.property);
+}
+
+// The case as its property has it judged; the candidate is named by then.
+trial_case judged_case(const description& d, const bench_row& row, const sizes& of) {
+  // A process measures one operator.
+  static const listed_operator measured(operator_of_rows(d.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer));
+  name_candidate(k_measured, measured);
+  trial_case c = case_of(d, row, of);
+  c.property = judge_of(d, row).name;
+  c.knobs["device"] = "cpu";
+  c.knobs["candidate"] = k_measured;
+  return c;
+}
+
+// The first call that the row's property makes of the row's case, and its inputs.
+std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_row& row) {
+  std::optional<std::pair<trial_case, tensor_map>> asked;
+  call_observer observer;
+  observer.begun = [&](const trial_case& call, tensor_map inputs) {
+    asked.emplace(call, std::move(inputs));
+    throw trial_over{};
+  };
+  trial t(judged_case(d, row, row.of));
+  observing = &observer;
+  const std::shared_ptr<void> looks(nullptr, [](void*) { observing = nullptr; });
+  try {
+    judge_of(d, row).check(t);
+  } catch (const trial_over&) {
+    // Nothing is to be judged yet.
+  }
+  if (!asked) throw std::runtime_error(fmt::format("{}: its property makes no call", bench::name_of(d, row)));
+  return std::move(*asked);
+}
+
+bool is_all(const char* x, size_t size, char byte) {
+  return std::all_of(x, x + size, [=](char each) { return each == byte; });
 }
 
 size_t bytes_of(const tensor_spec& t) { return static_cast<size_t>(t.elements()) * size_of(t.type); }
@@ -74,10 +116,11 @@ std::string why(const case_report& r) {
 }  // namespace
 
 std::string name_of(const description& d, const bench_row& row) {
+  if (!row.name.empty()) return d.op + "/" + row.name;
   std::string text = fmt::format("{}/{}/{}", d.op, warpcheck::name_of(row.type), row.of.size() == 1 ? "1x" : "");
   bool first = true;
   for (const extent_info& e : d.extents) {
-    if (e.derived) continue;
+    if (!row.of.contains(e.name)) continue;
     text += fmt::format("{}{}", first ? "" : "x", row.of.at(e.name));
     first = false;
   }
@@ -89,24 +132,37 @@ std::string name_of(const description& d, const bench_row& row) {
 
 traffic traffic_of(const description& d, const bench_row& row) {
   const trial_case c = case_of(d, row, row.of);
+  const tensor_spec* const selection = c.find(d.bench.selection);
   traffic t;
-  for (const tensor_spec& s : c.tensors) (s.is_input ? t.in : t.out) += bytes_of(s);
+  for (const tensor_spec& s : c.tensors) {
+    const bool is_picked = selection && s.is_input && extent_of(d, c, s, 0) == d.bench.selection;
+    const size_t bytes =
+        is_picked ? bytes_of(s) * static_cast<size_t>(selection->elements()) / static_cast<size_t>(s.shape[0])
+                  : bytes_of(s);
+    (s.is_input ? t.in : t.out) += bytes;
+  }
   const tensor_spec& x = c.tensors.front();
-  if (!d.bench.slices.empty()) t.slice = static_cast<size_t>(elements_of_slice(d, row, c, x)) * size_of(x.type);
+  const std::string& slices = d.bench.slices;
+  if (!slices.empty() && extent_of(d, c, x, 0) == slices)
+    t.slice = bytes_of(x) / static_cast<size_t>(std::max<int64_t>(1, row.of.at(slices)));
   return t;
+}
+
+int64_t elements_of(const description& d, const bench_row& row) {
+  int64_t most = 0;
+  for (const tensor_spec& t : case_of(d, row, row.of).tensors) most = std::max(most, t.elements());
+  return most;
 }
 
 // The call on the tensors of a slot.
 struct timed_call::prepared {
-  prepared(const trial_case& c, const std::vector<size_t>& places, const slots& memory, int slot, DLDevice device,
-           void* stream)
+  prepared(const trial_case& c, const std::vector<char*>& places, DLDevice device, void* stream)
       : shapes(c.tensors.size()), strides(c.tensors.size()) {
     for (size_t i = 0; i < c.tensors.size(); ++i) {
       const tensor_spec& t = c.tensors[i];
       shapes[i] = t.shape;
       strides[i] = strides_of(t);
-      char* const data = (t.is_input ? memory.input(slot) : memory.output(slot)) + places[i];
-      tensors.push_back(tensor_of(t, data, device, shapes[i], strides[i]));
+      tensors.push_back(tensor_of(t, places[i], device, shapes[i], strides[i]));
     }
     call = std::make_unique<prepared_call>(c, tensors, stream);
   }
@@ -126,34 +182,58 @@ void bench_device::wait_for(const warpcheck_device_api& api, void* stream) {
 }
 
 timed_call::timed_call(const description& d, const bench_row& row, const bench_device& on)
-    : described_(d), row_(row), device_(on), case_(case_of(d, row, row.of)), places_(case_.tensors.size()) {
+    : described_(d), row_(row), device_(on), case_(case_of(d, row, row.of)) {
+  tensor_map asked;
+  if (!row.property.empty()) std::tie(case_, asked) = asked_call(d, row);
+  places_.resize(case_.tensors.size());
   if (!row.variant.empty()) case_.knobs["variant"] = row.variant;
   const std::vector<int64_t> shape = case_.tensors.front().shape;
   for (tensor_spec& t : case_.tensors)
     if (t.shape == shape) t.offset = row.offset;
-  const size_t in_bytes = place(true), out_bytes = place(false);
+  const size_t in_bytes = place(area::slot_inputs), out_bytes = place(area::slot_outputs);
   memory_ = on.timing.allocate(in_bytes, out_bytes);
-  fill_inputs();
-  for (int slot = 0; slot < memory_.count; ++slot)
-    prepared_.push_back(std::make_unique<prepared>(case_, places_, memory_, slot, on.place, on.stream));
+  if (const size_t shared_bytes = place(area::shared_inputs)) shared_ = on.timing.allocate(shared_bytes, 0);
+  fill_inputs(asked);
+  for (int slot = 0; slot < memory_.count; ++slot) {
+    std::vector<char*> places;
+    for (size_t i = 0; i < places_.size(); ++i) places.push_back(at(i, slot));
+    prepared_.push_back(std::make_unique<prepared>(case_, places, on.place, on.stream));
+  }
 }
 
 timed_call::~timed_call() = default;
 
-// Gives the inputs, or the outputs, their places in a slot; returns how many bytes they take.
-size_t timed_call::place(bool inputs) {
+std::vector<const warpcheck_call*> timed_call::calls() const {
+  std::vector<const warpcheck_call*> all;
+  for (const auto& each : prepared_) all.push_back(&each->call->view());
+  return all;
+}
+
+timed_call::area timed_call::area_of(const tensor_spec& t) const {
+  if (!t.is_input) return area::slot_outputs;
+  const std::string& selection = described_.bench.selection;
+  return case_.find(selection) && t.name != selection ? area::shared_inputs : area::slot_inputs;
+}
+
+// Gives the tensors of an area their places in it; returns how many bytes they take.
+size_t timed_call::place(area where) {
   size_t end = 0;
   for (size_t i = 0; i < places_.size(); ++i) {
     const tensor_spec& t = case_.tensors[i];
-    if (t.is_input != inputs) continue;
+    if (area_of(t) != where) continue;
     places_[i] = (end + k_alignment - 1) / k_alignment * k_alignment + static_cast<size_t>(t.offset) * size_of(t.type);
     end = places_[i] + bytes_of(t);
   }
   return end;
 }
 
-char* timed_call::at(size_t i) const {
-  return (case_.tensors[i].is_input ? memory_.input(0) : memory_.output(0)) + places_[i];
+char* timed_call::at(size_t i, int slot) const {
+  switch (area_of(case_.tensors[i])) {
+    case area::slot_inputs: return memory_.input(slot) + places_[i];
+    case area::slot_outputs: return memory_.output(slot) + places_[i];
+    case area::shared_inputs: return shared_.input(0) + places_[i];
+  }
+  return nullptr;
 }
 
 void timed_call::write(char* to, const void* from, size_t bytes) const {
@@ -164,28 +244,41 @@ void timed_call::read(void* to, const char* from, size_t bytes) const {
   if (device_.api.copy_out(to, from, bytes)) throw std::runtime_error(device_.api.last_error());
 }
 
-// Random values in [-8, 8) over and over, a prime number of them, so that few slices are alike, in each slot from
-// another on; or the row's recipes.
-void timed_call::fill_inputs() const {
-  constexpr int64_t k_period = 4194301;
+// What tensor i is filled with, over and over: random values in [-8, 8); what the row's recipe says, or its property
+// made of that; of a selection, one of all slices.
+host_tensor timed_call::values_of(size_t i, const tensor_map& asked) const {
+  tensor_spec t = case_.tensors[i];
+  if (t.name == described_.bench.selection) {
+    t.shape = {row_.of.at(t.name)};
+    return materialize(t);
+  }
+  if (const auto made = asked.find(t.name); made != asked.end()) return made->second;
+  if (row_.fills.contains(t.name)) return materialize(t);
+  if (!is_float(t.type))
+    throw usage_error(fmt::format("bench row {}: input {} of type {} needs a fill", bench::name_of(described_, row_),
+                                  t.name, warpcheck::name_of(t.type)));
+  t.shape = {std::min(t.elements(), k_period)};
+  t.fill = make_recipe("uniform", {static_cast<double>(i), -8, 8});
+  return materialize(t);
+}
+
+// In each slot random values begin elsewhere, and a selection goes on where that of the last slot ended.
+void timed_call::fill_inputs(const tensor_map& asked) const {
   for (size_t i = 0; i < places_.size(); ++i) {
     const tensor_spec& t = case_.tensors[i];
     if (!t.is_input || t.elements() == 0) continue;
-    const bool has_recipe = row_.fills.contains(t.name);
-    if (!has_recipe && !is_float(t.type))
-      throw usage_error(fmt::format("bench row {}: input {} of type {} needs a fill", bench::name_of(described_, row_),
-                                    t.name, warpcheck::name_of(t.type)));
-    tensor_spec values = t;
-    if (!has_recipe) {
-      values.shape = {std::min(t.elements(), k_period)};
-      values.fill = make_recipe("uniform", {static_cast<double>(i), -8, 8});
-    }
-    const host_tensor made = materialize(values);
-    for (int slot = 0; slot < memory_.count; ++slot) {
-      size_t from = has_recipe ? 0 : static_cast<size_t>(slot * (k_period / 7)) * size_of(t.type) % made.bytes.size();
-      for (size_t done = 0; done < bytes_of(t); from = 0) {
-        const size_t bytes = std::min(made.bytes.size() - from, bytes_of(t) - done);
-        write(memory_.input(slot) + places_[i] + done, made.bytes.data() + from, bytes);
+    const host_tensor made = values_of(i, asked);
+    const size_t all = made.bytes.size(), own = bytes_of(t);
+    const int copies = area_of(t) == area::shared_inputs ? 1 : memory_.count;
+    for (int slot = 0; slot < copies; ++slot) {
+      size_t from = 0;
+      if (t.name == described_.bench.selection)
+        from = static_cast<size_t>(slot) % (all / own) * own;
+      else if (!row_.fills.contains(t.name))
+        from = static_cast<size_t>(slot * (k_period / 7)) * size_of(t.type) % all;
+      for (size_t done = 0; done < own; from = 0) {
+        const size_t bytes = std::min(all - from, own - done);
+        write(at(i, slot) + done, made.bytes.data() + from, bytes);
         done += bytes;
       }
     }
@@ -199,14 +292,51 @@ std::string timed_call::run(const listed_operator& callee, int i) {
   return call.view().used_variant == nullptr ? "" : call.view().used_variant;
 }
 
-void timed_call::verify(const listed_operator& callee) {
+void timed_call::run_into(const listed_operator& callee, char byte) {
   device_.wait();
-  const std::vector<char> poison(k_chunk, k_poison);
+  const std::vector<char> fill(k_chunk, byte);
   for (size_t done = 0; done < memory_.output_stride; done += k_chunk)
-    write(memory_.output(0) + done, poison.data(), std::min(k_chunk, memory_.output_stride - done));
+    write(memory_.output(0) + done, fill.data(), std::min(k_chunk, memory_.output_stride - done));
   run(callee, 0);
   device_.wait();
-  count_unwritten();
+}
+
+template <class Counts>
+int64_t timed_call::count_elements(size_t i, const Counts& counts) const {
+  const size_t all = bytes_of(case_.tensors[i]), size = size_of(case_.tensors[i].type);
+  std::vector<char> chunk(std::min(k_chunk, all));
+  int64_t count = 0;
+  for (size_t done = 0; done < all; done += k_chunk) {
+    const size_t bytes = std::min(k_chunk, all - done);
+    read(chunk.data(), at(i) + done, bytes);
+    for (size_t k = 0; k < bytes; k += size) count += counts(done + k, chunk.data() + k, size);
+  }
+  return count;
+}
+
+// An element of ones may be meant; one that is of zeros after an execution into zeros, too, nobody wrote.
+void timed_call::check_all_written(const listed_operator& callee) {
+  run_into(callee, k_poison);
+  std::map<size_t, std::vector<char>> suspects;  // by tensor
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const tensor_spec& t = case_.tensors[i];
+    if (!t.is_input && count_elements(i, [](size_t, const char* x, size_t size) { return is_all(x, size, k_poison); }))
+      read(suspects.try_emplace(i, bytes_of(t)).first->second.data(), at(i), bytes_of(t));
+  }
+  if (suspects.empty()) return;
+  run_into(callee, 0);
+  for (const auto& [i, before] : suspects) {
+    const int64_t left = count_elements(i, [&, &first = before](size_t begin, const char* x, size_t size) {
+      return is_all(x, size, 0) && is_all(first.data() + begin, size, k_poison);
+    });
+    if (left > 0)
+      throw std::runtime_error(fmt::format("{}: {} elements of {} not written", bench::name_of(described_, row_), left,
+                                           case_.tensors[i].name));
+  }
+}
+
+void timed_call::verify(const listed_operator& callee) {
+  check_all_written(callee);
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
   // A few pieces of slices one after another, the first and the last among them.
@@ -221,22 +351,31 @@ void timed_call::verify(const listed_operator& callee) {
     verify_slices(pieces == 1 ? 0 : p * (slices - of_piece) / (pieces - 1), of_piece);
 }
 
-// Words of two or four bytes that nobody wrote; a byte of ones may be meant.
-void timed_call::count_unwritten() const {
-  std::vector<char> chunk(k_chunk);
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const tensor_spec& t = case_.tensors[i];
-    if (t.is_input || size_of(t.type) == 1) continue;
-    const size_t word = size_of(t.type) == 2 ? 2 : 4;
-    int64_t left = 0;
-    for (size_t done = 0; done < bytes_of(t); done += k_chunk) {
-      const size_t bytes = std::min(k_chunk, bytes_of(t) - done);
-      read(chunk.data(), at(i) + done, bytes);
-      for (size_t k = 0; k < bytes; k += word) left += std::memcmp(chunk.data() + k, k_ones, word) == 0;
-    }
-    if (left > 0)
-      throw std::runtime_error(
-          fmt::format("{}: {} words of {} not written", bench::name_of(described_, row_), left, t.name));
+// What the device's memory holds of slices of a tensor.
+void timed_call::read_slices(int64_t first, int64_t count, host_tensor* part) const {
+  const auto found = std::find_if(case_.tensors.begin(), case_.tensors.end(),
+                                  [&](const tensor_spec& t) { return t.name == part->spec.name; });
+  const char* const data = at(static_cast<size_t>(found - case_.tensors.begin()));
+  if (part->bytes.empty()) return;
+  const std::vector<int64_t>&some = part->spec.shape, &whole = found->shape;
+  // The dimension that the slices are of.
+  const auto d = some == whole ? 0 : std::mismatch(some.begin(), some.end(), whole.begin()).first - some.begin();
+  const auto bytes_from = [&](const std::vector<int64_t>& shape) {
+    return static_cast<size_t>(std::accumulate(shape.begin() + d, shape.end(), int64_t{1}, std::multiplies<>())) *
+           size_of(found->type);
+  };
+  // Of a run of its own, and from one run to the next.
+  const size_t own = bytes_from(some), apart = bytes_from(whole), runs = part->bytes.size() / own;
+  const size_t skipped = own == apart ? 0 : static_cast<size_t>(first) * (own / static_cast<size_t>(count));
+  if (runs == 1) return read(part->bytes.data(), data + skipped, own);
+  const size_t at_once = std::max<size_t>(1, k_chunk / apart);
+  std::vector<char> chunk;
+  for (size_t begin = 0; begin < runs; begin += at_once) {
+    const size_t some_runs = std::min(at_once, runs - begin);
+    chunk.resize(some_runs * apart);
+    read(chunk.data(), data + begin * apart, chunk.size());
+    for (size_t k = 0; k < some_runs; ++k)
+      std::memcpy(part->bytes.data() + (begin + k) * own, chunk.data() + k * apart + skipped, own);
   }
 }
 
@@ -244,28 +383,14 @@ void timed_call::count_unwritten() const {
 void timed_call::verify_slices(int64_t first, int64_t count) const {
   sizes of = row_.of;
   if (!described_.bench.slices.empty()) of[described_.bench.slices] = count;
-  const property& judged = find_property(described_.op, "within-error-bound");
-  trial_case part = case_of(described_, row_, of);
-  part.property = judged.name;
-  part.knobs["device"] = "cpu";
-  part.knobs["candidate"] = k_measured;
+  const trial_case part = judged_case(described_, row_, of);
   std::vector<host_tensor> inputs, outputs;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const tensor_spec& whole = case_.tensors[i];
-    host_tensor& t = (whole.is_input ? inputs : outputs).emplace_back(part.tensors[i]);
-    const size_t skipped = part.tensors[i].shape == whole.shape
-                               ? 0
-                               : static_cast<size_t>(first * elements_of_slice(described_, row_, case_, whole));
-    read(t.bytes.data(), at(i) + skipped * size_of(whole.type), t.bytes.size());
-  }
-  // A process measures one operator.
-  static const listed_operator measured(operator_of_rows(described_.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer));
-  name_candidate(k_measured, measured);
+  for (const tensor_spec& t : part.tensors) read_slices(first, count, &(t.is_input ? inputs : outputs).emplace_back(t));
   g_measured = &outputs;
   trial t(part);
   for (host_tensor& x : inputs) t.give(std::move(x));
   try {
-    judged.check(t);
+    judge_of(described_, row_).check(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
   }

@@ -9,14 +9,18 @@
 #include "bench/device_timing.hpp"
 #include "properties/engine/call.hpp"
 #include "properties/engine/description.hpp"
+#include "properties/engine/host_tensor.hpp"
 
 namespace warpcheck::bench {
 
-// operator/type/ROWSxCOLS, then what is special; a vector is one row.
+// operator/type/ROWSxCOLS, then what is special, unless the row has a name; a vector is one row.
 std::string name_of(const engine::description& d, const engine::bench_row& row);
 
-// Bytes of one call's tensors, where their rows lie without gaps.
+// Bytes of one call's tensors, where their rows lie without gaps; of what a selection leaves out, none.
 traffic traffic_of(const engine::description& d, const engine::bench_row& row);
+
+// Of the row's largest tensor.
+int64_t elements_of(const engine::description& d, const engine::bench_row& row);
 
 // What calls are made of and on.
 struct bench_device {
@@ -37,22 +41,34 @@ class timed_call {
   ~timed_call();
 
   const slots& memory() const { return memory_; }
+  // Of each slot.
+  std::vector<const warpcheck_call*> calls() const;
 
   // Enqueues execution i; returns what ran, "" if the callee does not say. Throws std::runtime_error if the call fails.
   std::string run(const engine::listed_operator& callee, int i);
-  // One more execution, into outputs of 0xff bytes (a NaN in each float type), judged by the property
-  // `within-error-bound`: nothing is left unwritten, and about a million elements, of whole slices, are right. Throws
-  // std::runtime_error where they are not.
+  // One more execution, into outputs of 0xff bytes (a NaN in each float type), judged by the row's property: nothing is
+  // left unwritten, and about a million elements, of whole slices, are right. Throws std::runtime_error where they are
+  // not.
   void verify(const engine::listed_operator& callee);
 
  private:
   struct prepared;
-  size_t place(bool inputs);
-  void fill_inputs() const;
-  void count_unwritten() const;
+  // Where a tensor lies: in each slot, or once, where a selection says which part of it a slot's call reads.
+  enum class area { slot_inputs, slot_outputs, shared_inputs };
+  area area_of(const engine::tensor_spec& t) const;
+  size_t place(area where);
+  void fill_inputs(const engine::tensor_map& asked) const;
+  engine::host_tensor values_of(size_t i, const engine::tensor_map& asked) const;
+  // One more execution, into outputs of this byte.
+  void run_into(const engine::listed_operator& callee, char byte);
+  void check_all_written(const engine::listed_operator& callee);
+  // Of tensor i those that `counts` says, of where one begins, its bytes, and how many.
+  template <class Counts>
+  int64_t count_elements(size_t i, const Counts& counts) const;
   void verify_slices(int64_t first, int64_t count) const;
-  // Of tensor i in slot 0.
-  char* at(size_t i) const;
+  void read_slices(int64_t first, int64_t count, engine::host_tensor* part) const;
+  // Tensor i in a slot.
+  char* at(size_t i, int slot = 0) const;
   void write(char* to, const void* from, size_t bytes) const;
   void read(void* to, const char* from, size_t bytes) const;
 
@@ -60,8 +76,8 @@ class timed_call {
   const engine::bench_row& row_;
   const bench_device& device_;
   engine::trial_case case_;
-  std::vector<size_t> places_;  // of each tensor, from its slot's start
-  slots memory_;
+  std::vector<size_t> places_;  // of each tensor, from its area's start
+  slots memory_, shared_;
   std::vector<std::unique_ptr<prepared>> prepared_;  // for each slot
 };
 

@@ -129,11 +129,17 @@ namespace {
 
 // What keeps a bench row from being a call, or "".
 std::string what_is_wrong(const description& d, const bench_row& row) {
-  for (const extent_info& e : d.extents)
-    if (!e.derived && !row.of.contains(e.name)) return fmt::format("it has no size of extent '{}'", e.name);
+  if (row.form >= d.forms.size()) return fmt::format("there is no form {}", row.form);
+  const call_form& form = d.forms[row.form];
+  for (const tensor_info& t : form.tensors) {
+    if (t.is_optional && !row.tensors.contains(t.name) && !row.fills.contains(t.name)) continue;
+    for (const std::string_view dimension : split(t.shape, ','))
+      for (const std::string_view factor : split(dimension, '*'))
+        if (const extent_info* e = d.find(factor); e && !e->derived && !row.of.contains(e->name))
+          return fmt::format("it has no size of extent '{}'", e->name);
+  }
   for (const auto& [name, size] : row.of)
     if (!d.find(name)) return fmt::format("'{}' is no extent", name);
-  const call_form& form = d.forms.front();
   for (const auto& [name, type] : row.tensors)
     if (!form.find(name)) return fmt::format("'{}' is no tensor", name);
   for (const auto& [name, fill] : row.fills)

@@ -61,9 +61,9 @@ struct call_form {
   const tensor_info* find(std::string_view tensor) const;
 };
 
-// A call whose time is measured (bench/README.md), of the first form.
+// A call whose time is measured (bench/README.md).
 struct bench_row {
-  sizes of;                                         // of the free extents
+  sizes of;                                         // of the free extents that its tensors have
   double target = 0;                                // the fraction of the limit that we aim at
   dtype type = dtype::f32;                          // of the first tensor
   int64_t offset = 0;                               // elements past a boundary, of all tensors shaped as the first
@@ -72,6 +72,12 @@ struct bench_row {
   std::string note = {};                            // what its name ends with
   std::map<std::string, std::string> scalars = {};  // that are not as usual
   std::map<std::string, recipe> fills = {};         // of inputs that are not to be uniform in [-8, 8)
+  size_t form = 0;                                  // of the description's forms
+  std::string name = {};                            // what follows the operator in its name; "": type and extents
+  double target_us = 0;                             // the time that we aim at; 0: none
+  // Whose first call of the case is timed, and which judges that; of the call's own values it must make it again. "":
+  // the case itself, by within-error-bound.
+  std::string property = {};
 };
 
 // A line to be fitted to the times of rows, over what each has of something.
@@ -81,11 +87,13 @@ struct bench_line {
 };
 
 struct bench_list {
-  // The extent whose slices have results of their own; it is the first dimension of every tensor that has it. Some
-  // slices are judged then, else all that there is.
+  // The extent whose slices have results of their own, one behind the other. Some slices are judged then, else all that
+  // there is.
   std::string slices;
   std::vector<bench_row> rows;
   std::vector<bench_line> lines = {};
+  // An input that lists slices of the extent of its own name, each once: a call reads these slices only.
+  std::string selection = {};
 };
 
 struct description {

@@ -197,6 +197,7 @@ TEST(descriptions, with_wrong_bench_rows_are_refused_with_a_sentence) {
             "operator other_test: bench row 0: 'order' is no scalar");
   EXPECT_EQ(refused(bench_row{.of = of, .fills = {{"y", recipe{}}}}),
             "operator other_test: bench row 0: 'y' is no tensor");
+  EXPECT_EQ(refused(bench_row{.of = of, .form = 1}), "operator other_test: bench row 0: there is no form 1");
   EXPECT_EQ(refused(bench_row{.of = of}, "width"),
             "operator other_test: bench rows are sliced by 'width', which is no extent");
 }
