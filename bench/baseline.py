@@ -62,7 +62,8 @@ def measured(entry):
         return {"us_per_step": round(entry["us_per_step"], 3)}
     if "tflops" not in entry:
         return {"GBps": round(entry["GBps"], 1), "limit_us": round(entry["limit_us"], 2),
-                "fraction_of_limit": round(entry["fraction_of_limit"], 4)}
+                "fraction_of_limit": round(entry["fraction_of_limit"], 4)} | \
+            {key: round(entry[key], 4) for key in OWN if key in entry}
     made = {"tflops": round(entry["tflops"], 1)}
     if "/ieee/" in entry["name"]:
         made["fraction_of_limit"] = round(entry["tflops"] / entry["fma_limit_tflops"], 4)
@@ -104,7 +105,9 @@ SPELLED = {"cublas": "cuBLAS", "cudnn": "cuDNN", "cub": "CUB"}
 
 COLUMNS = {"GBps": ("GB/s", ".0f"), "GB/s": ("GB/s", ".1f"), "median_us": ("us", ".1f"), "read_us": ("read us", ".1f"),
            "updates_us": ("updates us", ".1f"), "updates_per_s": ("updates/s", ".3g"),
-           "of_target": ("us / target", ".2f")}
+           "scale_us": ("scale us", ".1f"), "tables_us": ("tables us", ".1f"), "of_target": ("us / target", ".2f")}
+# What operators have beside a limit that all have.
+OWN = ("updates_us", "scale_us", "tables_us", "of_target")
 
 
 def peers_in(row):
@@ -137,20 +140,24 @@ def peer_cells(row):
     return best + [", ".join(others) or "-"]
 
 
-def limited_row(operator, row):
+def own_cells(columns, row):
+    return [format(row[key], COLUMNS[key][1]) if key in row else "-" for key in columns]
+
+
+def limited_row(operator, own, row):
     """A row that has a limit of its own run and peers."""
     commit = f" ({row['commit']})" if "commit" in row else ""
     rate = f"{row['us_per_step']:.3f}" if "us_per_step" in row else \
         f"{row['tflops']:.1f}" if "tflops" in row else f"{row['GBps']:.0f}"
     fraction = f"{row['fraction_of_limit']:.3f}" if "fraction_of_limit" in row else "-"
     return [row["name"].split("/", 1)[1] + commit, row["variant"].removeprefix(operator + "_") or "-",
-            f"{row['median_us']:.1f}", rate, fraction] + peer_cells(row)
+            f"{row['median_us']:.1f}", rate, fraction] + own_cells(own, row) + peer_cells(row)
 
 
 def own_row(columns, row):
     """A row of a benchmark with columns of its own."""
     cells = [row["name"].split("/", 1)[1]] + ([row["variant"]] if "variant" in row else [])
-    return cells + [format(row[key], COLUMNS[key][1]) if key in row else "-" for key in columns]
+    return cells + own_cells(columns, row)
 
 
 def table_lines(baseline):
@@ -158,9 +165,10 @@ def table_lines(baseline):
     first = baseline["rows"][0]
     if "fraction_of_limit" in first or "us_per_step" in first:
         rate = "us a step" if "us_per_step" in first else "TFLOP/s" if "tflops" in first else "GB/s"
-        head = ["row", "variant", "us", rate, "fraction", "best peer", "peer us", "us / peer us (95 %)",
-                "other peers, us"]
-        rows = [limited_row(operator, row) for row in baseline["rows"]]
+        own = [key for key in OWN if any(key in row for row in baseline["rows"])]
+        head = ["row", "variant", "us", rate, "fraction"] + [COLUMNS[key][0] for key in own] + \
+            ["best peer", "peer us", "us / peer us (95 %)", "other peers, us"]
+        rows = [limited_row(operator, own, row) for row in baseline["rows"]]
     else:
         columns = [key for key in COLUMNS if any(key in row for row in baseline["rows"])]
         variant = ["variant"] if "variant" in baseline["rows"][0] else []

@@ -82,6 +82,15 @@ class Baseline(unittest.TestCase):
                                     "1.040 (1.030-1.050) | torch eager 130.0 |")
         self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cuDNN 2.0* |")
 
+    def test_table_of_an_operator_with_columns_of_its_own(self):
+        parts = {"updates_us": 60.25, "of_target": 1.25}
+        ours = self.write("ours.json", output(row("softmax/8x32", 125.0) | parts, row("softmax/9x32", 250.0)))
+        self.assertEqual(self.make(ours)["rows"][0]["of_target"], 1.25)
+        lines = self.run_script("table", self.path("made.json")).stdout.splitlines()
+        self.assertIn("| fraction | updates us | us / target | best peer |", lines[3])
+        self.assertEqual(lines[-2], "| 8x32 | warp | 125.0 | 4000 | 0.800 | 60.2 | 1.25 | - | - | - | - |")
+        self.assertEqual(lines[-1], "| 9x32 | warp | 250.0 | 4000 | 0.400 | - | - | - | - | - | - |")
+
     def test_page_of_a_folder(self):
         os.mkdir(self.path("gpu"))
         head = {"gpu": "a GPU, driver 1", "driver": "1.2.3", "commit": "abc", "date": "2026-01-02"}

@@ -3,6 +3,7 @@
 
 #include "bench/device_timing.hpp"
 #include "bench/limits.hpp"
+#include "bench/own_runs.hpp"
 
 namespace warpcheck::bench {
 namespace {
@@ -36,9 +37,12 @@ device_timing cuda_timing(void* given) {
   timing.in_turn = [=](const auto& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by whether it copies, and bytes
   timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {
-    const auto ring = std::static_pointer_cast<buffer_ring>(memory.owner);
+    auto ring = std::static_pointer_cast<buffer_ring>(memory.owner);
     const size_t bytes = t.of_limit();
     if (bytes == 0) return std::nullopt;
+    // Most of what a selection's call reads lies in no slot.
+    if (ring->input_bytes() < bytes)
+      ring = std::make_shared<buffer_ring>(bytes, t.copies() ? bytes : sizeof(uint4), flush_bytes);
     limit found;
     if (has_exchange(t)) {
       found = fastest_exchange(*ring, bytes, t.slice, t.copies(), k_cuda_repeats / 2, stream);
@@ -50,6 +54,11 @@ device_timing cuda_timing(void* given) {
       found = once;
     }
     return device_limit{found.by, [found, ring](int i) { found.run(*ring, i); }};
+  };
+  timing.own = [=](const std::string& op, const std::vector<const warpcheck_call*>& calls) {
+    return op == "histogram"    ? histogram_runs(calls, stream)
+           : op == "best_split" ? best_split_runs(calls, stream)
+                                : std::vector<own_run>();
   };
   timing.launch_us = [=] { return std::optional(bench::launch_us(11, stream)); };
   return timing;

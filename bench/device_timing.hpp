@@ -43,6 +43,14 @@ struct device_limit {
   std::function<void(int i)> run;
 };
 
+// What an operator has of its own that is timed in turn with its call: a limit, or a part of the call. Execution i is
+// of the call of slot i.
+struct own_run {
+  std::string name;
+  std::function<void(int i)> run;
+  bool is_interface = false;  // what the call takes beside that which its target in us is of
+};
+
 // Executions that are timed of each row.
 constexpr int k_cuda_repeats = 101, k_host_repeats = 3;
 
@@ -52,6 +60,8 @@ struct device_timing {
   // Microseconds of each, in turn. i counts on from call to call.
   std::function<std::vector<std::vector<double>>(const std::vector<std::function<void(int i)>>& runs)> in_turn;
   std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;
+  // Of the operator; `calls` of the slots outlive the runs.
+  std::function<std::vector<own_run>(const std::string& op, const std::vector<const warpcheck_call*>& calls)> own;
   std::function<std::optional<double>()> launch_us;
 };
 

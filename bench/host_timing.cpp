@@ -36,6 +36,7 @@ device_timing host_timing(const warpcheck_device_api& api, std::function<void()>
     return us;
   };
   timing.limit = [](const slots&, const traffic&) { return std::optional<device_limit>(); };
+  timing.own = [](const auto&, const auto&) { return std::vector<own_run>(); };
   timing.launch_us = [] { return std::optional<double>(); };
   return timing;
 }

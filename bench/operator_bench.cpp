@@ -63,7 +63,9 @@ struct measurement {
   double gbps = 0;
   double limit_us = 0;  // 0: the device has none
   std::string limit_by;
-  std::vector<std::pair<std::string, double>> peers;      // each with its median in us
+  std::vector<std::pair<std::string, double>> own;    // what the operator has of its own, each with its median in us
+  double of_target = 0;                               // of the row's target in us; 0: it has none
+  std::vector<std::pair<std::string, double>> peers;  // each with its median in us
   std::vector<std::pair<std::string, double>> below_bar;  // who, with which fraction
   std::string peer;                                       // the fastest, or empty
   double peer_us = 0;
@@ -107,37 +109,62 @@ std::vector<peer> peers_of(const program& p, timed_call& call) {
   return able;
 }
 
+// All that takes turns in a row: ours, then its limit, what the operator has of its own, and peers.
+struct row_runs {
+  row_runs(program& p, timed_call& call, const traffic& moved, std::string* variant)
+      : limit(p.device->timing.limit(call.memory(), moved)),
+        own(p.device->timing.own(p.described.op, call.calls())),
+        peers(peers_of(p, call)) {
+    all.emplace_back([&p, &call, variant](int i) { *variant = call.run(*p.builtin, i); });
+    // The limit was chosen among many as the fastest, once.
+    if (limit) all.push_back(limit->run);
+    for (const own_run& each : own) all.push_back(each.run);
+    for (const peer& other : peers) all.emplace_back([&call, other](int i) { call.run(*other.op, i); });
+  }
+
+  std::optional<device_limit> limit;
+  std::vector<own_run> own;
+  std::vector<peer> peers;
+  std::vector<std::function<void(int)>> all;
+};
+
+// The part of a call that its target leaves out is taken off; where there is no GPU, nothing is compared.
+void compare_with_target(measurement& m, const std::vector<own_run>& own) {
+  if (m.row->target_us == 0 || m.limit_us == 0) return;
+  double us = m.us;
+  for (size_t i = 0; i < own.size(); ++i)
+    if (own[i].is_interface) us -= m.own[i].second;
+  m.of_target = us / m.row->target_us;
+}
+
 measurement measure(program& p, const bench_row& row) {
   timed_call call(p.described, row, *p.device);
   const traffic moved = traffic_of(p.described, row);
   measurement result;
   result.row = &row;
   result.name = name_of(p.described, row);
-  const std::optional<device_limit> limit = p.device->timing.limit(call.memory(), moved);
-  const std::vector<peer> peers = peers_of(p, call);
-
-  // Its limit takes turns with ours, too: it was chosen among many as the fastest, once.
-  std::vector<std::function<void(int)>> runs{[&](int i) { result.variant = call.run(*p.builtin, i); }};
-  for (const peer& other : peers) runs.push_back([&call, other](int i) { call.run(*other.op, i); });
-  if (limit) runs.insert(runs.begin() + 1, limit->run);
-  const std::vector<std::vector<double>> all = p.device->timing.in_turn(runs);
+  const row_runs runs(p, call, moved, &result.variant);
+  const std::vector<std::vector<double>> all = p.device->timing.in_turn(runs.all);
   call.verify(*p.builtin);
 
   result.times = all[0];
   result.us = median(all[0]);
   result.gbps = static_cast<double>(moved.in + moved.out) / result.us * 1e-3;
-  if (limit) {
-    result.limit_us = median(all[1]) * moved.share();
-    result.limit_by = limit->by;
+  size_t next = 1;
+  if (runs.limit) {
+    result.limit_us = median(all[next++]) * moved.share();
+    result.limit_by = runs.limit->by;
   }
+  for (const own_run& each : runs.own) result.own.emplace_back(each.name, median(all[next++]));
+  compare_with_target(result, runs.own);
   const auto judge = [&](const std::string& name, double us) {
     if (result.limit_us / us < p.options.bar) result.below_bar.emplace_back(name, result.limit_us / us);
   };
   judge("builtin", result.us);
-  for (size_t i = 0; i < peers.size(); ++i) {
-    const std::vector<double>& us = all[all.size() - peers.size() + i];
-    offer_peer(result, peers[i].name, us);
-    judge(peers[i].name, median(us));
+  for (const peer& other : runs.peers) {
+    const std::vector<double>& us = all[next++];
+    offer_peer(result, other.name, us);
+    judge(other.name, median(us));
   }
   if (const auto known = p.foreign.find(result.name); known != p.foreign.end())
     for (const auto& [name, us] : known->second) offer_peer(result, name, us);
@@ -163,6 +190,8 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row) {
     state.counters["fraction_of_limit"] = m.fraction();
     state.counters["limit_us"] = m.limit_us;
   }
+  for (const auto& [name, us] : m.own) state.counters[name + "_us"] = us;
+  if (m.of_target > 0) state.counters["of_target"] = m.of_target;
   for (const auto& [name, us] : m.peers) state.counters["us of " + name] = us;
   if (!m.peer.empty()) {
     state.counters["peer_us"] = m.peer_us;
@@ -175,14 +204,27 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row) {
 }
 
 void print_table(const std::vector<measurement>& results) {
-  fmt::print("{:<42} {:<18} {:>9} {:>8} {:>9} {:>9} {:>7}  {:<20} {:<16} {:>9}  {}\n", "row", "variant", "us", "GB/s",
-             "limit us", "fraction", "target", "limit by", "best peer", "peer us", "us / peer us (95 %)");
+  std::vector<std::string> own;  // columns that some rows have
+  for (const measurement& m : results)
+    for (const auto& [name, us] : m.own)
+      if (std::find(own.begin(), own.end(), name) == own.end()) own.push_back(name);
+  fmt::print("{:<48} {:<18} {:>9} {:>8} {:>9} {:>9} {:>7}  {:<20}", "row", "variant", "us", "GB/s", "limit us",
+             "fraction", "target", "limit by");
+  for (const std::string& name : own) fmt::print(" {:>12}", name + " us");
+  fmt::print(" {:<16} {:>9}  {}\n", "best peer", "peer us", "us / peer us (95 %)");
   for (const measurement& m : results) {
     const auto of_limit = [&](double value, int digits) {
       return m.limit_us > 0 ? fmt::format("{:.{}f}", value, digits) : "-";
     };
-    fmt::print("{:<42} {:<18} {:>9.2f} {:>8.1f} {:>9} {:>9} {:>7.2f}  {:<20}", m.name, m.variant, m.us, m.gbps,
-               of_limit(m.limit_us, 2), of_limit(m.fraction(), 3), m.row->target, m.limit_by);
+    const std::string target = m.row->target_us > 0 ? fmt::format("{} us", m.row->target_us)
+                               : m.row->target > 0  ? fmt::format("{:.2f}", m.row->target)
+                                                    : "-";
+    fmt::print("{:<48} {:<18} {:>9.2f} {:>8.1f} {:>9} {:>9} {:>7}  {:<20}", m.name, m.variant, m.us, m.gbps,
+               of_limit(m.limit_us, 2), of_limit(m.fraction(), 3), target, m.limit_by);
+    for (const std::string& name : own) {
+      const auto found = std::find_if(m.own.begin(), m.own.end(), [&](const auto& each) { return each.first == name; });
+      fmt::print(" {:>12}", found == m.own.end() ? "-" : fmt::format("{:.2f}", found->second));
+    }
     if (m.peer.empty())
       fmt::print(" -\n");
     else
@@ -222,11 +264,8 @@ bool print_below_bar(const program& p) {
 
 std::vector<const bench_row*> rows_of(const program& p) {
   std::vector<const bench_row*> rows;
-  for (const bench_row& row : p.described.bench.rows) {
-    int64_t elements = 1;
-    for (const auto& [extent, size] : row.of) elements *= size;
-    if (p.options.device != "emulated" || elements <= k_emulated_elements) rows.push_back(&row);
-  }
+  for (const bench_row& row : p.described.bench.rows)
+    if (p.options.device != "emulated" || elements_of(p.described, row) <= k_emulated_elements) rows.push_back(&row);
   if (const size_t left = p.described.bench.rows.size() - rows.size())
     fmt::print(stderr, "{} rows of more than {} elements are left out on the emulated device\n", left,
                k_emulated_elements);

@@ -10,7 +10,8 @@ import unittest
 WARPCHECK = os.environ["WARPCHECK"]
 KNOWN_BAD = pathlib.Path(os.environ.get("WARPCHECK_KNOWN_BAD", ""))
 BASELINES = pathlib.Path(__file__).resolve().parent / "baselines"
-OPERATORS = "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort".split()
+WRONG_PEER = os.environ["WARPCHECK_WRONG_PEER"]
+OPERATORS = "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort histogram best_split".split()
 SMALL = "--benchmark_filter=f32/8192x32/i"  # 1 MB
 
 
@@ -53,6 +54,24 @@ class OperatorBench(unittest.TestCase):
         self.assertAlmostEqual(row["GBps"], 2 * 2**20 / row["median_us"] * 1e-3, places=6)
         self.assertNotIn("fraction_of_limit", row)
         self.expect(0, "argmax", "argmax", "--device", "emulated", SMALL)
+
+    def test_a_row_whose_property_makes_the_call_is_measured_and_judged(self):
+        histogram = ["histogram", "--device", "emulated", "--benchmark_filter=x255"]
+        best_split = ["best_split", "--device", "emulated", "--benchmark_filter=/(1x256/|24x255_and_4096/)"]
+        r = self.expect(0, "histogram/quantised/8192x16x255/leaf:1:8", *histogram)
+        for mode in ("quantised", "fixed64", "float32", "float64"):
+            self.assertRegex(r.stdout, rf"\nhistogram/{mode}/8192x16x255 +histogram_shared ")
+        r = self.expect(0, "best_split/24x255_and_4096/known", *best_split)
+        for row, variant in (("1x256/block", "block"), ("1x256/cluster", "cluster"),
+                             ("24x255_and_4096/known", "mixed")):
+            self.assertRegex(r.stdout, rf"\nbest_split/{row} +best_split_{variant} ")
+
+    def test_a_peer_that_gets_the_call_wrong_has_no_part(self):
+        for op, row in (("histogram", "fixed64/8192x16x255"), ("histogram", "float64/8192x16x255"),
+                        ("best_split", "28x255/automatic")):
+            r = self.expect(0, f"peer wrong has no part in this row: {op}/{row}: ", op, "--device", "emulated",
+                            f"--benchmark_filter={row}/i", "--peer", WRONG_PEER)
+            self.assertRegex(r.stderr, "expected ")
 
     @unittest.skipUnless(KNOWN_BAD.is_dir(), "no known-bad candidates were built")
     def test_a_peer_that_is_wrong_has_no_part(self):

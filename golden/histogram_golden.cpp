@@ -256,7 +256,7 @@ engine::property golden_property() {
     std::erase_if(of_type, [&](const golden_file& f) { return f.the_case.at("bins").type != t.type; });
     return candidate_case(of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
   };
-  p.check = [](engine::trial& t) { ask_judged(t, histogram_problem(t.the_case())); };
+  p.check = [](engine::trial& t) { ask_judged(t, histogram_problem(t)); };
   p.share_percent = 25;
   return p;
 }

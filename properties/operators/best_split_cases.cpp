@@ -137,6 +137,7 @@ const std::vector<scalar_info> k_scalars = {
     {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
     {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
     {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
+    {"last_bins", "0", "stored bins of the last of several features; 0: as of the others", 0, 0, false, {}, false},
     {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
     {"at", "0", "where something is planted", 0, 0, false, {}, false},
     {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
@@ -191,6 +192,7 @@ const description_registration described([] {
                ? fmt::format("hist: a feature has more than {} bins", k_most_bins)
                : std::string();
   };
+  d.bench = best_split_bench_list();
   return d;
 }());
 
@@ -249,16 +251,19 @@ int64_t draw_bins(draw& d, const target& t, int64_t most) {
 
 namespace {
 
-std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_feature) {
+std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_leaf) {
   const auto seed = static_cast<uint64_t>(knob(c, "seed"));
+  const int64_t last = features > 1 ? std::min(whole_knob(c, "last_bins"), slots_of_leaf) : 0;
+  const int64_t slots_of_others = (slots_of_leaf - last) / std::max<int64_t>(1, last > 0 ? features - 1 : features);
   std::vector<split_feature> made;
   for (int64_t f = 0; f < features; ++f) {
+    const int64_t slots_of_feature = last > 0 && f + 1 == features ? last : slots_of_others;
     const auto draw = [&](uint64_t what) { return hash64(seed, static_cast<uint64_t>(f), what); };
     split_feature meta;
     meta.id = 5 + 2 * f;
     meta.mfb_offset = slots_of_feature == 0 ? 1 : choice(c, "encoding", 2, draw(1));
     meta.num_bin = std::min(k_most_bins, slots_of_feature + meta.mfb_offset);
-    meta.hist_offset = f * slots_of_feature;
+    meta.hist_offset = f * slots_of_others;
     meta.missing = static_cast<split_missing>(choice(c, "missing", 3, draw(2)));
     meta.categorical = choice(c, "categorical", 2, draw(3)) != 0;
     const int64_t places[] = {0, 1, meta.num_bin / 2, meta.num_bin - 1};
@@ -338,7 +343,7 @@ split_instance instance_of(trial& t) {
   // A slot that belongs to nobody must not be read.
   s.slots.assign(static_cast<size_t>(2 * slots), std::numeric_limits<double>::quiet_NaN());
   if (knob(c, "exact") != 0) s.counts.assign(static_cast<size_t>(slots), int64_t{1} << 40);
-  s.features = features_of(c, features, features > 0 ? of_leaf / features : 0);
+  s.features = features_of(c, features, of_leaf);
   for (int64_t l = 0; l < leaves; ++l) {
     split_leaf_values leaf;
     leaf.hist_base = l * of_leaf;

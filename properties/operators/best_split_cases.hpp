@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "properties/engine/description.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/trial.hpp"
 #include "reference/best_split.hpp"
@@ -37,6 +38,7 @@ using split_knobs = std::vector<std::pair<std::string, double>>;
 // the hessian's size.
 engine::trial_case split_case(const engine::target&, int64_t bins, int64_t features, int64_t leaves,
                               engine::recipe fill, const split_knobs& knobs = {});
+engine::bench_list best_split_bench_list();
 // k/64, |k| <= 1024: every sum is exact.
 engine::recipe dyadic_masses(engine::draw&);
 // Of all scales, of cancelling pairs, or random.

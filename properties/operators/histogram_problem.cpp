@@ -35,9 +35,10 @@ std::vector<int64_t> integers_of(const trial_case& c, const std::string& name, i
   return list;
 }
 
-// An integer tensor's element in [0, count).
-uint64_t modulo(const host_tensor& t, int64_t row, int64_t col, int64_t count) {
-  return t.bits(row, col) % static_cast<uint64_t>(count);
+// Takes an integer tensor's element modulo count.
+void reduce(host_tensor& t, int64_t row, int64_t col, int64_t count) {
+  const uint64_t before = t.bits(row, col), limit = static_cast<uint64_t>(count);
+  if (before >= limit) t.set_bits(row, col, before % limit);
 }
 
 host_tensor vector_of(std::string name, dtype type, const std::vector<int64_t>& values) {
@@ -99,21 +100,19 @@ histogram_columns columns_of(const trial_case& c, int64_t num_cols) {
   return columns;
 }
 
-histogram_problem::histogram_problem(const trial_case& c)
-    : columns(columns_of(c, c.at("bins").cols())), bins(materialize(c.at("bins"))), hist(c.at("hist")) {
+histogram_problem::histogram_problem(const trial_case& c, const std::function<host_tensor(const char*)>& input)
+    : columns(columns_of(c, c.at("bins").cols())), bins(input("bins")), hist(c.at("hist")) {
   for (int64_t r = 0; r < num_rows(); ++r)
-    for (int64_t i = 0; i < num_cols(); ++i)
-      bins.set_bits(r, i, modulo(bins, r, i, columns.list[static_cast<size_t>(i)].bins));
+    for (int64_t i = 0; i < num_cols(); ++i) reduce(bins, r, i, columns.list[static_cast<size_t>(i)].bins);
   if (c.find("rows")) {
-    list = materialize(c.at("rows"));
-    for (int64_t i = 0; i < list->spec.cols(); ++i)
-      list->set_bits(0, i, modulo(*list, 0, i, std::max<int64_t>(1, num_rows())));
+    list = input("rows");
+    for (int64_t i = 0; i < list->spec.cols(); ++i) reduce(*list, 0, i, std::max<int64_t>(1, num_rows()));
   }
   if (!c.find("gh")) {
-    g = materialize(c.at("g"));
-    h = materialize(c.at("h"));
+    g = input("g");
+    h = input("h");
   } else {
-    gh = materialize(c.at("gh"));
+    gh = input("gh");
     for (int64_t r = 0; r < num_rows(); ++r) {
       if (gh->bits(r, 0) == 0x8000) gh->set_bits(r, 0, 0x8001);  // -32768 is none
       gh->set_bits(r, 1, gh->bits(r, 1) & 0x7fff);
@@ -384,6 +383,7 @@ const description_registration described([] {
               {{"parent", true, "slots, 2", sums}, {"smaller", true, "slots, 2"}, {"larger", false, "slots, 2"}},
               scalars}};
   d.illegal = what_is_illegal;
+  d.bench = histogram_bench_list();
   return d;
 }());
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,7 +37,12 @@ histogram_columns columns_of(const engine::trial_case& c, int64_t num_cols);
 
 // The data behind a case; a check may change any of it and ask again.
 struct histogram_problem {
-  explicit histogram_problem(const engine::trial_case& c);
+  explicit histogram_problem(const engine::trial_case& c)
+      : histogram_problem(c, [&](const char* name) { return engine::materialize(c.at(name)); }) {}
+  explicit histogram_problem(engine::trial& t)
+      : histogram_problem(t.the_case(), [&](const char* name) { return t.input(name); }) {}
+  // Of a case whose inputs have these values.
+  histogram_problem(const engine::trial_case& c, const std::function<engine::host_tensor(const char*)>& input);
 
   histogram_columns columns;
   engine::host_tensor bins;                 // as the candidate gets them
@@ -104,6 +110,7 @@ void require_same(engine::trial& t, const engine::host_tensor& a, const engine::
 
 // ---- cases ----
 
+engine::bench_list histogram_bench_list();
 // Of a case of stage fix: the columns are runs of its slots of the widths that the knob says, with the restored slot at
 // (column number * 7) modulo the width.
 std::vector<fix_slots> entries_of(const engine::trial_case& c, int64_t total);
