@@ -76,6 +76,17 @@ trial_case judged_case(const description& d, const bench_row& row, const sizes& 
   return c;
 }
 
+// The tensor, of which only a prime number of values is drawn, so that few slices are alike.
+host_tensor repeated(const tensor_spec& t) {
+  tensor_spec first = t;
+  first.shape = {k_period};
+  const host_tensor drawn = materialize(first);
+  host_tensor all(t);
+  for (size_t done = 0; done < all.bytes.size(); done += drawn.bytes.size())
+    std::memcpy(all.bytes.data() + done, drawn.bytes.data(), std::min(drawn.bytes.size(), all.bytes.size() - done));
+  return all;
+}
+
 // The first call that the row's property makes of the row's case, and its inputs.
 std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_row& row) {
   std::optional<std::pair<trial_case, tensor_map>> asked;
@@ -85,6 +96,8 @@ std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_r
     throw trial_over{};
   };
   trial t(judged_case(d, row, row.of));
+  for (const tensor_spec& x : t.the_case().tensors)
+    if (x.is_input && x.name != d.bench.selection && x.elements() > k_period) t.give(repeated(x));
   observing = &observer;
   const std::shared_ptr<void> looks(nullptr, [](void*) { observing = nullptr; });
   try {
