@@ -113,8 +113,9 @@ configure() {  # configure PRESET OPTION...: says nothing unless it fails
   rm -f "$log"
 }
 
-# GPUs that get machine code (WARPCHECK_CUDA_ARCHITECTURES); a tree that has more keeps it.
-cuda_architectures="80;90a"
+# GPUs that get machine code (WARPCHECK_CUDA_ARCHITECTURES), and whether it is only to be compiled
+# (WARPCHECK_CUDA_UNOPTIMISED). A tree that has more, or better, keeps it.
+cuda_architectures="80;90a" cuda_unoptimised=OFF
 
 # build PRESET TARGET...: configures where needed and builds.
 build() {
@@ -129,8 +130,9 @@ build() {
     grep -qs "^_*Python3_EXECUTABLE:.*build/python" "$cache" || stale=true
   fi
   if [[ $preset == *cuda ]]; then
-    options+=("-DWARPCHECK_CUDA_ARCHITECTURES=$cuda_architectures")
+    options+=("-DWARPCHECK_CUDA_ARCHITECTURES=$cuda_architectures" "-DWARPCHECK_CUDA_UNOPTIMISED=$cuda_unoptimised")
     grep -qs "^WARPCHECK_CUDA_ARCHITECTURES:.*$cuda_architectures\$" "$cache" || stale=true
+    [ $cuda_unoptimised = ON ] || ! grep -qs "^WARPCHECK_CUDA_UNOPTIMISED:BOOL=ON" "$cache" || stale=true
   fi
   if $stale; then configure "$preset" "${options[@]}"; fi
   cmake --build "build/$preset" --parallel "$(nproc)" --target "$@"

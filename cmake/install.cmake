@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warpcheck)
-set(libraries warpcheck_reference warpcheck_engine warpcheck_plugin)
+set(libraries warpcheck_reference warpcheck_fmt warpcheck_engine warpcheck_plugin)
 # What the command compiles sources with at run time, its own component: a bundle has it, too.
 set(toolchain warpcheck_simt_emulation)
 foreach(flavour IN LISTS WARPCHECK_FLAVOURS)
