@@ -191,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
                     mode{"pieces.cu", "surfaces"}, mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"},
                     mode{"pieces.cu", "built-graph"}, mode{"pieces.cu", "graph-memory"},
                     mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
-                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
+                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}, mode{"pieces.cu", "cub-differences"},
+                    mode{"pieces.cu", "complex"}, mode{"pieces.cu", "atomic-loads"}));
 
 TEST(Pieces, AreJudgedLikeKernels) {
   const result surface = run("pieces.cu --schedule fair -- surface-too-small");
@@ -203,6 +204,8 @@ TEST(Pieces, AreJudgedLikeKernels) {
   const result cub = run("pieces.cu --schedule fair -D NO_BARRIER -- cub");
   EXPECT_TRUE(cub.has("pieces.cu: race under")) << cub.output;
   EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
+  const result load = run("pieces.cu --schedule fair -D PLAIN_LOAD -- atomic-loads");
+  EXPECT_TRUE(load.has(place_of("pieces.cu", "plain-load"))) << load.output;
   EXPECT_TRUE(run("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
   EXPECT_TRUE(run("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
 }
