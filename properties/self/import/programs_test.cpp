@@ -151,6 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mistake{"double-free-then-segfault", 1, "crash", "before-the-crash", "signal 11"},
                     mistake{"throw", 1, "crash", nullptr, "the program died"},
                     mistake{"called-as-a-function", 1, "error_return", "the-kernel", "kernel fill of misuse.cu:"},
+                    mistake{"uncaught", 1, "crash", nullptr, "what():  too small"},
                     mistake{"exit-7", 1, "error_return", nullptr, "the program returned 7"},
                     mistake{"return-5", 1, "error_return", nullptr, "the program returned 5"}));
 
