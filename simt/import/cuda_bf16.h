@@ -36,3 +36,5 @@ inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) { return ::simt::
 inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.bits; }
 SIMT_IMPORT_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
 SIMT_IMPORT_HALF_ATOMICS(__nv_bfloat16, __nv_bfloat162)
+inline __nv_bfloat16 htanh_approx(__nv_bfloat16 x) { return ::simt::import::approximate("htanh_approx", htanh(x)); }
+inline __nv_bfloat162 h2tanh_approx(__nv_bfloat162 x) { return {htanh_approx(x.x), htanh_approx(x.y)}; }

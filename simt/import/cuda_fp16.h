@@ -48,3 +48,5 @@ inline __half2 __low2half2(__half2 a) { return {a.x, a.x}; }
 inline __half2 __high2half2(__half2 a) { return {a.y, a.y}; }
 SIMT_IMPORT_HALF_FUNCTIONS(__half, __half2)
 SIMT_IMPORT_HALF_ATOMICS(__half, __half2)
+inline __half htanh_approx(__half x) { return ::simt::import::approximate("htanh_approx", htanh(x)); }
+inline __half2 h2tanh_approx(__half2 x) { return {htanh_approx(x.x), htanh_approx(x.y)}; }

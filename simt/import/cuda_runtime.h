@@ -37,8 +37,8 @@
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 800
 #endif
-#define CUDART_VERSION 12000
-#define CUDA_VERSION 12000
+#define CUDART_VERSION 12080
+#define CUDA_VERSION 12080
 // CUDA's own guards, by which other headers ask for what is here.
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__

@@ -159,6 +159,7 @@ T atomic_sum(T* p, T v) {
   inline H2 __hmin2(H2 a, H2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }            \
   inline H2 __h2div(H2 a, H2 b) { return a / b; }                                           \
   inline H2 h2exp(H2 a) { return {hexp(a.x), hexp(a.y)}; }                                  \
+  inline H2 h2tanh(H2 a) { return {htanh(a.x), htanh(a.y)}; }                               \
   inline H2 h2sqrt(H2 a) { return {hsqrt(a.x), hsqrt(a.y)}; }                               \
   inline H2 h2rsqrt(H2 a) { return {hrsqrt(a.x), hrsqrt(a.y)}; }                            \
   inline H2 h2rcp(H2 a) { return {hrcp(a.x), hrcp(a.y)}; }                                  \

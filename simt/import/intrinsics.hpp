@@ -83,6 +83,17 @@ SIMT_IMPORT_CONVERSIONS(double, double, std::trunc, rz)
 SIMT_IMPORT_CONVERSIONS(double, double, std::floor, rd)
 SIMT_IMPORT_CONVERSIONS(double, double, std::ceil, ru)
 #undef SIMT_IMPORT_CONVERSIONS
+#define SIMT_IMPORT_CONVERSION(round, suffix)                                \
+  SIMT_INLINE unsigned long long __float2ull_##suffix(float x) {             \
+    return simt::emu::detail::saturating_cast<unsigned long long>(round(x)); \
+  }
+SIMT_IMPORT_CONVERSION(std::nearbyint, rn)
+SIMT_IMPORT_CONVERSION(std::trunc, rz)
+SIMT_IMPORT_CONVERSION(std::floor, rd)
+SIMT_IMPORT_CONVERSION(std::ceil, ru)
+#undef SIMT_IMPORT_CONVERSION
+SIMT_INLINE long long __float2ll_ru(float x) { return simt::emu::detail::saturating_cast<long long>(std::ceil(x)); }
+SIMT_INLINE long long __double2ll_ru(double x) { return simt::emu::detail::saturating_cast<long long>(std::ceil(x)); }
 SIMT_INLINE unsigned __float2uint_rd(float x) { return simt::emu::detail::saturating_cast<unsigned>(std::floor(x)); }
 SIMT_INLINE unsigned __float2uint_ru(float x) { return simt::emu::detail::saturating_cast<unsigned>(std::ceil(x)); }
 SIMT_INLINE long long __float2ll_rz(float x) { return simt::emu::detail::saturating_cast<long long>(x); }
@@ -93,17 +104,20 @@ SIMT_INLINE float __double2float_rn(double x) { return static_cast<float>(x); }
 SIMT_INLINE double __int2double_rn(int x) { return x; }
 SIMT_INLINE double __uint2double_rn(unsigned x) { return x; }
 SIMT_INLINE double __ll2double_rn(long long x) { return static_cast<double>(x); }
+SIMT_INLINE double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
 SIMT_INLINE float __ll2float_rn(long long x) { return static_cast<float>(x); }
+SIMT_INLINE float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
 
 // Rounded up, down or towards zero: what the nearest number lacks to the exact one, or its sign, tells which neighbour.
 namespace simt::import {
 enum class direction { up, down, zero };
-SIMT_INLINE float directed(float nearest, double lacks, direction to) {
+template <class Real>
+SIMT_INLINE Real directed(Real nearest, double lacks, direction to) {
   if (lacks == 0 || !std::isfinite(lacks) || !std::isfinite(nearest)) return nearest;
   const bool exact_below_zero = nearest < 0 || (nearest == 0 && lacks < 0);
   const bool upwards = to == direction::up || (to == direction::zero && exact_below_zero);
   if ((lacks > 0) != upwards) return nearest;
-  return std::nextafter(nearest, upwards ? INFINITY : -INFINITY);
+  return std::nextafter(nearest, static_cast<Real>(upwards ? INFINITY : -INFINITY));
 }
 // The error of a sum is a float (Knuth, TAOCP 2, 4.2.2), a product of two floats a double, and so is a remainder.
 SIMT_INLINE float directed_sum(float a, float b, direction to) {
@@ -117,7 +131,30 @@ SIMT_INLINE float directed_quotient(float a, float b, direction to) {
   const double remainder = std::fma(-double{a / b}, double{b}, double{a});
   return directed(a / b, b < 0 ? -remainder : remainder, to);
 }
+// The host's long double holds each integer of 64 bits.
+template <class Real, class Integer>
+SIMT_INLINE Real directed_integer(Integer x, direction to) {
+  const auto nearest = static_cast<Real>(x);
+  return directed(nearest, static_cast<double>(static_cast<long double>(x) - static_cast<long double>(nearest)), to);
+}
 }  // namespace simt::import
+#define SIMT_IMPORT_DIRECTED_INTEGER(name, Integer, Real)                          \
+  SIMT_INLINE Real name##_ru(Integer x) {                                          \
+    return simt::import::directed_integer<Real>(x, simt::import::direction::up);   \
+  }                                                                                \
+  SIMT_INLINE Real name##_rd(Integer x) {                                          \
+    return simt::import::directed_integer<Real>(x, simt::import::direction::down); \
+  }                                                                                \
+  SIMT_INLINE Real name##_rz(Integer x) {                                          \
+    return simt::import::directed_integer<Real>(x, simt::import::direction::zero); \
+  }
+SIMT_IMPORT_DIRECTED_INTEGER(__int2float, int, float)
+SIMT_IMPORT_DIRECTED_INTEGER(__uint2float, unsigned, float)
+SIMT_IMPORT_DIRECTED_INTEGER(__ll2float, long long, float)
+SIMT_IMPORT_DIRECTED_INTEGER(__ull2float, unsigned long long, float)
+SIMT_IMPORT_DIRECTED_INTEGER(__ll2double, long long, double)
+SIMT_IMPORT_DIRECTED_INTEGER(__ull2double, unsigned long long, double)
+#undef SIMT_IMPORT_DIRECTED_INTEGER
 #define SIMT_IMPORT_DIRECTED(name, function, second)                         \
   SIMT_INLINE float name##_ru(float a, float b) {                            \
     return simt::import::function(a, second, simt::import::direction::up);   \
@@ -224,6 +261,25 @@ inline unsigned __ballot(int predicate, SIMT_SITE) {
 }
 inline int __any(int predicate, SIMT_SITE) { return __any_sync(simt::import::whole_warp(), predicate, site); }
 inline int __all(int predicate, SIMT_SITE) { return __all_sync(simt::import::whole_warp(), predicate, site); }
+
+// The atomic loads of CUDA 12.8. Each scope is the device's.
+enum { __NV_ATOMIC_RELAXED, __NV_ATOMIC_CONSUME, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_SEQ_CST = 5 };
+enum {
+  __NV_THREAD_SCOPE_THREAD,
+  __NV_THREAD_SCOPE_BLOCK,
+  __NV_THREAD_SCOPE_CLUSTER,
+  __NV_THREAD_SCOPE_DEVICE,
+  __NV_THREAD_SCOPE_SYSTEM
+};
+template <class T>
+SIMT_INLINE T __nv_atomic_load_n(const T* p, int order, int = __NV_THREAD_SCOPE_SYSTEM) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "an atomic of 4 or 8 bytes");
+  using word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+  const word* bits = reinterpret_cast<const word*>(p);
+  if (order == __NV_ATOMIC_SEQ_CST) __threadfence();
+  return ::simt::emu::from_bits<T>(order == __NV_ATOMIC_RELAXED ? ::simt::load_relaxed(bits)
+                                                                : ::simt::load_acquire(bits));
+}
 
 // Time passes by one tick per question.
 inline long long clock64() {

@@ -558,7 +558,7 @@ inline cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   return cudaSuccess;
 }
 inline cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 12000;
+  *version = 12080;
   return cudaSuccess;
 }
 inline cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }

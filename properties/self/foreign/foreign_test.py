@@ -16,7 +16,8 @@ import json, os, sys
 name = os.path.basename(os.getcwd())
 answers = {"clean": (0, "pass"), "idle": (0, "pass"), "lost": (0, "pass"), "racy": (1, "race"),
            "slow": (1, "timeout"), "hungry": (1, "error_return"), "elsewhere": (1, "error_return"),
-           "choosy": (1, "error_return"), "failing": (1, "error_return")}
+           "choosy": (1, "error_return"), "failing": (1, "error_return"), "hollow": (1, "crash"),
+           "asserting": (1, "crash")}
 code, worst = answers.get(name, (2, ""))
 print(" ".join(sys.argv[1:]))
 if name == "hungry":
@@ -25,6 +26,10 @@ if name == "lost":
     print("cannot open file graph.txt")
 if name == "elsewhere":
     print("Waiving execution as there is one device")
+if name == "hollow":
+    print("Could not open the parameter file")
+if name == "asserting":
+    print("a.cu:4: int main(): Assertion `rows > 8' failed.")
 if name == "choosy":
     print("Invalid kernel number")
 if name == "failing":
@@ -58,7 +63,7 @@ class Foreign(unittest.TestCase):
         self.write("command", COMMAND)
         os.chmod(self.path("command"), 0o755)
         names = ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn", "elsewhere"]
-        for name in [*names, "choosy", "failing"]:
+        for name in [*names, "choosy", "failing", "hollow", "asserting"]:
             self.write(f"programs/{name}/a.cu", MAIN)
 
     def path(self, name):
@@ -97,7 +102,9 @@ class Foreign(unittest.TestCase):
         self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
         self.assertEqual(verdicts["choosy"][0], "input")
         self.assertEqual(verdicts["failing"], ("hazard", "error_return"))
-        self.assertIn("| programs | 12 | 1 | 1 | 2 | 3 | 1 | 4 | 0 |", done.stdout)
+        self.assertEqual(verdicts["hollow"][0], "input")
+        self.assertEqual(verdicts["asserting"], ("hazard", "crash"))
+        self.assertIn("| programs | 14 | 1 | 1 | 3 | 3 | 1 | 5 | 0 |", done.stdout)
         self.assertEqual(rows["racy"]["findings"], ["race: a.cu:3"])
 
     def test_sources_of_a_folder_belong_together(self):
@@ -111,6 +118,13 @@ class Foreign(unittest.TestCase):
         self.assertIn("rest.cpp", said)
         self.assertNotIn("part.cu", said)
         self.assertIn("clean/../racy -D SHORT -D VALUE=3 --", said)
+        self.assertTrue(said.strip().endswith("-- 100 7"), said)
+
+    def test_lines_and_variables_of_a_makefile_are_read_as_make_does(self):
+        self.write("programs/clean/Makefile", "PARTS = ../racy\nCFLAGS = -O3 \\\n  -I$(PARTS) -I$(CUDA)\nrun: main\n"
+                                              "\t$(LAUNCHER) ./main \\\n\t  100 \\\n\t  7\n")
+        said = self.run_it("--only", "clean")[1]["clean"]["said"]
+        self.assertIn("clean/../racy --", said)
         self.assertTrue(said.strip().endswith("-- 100 7"), said)
 
     def test_sources_of_other_folders_are_those_of_the_makefile(self):
@@ -172,7 +186,8 @@ class Foreign(unittest.TestCase):
         self.assertEqual(self.run_it("--only", "clean", "--alone")[1], {})
 
     def test_needs_are_told_by_what_a_makefile_links(self):
-        for flags, needs in {"-lm -lcublas": [], "-lm -llapack": ["a library"]}.items():
+        links = {"-lm -lcublas": [], "-lm -llapack": ["a library"], "parts/libParts.a -lm": ["a library"]}
+        for flags, needs in links.items():
             self.write("programs/clean/Makefile", f"LDFLAGS = {flags}\n")
             self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], needs, flags)
 

@@ -151,6 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mistake{"double-free-then-segfault", 1, "crash", "before-the-crash", "signal 11"},
                     mistake{"throw", 1, "crash", nullptr, "the program died"},
                     mistake{"called-as-a-function", 1, "error_return", "the-kernel", "kernel fill of misuse.cu:"},
+                    mistake{"uncaught", 1, "crash", nullptr, "what():  too small"},
                     mistake{"exit-7", 1, "error_return", nullptr, "the program returned 7"},
                     mistake{"return-5", 1, "error_return", nullptr, "the program returned 5"}));
 
@@ -191,7 +192,8 @@ INSTANTIATE_TEST_SUITE_P(
                     mode{"pieces.cu", "surfaces"}, mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"},
                     mode{"pieces.cu", "built-graph"}, mode{"pieces.cu", "graph-memory"},
                     mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
-                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}));
+                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}, mode{"pieces.cu", "cub-differences"},
+                    mode{"pieces.cu", "complex"}, mode{"pieces.cu", "atomic-loads"}));
 
 TEST(Pieces, AreJudgedLikeKernels) {
   const result surface = run("pieces.cu --schedule fair -- surface-too-small");
@@ -203,6 +205,8 @@ TEST(Pieces, AreJudgedLikeKernels) {
   const result cub = run("pieces.cu --schedule fair -D NO_BARRIER -- cub");
   EXPECT_TRUE(cub.has("pieces.cu: race under")) << cub.output;
   EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
+  const result load = run("pieces.cu --schedule fair -D PLAIN_LOAD -- atomic-loads");
+  EXPECT_TRUE(load.has(place_of("pieces.cu", "plain-load"))) << load.output;
   EXPECT_TRUE(run("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
   EXPECT_TRUE(run("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
 }

@@ -186,6 +186,58 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
   T* values_;
 };
 
+// Each item with the one to its left or right. The first item of all, or the last, has none and stays as it is, unless
+// it is given what the tile beside has.
+template <class T, int X, int Y = 1, int Z = 1>
+class BlockAdjacentDifference : block_values<T, X * Y * Z> {
+  using base = block_values<T, X * Y * Z>;
+  static constexpr int k_threads = X * Y * Z;
+
+ public:
+  using typename base::TempStorage;
+  BlockAdjacentDifference() : values_(base::own_storage().values) {}
+  explicit BlockAdjacentDifference(TempStorage& t) : values_(t.values) {}
+
+  template <int Items, class Out, class Op>
+  void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
+    left(in, out, op, nullptr, site);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, T before, SIMT_SITE) {
+    left(in, out, op, &before, site);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractRight(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
+    right(in, out, op, nullptr, site);
+  }
+  template <int Items, class Out, class Op>
+  void SubtractRight(T (&in)[Items], Out (&out)[Items], Op op, T after, SIMT_SITE) {
+    right(in, out, op, &after, site);
+  }
+
+ private:
+  // `out` may be `in`: the items are taken from the far end.
+  template <int Items, class Out, class Op>
+  void left(T (&in)[Items], Out (&out)[Items], Op op, T* before, const ::simt::call_site& site) {
+    const int thread = linear_thread<X, Y, Z>();
+    values_[thread] = in[Items - 1];
+    __syncthreads(site);
+    for (int i = Items - 1; i > 0; --i) out[i] = op(in[i], in[i - 1]);
+    T* neighbour = thread > 0 ? values_ + thread - 1 : before;
+    out[0] = neighbour ? op(in[0], *neighbour) : in[0];
+  }
+  template <int Items, class Out, class Op>
+  void right(T (&in)[Items], Out (&out)[Items], Op op, T* after, const ::simt::call_site& site) {
+    const int thread = linear_thread<X, Y, Z>();
+    values_[thread] = in[0];
+    __syncthreads(site);
+    for (int i = 0; i < Items - 1; ++i) out[i] = op(in[i], in[i + 1]);
+    T* neighbour = thread < k_threads - 1 ? values_ + thread + 1 : after;
+    out[Items - 1] = neighbour ? op(in[Items - 1], *neighbour) : in[Items - 1];
+  }
+  T* values_;
+};
+
 template <class T, int X, int Items, bool = false, int Y = 1, int Z = 1, int = 0>
 class BlockExchange : block_values<T, X * Y * Z * Items> {
   using base = block_values<T, X * Y * Z * Items>;

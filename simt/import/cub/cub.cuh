@@ -2,6 +2,8 @@
 // not here is unknown to the compiler, which names it.
 #pragma once
 
+#include <chrono>  // CUB's own brings it, and there are programs that rely on that
+
 #include "block.hpp"
 #include "device.hpp"
 #include "warp.hpp"

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 __global__ void fill(int* p, int n) {  // the-kernel
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -179,6 +180,7 @@ void end(const world& w) {
     }
   }
   if (w.is("throw")) throw 3;
+  if (w.is("uncaught")) throw std::invalid_argument("too small");
   if (w.is("exit-7")) std::exit(7);
   if (w.is("exit-0")) std::exit(0);
 }

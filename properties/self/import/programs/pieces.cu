@@ -1,11 +1,13 @@
 // Parts of CUDA that programs use beside kernels and copies, and races that a launch outlives: each in its own mode.
+#include <cuComplex.h>
 #include <cublas_v2.h>  // it brings the types of 16 bits, as that of cuBLAS does
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <cub/cub.cuh>
+#include <cub/cub.cuh>  // it brings <chrono>, as that of CUB does
 
 constexpr int k_threads = 64;
 
@@ -297,6 +299,7 @@ __global__ void halves(int* y) {
     y[0] = static_cast<float>(__hmax2(h, __float2half2_rn(1.5f)).x) == 1.5f && __bfloat162float(__habs(-b.y)) == 3.0f &&
            static_cast<float>(__ushort_as_half(0x3c00)) == 1.0f && static_cast<float>(half(7u)) == 7.0f &&
            __nv_fp8_e4m3(300.0f).__x == 0x79 && float(__nv_fp8_e5m2(1e6f)) == 57344.0f &&
+           float(h2tanh_approx(half2(20.0f, 0.0f)).x) == 1.0f && float(htanh_approx(-b.y)) < -0.99f &&
            __nv_cvt_float_to_fp8(464.5f, __NV_NOSAT, __NV_E4M3) == 0x7f;
 }
 bool sixteen_bits() {
@@ -313,6 +316,13 @@ __global__ void old_votes(int* y) {
   y[threadIdx.x] = (threadIdx.x % 32 == 31 || right == threadIdx.x + 1) && (even & 3) == 1 &&
                    __any(threadIdx.x % 32 == 0) && __vmaxs4(0x01ff0203, 0x00010101) == 0x01010203 &&
                    __hiloint2double(0x3ff00000, 0) == 1.0 && __fadd_ru(1.0f, 1e-20f) > 1.0f;
+  const int odd = (1 << 24) + 1;  // between two floats
+  y[threadIdx.x] &= __int2float_rd(odd) == 0x1p24f && __int2float_ru(-odd) == -0x1p24f &&
+                    __int2float_rz(-odd) == -0x1p24f && __uint2float_ru(odd) == 0x1.000002p24f &&
+                    __ll2float_rd(-odd) == -0x1.000002p24f && __ull2float_rz(~0ull) == 0x1.fffffep63f &&
+                    __ull2double_rd(~0ull) == 0x1.fffffffffffffp63 && __ull2double_ru(~0ull) == 0x1p64 &&
+                    __ll2double_rz(-(1ll << 53) - 1) == -0x1p53 && __float2ull_ru(0.5f) == 1 &&
+                    __float2ll_ru(-1.5f) == -1 && __double2ll_ru(1e300) == 0x7fffffffffffffff;
 }
 bool votes() {
   int* y = device_array<int>(64);
@@ -347,6 +357,93 @@ __global__ void cub_parts(const int* x, int* y) {
   if (i == 63) y[3] = before, y[4] = keys[1];
   if (i == 0) y[5] = keys[0];
 }
+struct less_neighbour {
+  template <class T>
+  __device__ T operator()(T& item, T& neighbour) {
+    return item - neighbour;
+  }
+};
+// Of two items of each thread: the differences from the left, those from the left of a tile behind 1000, and from the
+// right.
+__global__ void cub_differences(const int* x, int* y) {
+  using difference = cub::BlockAdjacentDifference<int, k_threads>;
+  __shared__ difference::TempStorage temp[3];
+  const int first = 2 * threadIdx.x, all = 2 * k_threads;
+  int left[2] = {x[first], x[first + 1]}, behind[2] = {left[0], left[1]}, right[2] = {left[0], left[1]};
+  difference(temp[0]).SubtractLeft(left, left, less_neighbour());
+  difference(temp[1]).SubtractLeft(behind, behind, less_neighbour(), 1000);
+  difference(temp[2]).SubtractRight(right, right, less_neighbour());
+  for (int i = 0; i < 2; ++i) {
+    y[first + i] = left[i];
+    y[all + first + i] = behind[i];
+    y[2 * all + first + i] = right[i];
+  }
+}
+bool differences_are_right() {
+  constexpr int all = 2 * k_threads;
+  int h[all], expected[3 * all];
+  for (int i = 0; i < all; ++i) h[i] = i * i % 101;
+  for (int i = 0; i < all; ++i) {
+    expected[i] = i > 0 ? h[i] - h[i - 1] : h[i];
+    expected[all + i] = h[i] - (i > 0 ? h[i - 1] : 1000);
+    expected[2 * all + i] = i + 1 < all ? h[i] - h[i + 1] : h[i];
+  }
+  int *x = device_array(all, h), *y = device_array<int>(3 * all);
+  const auto begin = std::chrono::steady_clock::now();
+  cub_differences<<<1, k_threads>>>(x, y);
+  cudaDeviceSynchronize();
+  const bool forward = std::chrono::steady_clock::now() >= begin;
+  cudaFree(x);
+  return equal(y, expected, 3 * all) && forward;
+}
+
+// ---- complex numbers, and loads that are atomic
+
+__global__ void multiply(const cuDoubleComplex* x, cuDoubleComplex* y, cuComplex* z) {
+  y[0] = cuCmul(x[0], x[1]);
+  y[1] = cuCdiv(y[0], x[1]);
+  y[2] = cuCfma(x[0], x[1], cuConj(x[0]));
+  y[3] = make_cuDoubleComplex(cuCabs(x[2]), cuCreal(cuCsub(x[0], x[1])) + cuCimag(cuCadd(x[0], x[1])));
+  const cuComplex large = make_cuComplex(0x3p100f, 0x4p100f);
+  z[0] = cuCdivf(large, large);
+  z[1] = make_cuComplex(cuCabsf(large), cuCrealf(cuConjf(large)));
+}
+bool complex_numbers() {
+  const cuDoubleComplex x[3] = {{1, 2}, {4, -4}, {-3, 4}};
+  cuDoubleComplex* from = device_array(3, x);
+  double* y = device_array<double>(8);
+  float* z = device_array<float>(4);
+  multiply<<<1, 1>>>(from, reinterpret_cast<cuDoubleComplex*>(y), reinterpret_cast<cuComplex*>(z));
+  const double expected[8] = {12, 4, 1, 2, 13, 2, 5, -5};
+  float h[4];
+  cudaMemcpy(h, z, sizeof h, cudaMemcpyDeviceToHost);
+  cudaFree(z);
+  cudaFree(from);
+  return std::fabs(h[0] - 1) < 1e-6f && std::fabs(h[1]) < 1e-6f && h[2] == 0x5p100f && h[3] == 0x3p100f &&
+         equal(y, expected, 8);
+}
+#if CUDA_VERSION < 12080
+#error "these came with CUDA 12.8"
+#endif
+__global__ void greatest(long long* y) {
+#ifdef PLAIN_LOAD
+  long long seen = *y;  // plain-load
+#else
+  long long seen = __nv_atomic_load_n(y, __NV_ATOMIC_RELAXED);
+#endif
+  while (seen < static_cast<long long>(threadIdx.x)) {
+    const long long before = seen;
+    seen = atomicCAS(reinterpret_cast<unsigned long long*>(y), before, static_cast<unsigned long long>(threadIdx.x));
+    if (seen == before) break;
+  }
+}
+bool atomic_loads() {
+  long long* y = device_array<long long>(1);
+  greatest<<<1, k_threads>>>(y);
+  const long long expected = k_threads - 1;
+  return equal(y, &expected, 1);
+}
+
 bool cub_is_right() {
   int h[k_threads];
   for (int i = 0; i < k_threads; ++i) h[i] = i * 5 % 64;
@@ -420,5 +517,8 @@ int main(int argc, char** argv) {
   if (!strcmp(mode, "sixteen-bits")) return !sixteen_bits();
   if (!strcmp(mode, "votes")) return !votes();
   if (!strcmp(mode, "cub")) return !cub_is_right();
+  if (!strcmp(mode, "cub-differences")) return !differences_are_right();
+  if (!strcmp(mode, "complex")) return !complex_numbers();
+  if (!strcmp(mode, "atomic-loads")) return !atomic_loads();
   return outlives(mode);
 }
