@@ -37,8 +37,8 @@ using engine::usage_error;
 using engine::verdict;
 
 // The library's interface. The symbol is main's own: the program keeps its main, with the return value that C++
-// implies. An exception that it does not catch ends the program there, with the words that the program's
-// own library has for it.
+// implies. An exception that it does not catch ends the program there, with the words that the program's own library
+// has for it.
 constexpr const char* k_epilogue = R"(
 extern "C" int simt_import_main(int, char**) __asm__("main");
 extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt_import_options* options, int argc,
