@@ -204,7 +204,7 @@ class FullDisk(Nights):
             return
         arguments = ("--cases", "80", "--seed", "7")
         self.run_night("whole", *arguments, code=1)
-        for size, going_on in (("16k", False), ("64k", True)):  # no room for a journal; some, but not for the history
+        for size, going_on in (("12k", False), ("64k", True)):  # no room for a journal; some, but not for the history
             with self.subTest(size):
                 disk = self.folder / f"disk-{size}"
                 disk.mkdir()
