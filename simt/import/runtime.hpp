@@ -117,6 +117,10 @@ inline bool knows_all_memory() { return the_program().report != nullptr; }
 inline bool check_side(const char* function, const site& where, const char* side, const void* p, size_t bytes,
                        bool must_be_device, bool must_be_host) {
   if (!knows_all_memory() || bytes == 0) return true;
+  if (p == nullptr) {
+    misuse(function, where, std::string(side) + " is a null pointer");
+    return false;
+  }
   const auto* found = find_allocation(p);
   if (found == nullptr && must_be_device) {
     misuse(function, where, std::string(side) + " is not device memory, as the kind of the copy says",

@@ -114,6 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mistake{"leak", 0, "clean", nullptr, "2 device allocations of 260 bytes together were never freed"},
                     mistake{"copy-past-the-end", 1, "out_of_bounds", "copy-past-the-end", "260 bytes from byte 0"},
                     mistake{"wrong-direction", 1, "error_return", "wrong-direction", "kind of the copy"},
+                    mistake{"copy-of-nothing", 1, "error_return", "copy-of-nothing", "the source is a null pointer"},
                     mistake{"double-free", 1, "error_return", "double-free", "not the start of a live allocation"},
                     mistake{"too-many-threads", 1, "launch_limit", nullptr, "block.x is 2048, allowed are 1 to 1024"},
                     mistake{"too-much-shared-memory", 1, "launch_limit", "too-much-shared-memory", "65536 bytes"},

@@ -94,6 +94,7 @@ void misuse_the_runtime(world& w) {
   int *const p = w.p, *const host = w.host;
   if (w.is("copy-past-the-end")) cudaMemcpy(p, host, 65 * sizeof(int), cudaMemcpyHostToDevice);  // copy-past-the-end
   if (w.is("wrong-direction")) cudaMemcpy(p, host, sizeof w.host, cudaMemcpyDeviceToHost);       // wrong-direction
+  if (w.is("copy-of-nothing")) cudaMemcpy(p, nullptr, sizeof w.host, cudaMemcpyHostToDevice);    // copy-of-nothing
   if (w.is("double-free")) {
     cudaFree(p);
     cudaFree(p);  // double-free
