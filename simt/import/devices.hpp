@@ -222,7 +222,7 @@ cudaError_t cudaFuncSetCacheConfig(Kernel*, cudaFuncCache) {
   return cudaSuccess;
 }
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
-// Occupancy is not modelled: 2 blocks per multiprocessor, blocks of 256 threads.
+// Occupancy is not modelled: 2 blocks per multiprocessor, blocks of 256 threads, or of whole warps within a limit.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, size_t) {
   *blocks = 2;
@@ -230,7 +230,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, 
 }
 template <class Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel*, size_t = 0, int limit = 0) {
-  *block = limit > 0 && limit < 256 ? limit : 256;
+  const int most = limit > 0 && limit < 256 ? limit : 256;
+  *block = most < 32 ? most : most - most % 32;
   *grid = 2 * ::simt::device_properties(::simt::import::the_program().current).sm_count;
   return cudaSuccess;
 }

@@ -136,6 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mistake{"host-pointer-after-an-error", 1, "out_of_bounds", "kernel-write", "in the host's memory"},
                     mistake{"host-pointer-that-nobody-follows", 0, "clean", nullptr, "reached the end"},
                     mistake{"pinned-memory", 0, "clean", nullptr, "reached the end"},
+                    mistake{"limited-block", 0, "clean", nullptr, "blocks of 64\n"},
                     mistake{"pitched", 0, "clean", nullptr, "9\n"},
                     mistake{"pitched-past-the-end", 1, "out_of_bounds", "pitched", "5 bytes from byte 1534"},
                     mistake{"wider-than-the-pitch", 1, "error_return", "pitched",

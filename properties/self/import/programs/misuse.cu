@@ -115,6 +115,11 @@ void misuse_the_runtime(world& w) {
     void* arguments[] = {&w.p, &n};
     cudaLaunchCooperativeKernel(fill, dim3(1), dim3(64), arguments, 64 * 1024);  // cooperative-shared-memory
   }
+  if (w.is("limited-block")) {
+    int grid = 0, block = 0;
+    cudaOccupancyMaxPotentialBlockSize(&grid, &block, fill, 0, 80);
+    std::printf("blocks of %d\n", block);
+  }
   if (w.is("pitched")) pitched(5, 1);
   if (w.is("pitched-past-the-end")) pitched(5, 510);
   if (w.is("wider-than-the-pitch")) pitched(6, 0);
