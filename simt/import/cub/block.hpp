@@ -40,12 +40,20 @@ int linear_thread() {
   return static_cast<int>((t.z * Y + t.y) * X + t.x);
 }
 
-// What each thread puts where the others find it.
+// What each thread puts where the others find it: in the caller's storage, or in one of its own.
 template <class T, int Count>
-struct block_values {
+class block_values {
+ public:
   struct TempStorage {
     T values[Count];
   };
+  block_values() : block_values(own_storage()) {}
+  explicit block_values(TempStorage& t) : values_(t.values) {}
+
+ protected:
+  T* values_;
+
+ private:
   static TempStorage& own_storage() {
     SIMT_SHARED(storage, TempStorage);
     return storage;
@@ -56,12 +64,12 @@ struct block_values {
 template <class T, int X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int = 0>
 class BlockReduce : block_values<T, X * Y * Z> {
   using base = block_values<T, X * Y * Z>;
+  using base::values_;
   static constexpr int k_threads = X * Y * Z;
 
  public:
+  using base::block_values;
   using typename base::TempStorage;
-  BlockReduce() : values_(base::own_storage().values) {}
-  explicit BlockReduce(TempStorage& t) : values_(t.values) {}
 
   template <class Op>
   T Reduce(T value, Op op, SIMT_SITE) {
@@ -90,18 +98,17 @@ class BlockReduce : block_values<T, X * Y * Z> {
   }
 
  private:
-  T* values_;
 };
 
 template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int = 0>
 class BlockScan : block_values<T, X * Y * Z + 1> {
   using base = block_values<T, X * Y * Z + 1>;
+  using base::values_;
   static constexpr int k_threads = X * Y * Z;
 
  public:
+  using base::block_values;
   using typename base::TempStorage;
-  BlockScan() : values_(base::own_storage().values) {}
-  explicit BlockScan(TempStorage& t) : values_(t.values) {}
 
   template <class Op>
   void InclusiveScan(T value, T& result, Op op, T& total, SIMT_SITE) {
@@ -183,7 +190,6 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
       for (int i = 1; i < k_threads; ++i) values_[i] = op(values_[i - 1], values_[i]);
     __syncthreads(site);
   }
-  T* values_;
 };
 
 // Each item with the one to its left or right. The first item of all, or the last, has none and stays as it is, unless
@@ -191,12 +197,12 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
 template <class T, int X, int Y = 1, int Z = 1>
 class BlockAdjacentDifference : block_values<T, X * Y * Z> {
   using base = block_values<T, X * Y * Z>;
+  using base::values_;
   static constexpr int k_threads = X * Y * Z;
 
  public:
+  using base::block_values;
   using typename base::TempStorage;
-  BlockAdjacentDifference() : values_(base::own_storage().values) {}
-  explicit BlockAdjacentDifference(TempStorage& t) : values_(t.values) {}
 
   template <int Items, class Out, class Op>
   void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
@@ -235,18 +241,17 @@ class BlockAdjacentDifference : block_values<T, X * Y * Z> {
     T* neighbour = thread < k_threads - 1 ? values_ + thread + 1 : after;
     out[Items - 1] = neighbour ? op(in[Items - 1], *neighbour) : in[Items - 1];
   }
-  T* values_;
 };
 
 template <class T, int X, int Items, bool = false, int Y = 1, int Z = 1, int = 0>
 class BlockExchange : block_values<T, X * Y * Z * Items> {
   using base = block_values<T, X * Y * Z * Items>;
+  using base::values_;
   static constexpr int k_threads = X * Y * Z;
 
  public:
+  using base::block_values;
   using typename base::TempStorage;
-  BlockExchange() : values_(base::own_storage().values) {}
-  explicit BlockExchange(TempStorage& t) : values_(t.values) {}
 
   template <class U>
   void StripedToBlocked(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
@@ -278,7 +283,6 @@ class BlockExchange : block_values<T, X * Y * Z * Items> {
     __syncthreads(site);
     for (int i = 0; i < Items; ++i) out[i] = values_[from(i)];
   }
-  T* values_;
 };
 
 template <class Key, int X, int Items, class Value = NullType, int = 4, bool = true,
