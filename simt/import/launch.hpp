@@ -28,10 +28,7 @@ using site = ::simt::emu::call_site;
 
 inline const void* address_of(const volatile void* p) { return const_cast<const void*>(p); }
 
-inline std::string describe(const site& s) {
-  std::string file = s.file;
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(s.line);
-}
+std::string describe(const site& s);  // FILE:LINE
 
 struct allocation {
   size_t bytes = 0;
@@ -65,33 +62,13 @@ struct program {
   bool has_launched = false;
   unsigned long long* launches = nullptr;  // counts those that have ended
 };
-inline program& the_program() {
-  static program instance;
-  return instance;
-}
+program& the_program();
+void add_allocation(const void* p, const allocation& a);
 
-inline void report(const char* kind, const std::string& text, bool fatal) {
-  program& p = the_program();
-  if (p.report != nullptr) p.report(p.user, kind, text.c_str(), fatal);
-}
+void report(const char* kind, const std::string& text, bool fatal);
 
-// Error codes of the runtime API that this layer itself raises (CUDA Runtime API, cudaError_t).
-inline constexpr int k_invalid_value = 1, k_out_of_memory = 2, k_invalid_configuration = 9, k_launch_failure = 719;
-
-// Tells what is approximated and was not told of. Not in kernels, whose stacks are small.
-inline void report_approximations() {
-  program& p = the_program();
-  for (; p.approximations_told < p.approximated.size(); ++p.approximations_told)
-    report("approximated", p.approximated[p.approximations_told], false);
-}
-// A construct runs whose result is not a GPU's to the bit.
-inline void approximated(const char* what) {
-  std::vector<const char*>& list = the_program().approximated;
-  for (const char* known : list)
-    if (known == what) return;
-  list.push_back(what);
-  if (!in_kernel()) report_approximations();
-}
+// A construct runs whose result is not a GPU's to the bit: it is told of, once. In a kernel not before the launch has ended.
+void approximated(const char* what);
 
 template <class T, class = void>
 constexpr bool is_pair = false;
@@ -124,54 +101,27 @@ SIMT_INLINE void sine_and_cosine(T x, T* sine, T* cosine) {
   *cosine = approximate_in_kernel("functions of math.h", std::cos(x));
 }
 
-// Does what a stream is asked for, or records it: where the stream is being captured, and where a kernel asks.
+// Whether what a stream is asked for is recorded: where the stream is being captured, and where a kernel asks.
+bool is_recording();
+void record(std::function<void()> work);
 template <class Work>
 void enqueue(Work&& work) {
-  program& p = the_program();
-  if (in_kernel())
-    p.children.emplace_back(std::forward<Work>(work));
-  else if (p.capture)
-    p.capture->emplace_back(std::forward<Work>(work));
+  if (is_recording())
+    record(std::forward<Work>(work));
   else
     work();
 }
 
-// The races that launches have outlived, and what they were the first to approximate.
-inline void report_notices() {
-  for (const finding& f : take_notices()) report(f.kind.c_str(), f.text, false);
-  report_approximations();
-}
-
 // Runs a launch; a hazard becomes the last error, and a report. What its threads have launched follows in the order of
 // the calls, each with its own such launches, so that a stream of a block has them one after the other.
+void guarded_launch(emulation* stream, void (*launch)(emulation* on, const void* what), const void* what);
 template <class Launch>
-void guarded_launch(emulation* stream, Launch&& launch) {
-  program& p = the_program();
-  p.has_launched = true;
-  emulation& on = stream == nullptr ? *p.current : *stream;
-  try {
-    launch(&on);
-    if (p.launches != nullptr) ++*p.launches;
-    report_notices();
-    for (const auto& child : std::exchange(p.children, {})) child();
-  } catch (const device_error& e) {
-    p.children.clear();
-    const bool limit = !on.ok() && on.findings.back().kind == "launch_limit";
-    p.last_error = limit ? k_invalid_configuration : k_launch_failure;
-    if (&on != &p.device) return;  // a trial's own stream: the trial reads its findings
-    report_notices();
-    if (on.ok()) report("error_return", e.what(), !p.keep_going);
-    for (const finding& f : on.findings) report(f.kind.c_str(), f.text, !p.keep_going);
-    on.clear();  // only where the program goes on
-  }
+void guarded_launch(emulation* stream, const Launch& launch) {
+  guarded_launch(
+      stream, [](emulation* on, const void* what) { (*static_cast<const Launch*>(what))(on); }, &launch);
 }
 
-__attribute__((noinline, cold)) inline void report_plain_call(const char* kernel, const site& where) {
-  report("error_return",
-         std::string("kernel ") + kernel + " of " + describe(where) +
-             " was called as a function: without <<<grid, block>>> a GPU runs nothing of it",
-         false);
-}
+void report_plain_call(const char* kernel, const site& where);
 // Whether a kernel runs outside of a launch, as it does where its pointer is called.
 SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
   if (in_kernel()) return false;
@@ -180,24 +130,7 @@ SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
 }
 
 // A launch beyond 48 KiB of dynamic shared memory needs the kernel's consent on a GPU (cudaFuncSetAttribute).
-inline bool dynamic_memory_refused(const void* kernel, size_t bytes, emulation* stream, const site& where) {
-  constexpr size_t k_default_limit = 48 * 1024;
-  program& p = the_program();
-  if (bytes <= k_default_limit) return false;
-  const auto found = p.dynamic_limit.find(kernel);
-  if (found != p.dynamic_limit.end() && bytes <= static_cast<size_t>(found->second)) return false;
-  const std::string text = "launch at " + describe(where) + ": dynamic shared memory is " + std::to_string(bytes) +
-                           " bytes, allowed are " + std::to_string(k_default_limit) +
-                           " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) "
-                           "raised it";
-  p.last_error = k_invalid_configuration;
-  emulation& on = stream == nullptr ? *p.current : *stream;
-  if (&on == &p.device)
-    report("launch_limit", text, !p.keep_going);
-  else
-    on.findings.push_back({"launch_limit", text});
-  return true;
-}
+bool dynamic_memory_refused(const void* kernel, size_t bytes, emulation* stream, const site& where);
 
 // kernel(k).at(grid, block, bytes, stream)(arguments...), for a kernel that is one function.
 template <class... Parameters>
@@ -319,7 +252,7 @@ T& variable(const T& initial, bool host_too, const site& where) {
                 "device variables are copied byte by byte");
   void* p = device_alloc(sizeof(T), 0, 1);
   __builtin_memcpy(p, const_cast<const void*>(static_cast<const volatile void*>(&initial)), sizeof(T));
-  the_program().memory[static_cast<char*>(p)] = {sizeof(T), where, host_too, true};
+  add_allocation(p, {sizeof(T), where, host_too, true});
   return *static_cast<T*>(p);
 }
 template <class T>
@@ -335,41 +268,17 @@ T& managed_variable(T& initial, SIMT_SITE) {
   return variable(initial, true, site);
 }
 
-// Of a program without a launch nothing was judged.
-inline void report_idleness() {
-  if (!the_program().has_launched) report("note", "no kernel was launched", false);
-  the_program().has_launched = true;  // once
-}
-
+void begin_program(const simt_import_options& options);
+// Tells what can be told only at the end: no launch at all, memory that was never freed.
+void end_program();
 template <class Main>
 int run_program(Main&& entry, const simt_import_options& options) {
-  program& p = the_program();
-  p.report = options.report;
-  p.user = options.user;
-  p.keep_going = options.keep_going != 0;
-  p.launches = options.launches;
+  begin_program(options);
 #ifdef SIMT_IMPORT_TRACE
   trace::begin(options);
 #endif
-  tolerate(p.keep_going ? tolerance::all : tolerance::benign);
-  p.device.schedule = schedule::parse(options.schedule);
-  if (options.step_budget > 0) p.device.step_budget = options.step_budget;
-  std::atexit(report_idleness);  // for exit() anywhere
   const int status = entry();
-  report_idleness();
-  std::fflush(nullptr);
-  size_t leaked = 0, bytes = 0;
-  site first;
-  for (const auto& [address, a] : p.memory) {
-    if (a.is_variable || a.of_graph) continue;
-    if (leaked++ == 0) first = a.where;
-    bytes += a.bytes;
-  }
-  if (leaked > 0)
-    report("note",
-           std::to_string(leaked) + " device allocations of " + std::to_string(bytes) +
-               " bytes together were never freed; one was made at " + describe(first),
-           false);
+  end_program();
   return status;
 }
 
