@@ -5,7 +5,6 @@
 namespace warpcheck::cli {
 namespace {
 
-constexpr size_t k_none = cuda_structure::k_none;
 
 class parser {
  public:

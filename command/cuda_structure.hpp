@@ -13,10 +13,10 @@
 
 namespace warpcheck::cli {
 
+inline constexpr size_t k_none = ~size_t{0};  // the index of no token
+
 class cuda_structure {
  public:
-  static constexpr size_t k_none = ~size_t{0};
-
   // What a brace opens.
   enum class scope : uint8_t { file, type, code };
 

@@ -14,7 +14,6 @@
 namespace warpcheck::cli {
 namespace {
 
-constexpr size_t k_none = cuda_structure::k_none;
 using scope = cuda_structure::scope;
 
 struct refused {

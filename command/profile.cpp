@@ -20,7 +20,7 @@ using namespace engine;
 
 namespace {
 
-constexpr const char* k_schema = "warpcheck-profile-1";
+constexpr const char* k_profile_schema = "warpcheck-profile-1";
 constexpr uint64_t k_seed = 1;
 constexpr int64_t k_cases = 160;  // per dtype
 constexpr size_t k_most_bytes = 1 << 20;
@@ -53,7 +53,7 @@ std::string profile_path(const std::string& folder, const std::string& op, const
 std::string to_json(const error_profile& p) {
   nlohmann::json entries = nlohmann::json::object();
   for (const auto& [name, e] : p.entries) entries[name] = {{"max", e.max}, {"p99.9", e.p999}, {"elements", e.elements}};
-  return nlohmann::json{{"schema", k_schema},
+  return nlohmann::json{{"schema", k_profile_schema},
                         {"operator", p.op},
                         {"device", p.device},
                         {"cases", p.cases},
@@ -65,8 +65,8 @@ std::string to_json(const error_profile& p) {
 error_profile read_profile(const std::string& path) {
   try {
     const nlohmann::json j = nlohmann::json::parse(golden::read_text(path, k_most_bytes));
-    if (j.at("schema") != k_schema)
-      throw usage_error(fmt::format("{}: its schema is {}; {} is allowed", path, j.at("schema").dump(), k_schema));
+    if (j.at("schema") != k_profile_schema)
+      throw usage_error(fmt::format("{}: its schema is {}; {} is allowed", path, j.at("schema").dump(), k_profile_schema));
     error_profile p;
     p.op = j.at("operator");
     p.device = j.at("device");

@@ -12,9 +12,9 @@
 namespace warpcheck::engine {
 namespace {
 
-constexpr std::string_view k_version = "v1";
+constexpr std::string_view k_line_version = "v1";
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> non_empty_parts(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(separator, begin), text.size());
@@ -70,7 +70,7 @@ void parse_type_and_shape(std::string_view text, tensor_spec& t) {
   t.type = *type;
   // 2^48 elements are beyond every device and keep products of two extents and sizes inside int64.
   constexpr int64_t k_most = int64_t{1} << 48;
-  for (std::string_view extent : split(text.substr(open + 1, text.size() - open - 2), 'x'))
+  for (std::string_view extent : non_empty_parts(text.substr(open + 1, text.size() - open - 2), 'x'))
     t.shape.push_back(parse_integer(fmt::format("tensor {}: extent", t.name), extent, 0, k_most));
   if (t.shape.empty() || t.shape.size() > 4)
     throw usage_error(fmt::format("tensor {}: rank {} is not 1 to 4", t.name, t.shape.size()));
@@ -86,7 +86,7 @@ tensor_spec parse_tensor(std::string_view group) {
   tensor_spec t;
   bool has_fill = false;
   std::vector<std::string_view> seen;
-  for (std::string_view word : split(group, ' ')) {
+  for (std::string_view word : non_empty_parts(group, ' ')) {
     const auto [key, value] = split_key(word);
     if (key != "edit" && std::find(seen.begin(), seen.end(), key) != seen.end())
       throw usage_error(fmt::format("tensor {}: key '{}' is given twice", t.name, key));
@@ -187,7 +187,7 @@ const std::vector<knob_info>& standard_knobs() {
 }
 
 std::string format(const trial_case& c) {
-  std::string line = fmt::format("{} {}/{}", k_version, c.op, c.property);
+  std::string line = fmt::format("{} {}/{}", k_line_version, c.op, c.property);
   bool first = true;
   for (const tensor_spec& t : c.tensors) {
     line += fmt::format("{} {}={}[", first ? "" : " |", t.name, name_of(t.type));
@@ -206,10 +206,10 @@ std::string format(const trial_case& c) {
 }
 
 std::pair<std::string, std::string> parse_case_name(std::string_view text) {
-  const std::vector<std::string_view> words = split(text.substr(0, text.find('|')), ' ');
-  if (words.empty() || words[0] != k_version)
+  const std::vector<std::string_view> words = non_empty_parts(text.substr(0, text.find('|')), ' ');
+  if (words.empty() || words[0] != k_line_version)
     throw usage_error(fmt::format("case line: it starts with '{}', not with the grammar version '{}'",
-                                  words.empty() ? "" : words[0], k_version));
+                                  words.empty() ? "" : words[0], k_line_version));
   const size_t slash = words.size() < 2 ? std::string_view::npos : words[1].find('/');
   if (slash == std::string_view::npos || !is_name(words[1].substr(0, slash)) || !is_name(words[1].substr(slash + 1)))
     throw usage_error(
@@ -228,7 +228,7 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
   if (last == std::string_view::npos) throw usage_error("case line: no '|' separates the tensors from the knobs");
   std::string_view head = text.substr(0, last);
   head.remove_prefix(head.find(c.op + "/" + c.property) + c.op.size() + 1 + c.property.size());
-  for (std::string_view group : split(head, '|')) {
+  for (std::string_view group : non_empty_parts(head, '|')) {
     if (group.find_first_not_of(' ') == std::string_view::npos)
       throw usage_error("case line: an empty group between two '|'");
     c.tensors.push_back(parse_tensor(group));
@@ -245,7 +245,7 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
       throw usage_error(
           fmt::format("tensor {}: in place of {} it needs the same dtype, shape, ld and offset", t.name, t.in_place));
   }
-  for (std::string_view word : split(text.substr(last + 1), ' ')) {
+  for (std::string_view word : non_empty_parts(text.substr(last + 1), ' ')) {
     const auto parts =
         split_key(word);  // not a structured binding: lambdas cannot capture those before C++20's clang 16
     const std::string_view key = parts.first, value = parts.second;

@@ -92,8 +92,7 @@ void become_contained(pid_t parent, int output) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// One line of printable text.
-std::string printable(std::string_view bytes) {
+std::string printable_line(std::string_view bytes) {
   std::string text;
   for (unsigned char c : bytes) {
     const bool blank = c <= ' ' || c == 0x7f;
@@ -121,8 +120,6 @@ case_report dead_case(const std::string& line, verdict v, std::string message) {
   r.message = std::move(message);
   return r;
 }
-
-double seconds_since(steady::time_point t) { return std::chrono::duration<double>(steady::now() - t).count(); }
 
 // What a child sends: one letter, the length in 16 hexadecimal digits, and the text; less, or anything else, is no
 // message.
@@ -244,7 +241,7 @@ std::string child_process::death() const {
   } else {
     text = fmt::format("it exited with status {} before the case was over", WEXITSTATUS(status_));
   }
-  if (const std::string output = printable(tail_); !output.empty()) text += "; its last output: " + output;
+  if (const std::string output = printable_line(tail_); !output.empty()) text += "; its last output: " + output;
   return text;
 }
 
@@ -274,7 +271,7 @@ case_report run_guarded(const std::function<case_report(const trial_case&)>& run
   } catch (const environment_error&) {
     throw;
   } catch (const std::exception& e) {
-    return dead_case(line, verdict::crash, fmt::format("it threw {}: {}", type_name(e), printable(e.what())));
+    return dead_case(line, verdict::crash, fmt::format("it threw {}: {}", type_name(e), printable_line(e.what())));
   } catch (...) {
     return dead_case(line, verdict::crash, "it threw an object that is not a std::exception");
   }

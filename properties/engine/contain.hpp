@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ inline constexpr std::string_view k_process_unusable = "process is unusable";
 bool spoils_process(const case_report& r);
 // True if a failure of the device, which may be another process's doing, can be what this report is of.
 bool may_be_the_device(const case_report& r);
+
+inline double seconds_since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
 
 // How long a case may take where `seconds` are given: as long as that with up to 2^24 elements, and in proportion
 // beyond, since what a large case waits for is copies and the device, which others may use at the same time. `line`:

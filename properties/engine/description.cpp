@@ -14,12 +14,12 @@
 namespace warpcheck::engine {
 namespace {
 
-std::deque<description>& registry() {
+std::deque<description>& described_operators() {
   static std::deque<description> list;  // constructed on first use: registrations run before main in any order
   return list;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> trimmed_parts(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(separator, begin), text.size());
@@ -68,7 +68,7 @@ struct product {
 
 product product_of(std::string_view dimension, const call_form& form, const trial_case& c, const sizes& of) {
   product p;
-  for (const std::string_view factor : split(dimension, '*')) {
+  for (const std::string_view factor : trimmed_parts(dimension, '*')) {
     if (const auto n = number_of(factor))
       p.known *= *n;
     else if (const scalar_info* s = find_scalar(form, factor))
@@ -85,7 +85,7 @@ product product_of(std::string_view dimension, const call_form& form, const tria
 std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
                               int64_t open) {
   std::vector<int64_t> shape;
-  for (const std::string_view dimension : split(shape_of(info, form, c), ',')) {
+  for (const std::string_view dimension : trimmed_parts(shape_of(info, form, c), ',')) {
     const product p = product_of(dimension, form, c, of);
     shape.push_back(p.unknowns == 0 ? p.known : open);
   }
@@ -133,8 +133,8 @@ std::string what_is_wrong(const description& d, const bench_row& row) {
   const call_form& form = d.forms[row.form];
   for (const tensor_info& t : form.tensors) {
     if (t.is_optional && !row.tensors.contains(t.name) && !row.fills.contains(t.name)) continue;
-    for (const std::string_view dimension : split(t.shape, ','))
-      for (const std::string_view factor : split(dimension, '*'))
+    for (const std::string_view dimension : trimmed_parts(t.shape, ','))
+      for (const std::string_view factor : trimmed_parts(dimension, '*'))
         if (const extent_info* e = d.find(factor); e && !e->derived && !row.of.contains(e->name))
           return fmt::format("it has no size of extent '{}'", e->name);
   }
@@ -158,8 +158,8 @@ void describe_operator(description d) {
       std::vector<std::string_view> shapes = {t.shape};
       for (const shape_when& w : t.when) shapes.push_back(w.shape);
       for (const std::string_view shape : shapes)
-        for (const std::string_view dimension : split(shape, ','))
-          for (const std::string_view factor : split(dimension, '*'))
+        for (const std::string_view dimension : trimmed_parts(shape, ','))
+          for (const std::string_view factor : trimmed_parts(dimension, '*'))
             if (!number_of(factor) && !find_scalar(form, factor) && !d.find(factor))
               throw usage_error(fmt::format("operator {}: tensor {} [{}] names '{}', which is no extent and no scalar",
                                             d.op, t.name, shape, factor));
@@ -170,18 +170,18 @@ void describe_operator(description d) {
   if (!d.bench.slices.empty() && !d.find(d.bench.slices))
     throw usage_error(
         fmt::format("operator {}: bench rows are sliced by '{}', which is no extent", d.op, d.bench.slices));
-  registry().push_back(std::move(d));
+  described_operators().push_back(std::move(d));
 }
 
 const description* find_description(std::string_view op) {
   const auto found =
-      std::find_if(registry().begin(), registry().end(), [&](const description& d) { return d.op == op; });
-  return found == registry().end() ? nullptr : &*found;
+      std::find_if(described_operators().begin(), described_operators().end(), [&](const description& d) { return d.op == op; });
+  return found == described_operators().end() ? nullptr : &*found;
 }
 
 std::vector<const description*> all_descriptions() {
   std::vector<const description*> all;
-  for (const description& d : registry()) all.push_back(&d);
+  for (const description& d : described_operators()) all.push_back(&d);
   return all;
 }
 
@@ -200,7 +200,7 @@ sizes sizes_of(const description& d, const trial_case& c) {
   if (!form) return of;
   for (const tensor_spec& t : c.tensors) {
     const tensor_info& info = *form->find(t.name);
-    const std::vector<std::string_view> dimensions = split(shape_of(info, *form, c), ',');
+    const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(info, *form, c), ',');
     if (dimensions.size() != t.shape.size() || (info.is_optional && t.elements() == 0)) continue;
     for (size_t i = 0; i < dimensions.size(); ++i) {
       const product p = product_of(dimensions[i], *form, c, of);
@@ -215,7 +215,7 @@ sizes sizes_of(const description& d, const trial_case& c) {
 std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension) {
   const call_form* form = d.form_of(c);
   if (!form) return "";
-  const std::vector<std::string_view> dimensions = split(shape_of(*form->find(t.name), *form, c), ',');
+  const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(*form->find(t.name), *form, c), ',');
   const extent_info* e = dimension < dimensions.size() ? d.find(dimensions[dimension]) : nullptr;
   return e && !e->derived ? std::string_view(e->name) : "";
 }
@@ -311,7 +311,7 @@ std::string wrong_type(const tensor_info& info, const tensor_spec& t, const tens
 std::string wrong_shape(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& chosen,
                         const tensor_spec& t) {
   const std::string_view shape = shape_of(info, form, c);
-  const std::vector<std::string_view> dimensions = split(shape, ',');
+  const std::vector<std::string_view> dimensions = trimmed_parts(shape, ',');
   if (dimensions.size() != t.shape.size())
     return fmt::format("tensor {}: rank {} is not {}, that of [{}]", t.name, t.shape.size(), dimensions.size(), shape);
   for (size_t i = 0; i < dimensions.size(); ++i)
@@ -355,7 +355,7 @@ tensor_spec make_tensor(const tensor_info& info, dtype type) {
   tensor_spec t;
   t.name = info.name;
   t.type = info.types.size() == 1 ? info.types.front() : type;
-  t.shape.assign(split(info.shape, ',').size(), 1);  // there, whatever its sizes will be
+  t.shape.assign(trimmed_parts(info.shape, ',').size(), 1);  // there, whatever its sizes will be
   t.ld = 1;
   t.is_input = info.is_input;
   return t;

@@ -16,7 +16,7 @@ namespace warpcheck::engine {
 namespace {
 
 constexpr std::string_view k_first_word = "warpcheck-journal";
-constexpr std::string_view k_version = "1";
+constexpr std::string_view k_journal_version = "1";
 
 [[noreturn]] void cannot(std::string_view what, const std::string& path, int error) {
   throw journal_error(fmt::format("journal: cannot {} {}: {}", what, path, std::strerror(error)));
@@ -61,7 +61,7 @@ journal_writer::journal_writer(std::string path, std::string_view fingerprint) :
   fstat(fd_, &info);
   const int64_t size = whole_lines(fd_, info.st_size);
   if (size != info.st_size) truncate_journal(path_, size);
-  if (size == 0) append(fmt::format("{} {} {}\n", k_first_word, k_version, fingerprint));
+  if (size == 0) append(fmt::format("{} {} {}\n", k_first_word, k_journal_version, fingerprint));
 }
 
 journal_writer& journal_writer::operator=(journal_writer&& other) noexcept {
@@ -178,8 +178,8 @@ journal_record journal_reader::parse(std::string_view line) {
   if (line_ == 1) {
     if (next_word(line) != k_first_word) throw reject("the file does not begin like a journal of warpcheck");
     const std::string_view version = next_word(line);
-    if (version != k_version)
-      throw reject(fmt::format("the version '{}' of the journal is not '{}'", version, k_version));
+    if (version != k_journal_version)
+      throw reject(fmt::format("the version '{}' of the journal is not '{}'", version, k_journal_version));
     if (line != fingerprint_)
       throw reject(
           fmt::format("the journal is of a run with other options or other jobs (fingerprint {}, this run has {}); "

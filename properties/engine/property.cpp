@@ -13,7 +13,7 @@
 namespace warpcheck::engine {
 namespace {
 
-std::vector<property>& registry() {
+std::vector<property>& registered_properties() {
   static std::vector<property> properties;  // constructed on first use: registrations run before main in any order
   return properties;
 }
@@ -37,17 +37,17 @@ std::string shell_word(const std::string& text) {
 }  // namespace
 
 property_registration::property_registration(std::vector<property> properties) {
-  for (property& p : properties) registry().push_back(std::move(p));
+  for (property& p : properties) registered_properties().push_back(std::move(p));
   // Link order must not change the order of a report.
-  std::stable_sort(registry().begin(), registry().end(),
+  std::stable_sort(registered_properties().begin(), registered_properties().end(),
                    [](const property& a, const property& b) { return a.op < b.op; });
 }
 
-std::span<const property> all_properties() { return registry(); }
+std::span<const property> all_properties() { return registered_properties(); }
 
 std::vector<std::string> operators_with_properties() {
   std::vector<std::string> names;
-  for (const property& p : registry())
+  for (const property& p : registered_properties())
     if (names.empty() || names.back() != p.op) names.push_back(p.op);
   return names;
 }
@@ -56,7 +56,7 @@ const property& find_property(std::string_view op, std::string_view name) {
   std::string known;
   const property* renamed = nullptr;
   const std::string today = property_of_today(name);
-  for (const property& p : registry()) {
+  for (const property& p : registered_properties()) {
     if (p.op != op) continue;
     if (p.name == name) return p;
     if (p.name == today) renamed = &p;

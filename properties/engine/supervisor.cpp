@@ -29,8 +29,6 @@ using steady = std::chrono::steady_clock;
 
 constexpr int k_exit_journal = 113;  // a worker could not write its journal; it has printed why
 
-double seconds_since(steady::time_point t) { return std::chrono::duration<double>(steady::now() - t).count(); }
-
 volatile sig_atomic_t g_signalled = 0;
 
 // Notes SIGINT and SIGTERM while it lives.
