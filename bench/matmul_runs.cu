@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -174,17 +175,19 @@ matmul_options options_of(product_arithmetic arithmetic) {
   return options;
 }
 
-// f.operator()<T>() with the type of the operands.
+// f of a pointer to the operands' type, which is null.
 template <class F>
 auto with_operands(product_arithmetic arithmetic, F&& f) {
-  if (arithmetic == product_arithmetic::f16) return f.template operator()<simt::f16>();
-  if (arithmetic == product_arithmetic::bf16) return f.template operator()<simt::bf16>();
-  return f.template operator()<float>();
+  if (arithmetic == product_arithmetic::f16) return f(static_cast<simt::f16*>(nullptr));
+  if (arithmetic == product_arithmetic::bf16) return f(static_cast<simt::bf16*>(nullptr));
+  return f(static_cast<float*>(nullptr));
 }
 
 matmul_slices plan_of(product_arithmetic arithmetic, const product_shape& s) {
-  return with_operands(arithmetic,
-                       [&]<class T>() { return matmul_plan<T, float>(options_of(arithmetic), s.m, s.n, s.k); });
+  return with_operands(arithmetic, [&](auto* operand) {
+    using T = std::remove_pointer_t<decltype(operand)>;
+    return matmul_plan<T, float>(options_of(arithmetic), s.m, s.n, s.k);
+  });
 }
 
 }  // namespace
@@ -253,8 +256,10 @@ struct product_run::memory {
     return most;
   }
   static int64_t bytes_of(product_arithmetic arithmetic, const product_shape& s) {
-    return with_operands(arithmetic,
-                         [&]<class T>() { return matmul_work_bytes<T, float>(options_of(arithmetic), s.m, s.n, s.k); });
+    return with_operands(arithmetic, [&](auto* operand) {
+      using T = std::remove_pointer_t<decltype(operand)>;
+      return matmul_work_bytes<T, float>(options_of(arithmetic), s.m, s.n, s.k);
+    });
   }
   const slot& at(int i) const { return slots[static_cast<size_t>(i) % slots.size()]; }
 
@@ -281,7 +286,8 @@ void product_run::ours(product_arithmetic arithmetic, int i) {
   const int bits = bits_of(arithmetic);
   const bool bfloat = arithmetic == product_arithmetic::bf16;
   const product_shape& s = shape_;
-  with_operands(arithmetic, [&]<class T>() {
+  with_operands(arithmetic, [&](auto* operand) {
+    using T = std::remove_pointer_t<decltype(operand)>;
     matmul<T, float>(trans_of(s.ta), trans_of(s.tb), s.m, s.n, s.k, 1.0f,
                      static_cast<const T*>(slot.operand(true, bits, bfloat)), s.lda(),
                      static_cast<const T*>(slot.operand(false, bits, bfloat)), s.ldb(), 0.0f, slot.c.data(), s.n, {},
@@ -295,7 +301,8 @@ void product_run::layer(product_arithmetic arithmetic, int i) {
   const bool bfloat = arithmetic == product_arithmetic::bf16;
   const product_shape& s = shape_;
   const perceptron epilogue{memory_->bias.data(), true, 0.0f, 1.0f};
-  with_operands(arithmetic, [&]<class T>() {
+  with_operands(arithmetic, [&](auto* operand) {
+    using T = std::remove_pointer_t<decltype(operand)>;
     matmul<T, float>(trans_of(s.ta), trans_of(s.tb), s.m, s.n, s.k, 1.0f,
                      static_cast<const T*>(slot.operand(true, bits, bfloat)), s.lda(),
                      static_cast<const T*>(slot.operand(false, bits, bfloat)), s.ldb(), 0.0f, slot.c.data(), s.n,
@@ -385,7 +392,8 @@ const char* product_run::variant(product_arithmetic arithmetic) const {
   const auto within = [](const int64_t(&range)[2], int64_t x) {
     return range[0] <= x && (x <= range[1] || range[1] < 0);
   };
-  return with_operands(arithmetic, [&]<class T>() {
+  return with_operands(arithmetic, [&](auto* operand) {
+    using T = std::remove_pointer_t<decltype(operand)>;
     for (const matmul_region& r : matmul_regions<T, float>(options_of(arithmetic)))
       if (within(r.m, shape_.m) && within(r.n, shape_.n) && within(r.k, shape_.k))
         return names[static_cast<size_t>(r.variant)];

@@ -35,3 +35,10 @@ function(warpcheck_add_test)
     set_tests_properties(${arg_NAME} PROPERTIES RESOURCE_GROUPS "gpus:1")
   endif()
 endfunction()
+
+# warpcheck_link_command(target): all of the command but its main, for a test of its parts.
+function(warpcheck_link_command target)
+  target_sources(${target} PRIVATE "$<FILTER:$<TARGET_OBJECTS:warpcheck_cli_objects>,EXCLUDE,/main\\.cpp\\.o$>")
+  target_link_libraries(${target} PRIVATE
+    warpcheck_python_objects warpcheck_properties warpcheck_golden warpcheck_simt_emulation)
+endfunction()

@@ -5,7 +5,6 @@
 namespace warpcheck::cli {
 namespace {
 
-
 class parser {
  public:
   parser(const cuda_structure& s, size_t start) : s_(s), t_(s.tokens()), i_(start) {}

@@ -66,7 +66,8 @@ error_profile read_profile(const std::string& path) {
   try {
     const nlohmann::json j = nlohmann::json::parse(golden::read_text(path, k_most_bytes));
     if (j.at("schema") != k_profile_schema)
-      throw usage_error(fmt::format("{}: its schema is {}; {} is allowed", path, j.at("schema").dump(), k_profile_schema));
+      throw usage_error(
+          fmt::format("{}: its schema is {}; {} is allowed", path, j.at("schema").dump(), k_profile_schema));
     error_profile p;
     p.op = j.at("operator");
     p.device = j.at("device");

@@ -174,8 +174,8 @@ void describe_operator(description d) {
 }
 
 const description* find_description(std::string_view op) {
-  const auto found =
-      std::find_if(described_operators().begin(), described_operators().end(), [&](const description& d) { return d.op == op; });
+  const auto found = std::find_if(described_operators().begin(), described_operators().end(),
+                                  [&](const description& d) { return d.op == op; });
   return found == described_operators().end() ? nullptr : &*found;
 }
 

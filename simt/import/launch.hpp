@@ -67,7 +67,7 @@ void add_allocation(const void* p, const allocation& a);
 
 void report(const char* kind, const std::string& text, bool fatal);
 
-// A construct runs whose result is not a GPU's to the bit: it is told of, once. In a kernel not before the launch has ended.
+// A construct runs whose result is not a GPU's to the bit: it is told of, once; in a kernel when the launch has ended.
 void approximated(const char* what);
 
 template <class T, class = void>
