@@ -6,17 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "properties/self/numerics/special_values.hpp"
+
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // Without gates and penalties.
 split_settings plain_settings() {

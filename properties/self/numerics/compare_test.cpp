@@ -4,18 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <vector>
 
+#include "properties/self/numerics/special_values.hpp"
 #include "reference/numerics/multiprecision.hpp"
 #include "reference/softmax.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // A model of one element, known exactly, whose double and 50 digit enclosures are as wide as a test wants.
 struct known {
@@ -155,7 +152,7 @@ TEST(compare, forced_digits_are_forced) {
 }
 
 // Exactly 1 with bound 1/4 - excess, where excess vanishes beside 1/4 in double.
-struct narrow {
+struct narrow_model {
   double excess;
   template <class Real>
   claim<Real> evaluate(int64_t) const {
@@ -165,11 +162,11 @@ struct narrow {
 
 // error and bound, as printed, agree with the verdict even where both round to one double.
 TEST(compare, printed_numbers_agree_with_the_verdict) {
-  const auto rejected = decide<mp50, mp100>(dtype::f32, 1.25, precision::digits100, narrow{1e-60}, 0);
+  const auto rejected = decide<mp50, mp100>(dtype::f32, 1.25, precision::digits100, narrow_model{1e-60}, 0);
   EXPECT_FALSE(rejected.accepted);
   EXPECT_GT(rejected.error, rejected.bound);
   EXPECT_GT(rejected.budget(), 1.0);
-  const auto accepted = decide<mp50, mp100>(dtype::f32, 1.25, precision::digits100, narrow{-1e-60}, 0);
+  const auto accepted = decide<mp50, mp100>(dtype::f32, 1.25, precision::digits100, narrow_model{-1e-60}, 0);
   EXPECT_TRUE(accepted.accepted);
   EXPECT_LE(accepted.error, accepted.bound);
 }

@@ -4,14 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include "properties/self/numerics/special_values.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(histogram_reference, exponent_of_the_grid) {
   const auto exponent = [](std::vector<double> x, int64_t max_rows) { return fixed_exponent(x, max_rows); };

@@ -3,21 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <vector>
 
 #include "properties/self/numerics/adversarial_kernel.hpp"
 #include "properties/self/numerics/plain_row.hpp"
 #include "properties/self/numerics/rows.hpp"
+#include "properties/self/numerics/special_values.hpp"
 #include "reference/log_softmax.hpp"
 #include "reference/logsumexp.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // `slack` pays for the plain formulas' own loss of digits: ln(1 - x) of a small x, m + ln s.
 template <class Real>

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <random>
 
+#include "properties/self/numerics/special_values.hpp"
 #include "properties/self/numerics/tensor_core.hpp"
 #include "reference/numerics/multiprecision.hpp"
 #include "reference/sigmoid.hpp"
@@ -15,8 +15,6 @@
 namespace warpcheck::reference {
 namespace {
 
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 using values = std::vector<double>;
 
 double error_in_units(dot_arithmetic a, int64_t k, int64_t promotion = k_promotion) {

@@ -6,19 +6,16 @@
 #include <bit>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <vector>
 
 #include "properties/self/numerics/adversarial_kernel.hpp"
+#include "properties/self/numerics/special_values.hpp"
 #include "reference/argmax.hpp"
 #include "reference/numerics/exact_sum.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // Wide enough to add any doubles without rounding.
 using wide = boost::multiprecision::number<

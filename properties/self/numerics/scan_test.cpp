@@ -4,17 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <vector>
 
+#include "properties/self/numerics/special_values.hpp"
 #include "reference/numerics/exact_sum.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 using row = std::vector<double>;
 

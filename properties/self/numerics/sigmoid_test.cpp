@@ -4,18 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <vector>
 
 #include "properties/self/numerics/adversarial_kernel.hpp"
 #include "properties/self/numerics/plain_row.hpp"
+#include "properties/self/numerics/special_values.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 struct setting {
   double mu, sigma;

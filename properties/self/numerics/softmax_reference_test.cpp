@@ -8,13 +8,11 @@
 
 #include "properties/self/numerics/plain_row.hpp"
 #include "properties/self/numerics/rows.hpp"
+#include "properties/self/numerics/special_values.hpp"
 #include "reference/softmax.hpp"
 
 namespace warpcheck::reference {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // Each enclosure, of the value and of the bound, at each precision, holds the number that the plain formulas give, and
 // is narrow enough to be of use.
