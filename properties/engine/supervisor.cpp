@@ -19,6 +19,7 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/job_summary.hpp"
 #include "properties/engine/journal.hpp"
+#include "properties/engine/recipe.hpp"
 #include "properties/engine/run_folder.hpp"
 #include "properties/engine/run_plan.hpp"
 
@@ -112,6 +113,7 @@ class supervisor {
     child_process process;
     journal_writer writer;  // used by the worker while it lives, by the parent for the case that ended it
     journal_reader reader;
+    size_t number = 0;
     int64_t next = 0;         // position after the last one that the journal has
     int64_t in_flight = -1;   // position whose start is in the journal and whose end is not
     std::string line;         // of that case
@@ -143,7 +145,7 @@ class supervisor {
       if (number < static_cast<int>(workers_.size())) workers_[static_cast<size_t>(number)].reader = std::move(reader);
     }
     for (size_t w = 0; w < workers_.size(); ++w) {
-      workers_[w].next = static_cast<int64_t>(w);
+      workers_[w].number = w;
       if (workers_[w].reader.offset() == 0)
         workers_[w].reader = journal_reader(folder_.journal(static_cast<int>(w)), fingerprint_);
     }
@@ -154,10 +156,16 @@ class supervisor {
     return !done_[static_cast<size_t>(position)] && i.index <= control_.last(i.job);
   }
 
+  // Of as many positions as there are workers each gets one, in an order that differs from block to block: what a case
+  // costs may come back with every second one, as types and schedules do.
+  size_t owner(int64_t position) const {
+    const uint64_t p = static_cast<uint64_t>(position), count = workers_.size();
+    return static_cast<size_t>((p + hash64(0, p / count)) % count);
+  }
+
   // Moves to the worker's next position that is to be run; false if there is none.
   bool advance(worker& w) const {
-    const auto stride = static_cast<int64_t>(workers_.size());
-    while (w.next < plan_.positions() && !wanted(w.next)) w.next += stride;
+    while (w.next < plan_.positions() && (owner(w.next) != w.number || !wanted(w.next))) ++w.next;
     return w.next < plan_.positions();
   }
 
@@ -184,7 +192,7 @@ class supervisor {
     const pid_t self = getpid();
     worker& w = workers_[number];
     try {
-      for (; (alone_ || !control_.leave()) && advance(w); w.next += static_cast<int64_t>(workers_.size())) {
+      for (; (alone_ || !control_.leave()) && advance(w); ++w.next) {
         const run_plan::item i = plan_.at(w.next);
         const auto begin = steady::now();
         std::string line;
@@ -300,7 +308,7 @@ class supervisor {
       alone_ = std::move(suspects_.back());
       suspects_.pop_back();
       const int64_t position = alone_->position;
-      const auto number = static_cast<size_t>(position) % workers_.size();
+      const size_t number = owner(position);
       workers_[number].next = position;
       if (wanted(position)) return launch(number);
     }
@@ -374,7 +382,7 @@ class supervisor {
         w.leaving = true;
         return suspect_case(position, std::move(r.report));
       }
-      w.next = position + static_cast<int64_t>(workers_.size());
+      w.next = position + 1;
       if (r.kind == journal_record::refused) throw refusal{r.code, std::move(r.text)};
       w.leaving = alone_.has_value() || spoils_process(r.report);
       explained_ = explained_ || (alone_.has_value() && may_be_the_device(r.report));
