@@ -51,10 +51,10 @@ class fake_device {
 };
 
 // What the cases of a run do to the device, and who ran when. The first time, a guilty case waits for the case behind
-// it, which another worker has, and that one for the fault.
+// it, which another worker has, and that one until the guilty one has acted.
 struct shared_run {
   fake_device device;
-  shared_numbers runs{k_cases + 1}, in_flight{1}, beside_a_second_run{1};
+  shared_numbers runs{k_cases + 1}, acted{k_cases + 1}, in_flight{1}, beside_a_second_run{1};
   std::set<int64_t> guilty = {17, 82, 140};
   std::function<void()> guilty_act = [] {};    // after the fault
   std::function<void()> innocent_act = [] {};  // where the device has failed
@@ -70,12 +70,14 @@ struct shared_run {
       while (!again && device.usable() && runs[i + 1] == 0) sched_yield();
       if (device.usable() && !(only_in_company && again)) {
         device.fault();
+        acted[i] = 1;
         --in_flight[0];
         guilty_act();
         ++in_flight[0];
       }
+      acted[i] = 1;
     } else {
-      while (!again && device.usable() && guilty.count(i - 1) && runs[i - 1] < 2) sched_yield();
+      while (!again && device.usable() && guilty.count(i - 1) && acted[i - 1] == 0) sched_yield();
       if (!device.usable()) {
         --in_flight[0];
         innocent_act();

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "properties/engine/contain.hpp"
@@ -113,6 +114,27 @@ TEST(supervisor, results_do_not_depend_on_the_number_of_workers) {
     EXPECT_FALSE(results.jobs[1].stopped);
     if (one.empty()) one = summary(results);
     EXPECT_EQ(summary(results), one) << "with " << workers << " workers";
+  }
+}
+
+// Element types and schedules come back with every second or third case, and what a case costs with them.
+TEST(supervisor, cases_that_come_back_with_a_period_fall_to_all_workers) {
+  for (int workers : {2, 3, 4}) {
+    shared_numbers ran_by(240);
+    supervise_options options;
+    options.workers = workers;
+    options.run = [&](const trial_case& c) {
+      ran_by[number_of(c)] = getpid();
+      return passing(c);
+    };
+    supervise({numbered_job("a", 240)}, options);
+    for (int period : {2, 3, 4, 6}) {
+      std::map<int, int> cases;  // process to how many of its cases are costly
+      for (int64_t i = 0; i < 240; i += period) ++cases[ran_by[i]];
+      EXPECT_EQ(cases.size(), static_cast<size_t>(workers)) << period;
+      for (const auto& [process, n] : cases)
+        EXPECT_GE(n * period * workers, 240 / 2) << "every " << period << "th case with " << workers << " workers";
+    }
   }
 }
 
