@@ -142,11 +142,11 @@ def name_of(pid):
         return ""
 
 
-def kill(pid):
+def kill(pid, number=signal.SIGKILL):
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
-        pass
+        pass  # workers of a round end with it
 
 
 def wait_for(what, condition, seconds, explain):
@@ -155,6 +155,25 @@ def wait_for(what, condition, seconds, explain):
         if time.monotonic() > deadline:
             raise AssertionError(f"{what}: not within {seconds} s\n{explain()}")
         time.sleep(0.2)
+
+
+def processes_of(node):
+    """Process to the number of its shard."""
+    return {
+        pid: int(e["SLURM_ARRAY_TASK_ID"])
+        for pid, e in environments()
+        if e.get("SLURMD_NODENAME") == node and "SLURM_ARRAY_TASK_ID" in e
+    }
+
+
+def stop(listed):
+    """Stops the processes that listed() names, and those that they start meanwhile."""
+    stopped = set()
+    while new := set(listed()) - stopped:
+        for pid in new:
+            kill(pid, signal.SIGSTOP)
+        stopped |= new
+    return stopped
 
 
 def contents(out):
@@ -228,21 +247,19 @@ class Slurm(unittest.TestCase):
         dead, alive = on_n2
         cluster.processes[2].kill()  # slurmd of n2
         cluster.processes[2].wait()
-        own = [(pid, e) for pid, e in environments() if e.get("SLURMD_NODENAME") == "n2" and "SLURM_ARRAY_TASK_ID" in e]
-        self.assertEqual({int(e["SLURM_ARRAY_TASK_ID"]) for _, e in own}, {dead, alive})
-        of_dead = [pid for pid, e in own if int(e["SLURM_ARRAY_TASK_ID"]) == dead]
+        own = processes_of("n2")
+        self.assertEqual(set(own.values()), {dead, alive})
+        of_dead = [pid for pid, task in own.items() if task == dead]
         # Whoever watches a job dies first, or he would report the job as failed.
         for pid in sorted(of_dead, key=lambda pid: name_of(parent_of(pid)) != "slurmstepd"):
             if name_of(parent_of(pid)) == "slurmstepd":
                 kill(parent_of(pid))
             kill(pid)
         # The other's node is out of reach for a while, and comes back when its shard is in other hands.
-        of_alive = [pid for pid, e in own if int(e["SLURM_ARRAY_TASK_ID"]) == alive]
-        for pid in of_alive:
-            os.kill(pid, signal.SIGSTOP)
+        of_alive = stop(lambda: [pid for pid, task in processes_of("n2").items() if task == alive])
         wait_for("a second copy", lambda: (shards() / f"{alive}/attempt-2").exists(), 120, cluster.logs)
         for pid in of_alive:
-            os.kill(pid, signal.SIGCONT)
+            kill(pid, signal.SIGCONT)
         wait_for(
             "the merge",
             lambda: (out / "nightly.db").exists() and not cluster.jobs(),
