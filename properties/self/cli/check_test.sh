@@ -8,7 +8,7 @@ cd "$1"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$scratch"
 cd "$scratch"
 ci/check sigmoid >said 2>&1 || { cat said; echo "ci/check ended with $?"; exit 1; }
-grep -Eq '^[0-9]+ cases, [0-9]+ launches.*: all pass' said || { tail said; echo "ci/check judged nothing"; exit 1; }
+grep -Eq '^[1-9][0-9]* cases, [1-9][0-9]* launches' said || { tail said; echo "ci/check judged nothing"; exit 1; }
 sed -i 's/const float z = (x - mu) \* sigma;/const float z = x * sigma - mu;/' kernels/primitives/logistic.hpp
 code=0
 ci/check sigmoid >said 2>&1 || code=$?
