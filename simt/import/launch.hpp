@@ -104,6 +104,7 @@ SIMT_INLINE void sine_and_cosine(T x, T* sine, T* cosine) {
 // Whether what a stream is asked for is recorded: where the stream is being captured, and where a kernel asks.
 bool is_recording();
 void record(std::function<void()> work);
+// Does what a stream is asked for, or records it.
 template <class Work>
 void enqueue(Work&& work) {
   if (is_recording())

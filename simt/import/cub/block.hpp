@@ -96,8 +96,6 @@ class BlockReduce : block_values<T, X * Y * Z> {
   T Sum(T (&items)[Items], SIMT_SITE) {
     return Reduce(items, cub::Sum(), site);
   }
-
- private:
 };
 
 template <class T, int X, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int = 0>
