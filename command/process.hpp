@@ -1,4 +1,5 @@
-// Other programs, started: the one place of the command that does so.
+// Other programs, started: the one place of the command that does so. (The interpreter of a Python candidate is started
+// within the process of a case, and dies with it: python/interpreter.cpp.)
 #pragma once
 
 #include <sys/types.h>
