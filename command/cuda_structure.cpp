@@ -175,9 +175,10 @@ void cuda_structure::find_functions() {
 }
 
 void cuda_structure::note_function(size_t name) {
-  const size_t after = match_[name + 1] + 1;
+  size_t after = match_[name + 1] + 1;
+  if (is(after, "noexcept")) ++after;
   if (is(after, "{")) {
-    if (t_.tokens[name].file == 0) functions_.emplace_back(t_.text(name));
+    if (t_.tokens[name].file == 0) functions_.push_back({std::string(t_.text(name)), parameter_names(name + 1)});
     has_main_ |= is(name, "main");
   }
   // "f(1);" at file scope declares, too.
@@ -185,6 +186,26 @@ void cuda_structure::note_function(size_t name) {
   for (size_t i = statement_start(name); i < name; ++i)
     if (is(i, "__global__")) return;
   other_names_.emplace(t_.text(name));
+}
+
+// The last identifier of each parameter, but of its default value and the brackets of an array.
+std::vector<std::string> cuda_structure::parameter_names(size_t open) const {
+  std::vector<std::string> names;
+  const size_t close = match_[open];
+  if (close == open + 1 || (close == open + 2 && is(open + 1, "void"))) return names;
+  for (size_t begin = open + 1; begin <= close; ++begin) {
+    size_t end = begin;
+    bool ends = false;  // the name's part
+    std::string_view name;
+    for (int depth = 0; end < close && (depth > 0 || !is(end, ",")); end = opens(end) ? match_[end] + 1 : end + 1) {
+      depth += is(end, "<") ? 1 : is(end, ">") ? -1 : 0;
+      ends |= is(end, "=") || is(end, "[");
+      if (!ends && depth == 0 && end > begin && t_.is_identifier(end)) name = t_.text(end);
+    }
+    names.emplace_back(name);
+    begin = end;
+  }
+  return names;
 }
 
 void cuda_structure::note_kernel(size_t open, bool is_template) {

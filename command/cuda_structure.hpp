@@ -43,7 +43,7 @@ class cuda_structure {
   const std::vector<import_error>& errors() const { return errors_; }
   bool has_main() const { return has_main_; }
   const std::vector<std::string>& kernel_names() const { return kernel_names_; }
-  const std::vector<std::string>& functions() const { return functions_; }
+  const std::vector<imported_function>& functions() const { return functions_; }
 
   bool is(size_t i, std::string_view s) const { return t_.is(i, s); }
   bool opens(size_t i) const { return is(i, "(") || is(i, "[") || is(i, "{"); }
@@ -75,6 +75,7 @@ class cuda_structure {
   bool is_attribute_group(size_t close) const;
   size_t body_of(size_t open) const;
   void note_function(size_t name);
+  std::vector<std::string> parameter_names(size_t open) const;
   void note_kernel(size_t open, bool is_template);
   void note_device_function(size_t qualifier, size_t open);
   void note_names(device_function& f) const;
@@ -87,7 +88,7 @@ class cuda_structure {
   std::map<std::string, kernel_info, std::less<>> kernels_;
   std::vector<std::string> kernel_names_;
   std::set<std::string, std::less<>> other_names_;  // of functions of the host at file scope
-  std::vector<std::string> functions_;
+  std::vector<imported_function> functions_;
   std::vector<import_error> errors_;
   bool has_main_ = false;
 };

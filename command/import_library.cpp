@@ -145,6 +145,17 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
 
 }  // namespace
 
+const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
+                                    const std::string& file) {
+  std::string names;
+  for (const imported_function& f : defined) {
+    if (f.name == name) return f;
+    names += (names.empty() ? "" : ", ") + f.name;
+  }
+  throw usage_error(
+      fmt::format("entry: {} defines no function '{}'; it defines {}", file, name, names.empty() ? "none" : names));
+}
+
 std::string import_library(const toolchain& tools, const import_request& r) {
   std::vector<std::string> files = {r.file};
   files.insert(files.end(), r.others.begin(), r.others.end());
@@ -157,11 +168,9 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   for (const std::string& file : files) sources.push_back(rewritten_source(tools, r, file, folder));
   const bool has_main = std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.has_main; });
   if (r.needs_main && !has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
-  const auto& defined = sources.front().functions;
-  if (!r.entry.empty() && std::find(defined.begin(), defined.end(), r.entry) == defined.end())
-    throw usage_error(fmt::format("entry: {} defines no function '{}'; it defines {}", r.file, r.entry,
-                                  defined.empty() ? "none" : fmt::format("{}", fmt::join(defined, ", "))));
-  sources.front().text += "\n# 1 \"warpcheck\"\n" + r.epilogue;
+  const std::string epilogue =
+      r.entry.empty() ? r.epilogue : r.epilogue_of(find_entry(sources.front().functions, r.entry, r.file));
+  sources.front().text += "\n# 1 \"warpcheck\"\n" + epilogue;
 
   std::string all;
   for (const imported_source& s : sources) all += s.text;

@@ -12,6 +12,7 @@
 // knows tokens, brackets, and whether a brace opens a namespace, a class or code.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,25 +30,35 @@ struct import_error {
 };
 std::string describe(const import_error& e);
 
+struct imported_function {
+  std::string name;
+  std::vector<std::string> parameters;  // their names; "" of one that has none
+};
+
 struct imported_source {
   std::string text;
   bool has_main = false;
-  std::vector<std::string> kernels;    // names of the __global__ functions, in order of appearance
-  std::vector<std::string> functions;  // names of the functions that the file itself defines outside classes
-  std::vector<import_error> errors;    // not empty: text is of no use
+  std::vector<std::string> kernels;          // names of the __global__ functions, in order of appearance
+  std::vector<imported_function> functions;  // that the file itself defines outside classes
+  std::vector<import_error> errors;          // not empty: text is of no use
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
 
+// The function of that name. usage_error where the file defines none.
+const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
+                                    const std::string& file);
+
 // Compiles a foreign source for the emulated device into a shared library and returns its path, cached by content.
 struct import_request {
-  std::string file;                  // as the user names it
-  std::vector<std::string> others;   // further sources of the program, .cu, .cpp or .c
-  std::string epilogue;              // C++ text after the file
+  std::string file;                 // as the user names it
+  std::vector<std::string> others;  // further sources of the program, .cu, .cpp or .c
+  std::string epilogue;             // C++ text after the file; with an entry in place of this:
+  std::function<std::string(const imported_function& entry)> epilogue_of;
   std::vector<std::string> options;  // -I, -D and the like, for the user's source
   std::string flavour = "race";
   bool needs_main = false;
   bool traced = false;  // follows its control (simt/import/trace.hpp); of flavour plain
-  std::string entry;    // a function that the epilogue needs; empty: none
+  std::string entry;    // the function that epilogue_of is asked for; empty: none
 };
 // usage_error: outside the subset, or what the compiler said about the user's lines. environment_error: no toolchain,
 // or no such file.

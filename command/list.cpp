@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command/commands.hpp"
+#include "command/entry_parameters.hpp"
 #include "command/null_kernels.hpp"
 #include "command/support.hpp"
 #include "properties/engine/classes.hpp"
@@ -20,6 +21,25 @@ namespace {
 std::string range_text(int64_t least, int64_t most) {
   if (most >= 0 && least > most) return "never";
   return most < 0 ? fmt::format("{}...", least) : fmt::format("{}..{}", least, most);
+}
+
+void describe_calls(const engine::description& d) {
+  for (const engine::call_form& form : d.forms) {
+    fmt::print("call {}\n", form.name);
+    for (const engine::tensor_info& t : form.tensors) {
+      std::string types;
+      for (const dtype type : t.types) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
+      for (const engine::shape_when& w : t.when)
+        types += fmt::format("; [{}] where {} = {}", w.shape, w.scalar, w.value);
+      fmt::print("  {:<6} {:<10} [{}] {}{}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
+                 t.types.empty() ? "as the first" : "", types, t.is_optional ? ", optional" : "");
+    }
+    for (const engine::scalar_info& s : form.scalars)
+      fmt::print("  {:<6} {:<10} {}; default {}\n", s.is_passed ? "scalar" : "knob", s.name, s.meaning, s.fallback);
+  }
+  std::string parameters;
+  for (const entry_name& n : entry_names(d)) parameters += (parameters.empty() ? "" : ", ") + declaration_of(n);
+  fmt::print("parameters of an entry (--source), by name\n  {}\n", parameters);
 }
 
 void describe_operator(const std::string& op) {
@@ -44,20 +64,7 @@ void describe_operator(const std::string& op) {
       fmt::print("{} on {}: {}\n", op, device, e.what());
     }
   }
-  if (const engine::description* d = engine::find_description(op))
-    for (const engine::call_form& form : d->forms) {
-      fmt::print("call {}\n", form.name);
-      for (const engine::tensor_info& t : form.tensors) {
-        std::string types;
-        for (const dtype type : t.types) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
-        for (const engine::shape_when& w : t.when)
-          types += fmt::format("; [{}] where {} = {}", w.shape, w.scalar, w.value);
-        fmt::print("  {:<6} {:<10} [{}] {}{}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
-                   t.types.empty() ? "as the first" : "", types, t.is_optional ? ", optional" : "");
-      }
-      for (const engine::scalar_info& s : form.scalars)
-        fmt::print("  {:<6} {:<10} {}; default {}\n", s.is_passed ? "scalar" : "knob", s.name, s.meaning, s.fallback);
-    }
+  if (const engine::description* d = engine::find_description(op)) describe_calls(*d);
   fmt::print("properties\n");
   for (const engine::property& p : properties)
     if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);

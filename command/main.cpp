@@ -61,8 +61,8 @@ void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate&
       ->capture_default_str();
   CLI::Option* of_source =
       command->add_option("--source", b.source, "A CUDA source (.cu) whose function is the candidate");
-  CLI::Option* of_entry =
-      command->add_option("--entry", b.entry, "The function of --source: extern \"C\", see docs/bring_your_own");
+  CLI::Option* of_entry = command->add_option(
+      "--entry", b.entry, "The function of --source: extern \"C\"; list OP prints what its parameters can be");
   of_source->needs(of_entry);
   of_entry->needs(of_source);
   CLI::Option* of_python = command->add_option(

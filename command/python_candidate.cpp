@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "command/python/contract.hpp"
+#include "command/described_contract.hpp"
 #include "command/python/interpreter.hpp"
 #include "command/support.hpp"
 #include "command/toolchain.hpp"
@@ -31,53 +30,6 @@ void check_path(const char* argument, const std::string& path) {
         argument, path));
 }
 
-python::shape_rule shape_of(const std::string& text) {
-  python::shape_rule shape(1, {""});
-  for (const char c : text)
-    if (c == ',')
-      shape.push_back({""});
-    else if (c == '*')
-      shape.back().emplace_back();
-    else if (c != ' ')
-      shape.back().back() += c;
-  return shape;
-}
-
-python::tensor_rule rule_of(const engine::tensor_info& info) {
-  python::tensor_rule rule;
-  rule.name = info.name;
-  rule.is_input = info.is_input;
-  rule.is_optional = info.is_optional;
-  for (const dtype type : info.types) rule.types |= engine::dtype_bit(type);
-  rule.shape = shape_of(info.shape);
-  for (const engine::shape_when& w : info.when) rule.others.push_back({w.scalar, w.value, shape_of(w.shape)});
-  return rule;
-}
-
-python::contract contract_of(const engine::description& d) {
-  constexpr double k_most = std::numeric_limits<double>::max();
-  python::contract c;
-  // Of rows the length alone, as candidate.h says.
-  if (d.find("cols"))
-    c.extents = {"cols"};
-  else
-    for (const engine::extent_info& e : d.extents)
-      if (!e.derived && c.extents.size() < WARPCHECK_MAX_EXTENTS) c.extents.push_back(e.name);
-  for (const engine::call_form& form : d.forms) {
-    python::form_rule rule;
-    for (const engine::tensor_info& t : form.tensors) rule.tensors.push_back(rule_of(t));
-    for (const engine::scalar_info& s : form.scalars) {
-      if (!s.is_passed) continue;
-      if (s.names.empty())  // JSON has no infinity
-        rule.scalars.push_back({s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer});
-      else
-        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true});
-    }
-    c.forms.push_back(std::move(rule));
-  }
-  return c;
-}
-
 // Lets the interpreter load the function, which names its element types, and stay as the nursery where it can.
 void introduce(python::settings& s) {
   const python::introduction said = python::start_nursery(s);
@@ -96,8 +48,8 @@ void introduce(python::settings& s) {
   const uint32_t all = s.rules.dtypes(), f32 = all & WARPCHECK_F32;
   if (answer["dtypes"].empty()) s.dtypes = f32 ? f32 : all;
   for (const std::string name : answer["dtypes"])
-    for (uint32_t bit = 1; python::dtype_name(bit); bit <<= 1)
-      if (name == python::dtype_name(bit)) s.dtypes |= bit;
+    for (uint32_t bit = 1; dtype_name(bit); bit <<= 1)
+      if (name == dtype_name(bit)) s.dtypes |= bit;
   s.nursery = said.socket;
 }
 

@@ -10,7 +10,7 @@ namespace warpcheck::cli {
 
 // Compiles the entry for the device (emulated: plain and race) and makes its name known to the engine in this process
 // and the processes forked from it. Returns the name. usage_error: no such file or entry, a name that a case line
-// cannot carry, an operator without an entry signature, a source outside the subset. environment_error: no toolchain.
+// cannot carry, parameters that entry_parameters refuses, a source outside the subset. environment_error: no toolchain.
 std::string prepare_source(const std::string& file, const std::string& entry, const std::string& op,
                            const std::string& device);
 

@@ -301,22 +301,32 @@ std::string toolchain::compile(const compilation& c) const {
   return "";
 }
 
-std::string toolchain::compile_cuda(const std::string& source, const std::string& output) const {
+std::string toolchain::run_nvcc(const std::vector<std::string>& options, const std::string& source,
+                                const std::string& output) const {
   if (nvcc_.empty())
     throw environment_error(
         "toolchain: this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has");
   require_file(nvcc_, "the compiler");
   require_folders(cuda_includes_);
   const scratch_folder scratch(output + ".parts");
-  const std::string library = scratch.file("library.so");
-  std::vector<std::string> command = {nvcc_, "-std=c++17", "-O3", "-arch=native", "-lineinfo", "-shared"};
-  command.insert(command.end(), {"-Xcompiler", "-fPIC,-fvisibility=hidden"});
+  const std::string made = scratch.file("made");
+  std::vector<std::string> command = {nvcc_, "-std=c++17"};
+  command.insert(command.end(), options.begin(), options.end());
   for (const std::string& include : cuda_includes_) command.push_back("-I" + include);
-  command.insert(command.end(), {source, "-o", library});
+  command.insert(command.end(), {source, "-o", made});
   if (command_result r = run_command(command); r.status != 0)
     return r.output.empty() ? fmt::format("nvcc ended with status {}", r.status) : r.output;
-  fs::rename(library, output);
+  fs::rename(made, output);
   return "";
+}
+
+std::string toolchain::compile_cuda(const std::string& source, const std::string& output) const {
+  return run_nvcc({"-O3", "-arch=native", "-lineinfo", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden"}, source,
+                  output);
+}
+
+std::string toolchain::preprocess_cuda(const std::string& source, const std::string& output) const {
+  return run_nvcc({"-E"}, source, output);
 }
 
 std::string toolchain::module_source(const std::vector<std::string>& operators, std::string_view flavour) const {

@@ -36,6 +36,8 @@ class toolchain {
   // all. Returns what nvcc said if it failed. environment_error when this build has no nvcc, or it or an include folder
   // is gone.
   std::string compile_cuda(const std::string& source, const std::string& output) const;
+  // Only preprocesses it, likewise.
+  std::string preprocess_cuda(const std::string& source, const std::string& output) const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
   // Of the CUDA toolkit that this build was made with; none where it has none.
@@ -63,6 +65,8 @@ class toolchain {
   };
 
   std::vector<std::string> compiler_command(const compilation& c) const;  // up to the source's name
+  std::string run_nvcc(const std::vector<std::string>& options, const std::string& source,
+                       const std::string& output) const;
 
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;

@@ -8,13 +8,18 @@
 #include <stdexcept>
 #include <vector>
 
-#include "command/python/contract.hpp"
+#include "command/contract.hpp"
 #include "command/python/interpreter.hpp"
 #include "command/python/shared_memory.hpp"
 #include "kernels/abi/candidate_table.hpp"
 
 namespace warpcheck::python {
 namespace {
+
+using cli::check_call;
+using cli::checked_call;
+using cli::dtype_name;
+using cli::tensor_view;
 
 const settings& own_settings() {
   static const settings s = read_settings();
@@ -59,7 +64,7 @@ bool is_listed(const settings& s, const tensor_view& first) {
 }
 
 warpcheck_status run_checked(const settings& s, warpcheck_call* call) {
-  const checked_call checked = check(s.rules, *call);
+  const checked_call checked = check_call(s.rules, *call);
   nlohmann::json request = {{"tensors", nlohmann::json::array()}, {"scalars", nlohmann::json::object()}};
   for (const auto& [rule, value] : checked.scalars)
     if (rule->is_integer)

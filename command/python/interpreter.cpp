@@ -149,7 +149,7 @@ settings read_settings() {
   const nlohmann::json j = nlohmann::json::parse(text ? text : "", nullptr, false);
   if (!j.is_object()) throw std::runtime_error(std::string(k_settings_variable) + " is not set; use --python");
   return {j.at("op"),       j.at("device"), j.at("interpreter"), j.at("file"),
-          j.at("function"), j.at("dtypes"), j.at("nursery"),     contract_of(j.at("rules"))};
+          j.at("function"), j.at("dtypes"), j.at("nursery"),     cli::contract_of(j.at("rules"))};
 }
 
 std::string to_text(const settings& s) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "command/python/contract.hpp"
+#include "command/contract.hpp"
 
 namespace warpcheck::python {
 
@@ -15,7 +15,7 @@ struct settings {
   std::string op, device, interpreter, file, function;
   unsigned dtypes = 0;  // of warpcheck_dtype_bit
   std::string nursery;  // the name of its socket; "": there is none
-  contract rules;
+  cli::contract rules;
 };
 // Of the variable; throws std::runtime_error where it does not hold them.
 settings read_settings();

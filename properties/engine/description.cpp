@@ -47,10 +47,7 @@ const scalar_info* find_scalar(const call_form& form, std::string_view name) {
 // NaN where the case's text is no number and no name.
 double value_of(const scalar_info& s, const trial_case& c) {
   const auto given = c.knobs.find(s.name);
-  const std::string& text = given == c.knobs.end() ? s.fallback : given->second;
-  for (size_t code = 0; code < s.names.size(); ++code)
-    if (s.names[code] == text) return static_cast<double>(code);
-  return s.names.empty() ? parse_number(text).value_or(NAN) : NAN;
+  return passed_value(s, given == c.knobs.end() ? s.fallback : given->second);
 }
 
 std::string_view shape_of(const tensor_info& info, const call_form& form, const trial_case& c) {
@@ -183,6 +180,12 @@ std::vector<const description*> all_descriptions() {
   std::vector<const description*> all;
   for (const description& d : described_operators()) all.push_back(&d);
   return all;
+}
+
+double passed_value(const scalar_info& s, const std::string& text) {
+  for (size_t code = 0; code < s.names.size(); ++code)
+    if (s.names[code] == text) return static_cast<double>(code);
+  return s.names.empty() ? parse_number(text).value_or(NAN) : NAN;
 }
 
 std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c) {

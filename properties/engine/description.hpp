@@ -118,6 +118,8 @@ struct description_registration {
 const description* find_description(std::string_view op);  // null where there is none
 std::vector<const description*> all_descriptions();
 
+// What a scalar that is written so is passed as; NaN for no value of it.
+double passed_value(const scalar_info& s, const std::string& text);
 // The scalars of a case's call by name and value, in the form's order. usage_error where a value is none of the names.
 std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
 

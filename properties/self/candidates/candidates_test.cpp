@@ -153,29 +153,4 @@ TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
   EXPECT_TRUE(other.has("matmul/ieee-bits: violation: ")) << other.output;
 }
 
-TEST(SourceTemplate, PassesAndReplays) {
-  const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
-  const result r =
-      run("verify softmax --device emulated --cases 4 --size quick --property within-error-bound --property "
-          "refusals --property no-hazard --source " +
-          source + " --entry my_softmax");
-  EXPECT_EQ(r.status, 0) << r.output;
-  const result again =
-      run("replay 'v1 softmax/within-error-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | "
-          "candidate=source:" +
-          source + ":my_softmax device=emulated'");
-  EXPECT_EQ(again.status, 0) << again.output;
-}
-
-TEST(Source, MistakesAreOneSentence) {
-  const std::string source = environment("WARPCHECK_TEST_DOCS") + "/softmax.cu";
-  const std::string verify = "verify softmax --device emulated ";
-  EXPECT_EQ(run(verify + "--source " + source).status, 2);
-  EXPECT_EQ(run(verify + "--source none.cu --entry f").status, 2);
-  EXPECT_TRUE(run(verify + "--source none.cu --entry f").has("there is no file 'none.cu'"));
-  EXPECT_TRUE(
-      run(verify + "--source " + source + " --entry nope").has("defines no function 'nope'; it defines larger"));
-  EXPECT_EQ(run("verify softmax --device cpu --source " + source + " --entry my_softmax").status, 2);
-}
-
 }  // namespace

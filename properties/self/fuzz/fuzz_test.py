@@ -284,8 +284,8 @@ class Fuzz(unittest.TestCase):
         out = self.path("a")
         for text, *arguments in (("--source requires --entry", "softmax", "--source", TEMPLATE),
                                  ("name the one operator", "softmax", "argmax", "--source", TEMPLATE, "--entry", "f"),
-                                 ("operator argmax has no entry signature", "argmax", "--source", TEMPLATE,
-                                  "--entry", "f"),
+                                 ("parameter 3 of 'my_softmax' is 'y'", "argmax", "--source", TEMPLATE,
+                                  "--entry", "my_softmax"),
                                  ("there is no file", "softmax", "--source", self.path("none.cu"), "--entry", "f"),
                                  ("together with --candidate", "softmax", "--source", TEMPLATE, "--entry", "f",
                                   "--candidate", RIGHT)):

@@ -1,4 +1,4 @@
-#include "command/python/contract.hpp"
+#include "command/contract.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 
 #include "kernels/abi/candidate_table.hpp"
 
-namespace warpcheck::python {
+namespace warpcheck::cli {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(other_shape, scalar, value, shape)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(tensor_rule, name, is_input, is_optional, types, shape, others)
@@ -138,6 +138,8 @@ class extent_solver {
     return size == known;
   }
 
+  const std::map<std::string, int64_t>& sizes() const { return of_; }
+
   // False while the dimension has more than one factor of which nothing is known.
   bool agree(const std::string& tensor, size_t dimension, const std::vector<std::string>& factors, int64_t size) {
     int64_t known = 1;
@@ -238,7 +240,7 @@ double checked_scalar(const scalar_rule& rule, const warpcheck_call& call) {
   require(value.has_value(), fmt::format("{} is missing", rule.name));
   // The largest numbers stand for no limit, which JSON cannot say.
   constexpr double k_most = std::numeric_limits<double>::max();
-  const bool low = rule.least > -k_most && *value < rule.least, high = rule.most < k_most && *value > rule.most;
+  const bool low = rule.least > -k_most && *value < rule.least, high = rule.most<k_most&& * value> rule.most;
   require(!low && !high && (!rule.is_integer || *value == std::floor(*value)),
           fmt::format("{} is {}, must be {} from {} to {}", rule.name, *value,
                       rule.is_integer ? "an integer" : "a number", rule.least, rule.most));
@@ -250,7 +252,7 @@ double checked_scalar(const scalar_rule& rule, const warpcheck_call& call) {
 std::string to_text(const contract& c) { return nlohmann::json(c).dump(); }
 contract contract_of(const std::string& text) { return nlohmann::json::parse(text).get<contract>(); }
 
-checked_call check(const contract& c, const warpcheck_call& call) {
+checked_call check_call(const contract& c, const warpcheck_call& call) {
   const form_rule& form = form_of(c, call);
   const auto [inputs, outputs] = counts_of(form);
   require(call.num_inputs <= inputs, fmt::format("the call has {} inputs, must have {}", call.num_inputs, inputs));
@@ -262,7 +264,9 @@ checked_call check(const contract& c, const warpcheck_call& call) {
     checked.tensors.push_back(view_of(form.tensors[i], given[i], shape_of(form.tensors[i], call).size()));
     check_type(checked.tensors.back(), checked.tensors.front());
   }
-  find_empty(checked.tensors, given, check_shapes(checked.tensors, call), call);
+  const extent_solver solver = check_shapes(checked.tensors, call);
+  checked.extents = solver.sizes();
+  find_empty(checked.tensors, given, solver, call);
   check_memory(checked.tensors);
   return checked;
 }
@@ -274,4 +278,4 @@ const char* dtype_name(uint32_t bit) {
   return nullptr;
 }
 
-}  // namespace warpcheck::python
+}  // namespace warpcheck::cli

@@ -1,15 +1,16 @@
-// What an operator's description says of a call's tensors and scalars. A Python function checks nothing, so that what
-// breaks the contract is refused before it is called.
+// What an operator's description says of a call's tensors and scalars. Functions of Python files and entries of CUDA
+// sources check nothing, so that what breaks the contract is refused before they are called.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/abi/candidate.h"
 
-namespace warpcheck::python {
+namespace warpcheck::cli {
 
 // Of each dimension the factors: names of extents or scalars, and numbers.
 using shape_rule = std::vector<std::vector<std::string>>;
@@ -58,11 +59,12 @@ struct tensor_view {
 struct checked_call {
   std::vector<tensor_view> tensors;  // all of the form, in its order
   std::vector<std::pair<const scalar_rule*, double>> scalars;
+  std::map<std::string, int64_t> extents;  // that the shapes tell of
 };
 // Throws std::invalid_argument with one sentence where the call breaks the contract.
-checked_call check(const contract& c, const warpcheck_call& call);
+checked_call check_call(const contract& c, const warpcheck_call& call);
 
 // "f32" of WARPCHECK_F32; nullptr for what is no single type.
 const char* dtype_name(uint32_t bit);
 
-}  // namespace warpcheck::python
+}  // namespace warpcheck::cli

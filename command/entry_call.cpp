@@ -1,0 +1,204 @@
+// The command's half of simt/import/entry_call.hpp.
+#include "simt/import/entry_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "command/described_contract.hpp"
+#include "command/entry_parameters.hpp"
+#include "kernels/abi/candidate_table.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+// A legal call that the entry's parameters cannot express.
+struct not_offered : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct known_operator {
+  contract rules;
+  std::map<std::string, double> usual;  // scalars where a call leaves them as they are
+};
+
+const known_operator& known(const std::string& op) {
+  static std::map<std::string, known_operator> cache;
+  if (const auto found = cache.find(op); found != cache.end()) return found->second;
+  const engine::description& d = *engine::find_description(op);
+  known_operator k = {contract_of(d), {}};
+  for (const engine::call_form& form : d.forms)
+    for (const engine::scalar_info& s : form.scalars) k.usual[s.name] = engine::passed_value(s, s.fallback);
+  return cache.emplace(op, std::move(k)).first->second;
+}
+
+// What each parameter of an entry is.
+const std::vector<entry_name>& names_of(const warpcheck_entry& entry) {
+  static std::map<const warpcheck_entry*, std::vector<entry_name>> cache;
+  std::vector<entry_name>& names = cache[&entry];
+  if (names.empty()) {
+    const std::vector<entry_name> all = entry_names(*engine::find_description(entry.op));
+    for (int32_t i = 0; i < entry.num_parameters; ++i)
+      names.push_back(*std::find_if(all.begin(), all.end(),
+                                    [&](const entry_name& n) { return n.name == entry.parameters[i].name; }));
+  }
+  return names;
+}
+
+// Memory for the candidate's own use, which it may leave alone.
+bool is_workspace(const tensor_view& v) { return !v.rule->is_input && v.rule->name == "work"; }
+
+// Fills the values of an entry's parameters for one call.
+class argument_list {
+ public:
+  argument_list(const warpcheck_entry& entry, const known_operator& op, warpcheck_entry_value* values)
+      : entry_(entry), op_(op), names_(names_of(entry)), values_(values) {
+    for (int32_t i = 0; i < entry.num_parameters; ++i) values[i] = {};
+  }
+
+  void set_tensor(const tensor_view& v, const std::vector<tensor_view>& all) {
+    const int32_t at = find(entry_meaning::input, v.rule->name);
+    const bool is_there = v.tensor && !v.is_empty();
+    if (at < 0) {
+      if (is_there && !is_workspace(v)) throw not_offered(fmt::format("the entry has no parameter {}", v.rule->name));
+      return;
+    }
+    const char* const type = v.tensor ? dtype_name(dtype_bit(v.tensor->dtype)) : nullptr;
+    if (v.tensor && !(entry_.parameters[at].types & dtype_bit(v.tensor->dtype)))
+      throw not_offered(fmt::format("the entry takes no {} for {}", type ? type : "such type", v.rule->name));
+    values_[at].pointer = is_there ? v.data : nullptr;
+    if (const int32_t distance = find(entry_meaning::distance, v.rule->name); distance >= 0)
+      set_integer(distance, v.tensor ? v.ld : 0);
+    else if (is_there && v.rows > 1 && v.ld != v.cols && !is_told(v, all))
+      throw not_offered(
+          fmt::format("the entry has no parameter ld{0}, and the rows of {0} are {1} apart", v.rule->name, v.ld));
+  }
+
+  void set_extent(const std::string& extent, int64_t size) {
+    if (const int32_t at = find(entry_meaning::extent, extent); at >= 0) set_integer(at, size);
+  }
+
+  void set_scalar(const scalar_rule& rule, double value) {
+    const int32_t at = find(rule.is_integer ? entry_meaning::integer : entry_meaning::number, rule.name);
+    if (at < 0) {
+      if (value != op_.usual.at(rule.name))
+        throw not_offered(fmt::format("the entry has no parameter {}, which is {}", rule.name, value));
+    } else if (rule.is_integer) {
+      set_integer(at, static_cast<int64_t>(value));
+    } else {
+      values_[at].number = value;
+    }
+  }
+
+  void set_stream(void* stream) { values_[find(entry_meaning::stream, "stream")].pointer = stream; }
+
+ private:
+  void set_integer(int32_t at, int64_t value) {
+    const warpcheck_entry_parameter& p = entry_.parameters[at];
+    if (value < p.least || value > p.most)
+      throw not_offered(fmt::format("{} is {}, and the entry's holds {} to {}", p.name, value, p.least, p.most));
+    values_[at].integer = value;
+  }
+
+  // Whether the distance of its rows is known from another tensor in the same memory.
+  bool is_told(const tensor_view& v, const std::vector<tensor_view>& all) const {
+    return std::any_of(all.begin(), all.end(), [&](const tensor_view& other) {
+      return other.tensor && other.data == v.data && other.ld == v.ld &&
+             find(entry_meaning::distance, other.rule->name) >= 0;
+    });
+  }
+
+  // The parameter of this meaning, a tensor's for input and output alike; -1: there is none.
+  int32_t find(entry_meaning meaning, const std::string& of) const {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const entry_meaning own = names_[i].meaning == entry_meaning::output ? entry_meaning::input : names_[i].meaning;
+      if (own == meaning && names_[i].of == of) return static_cast<int32_t>(i);
+    }
+    return -1;
+  }
+
+  const warpcheck_entry& entry_;
+  const known_operator& op_;
+  const std::vector<entry_name>& names_;
+  warpcheck_entry_value* values_;
+};
+
+bool has_work(const std::vector<tensor_view>& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const tensor_view& v) { return !v.rule->is_input && !is_workspace(v) && !v.is_empty(); });
+}
+
+// Whether the entry is to be called.
+bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_entry_value* values) {
+  const known_operator& op = known(entry.op);
+  const checked_call checked = check_call(op.rules, call);
+  argument_list arguments(entry, op, values);
+  for (const auto& [rule, value] : checked.scalars) arguments.set_scalar(*rule, value);
+  for (const tensor_view& v : checked.tensors) arguments.set_tensor(v, checked.tensors);
+  for (const auto& [extent, size] : checked.extents) arguments.set_extent(extent, size);
+  arguments.set_stream(call.stream);
+  if (call.variant) throw not_offered("an entry has no variants");
+  return has_work(checked.tensors);
+}
+
+warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const char* message) {
+  if (call->message && call->message_size > 0) std::snprintf(call->message, call->message_size, "%s", message);
+  return status;
+}
+
+// Element types of the operator's first tensor that the entry takes; all of them where it has another form alone.
+uint32_t listed_types(const warpcheck_entry& entry, const tensor_rule& first) {
+  for (int32_t i = 0; i < entry.num_parameters; ++i)
+    if (first.name == entry.parameters[i].name) return entry.parameters[i].types & first.types;
+  return first.types;
+}
+
+// What a candidate's table points to.
+struct entry_table {
+  std::vector<const char*> extents;
+  warpcheck_operator op;
+  const warpcheck_operator* operators[1];
+  warpcheck_candidate candidate;
+};
+
+}  // namespace
+}  // namespace warpcheck::cli
+
+extern "C" const warpcheck_candidate* warpcheck_entry_table(const warpcheck_entry* entry) {
+  using namespace warpcheck;
+  if (!engine::find_description(entry->op)) return nullptr;
+  const cli::contract& rules = cli::known(entry->op).rules;
+  static std::map<const warpcheck_entry*, cli::entry_table> tables;
+  cli::entry_table& t = tables[entry];
+  t.extents.clear();
+  for (const std::string& name : rules.extents) t.extents.push_back(name.c_str());
+  t.op = operator_of_rows(entry->op, entry->device, cli::listed_types(*entry, rules.forms.at(0).tensors.at(0)),
+                          entry->run, nullptr, 0, {nullptr, 0}, nullptr, t.extents.data());
+  t.op.num_extents = static_cast<int32_t>(t.extents.size());
+  t.operators[0] = &t.op;
+  t.candidate = {WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), entry->name, entry->build, t.operators, 1,
+                 entry->device_api};
+  return &t.candidate;
+}
+
+extern "C" warpcheck_status warpcheck_entry_values(const warpcheck_entry* entry, warpcheck_call* call,
+                                                   warpcheck_entry_value* values, int32_t* is_called) {
+  using namespace warpcheck;
+  call->used_variant = nullptr;
+  *is_called = 0;
+  try {
+    *is_called = cli::fill(*entry, *call, values) ? 1 : 0;
+    return WARPCHECK_OK;
+  } catch (const std::invalid_argument& e) {
+    return cli::answer(call, WARPCHECK_INVALID_ARGUMENT, e.what());
+  } catch (const cli::not_offered& e) {
+    return cli::answer(call, WARPCHECK_UNSUPPORTED, e.what());
+  } catch (const std::exception& e) {
+    return cli::answer(call, WARPCHECK_INTERNAL_ERROR, e.what());
+  }
+}

@@ -1,0 +1,46 @@
+// What the library of an entry (entry.hpp) and the command that loads it tell each other. C layouts: the two may be the
+// work of different compilers.
+#pragma once
+
+#include "kernels/abi/candidate.h"
+
+// A parameter of an entry. Its name says what it gets, its type what it can hold.
+struct warpcheck_entry_parameter {
+  const char* name;
+  uint32_t types;       // of a pointer to elements: what they are, of warpcheck_dtype_bit
+  int32_t is_integer;   // an integer or an enumeration, which holds
+  int64_t least, most;  // these
+};
+
+union warpcheck_entry_value {
+  void* pointer;
+  int64_t integer;
+  double number;
+};
+
+struct warpcheck_entry {
+  const char* op;
+  const char* name;
+  const char* build;  // for reports
+  warpcheck_device device;
+  const warpcheck_device_api* device_api;  // NULL on the GPU: the suite brings its own
+  const warpcheck_entry_parameter* parameters;
+  int32_t num_parameters;
+  warpcheck_status (*run)(warpcheck_call* call);
+};
+
+// The command's half, found by its name: the library is made by the command, and by it alone it is loaded.
+#pragma GCC visibility push(default)
+extern "C" {
+// The table of a library that holds this entry alone, which must outlive it; NULL where the operator has no
+// description.
+using warpcheck_entry_table_fn = const warpcheck_candidate*(const warpcheck_entry* entry);
+warpcheck_entry_table_fn warpcheck_entry_table;
+
+// Refuses a call that breaks the operator's contract, or that the entry's parameters cannot express. For any other call
+// `values` get what the entry is to be called with; `is_called` is 0 where there is nothing to write.
+using warpcheck_entry_values_fn = warpcheck_status(const warpcheck_entry* entry, warpcheck_call* call,
+                                                   warpcheck_entry_value* values, int32_t* is_called);
+warpcheck_entry_values_fn warpcheck_entry_values;
+}
+#pragma GCC visibility pop
