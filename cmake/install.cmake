@@ -35,6 +35,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt DESTI
   COMPONENT toolchain
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "pipeline"
   PATTERN "candidate_module.cpp.in")
+# A bundle has this one beside them; a package depends on libdlpack-dev.
+find_path(WARPCHECK_DLPACK_FOLDER dlpack/dlpack.h REQUIRED)
+install(FILES ${WARPCHECK_DLPACK_FOLDER}/dlpack/dlpack.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpack
+  COMPONENT bundle EXCLUDE_FROM_ALL)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/reference DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp")
 foreach(header answers check decimal format plugin)

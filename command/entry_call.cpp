@@ -37,17 +37,17 @@ const known_operator& known(const std::string& op) {
   return cache.emplace(op, std::move(k)).first->second;
 }
 
-// What each parameter of an entry is.
-const std::vector<entry_name>& names_of(const warpcheck_entry& entry) {
-  static std::map<const warpcheck_entry*, std::vector<entry_name>> cache;
-  std::vector<entry_name>& names = cache[&entry];
-  if (names.empty()) {
-    const std::vector<entry_name> all = entry_names(*engine::find_description(entry.op));
-    for (int32_t i = 0; i < entry.num_parameters; ++i)
-      names.push_back(*std::find_if(all.begin(), all.end(),
-                                    [&](const entry_name& n) { return n.name == entry.parameters[i].name; }));
-  }
-  return names;
+// What has been made of an entry when its library was loaded.
+struct loaded_entry {
+  std::vector<entry_name> names;  // of its parameters
+  std::vector<const char*> extents;
+  warpcheck_operator op;
+  const warpcheck_operator* operators[1];
+  warpcheck_candidate candidate;
+};
+std::map<const warpcheck_entry*, loaded_entry>& loaded() {
+  static std::map<const warpcheck_entry*, loaded_entry> entries;
+  return entries;
 }
 
 // Memory for the candidate's own use, which it may leave alone.
@@ -57,7 +57,7 @@ bool is_workspace(const tensor_view& v) { return !v.rule->is_input && v.rule->na
 class argument_list {
  public:
   argument_list(const warpcheck_entry& entry, const known_operator& op, warpcheck_entry_value* values)
-      : entry_(entry), op_(op), names_(names_of(entry)), values_(values) {
+      : entry_(entry), op_(op), names_(loaded().at(&entry).names), values_(values) {
     for (int32_t i = 0; i < entry.num_parameters; ++i) values[i] = {};
   }
 
@@ -158,13 +158,14 @@ uint32_t listed_types(const warpcheck_entry& entry, const tensor_rule& first) {
   return first.types;
 }
 
-// What a candidate's table points to.
-struct entry_table {
-  std::vector<const char*> extents;
-  warpcheck_operator op;
-  const warpcheck_operator* operators[1];
-  warpcheck_candidate candidate;
-};
+std::vector<entry_name> names_of(const warpcheck_entry& entry) {
+  const std::vector<entry_name> all = entry_names(*engine::find_description(entry.op));
+  std::vector<entry_name> names;
+  for (int32_t i = 0; i < entry.num_parameters; ++i)
+    names.push_back(
+        *std::find_if(all.begin(), all.end(), [&](const entry_name& n) { return n.name == entry.parameters[i].name; }));
+  return names;
+}
 
 }  // namespace
 }  // namespace warpcheck::cli
@@ -173,8 +174,8 @@ extern "C" const warpcheck_candidate* warpcheck_entry_table(const warpcheck_entr
   using namespace warpcheck;
   if (!engine::find_description(entry->op)) return nullptr;
   const cli::contract& rules = cli::known(entry->op).rules;
-  static std::map<const warpcheck_entry*, cli::entry_table> tables;
-  cli::entry_table& t = tables[entry];
+  cli::loaded_entry& t = cli::loaded()[entry];
+  t.names = cli::names_of(*entry);
   t.extents.clear();
   for (const std::string& name : rules.extents) t.extents.push_back(name.c_str());
   t.op = operator_of_rows(entry->op, entry->device, cli::listed_types(*entry, rules.forms.at(0).tensors.at(0)),

@@ -51,6 +51,40 @@ expect 0 "lie outside their bound" bash -c "${replay/ replay / explain }"
 sed -i 's/squares += (x\[i\] - mean) \* (x\[i\] - mean)/squares += 1/' project/layer_norm.cu
 expect 2 "the old text occurs 0 times in layer_norm.cu" "${plugin[@]}" mutants layer_norm
 
+# An entry of a stranger's file for the plug-in's operator.
+cat >mine.cu <<'CUDA'
+#include <cuda_runtime.h>
+#include <cmath>
+#include <cstdint>
+
+__global__ void rows_alone(const float* x, int64_t ldx, const float* gamma, const float* beta, float* y, int64_t ldy,
+                           float* mean, float* rstd, int64_t rows, int64_t cols, double eps) {
+  for (int64_t r = threadIdx.x; r < rows; r += blockDim.x) {
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < cols; ++i) sum += x[r * ldx + i];
+    const double center = sum / cols;
+    for (int64_t i = 0; i < cols; ++i) squares += (x[r * ldx + i] - center) * (x[r * ldx + i] - center);
+    const double scale = 1 / sqrt(squares / cols + eps);
+    mean[r] = static_cast<float>(center);
+    rstd[r] = static_cast<float>(scale);
+    for (int64_t i = 0; i < cols; ++i)
+      y[r * ldy + i] = static_cast<float>((x[r * ldx + i] - center) * scale * gamma[i] + beta[i]);
+  }
+}
+extern "C" void mine(const float* x, int64_t ldx, const float* gamma, const float* beta, float* y, int64_t ldy,
+                     float* mean, float* rstd, int64_t rows, int64_t cols, double eps, cudaStream_t stream) {
+  rows_alone<<<1, 64, 0, stream>>>(x, ldx, gamma, beta, y, ldy, mean, rstd, rows, cols, eps);
+}
+extern "C" void without_eps(const float* x, int64_t ldx, const float* gamma, const float* beta, float* y, int64_t ldy,
+                            float* mean, float* rstd, int64_t rows, int64_t cols, cudaStream_t stream) {
+  rows_alone<<<1, 64, 0, stream>>>(x, ldx, gamma, beta, y, ldy, mean, rstd, rows, cols, 0);
+}
+CUDA
+entry=(verify layer_norm --device emulated --source mine.cu --cases 8 --max-rows 20 --max-cols 200)
+expect 0 "within-error-bound" "${plugin[@]}" "${entry[@]}" --entry mine
+expect 1 "the entry has no parameter eps, which is " "${plugin[@]}" "${entry[@]}" --entry without_eps
+grep -q "layer_norm/within-error-bound: violation" said  # what is left out counts as eps = 1e-05
+
 line='v1 layer_norm/within-error-bound x=f32[2x3] fill=randn(1) | gamma=f32[3] fill=constant(1) | '
 line+='beta=f32[3] fill=constant(0) | y=f32[2x3] | mean=f32[2] | rstd=f32[2] | device=emulated'
 expect 0 "pass" "${plugin[@]}" replay "$line"
