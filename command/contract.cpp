@@ -214,10 +214,10 @@ bool overlap(const tensor_view& a, const tensor_view& b) {
   return false;
 }
 
-// The in-place form: an output in the memory of an input that is laid out alike.
+// The in-place form: an output in the memory of an input of the same extents that is laid out alike.
 bool is_in_place(const tensor_view& out, const tensor_view& in) {
-  return in.rule->is_input && in.tensor && out.tensor && out.data == in.data && out.rows == in.rows &&
-         out.cols == in.cols && out.ld == in.ld && out.tensor->ndim == in.tensor->ndim &&
+  return in.rule->is_input && in.tensor && out.tensor && out.data == in.data && out.rule->shape == in.rule->shape &&
+         out.rows == in.rows && out.cols == in.cols && out.ld == in.ld && out.tensor->ndim == in.tensor->ndim &&
          dtype_bit(out.tensor->dtype) == dtype_bit(in.tensor->dtype);
 }
 
@@ -236,15 +236,17 @@ void check_memory(const std::vector<tensor_view>& tensors) {
 }
 
 double checked_scalar(const scalar_rule& rule, const warpcheck_call& call) {
-  const auto value = find_scalar(call, rule.name);
-  require(value.has_value(), fmt::format("{} is missing", rule.name));
-  // The largest numbers stand for no limit, which JSON cannot say.
+  const auto given = find_scalar(call, rule.name);
+  require(given.has_value(), fmt::format("{} is missing", rule.name));
+  const double value = *given;
+  // The largest numbers stand for no limit, which JSON cannot say. A limit refuses NaN.
   constexpr double k_most = std::numeric_limits<double>::max();
-  const bool low = rule.least > -k_most && *value < rule.least, high = rule.most<k_most&& * value> rule.most;
-  require(!low && !high && (!rule.is_integer || *value == std::floor(*value)),
-          fmt::format("{} is {}, must be {} from {} to {}", rule.name, *value,
+  const bool fits_least = rule.least <= -k_most || value >= rule.least;
+  const bool fits_most = rule.most >= k_most || value <= rule.most;
+  require(fits_least && fits_most && (!rule.is_integer || value == std::floor(value)),
+          fmt::format("{} is {}, must be {} from {} to {}", rule.name, value,
                       rule.is_integer ? "an integer" : "a number", rule.least, rule.most));
-  return *value;
+  return value;
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ class Fuzz(unittest.TestCase):
         self.assertGreater(of_known_classes, 0)
 
     def test_a_failure_that_is_only_counted_fails_the_run(self):
-        self.assertEqual(self.fails_without_a_finding(rounds=4), (8, 0))
+        self.assertEqual(self.fails_without_a_finding(rounds=6), (8, 0))
 
     def test_failures_of_an_unfinished_round_fail_the_run_that_goes_on(self):
         candidate = self.path("candidate.so")
