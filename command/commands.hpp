@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,10 @@ struct verify_options {
   int64_t max_rows = std::numeric_limits<int64_t>::max();  // of a generated input
   int64_t max_cols = std::numeric_limits<int64_t>::max();
   int workers = 0;
-  double timeout = 60;         // of a case of up to 2^24 elements; in proportion beyond
-  double shrink_seconds = 20;  // for making one failure smaller
-  bool allow_skips = false;    // whether more than a tenth of the cases may be skipped
-  bool fail_fast = false;      // whether the first failure ends the run
+  std::optional<double> timeout;  // of a case of up to 2^24 elements, in proportion beyond; none: see timeout_of
+  double shrink_seconds = 20;     // for making one failure smaller
+  bool allow_skips = false;       // whether more than a tenth of the cases may be skipped
+  bool fail_fast = false;         // whether the first failure ends the run
   bool resume = false;
   bool mps = false;  // whether the workers share the GPU through a daemon of this run's own
 };
@@ -51,7 +52,7 @@ struct replay_options {
   std::string device;     // empty: as the line says
   std::string candidate;  // empty: as the line says
   std::string json;
-  double timeout = 60;
+  std::optional<double> timeout;
 };
 int replay(const replay_options& options);
 
@@ -62,7 +63,7 @@ struct explain_options {
   std::string json;
   std::string plot;    // an SVG of the row; empty: none
   std::string python;  // for the plot, as in report_options
-  double timeout = 60;
+  std::optional<double> timeout;
 };
 int explain(const explain_options& options);
 

@@ -66,8 +66,9 @@ int explain(const explain_options& o) {
   std::string note;
   c.knobs["device"] = resolve_device(o.device.empty() ? c.knob("device") : o.device, note);
   prepare_named_source(c.knob("candidate"), c.op, c.knob("device"));
-  const case_report r = run_contained(run_case, c, o.timeout);
-  const explanation e = explain(c, r, o.timeout);
+  const double timeout = timeout_of(o.timeout, c.knob("device"));
+  const case_report r = run_contained(run_case, c, timeout);
+  const explanation e = explain(c, r, timeout);
   fmt::print("{}/{}: {}{}{}\n{}\n\n", c.op, c.property, name_of(r.result), r.message.empty() ? "" : ": ", r.message,
              note);
   print_sections(e);

@@ -166,7 +166,7 @@ class fuzzer {
   supervise_options how() const {
     supervise_options s;
     s.workers = workers_for(o_.what, device_);
-    s.timeout_seconds = o_.what.timeout;
+    s.timeout_seconds = timeout_of(o_.what.timeout, device_);
     s.shared_device = device_ == "cuda";
     s.run = run_case;
     s.on_progress = print_progress;
@@ -247,7 +247,7 @@ class fuzzer {
     confirm_options e;
     e.run = run_case;
     e.holds = p.holds;
-    e.timeout_seconds = o_.what.timeout;
+    e.timeout_seconds = timeout_of(o_.what.timeout, device_);
     e.shrink_seconds = o_.what.shrink_seconds;
     const case_report smallest = confirm_and_shrink(failure, parse_case_line(failure.line), e);
     fuzz_finding f = make_finding(smallest);
@@ -344,7 +344,8 @@ class fuzzer {
       if (f.report.empty()) continue;
       const case_report r = report_from_json(f.report);
       findings.back()["report"] = failure_json(r);
-      if (!interrupted_) add_story(findings.back()["report"], explain(parse_case_line(r.line), r, o_.what.timeout));
+      if (!interrupted_)
+        add_story(findings.back()["report"], explain(parse_case_line(r.line), r, timeout_of(o_.what.timeout, device_)));
     }
     return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
                           {"version", WARPCHECK_VERSION},

@@ -31,6 +31,7 @@ std::string exit_codes(const std::string& own, const std::string& last = "") {
 constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass";
 constexpr const char* k_verified = "0 all pass, 1 a verdict other than pass or an unmet coverage minimum";
 constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
+constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
 constexpr const char* k_kept = ",\n130 interrupted (what is finished is kept)";
 
 // An option that names a file for the result: a path that cannot be written is refused before the run.
@@ -89,7 +90,7 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   command
       ->add_option("--timeout", o.timeout,
                    "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
-      ->capture_default_str();
+      ->default_str(k_usual_timeout);
   command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which a failure is made no smaller")
       ->capture_default_str();
 }
@@ -164,7 +165,7 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
   replay->add_option("--device", r.device, "Another device than the line's");
   replay->add_option("--candidate", r.candidate, "Another candidate than the line's");
   add_output(replay, "--json", r.json, "Write the report as JSON to this file");
-  replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   replay->footer(exit_codes(k_judged));
   replay->callback([&] { code = cli::replay(r); });
 }
@@ -178,7 +179,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   add_output(explain, "--json", x.json, "Write the case's report and its story as JSON to this file");
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
-  explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->capture_default_str();
+  explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   explain->footer(exit_codes("0 explained, whatever the verdict"));
   explain->callback([&] { code = cli::explain(x); });
 }

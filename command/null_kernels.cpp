@@ -175,7 +175,7 @@ int null_kernels(const verify_options& o) {
     throw usage_error(fmt::format("null kernels: no chosen property has a case of at most {} columns", k_null_cols));
   supervise_options s;
   s.workers = o.workers;
-  s.timeout_seconds = o.timeout;
+  s.timeout_seconds = timeout_of(o.timeout, "cpu");
   s.max_failures_per_job = 0;
   s.run = try_null_kernels;
   const run_result_set results = supervise(plan.jobs, s);

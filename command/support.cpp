@@ -227,8 +227,13 @@ void check_cases(int64_t cases) {
     throw usage_error(fmt::format("cases: {} is not an integer in [1, {}]", cases, k_most_cases));
 }
 
-void check_timeout(double seconds) {
-  if (!(seconds > 0)) throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", seconds));
+void check_timeout(std::optional<double> seconds) {
+  if (seconds && !(*seconds > 0))
+    throw usage_error(fmt::format("timeout: {} is not a positive number of seconds", *seconds));
+}
+
+double timeout_of(std::optional<double> asked, std::string_view device) {
+  return asked.value_or(device == "emulated" ? 300 : 60);
 }
 
 void check_shrink_seconds(double seconds) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -71,7 +72,9 @@ uint64_t parse_seed(const std::string& text);
 // a bit for each case of all its jobs.
 void check_cases(int64_t cases);
 // usage_error unless a case has some time.
-void check_timeout(double seconds);
+void check_timeout(std::optional<double> seconds);
+// Of a case, where none was asked for: 60, and 300 on the emulated device, whose threads are many and slow.
+double timeout_of(std::optional<double> asked, std::string_view device);
 // usage_error unless making a failure smaller has some time.
 void check_shrink_seconds(double seconds);
 // Parses i/n with 0 <= i < n.

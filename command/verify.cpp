@@ -168,11 +168,11 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
 
 // Those that were made smaller are told as a story, too.
 nlohmann::json failures_json(const std::vector<case_report>& failures, const std::set<std::string>& shrunk,
-                             const verify_options& o) {
+                             double timeout) {
   nlohmann::json list = nlohmann::json::array();
   for (const case_report& r : failures) {
     list.push_back(failure_json(r));
-    if (shrunk.count(r.line)) add_story(list.back(), explain(parse_case_line(r.line), r, o.timeout));
+    if (shrunk.count(r.line)) add_story(list.back(), explain(parse_case_line(r.line), r, timeout));
   }
   return list;
 }
@@ -229,7 +229,7 @@ supervise_options supervision_of(const verify_options& o, const std::string& dev
                                  const std::vector<planned_job>& jobs) {
   supervise_options options;
   options.workers = workers_for(o, device);
-  options.timeout_seconds = o.timeout;
+  options.timeout_seconds = timeout_of(o.timeout, device);
   options.shared_device = device == "cuda";
   options.journal_folder = o.journal;
   options.resume = o.resume;
@@ -256,7 +256,7 @@ job_result take_regressions(run_result_set& results) {
 // All failures, of which the first of every property is shrunk: one report per property is what a person can act on.
 // `shrunk` gets the lines of those.
 std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, const run_result_set& results,
-                                         const verify_options& o, std::set<std::string>& shrunk) {
+                                         const verify_options& o, double timeout, std::set<std::string>& shrunk) {
   std::vector<case_report> failures;
   const property* reported = nullptr;
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -270,7 +270,7 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
       confirm_options how;
       how.run = run_case;
       how.holds = jobs[i].p->holds;
-      how.timeout_seconds = o.timeout;
+      how.timeout_seconds = timeout;
       how.shrink_seconds = o.shrink_seconds;
       fmt::print(stderr, "{}: a failure is made smaller\n", results.jobs[i].id);
       std::fflush(stderr);
@@ -352,15 +352,16 @@ int verify(const verify_options& o) {
   const job_result regressions = options.first.empty() ? job_result() : take_regressions(results);
 
   std::set<std::string> shrunk;
-  std::vector<case_report> failures = shrink_failures(jobs, results, o, shrunk);
+  std::vector<case_report> failures = shrink_failures(jobs, results, o, options.timeout_seconds, shrunk);
   fmt::print("\n");
   print_table(jobs, results);
   const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
   const int code = conclude(o, sum_of(regressions, results), results, coverage, left_out);
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
-    nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, shrunk, o), coverage,
-                                   regressions.cases, code);
+    nlohmann::json j =
+        result_json(o, device, seed, jobs, results, failures_json(failures, shrunk, options.timeout_seconds), coverage,
+                    regressions.cases, code);
     j["device_name"] = note;
     j["not_run"] = not_run_json(not_run(o, jobs, left_out));
     for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
@@ -382,7 +383,7 @@ int replay(const replay_options& o) {
   prepare_named_python(c.knob("candidate"), c.op, device);
   fmt::print("{}\n", note);
   std::fflush(stdout);
-  const case_report r = run_contained(run_case, c, o.timeout);
+  const case_report r = run_contained(run_case, c, timeout_of(o.timeout, device));
   if (r.result == verdict::pass)
     fmt::print("{}/{}: pass ({} elements compared, {} launches, worst error/bound {:.3f})\n", c.op, c.property,
                r.compared, r.launches, r.max_error_ratio);
