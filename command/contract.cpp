@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -228,7 +229,7 @@ void check_memory(const std::vector<tensor_view>& tensors) {
       require(is_in_place(out, *other) || !overlap(out, *other),
               fmt::format("{} overlaps {}", out.rule->name, other->rule->name));
     // What is less than a unit of its alignment is no workspace.
-    if (out.rule->name == "work" && !out.is_empty())
+    if (is_workspace(out) && !out.is_empty())
       require(reinterpret_cast<uintptr_t>(out.data) % k_workspace_alignment == 0 &&
                   out.cols >= static_cast<int64_t>(k_workspace_alignment),
               "work is not aligned to 16 bytes, or has less than 16");
@@ -271,6 +272,23 @@ checked_call check_call(const contract& c, const warpcheck_call& call) {
   find_empty(checked.tensors, given, solver, call);
   check_memory(checked.tensors);
   return checked;
+}
+
+bool is_workspace(const tensor_view& v) { return !v.rule->is_input && v.rule->name == "work"; }
+
+warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std::string& message) {
+  if (call->message && call->message_size > 0) std::snprintf(call->message, call->message_size, "%s", message.c_str());
+  return status;
+}
+
+warpcheck_operator operator_of(const contract& c, const char* op, warpcheck_device device, uint32_t dtypes,
+                               warpcheck_status (*run)(warpcheck_call*), std::vector<const char*>& extents) {
+  extents.clear();
+  for (const std::string& name : c.extents) extents.push_back(name.c_str());
+  warpcheck_operator made =
+      operator_of_rows(op, device, dtypes, run, nullptr, 0, {nullptr, 0}, nullptr, extents.data());
+  made.num_extents = static_cast<int32_t>(extents.size());
+  return made;
 }
 
 const char* dtype_name(uint32_t bit) {

@@ -64,6 +64,16 @@ struct checked_call {
 // Throws std::invalid_argument with one sentence where the call breaks the contract.
 checked_call check_call(const contract& c, const warpcheck_call& call);
 
+// Whether a tensor is memory for the candidate's own use.
+bool is_workspace(const tensor_view& v);
+
+// Answers a call with a status and its sentence.
+warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std::string& message);
+// An operator without variants, called by its contract, as a candidate lists it. `extents` gets the names that it
+// points to, which are the contract's own.
+warpcheck_operator operator_of(const contract& c, const char* op, warpcheck_device device, uint32_t dtypes,
+                               warpcheck_status (*run)(warpcheck_call*), std::vector<const char*>& extents);
+
 // "f32" of WARPCHECK_F32; nullptr for what is no single type.
 const char* dtype_name(uint32_t bit);
 

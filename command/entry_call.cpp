@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -49,9 +48,6 @@ std::map<const warpcheck_entry*, loaded_entry>& loaded() {
   static std::map<const warpcheck_entry*, loaded_entry> entries;
   return entries;
 }
-
-// Memory for the candidate's own use, which it may leave alone.
-bool is_workspace(const tensor_view& v) { return !v.rule->is_input && v.rule->name == "work"; }
 
 // Fills the values of an entry's parameters for one call.
 class argument_list {
@@ -146,11 +142,6 @@ bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_en
   return has_work(checked.tensors);
 }
 
-warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const char* message) {
-  if (call->message && call->message_size > 0) std::snprintf(call->message, call->message_size, "%s", message);
-  return status;
-}
-
 // Element types of the operator's first tensor that the entry takes; all of them where it has another form alone.
 uint32_t listed_types(const warpcheck_entry& entry, const tensor_rule& first) {
   for (int32_t i = 0; i < entry.num_parameters; ++i)
@@ -176,11 +167,8 @@ extern "C" const warpcheck_candidate* warpcheck_entry_table(const warpcheck_entr
   const cli::contract& rules = cli::known(entry->op).rules;
   cli::loaded_entry& t = cli::loaded()[entry];
   t.names = cli::names_of(*entry);
-  t.extents.clear();
-  for (const std::string& name : rules.extents) t.extents.push_back(name.c_str());
-  t.op = operator_of_rows(entry->op, entry->device, cli::listed_types(*entry, rules.forms.at(0).tensors.at(0)),
-                          entry->run, nullptr, 0, {nullptr, 0}, nullptr, t.extents.data());
-  t.op.num_extents = static_cast<int32_t>(t.extents.size());
+  t.op = cli::operator_of(rules, entry->op, entry->device, cli::listed_types(*entry, rules.forms.at(0).tensors.at(0)),
+                          entry->run, t.extents);
   t.operators[0] = &t.op;
   t.candidate = {WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), entry->name, entry->build, t.operators, 1,
                  entry->device_api};

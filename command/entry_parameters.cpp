@@ -144,15 +144,12 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
                                     name.empty() ? "has no name" : fmt::format("is '{}'", name), can_be));
     parameters.push_back(*found);
   }
-  std::vector<std::string> fewest = {};
-  bool first = true;
   const contract rules = contract_of(d);
   const name_list tensors = tensor_names(rules);
-  for (const form_rule& form : rules.forms) {
-    std::vector<std::string> names = missing(d, form, tensors, entry);
-    if (first || names.size() < fewest.size()) fewest = std::move(names);
-    first = false;
-  }
+  std::vector<std::vector<std::string>> lacking;  // of each form
+  for (const form_rule& form : rules.forms) lacking.push_back(missing(d, form, tensors, entry));
+  std::vector<std::string> fewest = *std::min_element(lacking.begin(), lacking.end(),
+                                                      [](const auto& l, const auto& r) { return l.size() < r.size(); });
   if (std::find(entry.parameters.begin(), entry.parameters.end(), k_stream.name) == entry.parameters.end())
     fewest.push_back(k_stream.name);
   if (!fewest.empty())

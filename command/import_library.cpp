@@ -43,17 +43,6 @@ std::string private_path(const fs::path& folder, const std::string& name) {
   return (folder / fmt::format("{}.{}", name, getpid())).string();
 }
 
-struct removed_file {
-  explicit removed_file(std::string p) : path(std::move(p)) {}
-  removed_file(const removed_file&) = delete;
-  removed_file& operator=(const removed_file&) = delete;
-  std::string path;
-  ~removed_file() {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-  }
-};
-
 [[noreturn]] void refuse(const std::string& file, const std::string& said) {
   throw usage_error(fmt::format(
       "{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}", file, said));

@@ -111,24 +111,12 @@ std::string compile_emulated(const toolchain& tools, const entry_request& e, con
   return import_library(tools, r);
 }
 
-// A file of this process's own, gone with the object.
-struct own_file {
-  explicit own_file(const fs::path& folder, std::string_view suffix)
-      : path((folder / fmt::format("entry.{}{}", getpid(), suffix)).string()) {}
-  own_file(const own_file&) = delete;
-  own_file& operator=(const own_file&) = delete;
-  ~own_file() {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-  }
-  const std::string path;
-};
-
 // nvcc makes code for the GPU that is present; the suite's own device interface runs it.
 std::string compile_cuda(const toolchain& tools, const entry_request& e) {
   const fs::path folder = fs::path(tools.build_folder()) / "imported";
   fs::create_directories(folder);
-  const own_file preprocessed(folder, ".ii"), wrapper(folder, ".cu"), made(folder, ".so");
+  const std::string own = (folder / fmt::format("entry.{}", getpid())).string();
+  const removed_file preprocessed(own + ".ii"), wrapper(own + ".cu"), made(own + ".so");
   const auto refuse = [&](const std::string& said) {
     if (!said.empty()) throw usage_error(fmt::format("{} does not compile with nvcc:\n{}", e.file, said));
   };

@@ -191,6 +191,11 @@ void check_writable(const std::string& path) {
   }
 }
 
+removed_file::~removed_file() {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+}
+
 void write_file(const std::string& path, const std::string& text) {
   const destination to = destination_of(path);
   const std::string temporary = to.path.string() + ".partial";

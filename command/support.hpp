@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "properties/engine/property.hpp"
@@ -54,6 +55,15 @@ std::string resolve_device(const std::string& asked, std::string& note);
 
 // What the candidate offers, asked in a child.
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op, const std::string& device);
+
+// A file of this process's own, gone with the object.
+struct removed_file {
+  explicit removed_file(std::string p) : path(std::move(p)) {}
+  removed_file(const removed_file&) = delete;
+  removed_file& operator=(const removed_file&) = delete;
+  ~removed_file();
+  const std::string path;
+};
 
 // Writes the whole text. A regular file, a link's target too, is replaced through a temporary file and rename, so that
 // a reader or a full disk never sees half of it; a device, a FIFO or a descriptor of this process is written as it is.

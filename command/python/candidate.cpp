@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <vector>
@@ -16,6 +15,7 @@
 namespace warpcheck::python {
 namespace {
 
+using cli::answer;
 using cli::check_call;
 using cli::checked_call;
 using cli::dtype_name;
@@ -45,11 +45,6 @@ nlohmann::json to_json(const tensor_view& v) {
           {"strides", strides},
           {"block", block.begin},
           {"size", block.size}};
-}
-
-warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std::string& message) {
-  if (call->message && call->message_size > 0) std::snprintf(call->message, call->message_size, "%s", message.c_str());
-  return status;
 }
 
 bool has_work(const std::vector<tensor_view>& tensors) {
@@ -96,10 +91,8 @@ const warpcheck_candidate* table() {
   const settings& s = own_settings();
   const warpcheck_device device = s.device == "cuda" ? WARPCHECK_DEVICE_CUDA : WARPCHECK_DEVICE_CPU;
   static std::vector<const char*> extents;
-  for (const std::string& name : s.rules.extents) extents.push_back(name.c_str());
-  static warpcheck_operator op = operator_of_rows(s.op.c_str(), device, s.dtypes & s.rules.dtypes(), run, nullptr, 0,
-                                                  {nullptr, 0}, nullptr, extents.data());
-  op.num_extents = static_cast<int32_t>(extents.size());
+  static const warpcheck_operator op =
+      cli::operator_of(s.rules, s.op.c_str(), device, s.dtypes & s.rules.dtypes(), run, extents);
   static const warpcheck_operator* const operators[] = {&op};
   static const warpcheck_candidate candidate = {
       WARPCHECK_CANDIDATE_ABI,  sizeof(warpcheck_candidate), "python", "Python", operators, 1,

@@ -88,10 +88,9 @@ constexpr warpcheck_entry_parameter parameter_of(const named_parameter& p) {
     using kind = std::conditional_t<std::is_enum<T>::value, std::underlying_type<T>, integer_of<T>>;
     using limits = std::numeric_limits<typename kind::type>;
     constexpr auto most = static_cast<uint64_t>(limits::max());
-    return {p.name, 0, 1, static_cast<int64_t>(limits::min()),
-            most > INT64_MAX ? INT64_MAX : static_cast<int64_t>(most)};
+    return {p.name, 0, static_cast<int64_t>(limits::min()), most > INT64_MAX ? INT64_MAX : static_cast<int64_t>(most)};
   } else {
-    return {p.name, pointed_to<T>(), 0, 0, 0};
+    return {p.name, pointed_to<T>(), 0, 0};
   }
 }
 

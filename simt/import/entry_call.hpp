@@ -8,8 +8,7 @@
 struct warpcheck_entry_parameter {
   const char* name;
   uint32_t types;       // of a pointer to elements: what they are, of warpcheck_dtype_bit
-  int32_t is_integer;   // an integer or an enumeration, which holds
-  int64_t least, most;  // these
+  int64_t least, most;  // what an integer or an enumeration holds
 };
 
 union warpcheck_entry_value {
