@@ -1,6 +1,7 @@
 # Installation and the CMake package: find_package(warpcheck) gives warpcheck::kernels_emulated, warpcheck::kernels_cuda
 # (where it was built), warpcheck::reference, warpcheck::engine, warpcheck::plugin and the functions
-# simt_kernel_library, warpcheck_add_kernel_tests and warpcheck_add_operator.
+# simt_kernel_library, warpcheck_add_kernel_tests and warpcheck_add_operator. A build of the command alone (ci/verify,
+# ci/check) installs the command and what that needs; find_package then says what is missing.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -21,7 +22,14 @@ endif()
 if(WARPCHECK_CUDA)
   list(APPEND libraries warpcheck_kernels_cuda)
 endif()
-install(TARGETS ${libraries} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${libraries} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+set(package_archives)
+foreach(library IN LISTS libraries toolchain)
+  get_target_property(kind ${library} TYPE)
+  if(kind STREQUAL STATIC_LIBRARY)
+    list(APPEND package_archives lib${library}.a)
+  endif()
+endforeach()
 install(TARGETS ${toolchain} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT toolchain)
 install(FILES ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json DESTINATION lib/warpcheck COMPONENT toolchain)
 # The report's program; it runs with the user's Python.
@@ -51,12 +59,13 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/properties/engine DESTINATION ${CMAKE_IN
 install(TARGETS warpcheck_command_plain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda warpcheck_python warpcheck_bench)
   if(TARGET ${module})
-    install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck COMPONENT command)
+    install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck COMPONENT command OPTIONAL)
   endif()
 endforeach()
 
+list(JOIN package_archives " " package_archives)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/warpcheckConfig.cmake.in warpcheckConfig.cmake
-  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(warpcheckConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/warpcheckConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/simt_flavours.cmake ${CMAKE_CURRENT_LIST_DIR}/warpcheck_add_kernel_tests.cmake

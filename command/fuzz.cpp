@@ -168,6 +168,7 @@ class fuzzer {
     s.workers = workers_for(o_.what, device_);
     s.timeout_seconds = timeout_of(o_.what.timeout, device_);
     s.shared_device = device_ == "cuda";
+    s.at_start = choose_gpu;
     s.run = run_case;
     s.on_progress = print_progress;
     return s;

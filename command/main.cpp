@@ -54,7 +54,9 @@ struct brought_candidate {
 void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
   command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
   command
-      ->add_option("--device", o.device, "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N or cpu")
+      ->add_option("--device", o.device,
+                   "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N, cuda:all (the workers of "
+                   "verify and fuzz spread over all GPUs) or cpu")
       ->capture_default_str();
   command->add_option("--property", o.properties, "Only this property (may be repeated)");
   command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");

@@ -174,7 +174,9 @@ int workers_for(const verify_options& o, const std::string& device) {
   // about half a gigabyte, so not one per core.
   constexpr int k_cuda_workers = 8;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return o.workers == 0 && device == "cuda" ? std::clamp(cores, 1, k_cuda_workers) : o.workers;
+  if (o.workers != 0 || device != "cuda") return o.workers;
+  const int gpus = gpus_in_use(), per_gpu = std::clamp(cores / gpus, 1, k_cuda_workers);
+  return gpus * per_gpu;
 }
 
 std::vector<trial_case> regressions_for(const std::string& folder, const std::vector<planned_job>& jobs,

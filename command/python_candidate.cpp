@@ -39,7 +39,7 @@ void introduce(python::settings& s) {
   const size_t begin = end == std::string::npos ? 0 : said.output.rfind('\n', end) + 1;
   const auto answer = nlohmann::json::parse(said.output.substr(begin), nullptr, false);
   if (said.status == 127 && said.output.find("cannot be started") != std::string::npos)
-    throw environment_error(said.output.substr(0, said.output.find('\n')));
+    throw environment_error(said.output.substr(0, said.output.find('\n')) + "; --interpreter names another Python");
   if (said.status != 0 || !answer.is_object())
     throw environment_error(
         fmt::format("interpreter: '{}' ended with status {}: {}", s.interpreter, said.status, said.output));

@@ -33,7 +33,14 @@ command_result run_reporting(const std::string& python, const std::vector<std::s
     throw environment_error(fmt::format("report: its program '{}' is missing", program));
   std::vector<std::string> words = {python_of(python), "-B", program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_command(words);
+  try {
+    return run_command(words);
+  } catch (const environment_error& e) {
+    throw environment_error(
+        fmt::format("report: {}; it was the first of --python, the variable WARPCHECK_PYTHON, build/python/bin/python "
+                    "of the source tree, and python3",
+                    e.what()));
+  }
 }
 
 int report(const report_options& o) {

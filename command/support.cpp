@@ -5,15 +5,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
+#include "command/toolchain.hpp"
 #include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
@@ -64,6 +68,30 @@ FILE* open_in_place(const std::string& path, const destination& to) {
 
 volatile sig_atomic_t g_interrupted = 0;
 
+// The GPUs that CUDA_VISIBLE_DEVICES leaves to this process, else all that the driver lists.
+std::vector<std::string> visible_gpus() {
+  std::vector<std::string> names;
+  if (const char* chosen = std::getenv("CUDA_VISIBLE_DEVICES"); chosen && *chosen) {
+    std::istringstream list(chosen);
+    for (std::string name; std::getline(list, name, ',');) names.push_back(name);
+    return names;
+  }
+  const command_result listed = run_command({"nvidia-smi", "--query-gpu=uuid", "--format=csv,noheader"});
+  if (listed.status != 0)
+    throw environment_error(fmt::format("device cuda:all: nvidia-smi, which lists the GPUs, ended with status {}: {}",
+                                        listed.status, listed.output.substr(0, listed.output.find('\n'))));
+  std::istringstream list(listed.output);
+  for (std::string name; std::getline(list, name);)
+    if (!name.empty()) names.push_back(name);
+  if (names.empty()) throw environment_error("device cuda:all: nvidia-smi lists no GPU");
+  return names;
+}
+
+std::vector<std::string>& spread_gpus() {
+  static std::vector<std::string> names;  // as CUDA_VISIBLE_DEVICES has them; empty unless `cuda:all` was asked for
+  return names;
+}
+
 }  // namespace
 
 signal_handler::signal_handler(void (*handler)(int)) {
@@ -109,16 +137,22 @@ std::string ask_child(const std::function<std::string()>& question, std::string_
 
 std::string resolve_device(const std::string& asked, std::string& note) {
   std::string device = asked;
+  if (device == "cuda:all") {
+    if (spread_gpus().empty()) spread_gpus() = visible_gpus();
+    // A process that sees one GPU starts sooner than one that sees all.
+    choose_gpu(0);
+    device = "cuda";
+  }
   if (device.starts_with("cuda:")) {
     const std::string number = device.substr(5);
     if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
-      throw usage_error(fmt::format("device: '{}' does not name a GPU; write cuda:0, cuda:1, ...", asked));
+      throw usage_error(fmt::format("device: '{}' does not name a GPU; write cuda:0, cuda:1, ... or cuda:all", asked));
     // The children see one GPU, and it is number 0 for them.
     setenv("CUDA_VISIBLE_DEVICES", number.c_str(), 1);
     device = "cuda";
   }
   if (device != "auto" && device != "emulated" && device != "cuda" && device != "cpu")
-    throw usage_error(fmt::format("device: '{}' is not one of auto, emulated, cuda, cuda:N, cpu", asked));
+    throw usage_error(fmt::format("device: '{}' is not one of auto, emulated, cuda, cuda:N, cuda:all, cpu", asked));
   const auto describe = [&](const std::string& d) {
     return ask_child([&] { return engine::describe_device(d); }, "device " + d);
   };
@@ -126,6 +160,7 @@ std::string resolve_device(const std::string& asked, std::string& note) {
     const std::string problem = ask_child([] { return engine::cuda_problem(); }, "device cuda");
     if (problem.empty()) {
       note = fmt::format("device cuda: {}", describe("cuda"));
+      if (gpus_in_use() > 1) note += fmt::format(", with workers on {} GPUs", gpus_in_use());
       return "cuda";
     }
     if (device == "cuda") throw environment_error("device cuda: " + problem);
@@ -134,6 +169,14 @@ std::string resolve_device(const std::string& asked, std::string& note) {
   }
   note = fmt::format("device {}", device);
   return device;
+}
+
+int gpus_in_use() { return std::max(1, static_cast<int>(spread_gpus().size())); }
+
+void choose_gpu(int worker) {
+  if (spread_gpus().empty()) return;
+  const std::string& name = spread_gpus()[static_cast<size_t>(worker) % spread_gpus().size()];
+  setenv("CUDA_VISIBLE_DEVICES", name.c_str(), 1);
 }
 
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op,
@@ -212,7 +255,16 @@ void write_file(const std::string& path, const std::string& text) {
   if (to.replaceable && std::rename(temporary.c_str(), to.path.c_str()) != 0) fail("renaming it into place");
 }
 
+std::vector<std::string> operators_left_out() {
+  std::istringstream list(WARPCHECK_LEFT_OUT);
+  return {std::istream_iterator<std::string>(list), {}};
+}
+
 std::string unknown_operator(const std::string& op) {
+  const std::vector<std::string> left_out = operators_left_out();
+  if (std::find(left_out.begin(), left_out.end(), op) != left_out.end())
+    return fmt::format("operator: '{}' is not part of this build, which has {}; 'ci/check {}' adds it to build/dev", op,
+                       fmt::join(engine::operators_with_properties(), ", "), op);
   return fmt::format("operator: '{}' is unknown; known are {}", op,
                      fmt::join(engine::operators_with_properties(), ", "));
 }

@@ -51,7 +51,14 @@ std::string ask_child(const std::function<std::string()>& question, std::string_
 
 // `auto` becomes cuda where a GPU is usable, else emulated; `cuda:N` selects GPU N for this process and its children.
 // `note` gets one sentence that says what was chosen. environment_error where a device asked for by name is missing.
+// `cuda:all` is all GPUs that CUDA_VISIBLE_DEVICES leaves, else all that nvidia-smi lists: workers spread over them
+// (choose_gpu), and this process and its other children use the first.
 std::string resolve_device(const std::string& asked, std::string& note);
+// GPUs that `cuda:all` spreads workers over; else 1.
+int gpus_in_use();
+// Lets this process, worker number `worker` of a run, use GPU `worker` modulo gpus_in_use(). Without `cuda:all` it does
+// nothing.
+void choose_gpu(int worker);
 
 // What the candidate offers, asked in a child.
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op, const std::string& device);
@@ -73,7 +80,10 @@ void write_file(const std::string& path, const std::string& text);
 // folder, no permission or no file to write.
 void check_writable(const std::string& path);
 
-// The sentence for an operator that does not exist.
+// The operators of the tree that this build was configured without (WARPCHECK_ONLY).
+std::vector<std::string> operators_left_out();
+
+// The sentence for an operator that does not exist, or is not part of this build.
 std::string unknown_operator(const std::string& op);
 
 // Parses a 64-bit seed or "random".

@@ -58,10 +58,11 @@ void append_option(std::vector<std::string>& options, const std::string& text) {
   for (std::string word; words >> word;) options.push_back(word);
 }
 
-void require_file(const std::string& path, const char* what) {
+void require_file(const std::string& path, const char* what, const char* remedy = "") {
   std::error_code ignored;
   if (!fs::exists(path, ignored))
-    throw environment_error(fmt::format("toolchain: {} '{}' that this build was made with is missing", what, path));
+    throw environment_error(
+        fmt::format("toolchain: {} '{}' that this build was made with is missing{}", what, path, remedy));
 }
 
 void require_folders(const std::vector<std::string>& folders) {
@@ -232,8 +233,8 @@ toolchain toolchain::load(const std::string& asked) {
   } catch (const nlohmann::json::exception& e) {
     throw environment_error(fmt::format("toolchain: {} is malformed: {}", path.string(), e.what()));
   }
-  require_file(t.compiler_, "the compiler");
-  require_file(t.objcopy_, "objcopy");
+  require_file(t.compiler_, "the compiler", "; install the package g++");
+  require_file(t.objcopy_, "objcopy", "; install the package binutils");
   const std::string compiler_version = run_command({t.compiler_, "--version"}).output;
   t.is_clang_ = compiler_version.find("clang") != std::string::npos;
   parts += compiler_version;

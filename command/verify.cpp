@@ -231,6 +231,7 @@ supervise_options supervision_of(const verify_options& o, const std::string& dev
   options.workers = workers_for(o, device);
   options.timeout_seconds = timeout_of(o.timeout, device);
   options.shared_device = device == "cuda";
+  options.at_start = choose_gpu;
   options.journal_folder = o.journal;
   options.resume = o.resume;
   options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases,

@@ -191,6 +191,7 @@ class supervisor {
       if (other != number) workers_[other].writer.close();
     const pid_t self = getpid();
     worker& w = workers_[number];
+    options_.at_start(w.number);
     try {
       for (; (alone_ || !control_.leave()) && advance(w); ++w.next) {
         const run_plan::item i = plan_.at(w.next);

@@ -52,6 +52,8 @@ struct supervise_options {
   // MPS): a case that ends with the device, dies or hangs is judged again in a new process with nobody beside it, and
   // that verdict counts. Where no case of such a failure fails alone, the first one seen keeps its first verdict.
   bool shared_device = false;
+  // Called first in each worker process, with the worker's number: it may choose a device for the process.
+  std::function<void(int worker)> at_start = [](int) {};
   std::function<case_report(const trial_case&)> run;
   std::function<void(const progress&)> on_progress;  // a few times per second, and once at the end
   std::vector<trial_case> first;                     // regressions: a job of their own, before all others

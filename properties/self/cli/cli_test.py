@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import re
+import shutil
 import signal
 import stat
 import struct
@@ -15,6 +17,8 @@ WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = os.environ["WARPCHECK_SOURCE"]
 CANDIDATE = os.environ["WARPCHECK_TEST_CANDIDATE"]
 NAN = os.environ["WARPCHECK_TEST_NAN"]  # its first element is NaN
+DROPS_TAIL = os.environ["WARPCHECK_TEST_DROPS_TAIL"]  # the last element of rows longer than 32 is 0
+PRETENDED = os.environ["WARPCHECK_TEST_PRETENDED"]  # plays device cuda
 LINE = "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
 
 
@@ -138,6 +142,42 @@ class Usage(unittest.TestCase):
         r = run("verify", "softmax", "--device", "auto", "--cases", "1", "--property", "empty", env=hidden)
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         self.assertIn("device emulated (no GPU is used:", r.stdout.splitlines()[0])
+
+    def test_all_gpus_of_a_host_share_the_cases(self):
+        """The command beside a library that plays device cuda (properties/self/engine/pretend_device.cpp)."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            command = shutil.copy2(WARPCHECK, folder / "warpcheck")
+            shutil.copy2(PRETENDED, folder / "libwarpcheck_cuda.so")
+            tools = folder / "tools"
+            tools.mkdir()
+            smi = tools / "nvidia-smi"
+            smi.write_text("#!/bin/sh\necho GPU-a; echo GPU-b; echo GPU-c; echo GPU-d\n")
+            smi.chmod(0o755)
+            used = folder / "used"
+            arguments = [command, "verify", "softmax", "--property", "within-error-bound", "--dtype", "f32",
+                         "--cases", "16", "--max-rows", "4", "--max-cols", "2", "--device"]
+
+            def gpus(device, **environment):
+                used.unlink(missing_ok=True)
+                r = subprocess.run([*arguments, device], capture_output=True, text=True,
+                                   env={**os.environ, "PRETENDED_DEVICE_GPUS": str(used), **environment})
+                self.assertIn(r.returncode, (0, 1), r.stdout + r.stderr)
+                self.assertIn("device cuda: a pretended device", r.stdout)
+                return set(used.read_text().split()), r.stdout
+
+            on_path = f"{tools}:{os.environ['PATH']}"
+            found, said = gpus("cuda:all", PATH=on_path)
+            self.assertEqual(found, {"GPU-a", "GPU-b", "GPU-c", "GPU-d"})
+            self.assertIn("with workers on 4 GPUs", said)
+            # Those that the environment leaves, and no others.
+            self.assertEqual(gpus("cuda:all", PATH=on_path, CUDA_VISIBLE_DEVICES="3,5")[0], {"3", "5"})
+            self.assertEqual(gpus("cuda:2")[0], {"2"})
+            smi.write_text("#!/bin/sh\necho no driver; exit 9\n")
+            r = subprocess.run([*arguments, "cuda:all"], capture_output=True, text=True,
+                               env={**os.environ, "PATH": on_path})
+            self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
+            self.assertIn("nvidia-smi, which lists the GPUs, ended with status 9: no driver", r.stderr)
 
     def test_cpu_without_fma3_is_refused_by_name(self):
         # The C library hides the instruction from whoever asks it.
@@ -385,6 +425,24 @@ class Runs(unittest.TestCase):
         for line in lines:
             self.assertEqual(run("replay", line).returncode, 1, line)
         self.assertTrue(self.result("out.json")["failures"])
+
+    def test_failures_of_one_cause_are_described_once(self):
+        names = ["within-error-bound", "misalignment", "sums-to-one", "rejects-invalid-calls"]
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", DROPS_TAIL, "--cases", "3",
+                "--max-cols", "200", "--json", self.path("out.json"), "--junit", self.path("out.xml"),
+                *(word for name in names for word in ("--property", name)))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertEqual(r.stdout.count("worst element  y[0,32]"), 1, r.stdout)
+        self.assertIn("softmax/within-error-bound: 2 further properties fail with the same violation: "
+                      "softmax/sums-to-one, softmax/misalignment\n", r.stdout)
+        self.assertIn("softmax/rejects-invalid-calls: error_return: ", r.stdout)
+        shrunk = [f["cause"] for f in self.result("out.json")["failures"] if "explanation" in f]
+        self.assertEqual((len(shrunk), len(set(shrunk))), (4, 2))
+        text = {c.get("name"): c.find("failure").text for c in xml.parse(self.path("out.xml")).iter("testcase")
+                if c.find("failure") is not None}
+        self.assertEqual(sum(t.count("y[0,32]") for t in text.values()), 1)
+        self.assertIn("the same violation as of softmax/within-error-bound f32 cpu\n  warpcheck replay '",
+                      text["misalignment f32 cpu"])
 
     def test_numbers_that_json_does_not_have_are_text(self):
         r = run("verify", "softmax", "--device", "cpu", "--candidate", NAN, "--cases", "2",

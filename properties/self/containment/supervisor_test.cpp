@@ -45,6 +45,25 @@ case_report run_hostile(const trial_case& c) {
   return passing(c);
 }
 
+TEST(supervisor, starts_each_worker_with_its_number) {
+  supervise_options options;
+  options.workers = 3;
+  options.max_failures_per_job = 0;
+  int number = -1;  // of the process that a case runs in
+  options.at_start = [&](int worker) { number = worker; };
+  options.run = [&](const trial_case& c) {
+    case_report r = passing(c);
+    r.result = verdict::violation;
+    r.message = std::to_string(number);
+    return r;
+  };
+  const run_result_set results = supervise({numbered_job("started", 60)}, options);
+  std::map<std::string, int> cases;
+  for (const case_report& r : results.jobs[0].failures) ++cases[r.message];
+  EXPECT_EQ(cases, (std::map<std::string, int>{{"0", 20}, {"1", 20}, {"2", 20}}));
+  EXPECT_EQ(number, -1);  // the parent is no worker
+}
+
 TEST(supervisor, reports_every_hostile_case_rightly_and_runs_all_others) {
   const auto& behaviours = hostile_behaviours();
   const auto count = static_cast<int64_t>(3 * behaviours.size());

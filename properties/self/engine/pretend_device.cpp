@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -23,6 +24,12 @@ constexpr DLDeviceType k_memory = PRETENDED_DEVICE == WARPCHECK_DEVICE_CUDA ? kD
 
 std::string record;
 void note(const std::string& text) { record += (record.empty() ? "" : " ") + text; }
+
+// Appends the GPU that this process may use to the file that a test names.
+void note_gpu() {
+  const char *path = std::getenv("PRETENDED_DEVICE_GPUS"), *gpu = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (path) std::ofstream(path, std::ios::app) << (gpu ? gpu : "all") + std::string("\n");
+}
 
 struct stream {
   bool captures = false;
@@ -93,6 +100,7 @@ warpcheck_status run(warpcheck_call* call) {
   const std::string variant = call->variant ? call->variant : "right";
   const DLTensor x = *call->inputs[0], y = *call->outputs[0];
   note("run:" + name_of(call->stream));
+  note_gpu();
   error.clear();
   if (x.device.device_type != k_memory || y.device.device_type != k_memory) return WARPCHECK_INTERNAL_ERROR;
   if (variant == "loses_the_device") error = "lost";

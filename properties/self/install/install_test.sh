@@ -17,3 +17,16 @@ done
 "$scratch/consumer/build/consumer"
 "$scratch/examples/build/grow_tree" --rows 500
 "$scratch/prefix/bin/warpcheck" verify softmax --device emulated --cases 2 --property within-error-bound
+
+# A build of the command alone installs the command, and find_package says what its package lacks.
+sed 's,/libwarpcheck_engine\.a",/absent.a",' "$build/cmake_install.cmake" >"$scratch/partial.cmake"
+grep -q /absent.a "$scratch/partial.cmake"
+"$cmake" -DCMAKE_INSTALL_PREFIX="$scratch/partial" -P "$scratch/partial.cmake" >"$scratch/log" ||
+  { cat "$scratch/log"; exit 1; }
+"$scratch/partial/bin/warpcheck" verify softmax --device emulated --cases 2 --property within-error-bound
+if "$cmake" -S "$scratch/consumer" -B "$scratch/consumer/partial" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" \
+  -DCMAKE_PREFIX_PATH="$scratch/partial" >"$scratch/log" 2>&1; then
+  echo "a package without libwarpcheck_engine.a was found"
+  exit 1
+fi
+tr -s '\n ' ' ' <"$scratch/log" | grep -q "libwarpcheck_engine.a is not installed" || { cat "$scratch/log"; exit 1; }
