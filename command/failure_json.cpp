@@ -11,6 +11,7 @@
 #include <regex>
 #include <set>
 
+#include "command/causes.hpp"
 #include "command/source_candidate.hpp"
 #include "command/toolchain.hpp"
 #include "properties/engine/json_number.hpp"
@@ -81,6 +82,7 @@ nlohmann::json sources_of(const engine::case_report& r) {
 
 nlohmann::json failure_json(const engine::case_report& r) {
   nlohmann::json j = nlohmann::json::parse(to_json(r));
+  j["cause"] = cause_of(r);
   if (!r.findings.empty()) j["sources"] = sources_of(r);
   return j;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "command/causes.hpp"
 #include "command/failure_json.hpp"
 #include "command/fuzz_state.hpp"
 #include "command/junit.hpp"
@@ -156,6 +157,8 @@ class fuzzer {
       // What a golden header can carry.
       state_.seed = o_.what.seed == "random" ? parse_seed("random") >> 11 : parse_seed(o_.what.seed);
     }
+    for (const fuzz_finding& f : state_.findings)
+      if (!f.report.empty()) causes_.add(f.name, report_from_json(f.report));
     save();
     // A round that was added to the state, but not yet removed when the run was killed.
     for (const fs::directory_entry& entry : fs::directory_iterator(shard_folder()))
@@ -258,7 +261,8 @@ class fuzzer {
       write_finding(findings_folder(), f, smallest, state_.seed,
                     fmt::format("Found by warpcheck {} fuzz, {}, candidate {}, seed {}.", WARPCHECK_VERSION, note_,
                                 o_.what.candidate, state_.seed));
-      fmt::print("\nfinding {}: {}", f.name, describe(smallest));
+      fmt::print("\nfinding {}: {}", f.name,
+                 causes_.add(f.name, smallest) ? describe(smallest) : causes_.reference(smallest) + "\n");
       std::fflush(stdout);
       state_.findings.push_back(f);
     }
@@ -399,7 +403,8 @@ class fuzzer {
   std::vector<planned_job> jobs_;
   std::set<std::string> left_out_;
   std::vector<case_report> known_failures_;
-  int64_t failed_ = 0;  // cases of the rounds that this process ran, or went on with
+  cause_groups causes_;  // of the findings
+  int64_t failed_ = 0;   // cases of the rounds that this process ran, or went on with
   bool interrupted_ = false, over_ = false;
 };
 

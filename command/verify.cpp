@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "command/causes.hpp"
 #include "command/failure_json.hpp"
 #include "command/junit.hpp"
 #include "command/mps.hpp"
@@ -184,11 +185,30 @@ nlohmann::json not_run_json(const std::vector<left_property>& left) {
   return list;
 }
 
+// The failures of each job as shrink_failures returned them, in the order of the jobs. They are the last of `failures`,
+// behind those of the regressions.
+std::vector<std::vector<case_report>> shown_failures(const std::vector<planned_job>& jobs,
+                                                     const run_result_set& results,
+                                                     const std::vector<case_report>& failures) {
+  std::vector<std::vector<case_report>> shown;
+  size_t all = 0;
+  for (const job_result& r : results.jobs) all += r.failures.size();
+  auto next = failures.end() - static_cast<std::ptrdiff_t>(all);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto end = next + static_cast<std::ptrdiff_t>(results.jobs[i].failures.size());
+    shown.emplace_back(next, end);
+    next = end;
+  }
+  return shown;
+}
+
 std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const run_result_set& results,
                                     const std::vector<case_report>& failures, const job_result& regressions,
                                     const coverage_result& coverage) {
   std::vector<junit_case> list;
-  const auto add = [&](const std::string& suite, const std::string& name, const job_result& r) {
+  cause_groups causes;
+  const auto add = [&](const std::string& suite, const std::string& name, const job_result& r,
+                       const std::vector<case_report>& shown) {
     const bool untried = verdict_text(r) == k_not_tried;
     junit_case c{suite, name, r.seconds, "", "", "", r.cases == 0 || untried};
     if (c.skipped) c.message = r.first_skipped ? r.first_skipped->message : std::string(verdict_text(r));
@@ -196,19 +216,18 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
       c.failure = name_of(r.worst);
       c.message = fmt::format("{} of {} cases fail; the first: {}", r.failures.size(), r.cases,
                               r.failures.empty() ? "" : r.failures[0].message);
-      for (const case_report& f : r.failures) c.details += describe(f);
+      // A cause is described where it is first.
+      for (const case_report& f : shown)
+        c.details += causes.add(fmt::format("{}/{}", suite, name), f)
+                         ? describe(f)
+                         : fmt::format("{}\n  {}\n", causes.reference(f), replay_command(f.line));
     }
     list.push_back(std::move(c));
   };
-  if (regressions.cases > 0) add("regressions", "regressions", regressions);
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    add(jobs[i].p->op, results.jobs[i].id.substr(jobs[i].p->op.size() + 1), results.jobs[i]);
-    // What became of the first failure: shrunk, with its neighbour.
-    for (const case_report& f : failures)
-      if (!list.back().failure.empty() && !f.line.empty() &&
-          parse_case_name(f.line) == std::pair{jobs[i].p->op, jobs[i].p->name})
-        list.back().details += describe(f);
-  }
+  if (regressions.cases > 0) add("regressions", "regressions", regressions, regressions.failures);
+  const std::vector<std::vector<case_report>> shown = shown_failures(jobs, results, failures);
+  for (size_t i = 0; i < jobs.size(); ++i)
+    add(jobs[i].p->op, results.jobs[i].id.substr(jobs[i].p->op.size() + 1), results.jobs[i], shown[i]);
   for (const auto* unmet : {&coverage.unreached_variants, &coverage.unmet_classes})
     for (const std::string& text : *unmet) list.push_back({"coverage", text, 0, "coverage", text, "", false});
   return list;
@@ -254,11 +273,12 @@ job_result take_regressions(run_result_set& results) {
   return regressions;
 }
 
-// All failures, of which the first of every property is shrunk: one report per property is what a person can act on.
-// `shrunk` gets the lines of those.
+// Returns all failures. The first of every property is shrunk, and added to `shrunk` by its line, unless it is a hazard
+// of source lines that an earlier property has shown. Each cause is described once.
 std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, const run_result_set& results,
                                          const verify_options& o, double timeout, std::set<std::string>& shrunk) {
   std::vector<case_report> failures;
+  cause_groups causes;
   const property* reported = nullptr;
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const case_report& f : results.jobs[i].failures) {
@@ -268,6 +288,12 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
         continue;
       }
       reported = jobs[i].p;
+      const std::string name = jobs[i].p->op + "/" + jobs[i].p->name;
+      if (causes.knows_hazard(f)) {
+        causes.add(name, f);
+        failures.push_back(f);
+        continue;
+      }
       confirm_options how;
       how.run = run_case;
       how.holds = jobs[i].p->holds;
@@ -278,9 +304,10 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
       failures.push_back(confirm_and_shrink(f, parse_case_line(f.line), how));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
       shrunk.insert(failures.back().line);
-      fmt::print("\n{}", describe(failures.back()));
+      if (causes.add(name, failures.back())) fmt::print("\n{}", describe(failures.back()));
     }
   }
+  fmt::print("{}", causes.further());
   return failures;
 }
 

@@ -62,6 +62,13 @@ class Finding:
     judge: str = ""  # base or head, where both have judged
     note: str = ""  # the reason by which the pull request excuses it
     line: int = 0
+    also: list = dataclasses.field(default_factory=list)  # names of further properties with the same cause
+
+    def say_also(self):
+        """Appends the names of further properties with the same cause to the message."""
+        if self.also:
+            fail = "property fails" if len(self.also) == 1 else "properties fail"
+            self.message += f"; {len(self.also)} further {fail} with the same cause: {', '.join(self.also)}"
 
     @property
     def severity(self):

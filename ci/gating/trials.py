@@ -125,7 +125,7 @@ class Trials:
         return sum(job["cases"] for job in report["jobs"])
 
     def take_verdicts(self, op, report, command):
-        seen = set()
+        seen, causes = set(), {}
         for f in report["failures"]:
             if "case" not in f or not f["case"]:
                 continue
@@ -133,17 +133,21 @@ class Trials:
             if (name, f["verdict"]) in seen:
                 continue  # one report of each property and verdict
             seen.add((name, f["verdict"]))
+            if f["cause"] in causes:
+                causes[f["cause"]].also.append(name)
+                continue
             kind = "race" if f["verdict"] in ("race", "divergence", "deadlock", "livelock") else "violation"
-            self.findings.append(
-                Finding(
-                    kind,
-                    op,
-                    name,
-                    f"kernels/{op}/{op}.cu",
-                    f"{name}: {f['verdict']}: {f['message']}",
-                    f"warpcheck replay '{f['case']}'",
-                )
+            causes[f["cause"]] = Finding(
+                kind,
+                op,
+                name,
+                f"kernels/{op}/{op}.cu",
+                f"{name}: {f['verdict']}: {f['message']}",
+                f"warpcheck replay '{f['case']}'",
             )
+        for finding in causes.values():
+            finding.say_also()
+        self.findings += causes.values()
         for job in report["jobs"]:
             name = f"{op}/{job['property']}"
             if job["verdict"] not in ("pass", "skipped", "not run") and not any(n == name for n, _ in seen):

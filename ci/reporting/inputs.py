@@ -57,7 +57,7 @@ SHAPES = {
             "max_error_ratio": NUMBER,
             "max_ulp": NUMBER,
         },
-        "failures": {"case": TEXT, "verdict": TEXT},
+        "failures": {"case": TEXT, "verdict": TEXT, "cause": TEXT},
     },
     "warpcheck-fuzz-1": {
         "": {"version": TEXT, "cases": COUNT, "exit_code": COUNT},

@@ -6,12 +6,13 @@ import pathlib
 
 import jinja2
 
-from . import bugs, nights, plots, speed, svg, verdicts
+from . import bugs, nights, speed, verdicts
 
 Undefined = jinja2.UndefinedError
 TEMPLATES = pathlib.Path(__file__).parent / "templates"
 MOST_BYTES = 5_000_000
 MOST_ROWS = 40  # counterexamples that are drawn
+MOST_FURTHER = 40  # lines of further failures with the cause of one that is described
 VERSION_KEY = "version"
 
 
@@ -54,6 +55,7 @@ def sentence(read):
         judged, devices = _what_was_judged(read)
         cases = sum(j["cases"] for run in read.verify for j in run["jobs"])
         failures = sum(len(run["failures"]) for run in read.verify)
+        causes = len({(run["candidate"], run["device"], f["cause"]) for run in read.verify for f in run["failures"]})
         broken = {
             (j["operator"], j["property"])
             for run in read.verify
@@ -63,6 +65,7 @@ def sentence(read):
         properties = {(j["operator"], j["property"]) for run in read.verify for j in run["jobs"] if j["cases"]}
         said = f"{begin} {judged}: {_count(cases, 'case')} of {_count(len(properties), 'property', 'properties')}, " + (
             f"{_count(failures, 'failure')} in {_count(len(broken), 'property', 'properties')}"
+            + (f" with {_count(causes, 'cause')}" if causes < failures else "")
             if failures
             else "no failure"
         )
@@ -109,18 +112,18 @@ def passed(read):
     return not red and all(code == 0 for code in codes)
 
 
-def _errors(read):
+def _errors(read, draw):
     """The histograms; of results that are exact throughout a number is enough."""
     drawn = []
     for index, ((operator, device, candidate), rows) in enumerate(sorted(verdicts.histograms(read.verify).items())):
         subject = f"{operator} on {device}" + (f", {verdicts.short(candidate)}" if candidate != "builtin" else "")
         exact = all(edge == 0 for _, _, *both in rows for bins in both for edge, _ in bins)
-        svg = "" if exact else plots.errors(f"errors-{index}", subject, rows)
+        svg = "" if exact else draw("errors", f"errors-{index}", subject, rows)
         drawn.append({"subject": subject, "svg": svg, "rows": rows})
     return drawn
 
 
-def _speed(read):
+def _speed(read, draw):
     drawn, failed = [], []
     for content in read.bench:
         gpu = speed.machine_of(content)
@@ -136,14 +139,14 @@ def _speed(read):
                     "operator": operator,
                     "gpu": gpu,
                     "rows": rows,
-                    "roofline": plots.roofline(key, operator, rows, gpu),
-                    "ratios": plots.ratios(key + "-peers", operator, rows, gpu) if peers else "",
+                    "roofline": draw("roofline", key, operator, rows, gpu),
+                    "ratios": draw("ratios", key + "-peers", operator, rows, gpu) if peers else "",
                 }
             )
     return drawn, failed
 
 
-def _history(read):
+def _history(read, draw):
     if read.history is None:
         return None
     runs = read.history["run"]
@@ -152,8 +155,8 @@ def _history(read):
         "runs": list(reversed(runs[-nights.MOST_NIGHTS :])),
         "all": len(runs),
         "missed": sum(r["kind"] == "missed" for r in runs),
-        "plot": plots.nights("nights", runs[-nights.MOST_NIGHTS :]) if runs else "",
-        "series": [{"name": s[0], "svg": plots.series(f"series-{i}", *s)} for i, s in enumerate(series)],
+        "plot": draw("nights", "nights", runs[-nights.MOST_NIGHTS :]) if runs else "",
+        "series": [{"name": s[0], "svg": draw("series", f"series-{i}", *s)} for i, s in enumerate(series)],
         "more": [s[0] for s in more],
         "changes": read.history["change"],
         "findings": nights.findings(read.history),
@@ -161,20 +164,16 @@ def _history(read):
     }
 
 
-def drawn_row(data):
-    """The row of `warpcheck explain --plot` as a file."""
-    return svg.alone(plots.row("row", data), (TEMPLATES / "page.css").read_text(encoding="utf-8"))
-
-
-def render(read, title):
-    rows, devices = verdicts.table(read.verify)
+def render(read, title, draw):
+    """The text of the page; `draw` is a drawing.Drawing."""
+    rows, devices, absent = verdicts.table(read.verify)
     detailed, others = verdicts.counterexamples(read)
     for one in detailed[:MOST_ROWS]:
         # A result that is a point, or none at all, is told in words.
         if one["row"] and len(one["row"]["actual"]) > 1:
-            one["plot"] = plots.row(f"row-{one['id']}", one["row"])
+            one["plot"] = draw("row", f"row-{one['id']}", one["row"])
     scores = bugs.scores(read.mutants)
-    drawn, failed = _speed(read)
+    drawn, failed = _speed(read, draw)
     style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -191,22 +190,24 @@ def render(read, title):
         "read": read,
         "rows": rows,
         "devices": devices,
+        "absent_devices": absent,
         "device_words": verdicts.DEVICES,
         "overview": verdicts.overview(rows, devices),
-        "errors": _errors(read),
+        "errors": _errors(read, draw),
         "detailed": detailed,
-        "hazards": verdicts.hazard_groups(detailed),
+        "hazards": [one for one in detailed if one["hazards"]],
         "meanings": verdicts.MEANINGS,
+        "most_further": MOST_FURTHER,
         "scores": scores,
         "scores_plot": (
-            plots.mutants("mutants", [(s["subject"], s["ours"], s["at_coarse"], s["at_fine"]) for s in scores])
+            draw("mutants", "mutants", [(s["subject"], s["ours"], s["at_coarse"], s["at_fine"]) for s in scores])
             if scores
             else ""
         ),
         "survivors": bugs.survivors(read.mutants),
         "speed": drawn,
         "speed_failed": failed,
-        "history": _history(read),
+        "history": _history(read, draw),
         "style": style,
         "script": script,
         "style_hash": _hash(style),

@@ -1,9 +1,10 @@
 """The plots of the page. Nothing is told by colour alone: marks differ in shape, and rows bear their names."""
 
 import math
+import pathlib
 
 from .inputs import number
-from .svg import ACCENT, BAD, INK, LINE, MUTED, PAPER, figure, inline
+from .svg import ACCENT, BAD, INK, LINE, MUTED, PAPER, alone, figure, inline, leave_room_above
 
 WIDTH = 9.6
 PEER_MARKS = "s^DvP<>X"
@@ -96,9 +97,10 @@ def _row_axes(count, label):
 
 
 def _legend(drawn, used):
-    """Ours first, then the limits, then the others."""
+    """Above the axes: ours first, then the limits, then the others."""
     names = sorted(used, key=lambda n: (n != "warpcheck", not n.startswith("limit"), n))
-    drawn.legend([used[n] for n in names], names, loc="outside upper center", ncols=6, handlelength=1.2)
+    legend = drawn.legend([used[n] for n in names], names, loc="upper center", ncols=6, handlelength=1.2)
+    leave_room_above(drawn, legend)
 
 
 def _peer_marks(rows):
@@ -313,3 +315,9 @@ def row(key, data):
         f"Values of the kernel beside the exact ones, and their errors beside the bounds; {told}. The element that is "
         f"told of, {data['element']}, is marked.",
     )
+
+
+def row_file(data):
+    """The row of `warpcheck explain --plot` as the text of a file."""
+    style = pathlib.Path(__file__).parent / "templates" / "page.css"
+    return alone(row("row", data), style.read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as xml
 
 import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 SVG = "http://www.w3.org/2000/svg"
@@ -44,6 +45,12 @@ xml.register_namespace("xlink", LINK)
 def figure(width, height):
     """In inches; the page makes it smaller where its column is."""
     return Figure(figsize=(width, height), layout="constrained", facecolor="none")
+
+
+def leave_room_above(drawn, artist):
+    """Keeps the axes below an artist at the figure's upper edge: `loc="outside ..."` needs matplotlib 3.7."""
+    height = artist.get_window_extent(FigureCanvasAgg(drawn).get_renderer()).height
+    drawn.get_layout_engine().set(rect=(0, 0, 1, 1 - height / drawn.bbox.height))
 
 
 def _style(element):

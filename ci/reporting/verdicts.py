@@ -67,22 +67,16 @@ def _worst(verdicts):
     return known[0] if known else next((v for v in NOT_JUDGED if v in verdicts), "not run")
 
 
-def _fold(jobs, sentences):
-    """A row of the table from the jobs of one property, one for each element type."""
+def _fold(jobs):
+    """A cell of the table from the jobs of one property on one device, one for each element type."""
     cases = sum(j["cases"] for j in jobs)
     judged = [j for j in jobs if j["verdict"] not in NOT_JUDGED]
     budgets = [number(j["max_error_ratio"]) for j in judged if j["compared"]]
     ulps = [number(j["max_ulp"]) for j in judged if j["compared"]]
-    first = jobs[0]
-    name = f"{first['operator']}/{first['property']}"
     notes = [f"{j['dtype']} {j['verdict']}" for j in jobs if j["verdict"] in NOT_JUDGED and len(judged) > 0]
     notes += [f"{j['skipped']} {j['dtype']} cases skipped" for j in judged if j["skipped"]]
     notes += [f"{j['dtype']} stopped after its fifth failure" for j in jobs if j["stopped"]]
     return {
-        "operator": first["operator"],
-        "property": first["property"],
-        "device": first["device"],
-        "sentence": sentences.get(name, ""),
         "verdict": _worst([j["verdict"] for j in jobs]),
         "cases": cases,
         "budget": max(budgets, default=None),
@@ -92,19 +86,8 @@ def _fold(jobs, sentences):
     }
 
 
-def _left(operator, name, device, sentence, types, why):
-    return {
-        "operator": operator,
-        "property": name,
-        "device": device,
-        "sentence": sentence,
-        "verdict": "not run",
-        "cases": 0,
-        "budget": None,
-        "ulp": None,
-        "types": types,
-        "note": why,
-    }
+def _left(types, why):
+    return {"verdict": "not run", "cases": 0, "budget": None, "ulp": None, "types": types, "note": why}
 
 
 def _gather(runs):
@@ -123,8 +106,8 @@ def _gather(runs):
     return known, ran, left
 
 
-def _add_left(rows, known, ran, left):
-    """Rows, or notes of rows, for what did not run though its file knows it."""
+def _add_left(cells, ran, left):
+    """Cells, or notes of cells, for what did not run though its file knows it."""
     tried = {(operator, device, candidate) for operator, _, device, candidate in ran}
     # First what a candidate left of operators that it was tried on; of others nobody's row is enough.
     for key, whys in sorted(left.items(), key=lambda entry: (entry[0][0], *entry[0][2:]) not in tried):
@@ -134,49 +117,59 @@ def _add_left(rows, known, ran, left):
         types = ", ".join(missing)
         why = "; ".join(dict.fromkeys(missing.values()))
         if key in ran:
-            rows[key]["note"] = "; ".join(n for n in (rows[key]["note"], f"{types} not run: {why}") if n)
+            cells[key]["note"] = "; ".join(n for n in (cells[key]["note"], f"{types} not run: {why}") if n)
         elif (key[0], *key[2:]) in tried:
-            rows[key] = _left(*key[:3], known[key[:2]], types, why)
-        elif not any(row[:3] == key[:3] for row in rows):
-            rows[(*key[:3], "")] = _left(*key[:3], known[key[:2]], types, why)
+            cells[key] = _left(types, why)
+        elif not any(cell[:3] == key[:3] for cell in cells):
+            cells[(*key[:3], "")] = _left(types, why)
 
 
 def table(runs):
-    """One row for each operator, property and device, of what was not run as well; and the devices."""
+    """One row for each operator, property and candidate, of what was not run as well: `cells` has its entry by device.
+    Then the devices that ran, and those of which no run is here."""
     known, ran, left = _gather(runs)
-    rows = {key: _fold(jobs, {"/".join(key[:2]): known[key[:2]]}) for key, jobs in ran.items()}
-    _add_left(rows, known, ran, left)
-    devices = {run["device"] for run in runs}
-    shown = [d for d in DEVICES if d in devices or d != "cpu"] if runs else []
-    for device in [d for d in shown if d not in devices]:
-        for (operator, name), sentence in known.items():
-            why = f"no run on device {device} is in this report"
-            rows[(operator, name, device, "")] = _left(operator, name, device, sentence, "", why)
+    cells = {key: _fold(jobs) for key, jobs in ran.items()}
+    _add_left(cells, ran, left)
+    devices = [d for d in DEVICES if d in {run["device"] for run in runs}]
     several = len({run["candidate"] for run in runs}) > 1
-    for (*_, candidate), row in rows.items():
-        row["candidate"] = short(candidate) if several else ""
+    rows = {}
+    for (operator, name, device, candidate), cell in cells.items():
+        row = rows.setdefault(
+            (operator, name, candidate),
+            {
+                "operator": operator,
+                "property": name,
+                "sentence": known[operator, name],
+                "candidate": short(candidate) if several else "",
+                "cells": {},
+            },
+        )
+        row["cells"][device] = cell
+    for row in rows.values():
+        kinds = {kind(cell["verdict"]) for cell in row["cells"].values()}
+        row["kind"] = next(k for k in ("fail", "pass", "none") if k in kinds)
+        types = [t for cell in row["cells"].values() for t in cell["types"].split(", ")]
+        row["types"] = ", ".join(dict.fromkeys(t for t in types if t))
     # As registered where a file says so, operators as they first appear.
     operators, order = list(dict.fromkeys(operator for operator, _ in known)), list(known)
 
     def place(row):
-        return (
-            operators.index(row["operator"]),
-            order.index((row["operator"], row["property"])),
-            shown.index(row["device"]),
-        )
+        return (operators.index(row["operator"]), order.index((row["operator"], row["property"])))
 
-    return sorted(rows.values(), key=place), shown
+    absent = [d for d in DEVICES if d not in devices and d != "cpu"] if runs else []
+    return sorted(rows.values(), key=place), devices, absent
 
 
 def overview(rows, devices):
     """operator -> device -> counts of verdicts, for the table that comes first."""
     operators = {}
     for row in rows:
-        cell = operators.setdefault(
+        counts = operators.setdefault(
             row["operator"], {d: {"pass": 0, "fail": 0, "none": 0, "cases": 0} for d in devices}
-        )[row["device"]]
-        cell[kind(row["verdict"])] += 1
-        cell["cases"] += row["cases"]
+        )
+        for device, cell in row["cells"].items():
+            counts[device][kind(cell["verdict"])] += 1
+            counts[device]["cases"] += cell["cases"]
     return operators
 
 
@@ -245,8 +238,10 @@ def _worst_element(report):
     }
 
 
-def _counterexample(report, origin):
+def _counterexample(report, origin, group):
     return {
+        "group": (*group, report.get("cause") or report.get("case")),
+        "further": [],
         **_case_parts(report.get("case")),
         "verdict": report["verdict"],
         "message": report.get("message", ""),
@@ -262,9 +257,18 @@ def _counterexample(report, origin):
     }
 
 
-def counterexamples(read):
+def _place(report):
     """The most severe first; a shrunk one of a property, which has a neighbour or a story, before the others."""
-    found = [_counterexample(r, "verify") for run in read.verify for r in run["failures"]]
+    severity = ORDER.index(report["verdict"]) if report["verdict"] in ORDER else len(ORDER)
+    return severity, not (report["neighbour"] or report["story"])
+
+
+def counterexamples(read):
+    """The first failure of each cause, with the others of that cause in `further`; then those without room for details.
+    Failures of two candidates or devices are never of one cause."""
+    found = []
+    for run in read.verify:
+        found += [_counterexample(r, "verify", (run["candidate"], run["device"])) for r in run["failures"]]
     for run in read.fuzz:
         for finding in run["findings"]:
             report = finding.get("report") or {
@@ -272,29 +276,22 @@ def counterexamples(read):
                 "message": finding["message"],
                 "case": finding["case"],
             }
-            found.append(_counterexample(report, f"fuzz, finding {finding['name']}, {finding['failures']} failures"))
-    found.sort(
-        key=lambda c: (
-            ORDER.index(c["verdict"]) if c["verdict"] in ORDER else len(ORDER),
-            not (c["neighbour"] or c["story"]),
-        )
-    )
-    for index, one in enumerate(found, 1):
+            origin = f"fuzz, finding {finding['name']}, {finding['failures']} failures"
+            found.append(_counterexample(report, origin, (run.get("candidate"), run.get("device"))))
+    groups = {}
+    for one in sorted(found, key=_place):
+        first = groups.setdefault(one["group"], one)
+        if first is not one:
+            first["further"].append(one)
+    firsts = list(groups.values())
+    for index, one in enumerate(firsts, 1):
         one["id"] = f"case-{index}"
+        own = (one["operator"], one["property"])
+        one["names"] = [n for n in dict.fromkeys((f["operator"], f["property"]) for f in one["further"]) if n != own]
         quoted = {s["place"]: s for s in one["sources"]}
         one["hazards"] = (
             [{"text": text, "lines": [s for place, s in quoted.items() if place in text]} for text in one["findings"]]
             if one["verdict"] in HAZARDS or one["findings"]
             else []
         )
-    return found[:MOST_DETAILS], found[MOST_DETAILS:]
-
-
-def hazard_groups(detailed):
-    """Counterexamples in which the detector saw the same: one defect breaks many properties. Threads may differ."""
-    groups = {}
-    for one in detailed:
-        if one["hazards"]:
-            seen = tuple(sorted(re.sub(r"(?<![\w.:])\d+(?![\w.])", "#", h["text"]) for h in one["hazards"]))
-            groups.setdefault((one["operator"], one["verdict"], seen), []).append(one)
-    return list(groups.values())
+    return firsts[:MOST_DETAILS], firsts[MOST_DETAILS:]

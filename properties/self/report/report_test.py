@@ -22,7 +22,7 @@ WARPCHECK = os.environ["WARPCHECK"]
 PYTHON = os.environ["WARPCHECK_PYTHON"]
 
 if subprocess.run([PYTHON, "-c", "import jinja2, matplotlib"], capture_output=True).returncode != 0:
-    print(f"WARPCHECK_SKIP: Jinja2 or matplotlib is not installed in {PYTHON} (ci/requirements.txt)")
+    print(f"WARPCHECK_SKIP: Jinja2 or matplotlib is not installed in {PYTHON} (ci/requirements.txt, ci/packages)")
     sys.exit(0)
 
 
@@ -112,14 +112,32 @@ class Content(Report):
         self.assertIn("did less than it must", s["head"])
         self.assertIn("no case reached the variant softmax f32 softmax_cluster", s["verdicts"])
 
-    def test_one_race_that_breaks_several_properties_is_told_once(self):
-        findings = [text.replace("thread 127", "thread 7") for text in made.RACE["findings"]]
-        other = made.RACE | {"case": made.LINE.replace("no-hazard", "within-error-bound"), "findings": findings}
-        text, s = self.page("--verify", self.file("v.json", made.verify(failures=(made.RACE, other))))
-        self.assertIn("softmax/no-hazard , softmax/within-error-bound", s["hazards"])
-        self.assertIn("The same lines in 2 counterexamples", s["hazards"])
+    def test_failures_of_one_cause_are_one_counterexample(self):
+        names = ["within-error-bound", *(f"property-{i}" for i in range(16))]
+        others = [made.RACE | {"case": made.LINE.replace("no-hazard", name)} for name in names]
+        text, s = self.page("--verify", self.file("v.json", made.verify(failures=(*others, made.RACE))))
+        self.assertIn("18 failures in 1 property with 1 cause", s["head"])
+        self.assertEqual(len(re.findall(r'<details id="case-', text)), 1)
+        # The one with a neighbour comes first; the fixture's race has one.
+        self.assertIn("further properties fail with the same race: ", s["counterexamples"])
+        self.assertIn("17 further cases in all", s["counterexamples"])
         self.assertEqual(s["hazards"].count("kernels/softmax/softmax.cu:58 58 slot[0]"), 1)
-        self.assertEqual(len(re.findall(r'id="hazard-case-\d+"', text)), 2)
+        self.assertEqual(len(re.findall(r'id="hazard-case-\d+"', text)), 1)
+        for name in names:
+            self.assertIn(f"softmax/{name}", s["hazards"])
+            self.assertIn(f"warpcheck replay '{made.LINE.replace('no-hazard', name)}'", s["counterexamples"])
+
+    def test_another_cause_candidate_or_device_is_another_counterexample(self):
+        other = made.RACE | {"cause": "softmax race softmax.cu:77"}
+        files = []
+        for name, content in {
+            "a.json": made.verify(failures=(made.RACE, other)),
+            "b.json": made.verify(failures=(made.RACE,), candidate="build/theirs.so"),
+            "c.json": made.verify(failures=(made.RACE,), device="cuda"),
+        }.items():
+            files += ["--verify", self.file(name, content)]
+        text, _ = self.page(*files)
+        self.assertEqual(len(re.findall(r'<details id="case-', text)), 4)
 
     def test_an_interrupted_search_says_that_it_was(self):
         content = made.mutants()
@@ -133,13 +151,22 @@ class Content(Report):
 
     def test_what_was_not_run_is_in_the_table_with_its_reason(self):
         text, s = self.page("--verify", self.file("v.json", made.verify()))
-        self.assertIn("scan misalignment emulated – not run not asked for", s["verdicts"])
-        self.assertIn("no run on device cuda is in this report", s["verdicts"])
-        # Each of the six properties that are known has a row on each of the two devices.
-        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 12)
+        self.assertIn("scan misalignment – not run not asked for", s["verdicts"])
+        # Each of the six properties that are known has one row; a device that was not run is one line.
+        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 6)
+        self.assertEqual(s["verdicts"].count("cuda : – not run"), 1)
         _, s = self.page("--verify", self.file("v.json", made.verify(device="cuda", failures=())))
         self.assertIn("nothing was run on the emulated device, so no race was looked for", s["head"])
         self.assertIn("which alone has a race detector", s["hazards"])
+
+    def test_devices_are_columns(self):
+        files = []
+        for device in ("cuda", "emulated"):
+            files += ["--verify", self.file(device + ".json", made.verify(failures=(), device=device))]
+        text, s = self.page(*files)
+        self.assertEqual(re.findall(r'<th scope="colgroup" colspan="4">(\w+)</th>', text), ["emulated", "cuda"])
+        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 6)
+        self.assertIn("argmax misalignment ✓ pass 40 0.99 1.25 ✓ pass 40 0.99 1.25 f32, bf16", s["verdicts"])
 
     def test_types_of_a_property_that_were_not_run_are_named(self):
         content = made.verify()
@@ -158,10 +185,10 @@ class Content(Report):
         two["not_run"] += [left, {**left, "property": "misalignment", "why": "not asked for"}]
         text, s = self.page("--verify", self.file("1.json", one), "--verify", self.file("2.json", two))
         self.assertIn("judged the built-in kernels and theirs.so of 2 operators", s["head"])
-        rows = re.findall(r"<tr data-kind=\"(\w+)\"><td>(\w+)</td><td>([\w-]+)", text)
-        # On two devices; of the emulated one twice where both were tried.
-        self.assertEqual(rows.count(("none", "argmax", "long-accumulation")), 2)
-        self.assertEqual(rows.count(("none", "scan", "misalignment")), 2)
+        rows = re.findall(r"<tr data-kind=\"(\w+)\"><td>(\w+)(?:<small>[^<]*</small>)?</td>\s*<td>([\w-]+)", text)
+        # Two rows where both were tried.
+        self.assertEqual(rows.count(("none", "argmax", "long-accumulation")), 1)
+        self.assertEqual(rows.count(("none", "scan", "misalignment")), 1)
         self.assertEqual(rows.count(("pass", "argmax", "misalignment")), 1)
         self.assertEqual(rows.count(("pass", "softmax", "misalignment")), 2)
 
@@ -331,9 +358,69 @@ class Mistakes(Report):
         bare.write_text(f'#!/bin/sh\nexec "{PYTHON}" -S "$@"\n')
         bare.chmod(bare.stat().st_mode | stat.S_IXUSR)
         path = self.file("v.json", made.verify())
-        self.expect(3, "Jinja2 and matplotlib are missing", "--verify", path, "--python", str(bare))
-        self.expect(3, "Jinja2 and matplotlib are missing", "--verify", path, WARPCHECK_PYTHON=str(bare))
+        self.expect(3, "Jinja2 is missing in", "--verify", path, "--python", str(bare))
+        self.expect(3, "install python3-jinja2", "--verify", path, WARPCHECK_PYTHON=str(bare))
         self.expect(3, "'/nowhere/python' cannot be started", "--verify", path, "--python", "/nowhere/python")
+        looked_for = "the first of --python, the variable WARPCHECK_PYTHON, build/python/bin/python of the source tree"
+        self.expect(3, looked_for, "--verify", path, WARPCHECK_PYTHON="/nowhere/python")
+
+
+class Plots(Report):
+    """A plot that fails costs no page, and no explanation."""
+
+    def files(self):
+        made.history(self.folder / "nightly.db", history)
+        return [
+            *("--verify", self.file("v.json", made.verify())),
+            *("--fuzz", self.file("f.json", made.fuzz())),
+            *("--bench", self.file("b.json", made.benchmark())),
+            *("--mutants", self.file("m.json", made.mutants())),
+            *("--history", str(self.folder / "nightly.db")),
+        ]
+
+    def broken(self, text):
+        """The environment of a Python that runs `text` first."""
+        (self.folder / "sitecustomize.py").write_text(text)
+        return {"PYTHONPATH": str(self.folder)}
+
+    def test_this_version_of_matplotlib_draws_every_plot(self):
+        text, _ = self.page(*self.files())
+        self.assertNotIn("was not drawn", text)
+        for key in ("row-case-2", "errors-0", "errors-1", "speed-0", "speed-0-peers", "mutants", "nights", "series-0"):
+            self.assertIn(f'id="{key}-title"', text)
+
+    def test_a_failing_plot_is_a_sentence_in_its_place(self):
+        fails = "import matplotlib.figure\ndef f(*a, **k): raise ValueError('no such <loc>')\n"
+        said = self.report(*self.files(), **self.broken(fails + "matplotlib.figure.Figure.legend = f\n"))
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        self.assertEqual((said.stdout + said.stderr).count("the page lacks plots: ValueError: no such <loc>"), 1)
+        text = (self.folder / "report.html").read_text()
+        self.assertIn("This plot was not drawn: ValueError: no such &lt;loc&gt; (matplotlib", text)
+        self.assertIn('id="errors-0-title"', text)  # which has no legend
+        self.assertIn("kernels/softmax/softmax.cu:58", Text(text).sections["hazards"])
+
+    def test_a_page_without_matplotlib_has_all_but_the_plots(self):
+        hidden = "import sys\nsys.modules['matplotlib'] = None\n"
+        said = self.report(*self.files(), **self.broken(hidden))
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        self.assertIn("the page lacks plots: matplotlib is missing", said.stdout + said.stderr)
+        text = (self.folder / "report.html").read_text()
+        self.assertNotIn("<svg", text)
+        self.assertIn("y = e^x / sum.", Text(text).sections["counterexamples"])
+
+    def test_a_row_that_cannot_be_drawn_blames_the_library_and_not_the_case(self):
+        line = "v1 softmax/within-error-bound x=f32[1x3] fill=constant(0) | y=f32[1x3] | device=emulated"
+        plot = self.folder / "row.svg"
+        explain = [WARPCHECK, "explain", line, "--plot", str(plot)]
+        self.assertEqual(subprocess.run(explain, capture_output=True).returncode, 0)
+        self.assertIn("<svg", plot.read_text())
+        fails = "import matplotlib.figure\ndef f(*a, **k): raise ValueError('no such loc')\n"
+        environment = {**os.environ, **self.broken(fails + "matplotlib.figure.Figure.legend = f\n")}
+        said = subprocess.run(explain, capture_output=True, text=True, env=environment)
+        self.assertEqual(said.returncode, 3, said.stdout + said.stderr)
+        self.assertIn("What the contract demands", said.stdout)
+        self.assertIn("the row cannot be drawn: ValueError: no such loc (matplotlib", said.stderr)
+        self.assertNotIn("schema", said.stderr)
 
 
 @unittest.skipUnless("WARPCHECK_RACE" in os.environ, "no race flavour")
@@ -382,7 +469,7 @@ class Real(Report):
         )
         self.assertEqual(len(content["sentences"]), sum(len(o["properties"]) for o in operators.values()))
         text, sections = self.page("--verify", path)
-        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), 2 * len(content["sentences"]))
+        self.assertEqual(len(re.findall(r"<tr data-kind=", text)), len(content["sentences"]))
         self.assertIn("argmax empty", sections["verdicts"])
 
     def test_errors_are_counted_for_each_variant(self):
