@@ -12,6 +12,7 @@ namespace warpcheck::reference {
 namespace {
 
 using gru_balls::ball;
+using gru_balls::exactly;
 using gru_balls::products;
 using gru_balls::rounded;
 using gru_balls::row_model;
@@ -84,7 +85,7 @@ class reset_sum {
 
 std::vector<ball> exact_balls(const std::vector<double>& values) {
   std::vector<ball> balls;
-  for (const double v : values) balls.push_back({v, 0});
+  for (const double v : values) balls.push_back(exactly(v));
   return balls;
 }
 
@@ -291,7 +292,7 @@ class row_trajectory {
   std::vector<ball> last(const std::vector<double>& dhn) const {
     std::vector<ball> dh(hidden_);
     for (size_t k = 0; k < hidden_; ++k)
-      dh[k].value = element_or_zero(dhn, shape_.state(d_, b_, static_cast<int64_t>(k)));
+      dh[k] = exactly(element_or_zero(dhn, shape_.state(d_, b_, static_cast<int64_t>(k))));
     return dh;
   }
 
@@ -332,7 +333,8 @@ gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmeti
 
 void gru_verdict::take(const char* tensor, size_t i, double actual, double expected, double bound) {
   if (see) see(tensor, i, actual, expected, bound);
-  const double error = std::fabs(actual - expected);
+  const bool same = actual == expected || (std::isnan(actual) && std::isnan(expected));
+  const double error = same ? 0 : std::fabs(actual - expected);
   double ratio = error == 0 ? 0 : error / bound;
   if (std::isnan(ratio)) ratio = std::numeric_limits<double>::infinity();
   if (ratio <= worst) return;
@@ -340,6 +342,21 @@ void gru_verdict::take(const char* tensor, size_t i, double actual, double expec
   where = std::string(tensor) + "[" + std::to_string(i) + "] is " + std::to_string(actual) + ", exactly " +
           std::to_string(expected) + ", off by " + std::to_string(ratio) + " of its bound";
 }
+
+namespace {
+
+// An infinity or NaN passes where it is possible, a number within the ball where one is.
+void take(gru_verdict& verdict, const char* tensor, size_t i, double actual, const ball& expected) {
+  const gru_balls::classes is = gru_balls::class_of(actual);
+  if (is != gru_balls::k_finite && (expected.may_be & is) != 0)
+    verdict.take(tensor, i, actual, actual, 0);
+  else if ((expected.may_be & gru_balls::k_finite) != 0)
+    verdict.take(tensor, i, actual, expected.value, expected.radius);
+  else
+    verdict.take(tensor, i, actual, expected.value, 0);
+}
+
+}  // namespace
 
 gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
                             const gru_accuracy& accuracy, gru_observer see_element, const gru_parts_observer& parts) {
@@ -351,13 +368,13 @@ gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<doubl
       const row_model row(p, accuracy, d, b);
       const auto see = [&](int64_t t, int64_t k, const unit_step& u) {
         const size_t i = shape.y(t, b, d, k);
-        verdict.take("y", i, actual.y[i], u.h.value, u.h.radius);
+        take(verdict, "y", i, actual.y[i], u.h);
         if (parts) parts("y", i, u.h_radius());
         if (actual.history.empty()) return;
         const ball blocks[] = {u.r, u.z, u.n, u.hn};
         for (int block = 0; block < 4; ++block) {
           const size_t at = shape.history(d, t, b, block, k);
-          verdict.take("history", at, actual.history[at], blocks[block].value, blocks[block].radius);
+          take(verdict, "history", at, actual.history[at], blocks[block]);
           if (!parts) continue;
           parts("history", at,
                 block == 3 ? gru_balls::parts{{"additions of products in f32", u.hn.radius}}
@@ -401,7 +418,7 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
       std::vector<ball> dh(hidden);
       std::vector<reset_sum> of_resets(hidden);
       for (size_t k = 0; k < hidden; ++k)
-        dh[k].value = element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k)));
+        dh[k] = exactly(element_or_zero(dhn, shape.state(d, b, static_cast<int64_t>(k))));
       for (int64_t step = walk.length - 1; step >= 0; --step) {
         const std::vector<double> h = row.entering(given.y, step);
         const auto units = given.history.empty() ? row.forward(h, step) : row.saved(given.history, h, step);
@@ -410,9 +427,9 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
         for (size_t k = 0; k < hidden; ++k) {
           const ball expected = row.arriving(dy, step, static_cast<int64_t>(k), dh[k]);
           const size_t at = shape.trace(d, walk.time(step), b, static_cast<int64_t>(k));
-          verdict.take("trace_e", at, actual.trace_e[at], expected.value, expected.radius);
-          e[k] = {actual.trace_e[at], 0};
-          g.push_back(row_model::gradients_of(units[k], {h[k], 0}, e[k]));
+          take(verdict, "trace_e", at, actual.trace_e[at], expected);
+          e[k] = exactly(actual.trace_e[at]);
+          g.push_back(row_model::gradients_of(units[k], exactly(h[k]), e[k]));
         }
         sums.add(d, walk.time(step), b, g, exact_balls(h));
         dh = row.carried(units, g, e);
@@ -429,14 +446,13 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
         }
       for (size_t k = 0; k < hidden; ++k) {
         const size_t at = shape.state(d, b, static_cast<int64_t>(k));
-        if (!actual.dh0.empty()) verdict.take("dh0", at, actual.dh0[at], dh[k].value, dh[k].radius);
-        if (!actual.dh_reset.empty())
-          verdict.take("dh_reset", at, actual.dh_reset[at], of_resets[k].sum().value, of_resets[k].sum().radius);
+        if (!actual.dh0.empty()) take(verdict, "dh0", at, actual.dh0[at], dh[k]);
+        if (!actual.dh_reset.empty()) take(verdict, "dh_reset", at, actual.dh_reset[at], of_resets[k].sum());
       }
     }
   sums.for_each([&](const char* name, std::vector<double> gru_gradients<double>::*to, size_t i, const products& sum) {
     if ((actual.*to).empty()) return;
-    verdict.take(name, i, (actual.*to)[i], sum.sum().value, sum.sum().radius);
+    take(verdict, name, i, (actual.*to)[i], sum.sum());
     if (parts) parts(name, i, sum.radius());
   });
   return verdict;
@@ -447,6 +463,12 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
                                      const gru_gradients<double>& actual, const gru_accuracy& accuracy,
                                      gru_observer see) {
   return judge_gru_gradient_steps(p, given, dy, dhn, actual, accuracy, std::move(see), nullptr);
+}
+
+bool is_finite(const gru_problem<double>& p) {
+  for (const auto* v : {&p.x, &p.w_ih, &p.w_hh, &p.b_ih, &p.b_hh, &p.h0, &p.h_reset})
+    if (!std::all_of(v->begin(), v->end(), [](double e) { return std::isfinite(e); })) return false;
+  return true;
 }
 
 gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>& dy, const std::vector<double>& dhn,
@@ -475,6 +497,7 @@ gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>
   });
   for (const double r : out.y) out.largest = std::max(out.largest, r);
   out.largest *= 1 + row_sum_norm(p);
+  if (!is_finite(p)) out.largest = std::numeric_limits<double>::infinity();
   return out;
 }
 

@@ -44,7 +44,7 @@ struct gru_verdict {
   void take(const char* tensor, size_t i, double actual, double expected, double bound);
 };
 
-// y, hn and, where there is one, the history. Every number of the problem is finite.
+// y, hn and, where there is one, the history. What is not finite has to be what IEEE 754 makes of it.
 gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
                             const gru_accuracy& accuracy, gru_observer see = nullptr);
 
@@ -55,7 +55,11 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
                                      const gru_gradients<double>& actual, const gru_accuracy& accuracy,
                                      gru_observer see = nullptr);
 
-// Radii of the trajectory. A result is right if it is within bound() of the exact one, while `usable`.
+// True if every input of the forward pass is finite.
+bool is_finite(const gru_problem<double>& p);
+
+// Radii of the trajectory; not usable where an input is not finite. A result is right if it is within bound() of the
+// exact one, while `usable`.
 struct gru_radii {
   std::vector<double> y, hn, history;
   gru_gradients<double> gradients;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "reference/dot_bound.hpp"
@@ -15,7 +17,9 @@
 namespace warpcheck::reference::gru_balls {
 
 inline constexpr double k_u = 0x1p-24;
+inline constexpr double k_inf = std::numeric_limits<double>::infinity();
 inline constexpr double k_half_eta = 0x1p-150;
+inline constexpr double k_largest = 0x1.fffffep127;
 inline constexpr double k_gate_error = 8 * k_u;    // of s and tanh, relatively (contract)
 inline constexpr double k_gate_least = 0x1p-126;   // and absolutely
 inline constexpr double k_double_slack = 0x1p-48;  // of s and tanh in double, and of the few operations around them
@@ -23,20 +27,54 @@ inline constexpr double k_double_slack = 0x1p-48;  // of s and tanh in double, a
 // Radii taken apart, for people.
 using parts = std::vector<bound_term>;
 
-// A number that is within `radius` of `value`.
+// Classes of a number that may be more than one thing.
+using classes = uint8_t;
+inline constexpr classes k_finite = 1, k_plus = 2, k_minus = 4, k_nan = 8, k_anything = 15;
+
+inline classes class_of(double v) {
+  return std::isfinite(v) ? k_finite : std::isnan(v) ? k_nan : v > 0 ? k_plus : k_minus;
+}
+
+// A number that is within `radius` of `value` where it is finite, and of one of these classes. One that cannot be
+// finite has what it is in `value`: an infinity, or NaN where several classes are possible.
 struct ball {
   double value = 0, radius = 0;
+  classes may_be = k_finite;
 
   double size() const { return std::fabs(value) + radius; }
+  bool is_finite() const { return may_be == k_finite; }
+  bool may_be_zero() const { return (may_be & k_finite) != 0 && std::fabs(value) <= radius; }
 };
+
+inline ball exactly(double v) { return {v, 0, class_of(v)}; }
+// One that cannot be finite.
+inline ball nowhere(classes c) {
+  return {c == k_plus ? k_inf : c == k_minus ? -k_inf : std::numeric_limits<double>::quiet_NaN(), 0, c};
+}
+
+// By the rules of IEEE 754, where an argument may be an infinity or NaN.
+ball special_product(const ball& a, const ball& b);
+ball special_sum(const ball& a, const ball& b);
+classes sum_of_classes(classes a, classes b);
 
 // Exact operations on what is known to a radius, and the rounding to f32 (with double's own, a part of 2^-20 of it).
 inline ball operator*(const ball& a, const ball& b) {
+  if ((a.may_be | b.may_be) != k_finite) return special_product(a, b);
   return {a.value * b.value, std::fabs(a.value) * b.radius + std::fabs(b.value) * a.radius + a.radius * b.radius};
 }
-inline ball operator+(const ball& a, const ball& b) { return {a.value + b.value, a.radius + b.radius}; }
-inline ball operator-(const ball& a, const ball& b) { return {a.value - b.value, a.radius + b.radius}; }
-inline ball rounded(const ball& a) { return {a.value, a.radius + k_u * (1 + 0x1p-20) * a.size() + k_half_eta}; }
+inline ball operator+(const ball& a, const ball& b) {
+  if ((a.may_be | b.may_be) != k_finite) return special_sum(a, b);
+  return {a.value + b.value, a.radius + b.radius};
+}
+inline ball operator-(const ball& a, const ball& b) { return a + b * ball{-1, 0}; }
+// What rounds beyond the largest number of f32 may be an infinity.
+inline ball rounded(const ball& a) {
+  if ((a.may_be & k_finite) == 0) return a;
+  ball r{a.value, a.radius + k_u * (1 + 0x1p-20) * a.size() + k_half_eta, a.may_be};
+  if (r.value + r.radius > k_largest) r.may_be |= k_plus;
+  if (r.value - r.radius < -k_largest) r.may_be |= k_minus;
+  return r;
+}
 inline ball product(const ball& a, const ball& b) { return rounded(a * b); }
 
 // A sum of products as a kernel adds it: its exact value, and the radius of section "Sums of products".
@@ -49,6 +87,7 @@ class products {
     relative_ = dot_error<double>(arithmetic_, {chain.steps, additions}).upper();
   }
   void add(double a, const ball& b) {
+    if (!b.is_finite() || !std::isfinite(a)) return add_special(exactly(a), b);
     const ball both = ball{a, 0} * b;
     value_ += both.value;
     spread_ += both.radius;
@@ -56,6 +95,7 @@ class products {
     small_ += small_operand_error(arithmetic_, a, b.value);
   }
   void add(const ball& a, const ball& b) {
+    if (!a.is_finite() || !b.is_finite()) return add_special(a, b);
     const ball both = a * b;
     value_ += both.value;
     spread_ += both.radius;
@@ -63,8 +103,11 @@ class products {
     small_ += small_operand_error(arithmetic_, a.value, b.value);
   }
   ball sum() const {
-    if (sizes_ == 0) return {value_, spread_};
-    return {value_, spread_ + relative_ * sizes_ + tiny() + own()};
+    if ((may_be_ & k_finite) == 0) return nowhere(may_be_);
+    if (sizes_ == 0) return {value_, spread_, may_be_};
+    // A sum on the way may overflow in one order and not in another. A split of operands grows them by 2^-7 at most.
+    const bool overflows = sizes_ * (1 + 0x1p-6 + relative_) + spread_ > k_largest;
+    return {value_, spread_ + relative_ * sizes_ + tiny() + own(), overflows ? k_anything : may_be_};
   }
   parts radius() const {
     return {{"what its factors may err by", spread_},
@@ -74,19 +117,40 @@ class products {
 
  private:
   double own() const { return static_cast<double>(count_ + 2) * k_double_unit * sizes_; }
+  void add_special(const ball& a, const ball& b) {
+    ball both = a * b;
+    // A precision that rounds operands makes zeros of the smallest.
+    if (is_rounded_once(arithmetic_) && (rounds_to_zero(a) || rounds_to_zero(b)) && !both.is_finite())
+      both.may_be |= k_nan;
+    if ((both.may_be & k_finite) != 0) {
+      value_ += both.value;
+      spread_ += both.radius;
+      sizes_ += a.size() * b.size();
+      small_ += small_operand_error(arithmetic_, a.value, b.value);
+    }
+    may_be_ = sum_of_classes(may_be_, both.may_be);
+  }
+  static bool rounds_to_zero(const ball& a) { return a.is_finite() && std::fabs(a.value) - a.radius < 0x1p-126; }
   double tiny() const { return dot_absolute_error<double>(arithmetic_, 1, count_, enclosure(small_)).upper(); }
 
   dot_arithmetic arithmetic_;
   int64_t count_;
   double relative_ = 0, value_ = 0, spread_ = 0, sizes_ = 0, small_ = 0;
+  classes may_be_ = k_finite;
 };
 
 // A monotone gate function of an argument in a ball, by its ends.
 template <class F>
 ball gate(F f, const ball& a) {
-  const double middle = f(a.value), low = f(a.value - a.radius), high = f(a.value + a.radius);
+  if (a.may_be == k_nan) return a;
+  const bool finite = (a.may_be & k_finite) != 0;
+  double low = finite ? f(a.value - a.radius) : k_inf, high = finite ? f(a.value + a.radius) : -k_inf;
+  for (const auto& [is, end] : {std::pair{k_plus, k_inf}, std::pair{k_minus, -k_inf}})
+    if ((a.may_be & is) != 0) low = std::min(low, f(end)), high = std::max(high, f(end));
+  const double middle = finite ? f(a.value) : low + (high - low) / 2;
   const double size = std::max(std::fabs(low), std::fabs(high));
-  return {middle, std::max(high - middle, middle - low) + (k_gate_error + k_double_slack) * size + k_gate_least};
+  return {middle, std::max(high - middle, middle - low) + (k_gate_error + k_double_slack) * size + k_gate_least,
+          static_cast<classes>(k_finite | (a.may_be & k_nan))};
 }
 
 // Unit k of a step.
@@ -156,7 +220,7 @@ class row_model {
   std::vector<unit_step> saved(const std::vector<double>& history, const std::vector<double>& h, int64_t step) const {
     std::vector<unit_step> units;
     for (int64_t k = 0; k < shape_.hidden; ++k) {
-      const auto block = [&](int i) { return ball{history[shape_.history(d_, walk_.time(step), b_, i, k)], 0}; };
+      const auto block = [&](int i) { return exactly(history[shape_.history(d_, walk_.time(step), b_, i, k)]); };
       units.push_back({block(0), block(1), block(2), block(3), h[static_cast<size_t>(k)], {}});
     }
     return units;
@@ -197,7 +261,7 @@ class row_model {
 
   // dy + dh; nothing is rounded beside a zero.
   ball arriving(const std::vector<double>& dy, int64_t step, int64_t k, const ball& dh) const {
-    const ball above{element_or_zero(dy, shape_.y(walk_.time(step), b_, d_, k)), 0};
+    const ball above = exactly(element_or_zero(dy, shape_.y(walk_.time(step), b_, d_, k)));
     return above.value == 0 ? dh : dh.size() == 0 ? above : rounded(above + dh);
   }
 
@@ -237,23 +301,26 @@ class row_model {
   ball input_sum(int64_t t, int g, int64_t k) const {
     products sum(accuracy_, accuracy_.input, shape_.input, !p_.b_ih.empty());
     for (int64_t i = 0; i < shape_.input; ++i)
-      sum.add(p_.w_ih[shape_.w_ih(d_, g, k, i)], {p_.x[shape_.x(t, b_, i)], 0});
-    if (!p_.b_ih.empty()) sum.add(1, {p_.b_ih[shape_.bias(d_, g, k)], 0});
+      sum.add(p_.w_ih[shape_.w_ih(d_, g, k, i)], exactly(p_.x[shape_.x(t, b_, i)]));
+    if (!p_.b_ih.empty()) sum.add(1, exactly(p_.b_ih[shape_.bias(d_, g, k)]));
     return sum.sum();
   }
   ball hidden_sum(const std::vector<double>& h, int g, int64_t k) const {
     products sum(accuracy_, accuracy_.hidden, shape_.hidden, !p_.b_hh.empty());
-    for (int64_t j = 0; j < shape_.hidden; ++j) sum.add(w_hh(g, k, j), {h[static_cast<size_t>(j)], 0});
-    if (!p_.b_hh.empty()) sum.add(1, {p_.b_hh[shape_.bias(d_, g, k)], 0});
+    for (int64_t j = 0; j < shape_.hidden; ++j) sum.add(w_hh(g, k, j), exactly(h[static_cast<size_t>(j)]));
+    if (!p_.b_hh.empty()) sum.add(1, exactly(p_.b_hh[shape_.bias(d_, g, k)]));
     return sum.sum();
   }
   // fma(z, h, fma(-z, n, n)).
   static ball blend(const unit_step& u) {
+    if (!u.z.is_finite() || !u.n.is_finite() || !std::isfinite(u.h_prev))
+      return rounded(u.z * exactly(u.h_prev) + rounded(u.n - u.z * u.n));
     const double h = u.h_prev, z = u.z.value, n = u.n.value, open = 1 - z;
     const double inner = std::fabs(h - n) * u.z.radius + open * u.n.radius + u.z.radius * u.n.radius +
                          k_u * (open + u.z.radius) * (std::fabs(n) + u.n.radius);
     const double exact = open * n + z * h;
-    return {exact, ((1 + k_u) * inner + k_u * std::fabs(exact)) * (1 + 0x1p-20) + 0x1p-148};
+    const double radius = ((1 + k_u) * inner + k_u * std::fabs(exact)) * (1 + 0x1p-20) + 0x1p-148;
+    return {exact, radius, std::fabs(exact) + radius > k_largest ? k_anything : k_finite};
   }
 
   const gru_problem<double>& p_;

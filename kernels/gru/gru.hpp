@@ -36,7 +36,8 @@
 //   Outputs and workspace overlap nothing. Inputs, y and history are not changed by a backward pass.
 //
 // Special values. L = 0: hn = h0, dh0 = dhn. NaN and infinities follow IEEE rules and stay in their row, from their
-// step on; weight gradients take all rows. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
+// step on; weight gradients take all rows. An operand below 2^-126 that its precision rounds to zero is one, beside an
+// infinity too. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
 //
 // Precision. ieee: sums of products are f32, each product fused with its addition, in any order: a product of a sum of
 // n passes through at most n roundings. The others say what becomes of the operands of products, and let tensor cores
@@ -71,9 +72,10 @@
 //
 // Source: Cho et al., Learning phrase representations using RNN encoder-decoder, EMNLP 2014.
 //
-// Throws std::invalid_argument (negative extent, directions not 1 or 2, null pointer with a non-zero size, overlap,
-// workspace too small, history none in a backward pass, gradient of a null bias wanted, a regime that does not take so
-// many hidden units) and simt::device_error (failed launch). Work is ordered on the stream; no call allocates or waits.
+// Throws std::invalid_argument (negative extent, directions not 1 or 2, null or misaligned pointer with a non-zero
+// size, overlap, workspace too small, history none in a backward pass, gradient of a null bias wanted, a regime that
+// does not take so many hidden units) and simt::device_error (failed launch). Work is ordered on the stream; no call
+// allocates or waits.
 #pragma once
 
 #include <cstdint>

@@ -93,6 +93,8 @@ reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference
 
 // Judges every element of the answer by the step before it. `pass` and history are the case's unless asked otherwise.
 void judge_steps(engine::trial& t, const gru_data& d, const gru_answer& a, const gru_request& r = {});
+// Asks for the case's own call, and judges that.
+void check_steps(engine::trial& t);
 // How far an answer of both passes may be from the exact one. Skips the case where first order is not enough.
 reference::gru_radii radii_of(engine::trial& t, const gru_data& d, const gru_request& r = {});
 // Asks for both passes of the case, and judges them by steps and by the bounds of the whole trajectory.
@@ -137,6 +139,9 @@ void draw_precision(engine::draw& d, engine::trial_case& c, int of = 8);
 engine::trial_case usual_gru(const engine::target& t, engine::draw& d);
 engine::trial_case small_gru(const engine::target& t, engine::draw& d);
 
+// Makes it a pass backward whose history is no forward pass's: gradients are right for any.
+void give_history(engine::draw& d, engine::trial_case& c);
+// Checks cases whose inputs are numbers; of others it judges every step.
 engine::property gru_property(std::string name, std::string sentence,
                               engine::trial_case (*generate)(const engine::target&, engine::draw&),
                               void (*check)(engine::trial&), int share = 100);
@@ -146,6 +151,7 @@ std::vector<engine::property> gru_precision_properties();
 std::vector<engine::property> gru_gradient_properties();
 std::vector<engine::property> gru_algebra_properties();
 std::vector<engine::property> gru_symmetry_properties();
+std::vector<engine::property> gru_special_properties();
 
 // ---- definitions ----
 

@@ -16,6 +16,7 @@ namespace warpcheck {
 namespace {
 
 using namespace engine;
+using reference::gru_balls::exactly;
 using reference::gru_balls::row_model;
 using reference::gru_balls::unit_step;
 
@@ -300,7 +301,7 @@ doubles row_terms(const told_call_of_gru& call, std::string_view tensor, size_t 
       const int64_t t = walk.time(step);
       const std::vector<unit_step> units = call.gates(d, b, step);
       const double e = call.answer.gradients.trace_e[s.trace(d, t, b, static_cast<int64_t>(k))];
-      const row_model::gradient g = row_model::gradients_of(units[k], {units[k].h_prev, 0}, {e, 0});
+      const row_model::gradient g = row_model::gradients_of(units[k], exactly(units[k].h_prev), exactly(e));
       const double factor = is_bias    ? 1
                             : of_input ? call.data.problem.x[s.x(t, b, col)]
                                        : units[static_cast<size_t>(col)].h_prev;
