@@ -14,11 +14,6 @@ namespace {
 
 constexpr double k_overflow = 0x1p128;
 
-void require_finite(const char* name, double value) {
-  if (!std::isfinite(value))
-    throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ", must be finite");
-}
-
 // NaN and infinities of a sum of terms, each exact.
 struct term_class {
   bool nan = false, plus = false, minus = false;
@@ -51,10 +46,6 @@ struct matmul_element::sums {
 
 matmul_element::matmul_element(const matmul_setting& setting, const matmul_operands& operands)
     : setting_(setting), operands_(operands) {
-  require_finite("alpha", setting.alpha);
-  require_finite("beta", setting.beta);
-  require_finite("mu", setting.mu);
-  require_finite("sigma", setting.sigma);
   if (operands.a.size() != operands.b.size())
     throw std::invalid_argument("b has " + std::to_string(operands.b.size()) + " elements, must have those of a, " +
                                 std::to_string(operands.a.size()));
@@ -74,26 +65,53 @@ void matmul_element::classify() {
     products.add(product);
     if (std::isfinite(product)) absolute += std::fabs(product);
   }
-  const double sum = products.value().value_or(0);
+  const auto finite_size = [](double x) { return std::isfinite(x) ? std::fabs(x) : 0; };
+  // alpha P; where alpha is infinite, the sign of P decides.
+  const bool by_sign = std::isinf(setting_.alpha) && !products.value();
+  const std::optional<double> of_products = by_sign ? sign_of_sum() : products.value().value_or(0);
+  const bool is_plain = std::isfinite(setting_.alpha) && !products.value();
   term_class terms;
-  if (operands_.a.empty() || std::isfinite(sum)) {
-    terms.add(0);
-  } else {
-    terms.add(setting_.alpha * sum);
-  }
+  terms.add(is_plain ? 0 : setting_.alpha * of_products.value_or(1));
   const double scaled_c = setting_.beta * operands_.c;
   terms.add(scaled_c);
   terms.add(operands_.bias);
   const double grown = 1 + dot_error<double>(setting_.arithmetic, chains_).upper();
-  const auto finite_size = [](double x) { return std::isfinite(x) ? std::fabs(x) : 0; };
-  const double whole = (std::fabs(setting_.alpha) * absolute + finite_size(scaled_c) + finite_size(operands_.bias)) *
+  const double whole = (finite_size(setting_.alpha) * absolute + finite_size(scaled_c) + finite_size(operands_.bias)) *
                        (1 + 4 * k_unit);  // what follows the sum is rounded three times
   may_overflow_ = (1 + part_growth(setting_.arithmetic)) * absolute * grown * k_inflate >= k_overflow ||
                   whole * grown * k_inflate >= k_overflow;
-  if (setting_.sigmoid) may_overflow_ = may_overflow_ || whole * grown + std::fabs(setting_.mu) >= k_overflow;
+  if (setting_.sigmoid) may_overflow_ = may_overflow_ || whole * grown + finite_size(setting_.mu) >= k_overflow;
   fixed_ = terms.value();
-  if (fixed_ && setting_.sigmoid)
-    fixed_ = sigmoid_model(setting_.mu, setting_.sigma, setting_.output).contract_value(*fixed_);
+  std::optional<double> argument = fixed_;
+  if (setting_.sigmoid && !argument && !(std::isfinite(setting_.mu) && std::isfinite(setting_.sigma)))
+    argument = beside_mu();
+  if (setting_.sigmoid && argument)
+    fixed_ = sigmoid_model(setting_.mu, setting_.sigma, setting_.output).contract_value(*argument);
+  // Rounding decides the sign of what an infinity multiplies: any of them, or NaN.
+  const bool is_open = (!of_products && !terms.nan) || (setting_.sigmoid && !argument && std::isinf(setting_.sigma));
+  if (!is_open) return;
+  may_overflow_ = true;
+  fixed_ = std::numeric_limits<double>::quiet_NaN();
+}
+
+// 0 where every product is a zero.
+std::optional<double> matmul_element::sign_of_sum() const {
+  const sums<double> s = sum<double>();
+  if (s.absolute.value == 0) return 0;
+  const auto error =
+      dot_error<double>(setting_.arithmetic, chains_) * s.absolute +
+      dot_absolute_error<double>(setting_.arithmetic, 1, static_cast<int64_t>(operands_.a.size()), s.small);
+  if (std::fabs(s.value.value) <= s.value.radius + error.upper()) return std::nullopt;
+  return std::copysign(1, s.value.value);
+}
+
+// A number on that side of mu on which v lies; any where the scalars alone decide.
+std::optional<double> matmul_element::beside_mu() const {
+  if (!std::isfinite(setting_.mu) || std::isnan(setting_.sigma)) return 0;
+  const claim<double> v = linear<double>();
+  const double away = v.exact.value - setting_.mu, error = v.exact.radius + v.bound.upper();
+  if (std::fabs(away) <= error && error > 0) return std::nullopt;
+  return setting_.mu + (away == 0 ? 0 : std::copysign(std::fabs(setting_.mu) + 1, away));
 }
 
 template <class Real>
@@ -123,7 +141,7 @@ matmul_element::sums<Real> matmul_element::sum() const {
 }
 
 template <class Real>
-claim<Real> matmul_element::evaluate(int64_t) const {
+claim<Real> matmul_element::linear() const {
   using number = basic_enclosure<Real>;
   const sums<Real> s = sum<Real>();
   const auto k = static_cast<int64_t>(operands_.a.size());
@@ -136,6 +154,13 @@ claim<Real> matmul_element::evaluate(int64_t) const {
   bound = bound + power_growth<Real>(k_unit, after_c) * abs(scaled_c);
   bound = bound + number(after_bias * k_unit) * std::fabs(operands_.bias);
   bound = bound + (1.0 + grown) * dot_absolute_error<Real>(setting_.arithmetic, setting_.alpha, k, s.small);
+  return {v, bound};
+}
+
+template <class Real>
+claim<Real> matmul_element::evaluate(int64_t) const {
+  using number = basic_enclosure<Real>;
+  const auto [v, bound] = linear<Real>();
   if (!setting_.sigmoid) return {v, bound};
   const number z = (v - number(setting_.mu)) * setting_.sigma;
   const number argument_error = (1.0 + power_growth<Real>(k_unit, 2)) * number(std::fabs(setting_.sigma)) * bound +

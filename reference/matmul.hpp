@@ -23,10 +23,10 @@ struct matmul_setting {
   dot_slices slices;
   int64_t promotion = k_promotion;  // of the tensor-core arithmetics
   bool halves = false;              // dot_bound.hpp
-  double alpha = 1, beta = 0;       // f32 values, finite
+  double alpha = 1, beta = 0;       // f32 values
   bool has_bias = false;
   bool sigmoid = false;
-  double mu = 0, sigma = 1;  // f32 values, finite
+  double mu = 0, sigma = 1;  // f32 values
 };
 
 // What an element is made of, each a value of its type: a row of op(A), a column of op(B), C before the call (unused
@@ -40,7 +40,7 @@ struct matmul_operands {
 // One element of C. Keeps references to both arguments' data.
 class matmul_element {
  public:
-  // Throws std::invalid_argument where a scalar is not finite, or a and b have different lengths.
+  // Throws std::invalid_argument where a and b have different lengths.
   matmul_element(const matmul_setting& setting, const matmul_operands& operands);
 
   // Accepts values within the bound; the contract's value where it fixes one; and where an intermediate result may
@@ -51,7 +51,7 @@ class matmul_element {
   double bound() const;     // rounded up; 0 where only one value passes
   std::string expected_text() const;
 
-  // NaN and infinities by what the products are, before any rounding; what the sigmoid makes of them.
+  // NaN and infinities by what the products and scalars are, before any rounding; what the sigmoid makes of them.
   std::optional<double> contract_value() const { return fixed_; }
   bool may_overflow() const { return may_overflow_; }
 
@@ -64,7 +64,11 @@ class matmul_element {
   struct sums;
   template <class Real>
   sums<Real> sum() const;
+  template <class Real>
+  claim<Real> linear() const;  // v
   void classify();
+  std::optional<double> sign_of_sum() const;
+  std::optional<double> beside_mu() const;
 
   matmul_setting setting_;
   matmul_operands operands_;  // a and b empty where they are not read

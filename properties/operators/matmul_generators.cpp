@@ -62,6 +62,15 @@ product_sizes within_budget(product_sizes s, int64_t budget) {
   return s;
 }
 
+// Far beyond a promotion and any slice, by turns, so that every mode has its own. On the emulated device a tensor
+// core's tile is computed whole.
+int64_t long_sum(const target& t, const draw& d) {
+  constexpr int64_t k_lengths[] = {4097, 1100, 1540, 20000, 2050, 1100};
+  const int64_t k = k_lengths[d.index() / 16 % 6];
+  const bool whole_tiles = t.type != dtype::f32 || mode_by_turns(t, d) != product_mode::ieee;
+  return t.device == "emulated" && whole_tiles ? std::min<int64_t>(k, t.size == 0 ? 1100 : 4097) : k;
+}
+
 }  // namespace
 
 product_sizes draw_product_sizes(draw& d, const target& t) {
@@ -90,8 +99,10 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
       break;
     }
     case 6: {  // long sums; every other one is for an accumulator (drawn_product)
-      s.k = d.index() % 16 == 6 ? d.one_of({int64_t{512}, int64_t{513}, int64_t{704}, int64_t{1025}})
-                                : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511}});
+      const bool accumulates = d.index() % 16 == 6;
+      s.k = accumulates ? long_sum(t, d)
+                        : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511}, int64_t{512},
+                                    int64_t{704}, int64_t{1025}});
       const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(budget / s.k)));
       const int64_t widest = std::clamp<int64_t>(side, 1, 12);
       s.m = d.between(1, widest);

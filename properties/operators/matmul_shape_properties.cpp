@@ -30,8 +30,8 @@ trial_case special_case(const target& t, draw& d) {
   draw_storage(d, c);
   draw_scalars(d, c, layers::linear);
   if (c.knob("alpha") == "0") set_knob(c, "alpha", "1");
-  // Where, and what.
-  set_knob(c, "place", format_number(static_cast<double>(d.between(0, 999999))));
+  // Where, and what: A or B and the four kinds in turn.
+  set_knob(c, "place", format_number(static_cast<double>(8 * d.between(0, 99999) + d.index() % 8)));
   if (d.index() % 3 == 1) force_a_variant(d, t, c);
   run_once(c);
   return c;
@@ -223,18 +223,23 @@ void check_padding(trial& t) {
   }
 }
 
+// Each operand of matrices and of vectors, at each distance and in each mode, in turn.
 trial_case far_case(const target& t, draw& d) {
   const double seed = static_cast<double>(d.between(2, 999998));
-  product_sizes of{3, 3, 3};
-  if (d.index() % 4 == 3) (d.chance(50) ? of.m : of.n) = 1;
+  const int64_t turn = d.index(), shape = turn % 3, operand = turn / 3 % 3;
+  const product_sizes of{shape == 1 ? 1 : 3, shape == 2 ? 1 : 3, 3};
   trial_case c =
       product_case(t, d, of, make_recipe("uniform", {seed, -2, 2}), make_recipe("uniform", {seed + 1, -2, 2}));
-  draw_storage(d, c);
-  const int64_t ld = d.one_of({(int64_t{1} << 31) - 5, (int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1});
-  tensor_spec& far = *c.find(d.one_of({"a", "b", "c"}));
-  far.ld = ld;
+  const std::vector<product_mode> modes = modes_of(t);
+  set_knob(c, "mode", std::string(name_of(modes[static_cast<size_t>(shape + operand + turn / 9) % modes.size()])));
+  // Of an operand that is a vector, stored so that it has a row for each element.
+  const bool ta = d.chance(50), tb = d.chance(50);
+  transpose(c, operand == 0 && shape == 1 ? true : ta, operand == 1 && shape == 2 ? false : tb);
+  constexpr int64_t k_distances[] = {(int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1, (int64_t{1} << 31) - 5};
+  constexpr const char* k_operands[] = {"a", "b", "c"};
+  c.find(k_operands[operand])->ld = k_distances[turn / 9 % 3];
   follow(c);
-  if (d.index() % 3 == 1) force_a_variant(d, t, c);
+  if (turn % 4 == 1) force_a_variant(d, t, c);
   run_once(c);
   return c;
 }
@@ -529,7 +534,7 @@ const property_registration registration([] {
       matmul_property("k-padding", "zeros along k change no bit where the slices stay", every, contract_case,
                       check_padding, 30),
       matmul_property("large-offset", "rows that lie more than 2^31 elements apart are read and written", every,
-                      far_case, check_product, 8),
+                      far_case, check_product, 27),
       matmul_property("dispatch", "at the ends of every box the variant of the box runs", every, dispatch_case,
                       check_dispatch, 30),
       matmul_property("work-independence", "what the workspace holds, and whose it is, changes nothing", every,

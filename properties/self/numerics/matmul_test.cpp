@@ -197,8 +197,42 @@ TEST(matmul_reference, known_values) {
   EXPECT_TRUE(matmul_element(setting_of(3), {x, y}).judge(0).accepted);
   EXPECT_FALSE(matmul_element(setting_of(3), {x, y}).judge(16).accepted);
   EXPECT_THROW(matmul_element(setting_of(2), {x, y.empty() ? y : values{1}}), std::invalid_argument);
-  scaled.alpha = k_inf;
-  EXPECT_THROW(matmul_element(scaled, {values{5}, values{7}}), std::invalid_argument);
+}
+
+// What is accepted of an element of one product.
+std::string accepted_of(const matmul_setting& s, double a, double b, double c = 0) {
+  std::string accepted;
+  for (const auto& [name, actual] :
+       {std::pair{"0", 0.0}, {"half", 0.5}, {"1", 1.0}, {"inf", k_inf}, {"-inf", -k_inf}, {"nan", k_nan}})
+    if (matmul_element(s, {values{a}, values{b}, c}).judge(actual).accepted) accepted += std::string(" ") + name;
+  return accepted;
+}
+
+TEST(matmul_reference, scalars_that_are_not_finite) {
+  matmul_setting s = setting_of(1);
+  s.alpha = k_inf;
+  EXPECT_EQ(accepted_of(s, 5, 7), " inf");
+  EXPECT_EQ(accepted_of(s, -5, 7), " -inf");
+  EXPECT_EQ(accepted_of(s, 5, 0), " nan");
+  EXPECT_EQ(accepted_of(s, 5, k_nan), " nan");
+  // The product may vanish.
+  EXPECT_EQ(accepted_of(s, 0x1p-100, 0x1p-60), " inf -inf nan");
+  s.alpha = k_nan;
+  EXPECT_EQ(accepted_of(s, 0x1p-100, 0x1p-60), " nan");
+  s.alpha = 1, s.beta = -k_inf;
+  EXPECT_EQ(accepted_of(s, 5, 7, 2), " -inf");
+  EXPECT_EQ(accepted_of(s, 5, 7, 0), " nan");
+  s.beta = 0, s.sigmoid = true, s.mu = k_nan;
+  EXPECT_EQ(accepted_of(s, 5, 7), " nan");
+  s.mu = k_inf;
+  EXPECT_EQ(accepted_of(s, 5, 7), " 0");
+  s.sigma = 0;
+  EXPECT_EQ(accepted_of(s, 5, 7), " nan");
+  s.mu = 2, s.sigma = k_inf;
+  EXPECT_EQ(accepted_of(s, 5, 7), " 1");
+  EXPECT_EQ(accepted_of(s, -5, 7), " 0");
+  s.sigma = k_nan;
+  EXPECT_EQ(accepted_of(s, 5, 7), " nan");
 }
 
 TEST(matmul_reference, bits_of_ieee) {
