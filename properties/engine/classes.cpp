@@ -43,6 +43,7 @@ constexpr value_kind k_value_kinds[] = {
     {"one_hot", "peaked"},
     {"stagnation", "peaked"},
     {"late_rise", "ordered"},
+    {"levels", "wide"},
     {"masked", "masked"},
     {"unmasked", "masked"},
     {"duplicates", "ties"},

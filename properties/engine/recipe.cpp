@@ -50,6 +50,8 @@ constexpr distribution_info k_distributions[] = {
      "the integers below `count`, each row in its own order: distinct keys, lists of rows"},
     {"late_rise", "column,peak,climb",
      "0 before the column, from there on `peak` and `climb` more at each: what was known of the row is worth nothing"},
+    {"levels", "seed,lo,hi,spread?",
+     "each row within `spread` (1) of a level of its own: what is left of another row shows"},
     {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
 };
 // In the order of k_distributions.
@@ -79,6 +81,7 @@ enum kind : size_t {
   k_stagnation,
   k_permutation,
   k_late_rise,
+  k_levels,
   k_npy
 };
 
@@ -327,6 +330,10 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
   if (kind_ == k_dyadic) return std::ldexp(std::floor((2 * unit(draw(0)) - 1) * a[1] + 0.5), -static_cast<int>(a[2]));
   if (kind_ == k_randn) return a[1] + a[2] * normal(seed(0), r, c);
   if (kind_ == k_uniform) return a[1] + unit(draw(0)) * (a[2] - a[1]);
+  if (kind_ == k_levels) {
+    const double level = a[1] + unit(hash64(seed(0), r)) * (a[2] - a[1]), spread = a.size() > 3 ? a[3] : 1;
+    return level + (2 * unit(hash64(seed(0), r, c + 1)) - 1) * spread;
+  }
   if (kind_ == k_log_uniform) return sign(draw(0)) * std::exp2(a[1] + unit(draw(0)) * (a[2] - a[1]));
   if (kind_ == k_near_overflow) return sign(draw(0)) * largest(type_) * (0.5 + 0.5 * unit(draw(0)));
   if (kind_ == k_near_underflow) {

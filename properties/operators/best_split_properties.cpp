@@ -108,7 +108,8 @@ void check_sides(trial& t) {
   split_instance s = instance_of(t);
   if (number(t, "to") != 0 && s.features[0].mfb_offset == 0 && s.features[0].num_bin >= 2) {
     plant(s, number(t, "at"), true);
-    s.leaves[0].n = 2 * s.features[0].num_bin + 1;  // half a row too many for each half of a power of two
+    // Half a row too many for each half of a power of two: to even that is down (1) or up (3).
+    s.leaves[0].n = 2 * s.features[0].num_bin + number(t, "to");
   }
   const std::vector<split_result> records = records_of(t, s);
   for (size_t l = 0; l < records.size(); ++l) {
@@ -124,9 +125,12 @@ void check_sides(trial& t) {
 
 trial_case halves(const target& t, draw& d) {
   if (d.index() % 2) return any_split(t, d);
-  const int64_t bins = d.one_of({32, 64, 256});
-  return split_case(t, bins, 1, 1, dyadic_masses(d),
-                    {{"exact", 0}, {"min_data", 0}, {"to", 1}, {"at", static_cast<double>(bins / 2 - 1)}});
+  // Of fewer than 32 bins the epsilon beside their hessians decides.
+  constexpr int64_t k_bins[] = {32, 4, 64, 8, 256, 16, 2};
+  const int64_t turn = d.index() / 2, bins = k_bins[turn % 7];
+  return split_case(
+      t, bins, 1, 1, dyadic_masses(d),
+      {{"exact", 0}, {"min_data", 0}, {"to", turn % 2 == 0 ? 1.0 : 3.0}, {"at", static_cast<double>(bins / 2 - 1)}});
 }
 
 void check_consistent(trial& t) {

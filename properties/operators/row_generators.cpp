@@ -210,6 +210,7 @@ trial_case signed_zeros(const row_operator& op, const target& t, draw& d) {
 
 trial_case special_rows(const row_operator& op, const target& t, draw& d) {
   if (d.index() % 4 == 2) return signed_zeros(op, t, d);
+  if (d.index() % 8 == 3) return special_end(op, t, d, d.index() / 8);
   row_length length = draw_row_length(d, t, most_cols(t));
   length.cols = seldom_one(d, length.cols);
   const int64_t cols = length.cols;
@@ -380,7 +381,9 @@ namespace {
 // A variant on one multiprocessor, whose grid is full soon.
 trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const target::variant& v) {
   const int extra = op.draw_extra(d, 50);
-  recipe fill = make_recipe("uniform", {d.seed(), -8, 8});
+  // Half of them at levels of their own, of which a block must forget the last.
+  const double far = d.index() / 2 % 2 == 0 ? 0 : 900;
+  recipe fill = make_recipe("levels", {d.seed(), -far, far, 8});
   const int64_t cols = std::max<int64_t>(cols_of(v).min, d.between(2, 3));
   // A GPU has all of its multiprocessors, up to 132. Of variants for any length all blocks may share a row: so many
   // would take minutes, as would more than a few million rows on the host.

@@ -46,7 +46,7 @@ namespace {
 // How long the rows of a candidate may be that publishes no variant, where others of the property are the longest they
 // can be.
 int64_t most_cols_of_stranger(const target& t) {
-  constexpr int64_t k_by_size[] = {65537, 170001, (int64_t{1} << 24) + 1};
+  constexpr int64_t k_by_size[] = {65537, 170001, (int64_t{1} << 24) + 2};
   constexpr int64_t k_emulated_by_size[] = {0, 65537, 170001};
   const auto size = static_cast<size_t>(t.size);
   return std::min(t.device == "emulated" ? k_emulated_by_size[size] : k_by_size[size], t.max_cols);
@@ -61,7 +61,7 @@ int64_t length_of_stranger(const target& t, int64_t i, int64_t most) {
   };
   for (const int64_t b : t.boundaries.front())
     for (const int64_t n : {b + 1, b, b - 1}) add(n);
-  if (t.size == 2) add((int64_t{1} << 24) + 1);
+  if (t.size == 2) add((int64_t{1} << 24) + 2);
   // Every other time, so that what lies between is not left out.
   if (lengths.empty() || (t.device != "emulated" && i % 2 == 0)) return 0;
   return lengths[static_cast<size_t>(i / 2) % lengths.size()];

@@ -168,6 +168,19 @@ TEST(recipe, a_late_rise_is_zero_and_then_climbs) {
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(decode(dtype::f32, values.bits(0, i)), expected[i]);
 }
 
+TEST(recipe, rows_of_levels_lie_apart) {
+  const value_source values(make_recipe("levels", {7, -1000, 1000, 0.5}), dtype::f32, 5);
+  double lowest = 1000, highest = -1000;
+  for (int64_t row = 0; row < 50; ++row) {
+    const double first = decode(dtype::f32, values.bits(row, 0));
+    for (int64_t i = 1; i < 5; ++i) EXPECT_NEAR(decode(dtype::f32, values.bits(row, i)), first, 1.001);
+    lowest = std::min(lowest, first);
+    highest = std::max(highest, first);
+  }
+  EXPECT_LT(lowest, -800);
+  EXPECT_GT(highest, 800);
+}
+
 TEST(recipe, a_part_of_an_array_has_a_row_and_a_column) {
   const std::string digest(64, 'a');
   for (const std::string& text : {"npy(x.npy," + digest + ")", "npy(x.npy," + digest + ",3,40)"})

@@ -69,6 +69,8 @@ const std::map<std::string, std::array<const char*, 3>> k_data = {
     {"permutation(5,33)", {"7deac6900925711c", "9c0018bc5cc33dbd", "9d1e09eb75c25a1e"}},
     {"permutation(2252625050,4294967291)", {"a9eb644307a08e62", "e2a0a67b522e61ce", "1c11da12c4ffd45f"}},
     {"late_rise(3,80,2)", {"b2eea4fc8c450559", "5502500bcb3220de", "ec06248051dbfc7d"}},
+    {"levels(3,-900,900)", {"d2d5606ae41e1a7f", "5c0923f0ec9ca312", "b766f8f46b6cb09c"}},
+    {"levels(3,-900,900,0.25)", {"c67d00db51096562", "9686312af638ee58", "ecaeae229f8f73e1"}},
 };
 
 const std::map<std::string_view, std::vector<const char*>> k_texts = {
@@ -96,6 +98,7 @@ const std::map<std::string_view, std::vector<const char*>> k_texts = {
     {"special", {"special(4)"}},
     {"stagnation", {"stagnation(2,-16.64)"}},
     {"late_rise", {"late_rise(3,80,2)"}},
+    {"levels", {"levels(3,-900,900)", "levels(3,-900,900,0.25)"}},
     // The step of row 0 is drawn from within `count` of 2^64.
     {"permutation", {"permutation(5,33)", "permutation(2252625050,4294967291)"}},
 };
@@ -177,7 +180,7 @@ TEST(recorded, cases_of_the_row_generators) {
       {"emulated 2 f32", "a682602beb0eeaab"}, {"emulated 2 f16", "3ef2db8e9954c0f6"},
       {"cuda 0 f32", "9e76fd08cc885389"},     {"cuda 0 f16", "7afe60785107d276"},
       {"cuda 1 f32", "9e76fd08cc885389"},     {"cuda 1 f16", "7afe60785107d276"},
-      {"cuda 2 f32", "21f23a1ac6b4701d"},     {"cuda 2 f16", "e174d09fb865c58d"},
+      {"cuda 2 f32", "2f1ca8771c66ec2d"},     {"cuda 2 f16", "188d98e294b8219a"},
   };
   std::vector<std::pair<std::string, std::string>> now;
   for (const char* device : {"emulated", "cuda"})
