@@ -154,6 +154,7 @@ def gru(x, w_ih, w_hh, **others):
     """Both passes; kernels/gru/gru.hpp has the formulas. What is optional is in `others`, and `pass`: 0 is the forward
     pass, 1 the backward one from y_in and history_in, 2 both."""
     given = {n: numpy.asarray(v) for n, v in others.items() if v is not None}
+    refuse_gru(given, others["pass"], others["history_mode"])
     run = gru_pass(*(numpy.asarray(t).astype("f8") for t in (x, w_ih, w_hh)), given)
     for d in range(run.directions):
         if others["pass"] != 1:
@@ -162,6 +163,18 @@ def gru(x, w_ih, w_hh, **others):
             run.backward(d)
     if others["pass"] != 0 and "dx" in given:
         given["dx"][...] = run.dx
+
+
+def refuse_gru(given, which, history_mode):
+    if which != 0 and history_mode == 0:
+        raise ValueError("history_mode is none, must be save or recompute for a backward pass")
+    gradients = ("dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e")
+    unwanted = gradients if which == 0 else ("y", "hn", "history") if which == 1 else ()
+    if history_mode != 1:
+        unwanted += ("history",)
+    for name in unwanted:
+        if name in given:
+            raise ValueError(f"{name} is there, must be null for this pass and history_mode")
 
 
 class gru_pass:

@@ -74,8 +74,9 @@
 //
 // Throws std::invalid_argument (negative extent, directions not 1 or 2, null or misaligned pointer with a non-zero
 // size, overlap, workspace too small, history none in a backward pass, gradient of a null bias wanted, a regime that
-// does not take so many hidden units) and simt::device_error (failed launch). Work is ordered on the stream; no call
-// allocates or waits.
+// does not take so many hidden units) and simt::device_error (failed launch). The ABI adapter also refuses an output of
+// the pass that is not asked for, and a history that is not saved. Work is ordered on the stream; no call allocates or
+// waits.
 #pragma once
 
 #include <cstdint>

@@ -141,10 +141,26 @@ TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
   const std::string verify = "verify matmul --device cpu --cases 20 --size quick --candidate '" +
                              environment("WARPCHECK_TEST_CANDIDATES") + "/libtemplate_matmul.so'";
   std::string properties;
-  for (const char* name :
-       {"within-error-bound", "integer-exact", "statistical-sharpness", "low-part", "identity", "permutation",
-        "transpose-agreement", "layer", "non-finite-class", "range-sweep", "beta-alpha-contract", "shape-sweep",
-        "k-padding", "dispatch", "work-independence", "repeatability", "rows-alone", "rejects-invalid-calls", "golden"})
+  for (const char* name : {"within-error-bound",
+                           "integer-exact",
+                           "statistical-sharpness",
+                           "low-part",
+                           "identity",
+                           "permutation",
+                           "transpose-agreement",
+                           "layer",
+                           "non-finite-class",
+                           "range-sweep",
+                           "beta-alpha-contract",
+                           "shape-sweep",
+                           "k-padding",
+                           "dispatch",
+                           "work-independence",
+                           "repeatability",
+                           "rows-alone",
+                           "rejects-invalid-calls",
+                           "special-values-of-every-input",
+                           "golden"})
     properties += std::string(" --property ") + name;
   const result right = run(verify + properties);
   EXPECT_EQ(right.status, 0) << right.output;

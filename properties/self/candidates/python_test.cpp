@@ -118,7 +118,8 @@ TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
       {"histogram", "--property exact-model --property quantised-exact-model --property rejects-invalid-calls"},
       {"gru",
        "--property gate-functions-are-within-c-u --property forward-matches-the-reference --property "
-       "passes-alone-equal-both --property save-equals-recompute --property the-adjoint-identity-holds"},
+       "passes-alone-equal-both --property save-equals-recompute --property the-adjoint-identity-holds --property "
+       "special-values-of-every-input --property rejects-invalid-calls"},
       {"best_split",
        "--property split-is-maximal --property record-self-consistent --property sorted-is-prefix-optimal --property "
        "extra-trees --property reduce-is-lex-max --property rejects-invalid-calls"}};
