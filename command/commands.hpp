@@ -49,6 +49,7 @@ int fuzz(const fuzz_options& options);
 
 struct replay_options {
   std::string line;
+  std::string arrays;     // a folder that gets the inputs; empty: none. Then nothing is run
   std::string device;     // empty: as the line says
   std::string candidate;  // empty: as the line says
   std::string json;

@@ -8,6 +8,7 @@
 
 #include "command/commands.hpp"
 #include "command/failure_json.hpp"
+#include "command/python_candidate.hpp"
 #include "command/reporting.hpp"
 #include "command/source_candidate.hpp"
 #include "command/support.hpp"
@@ -66,6 +67,7 @@ int explain(const explain_options& o) {
   std::string note;
   c.knobs["device"] = resolve_device(o.device.empty() ? c.knob("device") : o.device, note);
   prepare_named_source(c.knob("candidate"), c.op, c.knob("device"));
+  prepare_named_python(c.knob("candidate"), c.op, c.knob("device"));
   const double timeout = timeout_of(o.timeout, c.knob("device"));
   const case_report r = run_contained(run_case, c, timeout);
   const explanation e = explain(c, r, timeout);

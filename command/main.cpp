@@ -7,6 +7,7 @@
 
 #include "command/bench.hpp"
 #include "command/commands.hpp"
+#include "command/judge.hpp"
 #include "command/mutants.hpp"
 #include "command/null_kernels.hpp"
 #include "command/plan.hpp"
@@ -167,6 +168,8 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
   replay->add_option("--device", r.device, "Another device than the line's");
   replay->add_option("--candidate", r.candidate, "Another candidate than the line's");
   add_output(replay, "--json", r.json, "Write the report as JSON to this file");
+  replay->add_option("--arrays", r.arrays,
+                     "Write the inputs of the case into this folder, as NAME.npy, and run nothing");
   replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   replay->footer(exit_codes(k_judged));
   replay->callback([&] { code = cli::replay(r); });
@@ -238,6 +241,12 @@ void add_doctor(CLI::App& app, int& code) {
   CLI::App* doctor =
       app.add_subcommand("doctor", "Say which devices and libraries are usable here, and why others are not");
   doctor->callback([&] { code = cli::doctor(); });
+}
+
+void add_judge(CLI::App& app, int& code) {
+  CLI::App* judge = app.add_subcommand(
+      "judge", "Judge arrays in hand: requests from standard input, a line of JSON each (python/warpcheck/judging.py)");
+  judge->callback([&] { code = cli::judge(); });
 }
 
 void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
@@ -388,6 +397,7 @@ int run(int argc, char** argv) {
   add_mutants(app, mutants, code);
   add_list(app, list, code);
   add_doctor(app, code);
+  add_judge(app, code);
   add_golden(app, golden, code);
   add_run_emulated(app, emulated, code);
   add_bench(app, bench, code);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "command/arrays.hpp"
 #include "command/causes.hpp"
 #include "command/failure_json.hpp"
 #include "command/junit.hpp"
@@ -403,6 +404,7 @@ int verify(const verify_options& o) {
 int replay(const replay_options& o) {
   check_timeout(o.timeout);
   trial_case c = parse_case_line(o.line);
+  if (!o.arrays.empty()) return write_arrays(c, o.arrays);
   if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
   std::string device = o.device.empty() ? c.knob("device") : o.device, note;
   device = resolve_device(device, note);

@@ -260,6 +260,11 @@ std::string write_npy(const std::string& path, const npy_array& array) {
                             : array.type == dtype::f32  ? "<f4"
                             : array.type == dtype::f64  ? "<f8"
                             : array.type == dtype::bf16 ? "|V2"
+                            : array.type == dtype::i64  ? "<i8"
+                            : array.type == dtype::i32  ? "<i4"
+                            : array.type == dtype::u8   ? "|u1"
+                            : array.type == dtype::u16  ? "<u2"
+                            : array.type == dtype::u32  ? "<u4"
                                                         : nullptr;
   if (!descr) throw usage_error(fmt::format("{}: {} is not written as .npy", path, name_of(array.type)));
   // Of one dimension, Python's tuple still has a comma.

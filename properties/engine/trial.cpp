@@ -289,6 +289,7 @@ void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, con
 
 void trial::judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
                   const reference::judgement& j, const std::function<std::string()>& expected_text) {
+  if (observing) observing->judged(tensor, row, col, j);
   ++report_.compared;
   if (j.digits > 0) ++report_.needed_multiprecision;
   const double budget = j.budget();

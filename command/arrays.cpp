@@ -1,0 +1,29 @@
+#include "command/arrays.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "command/commands.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/host_tensor.hpp"
+#include "properties/engine/npy.hpp"
+
+namespace warpcheck::cli {
+
+int write_arrays(const engine::trial_case& c, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw engine::environment_error(fmt::format("arrays: cannot make the folder '{}': {}", folder, error.message()));
+  for (const engine::tensor_spec& t : c.tensors) {
+    if (!t.is_input) continue;
+    const std::string path = (std::filesystem::path(folder) / (t.name + ".npy")).string();
+    engine::host_tensor values = engine::materialize(t);
+    engine::write_npy(path, {t.type, t.shape, t.rows(), t.cols(), std::move(values.bytes), ""});
+    fmt::print("{}\n", path);
+  }
+  return k_pass;
+}
+
+}  // namespace warpcheck::cli

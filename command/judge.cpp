@@ -1,0 +1,247 @@
+#include "command/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command/commands.hpp"
+#include "command/support.hpp"
+#include "kernels/abi/candidate_table.hpp"
+#include "properties/engine/call_observer.hpp"
+#include "properties/engine/description.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/library.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/engine/trial.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using namespace engine;
+
+constexpr const char* k_in_hand = "in-hand";
+constexpr const char* k_judge = "within-error-bound";
+
+// The outputs of the request that is judged, in the order of its case.
+std::vector<host_tensor>& outputs_in_hand() {
+  static std::vector<host_tensor> outputs;
+  return outputs;
+}
+
+// The candidate that answers with them.
+warpcheck_status give_outputs(warpcheck_call* call) {
+  for (int32_t i = 0; i < call->num_outputs; ++i) {
+    const host_tensor& y = outputs_in_hand()[static_cast<size_t>(i)];
+    if (!y.bytes.empty())
+      std::memcpy(static_cast<char*>(call->outputs[i]->data) + call->outputs[i]->byte_offset, y.bytes.data(),
+                  y.bytes.size());
+  }
+  return WARPCHECK_OK;
+}
+
+void name_outputs_in_hand(const std::string& op) {
+  static std::map<std::string, std::unique_ptr<listed_operator>> listed;
+  const auto at = listed.try_emplace(op).first;
+  if (!at->second)
+    at->second = std::make_unique<listed_operator>(
+        warpcheck::operator_of_rows(at->first.c_str(), WARPCHECK_DEVICE_CPU, ~0u, give_outputs));
+  name_candidate(k_in_hand, *at->second);
+}
+
+dtype dtype_of(const nlohmann::json& array) {
+  const std::string text = array.at("dtype");
+  const auto type = dtype_from_name(text);
+  if (!type) throw usage_error(fmt::format("dtype: '{}' is no element type", text));
+  return *type;
+}
+
+void read_bytes(const nlohmann::json& array, host_tensor& into) {
+  const std::string path = array.at("file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(reinterpret_cast<char*>(into.bytes.data()), static_cast<std::streamsize>(into.bytes.size())))
+    throw usage_error(fmt::format("{}: '{}' has fewer than {} bytes", into.spec.name, path, into.bytes.size()));
+}
+
+// The names of the request's arrays: their own, else those of the form's tensors in its order.
+std::vector<std::string> names_of(const nlohmann::json& arrays, const call_form& form, bool inputs) {
+  std::vector<std::string> names, free;
+  for (const tensor_info& t : form.tensors)
+    if (t.is_input == inputs && t.name != "work") free.push_back(t.name);
+  for (const nlohmann::json& a : arrays) {
+    std::string name = a.value("name", "");
+    if (name.empty()) {
+      if (free.empty())
+        throw usage_error(
+            fmt::format("{}: the operator has fewer than {}", inputs ? "inputs" : "outputs", arrays.size()));
+      name = free.front();
+    }
+    std::erase(free, name);
+    const tensor_info* const known = form.find(name);
+    if (!known || known->is_input != inputs)
+      throw usage_error(fmt::format("'{}' is no {} of the operator", name, inputs ? "input" : "output"));
+    names.push_back(name);
+  }
+  return names;
+}
+
+// True if the form has these arrays and no further required input.
+bool fits(const nlohmann::json& request, const call_form& form) {
+  const auto count = [&](bool is_input, bool optional) {
+    return static_cast<size_t>(std::count_if(form.tensors.begin(), form.tensors.end(), [&](const tensor_info& t) {
+      return t.is_input == is_input && t.name != "work" && (optional || !t.is_optional);
+    }));
+  };
+  const size_t inputs = request.at("inputs").size(), outputs = request.value("outputs", nlohmann::json::array()).size();
+  for (const char* list : {"inputs", "outputs"})
+    for (const nlohmann::json& a : request.value(list, nlohmann::json::array()))
+      if (a.contains("name") && !form.find(a.at("name").get<std::string>())) return false;
+  return inputs >= count(true, false) && inputs <= count(true, true) && outputs <= count(false, true);
+}
+
+void set_tensor(trial_case& c, const std::string& name, const nlohmann::json& array) {
+  tensor_spec* t = c.find(name);
+  if (!t) t = &add_tensor(c, name, dtype_of(array));
+  t->type = dtype_of(array);
+  t->shape = array.at("shape").get<std::vector<int64_t>>();
+  if (t->shape.empty()) throw usage_error(fmt::format("{}: it has no dimension", name));
+  t->ld = t->cols();
+}
+
+struct request_case {
+  trial_case c;
+  std::vector<std::string> inputs, outputs;  // names of the request's arrays
+};
+
+request_case case_of_request(const nlohmann::json& request) {
+  const std::string op = request.at("operator");
+  const description* const d = find_description(op);
+  if (!d) throw usage_error(unknown_operator(op));
+  const nlohmann::json outputs = request.value("outputs", nlohmann::json::array());
+  const auto form =
+      std::find_if(d->forms.begin(), d->forms.end(), [&](const call_form& f) { return fits(request, f); });
+  if (form == d->forms.end())
+    throw usage_error(fmt::format("{}: no call of it has {} inputs and {} outputs; see 'warpcheck list {}'", op,
+                                  request.at("inputs").size(), outputs.size(), op));
+  request_case r;
+  r.inputs = names_of(request.at("inputs"), *form, true);
+  r.outputs = names_of(outputs, *form, false);
+  sizes of;
+  for (const extent_info& e : d->extents)
+    if (!e.derived) of[e.name] = 1;
+  target t;
+  t.op = op;
+  t.device = "cpu";
+  t.candidate = k_in_hand;
+  t.type = dtype_of(request.at("inputs").at(0));
+  r.c = make_case(*d, t, of, {}, static_cast<size_t>(form - d->forms.begin()));
+  r.c.property = find_property(op, k_judge).name;
+  const nlohmann::json scalars = request.value("scalars", nlohmann::json::object());
+  for (const auto& [name, value] : scalars.items())
+    set_knob(r.c, name, value.get<std::string>());
+  for (size_t i = 0; i < r.inputs.size(); ++i) set_tensor(r.c, r.inputs[i], request.at("inputs")[i]);
+  follow(r.c);
+  for (size_t i = 0; i < r.outputs.size(); ++i) set_tensor(r.c, r.outputs[i], outputs[i]);
+  // The candidate has the outputs that were given, and no others; without any, all that the call must have.
+  if (!r.outputs.empty())
+    std::erase_if(r.c.tensors, [&](const tensor_spec& s) {
+      return !s.is_input && std::find(r.outputs.begin(), r.outputs.end(), s.name) == r.outputs.end();
+    });
+  r.c.knobs["device"] = "cpu";
+  r.c.knobs["candidate"] = k_in_hand;
+  if (const std::string wrong = what_is_wrong(*d, r.c, false); !wrong.empty())
+    throw usage_error(fmt::format("{}: {}", op, wrong));
+  return r;
+}
+
+// The exact value and the bound of every element of an output, as far as the property judges it.
+struct judged_output {
+  std::vector<double> exact, bound;
+};
+
+case_report judge_case_of(const request_case& r, trial& t, std::map<std::string, judged_output>* judged) {
+  call_observer observer;
+  if (judged)
+    observer.judged = [&](const std::string& tensor, int64_t row, int64_t col, const reference::judgement& j) {
+      const auto at = judged->find(tensor);
+      const tensor_spec* const spec = r.c.find(tensor);
+      if (at == judged->end() || !spec) return;
+      // A vector's elements are judged as a row or as a column of it.
+      const int64_t i = spec->cols() == 1 && col == 0   ? row
+                        : spec->rows() == 1 && row == 0 ? col
+                                                        : row * spec->cols() + col;
+      if (i < 0 || i >= spec->elements()) return;
+      at->second.exact[static_cast<size_t>(i)] = j.expected;
+      at->second.bound[static_cast<size_t>(i)] = j.bound;
+    };
+  observing = judged ? &observer : nullptr;
+  const std::shared_ptr<void> looks(nullptr, [](void*) { observing = nullptr; });
+  try {
+    find_property(r.c.op, r.c.property).check(t);
+  } catch (const trial_over&) {
+    // The verdict is in the report.
+  }
+  return t.finish();
+}
+
+nlohmann::json answer_to(const nlohmann::json& request) {
+  const request_case r = case_of_request(request);
+  name_outputs_in_hand(r.c.op);
+  trial t(r.c);
+  for (size_t i = 0; i < r.inputs.size(); ++i) {
+    host_tensor x(r.c.at(r.inputs[i]));
+    read_bytes(request.at("inputs")[i], x);
+    t.give(std::move(x));
+  }
+  outputs_in_hand().clear();
+  std::map<std::string, judged_output> judged;
+  nlohmann::json outputs = nlohmann::json::array();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const tensor_spec& s : r.c.tensors) {
+    if (s.is_input) continue;
+    outputs_in_hand().emplace_back(s);
+    const auto given = std::find(r.outputs.begin(), r.outputs.end(), s.name) - r.outputs.begin();
+    if (given < static_cast<std::ptrdiff_t>(r.outputs.size()))
+      read_bytes(request.at("outputs")[static_cast<size_t>(given)], outputs_in_hand().back());
+    const auto n = static_cast<size_t>(s.elements());
+    judged[s.name] = {std::vector<double>(n, nan), std::vector<double>(n, nan)};
+    outputs.push_back({{"name", s.name}, {"shape", s.shape}});
+  }
+  const nlohmann::json files = request.value("exact", nlohmann::json::array());
+  const case_report report = judge_case_of(r, t, files.empty() ? nullptr : &judged);
+  for (size_t i = 0; i < std::min(files.size(), outputs.size()); ++i) {
+    const judged_output& o = judged.at(outputs[i].at("name"));
+    std::ofstream file(files[i].get<std::string>(), std::ios::binary);
+    for (const std::vector<double>* values : {&o.exact, &o.bound})
+      file.write(reinterpret_cast<const char*>(values->data()),
+                 static_cast<std::streamsize>(values->size() * sizeof(double)));
+    if (!file.flush()) throw environment_error(fmt::format("exact: cannot write '{}'", files[i].get<std::string>()));
+  }
+  return {{"report", nlohmann::json::parse(to_json(report))}, {"outputs", outputs}};
+}
+
+}  // namespace
+
+int judge() {
+  for (std::string line; std::getline(std::cin, line);) {
+    nlohmann::json answer;
+    try {
+      answer = answer_to(nlohmann::json::parse(line));
+    } catch (const nlohmann::json::exception& e) {
+      answer = {{"error", fmt::format("request: {}", e.what())}};
+    } catch (const std::exception& e) {
+      answer = {{"error", e.what()}};
+    }
+    fmt::print("{}\n", answer.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+    std::fflush(stdout);
+  }
+  return k_pass;
+}
+
+}  // namespace warpcheck::cli

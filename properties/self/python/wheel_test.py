@@ -1,0 +1,230 @@
+"""The wheel: made of this build, installed, and used as a stranger would. Run by CTest."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+import zipfile
+
+SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
+BUILD = pathlib.Path(os.environ["WARPCHECK_BUILD"])
+DROPS_TAIL = os.environ["WARPCHECK_TEST_DROPS_TAIL"]  # the last element of rows longer than 32 is 0
+NEEDED = ("build", "scikit_build_core", "auditwheel", "numpy", "jinja2", "pytest", "xdist")
+MOST_BYTES = 30 << 20
+
+KERNELS = """
+import numpy
+
+def softmax(x, y):
+    x, y = numpy.asarray(x, "f8"), numpy.asarray(y)
+    if x.size:
+        e = numpy.exp(x - x.max(axis=1, keepdims=True))
+        y[...] = e / e.sum(axis=1, keepdims=True)
+
+def wrong(x, y):
+    softmax(x, y)
+    numpy.asarray(y)[:, 32:33] = 0
+"""
+
+
+def run(*arguments, **options):
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=120, **options)
+
+
+def setUpModule():
+    global scratch, folder, wheel, site, environment
+    scratch = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(scratch.cleanup)
+    folder = pathlib.Path(scratch.name)
+    made = run(
+        sys.executable, "-m", "build", "--wheel", "--no-isolation", f"-Ccmake.define.WARPCHECK_BUILD={BUILD}",
+        f"-Cbuild-dir={folder / 'made'}", "--outdir", str(folder), str(SOURCE),
+    )  # fmt: skip
+    if made.returncode != 0:
+        raise RuntimeError(made.stdout + made.stderr)
+    (wheel,) = folder.glob("*.whl")
+    site = folder / "site"
+    said = run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(site), str(wheel))
+    if said.returncode != 0:
+        raise RuntimeError(said.stdout + said.stderr)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("WARPCHECK")}
+    environment |= {"PYTHONPATH": str(site), "HOME": str(folder), "PATH": f"{site / 'bin'}:{os.environ['PATH']}"}
+    (folder / "kernels.py").write_text(KERNELS)
+
+
+def command(*arguments):
+    return run("warpcheck", *arguments, env=environment, cwd=folder)
+
+
+def python(text):
+    """Runs a program in the folder of the kernels and returns what it printed as JSON."""
+    file = folder / "program.py"
+    file.write_text("import json, numpy, warpcheck\nfrom kernels import *\n" + textwrap.dedent(text))
+    said = run(sys.executable, str(file), env=environment, cwd=folder)
+    if said.returncode != 0:
+        raise AssertionError(said.stdout + said.stderr)
+    return json.loads(said.stdout.splitlines()[-1])
+
+
+class Wheel(unittest.TestCase):
+    def test_name_size_and_metadata(self):
+        self.assertRegex(wheel.name, r"^warpcheck-[0-9.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
+        self.assertLessEqual(wheel.stat().st_size, MOST_BYTES)
+        with zipfile.ZipFile(wheel) as content:
+            names = content.namelist()
+            (metadata,) = [n for n in names if n.endswith("METADATA")]
+            text = content.read(metadata).decode()
+        version = re.search(r"project\(warpcheck VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        for line in (f"Version: {version}", "License-Expression: Apache-2.0", "Classifier: Typing :: Typed",
+                     "Description-Content-Type: text/markdown"):
+            self.assertIn(line, text)
+        self.assertIn("warpcheck/py.typed", names)
+        self.assertEqual([n for n in names if "cuda.so" in n], [])
+
+    def test_commands_without_a_compiler(self):
+        said = command("verify", "softmax", "--device", "emulated", "--property", "within-error-bound", "--cases", "3",
+                       "--dtype", "f32", "--json", "v.json")
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        for arguments, code, text in (
+            (["verify", "softmax", "--python", "kernels.py:wrong", "--property", "within-error-bound", "--cases", "9",
+              "--json", "w.json"], 1, "worst element  y[0,32]"),
+            (["report", "--verify", "w.json", "--out", "r.html"], 0, "r.html"),
+            (["run-emulated", "absent.cu"], 2, "absent.cu"),
+        ):  # fmt: skip
+            said = command(*arguments)
+            self.assertEqual(said.returncode, code, said.stdout + said.stderr)
+            self.assertIn(text, said.stdout + said.stderr)
+        line = json.loads((folder / "w.json").read_text())["failures"][0]["case"]
+        self.assertEqual(command("replay", line).returncode, 1)
+        self.assertIn("What the contract demands", command("explain", line).stdout)
+
+    def test_a_missing_compiler_is_one_sentence_with_its_package(self):
+        toolchain = site / "warpcheck/installed/lib/warpcheck/warpcheck_toolchain.json"
+        before = toolchain.read_text()
+        self.addCleanup(toolchain.write_text, before)
+        toolchain.write_text(re.sub(r'"compiler": "[^"]+"', '"compiler": "/nowhere/no-such-c++"', before, count=1))
+        (folder / "p.cu").write_text("int main() {}\n")
+        said = command("run-emulated", "p.cu")
+        self.assertEqual((said.returncode, said.stdout), (3, ""))
+        self.assertIn("is missing; install the package g++", said.stderr)
+        self.assertEqual(len(said.stderr.splitlines()), 1)
+
+
+class Api(unittest.TestCase):
+    def test_verify_judges_a_function(self):
+        found = python(f"""
+            options = dict(cases=9, seed=3, properties=["within-error-bound"], dtypes=["f32"])
+            right, bad = warpcheck.verify("softmax", softmax, **options), warpcheck.verify("softmax", wrong, **options)
+            library = warpcheck.verify("softmax", {DROPS_TAIL!r}, device="cpu", **options, more=["--max-cols", "99"])
+            (first,) = library.causes[:1]
+            arrays = first.arrays()
+            print(json.dumps([right.passed, right.verdicts, right.worst_error_ratio, bad.passed, str(bad.causes[0]),
+                              first.worst.column, arrays["x"].shape, str(arrays["x"].dtype), first.explain()]))
+        """)
+        self.assertEqual(found[:2], [True, {"softmax/within-error-bound": "pass"}])
+        self.assertTrue(0 < found[2] <= 1)
+        self.assertFalse(found[3])
+        self.assertIn("y[0, 32]: expected 0.0303", found[4])
+        self.assertIn("warpcheck replay 'v1 softmax/within-error-bound", found[4])
+        self.assertEqual(found[5:8], [32, [1, 33], "float32"])
+        self.assertIn("What the contract demands", found[8])
+
+    def test_check_and_bound_judge_arrays(self):
+        found = python("""
+            x = numpy.linspace(-3, 5, 3 * 65).reshape(3, 65).astype("f4")
+            exact, bound = warpcheck.bound("softmax", x)
+            y = exact.astype("f4")
+            right = warpcheck.check("softmax", y, x)
+            y[1, 2] += 4 * numpy.float32(bound[1, 2])
+            bad = warpcheck.check("softmax", y, x)
+            index = warpcheck.check("argmax", x.argmax(axis=1), x)
+            try:
+                warpcheck.check("softmax", y[:2], x)
+            except ValueError as error:
+                refused = str(error)
+            e = numpy.exp(x.astype("f8") - x.max(axis=1, keepdims=True))
+            e /= e.sum(axis=1, keepdims=True)
+            print(json.dumps([float(abs(exact - e).max()), float(bound.max()), right.passed, right.compared,
+                              bad.passed, bad.worst.row, bad.worst.column, index.passed, refused]))
+        """)
+        self.assertLess(found[0], 1e-15)
+        self.assertTrue(0 < found[1] < 1e-6)
+        self.assertEqual(found[2:8], [True, 195, False, 1, 2, True])
+        self.assertIn("dimension 0 is 2, must be rows = 3", found[8])
+
+    def test_mistakes_are_exceptions(self):
+        found = python("""
+            told = []
+            for call in (lambda: warpcheck.verify("nosuch", softmax), lambda: warpcheck.verify("softmax", "x.txt"),
+                         lambda: warpcheck.bench("softmax")):
+                try:
+                    call()
+                except warpcheck.WarpcheckError as error:
+                    told.append([type(error).__name__, str(error)])
+            print(json.dumps(told))
+        """)
+        self.assertEqual([name for name, _ in found], ["UsageError", "UsageError", "Missing"])
+        self.assertIn("nosuch", found[0][1])
+
+
+class Pytest(unittest.TestCase):
+    def run_tests(self, text, *arguments):
+        tests = folder / "tests"
+        tests.mkdir(exist_ok=True)
+        (tests / "kernels.py").write_text(KERNELS)
+        (tests / "test_kernels.py").write_text(textwrap.dedent(text))
+        program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        return run(*program, *arguments, env=environment, cwd=tests)
+
+    def test_marked_kernels_are_tests(self):
+        text = """
+            import pytest, kernels
+            from warpcheck.pytest import assert_kernel
+
+            OPTIONS = dict(cases=9, properties=["within-error-bound"], dtypes=["f32"])
+
+            @pytest.mark.warpcheck("softmax", **OPTIONS)
+            def right(x, y):
+                kernels.softmax(x, y)
+
+            @pytest.mark.warpcheck("softmax", **OPTIONS)
+            def bad(x, y):
+                kernels.wrong(x, y)
+
+            def test_assert_kernel():
+                assert assert_kernel("softmax", kernels.softmax, **OPTIONS).passed
+                with pytest.raises(AssertionError, match="warpcheck replay"):
+                    assert_kernel("softmax", kernels.wrong, **OPTIONS)
+        """
+        for arguments in ([], ["-n", "2"]):
+            said = self.run_tests(text, *arguments)
+            self.assertEqual(said.returncode, 1, said.stdout + said.stderr)
+            self.assertIn("1 failed, 2 passed", said.stdout)
+            self.assertIn("y[0, 32]: expected 0.0303", said.stdout)
+            self.assertIn("warpcheck replay 'v1 softmax/within-error-bound", said.stdout)
+        said = self.run_tests(text, "--warpcheck-seed", "5", "--warpcheck-device", "emulated", "-k", "right")
+        self.assertIn("device emulated runs no Python function", said.stdout)
+
+    def test_the_examples_of_the_readme_run_as_printed(self):
+        blocks = re.findall(r"```python\n(.*?)```", (SOURCE / "python/README.md").read_text(), re.S)
+        self.assertEqual(len(blocks), 2)
+        (folder / "example.py").write_text(blocks[0])
+        said = run(sys.executable, "example.py", env=environment, cwd=folder)
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        self.assertIn("'softmax/within-error-bound': '", said.stdout)
+        said = self.run_tests(blocks[1])
+        self.assertIn("1 passed", said.stdout, said.stdout + said.stderr)
+
+
+if __name__ == "__main__":
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"WARPCHECK_SKIP: {', '.join(missing)} not installed in {sys.executable} (ci/requirements.txt)")
+        sys.exit(0)
+    unittest.main(verbosity=2)

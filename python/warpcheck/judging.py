@@ -1,0 +1,199 @@
+"""`check` and `bound`: arrays in hand, judged by one process of the command that stays for all calls."""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import json
+import os
+import subprocess
+import threading
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+
+import numpy
+
+from . import command
+from .trials import Element, number
+
+Arrays = Union[Any, Mapping[str, Any]]
+NAMES = {"f4": "f32", "f2": "f16", "f8": "f64", "i8": "i64", "i4": "i32", "u1": "u8", "u2": "u16", "u4": "u32"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """What `check` found of one call."""
+
+    passed: bool
+    verdict: str
+    message: str
+    worst_error_ratio: float  # the largest error as a part of what the contract allows
+    compared: int  # elements
+    worst: Optional[Element]
+
+
+class Bound(NamedTuple):
+    """Of every element the exact value, to the nearest double, and the largest error that the contract allows; NaN
+    where the operator's property judges none."""
+
+    exact: numpy.ndarray[Any, Any]
+    bound: numpy.ndarray[Any, Any]
+
+
+def _host_array(value: Any) -> tuple[numpy.ndarray[Any, Any], str]:
+    """The array on the host, row after row, and its element type. A tensor of a GPU is copied once."""
+    if hasattr(value, "detach"):  # PyTorch, whose bfloat16 NumPy does not know
+        value = value.detach().cpu().contiguous()
+        if str(value.dtype) == "torch.bfloat16":
+            return value.view(dtype=getattr(__import__("torch"), "int16")).numpy().view("u2"), "bf16"
+        value = value.numpy()
+    elif hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
+        value = numpy.from_dlpack(value)
+    array = numpy.ascontiguousarray(value)
+    if array.dtype.name == "bfloat16":  # of ml_dtypes
+        return array.view("u2"), "bf16"
+    name = NAMES.get(array.dtype.str[1:]) if array.dtype.byteorder in "<=|" else None
+    if name is None:
+        raise command.UsageError(f"array: its type {array.dtype} is not one of {', '.join(NAMES.values())}, bf16")
+    return array, name
+
+
+class _Memory:
+    """A file of shared memory for one tensor, used again for the next call."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.memfd_create("warpcheck")
+        self.path = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+
+    def write(self, array: numpy.ndarray[Any, Any]) -> None:
+        os.ftruncate(self.descriptor, array.nbytes)
+        data, done = memoryview(array.reshape(-1).view("u1")) if array.size else memoryview(b""), 0
+        while done < len(data):
+            done += os.pwrite(self.descriptor, data[done:], done)
+
+    def read(self, count: int) -> numpy.ndarray[Any, Any]:
+        data = bytearray(count * 8)
+        view, done = memoryview(data), 0
+        while done < len(data):
+            got = os.preadv(self.descriptor, [view[done:]], done)
+            if got == 0:
+                raise command.WarpcheckError("the command wrote fewer values than the output has")
+            done += got
+        return numpy.frombuffer(data, "f8")
+
+
+class _Judge:
+    """The process `warpcheck judge`, started with the first call."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.process: Optional[subprocess.Popen[str]] = None
+        self.owner = 0
+        self.memories: list[_Memory] = []
+
+    def memory(self, index: int) -> _Memory:
+        while len(self.memories) <= index:
+            self.memories.append(_Memory())
+        return self.memories[index]
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        if os.environ.get(command.LOADING):
+            raise command.KernelLoaded
+        if self.process is None or self.process.poll() is not None:
+            try:
+                self.process = subprocess.Popen(
+                    [command.path(), "judge"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                )
+            except OSError as error:
+                raise command.Missing(f"the command '{command.path()}' cannot be started: {error.strerror}") from error
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise command.WarpcheckError(f"the judge ended with status {self.process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise command.UsageError(answer["error"])
+        return answer
+
+    def close(self) -> None:
+        if self.process is not None and self.owner == os.getpid():
+            assert self.process.stdin
+            self.process.stdin.close()
+            self.process.wait()
+
+
+_judge = _Judge()
+atexit.register(lambda: _judge.close())
+
+
+def _current() -> _Judge:
+    """The judge of this process: a forked child starts its own."""
+    global _judge
+    if _judge.owner != os.getpid():
+        _judge = _Judge()
+        _judge.owner = os.getpid()
+    return _judge
+
+
+def _listed(judge: _Judge, arrays: Sequence[tuple[str, Any]], first: int) -> list[dict[str, Any]]:
+    listed = []
+    for index, (name, value) in enumerate(arrays):
+        array, dtype = _host_array(value)
+        memory = judge.memory(first + index)
+        memory.write(array)
+        entry = {"dtype": dtype, "shape": list(array.shape), "file": memory.path}
+        listed.append({**entry, "name": name} if name else entry)
+    return listed
+
+
+def _named(arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Arrays by their place, and those of a mapping by name."""
+    found: list[tuple[str, Any]] = []
+    for value in arrays:
+        found += list(value.items()) if isinstance(value, Mapping) else [("", value)]
+    return found
+
+
+def check(operator: str, got: Arrays, *inputs: Arrays, **scalars: Any) -> Judgement:
+    """Judges the output `got` of a call of an operator on `inputs`, in the order of `warpcheck list OPERATOR`.
+
+    A mapping gives arrays by name, `got` likewise if there are several outputs; scalars are keywords. Arrays are those
+    of NumPy, PyTorch, or whatever speaks DLPack. UsageError: the operator has no such call.
+    """
+    judge = _current()
+    with judge.lock:
+        listed = _listed(judge, _named(inputs), 0)
+        outputs = _listed(judge, _named([got]), len(listed))
+        text = {name: str(value) for name, value in scalars.items()}
+        answer = judge.ask({"operator": operator, "inputs": listed, "outputs": outputs, "scalars": text})
+    report = answer["report"]
+    worst = report.get("worst")
+    wrong = worst and not number(worst["error"]) <= number(worst["bound"])
+    return Judgement(
+        report["verdict"] == "pass" and report["compared"] > 0,
+        report["verdict"],
+        report.get("message", ""),
+        number(report["max_error_ratio"]),
+        report["compared"],
+        Element.of(worst) if wrong else None,
+    )
+
+
+def bound(operator: str, *inputs: Arrays, **scalars: Any) -> Bound:
+    """Returns the exact value and the bound of every element of an operator's first output on these inputs.
+
+    Inputs and scalars are given as to `check`.
+    """
+    judge = _current()
+    with judge.lock:
+        listed = _listed(judge, _named(inputs), 0)
+        file = judge.memory(len(listed))
+        os.ftruncate(file.descriptor, 0)
+        text = {name: str(value) for name, value in scalars.items()}
+        request = {"operator": operator, "inputs": listed, "scalars": text, "exact": [file.path]}
+        answer = judge.ask(request)
+        shape = answer["outputs"][0]["shape"]
+        count = int(numpy.prod(shape))
+        values = file.read(2 * count)
+    return Bound(values[:count].reshape(shape), values[count:].reshape(shape))
