@@ -88,11 +88,11 @@ void launch_group::prepare(launch_state& f, const input_values& values) const {
     }
     f.memory.push_back(std::make_unique<device_tensor>(spec, *f.a.api, f.a.poison));
     f.by_name[spec.name] = f.memory.back().get();
-    if (spec.is_workspace()) {
-      f.memory.back()->write(work_of(spec, f.a.work));
+    if (spec.is_workspace()) f.memory.back()->write(work_of(spec, f.a.work));
+    if (!spec.is_input) {
       f.a.api->forget(f.memory.back()->data(), span_bytes(spec));
+      continue;
     }
-    if (!spec.is_input) continue;
     const host_tensor& given = values(spec);
     f.memory.back()->write(given);
     f.written[spec.name] = &given;

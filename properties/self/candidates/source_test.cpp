@@ -104,6 +104,27 @@ extern "C" void rows_in_float(const float* x, float* y, float rows, int64_t cols
 extern "C" void stream_in_int(const float* x, float* y, int64_t rows, int64_t cols, int stream) {}
 )";
 
+// What it reads before it writes it is nobody's, whatever bytes lie there.
+TEST(Source, ThatReadsItsOutputFirstIsUninitialized) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("first.cu", R"(
+#include <cuda_runtime.h>
+__global__ void fills(const float* x, float* y, int rows, int cols) {
+  if (y[0] == 12345.0f) return;
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < cols; ++c) y[r * cols + c] = x[r * cols + c];
+}
+extern "C" void reads_first(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  fills<<<1, 1, 0, stream>>>(x, y, rows, cols);
+}
+)");
+  const result r = verify("softmax", folder.path("first.cu"), "reads_first",
+                          "--cases 6 --allow-skips --property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("softmax/within-error-bound: uninitialized: ")) << r.output;
+  EXPECT_TRUE(r.has("first.cu:4 of byte 0 of a buffer")) << r.output;
+}
+
 class Entries : public testing::Test {
  protected:
   void SetUp() override { folder_.write("entries.cu", k_entries); }
