@@ -2,6 +2,9 @@
 // includes it first, as nvcc does.
 #pragma once
 
+// Before the standard library's headers.
+#include "simt/import/instrumented_copies.hpp"
+
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
