@@ -201,7 +201,7 @@ std::string ptx_translator::store(const std::string& operand, const std::string&
   return fmt::format("ptx::put({}, {});", v, expression);
 }
 
-std::string ptx_translator::address(const std::string& operand, bool shared) {
+std::string ptx_translator::address(const std::string& operand, address_space space) {
   if (operand.size() < 3 || operand[0] != '[' || operand.back() != ']') return ok_ = false, "";
   std::string base = trim(operand.substr(1, operand.size() - 2)), offset = "0";
   if (base.starts_with("%[")) {
@@ -214,11 +214,12 @@ std::string ptx_translator::address(const std::string& operand, bool shared) {
   }
   const std::string v = value(base), by = value(offset);
   if (v.empty() || by.empty()) ok_ = false;
-  return fmt::format("ptx::{}({}, {})", shared ? "shared_place" : "place", v, by);
+  constexpr const char* functions[] = {"place", "own_place", "shared_place"};
+  return fmt::format("ptx::{}({}, {})", functions[space], v, by);
 }
 
-bool ptx_translator::in_shared(const instruction& i) {
-  return std::any_of(i.opcode.begin(), i.opcode.end(), [](const std::string& p) { return p.starts_with("shared"); });
+address_space ptx_translator::space_of(const instruction& i) {
+  return i.has("shared::cluster") ? k_cluster : i.has("shared") || i.has("shared::cta") ? k_own : k_generic;
 }
 
 words ptx_translator::vector(const std::string& operand) {

@@ -10,10 +10,12 @@
 namespace warpcheck::cli {
 namespace {
 
+constexpr const char* k_device_scope = "::simt::memory_scope::device";
+
 std::string scope_of(const instruction& i) {
   if (i.has("cta")) return "::simt::memory_scope::block";
   if (i.has("cluster")) return "::simt::memory_scope::cluster";
-  return "::simt::memory_scope::device";
+  return k_device_scope;
 }
 
 }  // namespace
@@ -48,11 +50,13 @@ std::string ptx_translator::barriers(const instruction& i) {
       o.size() == 2)
     return fmt::format("ptx::block_arrive({}, {});", as("int", o[0]), as("unsigned", o[1]));
   if (i.begins({"bar", "warp", "sync"}) && o.size() == 1) return fmt::format("::__syncwarp({});", as("unsigned", o[0]));
-  if (i.begins({"barrier", "cluster", "arrive"})) return "::simt::cluster_arrive();";
+  if (i.begins({"barrier", "cluster", "arrive"}))
+    return i.has("relaxed") ? "::simt::cluster_arrive_relaxed();" : "::simt::cluster_arrive();";
   if (i.begins({"barrier", "cluster", "wait"})) return "::simt::cluster_wait();";
   if (i.name() == "membar")
     return i.has("cta") ? "::__threadfence_block();" : i.has("gl") || i.has("sys") ? "::__threadfence();" : "";
-  if (i.begins({"fence", "proxy", "async"}) || i.begins({"fence", "proxy", "async", "global"}))
+  if (i.begins({"fence", "proxy", "async", "global"})) return ";";  // of global memory no proxy is judged
+  if (i.begins({"fence", "proxy", "async"}))
     return fmt::format("::simt::fence_proxy_async<::simt::proxy_space::{}>();",
                        i.has("shared::cta") ? "own_shared" : "all");
   if (i.has("proxy")) return "";
@@ -67,23 +71,25 @@ std::string ptx_translator::barriers(const instruction& i) {
 std::string ptx_translator::mbarrier(const instruction& i) {
   const auto& o = i.operands;
   const auto barrier = [&](const std::string& operand) {
-    return fmt::format("ptx::barrier_at({})", address(operand, in_shared(i)));
+    return fmt::format("ptx::barrier_at({})", address(operand, space_of(i)));
   };
+  const std::string order = fmt::format("{{{}, {}}}", i.has("relaxed"), i.has("cta"));
   const std::string& what = i.opcode.size() > 1 ? i.opcode[1] : i.opcode[0];
   if (what == "init" && o.size() == 2) return fmt::format("{}.init_unfenced({});", barrier(o[0]), as("unsigned", o[1]));
   if (what == "inval" && o.size() == 1) return ";";
   if (what == "arrive" && i.has("expect_tx") && o.size() == 3 && o[0] == "_")
-    return fmt::format("{}.arrive_expect_tx({});", barrier(o[1]), as("unsigned", o[2]));
+    return fmt::format("{}.arrive({}, {});", barrier(o[1]), as("unsigned", o[2]), order);
   if (what == "arrive" && !i.has("expect_tx") && o.size() >= 2 && o.size() <= 3 && o[0] == "_")
-    return fmt::format("ptx::arrive({}, {});", address(o[1], in_shared(i)),
-                       o.size() == 3 ? as("unsigned", o[2]) : "1u");
+    return fmt::format("ptx::arrive({}, {}, {});", address(o[1], space_of(i)),
+                       o.size() == 3 ? as("unsigned", o[2]) : "1u", order);
   // The result is a state that only the forms without a parity take.
   if (what == "arrive" && !i.has("expect_tx") && o.size() == 2)
-    return store(o[0], fmt::format("ptx::arrive_for_state({})", address(o[1], in_shared(i))));
+    return store(o[0], fmt::format("ptx::arrive_for_state({}, 0, {})", address(o[1], space_of(i)), order));
   if (what == "arrive" && i.has("expect_tx") && o.size() == 3)
-    return store(o[0], fmt::format("ptx::arrive_for_state({}, {})", address(o[1], in_shared(i)), as("unsigned", o[2])));
+    return store(o[0], fmt::format("ptx::arrive_for_state({}, {}, {})", address(o[1], space_of(i)),
+                                   as("unsigned", o[2]), order));
   if ((what == "try_wait" || what == "test_wait") && o.size() >= 3)
-    return store(o[0], fmt::format("{}.try_wait({} & 1u)", barrier(o[1]), as("unsigned", o[2])));
+    return store(o[0], fmt::format("{}.try_wait({} & 1u, {})", barrier(o[1]), as("unsigned", o[2]), order));
   return "";
 }
 
@@ -101,21 +107,22 @@ std::string ptx_translator::copies(const instruction& i) {
     const bool known = (i.has("ca") || i.has("cg")) && i.has("global") && (i.has("shared") || i.has("shared::cta"));
     if (!known || o.size() < 3 || o.size() > 5) return "";
     const bool cuts = o.size() >= 4 && !i.has("L2::cache_hint");
-    return fmt::format("ptx::copy_async({}, {}, {}, {});", address(o[0], true), address(o[1], false),
+    return fmt::format("ptx::copy_async({}, {}, {}, {});", address(o[0], k_own), address(o[1], k_generic),
                        as("unsigned", o[2]), as("unsigned", cuts ? o[3] : o[2]));
   }
   if (i.has("prefetch") && o.size() >= 2)
-    return fmt::format("::simt::bulk_prefetch({}, {});", address(o[0], false), as("unsigned", o[1]));
+    return fmt::format("::simt::bulk_prefetch({}, {});", address(o[0], k_generic), as("unsigned", o[1]));
   if (i.has("bulk_group") && i.begins({"cp", "async", "bulk", "global", "shared::cta"}) && o.size() >= 3)
-    return fmt::format("::simt::bulk_store({}, {}, {});", address(o[0], false), address(o[1], true),
+    return fmt::format("::simt::bulk_store({}, {}, {});", address(o[0], k_generic), address(o[1], k_own),
                        as("unsigned", o[2]));
   if (!i.has("mbarrier::complete_tx::bytes") || o.size() < 4) return "";
-  const std::string to = address(o[0], true), bytes = as("unsigned", o[2]);
-  const std::string barrier = fmt::format("&ptx::barrier_at({})", address(o[3], true));
+  const address_space space = i.opcode[3] == "shared::cta" ? k_own : k_cluster;
+  const std::string to = address(o[0], space), bytes = as("unsigned", o[2]);
+  const std::string barrier = fmt::format("&ptx::barrier_at({})", address(o[3], space));
   if (i.begins({"cp", "async", "bulk", "shared::cluster", "shared::cta"}))
-    return fmt::format("::simt::bulk_copy_remote({}, {}, {}, {});", to, address(o[1], true), bytes, barrier);
+    return fmt::format("::simt::bulk_copy_remote({}, {}, {}, {});", to, address(o[1], k_own), bytes, barrier);
   if (!i.has("global")) return "";
-  const std::string from = address(o[1], false);
+  const std::string from = address(o[1], k_generic);
   if (i.has("multicast::cluster") && o.size() >= 5)
     return fmt::format("::simt::bulk_copy_multicast({}, {}, {}, {}, {});", to, from, bytes, barrier,
                        as("uint16_t", o[4]));
@@ -129,7 +136,7 @@ std::string ptx_translator::tensor(const instruction& i) {
     const size_t count = i.has("x4") ? 4 : i.has("x2") ? 2 : 1;
     if (!i.has("m8n8") || !i.has("b16") || to.size() != count) return "";
     std::string code = fmt::format("uint32_t simt_m[{0}]; ::simt::ldmatrix<{0}, {1}>(simt_m, {2});", count,
-                                   i.has("trans"), address(o[1], true));
+                                   i.has("trans"), address(o[1], k_own));
     for (size_t k = 0; k < count; ++k) code += " " + store(to[k], fmt::format("simt_m[{}]", k));
     return code;
   }
@@ -184,12 +191,11 @@ std::string ptx_translator::wgmma(const instruction& i) {
 std::string ptx_translator::memory(const instruction& i) {
   const auto& o = i.operands;
   if (i.name() == "cvta" && o.size() == 2) {
-    const bool shared = in_shared(i);
-    if (!shared) return store(o[0], as("uint64_t", o[1]));
+    if (space_of(i) == k_generic) return store(o[0], as("uint64_t", o[1]));
     return store(o[0], i.has("to") ? fmt::format("ptx::window_address({})", as("uint64_t", o[1]))
                                    : fmt::format("ptx::generic_pointer({})", as("uint32_t", o[1])));
   }
-  if (i.name() == "mapa" && o.size() == 3 && in_shared(i))
+  if (i.name() == "mapa" && o.size() == 3 && space_of(i) != k_generic)
     return store(o[0], fmt::format("ptx::remote_address({}, {})", as("uint32_t", o[1]), as("unsigned", o[2])));
   const bool loads = i.name() == "ld" || i.name() == "ldu", stores = i.name() == "st";
   const std::string type = i.type();
@@ -197,14 +203,16 @@ std::string ptx_translator::memory(const instruction& i) {
   if ((loads || stores) && o.size() >= 2) {
     const bool ordered = i.has("acquire") || i.has("release") || i.has("relaxed") || i.has("volatile");
     const words values = vector(loads ? o[0] : o[1]);
-    const std::string place = address(loads ? o[1] : o[0], in_shared(i));
+    const std::string place = address(loads ? o[1] : o[0], space_of(i));
     if (ordered && (values.size() != 1 || (i.type().find("32") == std::string::npos &&
                                            i.type().find("64") == std::string::npos && type != "float")))
       return "";
-    const std::string order = i.has("acquire") || i.has("release") ? "true" : "false";
+    const std::string order =
+        fmt::format("{}, {}", i.has("acquire") || i.has("release"), i.has("volatile") ? k_device_scope : scope_of(i));
     if (loads) {
       if (ordered) return store(values[0], fmt::format("ptx::load_ordered<{}>({}, {})", type, place, order));
-      std::string code = fmt::format("{0} simt_v[{1}]; ptx::load(simt_v, {2});", type, values.size(), place);
+      std::string code =
+          fmt::format("{0} simt_v[{1}]; ptx::load(simt_v, {2}, {3});", type, values.size(), place, i.has("nc"));
       for (size_t k = 0; k < values.size(); ++k) code += " " + store(values[k], fmt::format("simt_v[{}]", k));
       return code;
     }
@@ -222,18 +230,17 @@ std::string ptx_translator::memory(const instruction& i) {
       if (const auto at = functions.find(part); at != functions.end()) function = at->second;
     const size_t values = function != nullptr && std::string_view(function) == "CAS" ? 2 : 1;
     if (function == nullptr || o.size() != first + 1 + values) return "";
-    const bool orders = i.has("acq_rel") || i.has("acquire") || i.has("release");
+    const bool releases = i.has("acq_rel") || i.has("release"), acquires = i.has("acq_rel") || i.has("acquire");
     const std::string t = type == "uint64_t"  ? "unsigned long long"
                           : type == "int64_t" ? (i.has("min") || i.has("max") ? "long long" : "unsigned long long")
                                               : type;
     std::string call = fmt::format("::atomic{}{}(reinterpret_cast<{}*>({})", function, i.has("cta") ? "_block" : "", t,
-                                   address(o[first], in_shared(i)));
+                                   address(o[first], space_of(i)));
     for (size_t k = 0; k < values; ++k) call += ", " + as(t, o[first + 1 + k]);
     call += ")";
-    const std::string fence =
-        orders ? fmt::format("::simt::fence({}, ::simt::fence_order::acquire_release); ", scope_of(i)) : "";
+    const std::string fence = fmt::format("::simt::fence({}, ::simt::fence_order::acquire_release);", scope_of(i));
     const std::string access = first == 1 ? store(o[0], call) : call + ";";
-    return fence + access + " " + fence;
+    return fmt::format("{} {} {}", releases ? fence : "", access, acquires ? fence : "");
   }
   return "";
 }

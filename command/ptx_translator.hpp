@@ -37,6 +37,9 @@ struct instruction {
   }
 };
 
+// Where an address points: anywhere, into the block's own shared memory, or into that of its cluster.
+enum address_space { k_generic, k_own, k_cluster };
+
 class ptx_translator {
  public:
   explicit ptx_translator(const ptx_statement& s) : s_(s) {}
@@ -63,8 +66,8 @@ class ptx_translator {
   std::string store(const std::string& operand, const std::string& expression);
 
   // "[a + 16]" as a pointer; shared memory's addresses have 32 bits.
-  std::string address(const std::string& operand, bool shared);
-  static bool in_shared(const instruction& i);
+  std::string address(const std::string& operand, address_space space);
+  static address_space space_of(const instruction& i);
   words vector(const std::string& operand);
   // Elements of an array of `type`, from vector operands.
   std::string array(const char* type, const std::string& operand);

@@ -38,6 +38,7 @@ struct phase_state {
   const thread* by = nullptr;
 };
 std::unordered_map<const mbarrier*, phase_state> phases;
+constexpr barrier_order k_orders_all = {};
 
 block_state* owner_of(const void* p) {
   const auto offset = static_cast<size_t>(static_cast<const char*>(p) - region_base());
@@ -145,7 +146,7 @@ phase_state& use(mbarrier* m, const call_site& site, const void* pc) {
   return phase_of(m);
 }
 
-void arrive(mbarrier* m, unsigned bytes, const call_site& site, const void* pc) {
+void arrive(mbarrier* m, unsigned bytes, barrier_order order, const call_site& site, const void* pc) {
   phase_state& s = use(m, site, pc);
   s.bytes += bytes;
   if (s.pending == 0) {
@@ -155,9 +156,17 @@ void arrive(mbarrier* m, unsigned bytes, const call_site& site, const void* pc) 
     });
   }
   --s.pending;
-  hb_phase_arrives(s.known, *current);
+  hb_phase_arrives(s.known, *current, *owner_of(m), order);
   device.idle_yields = 0;
   complete_if_due(m, s);
+}
+
+bool try_phase(mbarrier* m, unsigned parity, barrier_order order, const call_site& site, const void* pc) {
+  phase_state& s = use(m, site, pc);
+  const bool done = (s.phase & 1) != (parity & 1);
+  if (done) hb_phase_passes(s.known, *current, m, order);
+  atomic_done(done, m);
+  return done;
 }
 
 void copy(const pending_copy& c) { std::memcpy(c.destination, c.source, c.bytes); }
@@ -248,32 +257,43 @@ void mbarrier::initialise(unsigned count, bool is_visible, const call_site& site
   fresh.is_visible = is_visible;
   fresh.by = current;
   phases[this] = std::move(fresh);
+  if (is_visible) hb_releases_init(*current, {this}, pc);
 }
 
 void mbarrier::init(unsigned count, call_site site) { initialise(count, true, site, SIMT_PC); }
 void mbarrier::init_unfenced(unsigned count, call_site site) { initialise(count, false, site, SIMT_PC); }
 
 void fence_mbarrier_init() {
+  std::vector<const mbarrier*> fenced;
   for (auto& [barrier, state] : phases)
-    if (state.by == current) state.is_visible = true;
+    if (state.by == current && !std::exchange(state.is_visible, true)) fenced.push_back(barrier);
+  if (!fenced.empty()) hb_releases_init(*current, fenced, SIMT_PC);
 }
 
-void mbarrier::arrive(call_site site) { emu::arrive(this, 0, site, SIMT_PC); }
+void mbarrier::arrive(call_site site) { emu::arrive(this, 0, k_orders_all, site, SIMT_PC); }
 
-void mbarrier::arrive_expect_tx(unsigned bytes, call_site site) { emu::arrive(this, bytes, site, SIMT_PC); }
+void mbarrier::arrive_expect_tx(unsigned bytes, call_site site) {
+  emu::arrive(this, bytes, k_orders_all, site, SIMT_PC);
+}
+
+void mbarrier::arrive(unsigned bytes, barrier_order order, call_site site) {
+  emu::arrive(this, bytes, order, site, SIMT_PC);
+}
 
 void mbarrier::arrive_remote(unsigned rank, call_site site) {
   const void* pc = SIMT_PC;
-  emu::arrive(static_cast<mbarrier*>(map_shared(this, rank, site)), 0, site, pc);
+  emu::arrive(static_cast<mbarrier*>(map_shared(this, rank, site)), 0, k_orders_all, site, pc);
 }
 
 bool mbarrier::try_wait(unsigned parity, call_site site) {
-  phase_state& s = use(this, site, SIMT_PC);
-  const bool done = (s.phase & 1) != (parity & 1);
-  if (done) hb_phase_passes(s.known, *current);
-  atomic_done(done, this);
-  return done;
+  return try_phase(this, parity, k_orders_all, site, SIMT_PC);
 }
+
+bool mbarrier::try_wait(unsigned parity, barrier_order order, call_site site) {
+  return try_phase(this, parity, order, site, SIMT_PC);
+}
+
+unsigned mbarrier::parity(call_site site) { return use(this, site, SIMT_PC).phase & 1; }
 
 void mbarrier::wait(unsigned parity, call_site site) {
   thread& self = *current;
@@ -284,7 +304,7 @@ void mbarrier::wait(unsigned parity, call_site site) {
     wait_here();
     s = &phase_of(this);
   }
-  hb_phase_passes(s->known, self);
+  hb_phase_passes(s->known, self, this, k_orders_all);
 }
 
 void bulk_copy(void* destination, const void* source, unsigned bytes, mbarrier* barrier, call_site site) {

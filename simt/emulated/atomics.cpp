@@ -56,13 +56,12 @@ void check_alignment(const void* p, size_t align) {
 
 }  // namespace detail
 
-#define SIMT_RELAXED(T)                                                                                     \
-  T load_relaxed(const T* p) {                                                                              \
-    return atomically(const_cast<T*>(p), memory_scope::device, SIMT_PC, always<atomic_kind::load>,          \
-                      [](T old) { return old; });                                                           \
-  }                                                                                                         \
-  void store_relaxed(T* p, T value) {                                                                       \
-    atomically(p, memory_scope::device, SIMT_PC, always<atomic_kind::store>, [value](T) { return value; }); \
+#define SIMT_RELAXED(T)                                                                                         \
+  T load_relaxed(const T* p, memory_scope scope) {                                                              \
+    return atomically(const_cast<T*>(p), scope, SIMT_PC, always<atomic_kind::load>, [](T old) { return old; }); \
+  }                                                                                                             \
+  void store_relaxed(T* p, T value, memory_scope scope) {                                                       \
+    atomically(p, scope, SIMT_PC, always<atomic_kind::store>, [value](T) { return value; });                    \
   }
 SIMT_RELAXED(int)
 SIMT_RELAXED(unsigned)

@@ -51,13 +51,13 @@ inline void __threadfence_system() { __threadfence(); }
 namespace simt {
 inline namespace emu {
 
-// Relaxed atomic load and store (PTX ld.relaxed.gpu, st.relaxed.gpu), for polling and publishing flags.
-int load_relaxed(const int* address);
-unsigned load_relaxed(const unsigned* address);
-unsigned long long load_relaxed(const unsigned long long* address);
-void store_relaxed(int* address, int value);
-void store_relaxed(unsigned* address, unsigned value);
-void store_relaxed(unsigned long long* address, unsigned long long value);
+// Relaxed atomic load and store (PTX ld.relaxed, st.relaxed), for polling and publishing flags.
+int load_relaxed(const int* address, memory_scope scope = memory_scope::device);
+unsigned load_relaxed(const unsigned* address, memory_scope scope = memory_scope::device);
+unsigned long long load_relaxed(const unsigned long long* address, memory_scope scope = memory_scope::device);
+void store_relaxed(int* address, int value, memory_scope scope = memory_scope::device);
+void store_relaxed(unsigned* address, unsigned value, memory_scope scope = memory_scope::device);
+void store_relaxed(unsigned long long* address, unsigned long long value, memory_scope scope = memory_scope::device);
 
 // PTX ld.acquire.gpu and st.release.gpu.
 template <class T>

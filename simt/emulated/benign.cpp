@@ -61,6 +61,7 @@ void settle_as_race(const race_record& r) {
 bool has_open_races = false;
 
 void tolerate(tolerance t) { notice().tolerated = t; }
+void treat_volatile_as_plain(bool plain) { detector.plain_volatile = plain; }
 
 std::vector<finding> take_notices() {
   std::vector<finding> taken = std::move(notice().notices);
@@ -85,20 +86,22 @@ void outlive_race(const race_record& r) {
   has_open_races = true;
 }
 
-void settle_open_races(size_t offset, size_t bytes, const access_record* now, bool compares) {
+void settle_open_races(size_t offset, size_t bytes, const access_record* now, access_use use) {
   std::vector<open_race> open;
   open.swap(notice().open_races);
   has_open_races = false;
   std::vector<open_race> left;
   for (const open_race& d : open) {
     const race_record& r = d.race;
-    if (d.reader == 0) {
+    if (use == access_use::copies && d.reader == 0 && d.race.now.thread == now->thread) {
+      left.push_back(d);
+    } else if (d.reader == 0) {
       if (std::memcmp(d.before, bytes_at(r), r.bytes) == 0)
         note("benign", "; both write the same value", r);
       else
         settle_as_race(r);
     } else if (now != nullptr && now->thread == d.reader && offset < r.offset + r.bytes && r.offset < offset + bytes) {
-      if (compares)
+      if (use == access_use::compares)
         note("benign", ", which is the first read of a compare-and-swap loop", r);
       else
         settle_as_race(r);
@@ -111,7 +114,7 @@ void settle_open_races(size_t offset, size_t bytes, const access_record* now, bo
 }
 
 void settle_open_races_of(uint32_t thread) {
-  settle_open_races(0, 0, nullptr, false);
+  settle_open_races(0, 0, nullptr, access_use::alone);
   std::vector<open_race>& open_races = notice().open_races;
   for (size_t i = 0; i < open_races.size();) {
     if (open_races[i].reader != thread) {

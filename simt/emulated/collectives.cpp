@@ -221,8 +221,25 @@ uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned arg
   return self.result;
 }
 
-// The caller alone: lanes of a warp need not run together, so no kernel may rely on more.
-unsigned active_mask() noexcept { return 1u << current->lane; }
+// Lanes of a warp need not run together, so that any that are at the same call are a right answer. They are the caller
+// alone (always so under greedy), or those that come to the call until it is the caller's turn again.
+unsigned active_mask() noexcept {
+  thread& self = *current;
+  if (decide(2, base_order() == strategy::greedy) == 1) return 1u << self.lane;
+  self.asks_at = SIMT_PC;
+  self.group = 0;
+  give_way();
+  if (self.group == 0) {
+    thread* lanes = &self.home->threads[self.warp * k_lanes];
+    const auto asks_too = [&](const thread& t) { return t.asks_at == self.asks_at && t.group == 0; };
+    uint32_t group = 0;
+    for (uint32_t m = self.home->warps[self.warp].live; m; m &= m - 1)
+      if (asks_too(lanes[__builtin_ctz(m)])) group |= m & -m;
+    for (uint32_t m = group; m; m &= m - 1) lanes[__builtin_ctz(m)].group = group;
+  }
+  self.asks_at = nullptr;
+  return self.group;
+}
 unsigned lane_index() noexcept { return current->lane; }
 
 void thread_exited(thread& t) {

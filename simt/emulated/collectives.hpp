@@ -73,7 +73,7 @@ inline int __any_sync(unsigned mask, int predicate, SIMT_SITE) { return __ballot
 inline int __all_sync(unsigned mask, int predicate, SIMT_SITE) {
   return __ballot_sync(mask, predicate == 0, site) == 0;
 }
-inline unsigned __activemask() { return simt::emu::active_mask(); }
+SIMT_INLINE unsigned __activemask() { return simt::emu::active_mask(); }
 
 template <class T>
 SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value, SIMT_SITE) {

@@ -212,9 +212,13 @@ inline void check_global(size_t offset, size_t bytes, const access_record& now) 
 }
 
 template <access_kind Kind>
-inline void check(size_t offset, size_t bytes, const access_record& now) {
+inline void check(size_t offset, size_t bytes, const access_record& now, bool may_copy = false) {
   ++device.accesses;
-  if (has_open_races) settle_open_races(offset, bytes, &now, Kind == access_kind::atomic && compares_and_swaps);
+  if (has_open_races)
+    settle_open_races(offset, bytes, &now,
+                      may_copy                                            ? access_use::copies
+                      : Kind == access_kind::atomic && compares_and_swaps ? access_use::compares
+                                                                          : access_use::alone);
   uint32_t stamp = detector.generation;
   if (offset < k_arenas_bytes) {
     check_shared<Kind>(offset, bytes, now);
@@ -272,17 +276,26 @@ inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   if (!current->watched.empty()) check_registers(*current, address, bytes, Kind, code_offset(pc));
   if (is_wild(address)) report_wild(address, bytes, Kind, code_offset(pc));
   if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
+  detector.far_access = code_offset(pc);
   return false;
 }
 
-// Entry of the hooks: filters what is not the device's memory, and lets the scheduler step in.
+// An access to the device's memory. Before it others may run; not between the halves of a copy: g++ notes the write of
+// `*a = *b` before the read, and copies after both.
+template <access_kind Kind>
+inline void access(const void* p, size_t bytes, const void* pc) {
+  const auto size = static_cast<uint8_t>(bytes < 255 ? bytes : 255);
+  const bool may_copy = Kind == access_kind::read && current->written == size;
+  if (device.step_at_access && !may_copy) access_point();
+  check<Kind>(reinterpret_cast<uintptr_t>(p) - shadow.base, bytes, access_from(pc), may_copy);
+  current->written = Kind == access_kind::write ? size : 0;
+  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
+}
+
+// Entry of the hooks: filters what is not the device's memory.
 template <access_kind Kind>
 inline void hook(const void* p, size_t bytes, const void* pc) {
-  if (!is_of_device<Kind>(p, bytes, pc)) return;
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  if (device.step_at_access) access_point();
-  check<Kind>(offset, bytes, access_from(pc));
-  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
+  if (is_of_device<Kind>(p, bytes, pc)) access<Kind>(p, bytes, pc);
 }
 
 // clang calls the hooks of aligned accesses from an alignment of 8 on, for pairs of words that it joins, too (LLVM,
@@ -308,26 +321,22 @@ inline void natural_hook(const void* p, size_t bytes, const void* pc) {
   if (offset % alignment != 0) {
     report_misaligned(offset, alignment, std::string(name_of(Kind)) + " of " + std::to_string(bytes) + " bytes", pc);
   }
-  if (device.step_at_access) access_point();
-  check<Kind>(offset, bytes, access_from(pc));
-  if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
+  access<Kind>(p, bytes, pc);
 }
 
-// A volatile access to device memory is a relaxed atomic (PTX ISA, ld.volatile); to shared memory it is a plain one:
-// there volatile is the idiom of warps that were thought to run in lockstep. A read may be a spin either way.
+// A volatile access is a relaxed atomic (PTX ISA, ld.volatile), but for a write to shared memory without a fence before
+// it: that publishes nothing, and is the idiom of warps that were thought to run in lockstep. A read may be a spin
+// either way.
 inline void volatile_hook(const void* p, size_t bytes, bool write, const void* pc) {
   if (!(write ? is_of_device<access_kind::write> : is_of_device<access_kind::read>)(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   atomic_done(write, p);  // before the access, for others may run
-  if (offset < k_arenas_bytes) {
-    if (write)
-      hook<access_kind::write>(p, bytes, pc);
-    else
-      hook<access_kind::read>(p, bytes, pc);
-  } else {
-    access_point();
-    hb_atomic(*current, p, bytes, memory_scope::device, write ? atomic_kind::store : atomic_kind::load, pc);
-  }
+  const bool is_plain = detector.plain_volatile || (write && offset < k_arenas_bytes && !current->has_fenced);
+  if (write) current->has_fenced = false;
+  if (is_plain && write) return access<access_kind::write>(p, bytes, pc);
+  if (is_plain) return access<access_kind::read>(p, bytes, pc);
+  access_point();
+  hb_atomic(*current, p, bytes, memory_scope::device, write ? atomic_kind::store : atomic_kind::load, pc);
 }
 
 }  // namespace
@@ -357,8 +366,10 @@ void check_access(const void* p, size_t bytes, access_kind kind, const access_re
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   if (offset >= k_region_bytes && is_wild(reinterpret_cast<uintptr_t>(p)))
     report_wild(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
-  if (offset >= k_region_bytes)
+  if (offset >= k_region_bytes) {
+    detector.far_access = access.pc & k_code_offset;
     return check_host(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
+  }
   switch (kind) {
     case access_kind::read: return check<access_kind::read>(offset, bytes, access);
     case access_kind::write: return check<access_kind::write>(offset, bytes, access);
@@ -390,10 +401,18 @@ void forbid_access(const void* p, size_t bytes, int argument) {
   if (address >= k_null_bytes && address - shadow.base >= k_region_bytes)
     forbidden_here.push_back({address, bytes, argument});
 }
+uint32_t hb_last_far_access() { return detector.far_access; }
 void allow_access() { forbidden_here.clear(); }
 
 void hb_write(const void* p, size_t bytes, const void* pc) {
   check_access(p, bytes, access_kind::write, access_from(pc));
+}
+
+void hb_releases_init(thread& t, const std::vector<const mbarrier*>& barriers, const void* pc) {
+  const uint32_t agent = name_flight(t, agent_kind::initialisation);
+  for (const mbarrier* m : barriers) check_access(m, sizeof *m, access_kind::write, {agent, 1, code_offset(pc)});
+  hb_agent_done(t, agent, 2);
+  t.knows->initialised.join(vector_clock::thread_key(agent), 2);
 }
 
 void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomic_kind kind, const void* pc) {
@@ -442,10 +461,10 @@ void hb_thread_exits(thread& t) {
 
 std::string describe_thread_id(uint32_t id) {
   const uint3 b = detector.block_of_instance[instance_of(id)];
-  const bool multiplies = (id & k_agent) != 0 && detector.agents[instance_of(id)] == agent_kind::product;
-  return std::string(multiplies     ? "wgmma of "
-                     : id & k_agent ? "an asynchronous copy of "
-                                    : "") +
+  const agent_kind kind = (id & k_agent) != 0 ? detector.agents[instance_of(id)] : agent_kind::initialisation;
+  return std::string(kind == agent_kind::product          ? "wgmma of "
+                     : kind != agent_kind::initialisation ? "an asynchronous copy of "
+                                                          : "") +
          "block (" + std::to_string(b.x) + "," + std::to_string(b.y) + "," + std::to_string(b.z) + ") thread " +
          std::to_string(linear_of(id)) + (instance_of(id) < detector.launch_begin ? " of a launch before" : "");
 }

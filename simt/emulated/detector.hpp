@@ -40,6 +40,8 @@ struct detector_state {
     uint64_t offset;
   } unwritten;
   std::vector<forbidden_range> forbidden;  // to this launch
+  bool plain_volatile = false;             // a volatile access is no atomic one
+  uint32_t far_access = 0;  // where in the code the last access was made that is none to the device's memory
 };
 extern detector_state detector;
 extern thread_local std::vector<forbidden_range> forbidden_here;  // to launches of this host thread
@@ -91,9 +93,13 @@ std::string describe_race(const race_record& r);
 void outlive_race(const race_record& r);
 extern bool has_open_races;  // whether it is open for a race if it is harmless
 // Decides what can be decided before the access `now` to [offset, offset + bytes), or nullptr for none: those that
-// the present contents decide, and those that the thread's next access to the place decides. `compares`: it is a
-// compare and swap.
-void settle_open_races(size_t offset, size_t bytes, const access_record* now, bool compares);
+// the present contents decide, and those that the thread's next access to the place decides.
+enum class access_use : uint8_t {
+  alone,
+  compares,  // it is a compare and swap
+  copies     // it may be the read of a copy whose write is noted already and takes effect after it
+};
+void settle_open_races(size_t offset, size_t bytes, const access_record* now, access_use use);
 // The thread ends.
 void settle_open_races_of(uint32_t thread);
 // The launch has ended: what is still open is decided, and what it outlived is put into words.

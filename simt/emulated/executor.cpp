@@ -59,6 +59,7 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.watched.clear();
   t.stored = {};
   t.site = {};
+  t.asks_at = nullptr;
   hb_thread_starts(t);
   prepare_fiber(t.flow, fiber_main, linear);
   make_runnable(t);
@@ -70,6 +71,7 @@ void start_block(block_state& b, uint64_t linear) {
              static_cast<unsigned>(linear / x / y)};
   b.active = true;
   b.serial = ++device.blocks_started;
+  ++device.blocks_started_here;
   b.alive = device.threads;
   b.arrived = 0;
   b.any = b.count = 0;
@@ -230,7 +232,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.padded = device.warps * k_lanes;
   const uint64_t blocks = blocks_of(config);
   device.total_clusters = blocks / config.cluster;
-  device.next_cluster = 0;
+  device.next_cluster = device.blocks_started_here = 0;
   device.window.clear();
   uint64_t wanted = config.cooperative ? blocks : std::max(stream.resident_blocks, config.cluster);
   wanted = std::min<uint64_t>(wanted / config.cluster * config.cluster, k_max_slots / config.cluster * config.cluster);
@@ -247,6 +249,9 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
     device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);
   }
   ++stream.launches;
+#ifndef SIMT_FLAVOUR_ASAN
+  catch_faults();
+#endif
   begin_wide_barriers();
   begin_async();
   begin_products();

@@ -73,12 +73,13 @@ struct pending_store {
   uint32_t reader, writer;  // race flavour: the names under which it accesses memory
 };
 
-// Accumulators of a thread's products, in flight or done since.
+// Registers of a thread's products, in flight or done since: accumulators, or a fragment of A, which is only read.
 struct watched_registers {
   const float* begin;
   const float* end;
   bool in_flight, touched;
-  uint32_t pc;  // of the first product in flight
+  uint32_t pc;              // of the first product in flight
+  uint32_t read_until = 0;  // of a fragment: the last group of products that reads it; 0: accumulators
 };
 
 struct thread_products;    // warpgroup.cpp
@@ -114,6 +115,7 @@ struct alignas(64) thread {
   uint8_t lane = 0;
   uint8_t warp = 0;
   thread_state state = thread_state::finished;
+  uint8_t written = 0;  // race flavour: bytes of its latest access, if that is a write, which may be still to come
   // The collective that the thread waits in, or last was in.
   warp_op op{};
   unsigned mask = 0, argument = 0;
@@ -121,7 +123,8 @@ struct alignas(64) thread {
   // How often the thread has come back to idle_at since an atomic of it changed anything: a spin. How many other words
   // it has asked since, and after how many of them it takes a later one for idle_at.
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
-  uint32_t accesses = 0;  // since its last atomic, where each is a step
+  uint32_t accesses = 0;    // since its last atomic, where each is a step
+  bool has_fenced = false;  // race flavour: since its latest volatile write
   void is_not_idle() {
     idle = idle_steps = 0;
     idle_window = 1;
@@ -131,6 +134,9 @@ struct alignas(64) thread {
   const void* idle_at = nullptr;
   const void* waits_for = nullptr;             // an mbarrier
   uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
+  // Where it asks which lanes run with it, and the answer, once one of them has formed the group.
+  const void* asks_at = nullptr;
+  uint32_t group = 0;
   uint32_t open_group = 1;
   std::vector<pending_copy> copies;
   uint32_t open_store_group = 1;
@@ -190,6 +196,7 @@ struct wide_barrier {
   // Race flavour: what the arrived threads know, and what passing the last phase teaches.
   vector_clock gathered;
   shared_clock last;
+  bool is_partial = false;  // somebody has arrived at this phase without a release: each brings what it knows
 };
 
 // One SIMT_SHARED declaration of the running kernel (or its dynamic memory): the same place in every block's arena.
@@ -311,9 +318,9 @@ struct executor {
   std::vector<shared_declaration> declarations;
   size_t static_bytes = 0, static_end = 0;
   uint64_t next_cluster = 0, total_clusters = 0;
-  std::vector<uint64_t> window;  // clusters that may start next, in base order
-  uint64_t blocks_started = 0;
-  std::vector<wide_barrier> clusters;  // of the resident blocks
+  std::vector<uint64_t> window;                          // clusters that may start next, in base order
+  uint64_t blocks_started = 0, blocks_started_here = 0;  // ever, and in this launch
+  std::vector<wide_barrier> clusters;                    // of the resident blocks
   wide_barrier grid_barrier;
 
   // Scheduler.
@@ -349,6 +356,8 @@ void wait_here();
 void after_sync();
 // A switch may happen before the calling thread's next memory access.
 void access_point();
+// Others may run before the calling thread goes on.
+void give_way();
 // The calling thread performed an atomic; without effect on memory, it may be part of a spin.
 void atomic_done(bool changed, const void* p);
 // The running thread ended; never returns.
@@ -391,6 +400,9 @@ void forget_products();
 void may_compute_products();  // computes some that are in flight if the schedule says so
 void drop_products(block_state& b);
 void drop_products(thread& t);
+
+// Faults (faults.cpp): those of kernels become findings from now on. ASan reports them itself.
+void catch_faults();
 
 // Failures.
 [[noreturn]] void stop_overflow(const thread& self);

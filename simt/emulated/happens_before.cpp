@@ -173,6 +173,7 @@ void hb_launch_begins(bool programmatic_launch) {
   detector.launch_begin = detector.instances + 1;
   detector.settled = false;
   detector.unwritten.found = false;
+  detector.far_access = 0;
   detector.forbidden = forbidden_here;
 }
 
@@ -208,6 +209,8 @@ void hb_block_starts(block_state& b) {
 
 void hb_thread_starts(thread& t) {
   t.clock = 1;
+  t.written = 0;
+  t.has_fenced = false;
   t.id = t.home->instance << k_instance_shift | t.linear;
   t.knows.reset();
 }
@@ -272,6 +275,7 @@ void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
 }
 
 void hb_fence(thread& t, memory_scope scope, fence_order order) {
+  t.has_fenced = true;
   thread_clock& k = details(t);
   const bool sequential = order == fence_order::sequential;
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
@@ -298,6 +302,16 @@ static publication& publication_at(uintptr_t p, memory_scope scope, const thread
   return same != list.end() ? *same : list.emplace_back(publication{scope, domain, nullptr, nullptr});
 }
 
+// A fence of t, of at least this scope, makes it known.
+static void acquirable(thread& t, uintptr_t p, memory_scope scope, const shared_clock& what) {
+  auto& list = details(t).acquirable[static_cast<unsigned>(scope)];
+  const auto same = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.variable == p; });
+  if (same == list.end())
+    list.push_back({p, what});
+  else if (same->what != what)
+    *same = {p, what};
+}
+
 // The synchronising side of an atomic: it may acquire what was published at p and publish what fences released.
 void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind) {
   const bool writes = kind != atomic_kind::load;
@@ -308,12 +322,7 @@ void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind) {
       if (writes) join(published.what, std::exchange(published.by_reads, nullptr));
       if (published.what == nullptr || published.scope > scope || published.domain != domain_of(t, published.scope))
         continue;
-      auto& list = details(t).acquirable[static_cast<unsigned>(published.scope)];
-      const auto same = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.variable == p; });
-      if (same == list.end())
-        list.push_back({p, published.what});
-      else if (same->what != published.what)
-        *same = {p, published.what};
+      acquirable(t, p, published.scope, published.what);
     }
   }
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
@@ -332,8 +341,38 @@ void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind) {
 // Epochs before an arrival lie below the phase's bound, those after it do not: then one entry stands for a block.
 static uint32_t bound_of(const wide_barrier& w) { return static_cast<uint32_t>(w.phase << 12); }
 
-void hb_wide_arrives(wide_barrier& w, thread& t) {
-  if (t.clock < bound_of(w) && !(t.knows != nullptr && t.knows->has_lanes)) {
+// What a thread brings that releases nothing itself: what a fence of its released, and the mbarriers it initialised.
+static vector_clock fenced_by(const thread& t, memory_scope scope) {
+  const auto s = static_cast<unsigned>(scope);
+  vector_clock k;
+  if (const shared_clock& passed = t.home->passed.released[s]) k.join(*passed);
+  if (t.knows == nullptr) return k;
+  k.join(t.knows->initialised);
+  for (const shared_clock& released : {t.knows->released[s], t.knows->passed.released[s]})
+    if (released != nullptr) k.join(*released);
+  return k;
+}
+
+// From now on an entry for the block would stand for too much: those that have arrived bring their own.
+static void become_partial(wide_barrier& w, const thread& self) {
+  w.is_partial = true;
+  for (uint32_t slot = w.first_slot; slot < w.first_slot + device.cluster; ++slot) {
+    block_state& b = *device.blocks[slot];
+    for (uint32_t i = 0; b.active && i < device.threads; ++i) {
+      thread& t = b.threads[i];
+      if (&t == &self || t.cluster_phase != w.phase) continue;
+      --t.clock;  // with which it goes on
+      w.gathered.join(snapshot(t));
+      ++t.clock;
+    }
+  }
+}
+
+void hb_wide_arrives(wide_barrier& w, thread& t, bool releases) {
+  if (!releases) {
+    if (!w.is_partial) become_partial(w, t);
+    w.gathered.join(fenced_by(t, memory_scope::cluster));
+  } else if (!w.is_partial && t.clock < bound_of(w) && !(t.knows != nullptr && t.knows->has_lanes)) {
     t.clock = bound_of(w);
     if (t.knows != nullptr) join_all(w.gathered, t.knows->known, t.knows->wide);
   } else {  // what it knows of its block's threads that have left may lie beyond the bound
@@ -343,7 +382,7 @@ void hb_wide_arrives(wide_barrier& w, thread& t) {
 }
 
 void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
-  for (uint32_t slot = first_slot; slot < first_slot + slots; ++slot) {
+  for (uint32_t slot = first_slot; slot < first_slot + slots && !w.is_partial; ++slot) {
     const block_state& b = *device.blocks[slot];
     if (!b.active) continue;
     w.gathered.join(vector_clock::block_key(b.instance), bound_of(w));
@@ -354,24 +393,41 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
   if (w.last != nullptr) w.gathered.join(*w.last);
   w.last = std::make_shared<vector_clock>(w.gathered);
   w.gathered.clear();
+  w.is_partial = false;
 }
 
 void hb_wide_passes(const wide_barrier& w, thread& t) { details(t).wide[w.grid].advance({w.phase - 1, w.last}); }
 
-void hb_phase_arrives(phase_clock& k, thread& t) {
-  k.gathered.join(snapshot(t));
+// Of scope .cta, another block's arrival brings nothing.
+void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order) {
+  const bool is_afar = t.home != &owner;
+  vector_clock& to = is_afar ? k.gathered_afar : k.gathered;
+  const memory_scope scope = order.is_of_own_block ? memory_scope::block : memory_scope::cluster;
+  if (!(is_afar && order.is_of_own_block)) to.join(order.is_relaxed ? fenced_by(t, scope) : snapshot(t));
   ++t.clock;
 }
 
+static void complete(vector_clock& gathered, shared_clock& to) {
+  auto complete = std::make_shared<vector_clock>(std::move(gathered));
+  if (to != nullptr) complete->join(*to);
+  to = std::move(complete);
+  gathered.clear();
+}
 void hb_phase_completes(phase_clock& k) {
-  auto complete = std::make_shared<vector_clock>(std::move(k.gathered));
-  if (k.complete != nullptr) complete->join(*k.complete);
-  k.complete = std::move(complete);
-  k.gathered.clear();
+  complete(k.gathered, k.complete);
+  if (!k.gathered_afar.empty()) complete(k.gathered_afar, k.complete_afar);
 }
 
-void hb_phase_passes(const phase_clock& k, thread& t) {
-  if (k.complete != nullptr) join(t, *k.complete);
+void hb_phase_passes(const phase_clock& k, thread& t, const void* p, barrier_order order) {
+  const memory_scope scope = order.is_of_own_block ? memory_scope::block : memory_scope::cluster;
+  auto place = reinterpret_cast<uintptr_t>(p);
+  for (const shared_clock* what : {&k.complete, &k.complete_afar}) {
+    if (*what == nullptr || (order.is_of_own_block && what == &k.complete_afar)) continue;
+    if (order.is_relaxed)
+      acquirable(t, place++, scope, *what);
+    else
+      join(t, **what);
+  }
 }
 
 void hb_flight_lands(phase_clock& k, uint32_t id) { k.gathered.join(vector_clock::thread_key(id), 2); }

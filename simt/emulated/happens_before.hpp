@@ -3,12 +3,13 @@
 #pragma once
 
 #include "simt/emulated/executor.hpp"
+#include "simt/emulated/wide.hpp"
 #include "simt/tensor_types.hpp"
 
 namespace simt {
 inline namespace emu {
 
-enum class agent_kind : uint8_t { none, copy, product };
+enum class agent_kind : uint8_t { none, copy, product, initialisation };
 enum class proxy_use : uint8_t { reads, writes, completes };  // completes: on an mbarrier
 
 #ifdef SIMT_FLAVOUR_RACE
@@ -22,22 +23,25 @@ void hb_thread_exits(thread& t);  // the block's last: its shared memory is gone
 void hb_block_barrier(block_state& b);
 void hb_warp_sync(block_state& b, unsigned warp, uint32_t lanes);
 void hb_fence(thread& t, memory_scope scope, fence_order order);
-void hb_wide_arrives(wide_barrier& w, thread& t);
+void hb_wide_arrives(wide_barrier& w, thread& t, bool releases);
 void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots);
 void hb_wide_passes(const wide_barrier& w, thread& t);
-void hb_phase_arrives(phase_clock& k, thread& t);
+void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order);
 void hb_phase_completes(phase_clock& k);
-void hb_phase_passes(const phase_clock& k, thread& t);
+void hb_phase_passes(const phase_clock& k, thread& t, const void* p, barrier_order order);
 void hb_flight_lands(phase_clock& k, uint32_t id);
 void hb_groups_complete(thread& t, uint32_t below);
 void hb_write(const void* p, size_t bytes, const void* pc);
+// What was initialised on these places is visible to all to whom even a relaxed arrival of t leads.
+void hb_releases_init(thread& t, const std::vector<const mbarrier*>& barriers, const void* pc);
 void hb_proxy_fence(thread& t, proxy_space space);
 // The asynchronous proxy is about to read or write: no access of the generic one may lack its fence.
 void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, const void* pc);
 uint32_t hb_name_agent(const thread& t, agent_kind kind);
 void hb_agent_done(thread& t, uint32_t agent, uint32_t below);
 void report_unwritten(emulation& stream);
-void hb_compares();  // the next atomic is a compare and swap
+uint32_t hb_last_far_access();  // its offset in the code; 0: none in this launch
+void hb_compares();             // the next atomic is a compare and swap
 #else
 inline void hb_launch_begins(bool) {}
 inline void hb_launch_ends() {}
@@ -49,20 +53,22 @@ inline void hb_thread_exits(thread&) {}
 inline void hb_block_barrier(block_state&) {}
 inline void hb_warp_sync(block_state&, unsigned, uint32_t) {}
 inline void hb_fence(thread&, memory_scope, fence_order) {}
-inline void hb_wide_arrives(wide_barrier&, thread&) {}
+inline void hb_wide_arrives(wide_barrier&, thread&, bool) {}
 inline void hb_wide_completes(wide_barrier&, uint32_t, uint32_t) {}
 inline void hb_wide_passes(const wide_barrier&, thread&) {}
-inline void hb_phase_arrives(phase_clock&, thread&) {}
+inline void hb_phase_arrives(phase_clock&, thread&, const block_state&, barrier_order) {}
 inline void hb_phase_completes(phase_clock&) {}
-inline void hb_phase_passes(const phase_clock&, thread&) {}
+inline void hb_phase_passes(const phase_clock&, thread&, const void*, barrier_order) {}
 inline void hb_flight_lands(phase_clock&, uint32_t) {}
 inline void hb_groups_complete(thread&, uint32_t) {}
 inline void hb_write(const void*, size_t, const void*) {}
+inline void hb_releases_init(thread&, const std::vector<const mbarrier*>&, const void*) {}
 inline void hb_proxy_fence(thread&, proxy_space) {}
 inline void hb_enters_proxy(thread&, const void*, size_t, proxy_use, const void*) {}
 inline uint32_t hb_name_agent(const thread&, agent_kind) { return 0; }
 inline void hb_agent_done(thread&, uint32_t, uint32_t) {}
 inline void report_unwritten(emulation&) {}
+inline uint32_t hb_last_far_access() { return 0; }
 inline void hb_compares() {}
 #endif
 

@@ -126,13 +126,32 @@ SIMT_INLINE long long __double2ll_rn(double x) {
 SIMT_INLINE float __int2float_rn(int x) { return static_cast<float>(x); }
 SIMT_INLINE float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
 
+namespace simt {
+inline namespace emu {
+namespace detail {
+
+// A load through the cache that no write of the same launch reaches (PTX ld.global.nc) is about to read them.
+#ifdef SIMT_FLAVOUR_RACE
+void note_read_only(const void* p, size_t bytes);
+#else
+SIMT_INLINE void note_read_only(const void*, size_t) {}
+#endif
+
+}  // namespace detail
+}  // namespace emu
+}  // namespace simt
+
+template <class T>
+SIMT_INLINE T __ldg(const T* address) {
+  simt::emu::detail::note_read_only(simt::emu::detail::aligned(address), sizeof(T));
+  return *address;
+}
 // Cached loads and stores: cache hints do not change results.
 #define SIMT_CACHED_LOAD(name)                   \
   template <class T>                             \
   SIMT_INLINE T name(const T* address) {         \
     return *simt::emu::detail::aligned(address); \
   }
-SIMT_CACHED_LOAD(__ldg)
 SIMT_CACHED_LOAD(__ldca)
 SIMT_CACHED_LOAD(__ldcg)
 SIMT_CACHED_LOAD(__ldcs)

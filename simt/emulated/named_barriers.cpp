@@ -31,7 +31,7 @@ bool arrive(int id, unsigned count, const call_site& site) {
   }
   if (n.arrived == 0) n.site = site;
   n.expected = count;
-  hb_phase_arrives(n.known, self);
+  hb_phase_arrives(n.known, self, b, {});
   if (++n.arrived < count) return false;
   n.arrived = 0;
   ++n.phase;
@@ -59,7 +59,8 @@ void named_barrier_sync(int id, unsigned count, const call_site& site) {
     self.state = thread_state::at_named_barrier;
     wait_here();
   }
-  hb_phase_passes(self.home->named_barriers[static_cast<size_t>(id)].known, self);
+  const named_barrier_state& n = self.home->named_barriers[static_cast<size_t>(id)];
+  hb_phase_passes(n.known, self, &n, {});
 }
 
 }  // namespace emu

@@ -17,10 +17,13 @@ enum class tolerance : uint8_t { none, benign, all };
 #ifdef SIMT_FLAVOUR_RACE
 // For all launches of this module from now on.
 void tolerate(tolerance t);
+// Volatile accesses of all launches from now on are plain ones, which order nothing and race.
+void treat_volatile_as_plain(bool plain);
 // What launches outlived since the last call, each pair of source lines once; kind is `benign` or `race`.
 std::vector<finding> take_notices();
 #else
 inline void tolerate(tolerance) {}
+inline void treat_volatile_as_plain(bool) {}
 inline std::vector<finding> take_notices() { return {}; }
 #endif
 

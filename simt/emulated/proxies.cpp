@@ -1,10 +1,12 @@
 // The generic and the asynchronous proxy (PTX ISA, "Proxies"): what a thread reads and writes itself, and what bulk
 // copies and products of warpgroups do for it. That one happened before the other is not enough: a fence must lie on
-// the way.
+// the way. The read-only cache is a third one, which sees nothing of its own launch.
 #include <cstring>
 
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/intrinsics.hpp"
+#include "simt/emulated/region.hpp"
 #include "simt/emulated/symbols.hpp"
 
 namespace simt {
@@ -12,7 +14,9 @@ inline namespace emu {
 namespace {
 
 bool is_generic(const access_record& r) {
-  return r.thread != 0 && !((r.thread & k_agent) != 0 && detector.agents[instance_of(r.thread)] != agent_kind::none);
+  if (r.thread == 0 || (r.thread & k_agent) == 0) return r.thread != 0;
+  const agent_kind kind = detector.agents[instance_of(r.thread)];
+  return kind == agent_kind::none || kind == agent_kind::initialisation;
 }
 
 // Whether a fence has seen the access, and happened before the present point of t.
@@ -85,6 +89,35 @@ void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, cons
     at = next;
   }
 }
+
+namespace detail {
+
+void note_read_only(const void* p, size_t bytes) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (current == nullptr || begin - k_arenas_bytes >= k_device_memory_bytes || !device.stream->detect) return;
+  const uint32_t pc = code_offset(SIMT_PC);
+  const auto check = [&](const shadow_cell& c, size_t offset) {
+    for (const access_record* r : {&c.write, &c.atomics[0], &c.atomics[1]}) {
+      if (r->thread == 0 || instance_of(r->thread) < detector.launch_begin || (r->pc & k_atomic_load) != 0) continue;
+      fail("race", [&] {
+        return "read by " + describe_thread_id(current->id) + " at " + source_line(pc) +
+               " through the read-only cache (__ldg, ld.global.nc), which need not see what the same launch writes: " +
+               (r == &c.write ? "write by " : "atomic access by ") + describe_thread_id(r->thread) + " at " +
+               source_line(r->pc & k_code_offset) + ": " + describe_place(offset);
+      });
+    }
+  };
+  for (size_t at = begin; at < begin + bytes; ++at) {
+    const shadow_cell& word = shadow.words[at / 4];
+    if (word.stamp == (detector.generation | k_split))
+      check(shadow.bytes[at], at);
+    else if (word.stamp == detector.generation)
+      check(word, at);
+    if (word.stamp != (detector.generation | k_split)) at |= 3;  // the word's last byte
+  }
+}
+
+}  // namespace detail
 
 uint32_t hb_name_agent(const thread& t, agent_kind kind) { return name_flight(t, kind); }
 

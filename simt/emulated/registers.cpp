@@ -12,7 +12,9 @@ namespace simt {
 inline namespace emu {
 
 void registers_taken(thread& t, const float* d, size_t count, const void* pc) {
-  const auto overlaps = [&](const watched_registers& w) { return w.begin < d + count && d < w.end; };
+  const auto overlaps = [&](const watched_registers& w) {
+    return w.begin < d + count && d < w.end && w.read_until == 0;
+  };
   for (const watched_registers& w : t.watched) {
     if (!overlaps(w) || !(w.in_flight || w.touched)) continue;
     fail(w.in_flight ? "race" : "uninitialized", [&] {
@@ -36,7 +38,8 @@ void check_last_store(thread& t) {
     std::memcpy(&word, stored.p + i, sizeof word);
     constexpr uint32_t k_quiet = 0x00400000;
     if (((word | k_quiet) & 0x7fffffff) != (k_in_flight | k_quiet)) continue;
-    const auto product = std::find_if(t.watched.begin(), t.watched.end(), [](const auto& w) { return w.in_flight; });
+    const auto product = std::find_if(t.watched.begin(), t.watched.end(),
+                                      [](const auto& w) { return w.in_flight && w.read_until == 0; });
     if (product == t.watched.end()) return;
     fail("race", [&] {
       return "store of an accumulator's value by " + describe_thread_id(t.id) + " at " + source_line(stored.pc) +
@@ -56,6 +59,21 @@ void registers_landed(thread& t, const float* d) {
     if (w.begin == d) w.in_flight = false;
 }
 
+void fragment_taken(thread& t, const uint32_t* a, uint32_t group, const void* pc) {
+  const auto* begin = reinterpret_cast<const float*>(a);
+  for (watched_registers& w : t.watched) {
+    if (w.begin != begin || w.read_until == 0) continue;
+    w.read_until = group;
+    return;
+  }
+  t.watched.push_back({begin, begin + 4, true, false, code_offset(pc), group});
+}
+
+void fragments_landed(thread& t, uint32_t below) {
+  const auto is_done = [below](const watched_registers& w) { return w.read_until != 0 && w.read_until < below; };
+  t.watched.erase(std::remove_if(t.watched.begin(), t.watched.end(), is_done), t.watched.end());
+}
+
 void registers_fenced(thread& t) {
   for (watched_registers& w : t.watched) w.touched = false;
 }
@@ -64,12 +82,14 @@ void check_registers(thread& t, uintptr_t address, size_t bytes, access_kind kin
   for (watched_registers& w : t.watched) {
     if (address >= reinterpret_cast<uintptr_t>(w.end) || reinterpret_cast<uintptr_t>(w.begin) >= address + bytes)
       continue;
-    w.touched = true;
+    if (w.read_until != 0 && kind == access_kind::read) continue;
+    w.touched = w.read_until == 0;
     if (!w.in_flight) continue;
     fail("race", [&] {
-      return std::string(kind == access_kind::read ? "read" : "write") + " of an accumulator by " +
-             describe_thread_id(t.id) + " at " + source_line(pc) + " and the wgmma in flight that was begun at " +
-             source_line(w.pc) + " are not ordered: no wgmma_wait lies between them";
+      return std::string(kind == access_kind::read ? "read" : "write") +
+             (w.read_until == 0 ? " of an accumulator by " : " of a fragment of A by ") + describe_thread_id(t.id) +
+             " at " + source_line(pc) + " and the wgmma in flight that was begun at " + source_line(w.pc) +
+             " are not ordered: no wgmma_wait lies between them";
     });
   }
 }

@@ -12,11 +12,16 @@ inline constexpr uint32_t k_in_flight = 0x7fa5c35a;
 #ifdef SIMT_FLAVOUR_RACE
 void registers_taken(thread& t, const float* d, size_t count, const void* pc);
 void registers_landed(thread& t, const float* d);
+// A fragment of A, which products up to this group read.
+void fragment_taken(thread& t, const uint32_t* a, uint32_t group, const void* pc);
+void fragments_landed(thread& t, uint32_t below);
 void registers_fenced(thread& t);
 void check_last_store(thread& t);
 #else
 inline void registers_taken(thread&, const float*, size_t, const void*) {}
 inline void registers_landed(thread&, const float*) {}
+inline void fragment_taken(thread&, const uint32_t*, uint32_t, const void*) {}
+inline void fragments_landed(thread&, uint32_t) {}
 inline void registers_fenced(thread&) {}
 inline void check_last_store(thread&) {}
 #endif

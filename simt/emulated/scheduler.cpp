@@ -104,6 +104,11 @@ uint32_t replayed_choice(uint64_t step) {
   fail("livelock", [why] {
     std::string text = why;
     if (current != nullptr) text += ", last at " + describe(*current) + " [" + describe(current->site) + "]";
+    const uint64_t blocks = device.total_clusters * device.cluster, started = device.blocks_started_here;
+    if (started < blocks)
+      text += "; " + std::to_string(blocks - started) + " of " + std::to_string(blocks) +
+              " blocks have not started, and will when one of the " + std::to_string(device.slots) +
+              " resident ones ends: a block must not wait for another that may start after it";
     return text;
   });
 }
@@ -265,6 +270,11 @@ void spin_yield(const call_site& site) {
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;
   if (++device.idle_yields > allowed) stop_livelock("every runnable thread spins and memory does not change");
   land_one_flight();
+  give_way();
+}
+
+void give_way() {
+  thread& self = *current;
   if (is_pct()) drop_to_last(self.resident);
   run_unless_self(pick(self.resident, turn::spins));
 }

@@ -81,6 +81,11 @@ uint32_t code_offset(const void* pc) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pc) - reinterpret_cast<uintptr_t>(&__ehdr_start));
 }
 
+bool is_of_this_module(const void* pc) {
+  Dl_info info{};
+  return dladdr(pc, &info) != 0 && info.dli_fbase == &__ehdr_start;
+}
+
 std::string source_line(uint32_t offset) {
   static std::map<uint32_t, std::string> known;
   const auto [at, added] = known.try_emplace(offset);

@@ -12,6 +12,7 @@ inline namespace emu {
 // left out. Needs addr2line (binutils); without it, the module's name and the offset.
 uint32_t code_offset(const void* pc);
 std::string source_line(uint32_t offset);
+bool is_of_this_module(const void* pc);
 
 // Differs between builds whose machine code differs.
 uint32_t build_id();

@@ -149,8 +149,8 @@ struct wide_clock {
 
 // What arrivals at an mbarrier bring, and what its complete phases teach.
 struct phase_clock {
-  vector_clock gathered;
-  shared_clock complete;
+  vector_clock gathered, gathered_afar;  // from the barrier's block, and from others of its cluster
+  shared_clock complete, complete_afar;
 };
 
 // An access to a block's shared memory from outside of the block.
@@ -172,7 +172,8 @@ struct thread_clock {
     bool is_passed_on = false;  // by a barrier since
   };
   std::vector<pending> acquirable[3];
-  passed_fences passed;  // since the last block barrier
+  vector_clock initialised;  // mbarriers, before a fence for them
+  passed_fences passed;      // since the last block barrier
 };
 
 }  // namespace emu

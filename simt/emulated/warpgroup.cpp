@@ -303,6 +303,7 @@ void wgmma_wait_groups(unsigned groups) {
     wait_here();
   }
   compute_until(*self.home, group, end);
+  fragments_landed(self, last);
   hb_agent_done(self, self.home->warpgroups[group].agents[self.warp % 4], last);
   size_t kept = 0;
   for (thread_products::held& h : mine.in_flight) {
@@ -347,7 +348,10 @@ void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers
     held = std::prev(mine.in_flight.end());
   }
   held->group = mine.open_group;
-  if (a_registers != nullptr) std::memcpy(&p.a_registers[4 * in_group], a_registers, 4 * sizeof(uint32_t));
+  if (a_registers != nullptr) {
+    std::memcpy(&p.a_registers[4 * in_group], a_registers, 4 * sizeof(uint32_t));
+    fragment_taken(self, a_registers, mine.open_group, SIMT_PC);
+  }
   if (self.lane == 0) {
     uint32_t& agent = w.agents[self.warp % 4];
     if (agent == 0) agent = hb_name_agent(self, agent_kind::product);

@@ -14,8 +14,8 @@ inline void cluster_sync(SIMT_SITE) {
   cluster_arrive(site);
   cluster_wait(site);
 }
-// Arrives without ordering anything but mbarrier::init. (Here it orders all; a kernel must not rely on it.)
-inline void cluster_arrive_relaxed(SIMT_SITE) { cluster_arrive(site); }
+// Arrives without ordering anything but mbarrier::init and what a fence of the caller orders.
+void cluster_arrive_relaxed(SIMT_SITE);
 unsigned cluster_rank() noexcept;
 unsigned cluster_size() noexcept;
 unsigned cluster_id() noexcept;  // in its grid
@@ -25,6 +25,9 @@ template <class T>
 SIMT_INLINE T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
   return static_cast<T*>(map_shared(const_cast<void*>(static_cast<const void*>(p)), rank, site));
 }
+
+// Ends the launch: an access to the block's own shared memory has an address of block `rank`.
+[[noreturn]] void refuse_remote(unsigned rank, const call_site& site);
 
 // Barrier of all threads of a cooperative launch.
 void grid_sync(SIMT_SITE);
@@ -52,6 +55,12 @@ SIMT_INLINE void cp_async_wait() {
   async_wait(Groups);
 }
 
+// What an arrival at an mbarrier, or a wait for it, orders (PTX: .sem and .scope).
+struct barrier_order {
+  bool is_relaxed = false;       // what a fence beside it orders
+  bool is_of_own_block = false;  // scope .cta: nothing between blocks
+};
+
 // An mbarrier object in shared memory.
 class mbarrier {
  public:
@@ -60,13 +69,18 @@ class mbarrier {
   // The same without fence_mbarrier_init, which must follow.
   void init_unfenced(unsigned count, SIMT_SITE);
   void arrive(SIMT_SITE);
+  // Arrives, making the phase wait for `bytes` of asynchronous copies besides.
+  void arrive(unsigned bytes, barrier_order order, SIMT_SITE);
   // Arrives at the same mbarrier of block `rank` of the cluster.
   void arrive_remote(unsigned rank, SIMT_SITE);
   // Arrives, and makes the phase wait for `bytes` of asynchronous copies besides.
   void arrive_expect_tx(unsigned bytes, SIMT_SITE);
   // Whether the phase of this parity (0 for the first, 1 for the second, ...) is complete.
   bool try_wait(unsigned parity, SIMT_SITE);
+  bool try_wait(unsigned parity, barrier_order order, SIMT_SITE);
   void wait(unsigned parity, SIMT_SITE);
+  // Of the phase that is not complete. Orders nothing.
+  unsigned parity(SIMT_SITE);
 
  private:
   void initialise(unsigned count, bool is_visible, const call_site& site, const void* pc);

@@ -31,7 +31,7 @@ void complete(wide_barrier& w) {
   }
 }
 
-void arrive(thread& self, wide_barrier& w) {
+void arrive(thread& self, wide_barrier& w, bool releases = true) {
   if (has_arrived(self, w)) {
     fail("divergence", [&] {
       return describe(self) + " arrives twice at a phase of the cluster barrier, at " + describe(self.site);
@@ -39,7 +39,7 @@ void arrive(thread& self, wide_barrier& w) {
   }
   (w.grid ? self.grid_phase : self.cluster_phase) = w.phase;
   ++w.arrived;
-  hb_wide_arrives(w, self);
+  hb_wide_arrives(w, self, releases);
   if (is_complete(w)) complete(w);
 }
 
@@ -90,6 +90,11 @@ void cluster_arrive(call_site site) {
   arrive(*current, cluster_of(*current));
 }
 
+void cluster_arrive_relaxed(call_site site) {
+  current->site = site;
+  arrive(*current, cluster_of(*current), false);
+}
+
 void cluster_wait(call_site site) {
   thread& self = *current;
   self.site = site;
@@ -115,6 +120,13 @@ void grid_sync(call_site site) {
 unsigned cluster_rank() noexcept { return current->home->slot % device.cluster; }
 unsigned cluster_size() noexcept { return device.cluster; }
 unsigned cluster_id() noexcept { return current->home->index.x / device.cluster; }
+
+void refuse_remote(unsigned rank, const call_site& site) {
+  fail("out_of_bounds", [&] {
+    return describe(*current) + " accesses its block's own shared memory (.shared::cta) by an address of rank " +
+           std::to_string(rank) + " of its cluster, at " + describe(site);
+  });
+}
 
 void* map_shared(void* p, unsigned rank, const call_site& site) {
   thread& self = *current;

@@ -190,7 +190,7 @@ class coalesced_group {
   unsigned mask_;
 };
 // The active threads at this point: the caller alone, the least that CUDA allows.
-inline coalesced_group coalesced_threads() { return coalesced_group(1u << ::simt::emu::lane_index()); }
+SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
 // The lanes of a tile or of a coalesced group for which the label, or the predicate, is the caller's.
 template <class Group, class Label>
 coalesced_group labeled_partition(const Group& g, Label label, SIMT_SITE) {

@@ -262,7 +262,7 @@ inline unsigned __ballot(int predicate, SIMT_SITE) {
 inline int __any(int predicate, SIMT_SITE) { return __any_sync(simt::import::whole_warp(), predicate, site); }
 inline int __all(int predicate, SIMT_SITE) { return __all_sync(simt::import::whole_warp(), predicate, site); }
 
-// The atomic loads of CUDA 12.8. Each scope is the device's.
+// The atomic loads of CUDA 12.8.
 enum { __NV_ATOMIC_RELAXED, __NV_ATOMIC_CONSUME, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_SEQ_CST = 5 };
 enum {
   __NV_THREAD_SCOPE_THREAD,
@@ -272,13 +272,17 @@ enum {
   __NV_THREAD_SCOPE_SYSTEM
 };
 template <class T>
-SIMT_INLINE T __nv_atomic_load_n(const T* p, int order, int = __NV_THREAD_SCOPE_SYSTEM) {
+SIMT_INLINE T __nv_atomic_load_n(const T* p, int order, int thread_scope = __NV_THREAD_SCOPE_SYSTEM) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "an atomic of 4 or 8 bytes");
   using word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
   const word* bits = reinterpret_cast<const word*>(p);
-  if (order == __NV_ATOMIC_SEQ_CST) __threadfence();
-  return ::simt::emu::from_bits<T>(order == __NV_ATOMIC_RELAXED ? ::simt::load_relaxed(bits)
-                                                                : ::simt::load_acquire(bits));
+  const auto scope = thread_scope <= __NV_THREAD_SCOPE_BLOCK     ? ::simt::memory_scope::block
+                     : thread_scope == __NV_THREAD_SCOPE_CLUSTER ? ::simt::memory_scope::cluster
+                                                                 : ::simt::memory_scope::device;
+  if (order == __NV_ATOMIC_SEQ_CST) ::simt::fence(scope, ::simt::fence_order::sequential);
+  const word value = ::simt::load_relaxed(bits, scope);
+  if (order != __NV_ATOMIC_RELAXED) ::simt::fence(scope, ::simt::fence_order::acquire_release);
+  return ::simt::emu::from_bits<T>(value);
 }
 
 // Time passes by one tick per question.

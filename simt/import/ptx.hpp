@@ -64,6 +64,14 @@ template <class Address>
 char* shared_place(const Address& address, long long offset, SIMT_SITE) {
   return static_cast<char*>(generic_pointer(static_cast<uint32_t>(get<uint64_t>(address) + offset), site));
 }
+// Of .shared and .shared::cta: the block's own, by whichever address.
+template <class Address>
+char* own_place(const Address& address, long long offset, SIMT_SITE) {
+  const auto a = static_cast<uint32_t>(get<uint64_t>(address) + offset);
+  const uint32_t rank = a >> k_rank_shift;
+  if (rank != 0 && rank - 1 != cluster_rank()) refuse_remote(rank - 1, site);
+  return static_cast<char*>(::simt::shared_pointer(a & ((1u << k_rank_shift) - 1), site));
+}
 inline uint32_t window_address(uint64_t pointer, SIMT_SITE) {
   return ::simt::shared_address(reinterpret_cast<const void*>(pointer), site);
 }
@@ -75,7 +83,8 @@ inline mbarrier& barrier_at(char* p) { return *reinterpret_cast<mbarrier*>(p); }
 // ---- memory
 
 template <class T, size_t N>
-SIMT_INLINE void load(T (&to)[N], const char* from) {
+SIMT_INLINE void load(T (&to)[N], const char* from, bool non_coherent) {
+  if (non_coherent) detail::note_read_only(from, sizeof to);
   if (reinterpret_cast<uintptr_t>(from) % sizeof to != 0) detail::check_alignment(from, sizeof to);
   for (size_t i = 0; i < N; ++i) to[i] = reinterpret_cast<const T*>(from)[i];
 }
@@ -87,15 +96,15 @@ SIMT_INLINE void store(char* to, const T (&from)[N]) {
 template <class T>
 using atomic_word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
 template <class T>
-SIMT_INLINE T load_ordered(const char* p, bool acquires) {
-  const auto* word = reinterpret_cast<const atomic_word<T>*>(p);
-  return get<T>(acquires ? load_acquire(word) : load_relaxed(word));
+SIMT_INLINE T load_ordered(const char* p, bool acquires, memory_scope scope) {
+  const auto value = load_relaxed(reinterpret_cast<const atomic_word<T>*>(p), scope);
+  if (acquires) fence(scope, fence_order::acquire_release);
+  return get<T>(value);
 }
 template <class T>
-SIMT_INLINE void store_ordered(char* p, T value, bool releases) {
-  auto* word = reinterpret_cast<atomic_word<T>*>(p);
-  const auto bits = get<atomic_word<T>>(value);
-  releases ? store_release(word, bits) : store_relaxed(word, bits);
+SIMT_INLINE void store_ordered(char* p, T value, bool releases, memory_scope scope) {
+  if (releases) fence(scope, fence_order::acquire_release);
+  store_relaxed(reinterpret_cast<atomic_word<T>*>(p), get<atomic_word<T>>(value), scope);
 }
 // The last bytes, beyond `taken`, become 0.
 inline void copy_async(char* to, const char* from, unsigned bytes, unsigned taken) {
@@ -124,13 +133,13 @@ inline void block_barrier(int id, unsigned count, SIMT_SITE) {
   named_barrier_sync(id & 15, count == 0 ? warps() * 32 : count, site);
 }
 inline void block_arrive(int id, unsigned count, SIMT_SITE) { named_barrier_arrive(id & 15, count, site); }
-inline void arrive(char* p, unsigned count, SIMT_SITE) {
-  for (unsigned i = 0; i < count; ++i) barrier_at(p).arrive(site);
+inline void arrive(char* p, unsigned count, barrier_order order, SIMT_SITE) {
+  for (unsigned i = 0; i < count; ++i) barrier_at(p).arrive(0, order, site);
 }
 // The state of the phase before the arrival; its lowest bit is the parity to wait for.
-inline uint64_t arrive_for_state(char* p, unsigned bytes = 0, SIMT_SITE) {
-  const uint64_t parity = barrier_at(p).try_wait(0, site);
-  bytes == 0 ? barrier_at(p).arrive(site) : barrier_at(p).arrive_expect_tx(bytes, site);
+inline uint64_t arrive_for_state(char* p, unsigned bytes, barrier_order order, SIMT_SITE) {
+  const uint64_t parity = barrier_at(p).parity(site);
+  barrier_at(p).arrive(bytes, order, site);
   return parity;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "operators.hpp"
@@ -22,46 +23,67 @@ void written(Pointer p, size_t items) {
   if constexpr (std::is_pointer_v<Pointer>) ::simt::mark_initialized(p, items * sizeof(*p));
 }
 
+// Whether two arrays share memory; what is no pointer shares none.
+template <class A, class B>
+bool overlap(A a, int64_t items_of_a, B b, int64_t items_of_b) {
+  if constexpr (std::is_pointer_v<A> && std::is_pointer_v<B>) {
+    const auto first = reinterpret_cast<uintptr_t>(a), second = reinterpret_cast<uintptr_t>(b);
+    return first < second + static_cast<size_t>(items_of_b) * sizeof(*b) &&
+           second < first + static_cast<size_t>(items_of_a) * sizeof(*a);
+  } else {
+    return false;
+  }
+}
+inline cudaError_t refuse_overlap(const char* function, const char* arrays, const ::simt::import::site& site) {
+  return ::simt::import::misuse(function, site, std::string(arrays) + " overlap, which CUB does not allow",
+                                cudaErrorInvalidValue);
+}
+
 struct DeviceReduce {
   template <class In, class Out, class Op, class T>
   static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int64_t items, Op op, T initial,
-                            cudaStream_t = nullptr) {
+                            cudaStream_t = nullptr, SIMT_SITE) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlap(in, items, out, 1)) return refuse_overlap("cub::DeviceReduce", "the input and the output", site);
     for (int64_t i = 0; i < items; ++i) initial = op(initial, in[i]);
     *out = initial;
     written(out, 1);
     return cudaSuccess;
   }
   template <class In, class Out>
-  static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
-    return Reduce(storage, bytes, in, out, items, cub::Sum(), std::decay_t<decltype(*out)>{});
+  static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t stream = nullptr,
+                         SIMT_SITE) {
+    return Reduce(storage, bytes, in, out, items, cub::Sum(), std::decay_t<decltype(*out)>{}, stream, site);
   }
   template <class In, class Out>
-  static cudaError_t Max(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+  static cudaError_t Max(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t stream = nullptr,
+                         SIMT_SITE) {
     using T = std::decay_t<decltype(in[0])>;
-    return Reduce(storage, bytes, in, out, items, cub::Max(), std::numeric_limits<T>::lowest());
+    return Reduce(storage, bytes, in, out, items, cub::Max(), std::numeric_limits<T>::lowest(), stream, site);
   }
   template <class In, class Out>
-  static cudaError_t Min(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
+  static cudaError_t Min(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t stream = nullptr,
+                         SIMT_SITE) {
     using T = std::decay_t<decltype(in[0])>;
-    return Reduce(storage, bytes, in, out, items, cub::Min(), std::numeric_limits<T>::max());
+    return Reduce(storage, bytes, in, out, items, cub::Min(), std::numeric_limits<T>::max(), stream, site);
   }
   template <class In, class T>
   static cudaError_t ArgMax(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
-                            cudaStream_t = nullptr) {
-    return extreme(storage, bytes, in, out, items, [](const T& a, const T& b) { return b < a; });
+                            cudaStream_t = nullptr, SIMT_SITE) {
+    return extreme(site, storage, bytes, in, out, items, [](const T& a, const T& b) { return b < a; });
   }
   template <class In, class T>
   static cudaError_t ArgMin(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
-                            cudaStream_t = nullptr) {
-    return extreme(storage, bytes, in, out, items, [](const T& a, const T& b) { return a < b; });
+                            cudaStream_t = nullptr, SIMT_SITE) {
+    return extreme(site, storage, bytes, in, out, items, [](const T& a, const T& b) { return a < b; });
   }
 
  private:
   template <class In, class T, class Better>
-  static cudaError_t extreme(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
-                             Better better) {
+  static cudaError_t extreme(const ::simt::import::site& site, void* storage, size_t& bytes, In in,
+                             KeyValuePair<int, T>* out, int64_t items, Better better) {
     if (asks_for_size(storage, bytes) || items == 0) return cudaSuccess;
+    if (overlap(in, items, out, 1)) return refuse_overlap("cub::DeviceReduce", "the input and the output", site);
     KeyValuePair<int, T> best{0, in[0]};
     for (int64_t i = 1; i < items; ++i)
       if (better(in[i], best.value)) best = {static_cast<int>(i), in[i]};
@@ -72,10 +94,18 @@ struct DeviceReduce {
 };
 
 struct DeviceScan {
+  // In place is allowed, and nothing between.
+  template <class In, class Out>
+  static bool overlaps_in_part(In in, Out out, int64_t items) {
+    if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>)
+      if (static_cast<const void*>(in) == static_cast<const void*>(out)) return false;
+    return overlap(in, items, out, items);
+  }
   template <class In, class Out, class Op, class T>
   static cudaError_t ExclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, T initial, int64_t items,
-                                   cudaStream_t = nullptr) {
+                                   cudaStream_t = nullptr, SIMT_SITE) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlaps_in_part(in, out, items)) return refuse_overlap("cub::DeviceScan", "parts of input and output", site);
     for (int64_t i = 0; i < items; ++i) {
       const auto item = in[i];  // in and out may be one
       out[i] = initial;
@@ -86,8 +116,9 @@ struct DeviceScan {
   }
   template <class In, class Out, class Op>
   static cudaError_t InclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, int64_t items,
-                                   cudaStream_t = nullptr) {
+                                   cudaStream_t = nullptr, SIMT_SITE) {
     if (asks_for_size(storage, bytes) || items == 0) return cudaSuccess;
+    if (overlaps_in_part(in, out, items)) return refuse_overlap("cub::DeviceScan", "parts of input and output", site);
     auto sum = in[0];
     out[0] = sum;
     for (int64_t i = 1; i < items; ++i) out[i] = sum = op(sum, in[i]);
@@ -95,36 +126,46 @@ struct DeviceScan {
     return cudaSuccess;
   }
   template <class In, class Out>
-  static cudaError_t ExclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
-    return ExclusiveScan(storage, bytes, in, out, cub::Sum(), std::decay_t<decltype(in[0])>{}, items);
+  static cudaError_t ExclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items,
+                                  cudaStream_t stream = nullptr, SIMT_SITE) {
+    return ExclusiveScan(storage, bytes, in, out, cub::Sum(), std::decay_t<decltype(in[0])>{}, items, stream, site);
   }
   template <class In, class Out>
-  static cudaError_t InclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t = nullptr) {
-    return InclusiveScan(storage, bytes, in, out, cub::Sum(), items);
+  static cudaError_t InclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items,
+                                  cudaStream_t stream = nullptr, SIMT_SITE) {
+    return InclusiveScan(storage, bytes, in, out, cub::Sum(), items, stream, site);
   }
 };
 
 struct DeviceSelect {
   template <class In, class Flags, class Out, class Count>
   static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count count, int64_t items,
-                             cudaStream_t = nullptr) {
-    return select(storage, bytes, in, out, count, items, [&](int64_t i) { return static_cast<bool>(flags[i]); });
+                             cudaStream_t = nullptr, SIMT_SITE) {
+    if (storage != nullptr && overlap(flags, items, out, items))
+      return refuse_overlap("cub::DeviceSelect::Flagged", "the flags and the output", site);
+    return select("cub::DeviceSelect::Flagged", site, storage, bytes, in, out, count, items,
+                  [&](int64_t i) { return static_cast<bool>(flags[i]); });
   }
   template <class In, class Out, class Count, class Predicate>
   static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items, Predicate predicate,
-                        cudaStream_t = nullptr) {
-    return select(storage, bytes, in, out, count, items, [&](int64_t i) { return predicate(in[i]); });
+                        cudaStream_t = nullptr, SIMT_SITE) {
+    return select("cub::DeviceSelect::If", site, storage, bytes, in, out, count, items,
+                  [&](int64_t i) { return predicate(in[i]); });
   }
   template <class In, class Out, class Count>
   static cudaError_t Unique(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items,
-                            cudaStream_t = nullptr) {
-    return select(storage, bytes, in, out, count, items, [&](int64_t i) { return i == 0 || !(in[i] == in[i - 1]); });
+                            cudaStream_t = nullptr, SIMT_SITE) {
+    return select("cub::DeviceSelect::Unique", site, storage, bytes, in, out, count, items,
+                  [&](int64_t i) { return i == 0 || !(in[i] == in[i - 1]); });
   }
 
  private:
   template <class In, class Out, class Count, class Chosen>
-  static cudaError_t select(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items, Chosen chosen) {
+  static cudaError_t select(const char* function, const ::simt::import::site& site, void* storage, size_t& bytes, In in,
+                            Out out, Count count, int64_t items, Chosen chosen) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlap(in, items, out, items) || overlap(in, items, count, 1) || overlap(out, items, count, 1))
+      return refuse_overlap(function, "the input, the output or the count", site);
     std::vector<std::decay_t<decltype(in[0])>> kept;
     for (int64_t i = 0; i < items; ++i)
       if (chosen(i)) kept.push_back(in[i]);
@@ -139,34 +180,44 @@ struct DeviceSelect {
 struct DeviceRadixSort {
   template <class Key>
   static cudaError_t SortKeys(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items, int begin = 0,
-                              int end = 8 * sizeof(Key), cudaStream_t = nullptr) {
-    return sort(storage, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin,
-                end, false);
+                              int end = 8 * sizeof(Key), cudaStream_t = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortKeys", site, storage, bytes, in, out, static_cast<const char*>(nullptr),
+                static_cast<char*>(nullptr), items, begin, end, false);
   }
   template <class Key>
   static cudaError_t SortKeysDescending(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items,
-                                        int begin = 0, int end = 8 * sizeof(Key), cudaStream_t = nullptr) {
-    return sort(storage, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin,
-                end, true);
+                                        int begin = 0, int end = 8 * sizeof(Key), cudaStream_t = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortKeysDescending", site, storage, bytes, in, out,
+                static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin, end, true);
   }
   template <class Key, class Value>
   static cudaError_t SortPairs(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
                                Value* values_out, int64_t items, int begin = 0, int end = 8 * sizeof(Key),
-                               cudaStream_t = nullptr) {
-    return sort(storage, bytes, in, out, values_in, values_out, items, begin, end, false);
+                               cudaStream_t = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortPairs", site, storage, bytes, in, out, values_in, values_out, items, begin,
+                end, false);
   }
   template <class Key, class Value>
   static cudaError_t SortPairsDescending(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
                                          Value* values_out, int64_t items, int begin = 0, int end = 8 * sizeof(Key),
-                                         cudaStream_t = nullptr) {
-    return sort(storage, bytes, in, out, values_in, values_out, items, begin, end, true);
+                                         cudaStream_t = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortPairsDescending", site, storage, bytes, in, out, values_in, values_out,
+                items, begin, end, true);
   }
 
  private:
   template <class Key, class Value>
-  static cudaError_t sort(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
-                          Value* values_out, int64_t items, int begin, int end, bool descending) {
+  static cudaError_t sort(const char* function, const ::simt::import::site& site, void* storage, size_t& bytes,
+                          const Key* in, Key* out, const Value* values_in, Value* values_out, int64_t items, int begin,
+                          int end, bool descending) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlap(in, items, out, items)) return refuse_overlap(function, "the keys' input and output", site);
+    const int64_t values = values_out == nullptr ? 0 : items;
+    if (values != 0 && overlap(values_in, values, values_out, values))
+      return refuse_overlap(function, "the values' input and output", site);
+    if (values != 0 && (overlap(out, items, values_out, values) || overlap(in, items, values_out, values) ||
+                        overlap(out, items, values_in, values)))
+      return refuse_overlap(function, "arrays of keys and of values", site);
     std::vector<int64_t> order(static_cast<size_t>(items));
     std::iota(order.begin(), order.end(), int64_t{0});
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
