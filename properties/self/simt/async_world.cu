@@ -49,6 +49,29 @@ __global__ void own_product(const float* in, float* out) {
   if (Flaw == 3) simt::wgmma_wait<0>(sum);
 }
 
+// The fragment of A comes from registers. Bug: they are written before the wait.
+template <bool Bug>
+__global__ void own_fragment(const float* in, float* out) {
+  SIMT_DYN_SHARED(float, tile);
+  const unsigned t = threadIdx.x;
+  for (unsigned i = k_a + t; i < k_tile; i += 128) tile[i] = in[i];
+  simt::fence_proxy_async();
+  __syncthreads();
+  const unsigned row = 16 * (t / 32) + t % 32 / 4, column = t % 4;
+  uint32_t a[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned r = row + 8 * (i % 2), k = column + 4 * (i / 2);
+    a[i] = __float_as_uint(in[r / 8 * 64 + r % 8 * 4 + k / 4 * 32 + k % 4]);
+  }
+  float sum[4] = {};
+  simt::wgmma_fence(sum);
+  simt::wgmma<8, simt::tf32>(sum, a, describe_tile(tile + k_a));  // @fragment_overwritten
+  simt::wgmma_commit();
+  if (Bug) a[0] = 0;  // @fragment_overwritten
+  simt::wgmma_wait<0>(sum);
+  for (int i = 0; i < 4; ++i) out[place_of(t, i)] = sum[i];
+}
+
 // Two products into accumulators of their own. Bug: waits for the first alone, and reads both.
 template <bool Bug>
 __global__ void two_products(const float* in, float* out) {
@@ -463,6 +486,10 @@ std::vector<trial> async_world_trials() {
       {"operand_overwritten", "race", k_own<4>},
       {"own_no_barrier", "race", k_own<5>},
       {"fence_too_early", "race", k_own<6>},
+      {"own_fragment", "", run<own_fragment<false>, one_product, 128, 4096>},
+#ifndef __clang__  // whose hooks do not show it (docs/emulated_device.md, "What is not")
+      {"fragment_overwritten", "race", run<own_fragment<true>, one_product, 128, 4096>},
+#endif
       {"two_products", "", run<two_products<false>, sum_of_two, 128, 8192>},
       {"wait_too_few", "race", run<two_products<true>, sum_of_two, 128, 8192>},
       {"whole_warpgroup", "", run<split_warpgroup<false>, one_product, 128, 8192>},
