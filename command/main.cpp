@@ -293,6 +293,9 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
       ->add_option("--step-budget", e.step_budget,
                    "Scheduler steps without the end of a thread after which a launch is a livelock")
       ->capture_default_str();
+  emulated->add_option("--volatile", e.volatile_as, "How volatile accesses are judged: relaxed atomics, or plain ones")
+      ->check(CLI::IsMember({"relaxed", "plain"}))
+      ->capture_default_str();
   emulated->add_flag("--keep-going", e.keep_going, "Go on after a finding: a race ends no launch, a launch no program");
   emulated->add_flag("--no-trace", e.no_trace,
                      "Name what is approximated, without the runs that show where its values go");

@@ -208,6 +208,7 @@ void run_main(const run_request& request, const run_emulated_options& o, shared_
   options.disturbed = request.disturbed.empty() ? nullptr : request.disturbed.c_str();
   options.step_budget = o.step_budget;
   options.user = &record;
+  options.plain_volatile = o.volatile_as == "plain";
   options.keep_going = o.keep_going || !o.suppress.empty();
   options.report = [](void* user, const char* kind, const char* text, int fatal) {
     auto& record = *static_cast<shared_record*>(user);

@@ -16,12 +16,13 @@ struct run_emulated_options {
   std::vector<std::string> defines, includes;  // for the compiler
   std::vector<std::string> arguments;          // of the program
   std::string json;
-  double timeout = 60;                 // seconds per run
-  uint64_t step_budget = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
-  bool quiet = false;                  // do not show what the program prints
-  bool keep_going = false;             // go on after findings: a race ends no launch, and a launch that ends no program
-  bool no_trace = false;               // name what is approximated, and do not look where its values go
-  std::string suppress;                // a file of known findings; empty: none. It keeps going, too
+  double timeout = 60;                  // seconds per run
+  uint64_t step_budget = 200'000'000;   // scheduler steps in which no thread of a launch ends: then it is a livelock
+  std::string volatile_as = "relaxed";  // or "plain": volatile accesses race as others do
+  bool quiet = false;                   // do not show what the program prints
+  bool keep_going = false;  // go on after findings: a race ends no launch, and a launch that ends no program
+  bool no_trace = false;    // name what is approximated, and do not look where its values go
+  std::string suppress;     // a file of known findings; empty: none. It keeps going, too
 };
 int run_emulated(const run_emulated_options& options);
 

@@ -140,6 +140,7 @@ void begin_program(const simt_import_options& options) {
   p.user = options.user;
   p.keep_going = options.keep_going != 0;
   p.launches = options.launches;
+  treat_volatile_as_plain(options.plain_volatile != 0);
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   if (options.step_budget > 0) p.device.step_budget = options.step_budget;

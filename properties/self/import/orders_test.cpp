@@ -92,6 +92,16 @@ INSTANTIATE_TEST_SUITE_P(Of, Weakness,
                                                   "56 of 64 blocks have not started, and will when one of the 8"},
                                          weakness{"far", "out_of_bounds", "far", "to what is no address"}));
 
+// By the letter of PTX two volatile accesses do not race.
+TEST(Volatile, IsPlainOnlyWhereThatIsAskedFor) {
+  const result plain = run("--schedule fair --volatile plain -- volatile-count");
+  EXPECT_EQ(plain.status, 1) << plain.output;
+  EXPECT_TRUE(plain.has("orders.cu: race under")) << plain.output;
+  EXPECT_TRUE(plain.has(place_of("volatile-count"))) << plain.output;
+  EXPECT_TRUE(run("--schedule fair -- volatile-count").has("orders.cu: clean under"));
+  EXPECT_EQ(run("--volatile often -- volatile-count").status, 2);
+}
+
 TEST(Exchange, ReadsWhatNobodyWroteWhereItsResultIsUsed) {
   const result r = run("--schedule fair -- exchange");
   EXPECT_TRUE(r.has("orders.cu: uninitialized under")) << r.output;
