@@ -109,8 +109,10 @@ void set_tensor(trial_case& c, const std::string& name, const nlohmann::json& ar
   tensor_spec* t = c.find(name);
   if (!t) t = &add_tensor(c, name, dtype_of(array));
   t->type = dtype_of(array);
+  const size_t dimensions = t->shape.size();
   t->shape = array.at("shape").get<std::vector<int64_t>>();
-  if (t->shape.empty()) throw usage_error(fmt::format("{}: it has no dimension", name));
+  if (t->shape.size() != dimensions)
+    throw usage_error(fmt::format("{}: it has {} dimensions, must have {}", name, t->shape.size(), dimensions));
   t->ld = t->cols();
 }
 
@@ -123,6 +125,9 @@ request_case case_of_request(const nlohmann::json& request) {
   const std::string op = request.at("operator");
   const description* const d = find_description(op);
   if (!d) throw usage_error(unknown_operator(op));
+  // As a benchmark has its results judged (bench/timed_call.cpp); other properties draw inputs of their own.
+  if (std::none_of(d->bench.rows.begin(), d->bench.rows.end(), [](const bench_row& r) { return r.property.empty(); }))
+    throw usage_error(fmt::format("{}: its properties judge calls of their own making only; use verify", op));
   const nlohmann::json outputs = request.value("outputs", nlohmann::json::array());
   const auto form =
       std::find_if(d->forms.begin(), d->forms.end(), [&](const call_form& f) { return fits(request, f); });
@@ -143,8 +148,7 @@ request_case case_of_request(const nlohmann::json& request) {
   r.c = make_case(*d, t, of, {}, static_cast<size_t>(form - d->forms.begin()));
   r.c.property = find_property(op, k_judge).name;
   const nlohmann::json scalars = request.value("scalars", nlohmann::json::object());
-  for (const auto& [name, value] : scalars.items())
-    set_knob(r.c, name, value.get<std::string>());
+  for (const auto& [name, value] : scalars.items()) set_knob(r.c, name, value.get<std::string>());
   for (size_t i = 0; i < r.inputs.size(); ++i) set_tensor(r.c, r.inputs[i], request.at("inputs")[i]);
   follow(r.c);
   for (size_t i = 0; i < r.outputs.size(); ++i) set_tensor(r.c, r.outputs[i], outputs[i]);

@@ -160,16 +160,20 @@ class Api(unittest.TestCase):
 
     def test_mistakes_are_exceptions(self):
         found = python("""
-            told = []
+            told, eye = [], numpy.eye(3, dtype="f4")
             for call in (lambda: warpcheck.verify("nosuch", softmax), lambda: warpcheck.verify("softmax", "x.txt"),
-                         lambda: warpcheck.bench("softmax")):
+                         lambda: warpcheck.bench("softmax"), lambda: warpcheck.bound("matmul", eye, eye),
+                         lambda: warpcheck.bound("sigmoid", eye)):
                 try:
                     call()
                 except warpcheck.WarpcheckError as error:
                     told.append([type(error).__name__, str(error)])
             print(json.dumps(told))
         """)
-        self.assertEqual([name for name, _ in found], ["UsageError", "UsageError", "Missing"])
+        names = [name for name, _ in found]
+        self.assertEqual(names, ["UsageError", "UsageError", "Missing", "UsageError", "UsageError"])
+        self.assertIn("x: it has 2 dimensions, must have 1", found[4][1])
+        self.assertIn("judge calls of their own making only", found[3][1])
         self.assertIn("nosuch", found[0][1])
 
 
