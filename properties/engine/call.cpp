@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "properties/engine/description.hpp"
+#include "properties/engine/error.hpp"
 
 namespace warpcheck::engine {
 
@@ -31,12 +33,22 @@ prepared_call::prepared_call(const trial_case& c, std::vector<DLTensor>& tensors
 }
 
 warpcheck_status prepared_call::run(const listed_operator& op) {
-  const warpcheck_status status = op.run(call_);
+  warpcheck_status status = WARPCHECK_OK;
+  try {
+    status = op.run(call_);
+  } catch (...) {
+    throw candidate_exception{std::current_exception()};
+  }
   message_[sizeof message_ - 1] = '\0';
   return status;
 }
 
 std::string prepared_call::message() const { return printable(message_); }
+
+std::string shortened(const std::string& text) {
+  constexpr size_t k_most = 200;
+  return text.size() <= k_most ? text : text.substr(0, k_most - 3) + "...";
+}
 
 std::string printable(std::string_view text) {
   std::string shown;

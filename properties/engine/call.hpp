@@ -34,6 +34,8 @@ class prepared_call {
 };
 
 // A candidate's text with its control characters as \x1b.
+// The text, cut to 200 characters where it is longer: skips and refusals may quote whole case lines.
+std::string shortened(const std::string& text);
 std::string printable(std::string_view text);
 
 // Where the operator's tensors live.

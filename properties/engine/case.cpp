@@ -8,6 +8,7 @@
 
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/property.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -146,8 +147,11 @@ std::string trial_case::knob(std::string_view name) const {
   if (const auto k = knobs.find(std::string(name)); k != knobs.end()) return k->second;
   for (const knob_info& k : standard_knobs())
     if (k.name == name) return k.fallback;
-  const scalar_info* s = find_scalar(*this, name);
-  return s ? s->fallback : "";
+  if (const scalar_info* s = find_scalar(*this, name)) return s->fallback;
+  if (const engine::property* p = registered_property(op, property))
+    for (const knob_info& k : p->knobs)
+      if (k.name == name) return k.fallback;
+  return "";
 }
 
 double trial_case::number(std::string_view name) const {

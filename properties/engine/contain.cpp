@@ -137,6 +137,16 @@ bool is_whole(const std::string& message) {
 
 }  // namespace
 
+std::string thrown_text(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return fmt::format("{}: {}", type_name(e), printable_line(e.what()));
+  } catch (...) {
+    return "an object that is not a std::exception";
+  }
+}
+
 bool may_be_the_device(const case_report& r) {
   return r.result == verdict::crash || r.result == verdict::timeout || r.device_failed;
 }
@@ -270,14 +280,26 @@ case_report run_guarded(const std::function<case_report(const trial_case&)>& run
     throw;
   } catch (const environment_error&) {
     throw;
-  } catch (const std::exception& e) {
-    return dead_case(line, verdict::crash, fmt::format("it threw {}: {}", type_name(e), printable_line(e.what())));
+  } catch (const candidate_exception& e) {
+    return dead_case(line, verdict::crash, fmt::format("it threw {}", thrown_text(e.what)));
   } catch (...) {
-    return dead_case(line, verdict::crash, "it threw an object that is not a std::exception");
+    return dead_case(line, verdict::crash, fmt::format("it threw {}", thrown_text(std::current_exception())));
   }
 }
 
-child_outcome run_in_child(const std::function<std::string()>& body, double timeout_seconds) {
+case_report run_judged(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
+                       const std::string& line) {
+  try {
+    return run_guarded(run, c, line);
+  } catch (const no_case_fits& e) {
+    return dead_case(line, verdict::skipped, e.what());
+  } catch (const std::exception& e) {
+    return dead_case(line, verdict::suite_error, e.what());
+  }
+}
+
+child_outcome run_in_child(const std::function<std::string()>& body, double timeout_seconds,
+                           const std::function<bool()>& stop) {
   const stray_collector strays;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
@@ -312,10 +334,9 @@ child_outcome run_in_child(const std::function<std::string()>& body, double time
   pollfd sources[] = {{ends[0], POLLIN, 0}, {child.output(), POLLIN, 0}};
   while (!dead && !is_whole(message)) {
     const double left = timeout_seconds - (seconds_since(begin) - child.seconds_in_line());
-    if (left <= 0) {
-      outcome.timed_out = true;
-      break;
-    }
+    outcome.stopped = stop && stop();
+    outcome.timed_out = left <= 0 && !outcome.stopped;
+    if (outcome.stopped || outcome.timed_out) break;
     // End of file wakes at once; the short wait is for children whose descriptors outlive them in other processes.
     poll(sources, std::size(sources), static_cast<int>(std::min(left * 1000 + 1, 10.0)));
     for (pollfd& s : sources)
@@ -328,7 +349,7 @@ child_outcome run_in_child(const std::function<std::string()>& body, double time
   receive();
   close(ends[0]);
   if (is_whole(message)) {
-    outcome.timed_out = false;
+    outcome.timed_out = outcome.stopped = false;
     outcome.text = message.substr(k_head);
     if (message[0] == 'U') throw usage_error(outcome.text);
     if (message[0] == 'E') throw environment_error(outcome.text);
@@ -360,9 +381,15 @@ double time_limit(double seconds, std::string_view line) {
 
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds) {
+  return *run_contained(run, c, timeout_seconds, {});
+}
+
+std::optional<case_report> run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
+                                         double timeout_seconds, const std::function<bool()>& stop) {
   const std::string line = format(c);
   const double limit = time_limit(timeout_seconds, line);
-  const child_outcome outcome = run_in_child([&] { return to_json(run_guarded(run, c, line)); }, limit);
+  const child_outcome outcome = run_in_child([&] { return to_json(run_guarded(run, c, line)); }, limit, stop);
+  if (outcome.stopped) return std::nullopt;
   if (outcome.timed_out)
     return dead_case(line, verdict::timeout, fmt::format("no result after {:g} s; the process was killed", limit));
   if (!outcome.finished) return dead_case(line, verdict::crash, "the process died: " + outcome.death);

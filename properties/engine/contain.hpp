@@ -5,7 +5,9 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,20 +42,33 @@ double time_limit(double seconds, std::string_view line);
 // killed with it.
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds);
+// The same; nothing where `stop` was true before there was a report.
+std::optional<case_report> run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
+                                         double timeout_seconds, const std::function<bool()>& stop);
 
 // The same for any computation whose result is a text.
 struct child_outcome {
-  bool finished = false;   // `text` is what `body` returned
-  bool timed_out = false;  // otherwise the child died
+  bool finished = false;  // `text` is what `body` returned
+  bool timed_out = false;
+  bool stopped = false;  // otherwise the child died
   std::string text;
   std::string death;  // one clause: "it was killed by signal 11 (Segmentation fault); its last output: ..."
 };
-child_outcome run_in_child(const std::function<std::string()>& body, double timeout_seconds);
+// Once `stop` is true, the child is killed: `finished` and `timed_out` are then false, and `stopped` is true.
+child_outcome run_in_child(const std::function<std::string()>& body, double timeout_seconds,
+                           const std::function<bool()>& stop = {});
+
+// What was thrown, as a message says it: "std::runtime_error: no such luck".
+std::string thrown_text(const std::exception_ptr& thrown);
 
 // `run` with every exception of the code on trial turned into the verdict `crash`; usage_error and environment_error
 // pass through.
 case_report run_guarded(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                         const std::string& line);
+// The same where one case of many must not end the others: usage_error and environment_error are its verdict,
+// `suite_error`, and no_case_fits is `skipped`.
+case_report run_judged(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
+                       const std::string& line);
 
 // A child process in a process group of its own, which dies with its parent and whose stdout and stderr come here.
 class child_process {

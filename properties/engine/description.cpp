@@ -256,7 +256,11 @@ void follow(trial_case& c) {
 
 bool is_legal(const trial_case& c) {
   const description* d = find_description(c.op);
-  return !d || !d->illegal || d->illegal(sizes_of(*d, c), c).empty();
+  if (!d) return true;
+  const property* p = registered_property(c.op, c.property);
+  const bool may_break_contract = p && p->may_break_contract;
+  if (!what_is_wrong(*d, c, may_break_contract).empty()) return false;
+  return !may_break_contract || !d->illegal || d->illegal(sizes_of(*d, c), c).empty();
 }
 
 const scalar_info* find_scalar(const trial_case& c, std::string_view name) {

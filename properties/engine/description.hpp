@@ -133,7 +133,8 @@ std::string_view extent_of(const description& d, const trial_case& c, const tens
 void reshape(const description& d, trial_case& c, const sizes& of);
 // Makes the shapes of a case follow from those that it mentions first, and drops the edits that lie outside.
 void follow(trial_case& c);
-// Whether the description has nothing against the case's sizes.
+// True if the case is one by its operator's description. What a property that may break the contract changes of a case
+// is its own: the case itself has scalars of any value, and sizes that the description allows.
 bool is_legal(const trial_case& c);
 // The scalar that a case's knob of this name is, or null.
 const scalar_info* find_scalar(const trial_case& c, std::string_view name);

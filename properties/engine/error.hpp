@@ -1,6 +1,8 @@
-// The two ways in which a run of the suite itself can fail, as exit codes of every command see them.
+// The two ways in which a run of the suite itself can fail, as exit codes of every command see them, and what else is
+// thrown through a trial.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 
 namespace warpcheck::engine {
@@ -14,6 +16,16 @@ struct usage_error : std::runtime_error {
 // A device, toolkit or library that was asked for is missing. Exit code 3.
 struct environment_error : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+// A generator has no case within the limits that the user set.
+struct no_case_fits : usage_error {
+  using usage_error::usage_error;
+};
+
+// What a candidate's function threw: no std::exception, so that no handler takes it for an error of the suite.
+struct candidate_exception {
+  std::exception_ptr what;
 };
 
 }  // namespace warpcheck::engine

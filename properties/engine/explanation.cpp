@@ -250,6 +250,7 @@ explanation told_of(const trial_case& c, const case_report& r, const tell_call& 
                            ? story_section{"What the kernel gave", {"No result: " + told_failure(r)}, {}}
                            : given(story, r));
   if (!story.told.steps.empty() || !story.told.departs.empty()) e.sections.push_back(departure(story.told));
+  e.departs = story.told.departs;
   if (story.output.empty()) return e;
   e.output = story.output;
   e.row = story.row;
@@ -267,7 +268,11 @@ const std::pair<const char*, doubles explanation::*> k_rows[] = {{"input", &expl
                                                                  {"actual", &explanation::actual}};
 
 std::string text_of(const explanation& e) {
-  nlohmann::json j = {{"sections", sections_json(e)}, {"output", e.output}, {"row", e.row}, {"element", e.element}};
+  nlohmann::json j = {{"sections", sections_json(e)},
+                      {"departs", e.departs},
+                      {"output", e.output},
+                      {"row", e.row},
+                      {"element", e.element}};
   for (const auto& [name, list] : k_rows)
     for (const double v : e.*list) j[name].push_back(json_number(v));
   // What a candidate says may be no UTF-8.
@@ -279,6 +284,7 @@ explanation explanation_of(const std::string& text) {
   explanation e;
   for (const nlohmann::json& s : j.at("sections"))
     e.sections.push_back({s.at("title"), s.at("sentences"), s.at("table")});
+  e.departs = j.at("departs");
   e.output = j.at("output");
   e.row = j.at("row");
   e.element = j.at("element");
@@ -293,23 +299,30 @@ story_registration::story_registration(std::string op, tell_call tell) {
   stories().emplace(std::move(op), std::move(tell));
 }
 
-explanation explain(const trial_case& c, const case_report& r, double timeout_seconds) {
+explanation explain(const trial_case& c, const case_report& r, double timeout_seconds,
+                    const std::function<bool()>& stop) {
   const auto found = stories().find(c.op);
   explanation e;
+  e.sections = {told_case(c), given(r)};
   if (found == stories().end()) {
-    e.sections = {told_case(c), given(r)};
     e.sections.back().sentences.push_back(fmt::format("{} does not give the steps of its results.", c.op));
     return e;
   }
   // What hung or died once does so again.
   const bool may_launch = r.result != verdict::timeout && r.result != verdict::crash;
+  std::string why_not;
   for (const bool launches : {true, false}) {
     if (launches && !may_launch) continue;
-    const child_outcome ran = run_in_child([&] { return text_of(told_of(c, r, found->second, launches)); },
-                                           time_limit(timeout_seconds, format(c)));
-    if (ran.finished) return explanation_of(ran.text);
+    try {
+      const child_outcome ran = run_in_child([&] { return text_of(told_of(c, r, found->second, launches)); },
+                                             time_limit(timeout_seconds, format(c)), stop);
+      if (ran.finished) return explanation_of(ran.text);
+      if (ran.stopped) break;
+    } catch (const std::exception& error) {
+      why_not = error.what();
+    }
   }
-  e.sections = {told_case(c), given(r)};
+  if (!why_not.empty()) e.sections.back().sentences.push_back(fmt::format("The suite cannot say more: {}.", why_not));
   return e;
 }
 

@@ -81,13 +81,16 @@ struct story_section {
 
 struct explanation {
   std::vector<story_section> sections;
+  std::string departs;  // the sentence on the step that departs first; empty where none does or none is known
   // Of the row that is explained; empty where there is none.
   std::string output;
   int64_t row = 0, element = 0;
   std::vector<double> input, exact, bound, actual;
 };
-// Of a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds`.
-explanation explain(const trial_case& c, const case_report& r, double timeout_seconds);
+// Explains a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds` and
+// ends once `stop` is true. If that run throws, the explanation says so.
+explanation explain(const trial_case& c, const case_report& r, double timeout_seconds,
+                    const std::function<bool()>& stop = {});
 // The sections as a list of {"title", "sentences", "table"}.
 nlohmann::json sections_json(const explanation& e);
 

@@ -130,10 +130,6 @@ void journal_writer::end(char kind, int64_t job, int64_t index, double seconds, 
   }
 }
 
-void journal_writer::refuse(int64_t job, int64_t index, int code, std::string_view sentence) {
-  append(fmt::format("E {} {} {} {}\n", job, index, code, one_line(sentence)));
-}
-
 journal_reader::journal_reader(std::string path, std::string fingerprint)
     : path_(std::move(path)), fingerprint_(std::move(fingerprint)) {}
 
@@ -197,8 +193,7 @@ journal_record journal_reader::parse(std::string_view line) {
   };
   journal_record record;
   const std::string_view kind = next_word(line);
-  if (kind != "S" && kind != "F" && kind != "D" && kind != "E")
-    throw reject(fmt::format("'{}' is not a record (S, F, D, E)", kind));
+  if (kind != "S" && kind != "F" && kind != "D") throw reject(fmt::format("'{}' is not a record (S, F, D)", kind));
   record.job = integer("job");
   record.index = integer("index");
   if (kind == "S") {
@@ -211,20 +206,14 @@ journal_record journal_reader::parse(std::string_view line) {
   }
   if (record.job != job_ || record.index != index_)
     throw reject(fmt::format("case {} of job {} ends, but it was not the last to start", record.index, record.job));
-  if (kind == "F" || kind == "D") {
-    record.kind = kind == "F" ? journal_record::finished : journal_record::suspected;
-    record.seconds = static_cast<double>(integer("time")) * 1e-6;
-    try {
-      record.report = report_from_json(line);
-    } catch (const usage_error& e) {
-      throw reject(e.what());
-    }
-    if (record.report.line.empty()) record.report.line = started_;
-  } else {
-    record.kind = journal_record::refused;
-    record.code = static_cast<int>(integer("code"));
-    record.text = line;
+  record.kind = kind == "F" ? journal_record::finished : journal_record::suspected;
+  record.seconds = static_cast<double>(integer("time")) * 1e-6;
+  try {
+    record.report = report_from_json(line);
+  } catch (const usage_error& e) {
+    throw reject(e.what());
   }
+  if (record.report.line.empty()) record.report.line = started_;
   job_ = index_ = -1;
   return record;
 }

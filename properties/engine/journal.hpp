@@ -6,7 +6,6 @@
 //   S JOB INDEX CASE-LINE            before the case is launched
 //   F JOB INDEX MICROSECONDS REPORT  after it; REPORT is to_json with an empty "case" where it is that of the S record
 //   D JOB INDEX MICROSECONDS REPORT  it ended with its device, which others used too: it is to be run again, alone
-//   E JOB INDEX CODE SENTENCE        the case could not be tried: CODE 2 is a usage_error, 3 an environment_error
 // JOB and INDEX are decimal positions in the run's list of jobs. A last line without its newline was torn by a kill and
 // is ignored; any other line that is not of this form is a usage_error with file and line.
 #pragma once
@@ -27,14 +26,13 @@ struct journal_error : environment_error {
 };
 
 struct journal_record {
-  enum kind_type { started, finished, suspected, refused };
+  enum kind_type { started, finished, suspected };
   kind_type kind = started;
   int64_t job = 0;
   int64_t index = 0;
-  std::string text;    // started: the case line; refused: the sentence
+  std::string text;    // started: the case line
   case_report report;  // finished, suspected
   double seconds = 0;  // finished, suspected: how long the case took
-  int code = 0;        // refused: the exit code of the error
 };
 
 class journal_writer {
@@ -51,7 +49,6 @@ class journal_writer {
   // `line`: the text given to start.
   void finish(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
   void suspect(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
-  void refuse(int64_t job, int64_t index, int code, std::string_view sentence);
 
   // False if the descriptor no longer is the file: the code on trial closed or replaced it. reopen() mends that.
   bool intact() const;

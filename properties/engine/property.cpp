@@ -69,6 +69,12 @@ const property& find_property(std::string_view op, std::string_view name) {
   throw usage_error(fmt::format("operator: '{}' is unknown; known are {}", op, ops));
 }
 
+const property* registered_property(std::string_view op, std::string_view name) {
+  for (const property& p : registered_properties())
+    if (p.op == op && p.name == name) return &p;
+  return nullptr;
+}
+
 void set_plugin(const std::string& op, const std::string& path) { plugins()[op] = path; }
 
 std::string replay_command(std::string_view line) {

@@ -64,6 +64,8 @@ struct property_registration {
 std::span<const property> all_properties();  // in order of registration, grouped by operator
 // By its name of today or an old one (old_names.hpp); usage_error naming what exists.
 const property& find_property(std::string_view op, std::string_view name);
+// By its name of today; null where there is none.
+const property* registered_property(std::string_view op, std::string_view name);
 std::vector<std::string> operators_with_properties();
 
 // Operators of a plug-in: the path of its library, which the command that replays a case names, too.

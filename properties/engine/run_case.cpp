@@ -7,6 +7,9 @@
 #include <limits>
 #include <string>
 
+#include "properties/engine/call.hpp"
+#include "properties/engine/contain.hpp"
+#include "properties/engine/error.hpp"
 #include "properties/engine/property.hpp"
 #include "properties/engine/trial.hpp"
 
@@ -42,13 +45,32 @@ void skip_what_does_not_fit(trial& t, const trial_case& c) {
 case_report judge_case(const trial_case& c, bool budgets) {
   const property& p = find_property(c.op, c.property);
   trial t(c, budgets);
+  std::string suite_error;
+  bool fits = false;
   try {
     skip_what_does_not_fit(t, c);
+    fits = true;
+    if (p.holds && !p.holds(c)) t.skip("it is no case of this property");
     p.check(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
+  } catch (const usage_error&) {
+    throw;
+  } catch (const environment_error&) {
+    throw;
+  } catch (const std::exception&) {
+    suite_error = thrown_text(std::current_exception());
   }
   case_report report = t.finish();
+  if (!suite_error.empty()) {
+    report.result = verdict::suite_error;
+    report.message = "the property threw " + suite_error;
+    return report;
+  }
+  if (report.result == verdict::skipped) {
+    report.message = shortened(report.message);
+    report.is_drawn_in_vain = fits && !t.is_unsupported();
+  }
   if (!t.is_unsupported() || report.result > verdict::skipped) return report;
   // What a candidate does not offer is no reason to leave the rest of the case unjudged.
   trial_case rest = c;

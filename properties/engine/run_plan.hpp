@@ -15,7 +15,8 @@ namespace warpcheck::engine {
 inline constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
 
 // All items of all jobs in one order, and the part of them that this shard runs: position p of the shard is item
-// shard_index + p * shard_count.
+// shard_index + p * shard_count. What costs little comes first: jobs by their cost, those of cost 0 with their first
+// cases before all other cases, so that a failure that many cases share is seen soon.
 class run_plan {
  public:
   struct item {
@@ -31,6 +32,8 @@ class run_plan {
   item at(int64_t position) const;
   // -1 if the item does not exist or belongs to another shard.
   int64_t position(int64_t job, int64_t index) const;
+  // How many positions the first cases of jobs of cost 0 take, and what comes before them.
+  int64_t first_positions() const { return positions_before(first_items_); }
   // How many cases of the job this shard runs when indices beyond `last` are left out.
   int64_t cases(size_t job, int64_t last) const;
   std::string fingerprint(const supervise_options& options) const;
@@ -40,9 +43,17 @@ class run_plan {
     return item <= shard_index_ ? 0 : (item - shard_index_ - 1) / shard_count_ + 1;
   }
 
+  // Cases of one job, one after the other.
+  struct segment {
+    int64_t job, first, count;
+    int64_t begin;  // the item that is the first case
+  };
+  void add(size_t job, int64_t first, int64_t end);
+
   std::vector<job> jobs_;
-  std::vector<int64_t> begins_;
-  int64_t items_ = 0;
+  std::vector<segment> segments_;
+  std::vector<std::vector<size_t>> segments_of_;  // by job
+  int64_t items_ = 0, first_items_ = 0;
   int64_t shard_index_, shard_count_;
   std::vector<trial_case> first_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,13 +13,20 @@
 #include "properties/engine/shrink_steps.hpp"
 
 namespace warpcheck::engine {
+
+std::vector<knob_info> knobs_of(const trial_case& c) {
+  std::vector<knob_info> names;
+  for (const auto& [name, value] : c.knobs) names.push_back({name, "", ""});
+  return names;
+}
+
 namespace {
 
 class search {
  public:
   search(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
-         const std::function<bool(const trial_case&)>& holds, int budget, const std::function<bool()>& enough)
-      : now_(c), report_(failing), run_(run), holds_(holds), budget_(budget), enough_(enough) {
+         const std::function<bool(const trial_case&)>& holds, const search_limits& limits)
+      : now_(c), report_(failing), run_(run), holds_(holds), limits_(limits) {
     failed_[format(c)] = true;
   }
 
@@ -28,12 +36,9 @@ class search {
     settle();
     jump();
     settle();
-    shrunk result;
-    result.neighbour = neighbours();
-    result.report = std::move(report_);
-    result.report.neighbour = result.neighbour;
-    result.smallest = std::move(now_);
-    result.runs = runs_;
+    const std::string neighbour = neighbours();
+    shrunk result = smallest();
+    result.report.neighbour = result.neighbour = neighbour;
     return result;
   }
 
@@ -54,8 +59,25 @@ class search {
   // Kept back from shrinking, so that the result has its neighbour.
   static constexpr int k_reserve = 6;
 
-  bool is_case(const trial_case& c) const { return is_legal(c) && (!holds_ || holds_(c)); }
-  bool spent(int reserve) const { return runs_ + reserve >= budget_ || (enough_ && enough_()); }
+  // Whether the suite may run the case and print its line: the description allows it, the property has it, and the line
+  // reads back. What one of these throws on is no case.
+  bool is_case(const trial_case& c) const {
+    try {
+      parse_case(format(c), knobs_of(c));
+      return is_legal(c) && (!holds_ || holds_(c));
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  bool spent(int reserve) const { return runs_ + reserve >= limits_.budget || (limits_.enough && limits_.enough()); }
+
+  shrunk smallest() const {
+    shrunk s;
+    s.report = report_;
+    s.smallest = now_;
+    s.runs = runs_;
+    return s;
+  }
 
   // Whether the case fails alike: known, or found out by a run; nullopt if it is no case or there are no runs left.
   std::optional<bool> fails(const trial_case& c, int reserve, case_report* report = nullptr) {
@@ -79,6 +101,7 @@ class search {
     if (failed_.count(format(c)) || !fails(c, k_reserve, &r).value_or(false)) return false;
     now_ = std::move(c);
     report_ = std::move(r);
+    if (limits_.smaller) limits_.smaller(smallest());
     return true;
   }
 
@@ -190,11 +213,9 @@ class search {
     }
     for (const auto& [name, value] : now_.knobs) {
       if (name == "device" || name == "candidate" || (name == "schedule" && value == "fair")) continue;
-      trial_case c = now_;
-      c.knobs.erase(name);
+      trial_case c = without_knob(now_, name);
       std::string instead = c.knob(name);
       if (name == "schedule") c.knobs[name] = instead = "fair";
-      // The default of a property's own knob is the property's to know.
       if (passes(c))
         texts.push_back(fmt::format("fails with {}={}, passes {}", name, value,
                                     instead.empty() ? "without it" : "with " + instead));
@@ -219,8 +240,7 @@ class search {
   case_report report_;  // its report
   const std::function<case_report(const trial_case&)>& run_;
   const std::function<bool(const trial_case&)>& holds_;
-  const int budget_;
-  const std::function<bool()>& enough_;
+  const search_limits& limits_;
   int runs_ = 0;
   std::map<std::string, bool> failed_;  // every case that ran: whether it failed alike
   std::set<std::string> passed_;
@@ -229,8 +249,8 @@ class search {
 }  // namespace
 
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
-              const std::function<bool(const trial_case&)>& holds, int budget, const std::function<bool()>& enough) {
-  return search(failing, c, run, holds, budget, enough).minimize();
+              const std::function<bool(const trial_case&)>& holds, const search_limits& limits) {
+  return search(failing, c, run, holds, limits).minimize();
 }
 
 }  // namespace warpcheck::engine

@@ -120,6 +120,16 @@ std::vector<std::string> parameters(const std::string& distribution) {
 
 bool is_array(const tensor_spec& t) { return t.fill.distribution == "npy"; }
 
+// Keeps the columns that a recipe names within a tensor of another shape.
+void keep_recipe_inside(tensor_spec& t) {
+  const std::vector<std::string> names = parameters(t.fill.distribution);
+  for (size_t k = 0; k < std::min(names.size(), t.fill.arguments.size()); ++k) {
+    double& argument = t.fill.arguments[k];
+    if (names[k] == "column") argument = std::min(argument, static_cast<double>(std::max<int64_t>(0, t.cols() - 1)));
+    if (names[k] == "begin" || names[k] == "end") argument = std::min(argument, static_cast<double>(t.cols()));
+  }
+}
+
 // Moves edits that lie outside to the last row and column, and left of an edit that is there already.
 void keep_edits_inside(tensor_spec& t) {
   if (t.elements() == 0) {
@@ -161,12 +171,29 @@ trial_case resized(const trial_case& c, const axis& a, int64_t n) {
       if (t.fill.arguments.empty()) t.fill.arguments = {0, 0};
       continue;
     }
-    const std::vector<std::string> names = parameters(t.fill.distribution);
-    for (size_t k = 0; k < std::min(names.size(), t.fill.arguments.size()); ++k) {
-      double& argument = t.fill.arguments[k];
-      if (names[k] == "column") argument = std::min(argument, static_cast<double>(std::max<int64_t>(0, t.cols() - 1)));
-      if (names[k] == "begin" || names[k] == "end") argument = std::min(argument, static_cast<double>(t.cols()));
-    }
+    keep_recipe_inside(t);
+  }
+  return r;
+}
+
+// Shapes follow from scalars, a transposed operand's from the one that says so. The extents stay; a matrix that is
+// stored the other way round keeps its edits at the elements where they were.
+trial_case with_knobs(const trial_case& c, std::map<std::string, std::string> knobs) {
+  trial_case r = c;
+  r.knobs = std::move(knobs);
+  const description* d = find_description(c.op);
+  if (!d) return r;
+  reshape(*d, r, sizes_of(*d, c));
+  for (size_t i = 0; i < r.tensors.size(); ++i) {
+    tensor_spec& t = r.tensors[i];
+    const std::vector<int64_t>& before = c.tensors[i].shape;
+    if (!t.is_input || t.shape == before) continue;
+    // A part of a user's array has its own shape.
+    if (is_array(t)) return c;
+    if (t.shape.size() == 2 && t.shape[0] == before[1] && t.shape[1] == before[0])
+      for (edit& e : t.fill.edits) std::swap(e.row, e.col);
+    keep_edits_inside(t);
+    keep_recipe_inside(t);
   }
   return r;
 }
@@ -369,6 +396,12 @@ steps simpler_edits(const trial_case& c) {
   return s;
 }
 
+trial_case without_knob(const trial_case& c, const std::string& name) {
+  auto knobs = c.knobs;
+  knobs.erase(name);
+  return with_knobs(c, std::move(knobs));
+}
+
 void set_layout(trial_case& c, const std::string& tensor, int64_t ld, int64_t offset) {
   for (tensor_spec& t : c.tensors)
     if (t.name == tensor || t.in_place == tensor) {
@@ -415,15 +448,12 @@ steps simpler_layouts(const trial_case& c) {
 steps simpler_knobs(const trial_case& c) {
   steps s;
   const auto is_fixed = [](const std::string& name) { return name == "device" || name == "candidate"; };
-  trial_case plain = c;
-  std::erase_if(plain.knobs, [&](const auto& k) { return !is_fixed(k.first); });
-  if (is_emulated(c)) plain.knobs["schedule"] = "fair";
-  s.push_back(plain);
-  for (const auto& [name, value] : c.knobs) {
-    if (is_fixed(name)) continue;
-    s.push_back(c);
-    s.back().knobs.erase(name);
-  }
+  auto plain = c.knobs;
+  std::erase_if(plain, [&](const auto& k) { return !is_fixed(k.first); });
+  if (is_emulated(c)) plain["schedule"] = "fair";
+  s.push_back(with_knobs(c, std::move(plain)));
+  for (const auto& [name, value] : c.knobs)
+    if (!is_fixed(name)) s.push_back(without_knob(c, name));
   if (is_emulated(c))
     for (const char* schedule : {"fair", "greedy", "reverse"}) {
       s.push_back(c);

@@ -19,6 +19,8 @@ int64_t extent(const trial_case& c, const axis& a);
 std::vector<axis> axes(const trial_case& c);
 // The case with these extents changed to n, edits and columns of its recipes kept inside.
 trial_case resized(const trial_case& c, const axis& a, int64_t n);
+// The case without the knob, which then has its default: tensors whose shape follows from it get that shape.
+trial_case without_knob(const trial_case& c, const std::string& name);
 // Sizes below n at which kernels change their ways: around powers of two, and those of n's class modulo such a power.
 std::vector<int64_t> turning_points(int64_t n);
 // Sets layout of a tensor and of those that share its memory.

@@ -28,7 +28,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr int k_exit_journal = 113;  // a worker could not write its journal; it has printed why
+constexpr int64_t k_most_attempts = 3;  // after the first, to draw a case in which there is something to judge
+constexpr int k_exit_journal = 113;     // a worker could not write its journal; it has printed why
 
 volatile sig_atomic_t g_signalled = 0;
 
@@ -58,12 +59,6 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// A worker could not try a case: ends the run. No exception of std, since it is no error of the journal that says so.
-struct refusal {
-  int code;
-  std::string text;
-};
-
 class supervisor {
  public:
   supervisor(const std::vector<job>& jobs, const supervise_options& options)
@@ -78,6 +73,7 @@ class supervisor {
     const int workers = options.workers > 0 ? options.workers : usable_cores();
     workers_.resize(static_cast<size_t>(std::min<int64_t>(workers, most)));
     total_ = plan_.positions();
+    first_left_ = plan_.first_positions() > 0 ? plan_.first_positions() : -1;
   }
 
   run_result_set run() {
@@ -93,6 +89,7 @@ class supervisor {
         last_progress = steady::now();
         options_.on_progress(how_far(resumed));
       }
+      if (first_left_ == 0) tell_of_first_cases();
       results.interrupted = g_signalled != 0;
       results.out_of_time = options_.time_budget_seconds > 0 && seconds_since(begin_) > options_.time_budget_seconds;
       results.failed_fast = options_.fail_fast && failures() > 0;
@@ -197,28 +194,9 @@ class supervisor {
         const run_plan::item i = plan_.at(w.next);
         const auto begin = steady::now();
         std::string line;
-        case_report report;
-        try {
-          child_process::mark_output();
-          const auto make = [&](const trial_case&) {
-            const trial_case c = plan_.jobs()[static_cast<size_t>(i.job)].make(i.index);
-            line = format(c);
-            w.writer.start(i.job, i.index, line);
-            return run_guarded(options_.run, c, line);
-          };
-          report = run_guarded(make, {}, line);
-        } catch (const journal_error&) {
-          throw;
-        } catch (const usage_error& e) {
-          refuse(w, i, line, 2, e.what());
-        } catch (const environment_error& e) {
-          refuse(w, i, line, 3, e.what());
-        }
+        child_process::mark_output();
+        case_report report = judge(w, i, line);
         if (getpid() != self) _exit(0);  // the code on trial has forked, and this is its child
-        if (line.empty()) {
-          report.message = "while the case was made: " + report.message;
-          w.writer.start(i.job, i.index, line);
-        }
         if (!w.writer.intact()) {
           report.result = verdict::crash;
           report.message = "it closed or replaced file descriptors that it did not open";
@@ -240,18 +218,36 @@ class supervisor {
     }
   }
 
+  // Makes the case, whose line is then known, and runs it; another one where the property has nothing to judge in it.
+  case_report judge(worker& w, const run_plan::item& i, std::string& line) const {
+    const job& j = plan_.jobs()[static_cast<size_t>(i.job)];
+    const pid_t self = getpid();
+    for (int64_t attempt = 0;; ++attempt) {
+      trial_case c;
+      line.clear();
+      const auto make = [&](const trial_case&) {
+        c = attempt == 0 ? j.make(i.index) : j.draw_again(i.index, attempt);
+        line = format(c);
+        return case_report{};
+      };
+      case_report report = run_judged(make, {}, "");
+      w.writer.start(i.job, i.index, line);
+      if (line.empty()) {
+        if (report.result == verdict::crash) report.result = verdict::suite_error;
+        report.message = "while the case was made: " + report.message;
+        return report;
+      }
+      report = run_judged(options_.run, c, line);
+      const bool is_over = !report.is_drawn_in_vain || !j.draw_again || attempt == k_most_attempts;
+      if (is_over || getpid() != self || !w.writer.intact()) return report;
+    }
+  }
+
   // What a case that was judged alone gets: a failure that nobody repeats is not forgotten.
   void settle(case_report& report) const {
     if (!suspects_.empty() || explained_ || is_failure(report.result)) return;
     report = alone_->report;
     report.message += "; it did not fail alone, nor did what ran beside it";
-  }
-
-  [[noreturn]] void refuse(worker& w, const run_plan::item& i, const std::string& line, int code,
-                           const char* sentence) {
-    if (line.empty()) w.writer.start(i.job, i.index, line);
-    w.writer.refuse(i.job, i.index, code, sentence);
-    _exit(0);
   }
 
   // Until a worker ends, a signal comes or the time is over.
@@ -384,7 +380,6 @@ class supervisor {
         return suspect_case(position, std::move(r.report));
       }
       w.next = position + 1;
-      if (r.kind == journal_record::refused) throw refusal{r.code, std::move(r.text)};
       w.leaving = alone_.has_value() || spoils_process(r.report);
       explained_ = explained_ || (alone_.has_value() && may_be_the_device(r.report));
       if (!done_[static_cast<size_t>(position)]) take(position, r);
@@ -395,6 +390,7 @@ class supervisor {
   void take(int64_t position, const journal_record& r) {
     done_[static_cast<size_t>(position)] = true;
     ++finished_;
+    if (position < plan_.first_positions()) --first_left_;
     job_summary& t = summaries_[static_cast<size_t>(r.job)];
     t.add(r.index, r.report, r.seconds, options_.max_failures_per_job);
     if (r.report.compared > 0) worst_error_ratio_ = std::max(worst_error_ratio_, t.result.max_error_ratio);
@@ -421,8 +417,25 @@ class supervisor {
     return sum;
   }
 
+  void tell_of_first_cases() {
+    first_left_ = -1;
+    if (!options_.on_first_cases || finished_ >= total_) return;
+    std::vector<job_result> results;
+    for (size_t j = 0; j < summaries_.size(); ++j) {
+      results.push_back(summaries_[j].result);
+      results.back().id = plan_.jobs()[j].id;
+      for (const auto& [index, report] : summaries_[j].failures) results.back().failures.push_back(report);
+    }
+    options_.on_first_cases(results, seconds_since(begin_));
+  }
+
   progress how_far(int64_t resumed) const {
     progress p;
+    for (const worker& w : workers_) {
+      if (!w.process.running() || w.in_flight < 0 || seconds_since(w.last) <= p.running_seconds) continue;
+      p.running = w.line;
+      p.running_seconds = seconds_since(w.last);
+    }
     p.total = total_;
     p.done = std::min(finished_, total_);  // cases beyond a job's end may have finished before it was known
     p.failures = failures();
@@ -472,6 +485,7 @@ class supervisor {
   std::optional<suspect> alone_;  // the one being judged with nobody beside it
   bool explained_ = false;        // one of this failure's suspects fails alone, too
   int64_t finished_ = 0, total_ = 0;
+  int64_t first_left_ = 0;  // positions of first cases that are not finished; -1 once the user knows of them
   double worst_error_ratio_ = 0;
   const signal_watch signals_;
 };
@@ -491,12 +505,7 @@ void check(const std::vector<job>& jobs, const supervise_options& options) {
 
 run_result_set supervise(const std::vector<job>& jobs, const supervise_options& options) {
   check(jobs, options);
-  try {
-    return supervisor(jobs, options).run();
-  } catch (const refusal& r) {
-    if (r.code == 2) throw usage_error(r.text);
-    throw environment_error(r.text);
-  }
+  return supervisor(jobs, options).run();
 }
 
 }  // namespace warpcheck::engine

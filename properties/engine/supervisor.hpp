@@ -23,6 +23,10 @@ struct job {
   std::string id;                                 // unique in its run: "softmax/within-error-bound f32 emulated"
   std::function<trial_case(int64_t index)> make;  // called in a worker, in any order; depends on nothing but the index
   int64_t count = 0;
+  // Draws another case for the index, where the property has nothing to judge in the first ones. Null: such a case is
+  // skipped.
+  std::function<trial_case(int64_t index, int64_t attempt)> draw_again = {};
+  int cost = 0;  // jobs of less come first; those of 0 with a few cases each before all others
 };
 
 struct progress {
@@ -32,7 +36,12 @@ struct progress {
   double worst_error_ratio = 0;
   double eta_seconds = 0;
   int64_t failures = 0;  // that the results will name
+  // The case that has been running longest, and for how many seconds.
+  std::string running;
+  double running_seconds = 0;
 };
+
+struct job_result;
 
 struct supervise_options {
   int workers = 0;  // 0: one for each core that this process may use
@@ -42,7 +51,7 @@ struct supervise_options {
   std::string journal_folder;      // empty: a temporary one, removed at the end
   bool resume = false;             // go on with the run whose journals are in the folder; an empty folder starts one
   std::string fingerprint;  // what else makes the cases or their results: seed, candidate, size; compared by resume
-  int shard_index = 0;      // item g of all jobs' cases, in order, belongs to shard g % shard_count
+  int shard_index = 0;      // item g of all jobs' cases, in the order of run_plan, belongs to shard g % shard_count
   int shard_count = 1;
   // A job ends with its case of this many failures, in the order of the index; later cases are not part of the result.
   // 0: never.
@@ -56,7 +65,9 @@ struct supervise_options {
   std::function<void(int worker)> at_start = [](int) {};
   std::function<case_report(const trial_case&)> run;
   std::function<void(const progress&)> on_progress;  // a few times per second, and once at the end
-  std::vector<trial_case> first;                     // regressions: a job of their own, before all others
+  // Once the first cases of every job of cost 0 are finished, unless no other case is left: what there is so far.
+  std::function<void(const std::vector<job_result>&, double seconds)> on_first_cases;
+  std::vector<trial_case> first;  // regressions: a job of their own, before all others
 };
 
 inline constexpr const char* k_first_job = "regressions";  // the id of the job that replays supervise_options::first
@@ -91,9 +102,9 @@ struct run_result_set {
   double seconds = 0;
 };
 
-// Runs every case of the shard. Throws usage_error (an option or journal that is not valid, or `run` threw one) or
-// environment_error (the journal cannot be written, no process can be started, or `run` threw one); finished cases stay
-// in a journal_folder that was given.
+// Runs every case of the shard. Throws usage_error (an option or journal that is not valid) or environment_error (the
+// journal cannot be written, or no process can be started); finished cases stay in a journal_folder that was given.
+// What making or running one case throws is that case's verdict (run_judged of contain.hpp).
 run_result_set supervise(const std::vector<job>& jobs, const supervise_options& options);
 
 }  // namespace warpcheck::engine

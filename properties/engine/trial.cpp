@@ -201,7 +201,8 @@ void trial::judge_call(const trial_case& c, const launch_spec& a, const call_fac
   // Most errors of a CUDA device stay with the process.
   const std::string unusable = device.error ? fmt::format("; the {}", k_process_unusable) : "";
   if (call.status != WARPCHECK_OK)
-    decide(verdict::error_return, fmt::format("{}: {}{}", status_text(call.status), call.message, unusable), c, &a);
+    decide(verdict::error_return, fmt::format("{}: {}{}", status_text(call.status), shortened(call.message), unusable),
+           c, &a);
   if (call.replay_error)
     decide(verdict::error_return, fmt::format("as a graph: {}{}", *call.replay_error, unusable), c, &a);
   if (device.error)
@@ -276,7 +277,8 @@ void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, con
   }
   if (facts.status != WARPCHECK_INVALID_ARGUMENT && (facts.status != WARPCHECK_UNSUPPORTED || is_offered()))
     decide(verdict::error_return,
-           fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(facts.status), facts.message),
+           fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(facts.status),
+                       shortened(facts.message)),
            case_, nullptr);
   if (facts.message.empty())
     decide(verdict::error_return, fmt::format("{}: refused without a message", what), case_, nullptr);
@@ -323,7 +325,7 @@ void trial::decide(verdict v, std::string message, const trial_case& c, const la
   report_.result = v;
   report_.message = std::move(message);
   // A related call (another variant or layout) has its own line only in the message: the case is what replays.
-  if (!(c == case_)) report_.message += fmt::format(" (in the related call '{}')", format(c));
+  if (!(c == case_)) report_.message += fmt::format(" (in the related call '{}')", shortened(format(c)));
   if (a && a->op->device == WARPCHECK_DEVICE_EMULATED) {
     trial_case narrowed = case_;
     narrowed.knobs["schedule"] = a->schedule;

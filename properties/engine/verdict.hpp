@@ -15,6 +15,7 @@ namespace warpcheck::engine {
 enum class verdict : uint8_t {
   pass,
   skipped,           // with a reason; green only where the device was not asked for by name
+  suite_error,       // the suite itself failed on the case: its message says how; nothing is known of the candidate
   violation,         // a value outside its bound, or a broken invariant
   nondeterministic,  // bits differ between launches or schedules that must agree
   uninitialized,     // hazards from here to out_of_bounds, but input_modified
@@ -80,10 +81,11 @@ nlohmann::json to_json(const error_histogram& h);
 struct case_report {
   std::string line;  // the case; after a violation under one schedule, narrowed to that schedule
   verdict result = verdict::pass;
-  std::string message;         // one sentence; empty for pass
-  bool device_failed = false;  // the device reported an error that may have come to stay with the process
-  std::string neighbour;       // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
-  int64_t compared = 0;        // output elements that were compared
+  std::string message;            // one sentence; empty for pass
+  bool device_failed = false;     // the device reported an error that may have come to stay with the process
+  bool is_drawn_in_vain = false;  // skipped since the property has nothing to judge in this case: not in to_json
+  std::string neighbour;  // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
+  int64_t compared = 0;   // output elements that were compared
   int64_t launches = 0;
   int64_t needed_multiprecision = 0;  // comparisons that needed more than double precision
   double max_error_ratio = 0;         // max error / bound

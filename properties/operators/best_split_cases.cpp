@@ -395,6 +395,7 @@ bool has_exact_sums(const split_instance& s) {
 }
 
 void set_totals(split_instance& s, size_t leaf) {
+  if (s.features.empty()) return;
   split_leaf_values& l = s.leaves[leaf];
   l.g = l.h = 0;
   int64_t rows = 0;

@@ -73,6 +73,34 @@ bool agree(const told_row& row, const doubles& actual, double slack, const Impli
                      [&](double v) { return std::fabs(v - common) <= slack * std::max(1.0, std::fabs(common)); });
 }
 
+// The median of exact / actual, where it is more than half of what the sum of the row may err by, and where it brings
+// every element inside its bound: the elements are wrong by their common divisor. NaN where that is not so.
+double common_factor(const told_row& row, const doubles& actual) {
+  doubles seen;
+  for (size_t k = 0; k < actual.size(); ++k)
+    if (std::isfinite(row.exact[k]) && actual[k] > 0x1p-100 && std::isfinite(actual[k]))
+      seen.push_back(row.exact[k] / actual[k]);
+  if (seen.size() * 2 < actual.size() || seen.empty()) return NAN;
+  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
+  std::nth_element(seen.begin(), middle, seen.end());
+  const double factor = *middle, chain = reference::chain_length(static_cast<int64_t>(actual.size()));
+  if (!(std::fabs(factor - 1) > chain * reference::k_unit / 2)) return NAN;
+  doubles corrected = actual;
+  for (double& v : corrected) v *= factor;
+  return columns_outside(row, corrected).empty() ? factor : NAN;
+}
+
+// What an error of that size comes from, if a single chain of f32 additions explains it.
+std::string told_chain(size_t n, double factor) {
+  const auto chain = static_cast<double>(reference::chain_length(static_cast<int64_t>(n)));
+  const double additions = static_cast<double>(n) - 1;
+  if (additions <= chain || std::fabs(factor - 1) > 2 * additions * reference::k_unit) return "";
+  return fmt::format(
+      " That is an error of {:.0f} units of f32: a single chain of {} additions makes such errors, and the contract "
+      "asks for the accuracy of chains of at most {}. Sum parts of the row first, then the parts.",
+      std::fabs(factor - 1) / reference::k_unit, n - 1, chain);
+}
+
 std::string told_columns(const std::vector<int64_t>& outside, size_t n, const char* last) {
   if (outside.size() < n)
     return fmt::format(
@@ -162,6 +190,9 @@ told_row tell_softmax(const told_call& call) {
   if (agree(t, call.actual, slack, implied, factor) && std::fabs(factor - 1) > slack) {
     t.steps[3].implied = factor * exact.sum;
     t.departs = told_sum(exact, factor * exact.sum, slack * exact.sum);
+  } else if (const double common = common_factor(t, call.actual); !std::isnan(common)) {
+    t.steps[3].implied = common * exact.sum;
+    t.departs = told_sum(exact, common * exact.sum, 0) + told_chain(call.x.size(), common);
   } else {
     t.departs = told_elements(call, t, outside, "the division");
   }

@@ -62,7 +62,7 @@ TEST_F(journal, gives_back_what_was_written) {
     writer.start(2, 7, line);
     writer.finish(2, 7, 1.5, r, line);
     writer.start(3, 0, "odd\nline");
-    writer.refuse(3, 0, 3, "device cuda:\nnone");
+    writer.finish(3, 0, 0, r, line);
     writer.start(2, 8, line);
     writer.suspect(2, 8, 0.5, r, line);
     writer.start(2, 8, line);
@@ -77,9 +77,7 @@ TEST_F(journal, gives_back_what_was_written) {
   EXPECT_EQ(to_json(found[1].report), to_json(r));
   EXPECT_EQ(found[1].seconds, 1.5);
   EXPECT_EQ(found[2].text, "odd line");
-  EXPECT_EQ(found[3].kind, journal_record::refused);
-  EXPECT_EQ(found[3].code, 3);
-  EXPECT_EQ(found[3].text, "device cuda: none");
+  EXPECT_EQ(found[3].kind, journal_record::finished);
   EXPECT_EQ(found[5].kind, journal_record::suspected);
   EXPECT_EQ(found[5].index, 8);
   EXPECT_EQ(to_json(found[5].report), to_json(r));
@@ -158,7 +156,6 @@ TEST_F(journal, names_file_and_line_of_what_is_no_record) {
       {"S 0 9 x\nF 0 9 soon {}\n", "time 'soon' is not a number"},
       {"S 0 9 x\nF 0 9 5 {}\n", "not a case report"},
       {"S 0 9 x\nF 0 9 5 {\"case\":\n", "not a case report"},
-      {"S 0 9 x\nE 0 9 two text\n", "code 'two' is not a number"},
   };
   for (const auto& t : table) {
     std::ofstream(path_) << whole << t.text << "S 0 3 later\n";

@@ -280,19 +280,32 @@ TEST(supervisor, a_generator_that_hangs_is_a_timeout) {
   EXPECT_NE(results.jobs[0].failures[0].message.find("while case 1 of made was made"), std::string::npos);
 }
 
-TEST(supervisor, an_error_of_the_suite_ends_the_run) {
+TEST(supervisor, an_error_of_the_suite_is_the_verdict_of_its_case) {
   supervise_options options;
   options.workers = 2;
   options.run = [](const trial_case& c) -> case_report {
     if (number_of(c) == 9) throw usage_error("sm: 'x' is not a number");
+    if (number_of(c) == 17) throw environment_error("libx.so: no such file");
     return passing(c);
   };
-  EXPECT_EQ(error_of<usage_error>({numbered_job("a", 100)}, options), "sm: 'x' is not a number");
-  options.run = [](const trial_case&) -> case_report { throw environment_error("libx.so: no such file"); };
-  EXPECT_EQ(error_of<environment_error>({numbered_job("a", 100)}, options), "libx.so: no such file");
-  options.run = passing;
-  const job misused = {"a", [](int64_t) -> trial_case { throw usage_error("dtype: none"); }, 4};
-  EXPECT_EQ(error_of<usage_error>({misused}, options), "dtype: none");
+  const job made = {"made",
+                    [](int64_t i) -> trial_case {
+                      if (i == 1) throw usage_error("dtype: none");
+                      if (i == 2) throw no_case_fits("no case of 3 columns");
+                      return numbered_case(i);
+                    },
+                    4};
+  const run_result_set results = supervise({numbered_job("a", 100), made}, options);
+  EXPECT_EQ(results.jobs[0].cases, 100);
+  EXPECT_EQ(results.jobs[0].worst, verdict::suite_error);
+  ASSERT_EQ(results.jobs[0].failures.size(), 2u);
+  EXPECT_EQ(results.jobs[0].failures[0].line, format(numbered_case(9)));
+  EXPECT_EQ(results.jobs[0].failures[0].message, "sm: 'x' is not a number");
+  EXPECT_EQ(results.jobs[0].failures[1].message, "libx.so: no such file");
+  EXPECT_EQ(results.jobs[1].cases, 4);
+  ASSERT_EQ(results.jobs[1].failures.size(), 1u);
+  EXPECT_EQ(results.jobs[1].failures[0].message, "while the case was made: dtype: none");
+  EXPECT_EQ(results.jobs[1].skipped, 1);
   EXPECT_FALSE(has_children());
 }
 

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <stdexcept>
 
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
@@ -146,9 +148,64 @@ TEST(confirm_and_shrink, the_detector_has_the_last_word) {
   EXPECT_FALSE(has(gpu.message, "detector")) << gpu.message;
 }
 
-TEST(confirm_and_shrink, an_error_of_the_suite_passes_through) {
-  const auto run = [](const trial_case&) -> case_report { throw environment_error("device cuda: none"); };
-  EXPECT_THROW(confirm_and_shrink(report(start(), verdict::violation), start(), options(run)), environment_error);
+TEST(confirm_and_shrink, what_a_case_throws_is_its_verdict) {
+  // Neither the case itself nor one on the way to the smallest ends the search.
+  const auto always = [](const trial_case&) -> case_report { throw environment_error("device cuda: none"); };
+  const case_report r = confirm_and_shrink(report(start(), verdict::violation), start(), options(always));
+  EXPECT_EQ(r.result, verdict::suite_error);
+  EXPECT_TRUE(has(r.message, "device cuda: none; it failed in 3 of 3 fresh processes")) << r.message;
+  const auto sometimes = [](const trial_case& c) {
+    if (c.at("x").cols() < 20) throw usage_error("place: '' is not a number");
+    if (c.at("x").cols() < 30) throw std::logic_error("no such row");
+    return report(c, is_wrong(c) ? verdict::violation : verdict::pass);
+  };
+  const case_report found = confirm_and_shrink(report(start(), verdict::violation), start(), options(sometimes));
+  EXPECT_EQ(found.line, k_smallest);
+  EXPECT_EQ(found.result, verdict::violation);
+}
+
+double seconds_of(const std::function<void()>& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(confirm_and_shrink, no_case_goes_beyond_the_time) {
+  // A case whose one run takes longer than the time for all of them.
+  confirm_options o = options([](const trial_case& c) {
+    sleep(60);
+    return report(c, verdict::violation);
+  });
+  o.shrink_seconds = 1;
+  case_report r;
+  EXPECT_LT(seconds_of([&] { r = confirm_and_shrink(report(start(), verdict::violation, "first"), start(), o); }), 20);
+  EXPECT_EQ(r.line, k_start);
+  EXPECT_EQ(r.message, "first; it was not repeated: a run takes longer than 1 s");
+  // One that hangs once it is small.
+  o.run = [](const trial_case& c) {
+    while (c.at("x").cols() < 200) pause();
+    return report(c, verdict::violation);
+  };
+  o.shrink_seconds = 3;
+  EXPECT_LT(seconds_of([&] { r = confirm_and_shrink(report(start(), verdict::violation), start(), o); }), 30);
+  EXPECT_EQ(r.result, verdict::violation);
+  EXPECT_TRUE(has(r.message, ", until the 3 s for it were over")) << r.message;
+  EXPECT_TRUE(simpler_than(parse_case(r.line, {{"mode", "1", ""}}), start())) << "what was found before counts";
+}
+
+TEST(confirm_and_shrink, an_interruption_ends_it_with_what_is_known) {
+  const self::scratch_folder folder;
+  const std::string file = folder.path("runs");
+  confirm_options o = options([&](const trial_case& c) {
+    std::ofstream(file, std::ios::app) << "x";
+    if (std::filesystem::file_size(file) > 6) sleep(60);
+    return report(c, verdict::violation);
+  });
+  o.stop = [&] { return std::filesystem::exists(file) && std::filesystem::file_size(file) > 6; };
+  case_report r;
+  EXPECT_LT(seconds_of([&] { r = confirm_and_shrink(report(start(), verdict::violation), start(), o); }), 30);
+  EXPECT_TRUE(has(r.message, ", until it was interrupted")) << r.message;
+  EXPECT_NE(r.line, k_start);
 }
 
 }  // namespace

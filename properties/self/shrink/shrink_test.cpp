@@ -280,11 +280,11 @@ TEST(shrink, keeps_to_its_budget_and_stops_when_told) {
       ++calls;
       return judge(k_bugs[1], c);
     };
-    const shrunk s = shrink(failing, start, run, {}, budget);
+    const shrunk s = shrink(failing, start, run, {}, {.budget = budget});
     EXPECT_LE(calls, budget);
     EXPECT_TRUE(judge(k_bugs[1], s.smallest).result == verdict::violation);
     calls = 0;
-    shrink(failing, start, run, {}, 200, [&] { return calls >= budget; });
+    shrink(failing, start, run, {}, {.enough = [&] { return calls >= budget; }});
     EXPECT_EQ(calls, budget);
   }
 }
@@ -306,8 +306,8 @@ TEST(shrink, what_is_no_case_of_the_property_is_not_run) {
 }
 
 TEST(shrink, an_input_that_is_left_out_takes_its_extent_along) {
-  const trial_case start = parse(
-      "v1 planted_list/b x=f32[7] fill=randn(1) | chosen=i64[7] fill=constant(0) | y=f32[7] | schedule=fair");
+  const trial_case start =
+      parse("v1 planted_list/b x=f32[7] fill=randn(1) | chosen=i64[7] fill=constant(0) | y=f32[7] | schedule=fair");
   case_report failing;
   failing.result = verdict::violation;
   const auto run = [](const trial_case& c) {
