@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,8 @@
 #include "command/causes.hpp"
 #include "command/source_candidate.hpp"
 #include "command/toolchain.hpp"
+#include "properties/engine/contain.hpp"
+#include "properties/engine/error.hpp"
 #include "properties/engine/json_number.hpp"
 #include "properties/engine/property.hpp"
 
@@ -58,9 +61,18 @@ std::string line_of(const std::string& path, int64_t number) {
   return line;
 }
 
+// The source file that is the candidate; "" where it is none, or where the line is no case.
+std::string source_of_line(const std::string& line) {
+  try {
+    return source_of(engine::parse_case_line(line).knob("candidate"));
+  } catch (const engine::usage_error&) {
+    return "";
+  }
+}
+
 nlohmann::json sources_of(const engine::case_report& r) {
   static const std::regex place(R"(([A-Za-z0-9_./+-]+\.(?:cu|cuh|cpp|hpp|h)):([0-9]{1,7}))");
-  const std::string source = r.line.empty() ? "" : source_of(engine::parse_case_line(r.line).knob("candidate"));
+  const std::string source = source_of_line(r.line);
   nlohmann::json list = nlohmann::json::array();
   std::set<std::string> seen;
   for (const std::string& text : r.findings)
@@ -85,6 +97,28 @@ nlohmann::json failure_json(const engine::case_report& r) {
   j["cause"] = cause_of(r);
   if (!r.findings.empty()) j["sources"] = sources_of(r);
   return j;
+}
+
+engine::case_report confirm_failure(const engine::case_report& seen, const engine::confirm_options& how) {
+  try {
+    return confirm_and_shrink(seen, engine::parse_case_line(seen.line), how);
+  } catch (const std::exception& e) {
+    engine::case_report r = seen;
+    r.message += fmt::format("; it cannot be repeated or shrunk: {}", e.what());
+    return r;
+  }
+}
+
+engine::explanation explain_failure(const engine::case_report& r, double seconds, const std::function<bool()>& stop) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto end = [&] { return (stop && stop()) || engine::seconds_since(begin) > seconds; };
+  try {
+    return explain(engine::parse_case_line(r.line), r, seconds, end);
+  } catch (const std::exception& e) {
+    engine::explanation none;
+    none.sections = {{"The case", {fmt::format("It cannot be explained: {}.", e.what())}, {}}};
+    return none;
+  }
 }
 
 nlohmann::json row_json(const engine::explanation& e) {

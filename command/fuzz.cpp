@@ -1,10 +1,8 @@
 #include <fmt/format.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "command/causes.hpp"
@@ -57,18 +55,6 @@ double parse_time(const std::string& text) {
   return value * unit;
 }
 
-// While one lives, SIGINT and SIGTERM end the process at once: between two writes of the state nothing is lost. A round
-// has its own way to end (supervise).
-class abrupt_end {
- private:
-  static void end(int) {
-    constexpr char text[] = "\ninterrupted: what was found is kept; the same command goes on\n";
-    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(k_interrupted);
-  }
-  signal_handler handler_{end};
-};
-
 // Adds a round's results to the totals and the coverage of a state.
 void add_results(fuzz_state& s, const std::vector<planned_job>& jobs, const run_result_set& results) {
   s.seconds += results.seconds;
@@ -114,7 +100,8 @@ class fuzzer {
                state_.seed, state_.rounds > 0 ? fmt::format("going on after {} rounds", state_.rounds) : "fuzzing",
                o_.out);
     std::fflush(stdout);
-    const abrupt_end quick;
+    // A round has its own way to end (supervise); a failure that is being shrunk is shrunk again by the next run.
+    const interrupt_watch watch;
     replay_first();
     while (!over_) shown_ = run_round();
     return finish();
@@ -209,7 +196,11 @@ class fuzzer {
       const auto index_of = [&](int64_t n) { return (n * j.p->share_percent + 99) / 100; };
       const int64_t first = index_of(begin);
       list.push_back({j.j.id, [this, &j, first](int64_t i) { return generate_case(*j.p, j.t, state_.seed, first + i); },
-                      index_of(end) - first});
+                      index_of(end) - first,
+                      [this, &j, first](int64_t i, int64_t attempt) {
+                        return generate_case(*j.p, j.t, state_.seed, first + i, attempt);
+                      },
+                      j.j.cost});
     }
     supervise_options s = how();
     s.journal_folder = round_folder(state_.rounds);
@@ -221,10 +212,10 @@ class fuzzer {
     const run_result_set results = supervise(list, s);
     interrupted_ = results.interrupted;
     over_ = interrupted_ || results.out_of_time;
-    if (!interrupted_) {
-      for (size_t i = 0; i < jobs_.size(); ++i)
-        for (const case_report& f : results.jobs[i].failures) judge(*jobs_[i].p, f);
-    }
+    for (size_t i = 0; i < jobs_.size(); ++i)
+      for (const case_report& f : results.jobs[i].failures)
+        if (!interrupted_) judge(*jobs_[i].p, f);
+    over_ = over_ || interrupted_;
     // Not what judge() kept: it keeps no failure twice, and a run that was killed told nobody of those that it judged.
     for (const job_result& r : results.jobs) failed_ += static_cast<int64_t>(r.failures.size());
     for (const job_result& r : results.jobs)
@@ -237,7 +228,8 @@ class fuzzer {
     save();
     std::error_code ignored;
     fs::remove_all(round_folder(state_.rounds - 1), ignored);
-    over_ = out_of_time();
+    interrupted_ = interrupt_watch::seen();
+    over_ = interrupted_ || out_of_time();
     return shown;
   }
 
@@ -247,27 +239,40 @@ class fuzzer {
     if (failure.line.empty() || state_.judged.count(failure.line)) return;
     int64_t& minimised = state_.minimised[fmt::format("{}/{} {}", p.op, p.name, name_of(failure.result))];
     if (minimised >= k_most_minimised) return;
-    ++minimised;
     confirm_options e;
     e.run = run_case;
     e.holds = p.holds;
     e.timeout_seconds = timeout_of(o_.what.timeout, device_);
     e.shrink_seconds = o_.what.shrink_seconds;
-    const case_report smallest = confirm_and_shrink(failure, parse_case_line(failure.line), e);
+    e.stop = interrupt_watch::seen;
+    const case_report smallest = confirm_failure(failure, e);
+    interrupted_ = interrupt_watch::seen();
+    if (interrupted_) return;
+    ++minimised;
+    try {
+      state_.judged[failure.line] = keep(smallest);
+    } catch (const usage_error& error) {
+      fmt::print("\na failure that cannot be kept ({}): {}", error.what(), describe(smallest));
+      state_.judged[failure.line] = "";
+    }
+    save();
+  }
+
+  // The name of the finding that the failure is, or adds to.
+  std::string keep(const case_report& smallest) {
     fuzz_finding f = make_finding(smallest);
     if (fuzz_finding* known = state_.find(f)) {
       ++known->failures;
-    } else {
-      write_finding(findings_folder(), f, smallest, state_.seed,
-                    fmt::format("Found by warpcheck {} fuzz, {}, candidate {}, seed {}.", WARPCHECK_VERSION, note_,
-                                o_.what.candidate, state_.seed));
-      fmt::print("\nfinding {}: {}", f.name,
-                 causes_.add(f.name, smallest) ? describe(smallest) : causes_.reference(smallest) + "\n");
-      std::fflush(stdout);
-      state_.findings.push_back(f);
+      return known->name;
     }
-    state_.judged[failure.line] = f.name;
-    save();
+    write_finding(findings_folder(), f, smallest, state_.seed,
+                  fmt::format("Found by warpcheck {} fuzz, {}, candidate {}, seed {}.", WARPCHECK_VERSION, note_,
+                              o_.what.candidate, state_.seed));
+    fmt::print("\nfinding {}: {}", f.name,
+               causes_.add(f.name, smallest) ? describe(smallest) : causes_.reference(smallest) + "\n");
+    std::fflush(stdout);
+    state_.findings.push_back(f);
+    return f.name;
   }
 
   int finish() {
@@ -289,8 +294,7 @@ class fuzzer {
     }
     for (const coverage_result::group& g : groups())
       fmt::print("coverage {}: {} of {} combinations of shape, values and variant\n", g.name, g.reached, g.possible);
-    for (const std::string& name : left_out_)
-      fmt::print("left out: {}: no case of at most {} rows and {} columns\n", name, o_.what.max_rows, o_.what.max_cols);
+    for (const auto& [name, why] : left_out_) fmt::print("left out: {}: {}\n", name, why);
     const double rate = shown_.seconds > 0 ? static_cast<double>(cases) / shown_.seconds : 0;
     fmt::print("{} cases, {} launches in {:.1f} s ({:.0f} cases/s){}; {} findings in {}\n", cases, launches,
                shown_.seconds, rate, skipped ? fmt::format(", {} skipped", skipped) : "", state_.findings.size(),
@@ -299,10 +303,9 @@ class fuzzer {
     int code = failed_ == 0 && known_failures_.empty() ? k_pass : k_violation;
     // As for verify: a device that was named must run every case of ours.
     if (skipped > 0 && o_.what.device != "auto" && o_.what.candidate == "builtin") code = k_violation;
-    if (cases == 0 || (cases == skipped && o_.what.device != "auto")) {
-      fmt::print("no case was judged, so nothing is proven\n");
-      code = k_violation;
-    }
+    for (const std::string& op : unjudged()) fmt::print("{}\n", nothing_judged_text(op));
+    if (cases == skipped) fmt::print("no case was judged, so nothing is proven\n");
+    if (cases == skipped || !unjudged().empty()) code = k_violation;
     if (too_many_skips(o_.what, skipped, cases) && code == k_pass) code = k_violation;
     if (interrupted_) {
       fmt::print("interrupted: the finished cases are kept; the same command goes on\n");
@@ -311,6 +314,13 @@ class fuzzer {
     if (!o_.what.json.empty()) write_file(o_.what.json, json(code, cases, rate));
     if (!o_.what.junit.empty()) write_file(o_.what.junit, junit());
     return code;
+  }
+
+  // Operators of which no element was compared in any round.
+  std::vector<std::string> unjudged() const {
+    std::map<std::string, run_counts> counts;
+    for (const auto& [name, t] : shown_.totals) counts[name] = {t.cases, t.skipped, t.compared};
+    return operators_without_judgement(counts);
   }
 
   std::vector<coverage_result::group> groups() const {
@@ -349,8 +359,8 @@ class fuzzer {
       if (f.report.empty()) continue;
       const case_report r = report_from_json(f.report);
       findings.back()["report"] = failure_json(r);
-      if (!interrupted_)
-        add_story(findings.back()["report"], explain(parse_case_line(r.line), r, timeout_of(o_.what.timeout, device_)));
+      if (!interrupted_ && !interrupt_watch::seen())
+        add_story(findings.back()["report"], explain_failure(r, o_.what.shrink_seconds, interrupt_watch::seen));
     }
     return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
                           {"version", WARPCHECK_VERSION},
@@ -366,6 +376,7 @@ class fuzzer {
                           {"interrupted", interrupted_},
                           {"properties", properties},
                           {"coverage", coverage},
+                          {"nothing_judged", unjudged()},
                           {"findings", findings},
                           {"timing", {{"begun", begun_}, {"seconds", shown_.seconds}, {"cases_per_second", rate}}}}
                .dump(1, ' ', true, nlohmann::json::error_handler_t::replace) +
@@ -385,6 +396,8 @@ class fuzzer {
       }
       list.push_back(std::move(c));
     }
+    for (const std::string& op : unjudged())
+      list.push_back({op, "judged", 0, "nothing judged", nothing_judged_text(op), "", false});
     for (const case_report& r : known_failures_)
       list.push_back({"regressions", r.line, 0, std::string(name_of(r.result)), r.message, describe(r), false});
     return junit_xml(list);
@@ -401,7 +414,7 @@ class fuzzer {
   fuzz_state state_;  // as on the disk
   fuzz_state shown_;  // with the results of a round that did not end
   std::vector<planned_job> jobs_;
-  std::set<std::string> left_out_;
+  left_out_properties left_out_;
   std::vector<case_report> known_failures_;
   cause_groups causes_;  // of the findings
   int64_t failed_ = 0;   // cases of the rounds that this process ran, or went on with

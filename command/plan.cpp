@@ -54,6 +54,10 @@ std::optional<tensor_spec> input_tensor(const verify_options& o) {
   if (array.shape.size() > 2)
     throw usage_error(
         fmt::format("input: '{}' has {} dimensions; one or two are allowed", o.input, array.shape.size()));
+  if (array.rows == 0 || array.cols == 0)
+    throw usage_error(
+        fmt::format("input: '{}' is an array of {} x {}, which has no element to judge; at least one is needed",
+                    o.input, array.rows, array.cols));
   tensor_spec x = input_matrix("x", array.type, array.rows, array.cols, {});
   x.fill.distribution = "npy";
   x.fill.path = o.input;
@@ -94,8 +98,44 @@ std::vector<std::string> chosen_operators(const verify_options& o) {
   return chosen;
 }
 
+// Why the property is left out of a run of these options, or "".
+static std::string why_left_out(const verify_options& o, const property& p, const target& t, uint64_t seed) {
+  trial_case first;
+  try {
+    first = generate_case(p, t, seed, 0);
+  } catch (const no_case_fits&) {
+    return fmt::format("no case of at most {} rows and {} columns", o.max_rows, o.max_cols);
+  }
+  // On the host every element costs a kernel's thread, its reference and a few copies.
+  constexpr int64_t k_giant = int64_t{1} << 22;
+  int64_t elements = 0;
+  for (const tensor_spec& s : first.tensors) elements += s.elements();
+  if (t.size > 0 || t.device == "cuda" || elements < k_giant) return "";
+  return fmt::format("its cases have millions of elements, which --size quick leaves out on device {}", t.device);
+}
+
+std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts) {
+  std::vector<std::string> ops;
+  for (const std::string& op : operators_with_properties()) {
+    run_counts all;
+    bool values_unjudged = false;
+    for (const auto& [name, c] : counts) {
+      if (!name.starts_with(op + "/")) continue;
+      all.skipped += c.skipped;
+      all.compared += c.compared;
+      values_unjudged |= name == op + "/within-error-bound" && c.cases > 0 && c.compared == 0;
+    }
+    if (values_unjudged || (all.skipped > 0 && all.compared == 0)) ops.push_back(op);
+  }
+  return ops;
+}
+
+std::string nothing_judged_text(const std::string& op) {
+  return fmt::format("{}: nothing was judged: no element of its results was compared", op);
+}
+
 std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,
-                                   std::set<std::string>& left_out) {
+                                   left_out_properties& left_out) {
   const std::vector<std::string> ops = chosen_operators(o);
   check_names(o, ops);
   const int size = size_class(o.size);
@@ -120,15 +160,21 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
           if (!p.for_input || t.type != input->type) continue;
           std::vector<trial_case> cases = p.for_input(t, *input);
           for (trial_case& c : cases) c.property = p.name;
+          if (p.holds) std::erase_if(cases, [&](const trial_case& c) { return !p.holds(c); });
+          if (cases.empty()) continue;
           planned.j.count = static_cast<int64_t>(cases.size());
           planned.j.make = [cases](int64_t index) { return cases[static_cast<size_t>(index)]; };
         } else {
-          if (!has_case(p, t, seed)) {
-            left_out.insert(op + "/" + p.name);
+          if (const std::string why = why_left_out(o, p, t, seed); !why.empty()) {
+            left_out[op + "/" + p.name] = why;
             continue;
           }
           planned.j.count = std::max<int64_t>(1, o.cases * p.share_percent / 100);
           planned.j.make = [&p, t, seed](int64_t index) { return generate_case(p, t, seed, index); };
+          planned.j.draw_again = [&p, t, seed](int64_t index, int64_t attempt) {
+            return generate_case(p, t, seed, index, attempt);
+          };
+          planned.j.cost = 100 - p.share_percent;
         }
         jobs.push_back(std::move(planned));
       }
@@ -139,14 +185,13 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
         input
             ? fmt::format("input: no property of {} judges an array of {}", fmt::join(ops, ", "), name_of(input->type))
         : !left_out.empty()
-            ? fmt::format("max-rows, max-cols: no case of {} has at most {} rows and {} columns",
-                          fmt::join(left_out, ", "), o.max_rows, o.max_cols)
+            ? fmt::format("{}: {}", left_out.begin()->first, left_out.begin()->second)
             : "verify: no property fits these operators, dtypes and properties, so there is nothing to run");
   return jobs;
 }
 
 std::vector<left_property> not_run(const verify_options& o, const std::vector<planned_job>& jobs,
-                                   const std::set<std::string>& left_out) {
+                                   const left_out_properties& left_out) {
   const auto among = [](const std::vector<std::string>& list, std::string_view name) {
     return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
   };
@@ -161,7 +206,7 @@ std::vector<left_property> not_run(const verify_options& o, const std::vector<pl
                        std::any_of(left.dtypes.begin(), left.dtypes.end(),
                                    [&](const std::string& name) { return among(o.dtypes, name); });
     left.why = !asked                                ? "not asked for"
-               : left_out.count(p.op + "/" + p.name) ? "its cases are larger than was allowed"
+               : left_out.count(p.op + "/" + p.name) ? left_out.at(p.op + "/" + p.name)
                : !o.input.empty()                    ? "it does not judge this array"
                                                      : "the candidate does not offer it";
     list.push_back(std::move(left));
@@ -246,19 +291,24 @@ bool too_many_skips(const verify_options& o, int64_t skipped, int64_t cases) {
 }
 
 void print_progress(const progress& p) {
+  constexpr double k_long = 5;  // seconds after which a case is named
+  constexpr size_t k_most = 120;
   static const bool terminal = isatty(STDERR_FILENO);
   static int64_t last = -1;
+  static std::string named;
   if (p.done == p.total && last == p.total) return;
   last = p.done;
   const std::string text = fmt::format("{}/{} cases, {:.0f} cases/s, worst error/bound {:.3f}, {} failures{}", p.done,
                                        p.total, p.cases_per_second, p.worst_error_ratio, p.failures,
                                        p.done == p.total ? "" : fmt::format(", {:.0f} s left", p.eta_seconds));
-  if (terminal) {
-    fmt::print(stderr, "\r\033[K{}", text);
-    if (p.done == p.total) fmt::print(stderr, "\r\033[K");
-  } else if (p.done == p.total) {
-    fmt::print(stderr, "{}\n", text);
+  if (terminal) fmt::print(stderr, "\r\033[K");
+  if (p.running_seconds > k_long && p.running != named) {
+    named = p.running;
+    fmt::print(stderr, "running for {:.0f} s: {}{}\n", p.running_seconds, named.substr(0, k_most),
+               named.size() > k_most ? "..." : "");
   }
+  if (terminal && p.done < p.total) fmt::print(stderr, "{}", text);
+  if (!terminal && p.done == p.total) fmt::print(stderr, "{}\n", text);
   std::fflush(stderr);
 }
 

@@ -32,10 +32,22 @@ bool is_path_of_a_line(const std::string& path);
 // Whether the property has cases within the target's limits.
 bool has_case(const engine::property& p, const engine::target& t, uint64_t seed);
 
+// Properties that a run leaves out because of their size, each with the reason.
+using left_out_properties = std::map<std::string, std::string>;
+
 // The jobs of the chosen operators, properties and dtypes. `left_out` gets the properties that are about larger inputs
 // than the user allows. usage_error where a name does not exist or nothing is left to run.
 std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,
-                                   std::set<std::string>& left_out);
+                                   left_out_properties& left_out);
+
+struct run_counts {
+  int64_t cases = 0, skipped = 0, compared = 0;
+};
+// Operators of which nothing was judged: within-error-bound ran and compared no element, or cases were skipped and the
+// others compared none. `counts`: by "operator/property".
+std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts);
+// The sentence that says so of one operator.
+std::string nothing_judged_text(const std::string& op);
 
 // A property, or some of its element types, that a run is not about, and why, in a few words.
 struct left_property {
@@ -45,7 +57,7 @@ struct left_property {
 };
 // Everything that is registered and not among the jobs, in order of registration.
 std::vector<left_property> not_run(const verify_options& o, const std::vector<planned_job>& jobs,
-                                   const std::set<std::string>& left_out);
+                                   const left_out_properties& left_out);
 
 // 0: one for each core; fewer on cuda.
 int workers_for(const verify_options& o, const std::string& device);

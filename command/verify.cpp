@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -37,7 +39,12 @@ std::string error_ratio_text(const job_result& r) {
 // Where none can be written there, the case goes on naming the part.
 case_report with_own_array(case_report r, const verify_options& o) {
   namespace fs = std::filesystem;
-  trial_case c = parse_case_line(r.line);
+  trial_case c;
+  try {
+    c = parse_case_line(r.line);
+  } catch (const usage_error&) {
+    return r;  // its message says so
+  }
   tensor_spec* x = nullptr;
   for (tensor_spec& t : c.tensors)
     if (t.fill.distribution == "npy" && !t.fill.arguments.empty()) x = &t;
@@ -168,13 +175,14 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
           {"timing", {{"seconds", results.seconds}, {"job_seconds", seconds}}}};
 }
 
-// Those that were made smaller are told as a story, too.
-nlohmann::json failures_json(const std::vector<case_report>& failures, const std::set<std::string>& shrunk,
-                             double timeout) {
+// Of failures that were shrunk, by their lines.
+using explanations = std::map<std::string, explanation>;
+
+nlohmann::json failures_json(const std::vector<case_report>& failures, const explanations& explained) {
   nlohmann::json list = nlohmann::json::array();
   for (const case_report& r : failures) {
     list.push_back(failure_json(r));
-    if (shrunk.count(r.line)) add_story(list.back(), explain(parse_case_line(r.line), r, timeout));
+    if (const auto found = explained.find(r.line); found != explained.end()) add_story(list.back(), found->second);
   }
   return list;
 }
@@ -205,7 +213,7 @@ std::vector<std::vector<case_report>> shown_failures(const std::vector<planned_j
 
 std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const run_result_set& results,
                                     const std::vector<case_report>& failures, const job_result& regressions,
-                                    const coverage_result& coverage) {
+                                    const coverage_result& coverage, const std::vector<std::string>& unjudged) {
   std::vector<junit_case> list;
   cause_groups causes;
   const auto add = [&](const std::string& suite, const std::string& name, const job_result& r,
@@ -229,6 +237,8 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
   const std::vector<std::vector<case_report>> shown = shown_failures(jobs, results, failures);
   for (size_t i = 0; i < jobs.size(); ++i)
     add(jobs[i].p->op, results.jobs[i].id.substr(jobs[i].p->op.size() + 1), results.jobs[i], shown[i]);
+  for (const std::string& op : unjudged)
+    list.push_back({op, "judged", 0, "nothing judged", nothing_judged_text(op), "", false});
   for (const auto* unmet : {&coverage.unreached_variants, &coverage.unmet_classes})
     for (const std::string& text : *unmet) list.push_back({"coverage", text, 0, "coverage", text, "", false});
   return list;
@@ -274,17 +284,17 @@ job_result take_regressions(run_result_set& results) {
   return regressions;
 }
 
-// Returns all failures. The first of every property is shrunk, and added to `shrunk` by its line, unless it is a hazard
-// of source lines that an earlier property has shown. Each cause is described once.
+// Returns all failures. The first of every property is shrunk and explained, and added to `explained`, unless it is a
+// hazard of source lines that an earlier property has shown. Each cause is described once.
 std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, const run_result_set& results,
-                                         const verify_options& o, double timeout, std::set<std::string>& shrunk) {
+                                         const verify_options& o, double timeout, explanations& explained) {
   std::vector<case_report> failures;
   cause_groups causes;
   const property* reported = nullptr;
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const case_report& f : results.jobs[i].failures) {
       // A case that died while it was made has no line to try again.
-      if (jobs[i].p == reported || results.interrupted || f.line.empty()) {
+      if (jobs[i].p == reported || results.interrupted || interrupt_watch::seen() || f.line.empty()) {
         failures.push_back(f);
         continue;
       }
@@ -300,12 +310,17 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
       how.holds = jobs[i].p->holds;
       how.timeout_seconds = timeout;
       how.shrink_seconds = o.shrink_seconds;
-      fmt::print(stderr, "{}: a failure is made smaller\n", results.jobs[i].id);
+      how.stop = interrupt_watch::seen;
+      fmt::print(stderr, "{}: shrinking the failing case\n", results.jobs[i].id);
       std::fflush(stderr);
-      failures.push_back(confirm_and_shrink(f, parse_case_line(f.line), how));
+      failures.push_back(confirm_failure(f, how));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
-      shrunk.insert(failures.back().line);
-      if (causes.add(name, failures.back())) fmt::print("\n{}", describe(failures.back()));
+      const bool is_new = causes.add(name, failures.back());
+      if (is_new) fmt::print("\n{}", describe(failures.back()));
+      if (interrupt_watch::seen()) continue;
+      const explanation e = explain_failure(failures.back(), o.shrink_seconds, interrupt_watch::seen);
+      if (is_new && !e.departs.empty()) fmt::print("  {}\n", e.departs);
+      explained[failures.back().line] = e;
     }
   }
   fmt::print("{}", causes.further());
@@ -326,9 +341,39 @@ job_result sum_of(const job_result& regressions, const run_result_set& results) 
   return all;
 }
 
+// What a look at the first cases says, minutes before all of them are through.
+void print_first_cases(const std::vector<planned_job>& jobs, const std::vector<job_result>& results, double seconds) {
+  int64_t cases = 0, skipped = 0;
+  std::set<std::string> failing;
+  std::map<std::string, const job_result*> by_id;
+  for (const job_result& r : results) by_id[r.id] = &r;
+  for (const planned_job& j : jobs) {
+    const job_result& r = *by_id.at(j.j.id);
+    cases += r.cases;
+    skipped += r.skipped;
+    if (!r.failures.empty()) failing.insert(fmt::format("{}/{}", j.p->op, j.p->name));
+  }
+  fmt::print("the first {} cases in {:.1f} s: {}{}; the run goes on\n", cases, seconds,
+             failing.empty() ? "no failure" : fmt::format("failures of {}", fmt::join(failing, ", ")),
+             skipped ? fmt::format(", {} skipped", skipped) : "");
+  std::fflush(stdout);
+}
+
+std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, const run_result_set& results) {
+  std::map<std::string, run_counts> counts;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    run_counts& c = counts[jobs[i].p->op + "/" + jobs[i].p->name];
+    c.cases += results.jobs[i].cases;
+    c.skipped += results.jobs[i].skipped;
+    c.compared += results.jobs[i].compared;
+  }
+  return operators_without_judgement(counts);
+}
+
 // Says what stands below the table, and returns the exit code.
 int conclude(const verify_options& o, const job_result& all, const run_result_set& results,
-             const coverage_result& coverage, const std::set<std::string>& left_out) {
+             const coverage_result& coverage, const std::vector<std::string>& unjudged,
+             const left_out_properties& left_out) {
   for (const std::string& v : coverage.unreached_variants) fmt::print("coverage: no case reached the variant {}\n", v);
   for (const std::string& sentence : coverage.unmet_classes) fmt::print("coverage: {}\n", sentence);
   fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}{}\n", all.cases, all.launches,
@@ -343,12 +388,10 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
   if (all.skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
   for (const job_result& r : results.jobs)
     if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);
-  if (all.cases == 0 || (all.cases == all.skipped && o.device != "auto")) {
-    fmt::print("no case was judged, so nothing is proven\n");
-    code = k_violation;
-  }
-  for (const std::string& name : left_out)
-    fmt::print("left out: {}: no case of at most {} rows and {} columns\n", name, o.max_rows, o.max_cols);
+  for (const std::string& op : unjudged) fmt::print("{}\n", nothing_judged_text(op));
+  if (all.cases == all.skipped) fmt::print("no case was judged, so nothing is proven\n");
+  if (all.cases == all.skipped || !unjudged.empty()) code = k_violation;
+  for (const auto& [name, why] : left_out) fmt::print("left out: {}: {}\n", name, why);
   if (results.interrupted) {
     fmt::print("interrupted: the finished cases are in this table{}\n",
                o.journal.empty() ? "" : "; --resume continues");
@@ -362,6 +405,7 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
 
 int verify(const verify_options& o) {
   check_options(o);
+  const auto begin = std::chrono::steady_clock::now();
   const std::string begun = now_text();
   const uint64_t seed = parse_seed(o.seed);
   parse_shard(o.shard);
@@ -372,32 +416,40 @@ int verify(const verify_options& o) {
   fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
   std::fflush(stdout);
 
-  std::set<std::string> left_out;
+  left_out_properties left_out;
   const std::vector<planned_job> jobs = plan_jobs(o, device, seed, left_out);
-  const supervise_options options = supervision_of(o, device, seed, jobs);
+  supervise_options options = supervision_of(o, device, seed, jobs);
+  options.on_first_cases = [&](const std::vector<job_result>& first, double seconds) {
+    print_first_cases(jobs, first, seconds);
+  };
   std::vector<job> list;
   for (const planned_job& j : jobs) list.push_back(j.j);
+  const interrupt_watch watch;  // what follows the run is finished, whatever the user presses
   run_result_set results = supervise(list, options);
   const job_result regressions = options.first.empty() ? job_result() : take_regressions(results);
 
-  std::set<std::string> shrunk;
-  std::vector<case_report> failures = shrink_failures(jobs, results, o, options.timeout_seconds, shrunk);
+  explanations explained;
+  std::vector<case_report> failures = shrink_failures(jobs, results, o, options.timeout_seconds, explained);
+  results.interrupted |= interrupt_watch::seen();
   fmt::print("\n");
   print_table(jobs, results);
   const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
-  const int code = conclude(o, sum_of(regressions, results), results, coverage, left_out);
+  const std::vector<std::string> unjudged = nothing_judged(jobs, results);
+  const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out);
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
-    nlohmann::json j =
-        result_json(o, device, seed, jobs, results, failures_json(failures, shrunk, options.timeout_seconds), coverage,
-                    regressions.cases, code);
+    nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, explained), coverage,
+                                   regressions.cases, code);
     j["device_name"] = note;
+    j["nothing_judged"] = unjudged;
     j["not_run"] = not_run_json(not_run(o, jobs, left_out));
     for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
     j["timing"]["begun"] = begun;
     write_file(o.json, j.dump(1) + "\n");
   }
-  if (!o.junit.empty()) write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage)));
+  if (!o.junit.empty())
+    write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage, unjudged)));
+  fmt::print("{:.1f} s in all, with what came before and after the cases\n", seconds_since(begin));
   return code;
 }
 
