@@ -319,7 +319,7 @@ class fuzzer {
   // Operators of which no element was compared in any round.
   std::vector<std::string> unjudged() const {
     std::map<std::string, run_counts> counts;
-    for (const auto& [name, t] : shown_.totals) counts[name] = {t.cases, t.skipped, t.compared};
+    for (const auto& [name, t] : shown_.totals) counts[name] = {t.cases, t.skipped, t.compared, t.failures};
     return operators_without_judgement(counts);
   }
 

@@ -123,9 +123,10 @@ std::vector<std::string> operators_without_judgement(const std::map<std::string,
       if (!name.starts_with(op + "/")) continue;
       all.skipped += c.skipped;
       all.compared += c.compared;
+      all.failures += c.failures;
       values_unjudged |= name == op + "/within-error-bound" && c.cases > 0 && c.compared == 0;
     }
-    if (values_unjudged || (all.skipped > 0 && all.compared == 0)) ops.push_back(op);
+    if (all.failures == 0 && (values_unjudged || (all.skipped > 0 && all.compared == 0))) ops.push_back(op);
   }
   return ops;
 }

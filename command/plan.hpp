@@ -41,10 +41,10 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
                                    left_out_properties& left_out);
 
 struct run_counts {
-  int64_t cases = 0, skipped = 0, compared = 0;
+  int64_t cases = 0, skipped = 0, compared = 0, failures = 0;
 };
-// Operators of which nothing was judged: within-error-bound ran and compared no element, or cases were skipped and the
-// others compared none. `counts`: by "operator/property".
+// Operators of which nothing was judged: nothing failed, and within-error-bound ran and compared no element, or cases
+// were skipped and the others compared none. `counts`: by "operator/property".
 std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts);
 // The sentence that says so of one operator.
 std::string nothing_judged_text(const std::string& op);

@@ -366,6 +366,7 @@ std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, co
     c.cases += results.jobs[i].cases;
     c.skipped += results.jobs[i].skipped;
     c.compared += results.jobs[i].compared;
+    c.failures += static_cast<int64_t>(results.jobs[i].failures.size());
   }
   return operators_without_judgement(counts);
 }

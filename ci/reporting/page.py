@@ -69,7 +69,10 @@ def sentence(read):
             if failures
             else "no failure"
         )
-        if not failures and any(run["exit_code"] not in (0, 130) for run in read.verify):
+        unjudged = _unique(op for run in read.verify for op in run.get("nothing_judged", []))
+        if unjudged:
+            said += f", and nothing was judged of {_and(unjudged)}"
+        if not failures and not unjudged and any(run["exit_code"] not in (0, 130) for run in read.verify):
             said += ", but the run did less than it must"
         if any(run.get("interrupted") for run in read.verify):
             said += ", interrupted"

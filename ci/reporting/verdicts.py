@@ -8,7 +8,7 @@ from .inputs import number
 # Of a case, by severity; the two of a job come last. The sign stands beside the word, so that no colour is needed.
 ORDER = (
     "crash timeout error_return out_of_bounds input_modified launch_limit livelock deadlock divergence race "
-    "uninitialized nondeterministic violation"
+    "uninitialized nondeterministic violation suite_error"
 ).split()
 HAZARDS = {"race", "uninitialized", "divergence", "deadlock", "livelock", "out_of_bounds", "launch_limit"}
 NOT_JUDGED = ("not run", "not tried", "skipped")
@@ -21,6 +21,7 @@ DEVICES = {
 }
 # What each verdict of a failure means, for whoever meets it first here.
 MEANINGS = {
+    "suite_error": "The suite itself failed on this case, so nothing is known of the kernel. The message says how.",
     "violation": "A result lies outside the bound that the contract allows it, or an invariant is broken.",
     "nondeterministic": "The same call gave different bits when it ran again, under another schedule or launched "
     "otherwise.",

@@ -2,6 +2,8 @@
 // is, while the command itself goes on.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "properties/self/run_command.hpp"
@@ -21,6 +23,11 @@ result judge(const std::string& library, const std::string& property = "within-e
              const std::string& options = "--timeout 3 --cases 20") {
   return run("verify softmax --device cpu --size quick --dtype f32 " + options + " --property " + property +
              " --candidate '" + library + "'");
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::string hostile(const std::string& name) {
@@ -91,6 +98,23 @@ INSTANTIATE_TEST_SUITE_P(
         // Rude, but every number is right.
         expectation{"fork", 0, "0 failures"}, expectation{"print", 0, "0 failures"},
         expectation{"unending-message", 0, "0 failures"}));
+
+// All that this candidate is asked for and answers are calls that break the contract.
+TEST(NothingJudged, EndsWithOneWhateverTheOptions) {
+  const scratch_folder folder;
+  const std::string junit = folder.path("r.xml"), json = folder.path("r.json");
+  const std::string options = " --property rejects-invalid-calls --cases 20 --allow-skips";
+  const result r =
+      judge(hostile("unsupported"), "within-error-bound", options + " --junit '" + junit + "' --json '" + json + "'");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("softmax: nothing was judged")) << r.output;
+  EXPECT_NE(text_of(junit).find("<failure type=\"nothing judged\""), std::string::npos) << text_of(junit);
+  EXPECT_NE(text_of(json).find("\"nothing_judged\": [\n  \"softmax\""), std::string::npos);
+  const result fuzz = run("fuzz softmax --device cpu --size quick --dtype f32 --property within-error-bound" + options +
+                          " --out '" + folder.path("fuzz") + "' --candidate '" + hostile("unsupported") + "'");
+  EXPECT_EQ(fuzz.status, 1) << fuzz.output;
+  EXPECT_TRUE(fuzz.has("softmax: nothing was judged")) << fuzz.output;
+}
 
 // The shrunk case has lost the property's own knob, and means its default.
 TEST(Shrinking, IsDoneWhereThePropertyHasAKnob) {

@@ -53,6 +53,14 @@ TEST(Input, IsJudgedForEveryThingThatACallCanAskFor) {
   EXPECT_TRUE(r.has("op=2")) << r.output;
 }
 
+TEST(Input, WithoutElementsHasNothingToJudge) {
+  const scratch_folder folder;
+  write_array(folder.path("x.npy"), 0, 1000, {});
+  const result r = verify("softmax", "none", "--input '" + folder.path("x.npy") + "'");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("is an array of 0 x 1000, which has no element to judge; at least one is needed")) << r.output;
+}
+
 // The flaw is in the middle of the array; what is kept is the pair that shows it.
 TEST(Input, OfAWrongKernelIsCutToWhatShowsIt) {
   const scratch_folder folder;

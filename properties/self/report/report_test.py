@@ -112,6 +112,14 @@ class Content(Report):
         self.assertIn("did less than it must", s["head"])
         self.assertIn("no case reached the variant softmax f32 softmax_cluster", s["verdicts"])
 
+    def test_a_run_that_compared_nothing_is_no_success(self):
+        content = made.verify(operators=("gru",), failures=())
+        content.update(exit_code=1, nothing_judged=["gru"])
+        _, s = self.page("--verify", self.file("v.json", content))
+        self.assertIn("✗ On", s["head"])
+        self.assertIn("nothing was judged of gru", s["head"])
+        self.assertIn("✗ nothing judged gru", s["verdicts"])
+
     def test_failures_of_one_cause_are_one_counterexample(self):
         names = ["within-error-bound", *(f"property-{i}" for i in range(16))]
         others = [made.RACE | {"case": made.LINE.replace("no-hazard", name)} for name in names]
