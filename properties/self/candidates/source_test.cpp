@@ -23,6 +23,31 @@ result verify(const std::string& op, const std::string& source, const std::strin
              entry + " " + more);
 }
 
+// One chain of additions for each row is not accurate enough; the verdict says so, and by how much.
+TEST(Source, OfAPlainLoopIsToldThatItsSumDeparts) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("loop.cu", R"(#include <cuda_runtime.h>
+__global__ void rows_one_by_one(const float* x, float* y, int rows, int cols) {
+  if (threadIdx.x) return;
+  const float* in = x + (size_t)blockIdx.x * cols;
+  float m = -INFINITY, s = 0;
+  for (int i = 0; i < cols; ++i) m = fmaxf(m, in[i]);
+  for (int i = 0; i < cols; ++i) s += expf(in[i] - m);
+  for (int i = 0; i < cols; ++i) y[(size_t)blockIdx.x * cols + i] = expf(in[i] - m) / s;
+}
+void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  rows_one_by_one<<<rows, 32, 0, stream>>>(x, y, rows, cols);
+}
+)");
+  const std::string source = folder.path("loop.cu");
+  const result r = run("verify softmax --device emulated --size quick --shrink-seconds 20 --cases 40 --source " +
+                       source + " --entry plain --property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("The sum of the exponentials departs first")) << r.output;
+  EXPECT_TRUE(r.has("a single chain of ")) << r.output;
+  EXPECT_TRUE(r.has(" s in all, with what came before and after the cases")) << r.output;
+}
+
 TEST(SourceTemplate, OfSoftmaxPassesAndReplays) {
   const result r = verify("softmax", templates("softmax.cu"), "my_softmax",
                           "--cases 4 --property within-error-bound --property refusals --property no-hazard");
