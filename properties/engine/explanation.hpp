@@ -87,8 +87,8 @@ struct explanation {
   int64_t row = 0, element = 0;
   std::vector<double> input, exact, bound, actual;
 };
-// Explains a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds` and
-// ends once `stop` is true. If that run throws, the explanation says so.
+// Explains a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds`
+// and ends once `stop` is true. If that run throws, the explanation says so.
 explanation explain(const trial_case& c, const case_report& r, double timeout_seconds,
                     const std::function<bool()>& stop = {});
 // The sections as a list of {"title", "sentences", "table"}.
