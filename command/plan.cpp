@@ -185,8 +185,11 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
     throw usage_error(
         input
             ? fmt::format("input: no property of {} judges an array of {}", fmt::join(ops, ", "), name_of(input->type))
+        : limits_shapes(o) && !left_out.empty()
+            ? fmt::format("max-rows, max-cols: no case of {} has at most {} rows and {} columns",
+                          left_out.begin()->first, o.max_rows, o.max_cols)
         : !left_out.empty()
-            ? fmt::format("{}: {}", left_out.begin()->first, left_out.begin()->second)
+            ? fmt::format("size: {}: {}", left_out.begin()->first, left_out.begin()->second)
             : "verify: no property fits these operators, dtypes and properties, so there is nothing to run");
   return jobs;
 }
