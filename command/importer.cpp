@@ -73,11 +73,22 @@ class rewriter {
     if (s_.device_code(i) != nullptr && rewrite_math(i)) return;
     if (s_.is_member(i)) return;
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
+    if (word == "atomicExch" && s_.device_code(i) != nullptr && is_statement(i))
+      return replace(i, i + 1, "::simt::import::exchange_unused");
     if (word == "cudaDeviceSynchronize" && s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
       return fail(i, "cudaDeviceSynchronize in device code", "what CUDA 12 has: a kernel cannot wait for its launches");
     for (const refused& r : k_refused)
       if (word == r.name && (!r.is_template || is(i + 1, "<")))
         return fail(i, std::string(word), std::string(r.allowed));
+  }
+
+  // A call whose result nobody takes.
+  bool is_statement(size_t i) const {
+    if (!is(i + 1, "(") || !is(match(i + 1) + 1, ";")) return false;
+    if (is(i - 1, ";") || is(i - 1, "{") || is(i - 1, "}") || is(i - 1, "else")) return true;
+    if (!is(i - 1, ")")) return false;
+    const size_t word = match(i - 1) - 1;
+    return is(word, "if") || is(word, "for") || is(word, "while");
   }
 
   // A kernel's body is left at once where it is called as a function: through a pointer, a compiler lets it.

@@ -117,6 +117,11 @@ unwritten_bytes count_unwritten(const void* p, size_t bytes) {
 }
 
 void mark_initialized(void* p, size_t bytes) {
+  if (const size_t offset = offset_of(p); shadow.words != nullptr && offset < k_arenas_bytes) {
+    for (size_t i = offset; i < offset + bytes; ++i)
+      if ((shadow.flags[i] & k_accessible) != 0) shadow.flags[i] |= k_written;
+    return;
+  }
   const unit_range* r = range_of(p, bytes);
   if (r != nullptr && r->tracks_writes) std::memset(shadow.flags + offset_of(p), k_written, bytes);
 }

@@ -262,6 +262,15 @@ inline unsigned __ballot(int predicate, SIMT_SITE) {
 inline int __any(int predicate, SIMT_SITE) { return __any_sync(simt::import::whole_warp(), predicate, site); }
 inline int __all(int predicate, SIMT_SITE) { return __all_sync(simt::import::whole_warp(), predicate, site); }
 
+namespace simt::import {
+// atomicExch where nobody takes the old value, which then need not have been written.
+template <class T, class Value>
+SIMT_INLINE void exchange_unused(T* p, Value value) {
+  mark_initialized(p, sizeof *p);
+  atomicExch(p, static_cast<T>(value));
+}
+}  // namespace simt::import
+
 // The atomic loads of CUDA 12.8.
 enum { __NV_ATOMIC_RELAXED, __NV_ATOMIC_CONSUME, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_SEQ_CST = 5 };
 enum {

@@ -106,6 +106,8 @@ TEST(Exchange, ReadsWhatNobodyWroteWhereItsResultIsUsed) {
   const result r = run("--schedule fair -- exchange");
   EXPECT_TRUE(r.has("orders.cu: uninitialized under")) << r.output;
   EXPECT_TRUE(r.has(place_of("exchange"))) << r.output;
+  const result unused = run("--schedule fair -- exchange-unused");
+  EXPECT_TRUE(unused.has("orders.cu: clean under")) << unused.output;
 }
 
 }  // namespace

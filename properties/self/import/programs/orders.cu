@@ -253,6 +253,14 @@ __global__ void takes_turns(int* turn, int* ticket) {
 // ---- places that nobody wrote, or where nothing is
 
 __global__ void exchanges(int* x, int* old) { *old = atomicExch(x, 1); }  // exchange
+__global__ void opens_gates(int* x, int* out) {
+  __shared__ int gate;
+  if (threadIdx.x == 0) atomicExch(&gate, 1);
+  if (threadIdx.x == 0) {
+    atomicExch(x, 1);
+    *out = gate + *x;
+  }
+}
 __global__ void goes_far(int* x, long distance) { x[RIGHT_OR_BUG(0, distance)] = 1; }  // far
 
 template <class T>
@@ -323,6 +331,11 @@ int main(int, char** argv) {
     int* fresh;
     cudaMalloc(&fresh, 4);
     exchanges<<<1, 1>>>(fresh, out);
+  }
+  if (is("exchange-unused")) {
+    int* fresh;
+    cudaMalloc(&fresh, 4);
+    opens_gates<<<1, 1>>>(fresh, out);
   }
   if (is("far")) goes_far<<<1, 1>>>(out, 1l << 58);
   return cudaDeviceSynchronize() != cudaSuccess;
