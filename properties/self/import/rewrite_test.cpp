@@ -278,8 +278,9 @@ TEST(Ptx, LabelsPredicatesAndAddresses) {
   const std::string s = ptx(R"(asm volatile("{\n.reg .pred P;\nAGAIN:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 P, [%[bar] + 8], %1;\n@!P bra AGAIN;\n}" :: [bar] "r"(a), "r"(b)))");
   EXPECT_TRUE(has(s, "bool simt_r_P{}; simt_l1_AGAIN:;")) << s;
-  EXPECT_TRUE(has(s, "ptx::barrier_at(ptx::shared_place(simt_o0, (8ll))).try_wait(ptx::get<uint32_t>(simt_o1) & 1u)") ||
-              has(s, "ptx::barrier_at(ptx::shared_place(simt_o0, (8ll))).try_wait(ptx::get<unsigned>(simt_o1) & 1u)"))
+  EXPECT_TRUE(has(s,
+                  "ptx::barrier_at(ptx::own_place(simt_o0, (8ll))).try_wait(ptx::get<unsigned>(simt_o1) & 1u, "
+                  "{false, false})"))
       << s;
   EXPECT_TRUE(has(s, "if (ptx::get<bool>(!ptx::get<bool>(simt_r_P))) { goto simt_l1_AGAIN; }")) << s;
 }
