@@ -78,6 +78,14 @@ float cut_subnormal(double x) {
   return kept == 0 ? 0.0f : kept;  // what vanishes has lost its sign
 }
 
+// The nearest f16, ties to even, as a float; beyond the largest one infinity.
+float nearest_f16(double x) {
+  if (x == 0) return 0.0f;
+  const double quantum = std::ldexp(1.0, std::max(std::ilogb(x), -14) - 10);
+  const double kept = std::nearbyint(x / quantum) * quantum;
+  return std::fabs(kept) >= 65536 ? std::copysign(INFINITY, static_cast<float>(x)) : static_cast<float>(kept);
+}
+
 // Where an operand or c is not finite: NaN and Inf by IEEE's rules.
 float special(const uint32_t* a, const uint32_t* b, int depth, const format& f, float c) {
   bool is_nan = c != c, is_inf[2] = {};
@@ -121,7 +129,7 @@ __attribute__((always_inline)) inline void add_products(const operands& x, int r
 
 // A row of results, but for those of which an operand is not finite: the sums of eight columns at a time, exact as
 // doubles, of which f32 gets the upper 24 bits.
-template <int Depth>
+template <int Depth, tensor_sum Sum>
 __attribute__((always_inline)) inline void row_results(const operands& x, int row, int fraction_bits, const float* c,
                                                        float* d) {
   const ints zero = {}, most = zero + 31;
@@ -135,7 +143,13 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
     blend(c_exponent, field == zero, zero - 126);
     blend(c_exponent, significand == zero, zero + k_no_exponent);
     ints exponent[Depth], top = zero + k_least_top;
-    blend(top, c_exponent > top, c_exponent);
+    if constexpr (Sum == tensor_sum::f16) {
+      ints field_exponent = c_exponent;
+      blend(field_exponent, (c_exponent < zero - 14) & (significand != zero), zero - 14);
+      blend(top, field_exponent > top, field_exponent);
+    } else {
+      blend(top, c_exponent > top, c_exponent);
+    }
     for (int k = 0; k < Depth; ++k) {
       exponent[k] = load(&x.b_exponent[k][col]) + x.a_exponent[row][k];
       blend(top, exponent[k] > top, exponent[k]);
@@ -158,6 +172,10 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
                             __builtin_convertvector(quarter[1], doubles) + __builtin_convertvector(quarter[2], doubles);
       const longs power = (__builtin_convertvector(four_tops, longs) + (1023 - fraction_bits)) << 52;
       const doubles value = total * reinterpret_cast<doubles>(power);
+      if constexpr (Sum == tensor_sum::f16) {
+        for (int lane = 0; lane < 4; ++lane) d[col + i + lane] = nearest_f16(value[lane]);
+        continue;
+      }
       const longs kept = reinterpret_cast<longs>(value) & ~((int64_t{1} << 29) - 1);
       const floats rounded = __builtin_convertvector(reinterpret_cast<doubles>(kept), floats);
       std::memcpy(d + col + i, &rounded, sizeof rounded);
@@ -168,31 +186,35 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
   }
 }
 
-template <int Depth>
+template <int Depth, tensor_sum Sum>
 void portable_row(const operands& x, int row, int fraction_bits, const float* c, float* d) {
-  row_results<Depth>(x, row, fraction_bits, c, d);
+  row_results<Depth, Sum>(x, row, fraction_bits, c, d);
 }
 using row_function = void (*)(const operands&, int, int, const float*, float*);
 #ifdef __x86_64__
-template <int Depth>
+template <int Depth, tensor_sum Sum>
 __attribute__((target("avx2"))) void avx2_row(const operands& x, int row, int fraction_bits, const float* c, float* d) {
-  row_results<Depth>(x, row, fraction_bits, c, d);
+  row_results<Depth, Sum>(x, row, fraction_bits, c, d);
 }
-template <int Depth>
+template <int Depth, tensor_sum Sum>
 row_function row_for() {
   static const bool has_avx2 = __builtin_cpu_supports("avx2");
-  return has_avx2 ? avx2_row<Depth> : portable_row<Depth>;
+  return has_avx2 ? avx2_row<Depth, Sum> : portable_row<Depth, Sum>;
 }
 #else
-template <int Depth>
+template <int Depth, tensor_sum Sum>
 row_function row_for() {
-  return portable_row<Depth>;
+  return portable_row<Depth, Sum>;
 }
 #endif
+template <tensor_sum Sum>
+row_function row_of_depth(int depth) {
+  return depth == 4 ? row_for<4, Sum>() : depth == 8 ? row_for<8, Sum>() : row_for<16, Sum>();
+}
 
 // At most k_most_cols columns.
 void step(tensor_type type, tensor_rules rules, int rows, int cols, int stride, const uint32_t* a, const uint32_t* b,
-          const float* c, float* d) {
+          const float* c, float* d, tensor_sum sum) {
   const format f = format_of(type);
   const int depth = tensor_depth(type), share = depth / rules.parts;
   operands x;
@@ -221,7 +243,8 @@ void step(tensor_type type, tensor_rules rules, int rows, int cols, int stride, 
       }
     }
     const float* from = part == 0 ? c : d;
-    const row_function row_of = share == 4 ? row_for<4>() : share == 8 ? row_for<8>() : row_for<16>();
+    const row_function row_of =
+        sum == tensor_sum::f16 ? row_of_depth<tensor_sum::f16>(share) : row_of_depth<tensor_sum::f32>(share);
     for (int row = 0; row < rows; ++row) {
       float addends[k_most_cols], results[k_most_cols];
       std::memcpy(addends, from + row * stride, static_cast<size_t>(cols) * sizeof(float));
@@ -249,10 +272,10 @@ tensor_rules tensor_rules_of(unsigned sm_arch) {
 }
 
 void tensor_step(tensor_type type, tensor_rules rules, int rows, int cols, const uint32_t* a, const uint32_t* b,
-                 const float* c, float* d) {
+                 const float* c, float* d, tensor_sum sum) {
   const int depth = tensor_depth(type);
   for (int col = 0; col < cols; col += k_most_cols)
-    step(type, rules, rows, std::min(k_most_cols, cols - col), cols, a, b + col * depth, c + col, d + col);
+    step(type, rules, rows, std::min(k_most_cols, cols - col), cols, a, b + col * depth, c + col, d + col, sum);
 }
 
 }  // namespace simt

@@ -24,9 +24,13 @@ struct tensor_rules {
 // Of compute capability 8.0, 8.6, 8.9 (80, 86, 89), 9.0 and 10.0 (90, 100). Throws device_error for any other.
 tensor_rules tensor_rules_of(unsigned sm_arch);
 
+// The type of c and d. Of f16 the sum is rounded once, to the nearest f16 with ties to even, and the exponent of a
+// subnormal c is f16's least; the elements are floats here, too.
+enum class tensor_sum : uint8_t { f32, f16 };
+
 // d = a b + c for `rows` (at most 64) by `cols` (a multiple of 8). Elements are bits: a[row * depth + k] and
 // b[col * depth + k]; of tf32 the low 13 do not count. c and d, which may be one, are [row * cols + col].
 void tensor_step(tensor_type type, tensor_rules rules, int rows, int cols, const uint32_t* a, const uint32_t* b,
-                 const float* c, float* d);
+                 const float* c, float* d, tensor_sum sum = tensor_sum::f32);
 
 }  // namespace simt

@@ -29,7 +29,7 @@ struct ldmatrix_call {
 };
 
 // Fragments as the PTX ISA lays them out ("Matrix Fragments for mma.m16n8k8", ".m16n8k16").
-void complete_mma(const thread* lanes, tensor_type type) {
+void complete_mma(const thread* lanes, tensor_type type, tensor_sum sum) {
   const int depth = tensor_depth(type);
   uint32_t a[16 * 16], b[8 * 16];
   float c[16 * 8];
@@ -56,7 +56,7 @@ void complete_mma(const thread* lanes, tensor_type type) {
       }
     }
   }
-  tensor_step(type, device.rules, 16, 8, a, b, c, c);
+  tensor_step(type, device.rules, 16, 8, a, b, c, c, sum);
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i) call_of(lane).d[i] = c[(lane / 4 + 8 * (i / 2)) * 8 + 2 * (lane % 4) + (i & 1)];
 }
@@ -84,14 +84,17 @@ void complete_matrix_op(thread* lanes, uint32_t present) {
     });
   }
   if (leader.op == warp_op::mma)
-    complete_mma(lanes, static_cast<tensor_type>(leader.argument));
+    complete_mma(lanes, static_cast<tensor_type>(leader.argument & 0xff),
+                 static_cast<tensor_sum>(leader.argument >> 8));
   else
     complete_ldmatrix(lanes, leader.argument >> 1, (leader.argument & 1) != 0);
 }
 
-void warp_mma(tensor_type type, const uint32_t* a, const uint32_t* b, const float* c, float* d, const call_site& site) {
+void warp_mma(tensor_type type, const uint32_t* a, const uint32_t* b, const float* c, float* d, const call_site& site,
+              tensor_sum sum) {
   const mma_call call = {a, b, c, d};
-  warp_collective(warp_op::mma, ~0u, reinterpret_cast<uint64_t>(&call), static_cast<unsigned>(type), 32, site);
+  const unsigned argument = static_cast<unsigned>(type) | static_cast<unsigned>(sum) << 8;
+  warp_collective(warp_op::mma, ~0u, reinterpret_cast<uint64_t>(&call), argument, 32, site);
 }
 
 void warp_ldmatrix(int count, bool transposed, const void* row, uint32_t* d, const call_site& site) {

@@ -37,7 +37,8 @@ SIMT_INLINE uint32_t pack(T low, T high) {
   return low.bits | static_cast<uint32_t>(high.bits) << 16;
 }
 
-void warp_mma(tensor_type type, const uint32_t* a, const uint32_t* b, const float* c, float* d, const call_site& site);
+void warp_mma(tensor_type type, const uint32_t* a, const uint32_t* b, const float* c, float* d, const call_site& site,
+              tensor_sum sum = tensor_sum::f32);
 template <int M, int N, int K, class TA, class TB>
 SIMT_INLINE void mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const float (&c)[4], SIMT_SITE) {
   static_assert(std::is_same_v<TA, TB>, "operands of one type");
