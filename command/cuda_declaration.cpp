@@ -47,7 +47,9 @@ class parser {
     const size_t close = s_.match(i_ + 1);
     size_t from = i_ + 1;
     while (from < close && is(i_, "__attribute__") && !is(from - 1, "aligned")) ++from;
-    if (from < close) d_.alignment = t_.join(from, s_.match(from) + 1);
+    if (from < close)  // of a number or of a type
+      d_.alignment = "[] { struct alignas" + t_.join(from, s_.match(from) + 1) +
+                     " simt_alignment {}; return alignof(simt_alignment); }()";
     i_ = close;
     return true;
   }
@@ -71,8 +73,13 @@ class parser {
         ended = true;
         break;
       }
-      if (is(i_, "<")) ++angle;
-      if (is(i_, ">")) --angle;
+      if (is(i_, "<")) {
+        const size_t close = s_.template_arguments_end(i_);
+        if (close == k_none) ++angle;
+        for (; close != k_none && i_ < close; ++i_) words_.push_back(i_);
+      } else if (is(i_, ">") && angle > 0) {
+        --angle;
+      }
       if (s_.opens(i_))
         for (const size_t close = s_.match(i_); i_ < close; ++i_) words_.push_back(i_);
       words_.push_back(i_);

@@ -32,7 +32,8 @@ cuda_structure::cuda_structure(std::string_view text, std::string_view file) : t
 
 void cuda_structure::fail(size_t i, std::string construct, std::string allowed) {
   const cuda_token& at = t_.tokens[std::min(i, t_.size() - 1)];
-  errors_.push_back({t_.files[static_cast<size_t>(at.file)], at.line, std::move(construct), std::move(allowed)});
+  import_error e = {t_.files[static_cast<size_t>(at.file)], at.line, std::move(construct), std::move(allowed)};
+  if (std::find(errors_.begin(), errors_.end(), e) == errors_.end()) errors_.push_back(std::move(e));
 }
 
 const cuda_structure::kernel_info* cuda_structure::kernel(std::string_view name) const {
@@ -72,20 +73,57 @@ size_t cuda_structure::statement_start(size_t i) const {
   return i;
 }
 
+bool cuda_structure::are_joined(size_t i, std::string_view first, std::string_view second) const {
+  return is(i, first) && is(i + 1, second) && t_.tokens[i].end == t_.tokens[i + 1].begin;
+}
+
+size_t cuda_structure::template_arguments_end(size_t open) const {
+  int depth = 0;
+  for (size_t i = open; i < t_.size() && !is(i, ";") && !closes(i); ++i) {
+    if (is(i, "{") && match_[i] != i + 1) return k_none;
+    if (opens(i))
+      i = match_[i];
+    else if (are_joined(i, "<", "<") || are_joined(i, "<", "=") || are_joined(i, ">", "=") || are_joined(i, "-", ">"))
+      ++i;
+    else if (is(i, "<"))
+      ++depth;
+    else if (is(i, ">") && --depth == 0)
+      return i;
+  }
+  return k_none;
+}
+
 size_t cuda_structure::skip_template_header(size_t i) const {
   while (is(i, "template") && is(i + 1, "<")) {
-    int depth = 0;
-    for (++i; i < t_.size(); ++i) {
-      if (opens(i))
-        i = match_[i];
-      else if (is(i, "<"))
-        ++depth;
-      else if (is(i, ">") && --depth == 0)
-        break;
-    }
-    ++i;
+    const size_t end = template_arguments_end(i + 1);
+    if (end == k_none) return i;
+    i = skip_requires_clause(end + 1);
   }
   return i;
+}
+
+// A conjunction or disjunction of names with template arguments, brackets and requires-expressions (C++20).
+size_t cuda_structure::skip_requires_clause(size_t i) const {
+  if (!is(i, "requires")) return i;
+  for (;;) {
+    do ++i;
+    while (is(i, "!"));
+    if (is(i, "requires")) {
+      if (is(++i, "(")) i = match_[i] + 1;
+      if (is(i, "{")) i = match_[i] + 1;
+    } else if (is(i, "(")) {
+      i = match_[i] + 1;
+    } else {
+      while (t_.is_identifier(i) || is(i, "::")) {
+        const bool ends = t_.is_identifier(i++);
+        const size_t close = ends && is(i, "<") ? template_arguments_end(i) : k_none;
+        if (close != k_none) i = close + 1;
+        if (ends && !is(i, "::")) break;
+      }
+    }
+    if (!are_joined(i, "&", "&") && !are_joined(i, "|", "|")) return i;
+    ++i;
+  }
 }
 
 cuda_structure::scope cuda_structure::opened_by(size_t brace, scope outside) const {
@@ -130,6 +168,8 @@ size_t cuda_structure::parameter_list(size_t start) const {
       while (!is(i, "(")) ++i;
       return is(i + 1, ")") && is(i + 2, "(") ? i + 2 : i;
     }
+    if (is(i, "<"))
+      if (const size_t close = template_arguments_end(i); close != k_none) i = close;
     if (is(i, "[")) i = match_[i];
     if (!is(i, "(")) continue;
     if (!is_attribute_group(match_[i])) return i;
@@ -176,7 +216,10 @@ void cuda_structure::find_functions() {
 
 void cuda_structure::note_function(size_t name) {
   size_t after = match_[name + 1] + 1;
-  if (is(after, "noexcept")) ++after;
+  if (is(after, "noexcept")) after = is(after + 1, "(") ? match_[after + 1] + 1 : after + 1;
+  if (are_joined(after, "-", ">"))  // the type of the result
+    while (after < t_.size() && !is(after, "{") && !is(after, ";") && !is(after, "try")) ++after;
+  if (is(after, "try")) ++after;
   if (is(after, "{")) {
     if (t_.tokens[name].file == 0) functions_.push_back({std::string(t_.text(name)), parameter_names(name + 1)});
     has_main_ |= is(name, "main");
@@ -216,6 +259,7 @@ void cuda_structure::note_kernel(size_t open, bool is_template) {
   for (size_t k = open + 1; k < match_[open]; k = opens(k) ? match_[k] + 1 : k + 1) {
     number += is(k, ",") ? 1 : 0;
     if (is(k, "*")) pointers.insert(number);
+    is_template |= is(k, "auto");
   }
   // Names of parameters may differ between declarations; their number of commas and types' first words may not.
   for (size_t k = open + 1; k < match_[open]; ++k) {

@@ -36,7 +36,7 @@ class cuda_structure {
     std::set<std::string_view> declared;  // names of built-in variables that it gives to its own
   };
 
-  // Stops at the first error.
+  // Finds no functions where brackets do not match.
   cuda_structure(std::string_view text, std::string_view file);
 
   const token_list& tokens() const { return t_; }
@@ -60,7 +60,9 @@ class cuda_structure {
   bool is_member(size_t i) const;
   // The first token of the statement or declaration that token i belongs to.
   size_t statement_start(size_t i) const;
-  // Past a template header `template <...>` at i; i itself where there is none.
+  // The ">" that closes the template arguments opened by the "<" at `open`; k_none where that "<" compares.
+  size_t template_arguments_end(size_t open) const;
+  // Returns the token behind the template header `template <...> requires ...` at i, or i where there is none.
   size_t skip_template_header(size_t i) const;
   // The "(" of the parameter list of the function declared from `start`, or k_none for anything else.
   size_t parameter_list(size_t start) const;
@@ -73,6 +75,9 @@ class cuda_structure {
   void find_functions();
   scope opened_by(size_t brace, scope outside) const;
   bool is_attribute_group(size_t close) const;
+  // True for two characters of one operator.
+  bool are_joined(size_t i, std::string_view first, std::string_view second) const;
+  size_t skip_requires_clause(size_t i) const;
   size_t body_of(size_t open) const;
   void note_function(size_t name);
   std::vector<std::string> parameter_names(size_t open) const;

@@ -13,6 +13,7 @@
 
 #include "command/importer.hpp"
 #include "command/support.hpp"
+#include "command/user_macros.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/run_folder.hpp"
 #include "properties/engine/sha256.hpp"
@@ -100,6 +101,22 @@ std::vector<std::string> trace_options(const toolchain& tools) {
   return options;
 }
 
+// The user's macros and, where these would rewrite them, our headers before. The path of the file that holds macros is
+// part of the preprocessed text, and so follows from what is in it.
+std::vector<std::string> macro_options(const toolchain& tools, const import_request& r, const std::string& file,
+                                       const fs::path& folder) {
+  const macro_order order = order_macros(file, r.defines, r.includes, tools.root());
+  std::vector<std::string> options;
+  for (const std::string& d : order.first) options.push_back("-D" + d);
+  for (const std::string& header : order.headers) options.insert(options.end(), {"-include", header});
+  if (order.last.empty()) return options;
+  const std::string path =
+      (folder / fmt::format("macros.{}.hpp", engine::sha256_hex(order.last).substr(0, 16))).string();
+  write_file(path, order.last);
+  options.insert(options.end(), {"-include", path});
+  return options;
+}
+
 // A source after the preprocessor, with what plain C++ cannot express rewritten; C stays as it is.
 imported_source rewritten_source(const toolchain& tools, const import_request& r, const std::string& file,
                                  const fs::path& folder) {
@@ -107,8 +124,16 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   c.flavour = r.flavour;
   c.sources = {file};
   const bool is_c = is_c_source(file);
-  if (!is_c) c.options = {"-I" + tools.root() + "/simt/import", "-include", "cuda_runtime.h"};
   if (r.traced) c.options.push_back("-DSIMT_IMPORT_TRACE");
+  if (is_c) {
+    for (const std::string& d : r.defines) c.options.push_back("-D" + d);
+  } else {
+    c.options.insert(c.options.end(), {"-I" + tools.root() + "/simt/import", "-include", "cuda_runtime.h"});
+    if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
+    const std::vector<std::string> macros = macro_options(tools, r, file, folder);
+    c.options.insert(c.options.end(), macros.begin(), macros.end());
+  }
+  for (const std::string& include : r.includes) c.options.push_back("-I" + include);
   c.options.insert(c.options.end(), r.options.begin(), r.options.end());
   const std::vector<std::string> behind = toolkit_options(tools);
   c.options.insert(c.options.end(), behind.begin(), behind.end());
@@ -128,7 +153,6 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
     return source;
   }
   imported_source source = rewrite_cuda(text, file);
-  if (!source.errors.empty()) throw usage_error(describe(source.errors.front()));
   return source;
 }
 
@@ -154,7 +178,12 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   const fs::path folder = cache_folder(tools);
 
   std::vector<imported_source> sources;
-  for (const std::string& file : files) sources.push_back(rewritten_source(tools, r, file, folder));
+  std::vector<std::string> refused;
+  for (const std::string& file : files) {
+    sources.push_back(rewritten_source(tools, r, file, folder));
+    for (const import_error& e : sources.back().errors) refused.push_back(describe(e));
+  }
+  if (!refused.empty()) throw usage_error(fmt::format("{}", fmt::join(refused, "\n")));
   const bool has_main = std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.has_main; });
   if (r.needs_main && !has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
   const std::string epilogue =
@@ -164,7 +193,8 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   std::string all;
   for (const imported_source& s : sources) all += s.text;
   const std::vector<std::string> effort = effort_options(r);
-  const std::string built_as = fmt::format("{}{}{}", r.flavour, r.traced ? "+trace" : "", fmt::join(effort, ""));
+  const std::string built_as =
+      fmt::format("{}{}{}{}", r.flavour, r.traced ? "+trace" : "", r.standard, fmt::join(effort, ""));
   const std::string stem = engine::sha256_hex(tools.fingerprint() + built_as + all).substr(0, 32);
   const fs::path library = folder / fmt::format("{}{}.so", stem, r.flavour == "race" ? ".race" : "");
   if (fs::exists(library, error)) return library.string();
@@ -181,6 +211,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   // Reports name the user's file as the user did, from whichever folder.
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
   c.options.insert(c.options.end(), effort.begin(), effort.end());
+  if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
   if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour has their handler
   if (r.traced) {
     const std::vector<std::string> follow = trace_options(tools);

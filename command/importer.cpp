@@ -40,7 +40,8 @@ class rewriter {
   rewriter(std::string_view text, std::string_view file) : s_(text, file), t_(s_.tokens()) {}
 
   imported_source run() {
-    for (size_t i = 0; i < t_.size() && s_.errors().empty(); ++i) visit(i);
+    const bool is_whole = s_.errors().empty();
+    for (size_t i = 0; i < t_.size() && is_whole; ++i) visit(i);
     result_.has_main = s_.has_main();
     result_.kernels = s_.kernel_names();
     result_.functions = s_.functions();
@@ -181,20 +182,18 @@ class rewriter {
       } else {
         ptx_operand o;
         if (is(k, "[")) o.name = t_.text(k + 1), k = match(k) + 1;
-        o.constraint = unescaped(t_.text(k));
-        if (!is(k + 1, "(")) break;
-        o.expression = rewritten(k + 2, match(k + 1));
+        for (; t_.tokens[k].kind == token_kind::literal; ++k) o.constraint += unescaped(t_.text(k));
+        if (!is(k, "(")) break;
+        o.expression = rewritten(k + 1, match(k));
         s.operands.push_back(o);
-        k = match(k + 1) + 1;
+        k = match(k) + 1;
       }
     }
-    const ptx_result made = k == match(open) ? translate_ptx(s) : ptx_result{"", s.text};
-    if (!made.refused.empty() || made.code.empty()) {
-      fail(i, fmt::format("the PTX '{}'", made.refused.empty() ? s.text : made.refused),
-           "the instructions of docs/run_emulated.md, or CUDA C++");
+    if (k != match(open)) {
+      fail(i, "this asm statement", "asm(\"instructions\" : outputs : inputs : clobbers)");
       return true;
     }
-    replace(i, match(open) + 1, made.code);
+    replace(i, match(open) + 1, translate_ptx(s));
     return true;
   }
 
@@ -263,18 +262,10 @@ class rewriter {
     edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
   }
 
-  // The ">" that closes the template arguments at `open`.
+  // The ">" that closes the template arguments at `open`; the token before `open` where "<" compares.
   size_t template_end(size_t open) const {
-    int depth = 0;
-    for (size_t i = open; i < t_.size() && !is(i, ";"); ++i) {
-      if (opens(i))
-        i = match(i);
-      else if (is(i, "<"))
-        ++depth;
-      else if (is(i, ">") && --depth == 0)
-        return i;
-    }
-    return open - 1;
+    const size_t close = s_.template_arguments_end(open);
+    return close == k_none ? open - 1 : close;
   }
 
   // Replaces tokens [first, last); where lines go with them, a marker restores the count.
@@ -389,6 +380,24 @@ class rewriter {
         name, type + " " + extents, alignment, extents.empty() ? type : "auto");
   }
 
+  // `extern __shared__ T a[];` is a pointer to the block's dynamic memory, `extern __shared__ T a;` a reference.
+  static std::string dynamic_variable(const cuda_declarator& v) {
+    const bool is_open = v.extents.starts_with("[ ]");
+    const std::string type = fmt::format("::simt::identity_t<{} {}>", v.type, v.extents.substr(is_open ? 3 : 0));
+    if (is_open)
+      return fmt::format("auto* const {0} = static_cast<{1}*>(::simt::emu::dynamic_shared()); (void){0};", v.name,
+                         type);
+    return fmt::format("{2}& {0} = *static_cast<{1}*>(::simt::emu::dynamic_shared()); (void){0};", v.name, type,
+                       v.extents.empty() ? v.type : "auto");
+  }
+  std::string dynamic_variable_of_file(const cuda_declarator& v) {
+    if (v.extents.starts_with("[ ]"))
+      return fmt::format("static constexpr ::simt::import::dynamic_array<::simt::identity_t<{} {}>> {}{{}};", v.type,
+                         v.extents.substr(3), v.name);
+    shared_of_file_.insert(v.name);
+    return fmt::format("static inline auto& simt_shared_of_{0}() {{ {1} return {0}; }} ", v.name, dynamic_variable(v));
+  }
+
   // `__shared__ union { ... } a, b[2];`: the type, which may have no name, first, then the variables.
   bool rewrite_shared_type(size_t shared) {
     size_t k = shared + 1;
@@ -431,13 +440,7 @@ class rewriter {
     for (const cuda_declarator& v : d->declarators) {
       if (v.initialised) return fail(v.name_token, "__shared__ " + v.name + " with an initialiser", allowed);
       if (d->is_extern) {
-        if (v.extents.substr(0, 3) != "[ ]")
-          return fail(v.name_token, "extern __shared__ " + v.name, "'extern __shared__ T name[];', without an extent");
-        const std::string type = "::simt::identity_t<" + v.type + " " + v.extents.substr(3) + ">";
-        out += scope_of(i) == scope::code
-                   ? fmt::format("auto* const {} = static_cast<{}*>(::simt::emu::dynamic_shared()); (void){};", v.name,
-                                 type, v.name)
-                   : fmt::format("static constexpr ::simt::import::dynamic_array<{}> {}{{}};", type, v.name);
+        out += scope_of(i) == scope::code ? dynamic_variable(v) : dynamic_variable_of_file(v);
       } else if (of_file) {
         out += fmt::format("static inline auto& simt_shared_of_{0}() {{ {1}return {0}; }} ", v.name,
                            shared_variable(v.name, v.type, v.extents, d->alignment));

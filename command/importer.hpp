@@ -4,6 +4,7 @@
 //   k<T, 3><<<grid, block, bytes, stream>>>(args)  ->  a call through simt/import/launch.hpp
 //   __shared__ T a[N], b;                          ->  SIMT_IMPORT_SHARED for each declarator
 //   extern __shared__ T a[];                       ->  the block's dynamic shared memory
+//   asm("...")                                     ->  calls of simt/import/ptx.hpp; an unknown one fails where it runs
 //   __global__ void k(...) {                       ->  it returns at once outside of a launch, and that is reported
 //   __device__ / __constant__ T v[N] = {...};      ->  the same object in the emulated device's checked memory
 //
@@ -27,6 +28,7 @@ struct import_error {
   int line = 0;
   std::string construct;  // as the source has it
   std::string allowed;    // what to write instead
+  bool operator==(const import_error&) const = default;
 };
 std::string describe(const import_error& e);
 
@@ -40,7 +42,7 @@ struct imported_source {
   bool has_main = false;
   std::vector<std::string> kernels;          // names of the __global__ functions, in order of appearance
   std::vector<imported_function> functions;  // that the file itself defines outside classes
-  std::vector<import_error> errors;          // not empty: text is of no use
+  std::vector<import_error> errors;          // all of them; not empty: text is of no use
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
 
@@ -54,7 +56,10 @@ struct import_request {
   std::vector<std::string> others;  // further sources of the program, .cu, .cpp or .c
   std::string epilogue;             // C++ text after the file; with an entry in place of this:
   std::function<std::string(const imported_function& entry)> epilogue_of;
-  std::vector<std::string> options;  // -I, -D and the like, for the user's source
+  std::vector<std::string> defines;   // NAME or NAME=VALUE, for the user's sources
+  std::vector<std::string> includes;  // folders of their headers
+  std::vector<std::string> options;   // of the compiler, for them
+  std::string standard;               // of C++, such as "c++20"; empty: the toolchain's
   std::string flavour = "race";
   bool needs_main = false;
   bool traced = false;  // follows its control (simt/import/trace.hpp); of flavour plain

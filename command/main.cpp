@@ -287,6 +287,11 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
       ->allow_extra_args(false);
   emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")
       ->allow_extra_args(false);
+  emulated
+      ->add_option("--std", e.standard,
+                   "The standard of C++, also as -std=c++20: c++17, c++20 or c++23; an older one means c++17")
+      ->check(CLI::IsMember({"c++11", "c++14", "c++17", "c++20", "c++23"}))
+      ->capture_default_str();
   add_output(emulated, "--json", e.json, "Write the result as JSON to this file");
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated
@@ -339,6 +344,14 @@ bool names_a_command(const CLI::App& app, int argc, char** argv) {
   }
   fmt::print(stderr, "warpcheck: '{}' is no command; {} are\n", argv[1], names);
   return false;
+}
+
+// The arguments, with the compilers' spelling -std=c++20 as the option that it is.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (size_t i = 2; i < words.size() && words[i] != "--" && words[1] == "run-emulated"; ++i)
+    if (words[i].starts_with("-std=")) words[i].insert(0, "-");
+  return words;
 }
 
 // The command's callback sets `code`.
@@ -407,8 +420,10 @@ int run(int argc, char** argv) {
   app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
 
   if (!names_a_command(app, argc, argv)) return cli::k_usage;
-
-  return parse_and_run(app, argc, argv, code);
+  std::vector<std::string> words = words_of(argc, argv);
+  std::vector<char*> spelled;
+  for (std::string& w : words) spelled.push_back(w.data());
+  return parse_and_run(app, argc, spelled.data(), code);
 }
 
 }  // namespace

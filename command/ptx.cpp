@@ -16,6 +16,16 @@ std::string trim(std::string_view s) {
   return std::string(s);
 }
 
+// As a string literal of C++.
+std::string quoted(std::string_view s) {
+  std::string out = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
 bool is_name(std::string_view s) {
   return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
@@ -43,14 +53,16 @@ words split_ptx(std::string_view s, char separator) {
 
 std::string type_of_ptx(std::string_view ptx) {
   static const std::map<std::string_view, std::string> types = {
-      {"b8", "uint8_t"},   {"u8", "uint8_t"},   {"s8", "int8_t"},    {"b16", "uint16_t"}, {"u16", "uint16_t"},
-      {"s16", "int16_t"},  {"b32", "uint32_t"}, {"u32", "uint32_t"}, {"s32", "int32_t"},  {"b64", "uint64_t"},
-      {"u64", "uint64_t"}, {"s64", "int64_t"},  {"f32", "float"},    {"f64", "double"},   {"pred", "bool"}};
+      {"b8", "uint8_t"},     {"u8", "uint8_t"},       {"s8", "int8_t"},         {"b16", "uint16_t"},
+      {"u16", "uint16_t"},   {"s16", "int16_t"},      {"b32", "uint32_t"},      {"u32", "uint32_t"},
+      {"s32", "int32_t"},    {"b64", "uint64_t"},     {"u64", "uint64_t"},      {"s64", "int64_t"},
+      {"f32", "float"},      {"f64", "double"},       {"pred", "bool"},         {"f16", "ptx::f16"},
+      {"bf16", "ptx::bf16"}, {"f16x2", "ptx::f16x2"}, {"bf16x2", "ptx::bf16x2"}};
   const auto at = types.find(ptx);
   return at == types.end() ? "" : at->second;
 }
 
-ptx_result ptx_translator::run() {
+std::string ptx_translator::run() {
   std::string text = without_comments();
   for (size_t at = text.find("%="); at != std::string::npos; at = text.find("%="))
     text.replace(at, 2, std::to_string(s_.number));
@@ -74,7 +86,7 @@ ptx_result ptx_translator::run() {
     const std::string one = trim(line);
     line.clear();
     if (one.empty()) continue;
-    if (!statement(one)) return {"", one};
+    statement(one);
   }
   std::string head;
   for (size_t i = 0; i < s_.operands.size(); ++i) {
@@ -83,8 +95,7 @@ ptx_result ptx_translator::run() {
     head += fmt::format(" [[maybe_unused]] {} simt_o{} = ({});", written ? "auto&&" : "const auto", i, o.expression);
   }
   // A label needs a statement after it; a jump must not pass a declaration.
-  return {fmt::format("do {{ namespace ptx = ::simt::import::ptx;{}{}{} }} while (false)", head, registers_, code_),
-          ""};
+  return fmt::format("do {{ namespace ptx = ::simt::import::ptx;{}{}{} }} while (false)", head, registers_, code_);
 }
 
 std::string ptx_translator::without_comments() const {
@@ -139,6 +150,7 @@ std::string ptx_translator::value(const std::string& text) const {
     return declared_.contains(name) ? variable(name) : special(name);
   }
   if (declared_.contains(text)) return variable(text);
+  if (text == "WARP_SZ") return "32u";
   if (text.starts_with("0f") || text.starts_with("0F")) return fmt::format("ptx::get<float>(0x{}u)", text.substr(2));
   if (text.starts_with("0d") || text.starts_with("0D")) return fmt::format("ptx::get<double>(0x{}ull)", text.substr(2));
   const bool number = std::isdigit(static_cast<unsigned char>(text[0])) ||
@@ -178,7 +190,16 @@ std::string ptx_translator::special(const std::string& name) {
       {"cluster_nctarank", "::simt::cluster_size()"},
       {"cluster_ctaid.x", "::simt::cluster_rank()"},
       {"cluster_nctaid.x", "::simt::cluster_size()"},
+      {"cluster_ctaid.y", "0u"},
+      {"cluster_ctaid.z", "0u"},
+      {"cluster_nctaid.y", "1u"},
+      {"cluster_nctaid.z", "1u"},
       {"clusterid.x", "::simt::cluster_id()"},
+      {"clusterid.y", "::simt::emu::block_index().y"},
+      {"clusterid.z", "::simt::emu::block_index().z"},
+      {"nclusterid.x", "(::simt::emu::grid_dimensions().x / ::simt::cluster_size())"},
+      {"nclusterid.y", "::simt::emu::grid_dimensions().y"},
+      {"nclusterid.z", "::simt::emu::grid_dimensions().z"},
       {"lanemask_eq", "(1u << ::simt::emu::lane_index())"},
       {"lanemask_lt", "((1u << ::simt::emu::lane_index()) - 1u)"},
       {"lanemask_le", "((2u << ::simt::emu::lane_index()) - 1u)"},
@@ -201,7 +222,7 @@ std::string ptx_translator::store(const std::string& operand, const std::string&
   return fmt::format("ptx::put({}, {});", v, expression);
 }
 
-std::string ptx_translator::address(const std::string& operand, address_space space) {
+std::string ptx_translator::place(const std::string& operand) {
   if (operand.size() < 3 || operand[0] != '[' || operand.back() != ']') return ok_ = false, "";
   std::string base = trim(operand.substr(1, operand.size() - 2)), offset = "0";
   if (base.starts_with("%[")) {
@@ -214,8 +235,12 @@ std::string ptx_translator::address(const std::string& operand, address_space sp
   }
   const std::string v = value(base), by = value(offset);
   if (v.empty() || by.empty()) ok_ = false;
+  return fmt::format("{}, {}", v, by);
+}
+
+std::string ptx_translator::address(const std::string& operand, address_space space) {
   constexpr const char* functions[] = {"place", "own_place", "shared_place"};
-  return fmt::format("ptx::{}({}, {})", functions[space], v, by);
+  return fmt::format("ptx::{}({})", functions[space], place(operand));
 }
 
 address_space ptx_translator::space_of(const instruction& i) {
@@ -233,28 +258,34 @@ std::string ptx_translator::array(const char* type, const std::string& operand) 
   return fmt::format("{{{}}}", fmt::join(list, ", "));
 }
 
-bool ptx_translator::statement(const std::string& text) {
-  if (text.starts_with(".reg")) return declare(text.substr(4));
-  if (text[0] == '.') return text.starts_with(".pragma");
+void ptx_translator::statement(const std::string& text) {
+  if (text.starts_with(".reg") && declare(text.substr(4))) return;
+  if (text.starts_with(".pragma")) return;
   instruction i;
+  std::string code = instruction_code(i, text);
+  if (code.empty()) code = fmt::format("ptx::not_modelled({});", quoted(text));
+  code_ += i.predicate.empty() ? fmt::format(" {{ {} }}", code) : fmt::format(" if ({}) {{ {} }}", i.predicate, code);
+}
+
+std::string ptx_translator::instruction_code(instruction& i, const std::string& text) {
+  if (text[0] == '.') return "";
   i.text = text;
   std::string rest = text;
   if (rest[0] == '@') {
     const size_t blank = rest.find(' ');
-    if (blank == std::string::npos) return false;
+    if (blank == std::string::npos) return "";
     const std::string p = value(trim(rest.substr(1, blank - 1)));
-    if (p.empty()) return false;
+    if (p.empty()) return "";
     i.predicate = "ptx::get<bool>(" + p + ")";
     rest = trim(rest.substr(blank));
   }
   const size_t end = std::min(rest.find_first_of(" \t"), rest.size());
   i.opcode = parts_of(rest.substr(0, end));
   i.operands = split_ptx(rest.substr(end), ',');
+  if (i.opcode.empty()) return "";
   ok_ = true;
-  const std::string code = i.opcode.empty() ? "" : translate(i);
-  if (!ok_ || code.empty()) return false;
-  code_ += i.predicate.empty() ? fmt::format(" {{ {} }}", code) : fmt::format(" if ({}) {{ {} }}", i.predicate, code);
-  return true;
+  const std::string code = translate(i);
+  return ok_ ? code : "";
 }
 
 bool ptx_translator::declare(const std::string& text) {
@@ -281,6 +312,6 @@ bool ptx_translator::declare(const std::string& text) {
   return true;
 }
 
-ptx_result translate_ptx(const ptx_statement& statement) { return ptx_translator(statement).run(); }
+std::string translate_ptx(const ptx_statement& statement) { return ptx_translator(statement).run(); }
 
 }  // namespace warpcheck::cli

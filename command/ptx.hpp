@@ -21,10 +21,7 @@ struct ptx_statement {
   int number = 0;             // in the statement's labels, which so differ from others
 };
 
-struct ptx_result {
-  std::string code;     // one C++ statement without its ';', on one line
-  std::string refused;  // the instruction that is not known; empty: none
-};
-ptx_result translate_ptx(const ptx_statement& statement);
+// One C++ statement without its ';', on one line. An instruction that is not modelled fails where it runs.
+std::string translate_ptx(const ptx_statement& statement);
 
 }  // namespace warpcheck::cli

@@ -140,25 +140,66 @@ std::string ptx_translator::tensor(const instruction& i) {
     for (size_t k = 0; k < count; ++k) code += " " + store(to[k], fmt::format("simt_m[{}]", k));
     return code;
   }
-  if (i.name() == "mma" && i.begins({"mma", "sync", "aligned"}) && o.size() == 4) {
-    const auto& p = i.opcode;
-    if (p.size() != 10 || p[4] != "row" || p[5] != "col" || p[6] != "f32" || p[9] != "f32" || p[7] != p[8]) return "";
-    const bool half = p[7] == "f16" || p[7] == "bf16";
-    if (!(p[3] == "m16n8k16" && half) && !(p[3] == "m16n8k8" && p[7] == "tf32")) return "";
-    const words to = vector(o[0]);
-    if (to.size() != 4 || vector(o[1]).size() != 4 || vector(o[2]).size() != 2 || vector(o[3]).size() != 4) return "";
-    std::string code = fmt::format(
-        "float simt_d[4]; const uint32_t simt_a[4] = {0}, simt_b[2] = {1}; const float simt_c[4] = {2}; "
-        "::simt::mma<16, 8, {3}, ::simt::{4}, ::simt::{4}>(simt_d, simt_a, simt_b, simt_c);",
-        array("uint32_t", o[1]), array("uint32_t", o[2]), array("float", o[3]), half ? 16 : 8, p[7]);
-    for (size_t k = 0; k < 4; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
-    return code;
+  if (i.begins({"mma", "sync", "aligned"}) && o.size() == 4) return i.has("s32") ? integer_mma(i) : mma(i);
+  if (i.name() == "stmatrix" && o.size() == 2 && i.has("m8n8") && i.has("b16")) {
+    const words from = vector(o[1]);
+    if (from.size() != (i.has("x4") ? 4u : i.has("x2") ? 2u : 1u)) return "";
+    return fmt::format("const uint32_t simt_m[] = {}; ptx::store_matrices(ptx::window_place({}), simt_m, {});",
+                       array("uint32_t", o[1]), place(o[0]), i.has("trans"));
   }
+  if (i.name() == "movmatrix" && o.size() == 2 && i.has("trans"))
+    return store(o[0], fmt::format("ptx::transposed_matrix({})", as("uint32_t", o[1])));
   if (i.name() != "wgmma") return "";
   if (i.has("fence")) return "::simt::wgmma_fence_registers();";
   if (i.has("commit_group")) return "::simt::wgmma_commit();";
   if (i.has("wait_group") && o.size() == 1) return fmt::format("::simt::wgmma_wait_groups({});", as("unsigned", o[0]));
   return i.has("mma_async") ? wgmma(i) : "";
+}
+
+// mma.sync.aligned.m16n8kK.row.col.D.A.B.C of reals. Half of a step's products may be left out: they are zeros.
+std::string ptx_translator::mma(const instruction& i) {
+  const auto& o = i.operands;
+  const auto& p = i.opcode;
+  if (p.size() != 10 || p[4] != "row" || p[5] != "col" || p[7] != p[8] || p[6] != p[9]) return "";
+  const bool of_16_bits = p[7] == "f16" || p[7] == "bf16", sums_f16 = p[6] == "f16";
+  if (sums_f16 ? p[7] != "f16" : p[6] != "f32" || (!of_16_bits && p[7] != "tf32")) return "";
+  const int depth = of_16_bits ? 16 : 8;
+  const bool is_whole = p[3] == fmt::format("m16n8k{}", depth);
+  if (!is_whole && p[3] != fmt::format("m16n8k{}", depth / 2)) return "";
+  const words to = vector(o[0]);
+  const size_t a = is_whole ? 4 : 2, sums = sums_f16 ? 2 : 4;
+  if (to.size() != sums || vector(o[1]).size() != a || vector(o[2]).size() != a / 2 || vector(o[3]).size() != sums)
+    return "";
+  const char* const type = sums_f16 ? "uint32_t" : "float";
+  std::string code =
+      fmt::format("{0} simt_d[{1}]; const uint32_t simt_a[4] = {2}, simt_b[2] = {3}; const {0} simt_c[{1}] = {4}; ",
+                  type, sums, array("uint32_t", o[1]), array("uint32_t", o[2]), array(type, o[3]));
+  code += sums_f16 ? "ptx::products_of_f16(simt_d, simt_a, simt_b, simt_c);"
+                   : fmt::format("::simt::mma<16, 8, {0}, ::simt::{1}, ::simt::{1}>(simt_d, simt_a, simt_b, simt_c);",
+                                 depth, p[7]);
+  for (size_t k = 0; k < sums; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
+  return code;
+}
+
+// mma.sync.aligned.m16n8kK.row.col[.satfinite].s32.A.B.s32 of bytes.
+std::string ptx_translator::integer_mma(const instruction& i) {
+  const auto& o = i.operands;
+  const auto& p = i.opcode;
+  const size_t types = i.has("satfinite") ? 7 : 6;
+  if (p.size() != types + 4 || p[types] != "s32" || p[types + 3] != "s32") return "";
+  const auto signedness = [&](const std::string& t) { return t == "s8" ? "int32_t" : t == "u8" ? "uint32_t" : ""; };
+  const std::string left = signedness(p[types + 1]), right = signedness(p[types + 2]);
+  const size_t a = p[3] == "m16n8k32" ? 4 : p[3] == "m16n8k16" ? 2 : 0;
+  const words to = vector(o[0]);
+  if (left.empty() || right.empty() || a == 0 || to.size() != 4 || vector(o[1]).size() != a ||
+      vector(o[2]).size() != a / 2 || vector(o[3]).size() != 4)
+    return "";
+  std::string code = fmt::format(
+      "int32_t simt_d[4]; const uint32_t simt_a[4] = {}, simt_b[2] = {}; const int32_t simt_c[4] = {}; "
+      "ptx::products_of_bytes<{}, {}>(simt_d, simt_a, simt_b, simt_c, {});",
+      array("uint32_t", o[1]), array("uint32_t", o[2]), array("int32_t", o[3]), left, right, types == 7);
+  for (size_t k = 0; k < 4; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
+  return code;
 }
 
 // wgmma.mma_async.sync.aligned.m64nNkK.f32.T.T d, a, b, scale-d, imm-scale-a, imm-scale-b, transpositions
@@ -190,6 +231,14 @@ std::string ptx_translator::wgmma(const instruction& i) {
 
 std::string ptx_translator::memory(const instruction& i) {
   const auto& o = i.operands;
+  if (i.name() == "isspacep" && o.size() == 2)
+    return i.has("shared") || i.has("shared::cta") || i.has("global")
+               ? store(o[0], fmt::format("{}::simt::is_shared(reinterpret_cast<const void*>({}))",
+                                         i.has("global") ? "!" : "", as("uint64_t", o[1])))
+               : "";
+  if (i.name() == "createpolicy" && !o.empty()) return store(o[0], "uint64_t{0}");  // how long caches keep a line
+  if (i.name() == "getctarank" && o.size() == 2 && space_of(i) != k_generic)
+    return store(o[0], fmt::format("ptx::rank_of({})", as("uint32_t", o[1])));
   if (i.name() == "cvta" && o.size() == 2) {
     if (space_of(i) == k_generic) return store(o[0], as("uint64_t", o[1]));
     return store(o[0], i.has("to") ? fmt::format("ptx::window_address({})", as("uint64_t", o[1]))
@@ -220,48 +269,92 @@ std::string ptx_translator::memory(const instruction& i) {
     return fmt::format("const {} simt_v[{}] = {}; ptx::store({}, simt_v);", type, values.size(),
                        array(type.c_str(), o[1]), place);
   }
-  if (i.name() == "atom" || i.name() == "red") {
-    const size_t first = i.name() == "atom" ? 1 : 0;
-    static const std::map<std::string_view, const char*> functions = {
-        {"add", "Add"}, {"min", "Min"},   {"max", "Max"}, {"and", "And"}, {"or", "Or"},
-        {"xor", "Xor"}, {"exch", "Exch"}, {"inc", "Inc"}, {"dec", "Dec"}, {"cas", "CAS"}};
-    const char* function = nullptr;
-    for (const std::string& part : i.opcode)
-      if (const auto at = functions.find(part); at != functions.end()) function = at->second;
-    const size_t values = function != nullptr && std::string_view(function) == "CAS" ? 2 : 1;
-    if (function == nullptr || o.size() != first + 1 + values) return "";
-    const bool releases = i.has("acq_rel") || i.has("release"), acquires = i.has("acq_rel") || i.has("acquire");
-    const std::string t = type == "uint64_t"  ? "unsigned long long"
-                          : type == "int64_t" ? (i.has("min") || i.has("max") ? "long long" : "unsigned long long")
-                                              : type;
-    std::string call = fmt::format("::atomic{}{}(reinterpret_cast<{}*>({})", function, i.has("cta") ? "_block" : "", t,
-                                   address(o[first], space_of(i)));
-    for (size_t k = 0; k < values; ++k) call += ", " + as(t, o[first + 1 + k]);
-    call += ")";
-    const std::string fence = fmt::format("::simt::fence({}, ::simt::fence_order::acquire_release);", scope_of(i));
-    const std::string access = first == 1 ? store(o[0], call) : call + ";";
-    return fmt::format("{} {} {}", releases ? fence : "", access, acquires ? fence : "");
+  return i.name() == "atom" || i.name() == "red" ? atomic(i, type) : "";
+}
+
+std::string ptx_translator::atomic(const instruction& i, const std::string& type) {
+  const auto& o = i.operands;
+  const size_t first = i.name() == "atom" ? 1 : 0;
+  static const std::map<std::string_view, const char*> functions = {
+      {"add", "Add"}, {"min", "Min"},   {"max", "Max"}, {"and", "And"}, {"or", "Or"},
+      {"xor", "Xor"}, {"exch", "Exch"}, {"inc", "Inc"}, {"dec", "Dec"}, {"cas", "CAS"}};
+  const char* function = nullptr;
+  for (const std::string& part : i.opcode)
+    if (const auto at = functions.find(part); at != functions.end()) function = at->second;
+  const size_t values = function != nullptr && std::string_view(function) == "CAS" ? 2 : 1;
+  if (i.has("L2::cache_hint") && o.size() == first + 2 + values) {  // the last operand
+    instruction plain = i;
+    plain.operands.pop_back();
+    std::erase(plain.opcode, "L2::cache_hint");
+    return memory(plain);
   }
-  return "";
+  if (function == nullptr || o.size() != first + 1 + values) return "";
+  if (const bool is_vector = o.back()[0] == '{'; is_vector || type.starts_with("ptx::"))
+    return i.has("add") ? sums_in_memory(i, type) : "";
+  const bool releases = i.has("acq_rel") || i.has("release"), acquires = i.has("acq_rel") || i.has("acquire");
+  const std::string t = type == "uint64_t"  ? "unsigned long long"
+                        : type == "int64_t" ? (i.has("min") || i.has("max") ? "long long" : "unsigned long long")
+                                            : type;
+  std::string call = fmt::format("::atomic{}{}(reinterpret_cast<{}*>({})", function, i.has("cta") ? "_block" : "", t,
+                                 address(o[first], space_of(i)));
+  for (size_t k = 0; k < values; ++k) call += ", " + as(t, o[first + 1 + k]);
+  call += ")";
+  const std::string fence = fmt::format("::simt::fence({}, ::simt::fence_order::acquire_release);", scope_of(i));
+  const std::string access = first == 1 ? store(o[0], call) : call + ";";
+  return fmt::format("{} {} {}", releases ? fence : "", access, acquires ? fence : "");
+}
+
+// atom.add of 16-bit reals and pairs of them, and red.add of vectors, one element after the other.
+std::string ptx_translator::sums_in_memory(const instruction& i, const std::string& type) {
+  const auto& o = i.operands;
+  const size_t first = i.name() == "atom" ? 1 : 0;
+  const words values = vector(o.back());
+  const char* const function = type.starts_with("ptx::") ? "::simt::import::atomic_sum" : "::atomicAdd";
+  std::string code =
+      fmt::format("auto* const simt_p = reinterpret_cast<{}*>({});", type, address(o[first], space_of(i)));
+  for (size_t k = 0; k < values.size(); ++k) {
+    const std::string call = fmt::format("{}(simt_p + {}, {})", function, k, as(type, values[k]));
+    const words to = first == 1 ? vector(o[0]) : words{};
+    if (first == 1 && to.size() != values.size()) return "";
+    code += " " + (first == 1 ? store(to[k], call) : call + ";");
+  }
+  return code;
 }
 
 std::string ptx_translator::warp(const instruction& i) {
   const auto& o = i.operands;
-  if (i.begins({"shfl", "sync"}) && o.size() == 5 && o[0].find('|') == std::string::npos) {
+  if (i.begins({"shfl", "sync"}) && o.size() == 5) {
     const std::string name = i.has("idx")    ? ""
                              : i.has("up")   ? "up_"
                              : i.has("down") ? "down_"
                              : i.has("bfly") ? "xor_"
                                              : "?";
-    if (name == "?") return "";
-    return store(o[0], fmt::format("::__shfl_{}sync({}, {}, {}, ptx::width({}))", name, as("unsigned", o[4]),
-                                   as("uint32_t", o[1]), as("int", o[2]), as("unsigned", o[3])));
+    const words to = split_ptx(o[0], '|');
+    if (name == "?" || to.empty() || to.size() > 2) return "";
+    const std::string lane = as("int", o[2]), segments = as("unsigned", o[3]);
+    std::string code;
+    if (to.size() == 2)  // first, for the lane may be in the register of the result
+      code = fmt::format("const bool simt_in = ptx::lane_is_in_range('{}', {}, {}); ", name.empty() ? 'i' : name[0],
+                         lane, segments);
+    code += store(to[0], fmt::format("::__shfl_{}sync({}, {}, {}, ptx::width({}))", name, as("unsigned", o[4]),
+                                     as("uint32_t", o[1]), lane, segments));
+    return to.size() == 2 ? code + " " + store(to[1], "simt_in") : code;
   }
   if (i.begins({"vote", "sync", "ballot"}) && o.size() == 3)
     return store(o[0], fmt::format("::__ballot_sync({}, {})", as("unsigned", o[2]), as("bool", o[1])));
   if (i.begins({"vote", "sync"}) && (i.has("any") || i.has("all")) && o.size() == 3)
     return store(o[0], fmt::format("::__{}_sync({}, {}) != 0", i.has("any") ? "any" : "all", as("unsigned", o[2]),
                                    as("bool", o[1])));
+  if (i.begins({"vote", "sync", "uni"}) && o.size() == 3)
+    return store(o[0], fmt::format("ptx::is_uniform({}, {})", as("unsigned", o[2]), as("bool", o[1])));
+  if (i.begins({"match", "all", "sync"}) && o.size() == 3) {
+    const words to = split_ptx(o[0], '|');
+    if (to.empty() || to.size() > 2) return "";
+    const std::string code =
+        fmt::format("int simt_same = 0; const unsigned simt_m = ::__match_all_sync({}, {}, &simt_same); ",
+                    as("unsigned", o[2]), as(i.type(), o[1]));
+    return code + store(to[0], "simt_m") + (to.size() == 2 ? " " + store(to[1], "simt_same != 0") : "");
+  }
   if (i.name() == "activemask" && o.size() == 1) return store(o[0], "::__activemask()");
   if (i.begins({"match", "any", "sync"}) && o.size() == 3)
     return store(o[0], fmt::format("::__match_any_sync({}, {})", as("unsigned", o[2]), as(i.type(), o[1])));
@@ -280,107 +373,6 @@ std::string ptx_translator::warp(const instruction& i) {
                        lane == "_" ? "" : store(lane, "0u"));
   }
   return "";
-}
-
-std::string ptx_translator::arithmetic(const instruction& i) {
-  const auto& o = i.operands;
-  const std::string t = i.type();
-  if (i.name() == "cvt") return convert(i);
-  if (i.name() == "mov" && o.size() == 2 && (o[0][0] == '{' || o[1][0] == '{')) return repack(i, t);
-  if (i.name() == "setp" && (o.size() == 3) && o[0].find('|') == std::string::npos && i.opcode.size() == 3 &&
-      !t.empty()) {
-    static const std::map<std::string_view, const char*> compares = {
-        {"eq", "=="}, {"ne", "!="}, {"lt", "<"},  {"le", "<="}, {"gt", ">"},
-        {"ge", ">="}, {"lo", "<"},  {"ls", "<="}, {"hi", ">"},  {"hs", ">="}};
-    const auto at = compares.find(i.opcode[1]);
-    return at == compares.end() ? "" : store(o[0], fmt::format("({} {} {})", as(t, o[1]), at->second, as(t, o[2])));
-  }
-  if (i.name() == "selp" && o.size() == 4)
-    return store(o[0], fmt::format("({} ? {} : {})", as("bool", o[3]), as(t, o[1]), as(t, o[2])));
-  if (i.begins({"vabsdiff4", "u32", "u32", "u32", "add"}) && o.size() == 4)
-    return store(o[0], fmt::format("(::__vsadu4({}, {}) + {})", as(t, o[1]), as(t, o[2]), as(t, o[3])));
-  if (t.empty() || i.has("cc") || i.has("sat") || i.has("rz") || i.has("rm") || i.has("rp")) return "";
-  // By name and number of sources.
-  static const std::map<std::pair<std::string_view, size_t>, const char*> functions = {
-      {{"mov", 1}, "move"},        {{"add", 2}, "add"},
-      {{"sub", 2}, "subtract"},    {{"and", 2}, "bit_and"},
-      {{"or", 2}, "bit_or"},       {{"xor", 2}, "bit_xor"},
-      {{"not", 1}, "bit_not"},     {{"neg", 1}, "negate"},
-      {{"abs", 1}, "absolute"},    {{"min", 2}, "least"},
-      {{"max", 2}, "greatest"},    {{"shl", 2}, "shift_left"},
-      {{"shr", 2}, "shift_right"}, {{"fma", 3}, "fused"},
-      {{"div", 2}, "quotient"},    {{"rem", 2}, "remainder"},
-      {{"popc", 1}, "ones"},       {{"clz", 1}, "zeros"},
-      {{"brev", 1}, "reversed"},   {{"bfe", 3}, "field"},
-      {{"prmt", 3}, "permuted"},   {{"lop3", 4}, "any_of_three"},
-      {{"ex2", 1}, "power_of_2"},  {{"lg2", 1}, "logarithm"},
-      {{"rcp", 1}, "reciprocal"},  {{"rsqrt", 1}, "reciprocal_root"},
-      {{"sqrt", 1}, "root"},       {{"sin", 1}, "sine"},
-      {{"cos", 1}, "cosine"},      {{"tanh", 1}, "tangent"}};
-  if (o.empty()) return "";
-  const char* function = nullptr;
-  std::string result = t;
-  if (const auto at = functions.find({i.name(), o.size() - 1}); at != functions.end()) function = at->second;
-  if (i.name() == "mul" && o.size() == 3)
-    function = i.has("hi") ? "high_product" : i.has("wide") ? "wide_product" : "product";
-  if (i.name() == "mad" && o.size() == 4 && !i.has("hi")) function = i.has("wide") ? "wide_mad" : "mad";
-  if (function == nullptr || (i.name() == "mul" && i.has("hi") && t != "uint32_t" && t != "int32_t")) return "";
-  const bool shift = i.name() == "shl" || i.name() == "shr";
-  const bool bits = i.name() == "bfe";
-  words list;
-  for (size_t k = 1; k < o.size(); ++k) {
-    const bool wide_sum = std::string_view(function) == "wide_mad" && k == 3;
-    list.push_back(as(k > 1 && (shift || bits) ? "uint32_t" : wide_sum ? "ptx::wider<" + t + ">" : t, o[k]));
-  }
-  std::string value = fmt::format("ptx::{}<{}>({})", function, t, fmt::join(list, ", "));
-  if (i.has("approx")) value = fmt::format("::simt::import::approximate(\"PTX's .approx\", {})", value);
-  return store(o[0], value);
-}
-
-// mov.b64 d, {lo, hi} and mov.b64 {lo, hi}, d; b32 of two halves likewise.
-std::string ptx_translator::repack(const instruction& i, const std::string& t) {
-  const auto& o = i.operands;
-  const std::string part = t == "uint64_t" ? "uint32_t" : t == "uint32_t" ? "uint16_t" : "";
-  const words v = vector(o[0][0] == '{' ? o[0] : o[1]);
-  if (part.empty() || v.size() != 2) return "";
-  const int bits = part == "uint32_t" ? 32 : 16;
-  if (o[1][0] == '{')
-    return store(o[0], fmt::format("static_cast<{0}>({1} | static_cast<{0}>({2}) << {3})", t, as(part, v[0]),
-                                   as(part, v[1]), bits));
-  return fmt::format("const {} simt_v = {}; {} {}", t, as(t, o[1]),
-                     store(v[0], fmt::format("static_cast<{}>(simt_v)", part)),
-                     store(v[1], fmt::format("static_cast<{}>(simt_v >> {})", part, bits)));
-}
-
-std::string ptx_translator::convert(const instruction& i) {
-  const auto& o = i.operands;
-  const auto& p = i.opcode;
-  if (p.size() < 3) return "";
-  const std::string &to = p[p.size() - 2], &from = p.back();
-  if (i.has("sat") || i.has("relu") || i.has("rz") || i.has("rm") || i.has("rp")) return "";
-  const bool pairs = to == "f16x2" || to == "bf16x2";
-  if (pairs && from == "f32" && o.size() == 3 && i.has("rn"))
-    return store(o[0], fmt::format("ptx::pair<::simt::{}>({}, {})", to == "f16x2" ? "f16" : "bf16", as("float", o[1]),
-                                   as("float", o[2])));
-  if (o.size() != 2) return "";
-  if (to == "tf32" && from == "f32" && i.has("rna"))
-    return store(o[0], fmt::format("::simt::round_tf32({})", as("float", o[1])));
-  if ((to == "f16" || to == "bf16") && from == "f32" && i.has("rn"))
-    return store(o[0], fmt::format("::simt::from_float<::simt::{}>({}).bits", to, as("float", o[1])));
-  if ((from == "f16" || from == "bf16") && to == "f32")
-    return store(o[0], fmt::format("::simt::to_float(::simt::{}{{{}}})", from, as("uint16_t", o[1])));
-  const std::string t = type_of_ptx(to), f = type_of_ptx(from);
-  if (t.empty() || f.empty()) return "";
-  const bool from_real = f == "float" || f == "double", to_real = t == "float" || t == "double";
-  const std::string mode = i.has("rni")   ? "nearest"
-                           : i.has("rmi") ? "down"
-                           : i.has("rpi") ? "up"
-                           : i.has("rzi") ? "cut"
-                                          : "";
-  if (from_real && !to_real && mode.empty()) return "";
-  if (from_real && !to_real) return store(o[0], fmt::format("ptx::{}<{}>({})", mode, t, as(f, o[1])));
-  if (!mode.empty()) return "";
-  return store(o[0], fmt::format("static_cast<{}>({})", t, as(f, o[1])));
 }
 
 }  // namespace warpcheck::cli

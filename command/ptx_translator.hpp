@@ -1,4 +1,5 @@
-// The translator behind ptx.hpp: ptx.cpp takes the text apart, ptx_instructions.cpp knows the instructions.
+// The translator behind ptx.hpp: ptx.cpp takes the text apart, ptx_instructions.cpp and ptx_arithmetic.cpp know the
+// instructions.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +45,7 @@ class ptx_translator {
  public:
   explicit ptx_translator(const ptx_statement& s) : s_(s) {}
 
-  ptx_result run();
+  std::string run();
 
  private:
   std::string without_comments() const;
@@ -65,7 +66,9 @@ class ptx_translator {
   // Stores an expression in an operand; "_" drops it.
   std::string store(const std::string& operand, const std::string& expression);
 
-  // "[a + 16]" as a pointer; shared memory's addresses have 32 bits.
+  // "[a + 16]" as an address and an offset.
+  std::string place(const std::string& operand);
+  // The same as a pointer; shared memory's addresses have 32 bits.
   std::string address(const std::string& operand, address_space space);
   static address_space space_of(const instruction& i);
   words vector(const std::string& operand);
@@ -74,7 +77,9 @@ class ptx_translator {
 
   // ---- statements
 
-  bool statement(const std::string& text);
+  void statement(const std::string& text);
+  // The C++ of one instruction; empty: it is not modelled.
+  std::string instruction_code(instruction& i, const std::string& text);
 
   // "mbarrier.try_wait.shared::cta.b64"; "::" belongs to a part, as do braces.
   static words parts_of(const std::string& opcode) { return split_ptx(opcode, '.'); }
@@ -87,10 +92,19 @@ class ptx_translator {
   std::string mbarrier(const instruction& i);
   std::string copies(const instruction& i);
   std::string tensor(const instruction& i);
+  std::string mma(const instruction& i);
+  std::string integer_mma(const instruction& i);
   std::string wgmma(const instruction& i);
   std::string memory(const instruction& i);
+  std::string atomic(const instruction& i, const std::string& type);
+  std::string sums_in_memory(const instruction& i, const std::string& type);
   std::string warp(const instruction& i);
   std::string arithmetic(const instruction& i);
+  std::string comparison(const instruction& i, const std::string& t);
+  std::string carried(const instruction& i, const std::string& t);
+  std::string products(const instruction& i, const std::string& t);
+  std::string bits(const instruction& i, const std::string& t);
+  std::string rounded(const instruction& i, const std::string& t);
   std::string repack(const instruction& i, const std::string& t);
   std::string convert(const instruction& i);
   std::string translate(const instruction& i);
@@ -99,6 +113,7 @@ class ptx_translator {
   std::set<std::string> declared_;
   std::string registers_, code_;
   bool ok_ = true;
+  bool carry_is_set_ = false;  // by an instruction of this statement
 };
 
 }  // namespace warpcheck::cli

@@ -111,6 +111,7 @@ struct program_run {
   std::vector<hazard> hazards;  // those that are known, and benign ones, count for no verdict
   std::vector<std::string> notes;
   std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
+  std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines
   int exit_status = 0;
 };
 
@@ -268,6 +269,8 @@ program_run run_once(const run_request& request, const run_emulated_options& o, 
       r.notes.push_back(tidy(j["text"]));
     } else if (j["kind"] == "approximated") {
       r.approximated.push_back(j["text"]);
+    } else if (j["kind"] == "unsupported") {
+      r.unsupported.push_back(tidy(j["text"]));
     } else {
       r.hazards.push_back({j["kind"], tidy(j["text"]), ""});
       r.hazards.back().known = reason_of(r.hazards.back(), known);
@@ -305,6 +308,15 @@ void show_output(int fd) {
   text.resize(n > 0 ? static_cast<size_t>(n) : 0);
   fmt::print("{}{}", text, text.empty() || text.back() == '\n' ? "" : "\n");
   if (text.size() == k_shown) fmt::print("(the rest of the output is not shown)\n");
+}
+
+// Constructs that ran and are not modelled, each once.
+std::vector<std::string> unsupported_of(const std::vector<program_run>& runs) {
+  std::vector<std::string> all;
+  for (const program_run& r : runs)
+    for (const std::string& what : r.unsupported)
+      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+  return all;
 }
 
 void print_findings(const std::vector<program_run>& runs) {
@@ -352,8 +364,16 @@ void follow(std::vector<approximation>& all, import_request request, const std::
             const run_emulated_options& o, shared_record& record) {
   request.flavour = "plain";
   request.traced = true;
-  const toolchain tools = toolchain::load();
-  run_request again = {import_library(tools, request), schedule, true, "", -1};
+  run_request again = {"", schedule, true, "", -1};
+  try {
+    again.library = import_library(toolchain::load(), request);
+  } catch (const interrupted&) {
+    throw;
+  } catch (const std::runtime_error& e) {  // the program itself has compiled and run: this says nothing of it
+    for (approximation& a : all) a.reached = "unknown where to: the program does not compile with the trace";
+    fmt::print(stderr, "warpcheck: --no-trace leaves out what failed here: {}\n", e.what());
+    return;
+  }
   const program_run base = run_once(again, o, {}, record), same = run_once(again, o, {}, record);
   for (approximation& a : all) {
     if (base.trace == run_trace{}) {
@@ -395,6 +415,7 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
                     {"findings", hazards},
                     {"notes", r.notes},
                     {"approximated", r.approximated},
+                    {"unsupported", r.unsupported},
                     {"exit_status", r.exit_status}});
   }
   return {{"schema", "warpcheck-run-emulated-1"},
@@ -411,8 +432,10 @@ import_request import_request_of(const run_emulated_options& o) {
   request.file = o.file;
   request.others = o.others;
   request.epilogue = k_epilogue;
-  for (const std::string& d : o.defines) request.options.push_back("-D" + d);
-  for (const std::string& i : o.includes) request.options.push_back("-I" + i);
+  request.defines = o.defines;
+  request.includes = o.includes;
+  // Our headers need C++17; the compilers of this build call C++23 by its older name.
+  request.standard = o.standard == "c++23" ? "c++2b" : o.standard == "c++20" ? o.standard : "c++17";
   request.needs_main = true;
   return request;
 }
@@ -440,19 +463,26 @@ int run_emulated(const run_emulated_options& o) {
     const bool first = runs.empty();
     runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record));
     if (first && !o.quiet && output >= 0) show_output(output);
+    if (!runs.back().unsupported.empty()) break;
   }
   if (output >= 0) close(output);
+  print_findings(runs);
+  const std::vector<std::string> unsupported = unsupported_of(runs);
   std::vector<approximation> approximated = approximations_of(runs);
-  if (!approximated.empty() && !o.no_trace) follow(approximated, request, schedules.front(), o, record);
+  if (!approximated.empty() && !o.no_trace && unsupported.empty())
+    follow(approximated, request, schedules.front(), o, record);
 
   std::string worst = "pass";
   for (const program_run& r : runs)
     if (r.result != "pass" && (worst == "pass" || severity(r.result) > severity(worst))) worst = r.result;
-  const int code = worst == "pass" ? k_pass : k_violation;
-  print_findings(runs);
+  const int code = worst != "pass" ? k_violation : unsupported.empty() ? k_pass : k_usage;
   print_fidelity(approximated);
-  fmt::print("{}: {} under {} schedules on the emulated device\n", o.file, worst == "pass" ? "clean" : worst,
-             runs.size());
+  for (const std::string& what : unsupported) fmt::print("unsupported: {}; docs/run_emulated.md lists what is\n", what);
+  fmt::print("{}: {} under {} schedules on the emulated device{}\n", o.file,
+             worst != "pass"       ? worst
+             : unsupported.empty() ? "clean"
+                                   : "not run to its end",
+             runs.size(), worst != "pass" && !unsupported.empty() ? ", and not run to its end" : "");
   if (!o.json.empty()) write_file(o.json, to_json(o, runs, approximated, worst, code).dump(1) + "\n");
   return code;
 }

@@ -14,6 +14,7 @@ struct run_emulated_options {
   std::vector<std::string> schedules;  // empty: fair, greedy, reverse and `seeds` seeds of each seeded strategy
   int seeds = 3;
   std::vector<std::string> defines, includes;  // for the compiler
+  std::string standard = "c++17";              // of C++
   std::vector<std::string> arguments;          // of the program
   std::string json;
   double timeout = 60;                  // seconds per run

@@ -1,71 +1,450 @@
-// Stands in for cuBLAS's header of this name: handles and settings, for programs that set it up and multiply by kernels
-// of their own. Its products are not modelled: a call of one is an error of the compiler that names it.
+// Stands in for cuBLAS's header of this name: handles and settings, and the products, sums and vector operations that
+// programs check themselves against, as plain host code (blas.hpp). A call of another function is an error of the
+// compiler that names it.
 #pragma once
 
 // As cuBLAS's own does: programs take their 16-bit types from here.
+#include "cuComplex.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
-#include "library_types.h"
+#include "simt/import/blas.hpp"
 
-enum cublasStatus_t {
-  CUBLAS_STATUS_SUCCESS = 0,
-  CUBLAS_STATUS_NOT_INITIALIZED = 1,
-  CUBLAS_STATUS_ALLOC_FAILED = 3,
-  CUBLAS_STATUS_INVALID_VALUE = 7,
-  CUBLAS_STATUS_ARCH_MISMATCH = 8,
-  CUBLAS_STATUS_MAPPING_ERROR = 11,
-  CUBLAS_STATUS_EXECUTION_FAILED = 13,
-  CUBLAS_STATUS_INTERNAL_ERROR = 14,
-  CUBLAS_STATUS_NOT_SUPPORTED = 15,
-  CUBLAS_STATUS_LICENSE_ERROR = 16
-};
 enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 };
-enum cublasMath_t { CUBLAS_DEFAULT_MATH = 0, CUBLAS_TENSOR_OP_MATH = 1, CUBLAS_TF32_TENSOR_OP_MATH = 3 };
+enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER = 0, CUBLAS_FILL_MODE_UPPER = 1, CUBLAS_FILL_MODE_FULL = 2 };
+enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT = 0, CUBLAS_DIAG_UNIT = 1 };
+enum cublasSideMode_t { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 };
+enum cublasAtomicsMode_t { CUBLAS_ATOMICS_NOT_ALLOWED = 0, CUBLAS_ATOMICS_ALLOWED = 1 };
+enum cublasMath_t {
+  CUBLAS_DEFAULT_MATH = 0,
+  CUBLAS_TENSOR_OP_MATH = 1,
+  CUBLAS_PEDANTIC_MATH = 2,
+  CUBLAS_TF32_TENSOR_OP_MATH = 3,
+  CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
+};
 enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
-enum cublasGemmAlgo_t { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
+// The algorithms 0 to 23 and 100 to 115 have names, too; none makes a difference here.
+enum cublasGemmAlgo_t : int {
+  CUBLAS_GEMM_DFALT = -1,
+  CUBLAS_GEMM_DEFAULT = -1,
+  CUBLAS_GEMM_ALGO0 = 0,
+  CUBLAS_GEMM_ALGO1 = 1,
+  CUBLAS_GEMM_ALGO2 = 2,
+  CUBLAS_GEMM_ALGO3 = 3,
+  CUBLAS_GEMM_ALGO4 = 4,
+  CUBLAS_GEMM_ALGO5 = 5,
+  CUBLAS_GEMM_ALGO6 = 6,
+  CUBLAS_GEMM_ALGO7 = 7,
+  CUBLAS_GEMM_ALGO23 = 23,
+  CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
+  CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
+  CUBLAS_GEMM_ALGO0_TENSOR_OP = 100,
+  CUBLAS_GEMM_ALGO1_TENSOR_OP = 101,
+  CUBLAS_GEMM_ALGO2_TENSOR_OP = 102,
+  CUBLAS_GEMM_ALGO3_TENSOR_OP = 103,
+  CUBLAS_GEMM_ALGO4_TENSOR_OP = 104,
+  CUBLAS_GEMM_ALGO15_TENSOR_OP = 115
+};
 enum cublasComputeType_t {
   CUBLAS_COMPUTE_16F = 64,
+  CUBLAS_COMPUTE_16F_PEDANTIC = 65,
   CUBLAS_COMPUTE_32F = 68,
+  CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+  CUBLAS_COMPUTE_64F = 70,
+  CUBLAS_COMPUTE_64F_PEDANTIC = 71,
+  CUBLAS_COMPUTE_32I = 72,
+  CUBLAS_COMPUTE_32I_PEDANTIC = 73,
   CUBLAS_COMPUTE_32F_FAST_16F = 74,
   CUBLAS_COMPUTE_32F_FAST_16BF = 75,
-  CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
-  CUBLAS_COMPUTE_64F = 70
+  CUBLAS_COMPUTE_32F_FAST_TF32 = 77
 };
+using cublasDataType_t = cudaDataType;
 
-struct simt_cublas_context {};
+struct simt_cublas_context {
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_HOST;
+  cublasMath_t math = CUBLAS_DEFAULT_MATH;
+};
 using cublasHandle_t = simt_cublas_context*;
 
 inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
-  static simt_cublas_context only;
-  *handle = &only;
+  *handle = new simt_cublas_context;
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasDestroy(cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-inline cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
-inline cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) { return CUBLAS_STATUS_SUCCESS; }
-inline cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+#define SIMT_IMPORT_CUBLAS_SETTING(name, Type, member)                        \
+  inline cublasStatus_t cublasSet##name(cublasHandle_t handle, Type value) {  \
+    return handle->member = value, CUBLAS_STATUS_SUCCESS;                     \
+  }                                                                           \
+  inline cublasStatus_t cublasGet##name(cublasHandle_t handle, Type* value) { \
+    return *value = handle->member, CUBLAS_STATUS_SUCCESS;                    \
+  }
+SIMT_IMPORT_CUBLAS_SETTING(Stream, cudaStream_t, stream)
+SIMT_IMPORT_CUBLAS_SETTING(MathMode, cublasMath_t, math)
+SIMT_IMPORT_CUBLAS_SETTING(PointerMode, cublasPointerMode_t, pointers)
+#undef SIMT_IMPORT_CUBLAS_SETTING
+inline cublasStatus_t cublasSetAtomicsMode(cublasHandle_t, cublasAtomicsMode_t) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
+  return *version = 120800, CUBLAS_STATUS_SUCCESS;
+}
+inline const char* cublasGetStatusName(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default: return "CUBLAS_STATUS_INTERNAL_ERROR";
+  }
+}
+inline const char* cublasGetStatusString(cublasStatus_t status) { return cublasGetStatusName(status); }
 
-#ifndef SIMT_IMPORT_CUBLAS_REFUSED
+namespace simt::import::blas {
+
+// The program's own values, or others where the trace asks for them.
+SIMT_INLINE double told(double exact) { return approximate("cuBLAS", exact); }
+inline call at(const char* function, const site& where) { return {function, where, told}; }
+
+template <class T>
+constexpr cudaDataType type_of() {
+  if constexpr (std::is_same_v<T, double>)
+    return CUDA_R_64F;
+  else if constexpr (std::is_same_v<T, float>)
+    return CUDA_R_32F;
+  else if constexpr (std::is_same_v<T, __half>)
+    return CUDA_R_16F;
+  else
+    return CUDA_R_16BF;
+}
+// The type of alpha and beta of a GemmEx.
+constexpr cudaDataType scalar_type(cublasComputeType_t compute) {
+  switch (compute) {
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC: return CUDA_R_16F;
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC: return CUDA_R_64F;
+    case CUBLAS_COMPUTE_32I:
+    case CUBLAS_COMPUTE_32I_PEDANTIC: return CUDA_R_32I;
+    default: return CUDA_R_32F;
+  }
+}
+constexpr cublasComputeType_t compute_type(cudaDataType type) {
+  return type == CUDA_R_64F   ? CUBLAS_COMPUTE_64F
+         : type == CUDA_R_16F ? CUBLAS_COMPUTE_16F
+         : type == CUDA_R_32I ? CUBLAS_COMPUTE_32I
+                              : CUBLAS_COMPUTE_32F;
+}
+
+inline matrix operand(const void* data, cudaDataType type, cublasOperation_t op, int64_t rows, int64_t cols,
+                      int64_t ld) {
+  return {data, type, rows, cols, ld, op != CUBLAS_OP_N};
+}
+// alpha or beta: its value at the call, or the device's when the work is done.
+class factor {
+ public:
+  factor(const void* p, cudaDataType type)
+      : p_(p), type_(type), is_of_device_(find_allocation(p) != nullptr), value_(is_of_device_ ? 0 : scalar(p, type)) {}
+  operator double() const { return is_of_device_ ? scalar(p_, type_) : value_; }
+
+ private:
+  const void* p_;
+  cudaDataType type_;
+  bool is_of_device_;
+  double value_;
+};
+// Does what a stream is asked for, or records it.
+template <class Work>
+cublasStatus_t queue(cublasHandle_t handle, Work work) {
+  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  if (is_recording())
+    record([work] { work(); });
+  else
+    status = work();
+  return status;
+}
+
+struct product {
+  cublasOperation_t op_a, op_b;
+  int64_t m, n, k;
+  const void *alpha, *a, *b, *beta;
+  void* c;
+  cudaDataType type_a, type_b, type_c;
+  int64_t ld_a, ld_b, ld_c;
+  cudaDataType scalars;
+};
+inline cublasStatus_t run(const call& where, cublasHandle_t handle, const product& p) {
+  if (!is_modelled(p.type_a) || !is_modelled(p.type_b) || !is_modelled(p.type_c)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (p.m < 0 || p.n < 0 || p.k < 0) return CUBLAS_STATUS_INVALID_VALUE;
+  const factor alpha(p.alpha, p.scalars), beta(p.beta, p.scalars);
+  return queue(handle, [=] {
+    return multiply(where, alpha, operand(p.a, p.type_a, p.op_a, p.m, p.k, p.ld_a),
+                    operand(p.b, p.type_b, p.op_b, p.k, p.n, p.ld_b), beta,
+                    operand(p.c, p.type_c, CUBLAS_OP_N, p.m, p.n, p.ld_c));
+  });
+}
+// `count` products, the i-th of matrices that lie i strides (in elements) further on.
+inline cublasStatus_t run_strided(const call& where, cublasHandle_t handle, product p, int64_t stride_a,
+                                  int64_t stride_b, int64_t stride_c, int count) {
+  const auto moved = [](const void* data, cudaDataType type, int64_t elements) {
+    const int64_t bytes = type == CUDA_R_64F                          ? 8
+                          : type == CUDA_R_16F || type == CUDA_R_16BF ? 2
+                          : type == CUDA_R_8I                         ? 1
+                                                                      : 4;
+    return static_cast<char*>(const_cast<void*>(data)) + elements * bytes;
+  };
+  for (int i = 0; i < count; ++i) {
+    const cublasStatus_t status = run(where, handle, p);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+    p.a = moved(p.a, p.type_a, stride_a);
+    p.b = moved(p.b, p.type_b, stride_b);
+    p.c = moved(p.c, p.type_c, stride_c);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+// The same of matrices that arrays of pointers in device memory name.
+inline cublasStatus_t run_batch(const call& where, cublasHandle_t handle, product p, const void* const a[],
+                                const void* const b[], void* const c[], int count) {
+  for (int i = 0; i < count; ++i) {
+    p.a = a[i], p.b = b[i], p.c = c[i];
+    const cublasStatus_t status = run(where, handle, p);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace simt::import::blas
+
+#define SIMT_IMPORT_CUBLAS_GEMM(letter, T)                                                                          \
+  inline cublasStatus_t cublas##letter##gemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, \
+                                             int m, int n, int k, const T* alpha, const T* a, int ld_a, const T* b, \
+                                             int ld_b, const T* beta, T* c, int ld_c, SIMT_SITE) {                  \
+    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                               \
+    return ::simt::import::blas::run(                                                                               \
+        ::simt::import::blas::at("cublas" #letter "gemm", site), handle,                                            \
+        {op_a, op_b, m, n, k, alpha, a, b, beta, c, type, type, type, ld_a, ld_b, ld_c, type});                     \
+  }                                                                                                                 \
+  inline cublasStatus_t cublas##letter##gemmStridedBatched(                                                         \
+      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,   \
+      const T* a, int ld_a, long long stride_a, const T* b, int ld_b, long long stride_b, const T* beta, T* c,      \
+      int ld_c, long long stride_c, int count, SIMT_SITE) {                                                         \
+    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                               \
+    return ::simt::import::blas::run_strided(                                                                       \
+        ::simt::import::blas::at("cublas" #letter "gemmStridedBatched", site), handle,                              \
+        {op_a, op_b, m, n, k, alpha, a, b, beta, c, type, type, type, ld_a, ld_b, ld_c, type}, stride_a, stride_b,  \
+        stride_c, count);                                                                                           \
+  }                                                                                                                 \
+  inline cublasStatus_t cublas##letter##gemmBatched(cublasHandle_t handle, cublasOperation_t op_a,                  \
+                                                    cublasOperation_t op_b, int m, int n, int k, const T* alpha,    \
+                                                    const T* const a[], int ld_a, const T* const b[], int ld_b,     \
+                                                    const T* beta, T* const c[], int ld_c, int count, SIMT_SITE) {  \
+    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                               \
+    return ::simt::import::blas::run_batch(                                                                         \
+        ::simt::import::blas::at("cublas" #letter "gemmBatched", site), handle,                                     \
+        {op_a, op_b, m, n, k, alpha, nullptr, nullptr, beta, nullptr, type, type, type, ld_a, ld_b, ld_c, type},    \
+        reinterpret_cast<const void* const*>(a), reinterpret_cast<const void* const*>(b),                           \
+        reinterpret_cast<void* const*>(c), count);                                                                  \
+  }
+SIMT_IMPORT_CUBLAS_GEMM(S, float)
+SIMT_IMPORT_CUBLAS_GEMM(D, double)
+SIMT_IMPORT_CUBLAS_GEMM(H, __half)
+#undef SIMT_IMPORT_CUBLAS_GEMM
+
+// The types and the computation by number. A cudaDataType names a computation, too, as before CUDA 11.
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
+                                   int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
+                                   const void* b, cudaDataType type_b, int ld_b, const void* beta, void* c,
+                                   cudaDataType type_c, int ld_c, cublasComputeType_t compute, cublasGemmAlgo_t,
+                                   SIMT_SITE) {
+  return ::simt::import::blas::run(::simt::import::blas::at("cublasGemmEx", site), handle,
+                                   {op_a, op_b, m, n, k, alpha, a, b, beta, c, type_a, type_b, type_c, ld_a, ld_b, ld_c,
+                                    ::simt::import::blas::scalar_type(compute)});
+}
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
+                                   int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
+                                   const void* b, cudaDataType type_b, int ld_b, const void* beta, void* c,
+                                   cudaDataType type_c, int ld_c, cudaDataType compute, cublasGemmAlgo_t algorithm,
+                                   SIMT_SITE) {
+  return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, ld_a, b, type_b, ld_b, beta, c, type_c, ld_c,
+                      ::simt::import::blas::compute_type(compute), algorithm, site);
+}
+inline cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
+                                    int k, const float* alpha, const void* a, cudaDataType type_a, int ld_a,
+                                    const void* b, cudaDataType type_b, int ld_b, const float* beta, void* c,
+                                    cudaDataType type_c, int ld_c, SIMT_SITE) {
+  return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, ld_a, b, type_b, ld_b, beta, c, type_c, ld_c,
+                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT, site);
+}
+template <class Compute>
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                                          int n, int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
+                                          long long stride_a, const void* b, cudaDataType type_b, int ld_b,
+                                          long long stride_b, const void* beta, void* c, cudaDataType type_c, int ld_c,
+                                          long long stride_c, int count, Compute compute, cublasGemmAlgo_t, SIMT_SITE) {
+  cublasComputeType_t computation;
+  if constexpr (std::is_same_v<Compute, cudaDataType>)
+    computation = ::simt::import::blas::compute_type(compute);
+  else
+    computation = compute;
+  return ::simt::import::blas::run_strided(::simt::import::blas::at("cublasGemmStridedBatchedEx", site), handle,
+                                           {op_a, op_b, m, n, k, alpha, a, b, beta, c, type_a, type_b, type_c, ld_a,
+                                            ld_b, ld_c, ::simt::import::blas::scalar_type(computation)},
+                                           stride_a, stride_b, stride_c, count);
+}
+
+// Vectors, and matrices by vectors.
+#define SIMT_IMPORT_CUBLAS_VECTORS(letter, T)                                                                          \
+  inline cublasStatus_t cublas##letter##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n,                \
+                                             const T* alpha, const T* a, int ld, const T* x, int step_x,               \
+                                             const T* beta, T* y, int step_y, SIMT_SITE) {                             \
+    using namespace ::simt::import::blas;                                                                              \
+    if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
+    const int rows = op == CUBLAS_OP_N ? m : n, cols = op == CUBLAS_OP_N ? n : m;                                      \
+    constexpr cudaDataType type = type_of<T>();                                                                        \
+    matrix turned = operand(a, type, op == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N, cols, rows, ld);                   \
+    const factor factor_alpha(alpha, type), factor_beta(beta, type);                                                   \
+    return queue(handle, [=] {                                                                                         \
+      return multiply(::simt::import::blas::at("cublas" #letter "gemv", site), factor_alpha,                           \
+                      vector_of(x, type, cols, step_x), turned, factor_beta, vector_of(y, type, rows, step_y));        \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##ger(cublasHandle_t handle, int m, int n, const T* alpha, const T* x,           \
+                                            int step_x, const T* y, int step_y, T* a, int ld, SIMT_SITE) {             \
+    using namespace ::simt::import::blas;                                                                              \
+    if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
+    constexpr cudaDataType type = type_of<T>();                                                                        \
+    const factor factor_alpha(alpha, type);                                                                            \
+    return queue(handle, [=] {                                                                                         \
+      return multiply(::simt::import::blas::at("cublas" #letter "ger", site), factor_alpha,                            \
+                      operand(x, type, CUBLAS_OP_T, m, 1, step_x), vector_of(y, type, n, step_y), 1,                   \
+                      operand(a, type, CUBLAS_OP_N, m, n, ld));                                                        \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,    \
+                                             int m, int n, const T* alpha, const T* a, int ld_a, const T* beta,        \
+                                             const T* b, int ld_b, T* c, int ld_c, SIMT_SITE) {                        \
+    using namespace ::simt::import::blas;                                                                              \
+    constexpr cudaDataType type = type_of<T>();                                                                        \
+    const factor factor_alpha(alpha, type), factor_beta(beta, type);                                                   \
+    return queue(handle, [=] {                                                                                         \
+      return add(::simt::import::blas::at("cublas" #letter "geam", site), factor_alpha,                                \
+                 operand(a, type, op_a, m, n, ld_a), factor_beta, operand(b, type, op_b, m, n, ld_b),                  \
+                 operand(c, type, CUBLAS_OP_N, m, n, ld_c));                                                           \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int step_x,     \
+                                             T* y, int step_y, SIMT_SITE) {                                            \
+    using namespace ::simt::import::blas;                                                                              \
+    if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
+    constexpr cudaDataType type = type_of<T>();                                                                        \
+    const factor factor_alpha(alpha, type);                                                                            \
+    return queue(handle, [=] {                                                                                         \
+      return add(::simt::import::blas::at("cublas" #letter "axpy", site), factor_alpha, vector_of(x, type, n, step_x), \
+                 1, vector_of(y, type, n, step_y), vector_of(y, type, n, step_y));                                     \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int step,             \
+                                             SIMT_SITE) {                                                              \
+    using namespace ::simt::import::blas;                                                                              \
+    if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                                 \
+    const matrix all = vector_of(x, type_of<T>(), n, step);                                                            \
+    const factor factor_alpha(alpha, type_of<T>());                                                                    \
+    return queue(handle, [=] {                                                                                         \
+      return add(::simt::import::blas::at("cublas" #letter "scal", site), factor_alpha, all, 0, all, all);             \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##copy(cublasHandle_t handle, int n, const T* x, int step_x, T* y, int step_y,   \
+                                             SIMT_SITE) {                                                              \
+    using namespace ::simt::import::blas;                                                                              \
+    if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
+    const matrix from = vector_of(x, type_of<T>(), n, step_x), to = vector_of(y, type_of<T>(), n, step_y);             \
+    return queue(handle, [=] {                                                                                         \
+      return add({"cublas" #letter "copy", site, [](double exact) { return exact; }}, 1, from, 0, from, to);           \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t simt_cublas_sum(const ::simt::import::blas::call& at, cublasHandle_t handle, int n,            \
+                                        const T* x, int step_x, const T* y, int step_y, bool squares, T* result) {     \
+    using namespace ::simt::import::blas;                                                                              \
+    if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
+    constexpr cudaDataType type = type_of<T>();                                                                        \
+    return queue(handle, [=] {                                                                                         \
+      double exact = 0;                                                                                                \
+      const cublasStatus_t status =                                                                                    \
+          sum(at, vector_of(x, type, n, step_x), vector_of(y, type, n, step_y), squares, exact);                       \
+      if (status == CUBLAS_STATUS_SUCCESS) put_scalar(at, result, type, exact);                                        \
+      return status;                                                                                                   \
+    });                                                                                                                \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##dot(cublasHandle_t handle, int n, const T* x, int step_x, const T* y,          \
+                                            int step_y, T* result, SIMT_SITE) {                                        \
+    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "dot", site), handle, n, x, step_x, y, step_y,    \
+                           false, result);                                                                             \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##asum(cublasHandle_t handle, int n, const T* x, int step, T* result,            \
+                                             SIMT_SITE) {                                                              \
+    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "asum", site), handle, n, x, step,                \
+                           static_cast<const T*>(nullptr), 1, false, result);                                          \
+  }                                                                                                                    \
+  inline cublasStatus_t cublas##letter##nrm2(cublasHandle_t handle, int n, const T* x, int step, T* result,            \
+                                             SIMT_SITE) {                                                              \
+    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "nrm2", site), handle, n, x, step,                \
+                           static_cast<const T*>(nullptr), 1, true, result);                                           \
+  }
+SIMT_IMPORT_CUBLAS_VECTORS(S, float)
+SIMT_IMPORT_CUBLAS_VECTORS(D, double)
+#undef SIMT_IMPORT_CUBLAS_VECTORS
+#define SIMT_IMPORT_CUBLAS_EXTREME(name, T, least)                                                               \
+  inline cublasStatus_t name(cublasHandle_t handle, int n, const T* x, int step, int* place, SIMT_SITE) {        \
+    using namespace ::simt::import::blas;                                                                        \
+    if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                           \
+    return queue(handle, [=] {                                                                                   \
+      return extreme(::simt::import::blas::at(#name, site), vector_of(x, type_of<T>(), n, step), least, *place); \
+    });                                                                                                          \
+  }
+SIMT_IMPORT_CUBLAS_EXTREME(cublasIsamax, float, false)
+SIMT_IMPORT_CUBLAS_EXTREME(cublasIsamin, float, true)
+SIMT_IMPORT_CUBLAS_EXTREME(cublasIdamax, double, false)
+SIMT_IMPORT_CUBLAS_EXTREME(cublasIdamin, double, true)
+#undef SIMT_IMPORT_CUBLAS_EXTREME
+
+// Copies between host and device, by columns or by strides.
+inline cublasStatus_t simt_cublas_status(cudaError_t e) {
+  return e == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+inline cublasStatus_t cublasSetMatrix(int rows, int cols, int size, const void* a, int ld_a, void* b, int ld_b,
+                                      SIMT_SITE) {
+  const auto each = static_cast<size_t>(size);
+  return simt_cublas_status(cudaMemcpy2D(b, ld_b * each, a, ld_a * each, rows * each, static_cast<size_t>(cols),
+                                         cudaMemcpyHostToDevice, site));
+}
+inline cublasStatus_t cublasGetMatrix(int rows, int cols, int size, const void* a, int ld_a, void* b, int ld_b,
+                                      SIMT_SITE) {
+  const auto each = static_cast<size_t>(size);
+  return simt_cublas_status(cudaMemcpy2D(b, ld_b * each, a, ld_a * each, rows * each, static_cast<size_t>(cols),
+                                         cudaMemcpyDeviceToHost, site));
+}
+inline cublasStatus_t cublasSetVector(int n, int size, const void* x, int step_x, void* y, int step_y, SIMT_SITE) {
+  return cublasSetMatrix(1, n, size, x, step_x, y, step_y, site);
+}
+inline cublasStatus_t cublasGetVector(int n, int size, const void* x, int step_x, void* y, int step_y, SIMT_SITE) {
+  return cublasGetMatrix(1, n, size, x, step_x, y, step_y, site);
+}
+
 #define SIMT_IMPORT_CUBLAS_REFUSED(name)                                                         \
   template <class... Arguments>                                                                  \
   cublasStatus_t name(const Arguments&...) {                                                     \
     static_assert(sizeof...(Arguments) == ~0u, #name " is not modelled on the emulated device"); \
     return CUBLAS_STATUS_NOT_SUPPORTED;                                                          \
   }
-#endif
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSgemm)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasDgemm)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasHgemm)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasGemmEx)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSgemmStridedBatched)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasGemmStridedBatchedEx)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSgemmBatched)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasCgemm)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasZgemm)
 SIMT_IMPORT_CUBLAS_REFUSED(cublasGemmBatchedEx)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSgemv)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasDgemv)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSdot)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasDdot)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSaxpy)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSscal)
-SIMT_IMPORT_CUBLAS_REFUSED(cublasSnrm2)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasSsyrk)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasDsyrk)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasSsymm)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasStrsm)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasDtrsm)
+SIMT_IMPORT_CUBLAS_REFUSED(cublasStrmm)

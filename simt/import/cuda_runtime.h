@@ -37,8 +37,18 @@
 
 // One compilation serves host and device. Sources that ask are told of a device of compute capability 8.0.
 #define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
+#define __CUDACC_VER_BUILD__ 93
+// Every source may use what nvcc has behind --extended-lambda and --expt-relaxed-constexpr.
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#define __CUDACC_RELAXED_CONSTEXPR__ 1
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 800
+#endif
+#if __CUDA_ARCH__ >= 900  // -D __CUDA_ARCH__=900 asks for sm_90a
+#define __CUDA_ARCH_FEAT_SM90_ALL 1
 #endif
 #define CUDART_VERSION 12080
 #define CUDA_VERSION 12080

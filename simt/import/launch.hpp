@@ -113,6 +113,10 @@ void enqueue(Work&& work) {
     work();
 }
 
+// Ends the launch, or in the host's code the program, where it comes to a construct that is not modelled: `what` in the
+// source at `where`. The report is of kind "unsupported"; a trial gets an error_return.
+[[noreturn]] void not_modelled(const char* what, const char* name, const site& where);
+
 // Runs a launch; a hazard becomes the last error, and a report. What its threads have launched follows in the order of
 // the calls, each with its own such launches, so that a stream of a block has them one after the other.
 void guarded_launch(emulation* stream, void (*launch)(emulation* on, const void* what), const void* what);

@@ -8,41 +8,12 @@
 
 #include "simt/import/intrinsics.hpp"
 #include "simt/import/launch_functions.hpp"
+#include "simt/import/ptx_arithmetic.hpp"
 
 namespace simt::import::ptx {
 
-template <size_t Bytes>
-using bits_of =
-    std::conditional_t<Bytes == 1, uint8_t,
-                       std::conditional_t<Bytes == 2, uint16_t, std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
-
-// The value of an operand as a T: an integer is cut or extended, all else keeps its bits.
-template <class T, class Operand>
-SIMT_INLINE T get(const Operand& operand) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return operand != 0;
-  } else if constexpr (std::is_integral_v<T> && (std::is_integral_v<Operand> || std::is_enum_v<Operand>)) {
-    return static_cast<T>(operand);
-  } else if constexpr (std::is_pointer_v<Operand>) {
-    return static_cast<T>(reinterpret_cast<uintptr_t>(operand));
-  } else {
-    bits_of<sizeof(Operand)> bits;
-    __builtin_memcpy(&bits, &operand, sizeof bits);
-    const auto wanted = static_cast<bits_of<sizeof(T)>>(bits);
-    T value;
-    __builtin_memcpy(&value, &wanted, sizeof value);
-    return value;
-  }
-}
-
-// Stores the bits of a value.
-template <class Operand, class T>
-SIMT_INLINE void put(Operand& operand, T value) {
-  using plain = std::remove_cv_t<Operand>;
-  if constexpr (std::is_pointer_v<plain>)
-    operand = reinterpret_cast<plain>(get<uintptr_t>(value));
-  else
-    operand = get<plain>(value);
+[[noreturn]] inline void not_modelled(const char* instruction, SIMT_SITE) {
+  import::not_modelled("the PTX", instruction, site);
 }
 
 // ---- addresses
@@ -77,6 +48,15 @@ inline uint32_t window_address(uint64_t pointer, SIMT_SITE) {
 }
 inline uint32_t remote_address(uint32_t address, unsigned rank) {
   return (address & ((1u << k_rank_shift) - 1)) | (rank + 1) << k_rank_shift;
+}
+inline unsigned rank_of(uint32_t address) {
+  const uint32_t rank = address >> k_rank_shift;
+  return rank == 0 ? cluster_rank() : rank - 1;
+}
+// An address in shared memory as it is in a register.
+template <class Address>
+uint32_t window_place(const Address& address, long long offset) {
+  return static_cast<uint32_t>(get<uint64_t>(address) + offset);
 }
 inline mbarrier& barrier_at(char* p) { return *reinterpret_cast<mbarrier*>(p); }
 
@@ -157,205 +137,83 @@ void products(tensor_type type, float* const (&d)[N], const uint32_t* a_register
   issue_wgmma(shape, d[0], a_registers, {a}, {b}, accumulate, site);
 }
 
-// ---- arithmetic
-
-template <class T>
-using wider = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>,
-                                 std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
-// Integers wrap.
-template <class T>
-using wrapping = typename std::conditional_t<
-    std::is_integral_v<T>, std::make_unsigned<std::conditional_t<std::is_integral_v<T>, T, int>>, identity<T>>::type;
-
-template <class T>
-SIMT_INLINE T move(T a) {
-  return a;
-}
-template <class T>
-SIMT_INLINE T add(T a, T b) {
-  return static_cast<T>(static_cast<wrapping<T>>(a) + static_cast<wrapping<T>>(b));
-}
-template <class T>
-SIMT_INLINE T subtract(T a, T b) {
-  return static_cast<T>(static_cast<wrapping<T>>(a) - static_cast<wrapping<T>>(b));
-}
-template <class T>
-SIMT_INLINE T product(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else
-    return a * b;
-}
-template <class T>
-SIMT_INLINE T high_product(T a, T b) {
-  return static_cast<T>((static_cast<wider<T>>(a) * static_cast<wider<T>>(b)) >> (8 * sizeof(T)));
-}
-template <class T>
-SIMT_INLINE wider<T> wide_product(T a, T b) {
-  return static_cast<wider<T>>(a) * static_cast<wider<T>>(b);
-}
-template <class T>
-SIMT_INLINE T mad(T a, T b, T c) {
-  return add<T>(product<T>(a, b), c);
-}
-template <class T>
-SIMT_INLINE wider<T> wide_mad(T a, T b, wider<T> c) {
-  return add<wider<T>>(wide_product<T>(a, b), c);
-}
-template <class T>
-SIMT_INLINE T fused(T a, T b, T c) {
-  return std::fma(a, b, c);
-}
-template <class T>
-SIMT_INLINE T quotient(T a, T b) {
-  return a / b;
-}
-template <class T>
-SIMT_INLINE T remainder(T a, T b) {
-  return a % b;
-}
-template <class T>
-SIMT_INLINE T negate(T a) {
-  return subtract<T>(std::is_integral_v<T> ? T(0) : T(-0.0), a);
-}
-template <class T>
-SIMT_INLINE T absolute(T a) {
-  if constexpr (std::is_integral_v<T>)
-    return a < 0 ? negate<T>(a) : a;
-  else
-    return std::fabs(a);
-}
-template <class T>
-SIMT_INLINE T least(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return b < a ? b : a;
-  else
-    return std::fmin(a, b);
-}
-template <class T>
-SIMT_INLINE T greatest(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return a < b ? b : a;
-  else
-    return std::fmax(a, b);
-}
-template <class T>
-SIMT_INLINE T bit_and(T a, T b) {
-  return a & b;
-}
-template <class T>
-SIMT_INLINE T bit_or(T a, T b) {
-  return a | b;
-}
-template <class T>
-SIMT_INLINE T bit_xor(T a, T b) {
-  return a ^ b;
-}
-template <class T>
-SIMT_INLINE T bit_not(T a) {
-  return static_cast<T>(std::is_same_v<T, bool> ? !a : ~a);
-}
-// Shifts by more than the width give what is left: zeros, or signs.
-template <class T>
-SIMT_INLINE T shift_left(T a, uint32_t by) {
-  return by >= 8 * sizeof(T) ? T(0) : static_cast<T>(static_cast<wrapping<T>>(a) << by);
-}
-template <class T>
-SIMT_INLINE T shift_right(T a, uint32_t by) {
-  if (by >= 8 * sizeof(T)) return a < 0 ? static_cast<T>(-1) : T(0);
-  return static_cast<T>(a >> by);
-}
-template <class T>
-SIMT_INLINE uint32_t ones(T a) {
-  return static_cast<uint32_t>(__builtin_popcountll(a));
-}
-template <class T>
-SIMT_INLINE uint32_t zeros(T a) {
-  return static_cast<uint32_t>(a == 0 ? 8 * sizeof(T) : __builtin_clzll(a) - (64 - 8 * sizeof(T)));
-}
-template <class T>
-SIMT_INLINE T reversed(T a) {
-  T r = 0;
-  for (size_t i = 0; i < 8 * sizeof(T); ++i) r = static_cast<T>(r << 1 | (a >> i & 1));
-  return r;
-}
-// `length` bits from bit `first`, extended by their sign where T has one.
-template <class T>
-SIMT_INLINE T field(T a, uint32_t first, uint32_t length) {
-  first &= 255, length &= 255;
-  constexpr uint32_t k_width = 8 * sizeof(T);
-  if (length == 0) return 0;
-  const T moved = shift_right<T>(a, first);
-  if (length >= k_width) return moved;
-  const auto high = static_cast<wrapping<T>>(moved) << (k_width - length);
-  return shift_right<T>(static_cast<T>(high), k_width - length);
-}
-template <class T>
-SIMT_INLINE T permuted(T a, T b, T selector) {
-  return static_cast<T>(__byte_perm(a, b, selector));
-}
-template <class T>
-SIMT_INLINE T any_of_three(T a, T b, T c, T table) {
-  T r = 0;
-  for (unsigned k = 0; k < 8; ++k)
-    if (table >> k & 1) r |= (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
-  return r;
-}
-// The accurate functions in the place of the approximations.
-template <class T>
-SIMT_INLINE T power_of_2(T a) {
-  return std::exp2(a);
-}
-template <class T>
-SIMT_INLINE T logarithm(T a) {
-  return std::log2(a);
-}
-template <class T>
-SIMT_INLINE T reciprocal(T a) {
-  return 1 / a;
-}
-template <class T>
-SIMT_INLINE T reciprocal_root(T a) {
-  return static_cast<T>(1 / std::sqrt(static_cast<double>(a)));
-}
-template <class T>
-SIMT_INLINE T root(T a) {
-  return std::sqrt(a);
-}
-template <class T>
-SIMT_INLINE T sine(T a) {
-  return std::sin(a);
-}
-template <class T>
-SIMT_INLINE T cosine(T a) {
-  return std::cos(a);
-}
-template <class T>
-SIMT_INLINE T tangent(T a) {
-  return std::tanh(a);
+// mma.sync of f16 with accumulators of f16, two in a register.
+inline void products_of_f16(uint32_t (&d)[2], const uint32_t (&a)[4], const uint32_t (&b)[2], const uint32_t (&c)[2],
+                            SIMT_SITE) {
+  float before[4], after[4];
+  for (int i = 0; i < 4; ++i) before[i] = to_float(::simt::f16{static_cast<uint16_t>(c[i / 2] >> 16 * (i % 2))});
+  warp_mma(tensor_type::f16, a, b, before, after, site, tensor_sum::f16);
+  for (int i = 0; i < 2; ++i)
+    d[i] = pack(from_float<::simt::f16>(after[2 * i]), from_float<::simt::f16>(after[2 * i + 1]));
 }
 
-// ---- conversions
+// mma.sync m16n8k32 of bytes (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32"): each lane gathers the two rows of A
+// and the two columns of B that its results need.
+template <class A, class B>
+void products_of_bytes(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const int32_t (&c)[4],
+                       bool saturates, SIMT_SITE) {
+  const auto lane = static_cast<int>(lane_index());
+  const int row = lane / 4 * 4, col = lane % 4 * 8;
+  int64_t sums[4] = {};
+  for (int k = 0; k < 4; ++k) {
+    uint32_t left[4], right[2][2];
+    for (int i = 0; i < 4; ++i) left[i] = __shfl_sync(~0u, a[i], row + k, 32, site);
+    for (int i = 0; i < 4; ++i) right[i / 2][i % 2] = __shfl_sync(~0u, b[i % 2], col + i / 2 * 4 + k, 32, site);
+    for (int i = 0; i < 4; ++i)
+      for (int half = 0; half < 2; ++half)
+        sums[i] += static_cast<int32_t>(dot_of_4<A, B>(left[i / 2 + 2 * half], right[i % 2][half], 0));
+  }
+  for (int i = 0; i < 4; ++i)
+    d[i] = saturates ? clamped<int32_t>(sums[i] + c[i]) : static_cast<int32_t>(static_cast<uint64_t>(sums[i] + c[i]));
+}
 
-template <class Integer, class Real>
-SIMT_INLINE Integer nearest(Real x) {
-  return detail::saturating_cast<Integer>(std::nearbyint(x));
+// ---- matrices of 8 x 8 elements of 16 bits
+
+inline char* matrix_row(uint32_t address, SIMT_SITE) {
+  char* const row = static_cast<char*>(generic_pointer(address, site));
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) detail::check_alignment(row, 16);
+  return row;
 }
-template <class Integer, class Real>
-SIMT_INLINE Integer down(Real x) {
-  return detail::saturating_cast<Integer>(std::floor(x));
+// stmatrix: lane 8 k + i has the address of row i of matrix k, and each lane has two elements of each matrix.
+template <size_t N>
+void store_matrices(uint32_t address, const uint32_t (&values)[N], bool transposed, SIMT_SITE) {
+  const unsigned lane = lane_index(), group = lane / 4, pair = 2 * (lane % 4);
+  for (unsigned k = 0; k < N; ++k) {
+    for (unsigned i = 0; i < 2; ++i) {
+      const unsigned row = transposed ? pair + i : group, col = transposed ? group : pair + i;
+      const uint32_t place = __shfl_sync(~0u, address, static_cast<int>(8 * k + row), 32, site);
+      reinterpret_cast<uint16_t*>(matrix_row(place, site))[col] = static_cast<uint16_t>(values[k] >> 16 * i);
+    }
+  }
 }
-template <class Integer, class Real>
-SIMT_INLINE Integer up(Real x) {
-  return detail::saturating_cast<Integer>(std::ceil(x));
+inline uint32_t transposed_matrix(uint32_t value, SIMT_SITE) {
+  const unsigned lane = lane_index(), group = lane / 4, pair = 2 * (lane % 4);
+  uint32_t result = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    const uint32_t from = __shfl_sync(~0u, value, static_cast<int>(4 * (pair + i) + group / 2), 32, site);
+    result |= (from >> 16 * (group % 2) & 0xffff) << 16 * i;
+  }
+  return result;
 }
-template <class Integer, class Real>
-SIMT_INLINE Integer cut(Real x) {
-  return detail::saturating_cast<Integer>(x);
+
+// ---- warps
+
+// Whether the lane that a shuffle reads is one of the caller's segment; `kind` is i, u, d or x.
+SIMT_INLINE bool lane_is_in_range(char kind, int by, unsigned segments) {
+  const auto lane = static_cast<int>(lane_index());
+  const auto mask = static_cast<int>(segments >> 8 & 31), clamp = static_cast<int>(segments & 31);
+  const int last = (lane & mask) | (clamp & ~mask);
+  by &= 31;
+  switch (kind) {
+    case 'u': return lane - by >= last;
+    case 'd': return lane + by <= last;
+    case 'x': return (lane ^ by) <= last;
+    default: return ((lane & mask) | (by & ~mask)) <= last;
+  }
 }
-template <class Half>
-SIMT_INLINE uint32_t pair(float high, float low) {
-  return pack(from_float<Half>(low), from_float<Half>(high));
+SIMT_INLINE bool is_uniform(unsigned mask, bool predicate, SIMT_SITE) {
+  const unsigned votes = __ballot_sync(mask, predicate, site);
+  return votes == 0 || votes == mask;
 }
 // Of a shuffle, from the clamp and mask in its third operand.
 inline int width(unsigned c) { return static_cast<int>(32 - (c >> 8 & 31)); }

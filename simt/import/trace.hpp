@@ -81,6 +81,9 @@ SIMT_UNTRACED inline void __asan_storeN_noabort(unsigned long p, unsigned long) 
   simt::import::trace::note_address(p);
 }
 SIMT_UNTRACED inline void __asan_handle_no_return() {}
+// Around the initialisers of a file's variables, such as those of <iostream>.
+SIMT_UNTRACED inline void __asan_before_dynamic_init(unsigned long) {}
+SIMT_UNTRACED inline void __asan_after_dynamic_init() {}
 #ifdef __clang__  // whose copies are calls of these
 SIMT_UNTRACED inline void* __asan_memcpy(void* to, const void* from, unsigned long bytes) {
   return __builtin_memcpy(to, from, bytes);

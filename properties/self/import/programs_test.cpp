@@ -172,28 +172,66 @@ TEST_P(Construct, RunsCleanAndIsRight) {
 
 INSTANTIATE_TEST_SUITE_P(
     Accepted, Construct,
-    testing::Values(mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
-                    mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
-                    mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
-                    mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
-                    mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
-                    mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "shared-of-file"},
-                    mode{"accepted.cu", "host-umin"}, mode{"accepted.cu", "half2-operators"},
-                    mode{"accepted.cu", "constant-template"}, mode{"accepted.cu", "queries"},
-                    mode{"accepted.cu", "shared-of-its-class"}, mode{"groups.cu", "any-group"},
-                    mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"}, mode{"groups.cu", "scans"},
-                    mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"}, mode{"groups.cu", "atomics"},
-                    mode{"groups.cu", "wide-tiles"}, mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"},
-                    mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"},
-                    mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
-                    mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
-                    mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"},
-                    mode{"pieces.cu", "textures"}, mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "layers"},
-                    mode{"pieces.cu", "surfaces"}, mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"},
-                    mode{"pieces.cu", "built-graph"}, mode{"pieces.cu", "graph-memory"},
-                    mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
-                    mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}, mode{"pieces.cu", "cub-differences"},
-                    mode{"pieces.cu", "complex"}, mode{"pieces.cu", "atomic-loads"}));
+    testing::Values(
+        mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
+        mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
+        mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
+        mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
+        mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
+        mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "shared-of-file"}, mode{"accepted.cu", "host-umin"},
+        mode{"accepted.cu", "half2-operators"}, mode{"accepted.cu", "constant-template"},
+        mode{"accepted.cu", "queries"}, mode{"accepted.cu", "shared-of-its-class"}, mode{"groups.cu", "any-group"},
+        mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"}, mode{"groups.cu", "scans"},
+        mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"}, mode{"groups.cu", "atomics"},
+        mode{"groups.cu", "wide-tiles"}, mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"}, mode{"ptx.cu", "warp"},
+        mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"}, mode{"ptx.cu", "wgmma"},
+        mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"}, mode{"libraries.cu", "barrier"},
+        mode{"libraries.cu", "barrier-tx"}, mode{"libraries.cu", "pipeline"},
+        mode{"libraries.cu", "pipeline-of-a-block"}, mode{"pieces.cu", "textures"},
+        mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "layers"}, mode{"pieces.cu", "surfaces"},
+        mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"}, mode{"pieces.cu", "built-graph"},
+        mode{"pieces.cu", "graph-memory"}, mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
+        mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}, mode{"pieces.cu", "cub-differences"},
+        mode{"pieces.cu", "complex"}, mode{"pieces.cu", "atomic-loads"}, mode{"as_written.cu", "object"},
+        mode{"as_written.cu", "object-of-file"}, mode{"as_written.cu", "alignment"},
+        mode{"as_written.cu", "comparisons"}, mode{"as_written.cu", "unknown-ptx-unreached"},
+        mode{"ptx_arithmetic.cu", "bits"}, mode{"ptx_arithmetic.cu", "integers"}, mode{"ptx_arithmetic.cu", "reals"},
+        mode{"ptx_arithmetic.cu", "conversions"}, mode{"ptx_arithmetic.cu", "warps"},
+        mode{"ptx_arithmetic.cu", "bytes"}, mode{"ptx_arithmetic.cu", "sums-of-f16"}, mode{"cublas.cu", "all"}));
+
+TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
+  const result r = run("as_written.cu -- unknown-ptx");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("unsupported: " + place_of("as_written.cu", "unknown-ptx") + ": the PTX 'brkpt' is not modelled"))
+      << r.output;
+  EXPECT_TRUE(r.has("as_written.cu: not run to its end under 1 schedules")) << r.output;
+}
+
+TEST(RunEmulated, TakesMacrosWhoseNamesItsOwnHeadersUse) {
+  const result r = run("as_written.cu --schedule fair -D T=3 -D site=4 -D 'index(a)=5' -D G -- comparisons");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST(RunEmulated, TakesTheStandardOfCpp) {
+  const source_file mine(
+      "template <class T> concept small = sizeof(T) <= 4;\n"
+      "template <small T> __global__ void k(T* x) { x[threadIdx.x] = 1; }\n"
+      "template <class T> requires(sizeof(T) < 8) && small<T> __global__ void l(T* x) { x[threadIdx.x] *= 2; }\n"
+      "int main() { int h = 0, *x; cudaMalloc(&x, 4); k<<<1, 1>>>(x); l<<<1, 1>>>(x);\n"
+      "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); return h != 2; }\n");
+  EXPECT_EQ(run(mine.path() + " --schedule fair -std=c++20").status, 0);
+  EXPECT_EQ(run(mine.path() + " --schedule fair --std c++23").status, 0);
+  EXPECT_EQ(run(mine.path() + " --schedule fair").status, 2);
+  const result unknown = run(mine.path() + " --std c++98");
+  EXPECT_EQ(unknown.status, 2) << unknown.output;
+}
+
+TEST(Cublas, JudgesItsInputs) {
+  const result r = run("cublas.cu --schedule fair --no-trace -- unwritten");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("uninitialized: cublasSgemm at " + place_of("cublas.cu", "unwritten") + " reads column 0 of A"))
+      << r.output;
+}
 
 TEST(Pieces, AreJudgedLikeKernels) {
   const result surface = run("pieces.cu --schedule fair -- surface-too-small");
@@ -216,6 +254,16 @@ struct way {
   const char* says;  // of what is approximated
 };
 void PrintTo(const way& w, std::ostream* out) { *out << w.mode; }
+
+TEST(FidelityLine, IsToldWhereFilesHaveInitialisers) {
+  const source_file mine(
+      "#include <iostream>\n__global__ void k(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }\n"
+      "int main() { float h = 0, *x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); k<<<1, 1>>>(x);\n"
+      "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); std::cout << h << std::endl; return 0; }\n");
+  const result r = run(mine.path() + " --schedule fair");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("fidelity: approximated are functions of math.h (reached no branch and no address)")) << r.output;
+}
 
 class Fidelity : public testing::TestWithParam<way> {};
 

@@ -156,6 +156,31 @@ TEST(Shared, DynamicMemoryInAndOutsideFunctions) {
                   "static constexpr ::simt::import::dynamic_array<::simt::identity_t<double >> s{};"));
 }
 
+TEST(Shared, DynamicMemoryMayBeAnObject) {
+  EXPECT_TRUE(
+      has(rewritten("void f() { extern __shared__ tile<3> s; }"),
+          "tile < 3 >& s = *static_cast<::simt::identity_t<tile < 3 > >*>(::simt::emu::dynamic_shared()); (void)s;"));
+  EXPECT_TRUE(has(rewritten("void f() { extern __shared__ int s[3]; }"), "auto& s = *static_cast<"));
+  const std::string s = rewritten("extern __shared__ tile<3> s;\n__global__ void k() { s.a = 1; }");
+  EXPECT_TRUE(has(s, "static inline auto& simt_shared_of_s() {")) << s;
+  EXPECT_TRUE(has(s, "return; simt_shared_of_s().a = 1; }")) << s;
+}
+
+TEST(Shared, AlignmentMayBeOfAType) {
+  EXPECT_TRUE(has(rewritten("void f() { __shared__ alignas(double) char a[3]; }"),
+                  "[] { struct alignas( double ) simt_alignment {}; return alignof(simt_alignment); }()"));
+}
+
+TEST(Function, ReturnTypesMayCompare) {
+  const std::string text = "template <int A> __host__ __device__ constexpr t<A == 3 && A >= 0> f(n<A>) { return {}; }";
+  EXPECT_EQ(rewritten(text), "template <int A>   constexpr t<A == 3 && A >= 0> f(n<A>) { return {}; }");
+  EXPECT_TRUE(has(rewritten("template <int A> __device__ enable_if_t<(A > 2), dim3> f() { return threadIdx; }"),
+                  "{ return (::simt::emu::thread_index()); }"));
+  EXPECT_TRUE(has(rewritten("template <class T> requires (sizeof(T) < 4) && small<T> __global__ void k(T* p) {}\n"
+                            "void f() { k<<<1, 2>>>(p); }"),
+                  "{ k(simt_a...); })"));
+}
+
 TEST(Shared, ADeclarationOverTwoLinesKeepsTheLinesAfterIt) {
   const std::string s = rewritten("void f() {\n__shared__ float a[3]\n[4];\nuse();\n}");
   EXPECT_TRUE(has(s, "\n# 3 \"a.cu\"\n\nuse();")) << s;
@@ -199,7 +224,6 @@ TEST(Shared, OutsideTheSubsetIsRefusedWithItsLine) {
   EXPECT_TRUE(has(refused("struct t {\n__shared__ float s[3];\n};"), "a.cu:2: __shared__ in a class"));
   EXPECT_TRUE(has(refused("void f() {\n\n__shared__ int s = 3;\n}"), "a.cu:3: __shared__ s with an initialiser"));
   EXPECT_TRUE(has(refused("void f() {\n__shared__ enum { a } s;\n}"), "a.cu:2: this __shared__ declaration"));
-  EXPECT_TRUE(has(refused("void f() { extern __shared__ int s[3]; }"), "extern __shared__ s"));
 }
 
 TEST(Variable, OfTheDeviceIsACopyInDeviceMemory) {
@@ -265,13 +289,12 @@ std::string ptx(const std::string& statement) {
 }
 
 TEST(Ptx, OperandsAreBoundOnceAndRegistersComeFirst) {
-  EXPECT_EQ(
-      ptx(R"(asm volatile("{ .reg .b32 t<2>; mov.u32 t1, %%laneid; add.s32 %0, t1, %1; }" )"
-          R"(: "=r"(x) : "r"(y + 1) : "memory"))"),
-      "[[maybe_unused]] auto&& simt_o0 = (x); [[maybe_unused]] const auto simt_o1 = (y + 1); "
-      "uint32_t simt_r_t0{}; uint32_t simt_r_t1{}; "
-      "{ ptx::put(simt_r_t1, ptx::move<uint32_t>(ptx::get<uint32_t>(::simt::emu::lane_index()))); } "
-      "{ ptx::put(simt_o0, ptx::add<int32_t>(ptx::get<int32_t>(simt_r_t1), ptx::get<int32_t>(simt_o1))); }");
+  EXPECT_EQ(ptx(R"(asm volatile("{ .reg .b32 t<2>; mov.u32 t1, %%laneid; add.s32 %0, t1, %1; }" )"
+                R"(: "=r"(x) : "r"(y + 1) : "memory"))"),
+            "[[maybe_unused]] auto&& simt_o0 = (x); [[maybe_unused]] const auto simt_o1 = (y + 1); "
+            "uint32_t simt_r_t0{}; uint32_t simt_r_t1{}; "
+            "{ ptx::put(simt_r_t1, ptx::move<uint32_t>(ptx::get<uint32_t>(::simt::emu::lane_index()))); } "
+            "{ ptx::put(simt_o0, ptx::add<int32_t>(ptx::get<int32_t>(simt_r_t1), ptx::get<int32_t>(simt_o1))); }");
 }
 
 TEST(Ptx, LabelsPredicatesAndAddresses) {
@@ -293,17 +316,27 @@ TEST(Ptx, KeepsTheLinesAndWhatIsInTheOperands) {
   EXPECT_TRUE(has(s, "\n# 3 \"a.cu\"\n;\nuse();")) << s;
 }
 
-TEST(Ptx, UnknownInstructionsAreRefusedByTheirText) {
-  EXPECT_TRUE(has(
-      refused(
-          "__device__ void f() {\n  asm volatile(\"membar.gl; madc.hi.u32 %0, %1, 3, 4;\" : \"=r\"(x) : \"r\"(y));\n}"),
-      "a.cu:2: the PTX 'madc.hi.u32 %0, %1, 3, 4' is outside the subset"));
-  EXPECT_TRUE(has(refused("__global__ void f() { asm(\"cp.async.bulk.tensor.2d.shared::cluster.global [a], [b];\"); }"),
-                  "cp.async.bulk.tensor.2d"));
+TEST(Ptx, UnknownInstructionsFailWhereTheyRun) {
+  const std::string s =
+      ptx(R"(asm volatile("{ .reg .pred p; membar.gl; @p madc.hi.u32 %0, %1, 3, 4; }" : "=r"(x) : "r"(y)))");
+  EXPECT_TRUE(has(s, "{ ::__threadfence(); }")) << s;
+  EXPECT_TRUE(has(s,
+                  "if (ptx::get<bool>(simt_r_p)) { "
+                  "ptx::not_modelled(\"@p madc.hi.u32 %0, %1, 3, 4\"); }"))
+      << s;
+  EXPECT_EQ(refused("__global__ void f() { asm(\"cp.async.bulk.unheard_of [a], [b];\"); }"), "");
   EXPECT_EQ(rewritten("void host() { asm(\"nop\"); }"), "void host() { asm(\"nop\"); }");
 }
 
-TEST(Refused, ConstructsAreNamed) {
+TEST(Ptx, AConstraintMayBeOfSeveralLiterals) {
+  EXPECT_TRUE(has(ptx(R"(asm("mov.u32 %0, %1;" : "=" "r"(x) : "r"(y)))"), "auto&& simt_o0 = (x);"));
+}
+
+TEST(Refused, ConstructsAreNamedAllAtOnce) {
+  const imported_source s = rewrite_cuda("void f() {\n__shared__ int s = 3;\n}\ncudaLaunchKernelExC;\n", "a.cu");
+  ASSERT_EQ(s.errors.size(), 2u);
+  EXPECT_TRUE(has(describe(s.errors[0]), "a.cu:2: __shared__ s with an initialiser"));
+  EXPECT_TRUE(has(describe(s.errors[1]), "a.cu:4: cudaLaunchKernelExC"));
   EXPECT_TRUE(has(refused("cudaLaunchKernelExC;"), "a.cu:1: cudaLaunchKernelExC"));
   EXPECT_TRUE(has(refused("void f() { int x[3; }"), "balanced brackets"));
 }
@@ -335,6 +368,9 @@ TEST(Program, MainAndKernelsAreFound) {
   const imported_source s = rewrite_cuda(k_kernels + "int main(int argc, char** argv) { return 0; }", "a.cu");
   EXPECT_TRUE(s.has_main);
   EXPECT_EQ(s.kernels, (std::vector<std::string>{"k", "t"}));
+  for (const char* form : {"int main() try { return 0; } catch (...) { return 1; }", "auto main() -> int { return 0; }",
+                           "int main() noexcept(true) { return 0; }"})
+    EXPECT_TRUE(rewrite_cuda(form, "a.cu").has_main) << form;
   EXPECT_FALSE(rewrite_cuda("namespace n { struct s { int main(); }; } void f() { main(); }", "a.cu").has_main);
 }
 
