@@ -17,7 +17,7 @@ std::string trim(std::string_view s) {
 }
 
 // As a string literal of C++.
-std::string quoted(std::string_view s) {
+std::string string_literal(std::string_view s) {
   std::string out = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') out += '\\';
@@ -263,7 +263,7 @@ void ptx_translator::statement(const std::string& text) {
   if (text.starts_with(".pragma")) return;
   instruction i;
   std::string code = instruction_code(i, text);
-  if (code.empty()) code = fmt::format("ptx::not_modelled({});", quoted(text));
+  if (code.empty()) code = fmt::format("ptx::not_modelled({});", string_literal(text));
   code_ += i.predicate.empty() ? fmt::format(" {{ {} }}", code) : fmt::format(" if ({}) {{ {} }}", i.predicate, code);
 }
 
