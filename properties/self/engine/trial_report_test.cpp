@@ -128,8 +128,8 @@ TEST(trial_report, takes_no_candidates_word_for_a_failed_device) {
 TEST(trial_report, cuts_a_message_without_end) {
   const case_report r = run_variant("fills_message");
   EXPECT_EQ(r.result, verdict::error_return);
-  EXPECT_EQ(std::count(r.message.begin(), r.message.end(), 'x'), 511) << r.message;
-  EXPECT_EQ(r.message.back(), 'x');
+  EXPECT_LE(r.message.size(), std::string_view("internal error: ").size() + 200) << r.message;
+  EXPECT_TRUE(r.message.ends_with("x...")) << r.message;
 }
 
 TEST(trial_report, shows_control_characters_of_a_candidate_as_text) {

@@ -271,9 +271,10 @@ TEST_F(Mutants, ToolchainThatIsGoneIsAnEnvironmentError) {
     return "accepted";
   };
   EXPECT_EQ(sentence("compiler", "/no/such-c++"),
-            "toolchain: the compiler '/no/such-c++' that this build was made with is missing");
-  EXPECT_EQ(sentence("objcopy", "/no/such-objcopy"),
-            "toolchain: objcopy '/no/such-objcopy' that this build was made with is missing");
+            "toolchain: the compiler '/no/such-c++' that this build was made with is missing; install the package g++");
+  EXPECT_EQ(
+      sentence("objcopy", "/no/such-objcopy"),
+      "toolchain: objcopy '/no/such-objcopy' that this build was made with is missing; install the package binutils");
   EXPECT_EQ(sentence("libraries", "/no/lib.a"),
             "toolchain: the library '/no/lib.a' that this build was made with is missing");
   EXPECT_EQ(sentence("includes", "/no/include"),
