@@ -1,0 +1,64 @@
+// Makes a program of a formula: resolves names, subscripts and the shapes of loops.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reference/formula/program.hpp"
+
+namespace warpcheck::formula {
+
+class compiler {
+ public:
+  explicit compiler(program& p) : p_(p) {}
+  void run();
+
+ private:
+  struct scope_index {
+    std::string name;
+    int slot;
+    int64_t size;
+  };
+
+  const scope_index* find_index(const std::string& name) const;
+  int add_index(const std::string& name, int64_t size);
+  int64_t extent_of(const binder& b, const expr& e) const;
+
+  whole_code whole(const expr& e) const;
+  whole_code whole_at(const expr& e) const;
+  access access_of(const std::vector<expr>& subscripts, const std::vector<int64_t>& shape) const;
+
+  code* value(const expr& e);
+  code* value_name(const expr& e);
+  code* value_at(const expr& e, const std::vector<expr>& subscripts);
+  code* value_reduce(const expr& e);
+  code* value_power(const expr& e);
+  code* new_code(code::form what);
+  code* constant(std::string text);
+  code* binary(code::form what, const expr& e);
+
+  std::unique_ptr<condition_code> condition(const expr& e);
+  condition_code condition_of(const expr& e);
+  std::shared_ptr<loop> loop_of(const expr& e);
+  bool as_limit(const expr& e, const std::vector<binder>& bound, loop& l) const;
+  code* scan_of(const expr& e);
+
+  // Whether x - top is x less the maximum over x, and where x takes part in that.
+  void find_maximum(code& difference, const expr& x, const expr& top);
+  bool sums_the_maximum(const expr& e) const;
+
+  program& p_;
+  std::vector<scope_index> scope_;
+};
+
+// What is known of `x - top`, where top is a definition `max(c where ...) f(c)` and x is f at some c.
+struct maximum_match {
+  const definition* top = nullptr;  // null: it is none
+  expr takes_part;                  // the condition at that c; null: always
+  expr at;                          // the subscript that c is
+};
+maximum_match match_maximum(const formula_operator& op, const expr& x, const expr& top);
+
+}  // namespace warpcheck::formula

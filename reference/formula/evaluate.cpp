@@ -1,0 +1,154 @@
+#include "reference/formula/evaluate.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "reference/formula/exact.hpp"
+#include "reference/formula/walker.hpp"
+
+namespace warpcheck::formula {
+
+using reference::claim, reference::judgement, reference::mp100, reference::mp50, reference::precision;
+
+namespace {
+
+dtype dtype_of(number_type t) { return *dtype_from_name(name_of(t)); }
+
+uint8_t special_of(double x) {
+  if (std::isnan(x)) return not_a_number;
+  return x == k_inf ? plus_infinity : x == -k_inf ? minus_infinity : 0;
+}
+
+}  // namespace
+
+struct evaluation::parts {
+  parts(const formula_operator& given, const call_data& call)
+      : op(expanded(given)), code(op, call), bounds(code, bound_algebra(parse_contract(op.contract))) {}
+
+  definition_code& find(std::string_view name) {
+    definition_code* const d = code.find(name);
+    if (!d) throw formula_error(std::string(name) + ": it is no definition");
+    return *d;
+  }
+  // Of an output in f32 of a formula in f64, its rounding, too.
+  bounded with_rounding(const definition_code& d, bounded b) {
+    const bool is_wide = d.output && !is_integer(d.output->type) && size_of(dtype_of(d.output->type)) > 2;
+    return is_wide ? bounds.algebra().as_output(b, d.output->type) : b;
+  }
+
+  formula_operator op;
+  program code;
+  walker<bound_algebra> bounds;
+  std::unique_ptr<walker<exact_algebra<mp50>>> exact50;
+  std::unique_ptr<walker<exact_algebra<mp100>>> exact100;
+};
+
+evaluation::evaluation(const formula_operator& op, const call_data& call) : parts_(std::make_unique<parts>(op, call)) {}
+evaluation::~evaluation() = default;
+
+std::vector<int64_t> evaluation::shape_of(std::string_view output) const { return parts_->find(output).sizes; }
+
+bounded evaluation::element(std::string_view output, int64_t i) {
+  const definition_code& d = parts_->find(output);
+  return parts_->with_rounding(d, parts_->bounds.element(d, i));
+}
+
+int64_t evaluation::operations() const { return parts_->bounds.operations(); }
+
+namespace {
+
+// What decide() evaluates: the exact value in the precision that it asks for, and the bound of double.
+struct element_model {
+  const std::function<claim<double>()>& in_double;
+  const std::function<claim<mp50>()>& in_50;
+  const std::function<claim<mp100>()>& in_100;
+
+  template <class Real>
+  claim<Real> evaluate(int64_t) const {
+    if constexpr (std::is_same_v<Real, double>) {
+      return in_double();
+    } else if constexpr (std::is_same_v<Real, mp50>) {
+      return in_50();
+    } else {
+      return in_100();
+    }
+  }
+};
+
+judgement verdict(bool accepted, double actual, double expected, dtype type) {
+  if (accepted) {
+    judgement j;
+    j.accepted = true;
+    j.expected = expected;
+    return j;
+  }
+  judgement j = reference::judge_fixed(type, actual, expected);
+  j.accepted = false;
+  if (!(j.error > 0)) j.error = k_inf;
+  return j;
+}
+
+}  // namespace
+
+judgement evaluation::judge(std::string_view output, int64_t i, double actual, precision policy) {
+  const definition_code& d = parts_->find(output);
+  const bounded b = element(output, i);
+  const dtype type = d.output ? dtype_of(d.output->type) : dtype::f32;
+  const code::form form = d.value->what;
+  const bool chooses =
+      form == code::form::reduce && (d.value->by == reduction::argmax || d.value->by == reduction::argmin);
+  if (chooses && b.e > 0) {
+    // Any index whose value may be the largest.
+    const double sign = d.value->by == reduction::argmax ? 1 : -1;
+    double best = -k_inf, mine = -k_inf;
+    parts_->bounds.terms(d, i, [&](const bounded& t, int64_t index) {
+      const bool is_plain = t.is_finite() && t.s == 0;
+      best = std::fmax(best, is_plain ? (sign > 0 ? t.lower() : -t.upper()) : -k_inf);
+      if (static_cast<double>(index) == actual)
+        mine = t.s != 0 || std::isnan(t.v) ? k_inf : sign > 0 ? t.upper() : -t.lower();
+    });
+    return verdict(mine >= best && mine > -k_inf, actual, b.v, dtype::f64);
+  }
+  if (is_integer(d.output ? d.output->type : number_type::f32)) return verdict(actual == b.v, actual, b.v, dtype::f64);
+  if (b.e == k_inf) return verdict(true, actual, b.v, type);
+  const uint8_t kind_of_actual = special_of(actual);
+  if (kind_of_actual != 0 && (kind_of_actual & b.s)) return verdict(true, actual, b.v, type);
+  if (b.is_special()) return verdict(kind_of_actual == special_of(b.v), actual, b.v, type);
+  if (b.is_beyond())
+    return verdict(std::signbit(actual) == std::signbit(b.v) && std::fabs(actual) >= b.r, actual, b.v, type);
+  const reference::enclosure bound(b.e);
+  const auto exact = [&](auto& kept, auto zero) {
+    using Real = decltype(zero);
+    if (!kept) kept = std::make_unique<walker<exact_algebra<Real>>>(parts_->code, exact_algebra<Real>());
+    const auto v = kept->element(d, i);
+    // Where more digits left the enclosure of double, which holds the exact value, they took another branch of a tie.
+    const bool agrees = v.special == 0 && std::fabs(static_cast<double>(Real(v.x.value - Real(b.v)))) <=
+                                              (b.r + v.x.radius) * (1 + 0x1p-40);
+    return claim<Real>{agrees ? v.x : basic_enclosure<Real>(Real(b.v), b.r), basic_enclosure<Real>(b.e)};
+  };
+  const std::function<claim<double>()> in_double = [&] { return claim<double>{{b.v, b.r}, bound}; };
+  const std::function<claim<mp50>()> in_50 = [&] { return exact(parts_->exact50, mp50(0)); };
+  const std::function<claim<mp100>()> in_100 = [&] { return exact(parts_->exact100, mp100(0)); };
+  return reference::decide<mp50, mp100>(type, actual, policy, element_model{in_double, in_50, in_100}, i);
+}
+
+demand evaluation::demand_of(std::string_view output, int64_t i) {
+  const definition_code& d = parts_->find(output);
+  const bounded b = element(output, i);
+  demand y{b.v, b.e, b.s, b.e == k_inf};
+  const bool is_float = d.output && !is_integer(d.output->type);
+  if (is_float && b.is_finite() && size_of(dtype_of(d.output->type)) == 2)
+    y.bound =
+        reference::output_bound(dtype_of(d.output->type), claim<double>{{b.v, b.r}, reference::enclosure(b.e)}).upper();
+  return y;
+}
+
+std::string evaluation::text(std::string_view output, int64_t i) {
+  if (!parts_->exact50)
+    parts_->exact50 = std::make_unique<walker<exact_algebra<mp50>>>(parts_->code, exact_algebra<mp50>());
+  const auto v = parts_->exact50->element(parts_->find(output), i);
+  if (v.special != 0) return std::isnan(v.special) ? "nan" : v.special > 0 ? "+inf" : "-inf";
+  return v.x.value.str(20);
+}
+
+}  // namespace warpcheck::formula

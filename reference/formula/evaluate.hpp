@@ -1,0 +1,44 @@
+// A formula evaluated for one call: the exact value of an element, its bound, and the verdict on a candidate's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "reference/formula/bounded.hpp"
+#include "reference/formula/program.hpp"
+#include "reference/numerics/compare.hpp"
+
+namespace warpcheck::formula {
+
+// What is demanded of one element.
+struct demand {
+  double expected = 0;   // the exact value, to double; NaN or infinite where the extended reals say so
+  double bound = 0;      // what the error may be, an output's rounding to 16 bits included; infinite where it is free
+  uint8_t specials = 0;  // that are admitted besides
+  bool is_free = false;  // nothing is demanded
+};
+
+class evaluation {
+ public:
+  // Both must outlive it. formula_error where the call does not fit the formula.
+  evaluation(const formula_operator& op, const call_data& call);
+  ~evaluation();
+
+  std::vector<int64_t> shape_of(std::string_view output) const;
+  bounded element(std::string_view output, int64_t i);  // of any definition
+  demand demand_of(std::string_view output, int64_t i);
+  // The verdict on a candidate's value. Exact arithmetic of 50, then 100 digits decides where double cannot.
+  reference::judgement judge(std::string_view output, int64_t i, double actual,
+                             reference::precision policy = reference::precision::adaptive);
+  // The exact value in decimal digits.
+  std::string text(std::string_view output, int64_t i);
+  int64_t operations() const;  // nodes evaluated so far in double
+
+ private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace warpcheck::formula
