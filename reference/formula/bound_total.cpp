@@ -70,6 +70,40 @@ void bound_algebra::total::add_to_sum(const value& t) {
   greatest_low_ = std::fmax(greatest_low_, t.low);
 }
 
+bool bound_algebra::total::add_products(const double* x, int64_t x_step, const double* z, int64_t z_step, int64_t n) {
+  const allowance& c = a_->c_;
+  if (c.of.exact || c.of.format == number_type::f64) return false;
+  double sum = 0, correction = 0, sizes = 0, positive = 0, most = 0;
+  int64_t nonzero = 0;
+  bool is_inexact = false, underflows = false;
+  for (int64_t i = 0; i < n; ++i) {
+    const double p = x[i * x_step] * z[i * z_step], size = std::fabs(p), next = sum + p;
+    const double lost = reference::sum_error(sum, p, next);
+    is_inexact |= lost != 0;
+    correction += lost;
+    sum = next;
+    sizes += size;
+    positive += std::fmax(p, 0);
+    nonzero += size > 0 ? 1 : 0;
+    underflows |= p == 0 && x[i * x_step] != 0 && z[i * z_step] != 0;
+    most = std::fmax(most, size);
+  }
+  // A product that may overflow, or is infinite or NaN, is for add().
+  if (!(most * (1 + 2 * c.one) + c.eta < c.omega) || !(sizes < k_inf) || underflows) return false;
+  const double errors = (c.one * sizes + c.eta / 2 * static_cast<double>(nonzero)) * reference::k_inflate;
+  count_ = n;
+  nonzero_ = nonzero;
+  sum_ = sum;
+  correction_ = correction;
+  is_inexact_ = is_inexact;
+  sizes_ = sizes;
+  errors_ = errors;
+  positive_ = positive + errors;
+  negative_ = sizes - positive + errors + sizes * 0x1p-40;
+  all_positive_ = positive == sizes;  // no product is below 0, and rounding keeps that
+  return true;
+}
+
 bounded bound_algebra::total::sum_result() const {
   const allowance& c = a_->c_;
   const auto n = static_cast<double>(count_);

@@ -390,7 +390,22 @@ code* compiler::value_reduce(const expr& e) {
   c->range = loop_of(e);
   c->args = {value(e->args[0])};
   scope_.resize(scope_.size() - e->bound.size());
+  find_dot(*c);
   return c;
+}
+
+void compiler::find_dot(code& c) const {
+  const bool is_sum = c.by == reduction::sum && c.range->indices.size() == 1 && !c.range->where;
+  const code& body = *c.args[0];
+  if (!is_sum || body.what != code::form::multiply) return;
+  for (size_t side = 0; side < 2; ++side) {
+    const code& factor = *body.args[side];
+    const bool is_narrow = factor.from_type != number_type::f64;
+    if (factor.what != code::form::load || !factor.place.checked.empty() || !is_narrow) return;
+    for (const whole_code::term& t : factor.place.offset.terms)
+      if (t.slot == c.range->indices[0].slot) c.dot_steps[side] = t.factor;
+  }
+  c.is_dot = true;
 }
 
 // `sum(k where k <= j) f(k)`, with f independent of j, is one scan and not n sums.

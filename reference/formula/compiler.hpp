@@ -44,6 +44,7 @@ class compiler {
   std::shared_ptr<loop> loop_of(const expr& e);
   bool as_limit(const expr& e, const std::vector<binder>& bound, loop& l) const;
   code* scan_of(const expr& e);
+  void find_dot(code& c) const;
 
   // Whether x - top is x less the maximum over x, and where x takes part in that.
   void find_maximum(code& difference, const expr& x, const expr& top);

@@ -1,5 +1,5 @@
-// The algebra of exact values alone, in 50 or 100 digits: what decides where the enclosures of bounded.hpp are too wide.
-// Conditions and steps that these digits leave open are decided by the midpoint. Costly to compile.
+// The algebra of exact values alone, in 50 or 100 digits: what decides where the enclosures of bounded.hpp are too
+// wide. Conditions and steps that these digits leave open are decided by the midpoint. Costly to compile.
 #pragma once
 
 #include <algorithm>

@@ -142,6 +142,9 @@ struct code {
   std::unique_ptr<condition_code> takes_part;
   // sum: it has the term exp(0), for its terms are exp(x - max(x)) of the same elements as the maximum's.
   bool holds_one = false;
+  // sum: over one index, of products of two elements of inputs, none of them outside; the steps of their offsets.
+  bool is_dot = false;
+  int64_t dot_steps[2] = {0, 0};
   // scan: the index that ends it, whether that is left out, whether it runs from the end, and the slots of its terms.
   int scan_slot = -1, scan_id = -1;
   bool is_strict = false, is_backward = false;

@@ -2,9 +2,10 @@
 //
 // An algebra A has a type `value` and
 //   value constant(const code&); value whole(int64_t); value load(const code&, double element)
-//   value negate(value); value binary(form, value, value, bool are_same); value power(value, int); value call(function, value[, value])
-//   value cast(value, number_type); value stored(value, number_type); value as_output(value, number_type)
-//   value at_most_zero(value); value holds_one(value); value neutral(reduction)
+//   value negate(value); value binary(form, value, value, bool are_same); value power(value, int)
+//   value call(function, value); value call(function, value, value); value cast(value, number_type)
+//   value stored(value, number_type); value as_output(value, number_type); value neutral(reduction)
+//   value at_most_zero(value), of x - max(x); value holds_one(value), of a sum that has the term exp(0)
 //   truth compare(kind, value, value); value choose(truth, value then, value otherwise); int64_t index_of(value)
 //   a type `total` of (A&, reduction) with add(value, index) and result(), which scans call after each term
 #pragma once
@@ -231,6 +232,22 @@ class walker {
     return true;
   }
 
+  // The whole sum of products at once, where the algebra can take it.
+  template <class Total>
+  bool dot(const code& c, Total& total) {
+    const loop::index& i = c.range->indices[0];
+    int64_t from = 0, below = i.size;
+    for (const whole_code& w : i.from) from = std::max(from, whole(w));
+    for (const whole_code& w : i.below) below = std::min(below, whole(w));
+    if (below <= from) return false;
+    frame_[static_cast<size_t>(i.slot)] = from;
+    const code &a = *c.args[0]->args[0], &b = *c.args[0]->args[1];
+    const double* const x = a.from->values.data() + whole(a.place.offset);
+    const double* const z = b.from->values.data() + whole(b.place.offset);
+    if (!total.add_products(x, c.dot_steps[0], z, c.dot_steps[1], below - from)) return false;
+    operations_ += 4 * (below - from);
+    return true;
+  }
   // A term that may not take part is that or what changes nothing.
   value term(const code& c, truth t) {
     const value v = run(*c.args[0]);
@@ -238,6 +255,8 @@ class walker {
   }
   value reduce(const code& c) {
     typename A::total total(algebra_, c.by);
+    if constexpr (requires { total.add_products(nullptr, 0, nullptr, 0, 0); })
+      if (c.is_dot && dot(c, total)) return total.result();
     int64_t terms = 0;
     each(*c.range, [&](truth t) {
       total.add(term(c, t), frame_[static_cast<size_t>(c.range->indices[0].slot)]);

@@ -97,7 +97,7 @@ TEST(FormulaBesideHand, LogSoftmax) {
       "  y[r, c] = x[r, c] - top[r] - log(sum(k) exp(x[r, k] - top[r]))\n",
       true, [](const std::vector<double>& x) { return warpcheck::reference::log_softmax_row(x, dtype::f32); },
       [](const auto& row, const auto&, int64_t i) {
-        // The contract by hand demands log1p where one element is nearly all of the row, which the formula does not say.
+        // The contract by hand demands log1p where one element is nearly all of the row; the formula does not.
         const bool is_tail = std::fabs(row.expected(i)) < 0.1;
         return std::pair(row.expected_text(i), is_tail ? 0 : row.bound(i));
       });
