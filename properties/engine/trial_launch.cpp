@@ -121,6 +121,8 @@ void launch_group::launch(launch_state& f, void* stream) {
   // A capture is ended, whatever the call said.
   if (captured && a.api->capture_replay(stream, facts.status == WARPCHECK_OK ? a.launch.times : 0))
     facts.replay_error = a.api->last_error();
+  // One that cannot be captured is called as usual.
+  if (captured && facts.status == WARPCHECK_UNSUPPORTED) facts.status = f.prepared->run(*a.op);
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);
   if (before != after) facts.environment = fmt::format("{:#x} became {:#x}", before, after);
