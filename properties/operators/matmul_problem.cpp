@@ -320,6 +320,11 @@ void judge_bound(trial& t, const matmul_problem& p, const host_tensor& c) {
   });
 }
 
+void check_product(trial& t) {
+  const matmul_problem p(t.the_case());
+  judge_bound(t, p, t.run().at("c"));
+}
+
 void judge_bits(trial& t, const matmul_problem& p, const host_tensor& c) {
   require_size(t, p, c);
   const reference::matmul_setting setting = p.setting();

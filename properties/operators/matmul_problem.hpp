@@ -80,6 +80,8 @@ void for_each_element(const matmul_problem& p,
                       const std::function<void(int64_t, int64_t, const reference::matmul_operands&)>& judge);
 // Every element against its bound.
 void judge_bound(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
+// Runs the case and judges every element against its bound.
+void check_product(engine::trial& t);
 // Of ieee without a sigmoid: against the bits that the plan fixes. Only our order of additions gives them, so one
 // property asks for them, and the others take any order.
 void judge_bits(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);

@@ -107,11 +107,6 @@ trial_case range_case(const target& t, draw& d) {
   return c;
 }
 
-void check_product(trial& t) {
-  const matmul_problem p(t.the_case());
-  judge_bound(t, p, t.run().at("c"));
-}
-
 trial_case contract_case(const target& t, draw& d) {
   product_sizes of = draw_product_sizes(d, t);
   of.m = std::min<int64_t>(of.m, 40), of.n = std::min<int64_t>(of.n, 70), of.k = std::min<int64_t>(of.k, 60);
