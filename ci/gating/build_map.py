@@ -1,6 +1,7 @@
 """Which operators a file belongs to, from the build's own dependencies (ninja -t deps)."""
 
 import pathlib
+import posixpath
 import re
 import subprocess
 
@@ -24,10 +25,12 @@ def dependencies(build, root):
     # A build tree may be looked at under another path than the one that it was configured in.
     cache = pathlib.Path(build, "CMakeCache.txt").read_text()
     source = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache, re.M)[1] + "/"
+    # A compiler cache may write paths relative to the build tree as it was configured.
+    configured = re.search(r"^CMAKE_CACHEFILE_DIR:INTERNAL=(.*)$", cache, re.M)[1]
     objects, current = {}, None
     for line in r.stdout.splitlines():
         if line.startswith(" "):
-            path = line.strip()
+            path = posixpath.normpath(posixpath.join(configured, line.strip()))
             if path.startswith(source) and not path.startswith(source + "build/"):
                 current.append(path[len(source) :])
         elif ": #deps" in line:
