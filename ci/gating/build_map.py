@@ -17,8 +17,18 @@ def operators_of(root):
     return re.search(r"set\(WARPCHECK_OPERATORS\s+([^)]*)\)", text)[1].split()
 
 
+def included(root, file, found):
+    """The file and what it includes of the project, added to `found`."""
+    if file not in found and (root / file).exists():
+        found.append(file)
+        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', (root / file).read_text(), re.M):
+            included(root, name, found)
+    return found
+
+
 def dependencies(build, root):
-    """Object -> the project's files that it is made from, its own source first."""
+    """Object -> the project's files that it is made from, its own source first. Several sources that were compiled as
+    one (WARPCHECK_UNITY) are as many objects, each with what it includes."""
     r = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True)
     if r.returncode:
         raise NoBuild(f"{build}: ninja knows no dependencies; build it first")
@@ -35,7 +45,14 @@ def dependencies(build, root):
                 current.append(path[len(source) :])
         elif ": #deps" in line:
             current = objects.setdefault(line.split(": #deps")[0], [])
-    return {name: files for name, files in objects.items() if files}
+    apart = {}
+    for name, files in objects.items():
+        if "/Unity/" not in name:
+            apart[name] = files
+            continue
+        for source in (file for file in files if file.endswith((".cpp", ".cu"))):
+            apart[f"{name}:{source}"] = included(pathlib.Path(root), source, [])
+    return {name: files for name, files in apart.items() if files}
 
 
 def stem_operator(path, operators):
