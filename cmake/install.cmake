@@ -41,7 +41,8 @@ install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir}
 # Those that stand in for libcu++'s have no suffix, CUB's have .cuh.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT toolchain
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "pipeline"
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "latch"
+  PATTERN "pipeline" PATTERN "semaphore"
   PATTERN "candidate_module.cpp.in")
 # A bundle has this one beside them; a package depends on libdlpack-dev.
 find_path(WARPCHECK_DLPACK_FOLDER dlpack/dlpack.h REQUIRED)

@@ -197,7 +197,9 @@ INSTANTIATE_TEST_SUITE_P(
         mode{"as_written.cu", "comparisons"}, mode{"as_written.cu", "unknown-ptx-unreached"},
         mode{"ptx_arithmetic.cu", "bits"}, mode{"ptx_arithmetic.cu", "integers"}, mode{"ptx_arithmetic.cu", "reals"},
         mode{"ptx_arithmetic.cu", "conversions"}, mode{"ptx_arithmetic.cu", "warps"},
-        mode{"ptx_arithmetic.cu", "bytes"}, mode{"ptx_arithmetic.cu", "sums-of-f16"}, mode{"cublas.cu", "all"}));
+        mode{"ptx_arithmetic.cu", "bytes"}, mode{"ptx_arithmetic.cu", "sums-of-f16"}, mode{"cublas.cu", "all"},
+        mode{"waiting.cu", "latch"}, mode{"waiting.cu", "semaphore"}, mode{"waiting.cu", "flag"},
+        mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}));
 
 TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
   const result r = run("as_written.cu -- unknown-ptx");
@@ -387,13 +389,11 @@ struct slip {
 };
 
 TEST(Ptx, AndTheLibrariesAreJudgedLikeOurOwnInstructions) {
-  const slip slips[] = {{"ptx.cu", "cp-async", "NO_WAIT", "race"},
-                        {"ptx.cu", "bulk", "NO_WAIT", "race"},
-                        {"ptx.cu", "bulk", "SHORT", "livelock"},
-                        {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
-                        {"ptx.cu", "wgmma", "NO_WAIT", "race"},
-                        {"libraries.cu", "barrier", "NO_WAIT", "race"},
-                        {"libraries.cu", "pipeline-of-a-block", "NO_WAIT", "race"}};
+  const slip slips[] = {
+      {"ptx.cu", "cp-async", "NO_WAIT", "race"},  {"ptx.cu", "bulk", "NO_WAIT", "race"},
+      {"ptx.cu", "bulk", "SHORT", "livelock"},    {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
+      {"ptx.cu", "wgmma", "NO_WAIT", "race"},     {"libraries.cu", "barrier", "NO_WAIT", "race"},
+      {"waiting.cu", "latch", "NO_WAIT", "race"}, {"libraries.cu", "pipeline-of-a-block", "NO_WAIT", "race"}};
   for (const slip& s : slips) {
     const result r = run(std::string(s.file) + " --schedule fair -D " + s.macro + " -- " + s.mode);
     EXPECT_TRUE(r.has(std::string(s.file) + ": " + s.verdict + " under")) << s.mode << " " << s.macro << "\n"
