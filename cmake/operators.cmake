@@ -14,9 +14,6 @@ set(WARPCHECK_OPERATORS
   matmul
   gru)
 
-# Kernels with a C++ API alone: no candidate's table offers them yet. Their tests are in properties/self.
-set(WARPCHECK_API_KERNELS "")
-
 # A build for whoever works on some of them: ci/check, and ci/verify with operators named.
 set(WARPCHECK_ONLY "" CACHE STRING "Build these operators only, without tests and benchmarks (a list; empty: all)")
 set(WARPCHECK_LEFT_OUT "")
@@ -34,7 +31,6 @@ if(WARPCHECK_ONLY)
   set(WARPCHECK_LEFT_OUT ${WARPCHECK_OPERATORS})
   list(REMOVE_ITEM WARPCHECK_LEFT_OUT ${WARPCHECK_ONLY})
   list(REMOVE_ITEM WARPCHECK_OPERATORS ${WARPCHECK_LEFT_OUT})  # keeps their order
-  set(WARPCHECK_API_KERNELS "")
 endif()
 
 # Drops from a target's sources those of operators that are left out: best_split_cases.cpp, ... Not for reference/,

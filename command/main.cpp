@@ -45,7 +45,6 @@ struct brought_candidate {
   std::string source, entry, python, interpreter;
 
   void prepare(cli::verify_options& o) const {
-    cli::use_names_of_today(o.properties);
     if (!source.empty()) o.candidate = cli::prepare_source(o, source, entry);
     if (!python.empty()) cli::prepare_python(o, python, interpreter);
   }

@@ -14,7 +14,6 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
 #include "properties/engine/npy.hpp"
-#include "properties/engine/old_names.hpp"
 
 namespace warpcheck::cli {
 
@@ -79,13 +78,6 @@ bool has_case(const property& p, const target& t, uint64_t seed) {
   } catch (const no_case_fits&) {
     return false;
   }
-}
-
-void use_names_of_today(std::vector<std::string>& properties) {
-  const auto known = all_properties();
-  for (std::string& name : properties)
-    if (std::none_of(known.begin(), known.end(), [&](const property& p) { return p.name == name; }))
-      name = property_of_today(name);
 }
 
 std::vector<std::string> chosen_operators(const verify_options& o) {

@@ -23,8 +23,6 @@ struct planned_job {
 
 // The operators that were asked for, each once, all of them by default; usage_error for one that does not exist.
 std::vector<std::string> chosen_operators(const verify_options& o);
-// Replaces old names of properties (properties/engine/old_names.hpp) that no operator has any more.
-void use_names_of_today(std::vector<std::string>& properties);
 
 // Whether a case line can carry the path.
 bool is_path_of_a_line(const std::string& path);

@@ -3,7 +3,6 @@
 import re
 
 from .findings import Finding
-from .old_names import of_today
 from .registry import LANES
 
 SIZES = ("quick", "ci", "full")
@@ -96,8 +95,7 @@ def of_scores(was, now):
 
 
 def weakened(base, head):
-    """A finding for everything that shrank, widened or vanished from base to head. `base` may have old names."""
-    base = of_today(base)
+    """A finding for everything that shrank, widened or vanished from base to head."""
     found = []
     for op, was in base["operators"].items():
         for name, file, sentence in of_operator(op, was, head["operators"].get(op)):

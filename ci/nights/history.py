@@ -4,12 +4,9 @@ import contextlib
 import csv
 import datetime
 import pathlib
-import re
 import sqlite3
 
-from gating import old_names
-
-VERSION = 2  # 1: max_error_ratio was max_budget, and properties had their old names
+VERSION = 2
 TABLES = {
     "run": "id TEXT PRIMARY KEY, kind TEXT NOT NULL, begun TEXT NOT NULL, ended TEXT, machine TEXT, version TEXT, "
     "revision TEXT, seed INTEGER, shards INTEGER, shards_done INTEGER, cases INTEGER, seconds REAL, "
@@ -43,11 +40,9 @@ class History:
             version = self.db.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError as error:
             raise WrongSchema(f"{path}: it is not a history of nights: {error}")
-        if version not in (0, 1, VERSION):
-            raise WrongSchema(
-                f"{path}: its schema is {version}; 1 to {VERSION} are known, so a newer ci/nightly wrote it"
-            )
-        if read_only and version != VERSION:
+        if version not in (0, VERSION):
+            raise WrongSchema(f"{path}: its schema is {version}; this ci/nightly reads {VERSION}")
+        if read_only and version == 0:
             raise WrongSchema(f"{path}: its schema is {version}, and a night is at work here; wait for it")
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.execute("PRAGMA foreign_keys = ON")
@@ -56,19 +51,6 @@ class History:
                 for name, columns in TABLES.items():
                     self.db.execute(f'CREATE TABLE "{name}" ({columns})')
                 self.db.execute(f"PRAGMA user_version = {VERSION}")
-        if version == 1:
-            with self.transaction():
-                self._use_names_of_today()
-
-    def _use_names_of_today(self):
-        names, _ = old_names.tables()
-        self.db.execute('ALTER TABLE "row" RENAME COLUMN max_budget TO max_error_ratio')
-        for table, column in (("row", "name"), ("finding", "property"), ("change", "series")):
-            for (was,) in self.db.execute(f'SELECT DISTINCT {column} FROM "{table}"').fetchall():
-                now = re.sub(r"[\w-]+", lambda m: names.get(m[0], m[0]), was)
-                if now != was:
-                    self.db.execute(f'UPDATE "{table}" SET {column} = ? WHERE {column} = ?', (now, was))
-        self.db.execute(f"PRAGMA user_version = {VERSION}")
 
     @contextlib.contextmanager
     def transaction(self):

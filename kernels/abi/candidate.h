@@ -7,8 +7,7 @@
  *
  * Compatibility: within one version fields are only appended, and `struct_size` says how many bytes of a struct its
  * writer knows; a reader ignores what it does not know and treats a missing field as NULL. An array of structs has the
- * stride that its first element's `struct_size` says. warpcheck asks a library for version 2, then for version 1, whose
- * operators, variants and calls had no `struct_size` and one extent without a name.
+ * stride that its first element's `struct_size` says.
  */
 #ifndef WARPCHECK_KERNELS_CANDIDATE_H_
 #define WARPCHECK_KERNELS_CANDIDATE_H_

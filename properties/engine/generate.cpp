@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "properties/engine/library.hpp"
-#include "properties/engine/old_names.hpp"
 #include "properties/engine/shrink.hpp"
 
 namespace warpcheck::engine {
@@ -69,7 +68,7 @@ rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index) {
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index, int64_t attempt) {
   // The device is left out on purpose: the same seed tries the same data on every device.
   uint64_t key = hash64(seed, static_cast<uint64_t>(index), static_cast<uint64_t>(t.type));
-  for (const char ch : p.op + "/" + first_name_of_property(p.name)) key = hash64(key, static_cast<unsigned char>(ch));
+  for (const char ch : p.op + "/" + p.name) key = hash64(key, static_cast<unsigned char>(ch));
   if (attempt > 0) key = hash64(key, static_cast<uint64_t>(attempt), 1);
   for (int64_t k = 0; k < k_most_draws; ++k) {
     trial_case c =

@@ -58,20 +58,6 @@ std::map<std::string, std::map<warpcheck_device, named_library>, std::less<>>& b
 
 constexpr std::string_view k_required = "name, run, variants and boundaries are required";
 
-// Version 1's operators differ from version 2's in what the table points to.
-const abi1::warpcheck_operator& version_1(const warpcheck_operator& op) {
-  return reinterpret_cast<const abi1::warpcheck_operator&>(op);
-}
-
-std::string what_is_wrong(const abi1::warpcheck_operator& op) {
-  if (!op.name || !op.run || op.num_variants < 0 || (op.num_variants > 0 && !op.variants) || op.num_boundaries < 0 ||
-      (op.num_boundaries > 0 && !op.boundaries))
-    return std::string(k_required);
-  for (int i = 0; i < op.num_variants; ++i)
-    if (!op.variants[i].name) return fmt::format("variant {} has no name", i);
-  return "";
-}
-
 const warpcheck_variant& variant_at(const warpcheck_operator& op, int i) {
   const auto* const first = reinterpret_cast<const char*>(op.variants);
   return *reinterpret_cast<const warpcheck_variant*>(first + static_cast<size_t>(i) * op.variants->struct_size);
@@ -134,25 +120,6 @@ listed_operator::listed_operator(const warpcheck_operator& op)
     boundaries.emplace_back(op.boundaries[e].values, op.boundaries[e].values + op.boundaries[e].count);
 }
 
-listed_operator::listed_operator(const abi1::warpcheck_operator& op)
-    : name(op.name), device(op.device), dtypes(op.dtypes), extents{"cols"}, run_1_(op.run) {
-  for (int i = 0; i < op.num_variants; ++i) {
-    const abi1::warpcheck_variant& v = op.variants[i];
-    variants.push_back({v.name, v.dtypes, {{v.min_extent, v.max_extent, v.dispatch_min, v.dispatch_max}}});
-  }
-  boundaries.emplace_back(op.boundaries, op.boundaries + op.num_boundaries);
-}
-
-warpcheck_status listed_operator::run(warpcheck_call& call) const {
-  if (run_) return run_(&call);
-  abi1::warpcheck_call old = {call.inputs,       call.outputs,     call.scalars,     call.num_inputs,
-                              call.num_outputs,  call.num_scalars, call.variant,     call.stream,
-                              call.used_variant, call.message,     call.message_size};
-  const warpcheck_status status = run_1_(&old);
-  call.used_variant = old.used_variant;
-  return status;
-}
-
 std::string listed_operator::picks(const warpcheck_call& call) const {
   const char* const picked = picks_ ? picks_(&call) : nullptr;
   return picked ? picked : "";
@@ -177,13 +144,12 @@ const candidate_library& candidate_library::load(const std::string& path) {
   const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(handle, "warpcheck_candidate_get"));
   if (!get) throw environment_error(fmt::format("candidate: '{}' does not export warpcheck_candidate_get", path));
   const warpcheck_candidate* table = get(WARPCHECK_CANDIDATE_ABI);
-  if (!table) table = get(abi1::k_version);
   if (!table)
-    throw environment_error(fmt::format("candidate: '{}' does not speak ABI version {} or {}", path,
-                                        WARPCHECK_CANDIDATE_ABI, abi1::k_version));
-  if (table->abi_version != WARPCHECK_CANDIDATE_ABI && table->abi_version != abi1::k_version)
-    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck speaks {} and {}", path,
-                                        table->abi_version, WARPCHECK_CANDIDATE_ABI, abi1::k_version));
+    throw environment_error(
+        fmt::format("candidate: '{}' does not speak ABI version {}", path, WARPCHECK_CANDIDATE_ABI));
+  if (table->abi_version != WARPCHECK_CANDIDATE_ABI)
+    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck speaks {}", path,
+                                        table->abi_version, WARPCHECK_CANDIDATE_ABI));
   if (table->struct_size < sizeof(warpcheck_candidate) || table->num_operators < 0 ||
       (table->num_operators > 0 && !table->operators))
     throw environment_error(fmt::format("candidate: the table of '{}' is malformed (struct_size {}, num_operators {})",
@@ -195,15 +161,10 @@ candidate_library::candidate_library(std::string path, const warpcheck_candidate
     : path_(std::move(path)), table_(table) {
   for (int i = 0; i < table->num_operators; ++i) {
     const warpcheck_operator* op = table->operators[i];
-    const std::string wrong = !op                                             ? "it is null"
-                              : table->abi_version == WARPCHECK_CANDIDATE_ABI ? what_is_wrong(*op)
-                                                                              : what_is_wrong(version_1(*op));
+    const std::string wrong = !op ? "it is null" : what_is_wrong(*op);
     if (!wrong.empty())
       throw environment_error(fmt::format("candidate: operator {} of '{}' is malformed: {}", i, path_, wrong));
-    if (table->abi_version == WARPCHECK_CANDIDATE_ABI)
-      operators_.emplace_back(*op);
-    else
-      operators_.emplace_back(version_1(*op));
+    operators_.emplace_back(*op);
     if (const int d = static_cast<int>(operators_.back().device);
         d < WARPCHECK_DEVICE_CPU || d > WARPCHECK_DEVICE_EMULATED)
       throw environment_error(

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/abi/candidate.h"
-#include "properties/engine/abi1.hpp"
 #include "reference/numerics/dtype.hpp"
 
 namespace warpcheck::engine {
@@ -24,11 +23,10 @@ struct listed_variant {
   bool may_be_picked(int64_t size, size_t extent = 0) const;
 };
 
-// An operator as a library lists it, whatever version of kernels/abi/candidate.h it speaks.
+// An operator as a library lists it.
 class listed_operator {
  public:
-  explicit listed_operator(const warpcheck_operator& of_version_2);
-  explicit listed_operator(const abi1::warpcheck_operator& of_version_1);
+  explicit listed_operator(const warpcheck_operator& op);
 
   std::string name;
   warpcheck_device device = WARPCHECK_DEVICE_CPU;
@@ -37,7 +35,7 @@ class listed_operator {
   std::vector<listed_variant> variants;
   std::vector<std::vector<int64_t>> boundaries;  // by extent
 
-  warpcheck_status run(warpcheck_call& call) const;
+  warpcheck_status run(warpcheck_call& call) const { return run_(&call); }
   bool publishes_picks() const { return picks_ != nullptr; }
   // The variant that the operator's dispatch picks, "" for none.
   std::string picks(const warpcheck_call& call) const;
@@ -45,7 +43,6 @@ class listed_operator {
 
  private:
   warpcheck_status (*run_)(warpcheck_call*) = nullptr;
-  warpcheck_status (*run_1_)(abi1::warpcheck_call*) = nullptr;
   const char* (*picks_)(const warpcheck_call*) = nullptr;
 };
 

@@ -8,7 +8,6 @@
 
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/old_names.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -54,15 +53,11 @@ std::vector<std::string> operators_with_properties() {
 
 const property& find_property(std::string_view op, std::string_view name) {
   std::string known;
-  const property* renamed = nullptr;
-  const std::string today = property_of_today(name);
   for (const property& p : registered_properties()) {
     if (p.op != op) continue;
     if (p.name == name) return p;
-    if (p.name == today) renamed = &p;
     known += (known.empty() ? "" : ", ") + p.name;
   }
-  if (renamed != nullptr) return *renamed;
   if (!known.empty()) throw usage_error(fmt::format("property: {} has no '{}'; it has {}", op, name, known));
   std::string ops;
   for (const std::string& o : operators_with_properties()) ops += (ops.empty() ? "" : ", ") + o;
@@ -93,9 +88,6 @@ trial_case parse_case_line(std::string_view line) {
     for (const call_form& form : d->forms)
       for (const scalar_info& s : form.scalars) knobs.push_back({s.name, s.fallback, s.meaning});
   trial_case c = parse_case(line, knobs);
-  c.property = p.name;
-  if (const auto forced = c.knobs.find("variant"); forced != c.knobs.end() && c.knob("candidate") == "builtin")
-    forced->second = variant_of_today(forced->second);
   if (const std::string wrong = d ? what_is_wrong(*d, c, p.may_break_contract) : ""; !wrong.empty())
     throw usage_error(wrong);
   return c;

@@ -62,7 +62,7 @@ struct property_registration {
   explicit property_registration(std::vector<property> properties);
 };
 std::span<const property> all_properties();  // in order of registration, grouped by operator
-// By its name of today or an old one (old_names.hpp); usage_error naming what exists.
+// The property of this name. Throws usage_error, which names those that exist.
 const property& find_property(std::string_view op, std::string_view name);
 // By its name of today; null where there is none.
 const property* registered_property(std::string_view op, std::string_view name);
@@ -73,8 +73,8 @@ void set_plugin(const std::string& op, const std::string& path);
 // What a person types to try a case again: `warpcheck replay 'LINE'`, with the plug-in that its operator comes from.
 std::string replay_command(std::string_view line);
 
-// Parses a line with the knobs of its property and its operator, and gives it the names of today (old_names.hpp).
-// usage_error where the description does not fit it.
+// Parses a line with the knobs of its property and its operator. Throws usage_error if the operator's description does
+// not admit the case.
 trial_case parse_case_line(std::string_view line);
 
 }  // namespace warpcheck::engine

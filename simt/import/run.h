@@ -1,6 +1,6 @@
 /* The interface of an imported program: what its shared library exports to `warpcheck run-emulated`. */
-#ifndef WARPCHECK_KERNELS_SIMT_IMPORT_RUN_H_
-#define WARPCHECK_KERNELS_SIMT_IMPORT_RUN_H_
+#ifndef WARPCHECK_SIMT_IMPORT_RUN_H_
+#define WARPCHECK_SIMT_IMPORT_RUN_H_
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,4 +32,4 @@ typedef int (*simt_import_run_fn)(const simt_import_options* options, int argc, 
 #ifdef __cplusplus
 }
 #endif
-#endif /* WARPCHECK_KERNELS_SIMT_IMPORT_RUN_H_ */
+#endif /* WARPCHECK_SIMT_IMPORT_RUN_H_ */

@@ -10,7 +10,6 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/generate.hpp"
-#include "properties/engine/old_names.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -40,50 +39,6 @@ TEST(case_line, round_trips_exactly_for_every_generated_case) {
       });
       EXPECT_TRUE(holds) << p.op << "/" << p.name;
     }
-}
-
-// Lines that were written before properties and variants had their names of today.
-TEST(case_line, old_names_are_read_and_not_written) {
-  struct {
-    const char *was, *is;
-  } const lines[] = {
-      {"v1 softmax/component-bound x=f32[1x9] fill=randn(7) | y=f32[1x9] | variant=softmax_few",
-       "v1 softmax/within-error-bound x=f32[1x9] fill=randn(7) | y=f32[1x9] | variant=softmax_small_matrix"},
-      {"v1 reduce/depth x=f32[2x300] fill=randn(7) | y=f32[2] | device=emulated variant=reduce_wide",
-       "v1 reduce/long-accumulation x=f32[2x300] fill=randn(7) | y=f32[2] | "
-       "device=emulated variant=reduce_large_tiles"},
-      // Another library may call a variant so still.
-      {"v1 argmax/phase x=f32[2x300] fill=randn(7) | index=i64[2] | candidate=x.so variant=argmax_wide",
-       "v1 argmax/misalignment x=f32[2x300] fill=randn(7) | index=i64[2] | candidate=x.so variant=argmax_wide"},
-      {"v1 matmul/regime-seam a=f32[2x3] fill=randn(7) | b=f32[3x2] fill=randn(8) | c=f32[2x2] | variant=matmul_wide",
-       ""},
-  };
-  for (const auto& [was, is] : lines) {
-    if (*is == '\0') {
-      EXPECT_THROW(parse_case_line(was), usage_error) << was;  // matmul never had it
-      continue;
-    }
-    const trial_case c = parse_case_line(was);
-    EXPECT_EQ(format(c), is);
-    EXPECT_EQ(c, parse_case_line(is));
-  }
-  EXPECT_EQ(find_property("softmax", "spike-coverage").name, "every-element-used");
-  EXPECT_THROW(find_property("softmax", "spikes"), usage_error);
-}
-
-// A property draws the cases that it drew under its first name: the seed of a counterexample stays good.
-TEST(case_line, cases_are_drawn_from_the_first_name) {
-  EXPECT_EQ(first_name_of_property("within-error-bound"), "component-bound");
-  EXPECT_EQ(first_name_of_property("row-isolation"), "row-isolation");
-  const property& p = find_property("softmax", "misalignment");
-  property before = p;
-  before.name = "phase";
-  const target t = emulated_target(dtype::f32);
-  for (int64_t i = 0; i < 20; ++i) {
-    trial_case c = generate_case(before, t, 1, i);
-    c.property = p.name;
-    EXPECT_EQ(c, generate_case(p, t, 1, i));
-  }
 }
 
 TEST(case_line, example_of_the_grammar_means_what_it_says) {

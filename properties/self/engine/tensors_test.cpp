@@ -147,27 +147,5 @@ TEST(candidates, list_their_extents_by_name) {
   EXPECT_EQ(of_rows, of_cols) << "32 is everybody's boundary";
 }
 
-TEST(candidates, of_version_1_are_still_read) {
-  const std::vector<target> targets = find_targets(TEST_ABI1, "softmax", "cpu");
-  ASSERT_EQ(targets.size(), 1u);
-  EXPECT_EQ(targets[0].extents, std::vector<std::string>{"cols"});
-  EXPECT_EQ(targets[0].boundaries, (std::vector<std::vector<int64_t>>{{32, 1000}}));
-  ASSERT_EQ(targets[0].variants.size(), 2u);
-  EXPECT_EQ(targets[0].variants[1].ranges[0].max, 64);
-  const auto run = [](const std::string& index, const std::string& knobs) {
-    return run_case(parse_case_line(fmt::format(
-        "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu {}", index,
-        TEST_ABI1, knobs)));
-  };
-  const case_report right = run("", "");
-  EXPECT_EQ(right.result, verdict::pass) << describe(right);
-  EXPECT_EQ(right.variants, std::vector<std::string>{"old_softmax"});
-  EXPECT_EQ(run("", "variant=old_even").result, verdict::violation);
-  const case_report without_index = run("| index=i64[3]", "");
-  // It offers no index, and is judged without.
-  EXPECT_EQ(without_index.result, verdict::pass) << describe(without_index);
-  EXPECT_EQ(without_index.line.find("index"), std::string::npos) << without_index.line;
-}
-
 }  // namespace
 }  // namespace warpcheck::engine

@@ -22,7 +22,7 @@ LESS_ACCURATE = os.environ["WARPCHECK_LESS_ACCURATE"]  # one ulp more error in m
 RACE = os.environ["WARPCHECK_RACE"]  # scratch is used again without a barrier between
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "ci"))
-from gating import old_names, registry, trials, weakened  # noqa: E402
+from gating import registry, trials, weakened  # noqa: E402
 from gating.build_map import BuildMap, judges  # noqa: E402
 from gating.findings import MOST_ANNOTATIONS, Finding, place, to_github, to_junit, to_sarif  # noqa: E402
 
@@ -53,30 +53,6 @@ class Registry(unittest.TestCase):
             head["scores"]["softmax"] = [67, 67]
 
         self.assertEqual(self.weakened(more), [])
-
-    def test_a_base_with_old_names_demands_no_more(self):
-        names, mutants = old_names.tables()
-        was = {new: old for old, new in names.items()}
-        base = copy.deepcopy(COMMITTED)
-        for op, claim in base["operators"].items():
-            ids = {new: old for old, new in mutants.get(op, {}).items()}
-            claim["waivers"] = claim.pop("coverage_exemptions")
-            claim["properties"] = {was.get(n, n): p for n, p in claim["properties"].items()}
-            claim["mutants"] = {
-                ids.get(n, n): ":".join(was.get(k, k) for k in killer.split(":"))
-                for n, killer in claim["mutants"].items()
-            }
-            for device, profile in claim["profiles"].items():
-                claim["profiles"][device] = {
-                    " ".join(was.get(w, w) for w in n.split(" ")): limits for n, limits in profile.items()
-                }
-        self.assertIn("component-bound", base["operators"]["softmax"]["properties"])
-        self.assertIn("RO-05", base["operators"]["softmax"]["mutants"])
-        self.assertIn("f32 softmax_few", base["operators"]["softmax"]["profiles"]["emulated"])
-        self.assertEqual(weakened.weakened(base, COMMITTED), [])
-        head = copy.deepcopy(COMMITTED)
-        del head["operators"]["softmax"]["mutants"]["reduce-drops-last-warp"]
-        self.assertEqual([f.name for f in weakened.weakened(base, head)], ["softmax/reduce-drops-last-warp"])
 
     def test_everything_that_shrinks_widens_or_vanishes_has_its_name(self):
         test = "property.softmax.emulated"
