@@ -50,7 +50,7 @@ void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
 
 TEST(SourceTemplate, OfSoftmaxPassesAndReplays) {
   const result r = verify("softmax", templates("softmax.cu"), "my_softmax",
-                          "--cases 4 --property within-error-bound --property refusals --property no-hazard");
+                          "--cases 4 --property within-error-bound --property rejects-invalid-calls --property no-hazard");
   EXPECT_EQ(r.status, 0) << r.output;
   const result again =
       run("replay 'v1 softmax/within-error-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | candidate=source:" +
@@ -154,7 +154,7 @@ class Entries : public testing::Test {
  protected:
   void SetUp() override { folder_.write("entries.cu", k_entries); }
   result judge(const std::string& entry, const std::string& more) const {
-    return verify("reduce", folder_.path("entries.cu"), entry, "--cases 12 --max-rows 20 --max-cols 100 " + more);
+    return verify("reduce", folder_.path("entries.cu"), entry, "--cases 40 --max-rows 20 --max-cols 100 " + more);
   }
   warpcheck::self::scratch_folder folder_;
 };
@@ -168,8 +168,10 @@ TEST_F(Entries, OfferWhatTheirParametersExpress) {
       run("replay 'v1 reduce/within-error-bound x=f32[1x32768] fill=randn(7) | y=f32[1] | candidate=source:" +
           folder_.path("entries.cu") + ":only_sums device=emulated'");
   EXPECT_TRUE(long_rows.has("and the entry's holds -32768 to 32767")) << long_rows.output;
-  const result dense = judge("takes_rows_for_dense", sums);
-  EXPECT_EQ(dense.status, 0) << dense.output;
+  EXPECT_EQ(judge("takes_rows_for_dense", sums).status, 0);
+  const result dense =
+      run("replay 'v1 reduce/within-error-bound x=f32[3x5] ld=8 fill=randn(7) | y=f32[3] | candidate=source:" +
+          folder_.path("entries.cu") + ":takes_rows_for_dense device=emulated'");
   EXPECT_TRUE(dense.has("the entry has no parameter ldx, and the rows of x are ")) << dense.output;
 }
 

@@ -338,12 +338,13 @@ class PullRequests(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.tree = pathlib.Path(cls.scratch.name) / "tree"
         subprocess.run(["git", "clone", "-q", "--shared", SOURCE, cls.tree], check=True)
-        # The profile is that of our kernels: of another, the last of a thousand elements may err a little more.
+        # The profile is that of our kernels; the errors of another right kernel may be a little larger.
         profile = cls.tree / "golden/softmax/profile_emulated.json"
         entries = json.loads(profile.read_text())
         committed = copy.deepcopy(COMMITTED)
-        entries["error_over_bound"]["f32 *"]["p99.9"] *= 1.05
-        committed["operators"]["softmax"]["profiles"]["emulated"]["f32 *"][1] *= 1.05
+        for i, number in enumerate(("max", "p99.9")):
+            entries["error_over_bound"]["f32 *"][number] *= 1.05
+            committed["operators"]["softmax"]["profiles"]["emulated"]["f32 *"][i] *= 1.05
         profile.write_text(json.dumps(entries))
         (cls.tree / "golden/registry.json").write_text(json.dumps(committed))
         cls.git("config", "user.name", "t")
@@ -425,7 +426,7 @@ class PullRequests(unittest.TestCase):
     def test_less_accurate(self):
         found, said = self.gate(self.KERNEL, candidate=LESS_ACCURATE, code=1)
         self.assertEqual({f["kind"] for f in found}, {"less accurate"})
-        self.assertIn("the largest error / bound was", said)
+        self.assertRegex(said, "the largest error / bound was|of the elements were within .* and are within")
 
     def test_a_run_that_is_interrupted_says_what_it_has_and_leaves_no_process(self):
         """Whoever cancels a job may know this process only, and not those that it has started."""
