@@ -50,7 +50,8 @@ void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
 
 TEST(SourceTemplate, OfSoftmaxPassesAndReplays) {
   const result r = verify("softmax", templates("softmax.cu"), "my_softmax",
-                          "--cases 4 --property within-error-bound --property rejects-invalid-calls --property no-hazard");
+                          "--cases 4 --property within-error-bound --property rejects-invalid-calls "
+                          "--property no-hazard");
   EXPECT_EQ(r.status, 0) << r.output;
   const result again =
       run("replay 'v1 softmax/within-error-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | candidate=source:" +
