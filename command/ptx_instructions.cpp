@@ -18,6 +18,16 @@ std::string scope_of(const instruction& i) {
   return k_device_scope;
 }
 
+// The name of a bulk reduction's simt::tensor_reduction; empty: it has none.
+std::string reduction_of(const instruction& i) {
+  static const std::map<std::string_view, const char*> names = {{"add", "add"},   {"min", "min"},    {"max", "max"},
+                                                                {"inc", "inc"},   {"dec", "dec"},    {"and", "bit_and"},
+                                                                {"or", "bit_or"}, {"xor", "bit_xor"}};
+  for (const std::string& part : i.opcode)
+    if (const auto at = names.find(part); at != names.end()) return at->second;
+  return "";
+}
+
 }  // namespace
 
 std::string ptx_translator::translate(const instruction& i) {
@@ -95,6 +105,7 @@ std::string ptx_translator::mbarrier(const instruction& i) {
 
 std::string ptx_translator::copies(const instruction& i) {
   const auto& o = i.operands;
+  if (i.begins({"cp", "reduce", "async", "bulk"})) return i.has("tensor") ? tensor_copies(i) : bulk_reductions(i);
   if (!i.begins({"cp", "async"})) return "";
   if (i.has("commit_group") && i.has("bulk")) return "::simt::bulk_store_commit();";
   if (i.has("wait_group") && i.has("bulk") && o.size() == 1)
@@ -102,7 +113,8 @@ std::string ptx_translator::copies(const instruction& i) {
   if (i.has("commit_group")) return "::simt::cp_async_commit();";
   if (i.has("wait_group") && o.size() == 1) return fmt::format("::simt::async_wait({});", as("unsigned", o[0]));
   if (i.has("wait_all")) return "::simt::cp_async_commit(); ::simt::async_wait(0);";
-  if (i.has("tensor") || i.has("mbarrier") || i.has("reduce")) return "";
+  if (i.has("tensor")) return tensor_copies(i);
+  if (i.has("mbarrier")) return "";
   if (!i.has("bulk")) {
     const bool known = (i.has("ca") || i.has("cg")) && i.has("global") && (i.has("shared") || i.has("shared::cta"));
     if (!known || o.size() < 3 || o.size() > 5) return "";
@@ -127,6 +139,46 @@ std::string ptx_translator::copies(const instruction& i) {
     return fmt::format("::simt::bulk_copy_multicast({}, {}, {}, {}, {});", to, from, bytes, barrier,
                        as("uint16_t", o[4]));
   return fmt::format("::simt::bulk_copy({}, {}, {}, {});", to, from, bytes, barrier);
+}
+
+// cp.async.bulk.tensor.Nd, its prefetch and its reductions, of boxes (.tile).
+std::string ptx_translator::tensor_copies(const instruction& i) {
+  const auto& o = i.operands;
+  size_t dimensions = 0;
+  for (const std::string& part : i.opcode)
+    if (part.size() == 2 && part[0] >= '1' && part[0] <= '5' && part[1] == 'd') dimensions = part[0] - '0';
+  const bool is_tile = std::none_of(i.opcode.begin(), i.opcode.end(), [](const std::string& part) {
+    return part.starts_with("im2col") || part.starts_with("tile::") || part == "cta_group::2";
+  });
+  if (dimensions == 0 || !is_tile || o.empty()) return "";
+  if (i.has("prefetch")) return fmt::format("::simt::tensor_prefetch({});", box(o[0], dimensions));
+  if (i.has("bulk_group") && i.has("global") && i.has("shared::cta") && o.size() >= 2) {
+    const std::string how = i.opcode[1] == "reduce" ? reduction_of(i) : "none";
+    if (how.empty()) return "";
+    return fmt::format("::simt::tensor_store({}, {}, ::simt::tensor_reduction::{});", box(o[0], dimensions),
+                       address(o[1], k_own), how);
+  }
+  if (!i.has("mbarrier::complete_tx::bytes") || !i.has("global") || o.size() < 3) return "";
+  const address_space space = i.has("shared::cta") ? k_own : k_cluster;
+  const bool is_multicast = i.has("multicast::cluster");
+  if (is_multicast && o.size() < 4) return "";
+  return fmt::format("::simt::tensor_load({}, {}, &ptx::barrier_at({}), {});", address(o[0], space),
+                     box(o[1], dimensions), address(o[2], space), is_multicast ? as("uint16_t", o[3]) : "uint16_t{0}");
+}
+
+// cp.reduce.async.bulk.global.shared::cta.bulk_group.OP.TYPE [to], [from], bytes
+std::string ptx_translator::bulk_reductions(const instruction& i) {
+  const auto& o = i.operands;
+  static const std::map<std::string_view, const char*> elements = {
+      {"u32", "u32"}, {"b32", "u32"}, {"s32", "s32"}, {"u64", "u64"},   {"b64", "u64"},
+      {"s64", "s64"}, {"f16", "f16"}, {"f32", "f32"}, {"bf16", "bf16"}, {"f64", "f64"}};
+  const auto element = elements.find(i.opcode.back());
+  const std::string how = reduction_of(i);
+  if (!i.has("bulk_group") || !i.has("global") || !i.has("shared::cta") || o.size() < 3 || how.empty() ||
+      element == elements.end())
+    return "";
+  return fmt::format("::simt::bulk_reduce({}, {}, {}, ::simt::tensor_element::{}, ::simt::tensor_reduction::{});",
+                     address(o[0], k_generic), address(o[1], k_own), as("unsigned", o[2]), element->second, how);
 }
 
 std::string ptx_translator::tensor(const instruction& i) {

@@ -68,6 +68,8 @@ class ptx_translator {
 
   // "[a + 16]" as an address and an offset.
   std::string place(const std::string& operand);
+  // "[map, {x, y}]" as a map, how many coordinates there are, and the coordinates.
+  std::string box(const std::string& operand, size_t dimensions);
   // The same as a pointer; shared memory's addresses have 32 bits.
   std::string address(const std::string& operand, address_space space);
   static address_space space_of(const instruction& i);
@@ -91,6 +93,8 @@ class ptx_translator {
   std::string barriers(const instruction& i);
   std::string mbarrier(const instruction& i);
   std::string copies(const instruction& i);
+  std::string tensor_copies(const instruction& i);
+  std::string bulk_reductions(const instruction& i);
   std::string tensor(const instruction& i);
   std::string mma(const instruction& i);
   std::string integer_mma(const instruction& i);

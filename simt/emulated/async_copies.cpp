@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "simt/emulated/flights.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/registers.hpp"
@@ -16,15 +17,6 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-// A bulk copy or remote store in flight.
-struct flight {
-  char* destination;
-  const void* source;  // nullptr: `bits`
-  uint64_t bits;
-  unsigned bytes;
-  mbarrier* barrier;
-  uint32_t id;  // race flavour: the name under which it accesses memory
-};
 std::deque<flight> flights;
 
 // An mbarrier's phase, kept aside by the object's address.
@@ -39,13 +31,6 @@ struct phase_state {
 };
 std::unordered_map<const mbarrier*, phase_state> phases;
 constexpr barrier_order k_orders_all = {};
-
-block_state* owner_of(const void* p) {
-  const auto offset = static_cast<size_t>(static_cast<const char*>(p) - region_base());
-  if (offset >= device.slots * k_arena_bytes) return nullptr;
-  block_state* b = device.blocks[offset / k_arena_bytes].get();
-  return b->active ? b : nullptr;
-}
 
 phase_state& phase_of(const mbarrier* m) {
   const block_state* owner = owner_of(m);
@@ -74,7 +59,9 @@ void complete_if_due(const mbarrier* m, phase_state& s) {
 void land(const flight& f) {
   const block_state* owner = owner_of(f.destination);
   if (owner != nullptr && owner->alive > 0) {
-    if (f.source != nullptr)
+    if (f.tile != nullptr)
+      load_tile(*f.tile, f.destination);
+    else if (f.source != nullptr)
       std::memcpy(f.destination, f.source, f.bytes);
     else
       std::memcpy(f.destination, &f.bits, f.bytes);
@@ -84,32 +71,6 @@ void land(const flight& f) {
   hb_flight_lands(at->second.known, f.id);
   at->second.bytes -= f.bytes;
   complete_if_due(f.barrier, at->second);
-}
-
-void start(flight f) {
-  flights.push_back(f);
-  const bool eager = base_order() == strategy::greedy;
-  if (decide(2, eager) == 1) {
-    flights.pop_back();
-    land(f);
-  }
-}
-
-void need_alignment(const void* p, unsigned align, const char* what) {
-  const auto rest = static_cast<unsigned>(reinterpret_cast<uintptr_t>(p) % align);
-  if (rest == 0) return;
-  fail("misaligned", [=] {
-    return describe(*current) + " starts an asynchronous copy whose " + what + " is " + std::to_string(rest) +
-           " modulo " + std::to_string(align) + ", at " + describe(current->site);
-  });
-}
-
-void need_own_shared(const void* p, const char* what = "destination") {
-  if (owner_of(p) == current->home) return;
-  fail("out_of_bounds", [what] {
-    return describe(*current) + " starts an asynchronous copy whose " + what +
-           " is not in its block's shared memory, at " + describe(current->site);
-  });
 }
 
 void need_bulk(const void* destination, const void* source, unsigned bytes) {
@@ -128,15 +89,12 @@ void need_visible(const mbarrier* m, const phase_state& s, const void* pc) {
   hb_enters_proxy(*current, m, sizeof(mbarrier), proxy_use::completes, pc);
 }
 
-// The place of p, of the own block's shared memory, in block `rank` of the cluster.
-template <class T>
-T* in_rank(T* p, unsigned rank) {
-  const block_state& b = *current->home;
-  const auto offset = reinterpret_cast<const char*>(p) - b.arena;
-  return reinterpret_cast<T*>(region_arena(b.slot / device.cluster * device.cluster + rank) + offset);
+void copy(const pending_store& s) {
+  if (s.tile != nullptr)
+    store_tile(*s.tile, static_cast<const char*>(s.source));
+  else
+    std::memcpy(s.destination, s.source, s.bytes);
 }
-
-void copy(const pending_store& s) { std::memcpy(s.destination, s.source, s.bytes); }
 
 // The mbarrier was or is about to be used: an atomic access to its memory.
 phase_state& use(mbarrier* m, const call_site& site, const void* pc) {
@@ -172,6 +130,63 @@ bool try_phase(mbarrier* m, unsigned parity, barrier_order order, const call_sit
 void copy(const pending_copy& c) { std::memcpy(c.destination, c.source, c.bytes); }
 
 }  // namespace
+
+block_state* owner_of(const void* p) {
+  const auto offset = static_cast<size_t>(static_cast<const char*>(p) - region_base());
+  if (offset >= device.slots * k_arena_bytes) return nullptr;
+  block_state* b = device.blocks[offset / k_arena_bytes].get();
+  return b->active ? b : nullptr;
+}
+
+void start_flight(flight f) {
+  flights.push_back(f);
+  const bool eager = base_order() == strategy::greedy;
+  if (decide(2, eager) == 1) {
+    flights.pop_back();
+    land(f);
+  }
+}
+
+void need_alignment(const void* p, unsigned align, const char* what) {
+  const auto rest = static_cast<unsigned>(reinterpret_cast<uintptr_t>(p) % align);
+  if (rest == 0) return;
+  fail("misaligned", [=] {
+    return describe(*current) + " starts an asynchronous copy whose " + what + " is " + std::to_string(rest) +
+           " modulo " + std::to_string(align) + ", at " + describe(current->site);
+  });
+}
+
+void need_own_shared(const void* p, const char* what) {
+  if (owner_of(p) == current->home) return;
+  fail("out_of_bounds", [what] {
+    return describe(*current) + " starts an asynchronous copy whose " + what +
+           " is not in its block's shared memory, at " + describe(current->site);
+  });
+}
+
+char* in_rank(void* p, unsigned rank) {
+  const block_state& b = *current->home;
+  return region_arena(b.slot / device.cluster * device.cluster + rank) + (static_cast<char*>(p) - b.arena);
+}
+
+void need_ranks(uint16_t ranks) {
+  if (ranks != 0 && ranks >> device.cluster == 0) return;
+  fail("out_of_bounds", [ranks] {
+    return describe(*current) + " starts a copy into the blocks " + std::to_string(ranks) + " of a cluster of " +
+           std::to_string(device.cluster) + ", at " + describe(current->site);
+  });
+}
+
+void need_completion(mbarrier* m, const call_site& site, const void* pc) { need_visible(m, use(m, site, pc), pc); }
+void need_remote_completion(const mbarrier* m, const void* pc) { need_visible(m, phase_of(m), pc); }
+
+void start_store(pending_store s) {
+  if (decide(2, base_order() == strategy::greedy) == 1) {
+    copy(s);
+    s.is_done = true;
+  }
+  current->stores.push_back(std::move(s));
+}
 
 void begin_async() {
   flights.clear();
@@ -313,7 +328,7 @@ void bulk_copy(void* destination, const void* source, unsigned bytes, mbarrier* 
   need_own_shared(destination);
   hb_enters_proxy(*current, destination, bytes, proxy_use::writes, SIMT_PC);
   const uint32_t id = hb_flight_starts(*current, destination, source, bytes, SIMT_PC);
-  start({static_cast<char*>(destination), source, 0, bytes, barrier, id});
+  start_flight({static_cast<char*>(destination), source, 0, bytes, barrier, id});
 }
 
 void bulk_prefetch(const void* source, unsigned bytes, call_site site) {
@@ -340,7 +355,7 @@ void async_store(mbarrier* barrier, void* p, uint64_t bits, unsigned bytes, cons
   }
   const uint32_t id = hb_flight_starts(*current, p, nullptr, bytes, SIMT_PC);
   hb_flight_counts(id, barrier, sizeof(mbarrier), SIMT_PC);
-  start({static_cast<char*>(p), nullptr, bits, bytes, barrier, id});
+  start_flight({static_cast<char*>(p), nullptr, bits, bytes, barrier, id});
 }
 
 void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, mbarrier* barrier, uint16_t ranks,
@@ -350,21 +365,16 @@ void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, 
   access_point();
   need_bulk(destination, source, bytes);
   need_own_shared(destination);
-  if (ranks == 0 || ranks >> device.cluster != 0) {
-    fail("out_of_bounds", [&] {
-      return describe(self) + " starts a copy into the blocks " + std::to_string(ranks) + " of a cluster of " +
-             std::to_string(device.cluster) + ", at " + describe(site);
-    });
-  }
+  need_ranks(ranks);
   for (unsigned rank = 0; rank < device.cluster; ++rank) {
     if ((ranks >> rank & 1) == 0) continue;
-    auto* to = static_cast<char*>(in_rank(destination, rank));
-    mbarrier* on = in_rank(barrier, rank);
+    char* const to = in_rank(destination, rank);
+    auto* const on = reinterpret_cast<mbarrier*>(in_rank(barrier, rank));
     need_visible(on, phase_of(on), SIMT_PC);
     hb_enters_proxy(self, to, bytes, proxy_use::writes, SIMT_PC);
     const uint32_t id = hb_flight_starts(self, to, source, bytes, SIMT_PC);
     hb_flight_counts(id, on, sizeof(mbarrier), SIMT_PC);
-    start({to, source, 0, bytes, on, id});
+    start_flight({to, source, 0, bytes, on, id});
   }
 }
 
@@ -385,7 +395,7 @@ void bulk_copy_remote(void* destination, const void* source, unsigned bytes, mba
   hb_enters_proxy(self, destination, bytes, proxy_use::writes, SIMT_PC);
   const uint32_t id = hb_flight_starts(self, destination, source, bytes, SIMT_PC);
   hb_flight_counts(id, barrier, sizeof(mbarrier), SIMT_PC);
-  start({static_cast<char*>(destination), source, 0, bytes, barrier, id});
+  start_flight({static_cast<char*>(destination), source, 0, bytes, barrier, id});
 }
 
 void bulk_store(void* destination, const void* source, unsigned bytes, call_site site) {
@@ -398,12 +408,7 @@ void bulk_store(void* destination, const void* source, unsigned bytes, call_site
   const uint32_t reader = hb_name_agent(self, agent_kind::copy), writer = hb_name_agent(self, agent_kind::copy);
   hb_agent_access(reader, 1, source, bytes, false, SIMT_PC);
   hb_agent_access(writer, 1, destination, bytes, true, SIMT_PC);
-  pending_store s = {static_cast<char*>(destination), source, bytes, self.open_store_group, false, reader, writer};
-  if (decide(2, base_order() == strategy::greedy) == 1) {
-    copy(s);
-    s.is_done = true;
-  }
-  self.stores.push_back(s);
+  start_store({static_cast<char*>(destination), source, bytes, self.open_store_group, false, reader, writer, {}});
 }
 
 void bulk_store_commit() { ++current->open_store_group; }

@@ -63,6 +63,8 @@ struct pending_copy {
   uint32_t group;
 };
 
+struct tensor_tile;  // flights.hpp
+
 // A bulk store that its thread has not waited for, and the group it belongs to.
 struct pending_store {
   char* destination;
@@ -71,6 +73,7 @@ struct pending_store {
   uint32_t group;
   bool is_done;
   uint32_t reader, writer;  // race flavour: the names under which it accesses memory
+  std::shared_ptr<const tensor_tile> tile;  // nullptr: neighbouring bytes
 };
 
 // Registers of a thread's products, in flight or done since: accumulators, or a fragment of A, which is only read.

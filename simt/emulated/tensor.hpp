@@ -9,6 +9,11 @@
 #include "simt/tensor_types.hpp"
 
 namespace simt {
+
+struct tensor_map;  // tensor_map.hpp
+enum class tensor_reduction : uint8_t;
+enum class tensor_element : uint8_t;
+
 inline namespace emu {
 
 namespace detail {
@@ -139,6 +144,18 @@ SIMT_INLINE void bulk_store_wait_read() {
 void bulk_copy_remote(void* destination, const void* source, unsigned bytes, mbarrier* barrier, SIMT_SITE);
 void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, mbarrier* barrier, uint16_t ranks,
                          SIMT_SITE);
+// Bulk copies of a box of a tensor (cp.async.bulk.tensor): where it begins, innermost dimension first.
+using tensor_coordinates = int32_t[5];
+// `rank`: how many coordinates count. `ranks`: blocks of the cluster that get the box; 0: the own one.
+void tensor_load(void* destination, const tensor_map* map, unsigned rank, const tensor_coordinates& at,
+                 mbarrier* barrier, uint16_t ranks, SIMT_SITE);
+// In the caller's open group of bulk stores. `how` is none for a plain store.
+void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* source,
+                  tensor_reduction how, SIMT_SITE);
+void tensor_prefetch(const tensor_map* map, unsigned rank, const tensor_coordinates& at, SIMT_SITE);
+// A bulk store that reduces elements of the type in global memory.
+void bulk_reduce(void* destination, const void* source, unsigned bytes, tensor_element type, tensor_reduction how,
+                 SIMT_SITE);
 
 }  // namespace emu
 }  // namespace simt

@@ -1,3 +1,8 @@
-// Stands in for CUDA's header of this name: see cuda_runtime.h.
+// Stands in for the driver API header of this name: devices, contexts, memory and tensor maps, on the emulated device.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
+
 #include "cuda_runtime.h"
+#include "simt/import/driver.hpp"

@@ -235,3 +235,22 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel*, s
   *grid = 2 * ::simt::device_properties(::simt::import::the_program().current).sm_count;
   return cudaSuccess;
 }
+
+// Functions of the driver API by their names.
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess,
+  cudaDriverEntryPointSymbolNotFound,
+  cudaDriverEntryPointVersionNotSufficent
+};
+#define cudaEnableDefault 0x0
+#define cudaEnableLegacyStream 0x1
+#define cudaEnablePerThreadDefaultStream 0x2
+// Finds those functions of cuda.h that are compiled once (driver.cpp); of others the result is
+// cudaDriverEntryPointSymbolNotFound.
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult* result = nullptr);
+inline cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                                    unsigned long long flags,
+                                                    cudaDriverEntryPointQueryResult* result = nullptr) {
+  return cudaGetDriverEntryPoint(symbol, function, flags, result);
+}

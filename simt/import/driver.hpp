@@ -1,0 +1,129 @@
+// What cuda.h is made of: tensor maps, and as much of the driver API as programs call beside the runtime. There is one
+// device and one context.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simt/import/devices.hpp"
+#include "simt/tensor_map.hpp"
+
+using cuuint32_t = uint32_t;
+using cuuint64_t = uint64_t;
+
+enum cudaError_enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+  CUDA_ERROR_UNKNOWN = 999
+};
+using CUresult = cudaError_enum;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st*;
+using CUstream = cudaStream_t;
+
+struct alignas(64) CUtensorMap {
+  cuuint64_t opaque[16];
+};
+
+namespace simt::import {
+
+inline const tensor_map* tensor_map_of(const CUtensorMap* map) { return reinterpret_cast<const tensor_map*>(map); }
+constexpr tensor_reduction k_plain_store = tensor_reduction::none;
+
+}  // namespace simt::import
+
+enum CUtensorMapDataType {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32,
+  CU_TENSOR_MAP_DATA_TYPE_INT32,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64,
+  CU_TENSOR_MAP_DATA_TYPE_INT64,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+  CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ,
+  CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B,
+  CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B,
+  CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B
+};
+enum CUtensorMapInterleave {
+  CU_TENSOR_MAP_INTERLEAVE_NONE,
+  CU_TENSOR_MAP_INTERLEAVE_16B,
+  CU_TENSOR_MAP_INTERLEAVE_32B
+};
+enum CUtensorMapSwizzle {
+  CU_TENSOR_MAP_SWIZZLE_NONE,
+  CU_TENSOR_MAP_SWIZZLE_32B,
+  CU_TENSOR_MAP_SWIZZLE_64B,
+  CU_TENSOR_MAP_SWIZZLE_128B,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B
+};
+enum CUtensorMapL2promotion {
+  CU_TENSOR_MAP_L2_PROMOTION_NONE,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+};
+enum CUtensorMapFloatOOBfill { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA };
+
+// A rule that is broken is reported with the line of the call, as a misuse of the API. These have exactly the driver's
+// parameters, for programs call them through pointers.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
+CUresult cuGetErrorName(CUresult e, const char** name);
+CUresult cuGetErrorString(CUresult e, const char** text);
+
+inline CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+inline CUresult cuDriverGetVersion(int* version) { return static_cast<CUresult>(cudaDriverGetVersion(version)); }
+inline CUresult cuDeviceGetCount(int* count) { return *count = 1, CUDA_SUCCESS; }
+inline CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+CUresult cuDeviceGetName(char* name, int bytes, CUdevice device);
+inline CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
+inline CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
+inline CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+inline CUresult cuCtxGetCurrent(CUcontext* context) { return *context = nullptr, CUDA_SUCCESS; }
+inline CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+inline CUresult cuCtxDestroy(CUcontext) { return CUDA_SUCCESS; }
+inline CUresult cuCtxSynchronize() { return static_cast<CUresult>(cudaDeviceSynchronize()); }
+
+inline CUresult cuMemAlloc(CUdeviceptr* p, size_t bytes, SIMT_SITE) {
+  void* memory = nullptr;
+  const cudaError_t e = cudaMalloc(&memory, bytes, site);
+  *p = reinterpret_cast<CUdeviceptr>(memory);
+  return static_cast<CUresult>(e);
+}
+inline CUresult cuMemFree(CUdeviceptr p, SIMT_SITE) {
+  return static_cast<CUresult>(cudaFree(reinterpret_cast<void*>(p), site));
+}
+inline CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes, SIMT_SITE) {
+  return static_cast<CUresult>(cudaMemcpy(reinterpret_cast<void*>(to), from, bytes, cudaMemcpyHostToDevice, site));
+}
+inline CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes, SIMT_SITE) {
+  return static_cast<CUresult>(cudaMemcpy(to, reinterpret_cast<void*>(from), bytes, cudaMemcpyDeviceToHost, site));
+}
+inline CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes, SIMT_SITE) {
+  return static_cast<CUresult>(
+      cudaMemcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, cudaMemcpyDeviceToDevice, site));
+}

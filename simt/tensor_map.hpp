@@ -1,0 +1,90 @@
+// Tensor maps, which tell cp.async.bulk.tensor how a tensor lies in global memory, and which rows of it a box has (CUDA
+// driver API 13.0, "Tensor Map Object Management"; PTX ISA 9.0, "Tensors"). Plain host code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simt/emulated/types.hpp"
+#include "simt/tensor_types.hpp"
+
+namespace simt {
+
+constexpr unsigned k_most_dimensions = 5;
+
+// The values are those of CUtensorMapDataType.
+enum class tensor_element : uint8_t {
+  u8,
+  u16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f32_flushed,  // subnormals are read as zeros
+  tf32,         // rounded to the nearest tf32
+  tf32_flushed
+};
+unsigned bytes_of(tensor_element type);
+bool is_real(tensor_element type);
+
+// What cuTensorMapEncodeTiled takes, with the driver's numbers. Dimension 0 is the innermost.
+struct tensor_map_request {
+  int type;
+  unsigned rank;
+  const void* address;
+  const uint64_t* sizes;    // elements, of `rank` dimensions
+  const uint64_t* strides;  // bytes, of the dimensions from 1 on
+  const uint32_t* box;      // elements
+  const uint32_t* steps;    // between the elements that are taken
+  int interleave, pattern, promotion, fill;
+};
+
+struct alignas(64) tensor_map {
+  char* address;
+  uint64_t strides[k_most_dimensions - 1];
+  uint32_t last[k_most_dimensions];  // size - 1
+  uint16_t box[k_most_dimensions];
+  uint8_t steps[k_most_dimensions];
+  uint8_t rank;
+  tensor_element type;
+  swizzle pattern;
+  bool fills_with_nan;
+  uint32_t mark;  // k_tensor_map_mark: an encoded map
+  uint64_t unused[4];
+};
+static_assert(sizeof(tensor_map) == 128, "the size of CUtensorMap");
+constexpr uint32_t k_tensor_map_mark = 0x544d4150;
+
+// Returns the rule that the request breaks, or "" after it has written the map.
+std::string encode_tensor_map(const tensor_map_request& request, tensor_map& map);
+
+// Neighbours along dimension 0: in the tile, as it lies without its swizzle, and in global memory (nullptr: outside of
+// the tensor).
+struct tensor_piece {
+  uint32_t offset;
+  char* global;
+  uint32_t bytes;
+};
+// The box whose first element is at the coordinates, of which the map's rank count.
+std::vector<tensor_piece> pieces_of_box(const tensor_map& map, const int32_t* coordinates);
+uint32_t pitch_of_tile(const tensor_map& map);  // bytes from row to row
+uint32_t rows_of_box(const tensor_map& map);
+uint32_t bytes_of_row(const tensor_map& map);
+
+// What a load makes of `bytes` bytes of whole elements, in place.
+void convert_loaded(tensor_element type, char* p, uint32_t bytes);
+void fill_outside(tensor_element type, bool with_nan, char* p, uint32_t bytes);
+
+enum class tensor_reduction : uint8_t { none, add, min, max, inc, dec, bit_and, bit_or, bit_xor };
+// Whether elements of the type have the reduction (PTX ISA, cp.reduce.async.bulk).
+bool has_reduction(tensor_element type, tensor_reduction how);
+// to = how(to, from) for `bytes` bytes of whole elements.
+void reduce_elements(tensor_element type, tensor_reduction how, char* to, const char* from, uint32_t bytes);
+
+}  // namespace simt
