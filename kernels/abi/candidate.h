@@ -141,14 +141,15 @@ typedef struct warpcheck_device_api {
   const char* (*last_error)(void);
   /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
    * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type); of more than 256
-   * MiB only the guard zones are, and the rest need not be backed by memory until copy_in or forget touches it.
+   * MiB only the guard zones are, and the rest need not be backed by memory until copy_in touches it.
    * NULL: out of memory. */
   void* (*alloc)(size_t bytes, size_t misalign, size_t element);
   void (*release)(void* p);
   /* The offset, relative to p, of the first guard byte that changed (negative or >= bytes), or INT64_MIN if none has.
    */
   int64_t (*check_guards)(const void* p);
-  /* Tells the hazard detectors that the range holds nothing yet: reading it before a write is `uninitialized`. */
+  /* Marks the range as unwritten for the hazard detectors: reading it before a write is `uninitialized`. The bytes stay
+   * as they are. */
   void (*forget)(void* p, size_t bytes);
   int (*copy_in)(void* device_destination, const void* host_source, size_t bytes);
   /* Sees what work wrote that stream_synchronize has waited for. */
