@@ -17,14 +17,19 @@ constexpr uint32_t k_chunk = 16;  // bytes that a swizzle keeps together
        [&] { return describe(*current) + " copies a box of a tensor at " + describe(current->site) + ": " + what; });
 }
 
-const tensor_map& checked_map(const tensor_map* map, unsigned rank, const void* pc) {
+const tensor_map& checked_map(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* pc) {
   need_alignment(map, alignof(tensor_map), "tensor map");
   hb_read(map, sizeof *map, pc);
   if (map->mark != k_tensor_map_mark) refuse_tensor("its tensor map is not one that cuTensorMapEncodeTiled encoded");
   if (map->rank != rank)
     refuse_tensor("it has " + std::to_string(rank) + " coordinates, and its tensor map " + std::to_string(map->rank) +
                   " dimensions");
-  return *map;
+  const int64_t rest = int64_t{at[0]} * bytes_of(map->type) % k_chunk;
+  if (rest == 0) return *map;
+  fail("misaligned", [&] {
+    return describe(*current) + " copies a box of a tensor at " + describe(current->site) + ": it begins at byte " +
+           std::to_string(int64_t{at[0]} * bytes_of(map->type)) + " of a row, allowed are multiples of 16";
+  });
 }
 
 std::shared_ptr<tensor_tile> tile_of(const tensor_map& map, const tensor_coordinates& at, const void* tile) {
@@ -114,7 +119,7 @@ void tensor_load(void* destination, const tensor_map* map, unsigned rank, const 
   const void* const pc = SIMT_PC;
   current->site = site;
   access_point();
-  const tensor_map& m = checked_map(map, rank, pc);
+  const tensor_map& m = checked_map(map, rank, at, pc);
   need_alignment(destination, 128, "destination");
   need_own_shared(destination);
   const auto tile = tile_of(m, at, destination);
@@ -137,7 +142,7 @@ void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates
   thread& self = *current;
   self.site = site;
   access_point();
-  const tensor_map& m = checked_map(map, rank, pc);
+  const tensor_map& m = checked_map(map, rank, at, pc);
   need_alignment(source, 128, "source");
   need_own_shared(source, "source");
   if (!has_reduction(m.type, how)) refuse_tensor("elements of its type have no such reduction");
@@ -152,9 +157,9 @@ void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates
   start_tile_store(tile, source, reader, pc);
 }
 
-void tensor_prefetch(const tensor_map* map, unsigned rank, const tensor_coordinates&, call_site site) {
+void tensor_prefetch(const tensor_map* map, unsigned rank, const tensor_coordinates& at, call_site site) {
   current->site = site;
-  checked_map(map, rank, SIMT_PC);
+  checked_map(map, rank, at, SIMT_PC);
 }
 
 void bulk_reduce(void* destination, const void* source, unsigned bytes, tensor_element type, tensor_reduction how,

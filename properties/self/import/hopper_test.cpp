@@ -78,6 +78,7 @@ TEST(TensorMaps, NameTheRuleThatARequestBreaks) {
 
 TEST(TensorMaps, NameTheRuleThatACopyBreaks) {
   const rule rules[] = {{"no-map", "its tensor map is not one that cuTensorMapEncodeTiled encoded"},
+                        {"begin", "it begins at byte 12 of a row, allowed are multiples of 16"},
                         {"coordinates", "it has 3 coordinates, and its tensor map 2 dimensions"},
                         {"place",
                          "misaligned: block (0,0,0) thread 0 starts an asynchronous copy whose destination is 64 "

@@ -157,12 +157,13 @@ bool fetches(const shape& t, const place& p, uint64_t outside = 0, std::vector<u
   const device_bytes in(data), out(std::vector<unsigned char>(right.size()));
   fetch<<<1, k_threads, right.size()>>>(t.map(in.p), t.rank(), p, bytes, right.size(), out.p);
   const std::vector<unsigned char> got = out.host(right.size());
+  bool is_right = true;
   for (size_t i = 0; i < right.size(); ++i) {
     if (got[i] == right[i]) continue;
     std::printf("byte %zu of the tile is %#x, right is %#x\n", i, got[i], right[i]);
-    return false;
+    is_right = false;
   }
-  return true;
+  return is_right;
 }
 
 bool box() { return fetches({CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, {64, 32}, {16, 8}}, {{16, 8}}); }
@@ -179,7 +180,7 @@ bool swizzles() {
   return fetches({u16, 2, {64, 16}, {16, 16}, CU_TENSOR_MAP_SWIZZLE_32B}, {{16, 0}}) &&
          fetches({u16, 2, {64, 16}, {32, 16}, CU_TENSOR_MAP_SWIZZLE_64B}, {{32, 0}}) &&
          fetches({u16, 2, {64, 16}, {64, 16}, CU_TENSOR_MAP_SWIZZLE_128B}, {{0, 0}}) &&
-         fetches({u16, 2, {64, 16}, {64, 16}, CU_TENSOR_MAP_SWIZZLE_128B}, {{-7, 9}});
+         fetches({u16, 2, {64, 16}, {64, 16}, CU_TENSOR_MAP_SWIZZLE_128B}, {{-8, 9}});
 }
 
 // Rows that are shorter than the swizzle's span leave gaps.
@@ -192,10 +193,10 @@ bool gaps() {
 bool outside() {
   const auto nan = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
   const auto none = CU_TENSOR_MAP_SWIZZLE_NONE;
-  return fetches({CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {8, 6}, {12, 9}}, {{-3, -2}}) &&
+  return fetches({CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {8, 6}, {12, 9}}, {{-4, -2}}) &&
          fetches({CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {8, 6}, {4, 4}}, {{8, 0}}) &&
-         fetches({CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {8, 6}, {12, 9}, none, nan}, {{-3, 4}}, 0x7fffffff) &&
-         fetches({CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, {16, 6}, {8, 3}, none, nan}, {{12, 4}}, 0x7fff);
+         fetches({CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, {8, 6}, {12, 9}, none, nan}, {{-4, 4}}, 0x7fffffff) &&
+         fetches({CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, {16, 6}, {16, 3}, none, nan}, {{8, 4}}, 0x7fff);
 }
 
 bool steps() {
@@ -209,6 +210,30 @@ bool steps() {
                  {{4, 1, 0}});
 }
 
+// What a load makes of reals that the type has not.
+bool converts(CUtensorMapDataType type, const std::vector<uint32_t>& from, const std::vector<uint32_t>& to) {
+  const auto bytes_of = [](const std::vector<uint32_t>& w) {
+    const auto* p = reinterpret_cast<const unsigned char*>(w.data());
+    return std::vector<unsigned char>(p, p + 4 * w.size());
+  };
+  const cuuint32_t n = from.size();
+  return fetches({type, 4, {n}, {n}}, {{0}}, 0, bytes_of(from), bytes_of(to));
+}
+
+bool flushed() {
+  return converts(CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+                  {0x00000123, 0x807fffff, 0x3f801000, 0xbf803fff, 0x7fc01234, 0xff800000, 0x00800000, 0x80000000},
+                  {0x00000000, 0x80000000, 0x3f801000, 0xbf803fff, 0x7fc01234, 0xff800000, 0x00800000, 0x80000000});
+}
+
+bool rounded() {
+  return converts(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+                  {0x3f801000, 0x3f803000, 0x3f801001, 0x3f800fff, 0xbf801000, 0xbf803fff, 0x7f7fffff, 0xff800000,
+                   0x7fc01234, 0x00001000, 0x807fffff, 0x00000fff},
+                  {0x3f802000, 0x3f804000, 0x3f802000, 0x3f800000, 0xbf802000, 0xbf804000, 0x7f800000, 0xff800000,
+                   0x7fc00000, 0x00002000, 0x80800000, 0x00000000});
+}
+
 bool types() {
   const struct {
     CUtensorMapDataType type;
@@ -219,16 +244,8 @@ bool types() {
                {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2}, {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4},
                {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8}, {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2}};
   for (const auto& t : plain)
-    if (!fetches({t.type, t.bytes, {32, 8}, {16, 4}}, {{8, 2}})) return false;
-  const uint32_t from[4] = {0x00000123, 0x807fffff, 0x3f801000, 0xbf803fff};
-  const uint32_t flushed[4] = {0, 0x80000000, 0x3f801000, 0xbf803fff};
-  const auto bytes_of = [](const uint32_t* w) {
-    const auto* p = reinterpret_cast<const unsigned char*>(w);
-    return std::vector<unsigned char>(p, p + 16);
-  };
-  const uint32_t rounded[4] = {0, 0x80800000, 0x3f802000, 0xbf804000};
-  return fetches({CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, 4, {4}, {4}}, {{0}}, 0, bytes_of(from), bytes_of(flushed)) &&
-         fetches({CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4, {4}, {4}}, {{0}}, 0, bytes_of(from), bytes_of(rounded));
+    if (!fetches({t.type, t.bytes, {32, 8}, {16, 4}}, {{16, 2}})) return false;
+  return flushed() && rounded();
 }
 
 // Writes a tile of 8 rows of 16 numbers from shared memory, of which the last rows lie outside of the tensor.
@@ -440,12 +457,12 @@ bool broken(const char* rule) {
 }
 
 // What a copy itself may have wrong.
-__global__ void wrong(const __grid_constant__ CUtensorMap map, int rank, int offset) {
+__global__ void wrong(const __grid_constant__ CUtensorMap map, int rank, int offset, place p) {
   __shared__ alignas(128) unsigned char s[1024];
   __shared__ uint64_t full;
   if (threadIdx.x != 0) return;
   init_barrier(&full);
-  load(s + offset, &map, rank, {}, &full);
+  load(s + offset, &map, rank, p, &full);
 }
 
 bool wrong_copy(const char* what) {
@@ -453,7 +470,8 @@ bool wrong_copy(const char* what) {
   const device_bytes d(numbers(t));
   CUtensorMap m = t.map(d.p);
   if (std::strcmp(what, "no-map") == 0) m = {};
-  wrong<<<1, 32>>>(m, std::strcmp(what, "coordinates") == 0 ? 3 : 2, std::strcmp(what, "place") == 0 ? 64 : 0);
+  wrong<<<1, 32>>>(m, std::strcmp(what, "coordinates") == 0 ? 3 : 2, std::strcmp(what, "place") == 0 ? 64 : 0,
+                   {{std::strcmp(what, "begin") == 0 ? 3 : 0}});
   return cudaDeviceSynchronize() == cudaSuccess;
 }
 
