@@ -194,25 +194,21 @@ std::vector<tensor_piece> pieces_of_box(const tensor_map& map, const int32_t* co
 }
 
 void convert_loaded(tensor_element type, char* p, uint32_t bytes) {
-  const bool flushes = type == tensor_element::f32_flushed || type == tensor_element::tf32_flushed;
-  if (!flushes && !is_tf32(type)) return;
+  if (!is_tf32(type)) return;
   for (uint32_t at = 0; at < bytes; at += 4) {
     auto bits = element_at<uint32_t>(p + at);
-    const uint32_t exponent = bits & 0x7f800000u;
-    if (flushes && exponent == 0) bits &= 0x80000000u;
-    if (is_tf32(type)) bits = (exponent != 0x7f800000u ? bits + 0x1000u : bits) & ~0x1fffu;
+    bits = ((bits & 0x7f800000u) != 0x7f800000u ? bits + 0x1000u : bits) & ~0x1fffu;
     std::memcpy(p + at, &bits, sizeof bits);
   }
 }
 
-void fill_outside(tensor_element type, bool with_nan, char* p, uint32_t bytes) {
+void fill_outside(bool with_nan, char* p, uint32_t bytes) {
   if (!with_nan) {
     std::memset(p, 0, bytes);
     return;
   }
-  const unsigned element = bytes_of(type);
-  const uint64_t nan = type == tensor_element::f64 ? 0x7fffffffffffffffull : element == 4 ? 0x7fffffffu : 0x7fffu;
-  for (uint32_t at = 0; at < bytes; at += element) std::memcpy(p + at, &nan, element);
+  constexpr uint16_t nan = 0x7ff7;  // an element has it once, twice or four times
+  for (uint32_t at = 0; at < bytes; at += sizeof nan) std::memcpy(p + at, &nan, sizeof nan);
 }
 
 bool has_reduction(tensor_element type, tensor_reduction how) {

@@ -26,7 +26,7 @@ enum class tensor_element : uint8_t {
   f32,
   f64,
   bf16,
-  f32_flushed,  // subnormals are read as zeros
+  f32_flushed,  // a load keeps subnormals
   tf32,         // rounded to the nearest tf32
   tf32_flushed
 };
@@ -79,7 +79,7 @@ uint32_t bytes_of_row(const tensor_map& map);
 
 // What a load makes of `bytes` bytes of whole elements, in place.
 void convert_loaded(tensor_element type, char* p, uint32_t bytes);
-void fill_outside(tensor_element type, bool with_nan, char* p, uint32_t bytes);
+void fill_outside(bool with_nan, char* p, uint32_t bytes);
 
 enum class tensor_reduction : uint8_t { none, add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 // Whether elements of the type have the reduction (PTX ISA, cp.reduce.async.bulk).

@@ -96,7 +96,7 @@ void load_tile(const tensor_tile& t, char* destination) {
   for (const tensor_piece& p : t.pieces)
     chunks(t, p, [&](uint32_t offset, uint32_t done, uint32_t bytes) {
       char* const to = destination + offset;
-      if (p.global == nullptr) return fill_outside(t.type, t.fills_with_nan, to, bytes);
+      if (p.global == nullptr) return fill_outside(t.fills_with_nan, to, bytes);
       std::memcpy(to, p.global + done, bytes);
       convert_loaded(t.type, to, bytes);
     });
