@@ -283,8 +283,10 @@ program_run run_once(const run_request& request, const run_emulated_options& o, 
     r.notes.push_back(fmt::format("launches that ended before the program was stopped: {}", *record.launches()));
   } else if (!outcome.finished && !ended)
     r.hazards.push_back({"crash", "the program died: " + outcome.death, ""});
-  else if (r.exit_status != 0)
+  else if (r.exit_status != 0 && std::none_of(r.hazards.begin(), r.hazards.end(), [](auto& h) { return h.counts(); }))
     r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status), ""});
+  else if (r.exit_status != 0)  // a hazard explains it
+    r.notes.push_back(fmt::format("the program returned {}", r.exit_status));
   for (const hazard& h : r.hazards)
     if (h.counts() && (r.result == "pass" || severity(h.kind) > severity(r.result))) r.result = h.kind;
   return r;

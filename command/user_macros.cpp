@@ -27,7 +27,8 @@ std::string_view first_name(std::string_view text) {
 }
 
 // Words of our headers that a user may give to a macro. Names that begin with "_" or "SIMT_" are ours or the
-// compiler's: a source that defines one of them means it for the headers.
+// compiler's, and those that begin with "CUDA_API_" choose an interface: who defines one of them means it for the
+// headers.
 names own_words(const fs::path& folder) {
   names words;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -35,7 +36,8 @@ names own_words(const fs::path& folder) {
     const std::string text = read_text(entry.path().string());
     for (size_t i = 0; i < text.size();) {
       const std::string_view word = first_name(std::string_view(text).substr(i));
-      if (!word.empty() && word[0] != '_' && !word.starts_with("SIMT_")) words.emplace(word);
+      if (!word.empty() && word[0] != '_' && !word.starts_with("SIMT_") && !word.starts_with("CUDA_API_"))
+        words.emplace(word);
       i += std::max<size_t>(word.size(), 1);
       if (word.empty())
         while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i - 1])) && is_name_character(text[i]))

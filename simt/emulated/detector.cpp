@@ -6,6 +6,7 @@
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/host_memory.hpp"
 #include "simt/emulated/region.hpp"
+#include "simt/emulated/stream_clocks.hpp"
 #include "simt/emulated/symbols.hpp"
 
 namespace simt {
@@ -227,6 +228,8 @@ inline void check(size_t offset, size_t bytes, const access_record& now, bool ma
     if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & k_code_offset};
   } else {
     check_global<Kind>(offset, bytes, now);
+    if (shadow.units[offset / k_unit_bytes].is_followed && !is_repeated<Kind>(offset, bytes, stamp))
+      follow_access(offset, bytes, Kind, now);
   }
   if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, now, *current);
 }
@@ -269,7 +272,10 @@ inline bool is_wild(uintptr_t address) { return shadow.surroundings.has(address)
 // Whether a running kernel accesses the device's memory, and not its stack or the host's.
 template <access_kind Kind>
 inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
-  if (current == nullptr) return false;
+  if (current == nullptr) {
+    if (checks_host) check_host_access(p, bytes, Kind, pc);
+    return false;
+  }
   const auto address = reinterpret_cast<uintptr_t>(p);
   if (address < k_null_bytes) report_null(p, bytes, Kind, code_offset(pc));
   if (address - shadow.base < k_region_bytes) return true;
@@ -328,6 +334,11 @@ inline void natural_hook(const void* p, size_t bytes, const void* pc) {
 // it: that publishes nothing, and is the idiom of warps that were thought to run in lockstep. A read may be a spin
 // either way.
 inline void volatile_hook(const void* p, size_t bytes, bool write, const void* pc) {
+  if (current == nullptr) {  // the host's are relaxed atomics, too
+    if (!write) hb_host_acquires(p);
+    if (checks_host) check_host_access(p, bytes, access_kind::atomic, pc);
+    return;
+  }
   if (!(write ? is_of_device<access_kind::write> : is_of_device<access_kind::read>)(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   atomic_done(write, p);  // before the access, for others may run

@@ -79,6 +79,17 @@ inline bool ordered(const access_record& r, const thread& t) {
 
 enum class access_kind : uint8_t { read, write, atomic };
 
+// Whether the launch has made such an access to these bytes before: then it is followed already.
+template <access_kind Kind>
+inline bool is_repeated(size_t offset, size_t bytes, uint32_t stamp) {
+  if (bytes != 4 || offset % 4 != 0) return false;
+  const shadow_cell& c = shadow.words[offset / 4];
+  if (c.stamp != stamp || detector.launch_begin > 1) return false;
+  return Kind == access_kind::read    ? c.reads[0].thread != 0 || c.write.thread != 0
+         : Kind == access_kind::write ? c.write.thread != 0
+                                      : c.atomics[0].thread != 0;
+}
+
 // Two accesses that nothing orders, to `bytes` bytes (1 or 4) at the offset in the region.
 struct race_record {
   access_record earlier;

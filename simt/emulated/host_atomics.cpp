@@ -1,6 +1,9 @@
 // What `-fsanitize=thread` makes of the atomics of C++ (LLVM, tsan_interface_atomic.h). They are the host's: kernels
-// have CUDA's own (atomics.cpp). All are sequentially consistent, the strongest order that a caller may ask for.
+// have CUDA's own (atomics.cpp). A load may read what a kernel has written for it. All are sequentially consistent, the
+// strongest order that a caller may ask for.
 #include <cstdint>
+
+#include "simt/emulated/stream_clocks.hpp"
 
 #define SIMT_HOST_UPDATE(n, T, name) \
   T __tsan_atomic##n##_##name(volatile T* p, T value, int) { return __atomic_##name(p, value, __ATOMIC_SEQ_CST); }
@@ -9,7 +12,10 @@
     return __atomic_compare_exchange_n(p, expected, value, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
   }
 #define SIMT_HOST_ATOMICS(n, T)                                                                                \
-  T __tsan_atomic##n##_load(const volatile T* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }         \
+  T __tsan_atomic##n##_load(const volatile T* p, int) {                                                        \
+    simt::hb_host_acquires(const_cast<const T*>(p));                                                           \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                               \
+  }                                                                                                            \
   void __tsan_atomic##n##_store(volatile T* p, T value, int) { __atomic_store_n(p, value, __ATOMIC_SEQ_CST); } \
   T __tsan_atomic##n##_exchange(volatile T* p, T value, int) {                                                 \
     return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                    \

@@ -8,6 +8,7 @@
 #include "simt/emulated/fiber.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/region.hpp"
+#include "simt/emulated/stream_clocks.hpp"
 #include "simt/error.hpp"
 
 namespace simt {
@@ -67,12 +68,13 @@ unit_range* range_of(const void* p, size_t bytes) {
 void shadow_allocated(char* p, size_t bytes, size_t unit, size_t units) {
   prepare();
   unit_range* first = shadow.units + k_arenas_bytes / k_unit_bytes + unit;
-  for (size_t i = 0; i < units; ++i) first[i] = {offset_of(p), bytes, 0};
+  for (size_t i = 0; i < units; ++i) first[i] = {offset_of(p), bytes, 0, 0, 0};
 }
 
 void shadow_freed(char* p, size_t bytes, size_t unit, size_t units) {
   unit_range* first = shadow.units + k_arenas_bytes / k_unit_bytes + unit;
   for (size_t i = 0; i < units; ++i) first[i].bytes = 0;
+  if (first->is_followed) forget_followed(k_arenas_bytes / k_unit_bytes + unit, units);
   hb_stream_settles();
   if (bytes < k_big) return;  // stale cells are harmless: their stamp is old
   const size_t offset = offset_of(p);

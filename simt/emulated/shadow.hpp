@@ -35,8 +35,10 @@ inline constexpr uint32_t k_split = 1u << 31;  // in a word's stamp: its bytes h
 // The live allocation of a unit of device memory: offsets in the region.
 struct unit_range {
   uint64_t begin;
-  uint64_t bytes : 63;
-  uint64_t tracks_writes : 1;  // reads of bytes whose flag is not set are findings
+  uint64_t bytes : 61;
+  uint64_t tracks_writes : 1;        // reads of bytes whose flag is not set are findings
+  uint64_t is_followed : 1;          // from operation to operation (stream_clocks.hpp)
+  uint64_t is_shared_with_host : 1;  // managed or pinned
 };
 
 enum : uint8_t { k_accessible = 1, k_written = 2 };

@@ -155,16 +155,14 @@ class factor {
   bool is_of_device_;
   double value_;
 };
-// Does what a stream is asked for, or records it.
+// Does the work in the handle's stream. The call waits for it where its result goes to the host.
 template <class Work>
-cublasStatus_t queue(cublasHandle_t handle, Work work) {
+cublasStatus_t queue(cublasHandle_t handle, const site& where, Work work, bool waits = false) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  if (is_recording())
-    record([work] { work(); });
-  else
-    status = work();
-  return status;
+  const auto status = std::make_shared<cublasStatus_t>(CUBLAS_STATUS_SUCCESS);  // a graph may keep the work
+  const stream_call in_stream{"a call of cuBLAS", where, on(handle->stream)};
+  (waits ? enqueue_and_wait : enqueue)(in_stream, [=] { *status = work(); });
+  return *status;
 }
 
 struct product {
@@ -180,7 +178,7 @@ inline cublasStatus_t run(const call& where, cublasHandle_t handle, const produc
   if (!is_modelled(p.type_a) || !is_modelled(p.type_b) || !is_modelled(p.type_c)) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (p.m < 0 || p.n < 0 || p.k < 0) return CUBLAS_STATUS_INVALID_VALUE;
   const factor alpha(p.alpha, p.scalars), beta(p.beta, p.scalars);
-  return queue(handle, [=] {
+  return queue(handle, where.where, [=] {
     return multiply(where, alpha, operand(p.a, p.type_a, p.op_a, p.m, p.k, p.ld_a),
                     operand(p.b, p.type_b, p.op_b, p.k, p.n, p.ld_b), beta,
                     operand(p.c, p.type_c, CUBLAS_OP_N, p.m, p.n, p.ld_c));
@@ -306,7 +304,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     constexpr cudaDataType type = type_of<T>();                                                                        \
     matrix turned = operand(a, type, op == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N, cols, rows, ld);                   \
     const factor factor_alpha(alpha, type), factor_beta(beta, type);                                                   \
-    return queue(handle, [=] {                                                                                         \
+    return queue(handle, site, [=] {                                                                                   \
       return multiply(::simt::import::blas::at("cublas" #letter "gemv", site), factor_alpha,                           \
                       vector_of(x, type, cols, step_x), turned, factor_beta, vector_of(y, type, rows, step_y));        \
     });                                                                                                                \
@@ -317,7 +315,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     const factor factor_alpha(alpha, type);                                                                            \
-    return queue(handle, [=] {                                                                                         \
+    return queue(handle, site, [=] {                                                                                   \
       return multiply(::simt::import::blas::at("cublas" #letter "ger", site), factor_alpha,                            \
                       operand(x, type, CUBLAS_OP_T, m, 1, step_x), vector_of(y, type, n, step_y), 1,                   \
                       operand(a, type, CUBLAS_OP_N, m, n, ld));                                                        \
@@ -329,7 +327,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     using namespace ::simt::import::blas;                                                                              \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     const factor factor_alpha(alpha, type), factor_beta(beta, type);                                                   \
-    return queue(handle, [=] {                                                                                         \
+    return queue(handle, site, [=] {                                                                                   \
       return add(::simt::import::blas::at("cublas" #letter "geam", site), factor_alpha,                                \
                  operand(a, type, op_a, m, n, ld_a), factor_beta, operand(b, type, op_b, m, n, ld_b),                  \
                  operand(c, type, CUBLAS_OP_N, m, n, ld_c));                                                           \
@@ -341,7 +339,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     const factor factor_alpha(alpha, type);                                                                            \
-    return queue(handle, [=] {                                                                                         \
+    return queue(handle, site, [=] {                                                                                   \
       return add(::simt::import::blas::at("cublas" #letter "axpy", site), factor_alpha, vector_of(x, type, n, step_x), \
                  1, vector_of(y, type, n, step_y), vector_of(y, type, n, step_y));                                     \
     });                                                                                                                \
@@ -352,7 +350,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                                 \
     const matrix all = vector_of(x, type_of<T>(), n, step);                                                            \
     const factor factor_alpha(alpha, type_of<T>());                                                                    \
-    return queue(handle, [=] {                                                                                         \
+    return queue(handle, site, [=] {                                                                                   \
       return add(::simt::import::blas::at("cublas" #letter "scal", site), factor_alpha, all, 0, all, all);             \
     });                                                                                                                \
   }                                                                                                                    \
@@ -361,7 +359,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     using namespace ::simt::import::blas;                                                                              \
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     const matrix from = vector_of(x, type_of<T>(), n, step_x), to = vector_of(y, type_of<T>(), n, step_y);             \
-    return queue(handle, [=] {                                                                                         \
+    return queue(handle, site, [=] {                                                                                   \
       return add({"cublas" #letter "copy", site, [](double exact) { return exact; }}, 1, from, 0, from, to);           \
     });                                                                                                                \
   }                                                                                                                    \
@@ -370,13 +368,16 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
     using namespace ::simt::import::blas;                                                                              \
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     constexpr cudaDataType type = type_of<T>();                                                                        \
-    return queue(handle, [=] {                                                                                         \
-      double exact = 0;                                                                                                \
-      const cublasStatus_t status =                                                                                    \
-          sum(at, vector_of(x, type, n, step_x), vector_of(y, type, n, step_y), squares, exact);                       \
-      if (status == CUBLAS_STATUS_SUCCESS) put_scalar(at, result, type, exact);                                        \
-      return status;                                                                                                   \
-    });                                                                                                                \
+    return queue(                                                                                                      \
+        handle, at.where,                                                                                              \
+        [=] {                                                                                                          \
+          double exact = 0;                                                                                            \
+          const cublasStatus_t status =                                                                                \
+              sum(at, vector_of(x, type, n, step_x), vector_of(y, type, n, step_y), squares, exact);                   \
+          if (status == CUBLAS_STATUS_SUCCESS) put_scalar(at, result, type, exact);                                    \
+          return status;                                                                                               \
+        },                                                                                                             \
+        handle != nullptr && handle->pointers == CUBLAS_POINTER_MODE_HOST);                                            \
   }                                                                                                                    \
   inline cublasStatus_t cublas##letter##dot(cublasHandle_t handle, int n, const T* x, int step_x, const T* y,          \
                                             int step_y, T* result, SIMT_SITE) {                                        \
@@ -396,13 +397,16 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
 SIMT_IMPORT_CUBLAS_VECTORS(S, float)
 SIMT_IMPORT_CUBLAS_VECTORS(D, double)
 #undef SIMT_IMPORT_CUBLAS_VECTORS
-#define SIMT_IMPORT_CUBLAS_EXTREME(name, T, least)                                                               \
-  inline cublasStatus_t name(cublasHandle_t handle, int n, const T* x, int step, int* place, SIMT_SITE) {        \
-    using namespace ::simt::import::blas;                                                                        \
-    if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                           \
-    return queue(handle, [=] {                                                                                   \
-      return extreme(::simt::import::blas::at(#name, site), vector_of(x, type_of<T>(), n, step), least, *place); \
-    });                                                                                                          \
+#define SIMT_IMPORT_CUBLAS_EXTREME(name, T, least)                                                                   \
+  inline cublasStatus_t name(cublasHandle_t handle, int n, const T* x, int step, int* place, SIMT_SITE) {            \
+    using namespace ::simt::import::blas;                                                                            \
+    if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                               \
+    return queue(                                                                                                    \
+        handle, site,                                                                                                \
+        [=] {                                                                                                        \
+          return extreme(::simt::import::blas::at(#name, site), vector_of(x, type_of<T>(), n, step), least, *place); \
+        },                                                                                                           \
+        handle != nullptr && handle->pointers == CUBLAS_POINTER_MODE_HOST);                                          \
   }
 SIMT_IMPORT_CUBLAS_EXTREME(cublasIsamax, float, false)
 SIMT_IMPORT_CUBLAS_EXTREME(cublasIsamin, float, true)

@@ -1,5 +1,5 @@
 // What the CUDA runtime API says of other devices, memory pools, registered host memory, callbacks and kernels: there
-// is one device and one stream, and all memory that the API gives is the device's.
+// is one device, and all memory that the API gives is the device's.
 #pragma once
 
 #include "simt/import/runtime.hpp"
@@ -26,11 +26,13 @@ inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
 }
 inline cudaError_t cudaDeviceDisablePeerAccess(int) { return ::simt::import::returned(cudaErrorInvalidDevice); }
 inline cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyPeer", site, to, from, bytes, cudaMemcpyDeviceToDevice);
+  return ::simt::import::copy_in({"cudaMemcpyPeer", site, ::simt::import::on(nullptr)},
+                                 {to, from, bytes, cudaMemcpyDeviceToDevice});
 }
-inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t = nullptr,
-                                       SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyPeerAsync", site, to, from, bytes, cudaMemcpyDeviceToDevice);
+inline cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
+                                       cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::copy_async_in({"cudaMemcpyPeerAsync", site, ::simt::import::on(stream)},
+                                       {to, from, bytes, cudaMemcpyDeviceToDevice});
 }
 
 #define cudaDeviceScheduleAuto 0
@@ -44,8 +46,8 @@ inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *least = *greatest = 0;
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
-  *priority = 0;
+inline cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  *priority = ::simt::import::priority_of(::simt::import::on(stream));
   return cudaSuccess;
 }
 
@@ -89,6 +91,7 @@ inline cudaError_t cudaHostRegister(void* p, size_t bytes, unsigned, SIMT_SITE) 
   return cudaSuccess;
 }
 inline cudaError_t cudaHostUnregister(void* p, SIMT_SITE) {
+  ::simt::import::wait_for_all();
   if (::simt::import::the_program().registered.erase(static_cast<char*>(p)) == 0)
     return ::simt::import::misuse("cudaHostUnregister", site, "the pointer was never registered");
   return cudaSuccess;
@@ -166,8 +169,9 @@ inline cudaError_t cudaMalloc3D(cudaPitchedPtr* p, cudaExtent e, SIMT_SITE) {
 inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int byte, cudaExtent e, SIMT_SITE) {
   for (size_t z = 0; z < e.depth; ++z) {
     char* const slice = static_cast<char*>(p.ptr) + z * p.pitch * p.ysize;
-    if (const cudaError_t error = cudaMemset2D(slice, p.pitch, byte, e.width, e.height, site); error != cudaSuccess)
-      return error;
+    const cudaError_t error = ::simt::import::set_in({"cudaMemset3D", site, ::simt::import::on(nullptr)}, false, slice,
+                                                     byte, e.width, e.height, p.pitch);
+    if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
@@ -175,12 +179,13 @@ inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int byte, cudaExtent e, SIMT_S
 // Work of the host in a stream: in the order of the calls, or of the graph that is captured.
 using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
-inline cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t f, void* data) {
-  ::simt::import::enqueue([=] { f(data); });
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f, void* data, SIMT_SITE) {
+  ::simt::import::enqueue({"cudaLaunchHostFunc", site, ::simt::import::on(stream), true}, [=] { f(data); });
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t f, void* data, unsigned) {
-  ::simt::import::enqueue([=] { f(stream, cudaSuccess, data); });
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t f, void* data, unsigned, SIMT_SITE) {
+  ::simt::import::enqueue({"cudaStreamAddCallback", site, ::simt::import::on(stream), true},
+                          [=] { f(stream, cudaSuccess, data); });
   return cudaSuccess;
 }
 

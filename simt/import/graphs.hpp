@@ -11,6 +11,8 @@
 #include "simt/import/textures.hpp"
 
 struct simt_graph_node {
+  const char* call;  // what made it, and where
+  ::simt::import::site where;
   std::function<void()> work;
   std::vector<simt_graph_node*> after;
 };
@@ -19,7 +21,8 @@ struct simt_graph {
 };
 // The graph as it was when it was instantiated, in an order to run it.
 struct simt_graph_exec {
-  std::vector<std::pair<simt_graph_node*, std::function<void()>>> steps;
+  std::vector<simt_graph_node*> nodes;
+  std::vector<::simt::import::graph_step> steps;
 };
 using cudaGraph_t = simt_graph*;
 using cudaGraphNode_t = simt_graph_node*;
@@ -44,37 +47,41 @@ inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   delete graph;
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode, SIMT_SITE) {
-  auto& capture = ::simt::import::the_program().capture;
-  if (capture) return ::simt::import::misuse("cudaStreamBeginCapture", site, "a capture is going on already");
-  capture = std::make_unique<::simt::import::recorded_work>();
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode, SIMT_SITE) {
+  if (::simt::import::begin_capture(::simt::import::on(stream)) == nullptr)
+    return ::simt::import::misuse("cudaStreamBeginCapture", site, "the stream is captured already");
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph, SIMT_SITE) {
-  auto& capture = ::simt::import::the_program().capture;
-  if (!capture) return ::simt::import::misuse("cudaStreamEndCapture", site, "no capture was begun");
+inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph, SIMT_SITE) {
+  auto captured = ::simt::import::end_capture(::simt::import::on(stream));
+  if (!captured) return ::simt::import::misuse("cudaStreamEndCapture", site, "no capture of the stream was begun");
   *graph = new simt_graph;
-  for (auto& work : *capture) {
-    (*graph)->nodes.push_back(std::make_unique<simt_graph_node>());
-    simt_graph_node& made = *(*graph)->nodes.back();
-    made.work = std::move(work);
-    if ((*graph)->nodes.size() > 1) made.after = {(*graph)->nodes[(*graph)->nodes.size() - 2].get()};
+  auto& nodes = (*graph)->nodes;
+  for (auto& n : captured->nodes) {
+    nodes.push_back(std::make_unique<simt_graph_node>());
+    *nodes.back() = {n.call.name, n.call.where, std::move(n.work), {}};
+    for (const size_t before : n.after) nodes.back()->after.push_back(nodes[before].get());
   }
-  capture.reset();
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = ::simt::import::the_program().capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = ::simt::import::is_captured(::simt::import::on(stream)) ? cudaStreamCaptureStatusActive
+                                                                    : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 
 namespace simt::import {
 
-inline cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                            std::function<void()> work) {
+// What makes a node, and where: the API's function of this name.
+struct node_call {
+  const char* name;
+  site where;
+};
+inline cudaError_t add_node(const node_call& call, cudaGraphNode_t* node, cudaGraph_t graph,
+                            const cudaGraphNode_t* after, size_t count, std::function<void()> work) {
   graph->nodes.push_back(std::make_unique<simt_graph_node>());
   *node = graph->nodes.back().get();
-  (*node)->work = std::move(work);
+  **node = {call.name, call.where, std::move(work), {}};
   if (count > 0) (*node)->after.assign(after, after + count);
   return cudaSuccess;
 }
@@ -117,7 +124,7 @@ namespace simt::import {
 inline std::function<void()> kernel_work(const cudaKernelNodeParams& p, const site& where) {
   const auto found = the_program().kernels.find(p.func);
   if (found == the_program().kernels.end()) return nullptr;
-  return found->second({p.gridDim, p.blockDim, p.sharedMemBytes, nullptr}, p.kernelParams, where);
+  return found->second({p.gridDim, p.blockDim, p.sharedMemBytes}, p.kernelParams, where);
 }
 inline std::function<void()> memset_work(const cudaMemsetParams& p, const site& where) {
   return [p, where] {
@@ -125,12 +132,12 @@ inline std::function<void()> memset_work(const cudaMemsetParams& p, const site& 
       char* const row = static_cast<char*>(p.dst) + y * p.pitch;
       const size_t bytes = p.width * p.elementSize;
       if (p.elementSize == 1 || p.value == 0) {
-        cudaMemset(row, static_cast<int>(p.value), bytes, where);
+        set("cudaGraphAddMemsetNode", where, row, static_cast<int>(p.value), bytes);
         continue;
       }
       std::vector<char> pattern(bytes);
       for (size_t i = 0; i < bytes; i += p.elementSize) __builtin_memcpy(pattern.data() + i, &p.value, p.elementSize);
-      copy("a memset node", where, row, pattern.data(), bytes, cudaMemcpyHostToDevice);
+      copy("cudaGraphAddMemsetNode", where, row, pattern.data(), bytes, cudaMemcpyHostToDevice);
     }
   };
 }
@@ -144,28 +151,34 @@ inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t gra
     return ::simt::import::misuse("cudaGraphAddKernelNode", site,
                                   "func is no kernel whose name is written as (void*)name",
                                   cudaErrorInvalidDeviceFunction);
-  return ::simt::import::add_node(node, graph, after, count, std::move(work));
+  return ::simt::import::add_node({"cudaGraphAddKernelNode", site}, node, graph, after, count, std::move(work));
 }
 inline cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                           size_t count, const cudaMemcpy3DParms* p, SIMT_SITE) {
-  return ::simt::import::add_node(node, graph, after, count, [p = *p, site] { cudaMemcpy3D(&p, site); });
+  return ::simt::import::add_node({"cudaGraphAddMemcpyNode", site}, node, graph, after, count, [p = *p, site] {
+    ::simt::import::copy_volume("cudaGraphAddMemcpyNode", site, p, true);
+  });
 }
 inline cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                             size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                             SIMT_SITE) {
-  return ::simt::import::add_node(node, graph, after, count, [=] { cudaMemcpy(to, from, bytes, kind, site); });
+  return ::simt::import::add_node({"cudaGraphAddMemcpyNode1D", site}, node, graph, after, count, [=] {
+    ::simt::import::copy("cudaGraphAddMemcpyNode1D", site, to, from, bytes, kind, true);
+  });
 }
 inline cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                           size_t count, const cudaMemsetParams* p, SIMT_SITE) {
-  return ::simt::import::add_node(node, graph, after, count, ::simt::import::memset_work(*p, site));
+  return ::simt::import::add_node({"cudaGraphAddMemsetNode", site}, node, graph, after, count,
+                                  ::simt::import::memset_work(*p, site));
 }
 inline cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                        size_t count, const cudaHostNodeParams* p) {
-  return ::simt::import::add_node(node, graph, after, count, [p = *p] { p.fn(p.userData); });
+                                        size_t count, const cudaHostNodeParams* p, SIMT_SITE) {
+  return ::simt::import::add_node({"cudaGraphAddHostNode", site}, node, graph, after, count,
+                                  [p = *p] { p.fn(p.userData); });
 }
 inline cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
-                                         size_t count) {
-  return ::simt::import::add_node(node, graph, after, count, [] {});
+                                         size_t count, SIMT_SITE) {
+  return ::simt::import::add_node({"cudaGraphAddEmptyNode", site}, node, graph, after, count, [] {});
 }
 
 // Memory of a graph has an address of its own for good, and is unwritten when its node has run.
@@ -196,14 +209,15 @@ struct cudaMemAllocNodeParams {
 inline cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                             size_t count, cudaMemAllocNodeParams* p, SIMT_SITE) {
   if (const cudaError_t e = cudaMalloc(&p->dptr, p->bytesize, site); e != cudaSuccess) return e;
-  return ::simt::import::add_node(node, graph, after, count, ::simt::import::give_to_graph(p->dptr, p->bytesize));
+  return ::simt::import::add_node({"cudaGraphAddMemAllocNode", site}, node, graph, after, count,
+                                  ::simt::import::give_to_graph(p->dptr, p->bytesize));
 }
 inline cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                            size_t count, void* p, SIMT_SITE) {
   const auto* found = ::simt::import::find_allocation(p);
   if (found == nullptr || found->first != p || !found->second.of_graph)
     return ::simt::import::misuse("cudaGraphAddMemFreeNode", site, "the pointer is not one of a memory node");
-  return ::simt::import::add_node(node, graph, after, count, [] {});
+  return ::simt::import::add_node({"cudaGraphAddMemFreeNode", site}, node, graph, after, count, [] {});
 }
 enum cudaGraphMemAttributeType {
   cudaGraphMemAttrUsedMemCurrent,
@@ -243,13 +257,26 @@ inline cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return cudaSuccess;
 }
 
+namespace simt::import {
+
+inline std::vector<graph_step> steps_of(const std::vector<simt_graph_node*>& order) {
+  std::vector<graph_step> steps;
+  for (const simt_graph_node* n : order) {
+    steps.push_back({{n->call, n->where, nullptr}, n->work, {}});
+    for (const simt_graph_node* before : n->after)
+      steps.back().after.push_back(static_cast<size_t>(std::find(order.begin(), order.end(), before) - order.begin()));
+  }
+  return steps;
+}
+
+}  // namespace simt::import
+
 inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long = 0,
                                                  SIMT_SITE) {
   std::vector<simt_graph_node*> order;
   if (!::simt::import::order_of(*graph, order))
     return ::simt::import::misuse("cudaGraphInstantiate", site, "the graph's nodes wait for one another");
-  *exec = new simt_graph_exec;
-  for (simt_graph_node* n : order) (*exec)->steps.emplace_back(n, n->work);
+  *exec = new simt_graph_exec{order, ::simt::import::steps_of(order)};
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0,
@@ -261,14 +288,14 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph
   return cudaGraphInstantiateWithFlags(exec, graph, 0, site);
 }
 inline cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t) {
-  for (const auto& step : exec->steps) ::simt::import::enqueue(step.second);
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  ::simt::import::run_graph(::simt::import::on(stream), exec->steps);
   return cudaPeekAtLastError();
 }
 inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                     const cudaKernelNodeParams* p, SIMT_SITE) {
-  for (auto& step : exec->steps)
-    if (step.first == node) step.second = ::simt::import::kernel_work(*p, site);
+  for (size_t i = 0; i < exec->nodes.size(); ++i)
+    if (exec->nodes[i] == node) exec->steps[i].work = ::simt::import::kernel_work(*p, site);
   return cudaSuccess;
 }
 enum cudaGraphExecUpdateResult {
@@ -286,7 +313,7 @@ inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, 
   const bool fits = ::simt::import::order_of(*graph, order) && order.size() == exec->steps.size();
   *info = {fits ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
   if (!fits) return cudaErrorGraphExecUpdateFailure;
-  for (size_t i = 0; i < order.size(); ++i) exec->steps[i] = {order[i], order[i]->work};
+  *exec = {order, ::simt::import::steps_of(order)};
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t* node,

@@ -17,14 +17,13 @@
 #include "simt/emulated/notices.hpp"
 #include "simt/emulation.hpp"
 #include "simt/import/run.h"
+#include "simt/import/streams.hpp"
 #include "simt/simt.hpp"
 #ifdef SIMT_IMPORT_TRACE
 #include "simt/import/trace.hpp"
 #endif
 
 namespace simt::import {
-
-using site = ::simt::emu::call_site;
 
 inline const void* address_of(const volatile void* p) { return const_cast<const void*>(p); }
 
@@ -38,22 +37,19 @@ struct allocation {
   bool of_graph = false;  // a graph's, which may run again: it stays
 };
 
-// What a stream would have done while it was captured.
-using recorded_work = std::vector<std::function<void()>>;
 // A kernel by its address alone: the work of a launch with the arguments' present values.
 using kernel_by_address = std::function<std::function<void()>(const launch_config&, void** arguments, const site&)>;
 
 // The program's view of the device. One per imported library.
 struct program {
-  emulation device;              // every stream: work runs in the order of the calls
+  emulation device;              // of every stream
   emulation* current = &device;  // where launches without a stream go
   int last_error = 0;
   std::map<const char*, allocation> memory;
   std::map<const void*, int> dynamic_limit;          // kernel: opted-in bytes of dynamic shared memory
   std::map<const void*, kernel_by_address> kernels;  // those whose names were taken as void*
   std::map<const char*, size_t> registered;          // host memory: bytes
-  std::unique_ptr<recorded_work> capture;            // while a stream is captured
-  recorded_work children;                            // what kernels have launched, behind the launch that runs
+  std::vector<std::function<void()>> children;       // what kernels have launched, behind the launch that runs
   std::vector<const char*> approximated;             // constructs that ran and whose results are not a GPU's to the bit
   size_t approximations_told = 0;
   simt_import_report_fn report = nullptr;
@@ -101,29 +97,16 @@ SIMT_INLINE void sine_and_cosine(T x, T* sine, T* cosine) {
   *cosine = approximate_in_kernel("functions of math.h", std::cos(x));
 }
 
-// Whether what a stream is asked for is recorded: where the stream is being captured, and where a kernel asks.
-bool is_recording();
-void record(std::function<void()> work);
-// Does what a stream is asked for, or records it.
-template <class Work>
-void enqueue(Work&& work) {
-  if (is_recording())
-    record(std::forward<Work>(work));
-  else
-    work();
-}
-
 // Ends the launch, or in the host's code the program, where it comes to a construct that is not modelled: `what` in the
 // source at `where`. The report is of kind "unsupported"; a trial gets an error_return.
 [[noreturn]] void not_modelled(const char* what, const char* name, const site& where);
 
 // Runs a launch; a hazard becomes the last error, and a report. What its threads have launched follows in the order of
 // the calls, each with its own such launches, so that a stream of a block has them one after the other.
-void guarded_launch(emulation* stream, void (*launch)(emulation* on, const void* what), const void* what);
+void guarded_launch(void (*launch)(emulation* on, const void* what), const void* what);
 template <class Launch>
-void guarded_launch(emulation* stream, const Launch& launch) {
-  guarded_launch(
-      stream, [](emulation* on, const void* what) { (*static_cast<const Launch*>(what))(on); }, &launch);
+void guarded_launch(const Launch& launch) {
+  guarded_launch([](emulation* on, const void* what) { (*static_cast<const Launch*>(what))(on); }, &launch);
 }
 
 void report_plain_call(const char* kernel, const site& where);
@@ -134,26 +117,31 @@ SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
   return true;
 }
 
+// Whether nothing of the configuration is an error that the launch itself must return.
+bool may_wait(const void* kernel, const launch_config& c);
 // A launch beyond 48 KiB of dynamic shared memory needs the kernel's consent on a GPU (cudaFuncSetAttribute).
-bool dynamic_memory_refused(const void* kernel, size_t bytes, emulation* stream, const site& where);
+bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where);
 
 // kernel(k).at(grid, block, bytes, stream)(arguments...), for a kernel that is one function.
 template <class... Parameters>
 class kernel_launch {
  public:
-  kernel_launch(void (*k)(Parameters...), const launch_config& c, const site& where)
-      : kernel_(k), config_(c), where_(where) {}
-  void operator()(Parameters... arguments) const {
-    enqueue([self = *this, values = std::tuple<std::decay_t<Parameters>...>(arguments...)] {
+  kernel_launch(void (*k)(Parameters...), const launch_config& c, cudaStream_t stream, const site& where)
+      : kernel_(k),
+        config_(c),
+        call_{"the launch", where, stream, may_wait(reinterpret_cast<const void*>(kernel_), c)} {}
+  void operator()(Parameters... arguments) const { enqueue(call_, work(arguments...)); }
+  // What the stream is asked for, with the arguments' present values.
+  std::function<void()> work(const std::decay_t<Parameters>&... arguments) const {
+    return [self = *this, values = std::tuple<std::decay_t<Parameters>...>(arguments...)] {
       std::apply([&](const auto&... a) { self.run(a...); }, values);
-    });
+    };
   }
 
  private:
   void run(const std::decay_t<Parameters>&... arguments) const {
-    if (dynamic_memory_refused(reinterpret_cast<const void*>(kernel_), config_.smem_bytes, config_.stream, where_))
-      return;
-    guarded_launch(config_.stream, [&](emulation* on) {
+    if (dynamic_memory_refused(reinterpret_cast<const void*>(kernel_), config_.smem_bytes, call_.where)) return;
+    guarded_launch([&](emulation* on) {
       launch_config c = config_;
       c.stream = on;
       const host_pointers forbidden(arguments...);
@@ -163,14 +151,14 @@ class kernel_launch {
 
   void (*kernel_)(Parameters...);
   launch_config config_;
-  site where_;
+  stream_call call_;
 };
 template <class... Parameters>
 struct kernel_name {
   void (*function)(Parameters...);
-  kernel_launch<Parameters...> at(dim3 grid, dim3 block, size_t bytes = 0, emulation* stream = nullptr,
+  kernel_launch<Parameters...> at(dim3 grid, dim3 block, size_t bytes = 0, cudaStream_t stream = nullptr,
                                   SIMT_SITE) const {
-    return {function, {grid, block, bytes, stream}, site};
+    return {function, {grid, block, bytes}, on(stream), site};
   }
 };
 template <class... Parameters>
@@ -182,11 +170,11 @@ kernel_name<Parameters...> kernel(void (*function)(Parameters...)) {
 template <class Call>
 class callable_launch {
  public:
-  callable_launch(Call c, const launch_config& l) : call(c), config(l) {}
+  callable_launch(Call c, const launch_config& l, const stream_call& s) : call(c), config(l), of_stream(s) {}
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    enqueue([self = *this, values = std::tuple<Arguments...>(arguments...)] {
+    enqueue(of_stream, [self = *this, values = std::tuple<Arguments...>(arguments...)] {
       std::apply([&](const auto&... a) { self.template run<Arguments...>(a...); }, values);
     });
   }
@@ -198,7 +186,7 @@ class callable_launch {
       const Call& call;
       std::tuple<Arguments...> values;
     } c{call, {arguments...}};
-    guarded_launch(config.stream, [&](emulation* on) {
+    guarded_launch([&](emulation* on) {
       launch_config here = config;
       here.stream = on;
       const auto forbidden = std::make_from_tuple<host_pointers>(c.values);
@@ -213,13 +201,15 @@ class callable_launch {
   }
   Call call;
   launch_config config;
+  stream_call of_stream;
 };
 template <class Call>
 struct callable {
   Call call;
   explicit callable(Call c) : call(c) {}
-  callable_launch<Call> at(dim3 grid, dim3 block, size_t bytes = 0, emulation* stream = nullptr) const {
-    return {call, {grid, block, bytes, stream}};
+  callable_launch<Call> at(dim3 grid, dim3 block, size_t bytes = 0, cudaStream_t stream = nullptr, SIMT_SITE) const {
+    const launch_config c{grid, block, bytes};
+    return {call, c, {"the launch", site, on(stream), may_wait(nullptr, c)}};
   }
 };
 

@@ -17,7 +17,8 @@ std::function<void()> work_of(void (*kernel)(Parameters...), const launch_config
   size_t next = 0;  // braces evaluate from left to right
   const std::tuple<std::decay_t<Parameters>...> values{*static_cast<std::decay_t<Parameters>*>(arguments[next++])...};
   (void)next;
-  return [=] { std::apply([&](const auto&... v) { kernel_launch<Parameters...>(kernel, c, where)(v...); }, values); };
+  const kernel_launch<Parameters...> launch(kernel, c, nullptr, where);
+  return std::apply([&](const auto&... v) { return launch.work(v...); }, values);
 }
 
 // What the importer makes of `(void*)kernel`: its address, from which a launch finds its parameters' types again.
@@ -42,7 +43,8 @@ inline void* erased(size_t address) { return reinterpret_cast<void*>(address); }
 template <class... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
                              cudaStream_t stream = nullptr, SIMT_SITE) {
-  ::simt::import::work_of(kernel, {grid, block, bytes, stream}, arguments, site)();
+  ::simt::import::enqueue({"cudaLaunchKernel", site, ::simt::import::on(stream)},
+                          ::simt::import::work_of(kernel, {grid, block, bytes}, arguments, site));
   return cudaPeekAtLastError();
 }
 inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
@@ -51,7 +53,8 @@ inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, v
   if (found == ::simt::import::the_program().kernels.end())
     return ::simt::import::misuse("cudaLaunchKernel", site, "func is no kernel whose name is written as (void*)name",
                                   cudaErrorInvalidDeviceFunction);
-  found->second({grid, block, bytes, stream}, arguments, site)();
+  ::simt::import::enqueue({"cudaLaunchKernel", site, ::simt::import::on(stream)},
+                          found->second({grid, block, bytes}, arguments, site));
   return cudaPeekAtLastError();
 }
 
@@ -59,9 +62,10 @@ inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, v
 template <class... Parameters>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
                                         size_t bytes = 0, cudaStream_t stream = nullptr, SIMT_SITE) {
-  ::simt::launch_config c{grid, block, bytes, stream};
+  ::simt::launch_config c{grid, block, bytes};
   c.cooperative = true;
-  ::simt::import::work_of(kernel, c, arguments, site)();
+  ::simt::import::enqueue({"cudaLaunchCooperativeKernel", site, ::simt::import::on(stream)},
+                          ::simt::import::work_of(kernel, c, arguments, site));
   return cudaPeekAtLastError();
 }
 
@@ -141,10 +145,11 @@ template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
   const cudaLaunchConfig_t& config = c.config;
-  ::simt::launch_config to{config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
+  ::simt::launch_config to{config.gridDim, config.blockDim, config.dynamicSmemBytes};
   const cudaError_t refused = ::simt::import::apply_attributes(c, to);
   if (refused != cudaSuccess) return refused;
-  ::simt::import::kernel_launch<Parameters...>(kernel, to, c.where)(std::forward<Arguments>(arguments)...);
+  const cudaStream_t stream = ::simt::import::on(config.stream);
+  ::simt::import::kernel_launch<Parameters...>(kernel, to, stream, c.where)(std::forward<Arguments>(arguments)...);
   return cudaPeekAtLastError();
 }
 

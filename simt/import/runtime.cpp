@@ -1,9 +1,12 @@
 // What host code of every foreign program calls: compiled here once, not with each program.
 #include "simt/import/runtime.hpp"
 
+#include <pthread.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -24,6 +27,7 @@ void report_notices() {
 
 // Of a program without a launch nothing was judged.
 void report_idleness() {
+  run_waiting();
   if (!the_program().has_launched) report("note", "no kernel was launched", false);
   the_program().has_launched = true;  // once
 }
@@ -80,17 +84,10 @@ void approximated(const char* what) {
   if (!in_kernel()) report_approximations();
 }
 
-bool is_recording() { return in_kernel() || the_program().capture != nullptr; }
-
-void record(std::function<void()> work) {
-  program& p = the_program();
-  (in_kernel() ? p.children : *p.capture).push_back(std::move(work));
-}
-
-void guarded_launch(emulation* stream, void (*launch)(emulation* on, const void* what), const void* what) {
+void guarded_launch(void (*launch)(emulation* on, const void* what), const void* what) {
   program& p = the_program();
   p.has_launched = true;
-  emulation& on = stream == nullptr ? *p.current : *stream;
+  emulation& on = *p.current;
   try {
     launch(&on, what);
     if (p.launches != nullptr) ++*p.launches;
@@ -115,23 +112,44 @@ void report_plain_call(const char* kernel, const site& where) {
          false);
 }
 
-bool dynamic_memory_refused(const void* kernel, size_t bytes, emulation* stream, const site& where) {
-  constexpr size_t k_default_limit = 48 * 1024;
+constexpr size_t k_default_limit = 48 * 1024;
+
+static bool is_within_dynamic_limit(const void* kernel, size_t bytes) {
+  const auto& limits = the_program().dynamic_limit;
+  const auto found = limits.find(kernel);
+  return bytes <= k_default_limit || (found != limits.end() && bytes <= static_cast<size_t>(found->second));
+}
+
+bool may_wait(const void* kernel, const launch_config& c) {
+  return !c.cooperative && is_within_dynamic_limit(kernel, c.smem_bytes) &&
+         broken_launch_limit({c.grid.x, c.grid.y, c.grid.z}, {c.block.x, c.block.y, c.block.z}, c.smem_bytes, c.cluster,
+                             machine_limits{})
+             .empty();
+}
+
+bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where) {
   program& p = the_program();
-  if (bytes <= k_default_limit) return false;
-  const auto found = p.dynamic_limit.find(kernel);
-  if (found != p.dynamic_limit.end() && bytes <= static_cast<size_t>(found->second)) return false;
+  if (is_within_dynamic_limit(kernel, bytes)) return false;
   const std::string text = "launch at " + describe(where) + ": dynamic shared memory is " + std::to_string(bytes) +
                            " bytes, allowed are " + std::to_string(k_default_limit) +
                            " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) "
                            "raised it";
   p.last_error = cudaErrorInvalidConfiguration;
-  emulation& on = stream == nullptr ? *p.current : *stream;
+  emulation& on = *p.current;
   if (&on == &p.device)
     report("launch_limit", text, !p.keep_going);
   else
     on.findings.push_back({"launch_limit", text});
   return true;
+}
+
+static void report_stream_race(const std::string& accesses, const void* at, const char* reason) {
+  const auto* found = find_allocation(at);
+  const std::string place = found == nullptr ? "pageable memory of the host"
+                                             : "byte " + std::to_string(static_cast<const char*>(at) - found->first) +
+                                                   " of the buffer of " + std::to_string(found->second.bytes) +
+                                                   " bytes that was allocated at " + describe(found->second.where);
+  report("race", accesses + place + reason, false);
 }
 
 void begin_program(const simt_import_options& options) {
@@ -143,6 +161,8 @@ void begin_program(const simt_import_options& options) {
   treat_volatile_as_plain(options.plain_volatile != 0);
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
+  hb_report_stream_races(report_stream_race);
+  for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
   if (options.step_budget > 0) p.device.step_budget = options.step_budget;
   std::atexit(report_idleness);  // for exit() anywhere
 }
@@ -215,8 +235,24 @@ bool check_side(const char* function, const site& where, const char* side, const
   return true;
 }
 
-cudaError_t copy(const char* function, const site& where, void* to, const void* from, size_t bytes,
-                 cudaMemcpyKind kind) {
+// Whether a copy has read the host's memory when the call returns: a GPU's driver stages pageable memory, and a
+// variable on the stack is often gone soon.
+static bool is_staged(const void* from) {
+  static thread_local const char* end = nullptr;
+  if (end == nullptr) {
+    pthread_attr_t attributes;
+    void* begin = nullptr;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+    pthread_attr_getstack(&attributes, &begin, &bytes);
+    pthread_attr_destroy(&attributes);
+    end = static_cast<const char*>(begin) + bytes;
+  }
+  return from >= __builtin_frame_address(0) && from < end;
+}
+
+cudaError_t copy(const char* function, const site& where, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                 bool is_async) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
     return misuse(function, where, "kind is " + std::to_string(kind) + ", allowed are 0 to 4",
                   cudaErrorInvalidMemcpyDirection);
@@ -226,9 +262,92 @@ cudaError_t copy(const char* function, const site& where, void* to, const void* 
   if (!check_side(function, where, "the destination", to, bytes, to_device, !to_device && !any) ||
       !check_side(function, where, "the source", from, bytes, from_device, !from_device && !any))
     return static_cast<cudaError_t>(the_program().last_error);
-  if (bytes > 0 && find_allocation(to) == nullptr) check_written(function, where, from, bytes);
-  if (bytes > 0) memcpy_async(to, from, bytes, nullptr);
+  if (bytes == 0) return cudaSuccess;
+  if (find_allocation(to) == nullptr) check_written(function, where, from, bytes);
+  if (find_allocation(from) != nullptr || (is_async && !is_staged(from))) hb_operation_accesses(from, bytes, false);
+  if (find_allocation(to) != nullptr || is_async) hb_operation_accesses(to, bytes, true);
+  memcpy_async(to, from, bytes, nullptr);
   return cudaSuccess;
+}
+
+static cudaError_t copy_rows(const stream_call& call, const copy_request& r, bool is_async) {
+  if (r.rows > 1 && (r.bytes > r.to_pitch || r.bytes > r.from_pitch))
+    return misuse(call.name, call.where,
+                  "the width of " + std::to_string(r.bytes) + " bytes is more than the pitch of " +
+                      std::to_string(r.to_pitch < r.from_pitch ? r.to_pitch : r.from_pitch),
+                  cudaErrorInvalidPitchValue);
+  for (size_t row = 0; row < r.rows; ++row) {
+    const cudaError_t e = copy(call.name, call.where, static_cast<char*>(r.to) + row * r.to_pitch,
+                               static_cast<const char*>(r.from) + row * r.from_pitch, r.bytes, r.kind, is_async);
+    if (e != cudaSuccess) return e;
+  }
+  return cudaSuccess;
+}
+
+static bool is_pinned(const void* p) {
+  const auto* found = find_allocation(p);
+  if (found != nullptr) return found->second.host_too;
+  const auto& registered = the_program().registered;
+  auto after = registered.upper_bound(static_cast<char*>(const_cast<void*>(p)));
+  if (after == registered.begin()) return false;
+  --after;
+  return static_cast<const char*>(p) < after->first + after->second;
+}
+
+copy_path path_of(const void* to, const void* from, cudaMemcpyKind kind) {
+  const auto is_of_device = [](const void* p) {
+    const auto* found = find_allocation(p);
+    return found != nullptr && !found->second.host_too;
+  };
+  if (kind == cudaMemcpyDeviceToDevice || (is_of_device(to) && is_of_device(from))) return copy_path::within_device;
+  if (is_of_device(to) && find_allocation(from) == nullptr && !is_pinned(from)) return copy_path::pageable_to_device;
+  return copy_path::other;
+}
+
+cudaError_t enqueue_copy(const stream_call& call, copy_path path, std::function<cudaError_t()> work) {
+  const auto result = std::make_shared<cudaError_t>(cudaSuccess);  // a graph may keep the work
+  const auto to_result = [result, work = std::move(work)] { *result = work(); };
+  if (path == copy_path::within_device)
+    enqueue(call, to_result);
+  else if (path == copy_path::pageable_to_device)
+    wait_and_enqueue(call, to_result);
+  else
+    enqueue_and_wait(call, to_result);
+  return *result;
+}
+
+cudaError_t copy_in(const stream_call& call, const copy_request& r) {
+  return enqueue_copy(call, path_of(r.to, r.from, r.kind), [=] { return copy_rows(call, r, false); });
+}
+
+cudaError_t copy_async_in(const stream_call& call, const copy_request& r) {
+  const auto is_known = [](const void* p) {
+    return find_allocation(p) != nullptr;
+  };  // other memory may be gone by then
+  enqueue({call.name, call.where, call.stream, is_known(r.to) && is_known(r.from)}, [=] { copy_rows(call, r, true); });
+  return cudaPeekAtLastError();
+}
+
+cudaError_t set(const char* function, const site& where, void* p, int byte, size_t bytes) {
+  if (!check_side(function, where, "the buffer", p, bytes, true, false)) return cudaErrorInvalidValue;
+  if (bytes == 0) return cudaSuccess;
+  hb_operation_accesses(p, bytes, true);
+  memset_async(p, byte, bytes, nullptr);
+  return cudaSuccess;
+}
+
+cudaError_t set_in(const stream_call& call, bool is_async, void* p, int byte, size_t bytes, size_t rows, size_t pitch) {
+  const auto result = std::make_shared<cudaError_t>(cudaSuccess);
+  const auto work = [=] {
+    for (size_t row = 0; row < rows && *result == cudaSuccess; ++row)
+      *result = set(call.name, call.where, static_cast<char*>(p) + row * pitch, byte, bytes);
+  };
+  const auto* found = find_allocation(p);
+  if (!is_async && found != nullptr && found->second.host_too)
+    enqueue_and_wait(call, work);
+  else
+    enqueue({call.name, call.where, call.stream, found != nullptr}, work);
+  return *result;
 }
 
 cudaError_t allocate(void** p, size_t bytes, bool host_too, const site& where) {
@@ -243,6 +362,7 @@ cudaError_t allocate(void** p, size_t bytes, bool host_too, const site& where) {
   // Managed and pinned memory may be filled by the host, which nobody observes.
   if (!host_too) mark_uninitialized(*p, bytes);
   add_allocation(*p, {bytes, where, host_too});
+  follow_memory(*p, host_too);
   return cudaSuccess;
 }
 
@@ -262,6 +382,27 @@ cudaError_t release(const char* function, void* p, const site& where) {
   memory.erase(found);
   device_free(p);
   return cudaSuccess;
+}
+
+cudaError_t allocate_in(const stream_call& call, void** p, size_t bytes) {
+  const cudaError_t e = allocate(p, bytes, false, call.where);
+  if (e != cudaSuccess || *p == nullptr) return e;
+  void* const memory = *p;
+  if (is_captured(call.stream))
+    enqueue(call, give_to_graph(memory, bytes));
+  else
+    enqueue(call, [=] { hb_operation_accesses(memory, bytes, true); });
+  return cudaSuccess;
+}
+
+cudaError_t release_in(const stream_call& call, void* p) {
+  const auto result = std::make_shared<cudaError_t>(cudaSuccess);
+  enqueue(call, [=] {
+    const auto* found = find_allocation(p);
+    if (found != nullptr) hb_operation_accesses(p, found->second.bytes, true);
+    *result = release(call.name, p, call.where);
+  });
+  return *result;
 }
 
 std::function<void()> give_to_graph(void* p, size_t bytes) {
@@ -307,36 +448,6 @@ const char* cudaGetErrorString(cudaError_t e) {
     case cudaErrorLaunchFailure: return "unspecified launch failure";
     default: return cudaGetErrorName(e);
   }
-}
-
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind, ::simt::import::site site) {
-  if (width > to_pitch || width > from_pitch)
-    return ::simt::import::misuse("cudaMemcpy2D", site,
-                                  "the width of " + std::to_string(width) + " bytes is more than the pitch of " +
-                                      std::to_string(to_pitch < from_pitch ? to_pitch : from_pitch),
-                                  cudaErrorInvalidPitchValue);
-  for (size_t row = 0; row < height; ++row) {
-    const cudaError_t e = ::simt::import::copy("cudaMemcpy2D", site, static_cast<char*>(to) + row * to_pitch,
-                                               static_cast<const char*>(from) + row * from_pitch, width, kind);
-    if (e != cudaSuccess) return e;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemset(void* p, int byte, size_t bytes, ::simt::import::site site) {
-  if (!::simt::import::check_side("cudaMemset", site, "the buffer", p, bytes, true, false))
-    return cudaErrorInvalidValue;
-  if (bytes > 0) ::simt::memset_async(p, byte, bytes, nullptr);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width, size_t height, ::simt::import::site site) {
-  for (size_t row = 0; row < height; ++row) {
-    const cudaError_t e = cudaMemset(static_cast<char*>(p) + row * pitch, byte, width, site);
-    if (e != cudaSuccess) return e;
-  }
-  return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {

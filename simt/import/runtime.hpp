@@ -1,5 +1,5 @@
-// The CUDA runtime API that foreign host code calls, on the emulated device. Streams and events keep order and nothing
-// else: work is done when the call returns. A wrong address, size or direction is reported with the caller's line.
+// The CUDA runtime API that foreign host code calls, on the emulated device. Work of streams runs in an order that
+// their rules allow (streams.hpp). A wrong address, size or direction is reported with the caller's line.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,8 @@ using cudaError_t = cudaError;
 const char* cudaGetErrorName(cudaError_t e);
 const char* cudaGetErrorString(cudaError_t e);
 
-using cudaStream_t = ::simt::stream_t;
 #define cudaStreamDefault 0x00
 #define cudaStreamNonBlocking 0x01
-#define cudaStreamLegacy (static_cast<cudaStream_t>(nullptr))
-#define cudaStreamPerThread (static_cast<cudaStream_t>(nullptr))
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost,
@@ -65,11 +62,35 @@ const std::pair<const char* const, allocation>* find_allocation(const void* p);
 // Checks one side of a copy; reports and returns false when [p, p + bytes) leaves the device memory that p points to.
 bool check_side(const char* function, const site& where, const char* side, const void* p, size_t bytes,
                 bool must_be_device, bool must_be_host);
-cudaError_t copy(const char* function, const site& where, void* to, const void* from, size_t bytes,
-                 cudaMemcpyKind kind);
+// A copy of `rows` rows of `bytes` bytes each, the next one `to_pitch` and `from_pitch` bytes behind.
+struct copy_request {
+  void* to;
+  const void* from;
+  size_t bytes;
+  cudaMemcpyKind kind;
+  size_t rows = 1, to_pitch = 0, from_pitch = 0;
+};
+// One that is asynchronous may access the host's memory until it is waited for.
+cudaError_t copy(const char* function, const site& where, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                 bool is_async = false);
+// The calls for a copy: as the host waits for it, and as it does not.
+cudaError_t copy_in(const stream_call& call, const copy_request& request);
+cudaError_t copy_async_in(const stream_call& call, const copy_request& request);
+// The same for anything that copies between such places.
+enum class copy_path { pageable_to_device, within_device, other };
+copy_path path_of(const void* to, const void* from, cudaMemcpyKind kind);
+cudaError_t enqueue_copy(const stream_call& call, copy_path path, std::function<cudaError_t()> work);
+
+cudaError_t set(const char* function, const site& where, void* p, int byte, size_t bytes);
+// Sets `rows` rows of `bytes` bytes to a byte.
+cudaError_t set_in(const stream_call& call, bool is_async, void* p, int byte, size_t bytes, size_t rows = 1,
+                   size_t pitch = 0);
 
 cudaError_t allocate(void** p, size_t bytes, bool host_too, const site& where);
 cudaError_t release(const char* function, void* p, const site& where);
+// In a stream.
+cudaError_t allocate_in(const stream_call& call, void** p, size_t bytes);
+cudaError_t release_in(const stream_call& call, void* p);
 
 // The memory is a graph's from now on: it has its address before the graph runs, and each run finds it unwritten.
 std::function<void()> give_to_graph(void* p, size_t bytes);
@@ -85,11 +106,9 @@ cudaError_t cudaMalloc(T** p, size_t bytes, SIMT_SITE) {
                                   site);
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t, SIMT_SITE) {
-  const cudaError_t e = cudaMalloc(p, bytes, site);
-  if (e == cudaSuccess && ::simt::import::the_program().capture)
-    ::simt::import::enqueue(::simt::import::give_to_graph(*p, bytes));
-  return e;
+cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t stream, SIMT_SITE) {
+  return ::simt::import::allocate_in({"cudaMallocAsync", site, ::simt::import::on(stream)},
+                                     reinterpret_cast<void**>(const_cast<std::remove_const_t<T>**>(p)), bytes);
 }
 template <class T>
 cudaError_t cudaMallocManaged(T** p, size_t bytes, unsigned = 1, SIMT_SITE) {
@@ -114,59 +133,76 @@ cudaError_t cudaMallocPitch(T** p, size_t* pitch, size_t width, size_t height, S
   return cudaMalloc(p, *pitch * height, site);
 }
 inline cudaError_t cudaFree(const void* p, SIMT_SITE) {
+  ::simt::import::wait_for_all();
   return ::simt::import::release("cudaFree", const_cast<void*>(p), site);
 }
-inline cudaError_t cudaFreeAsync(const void* p, cudaStream_t, SIMT_SITE) { return cudaFree(p, site); }
-inline cudaError_t cudaFreeHost(void* p, SIMT_SITE) { return ::simt::import::release("cudaFreeHost", p, site); }
+inline cudaError_t cudaFreeAsync(const void* p, cudaStream_t stream, SIMT_SITE) {
+  return ::simt::import::release_in({"cudaFreeAsync", site, ::simt::import::on(stream)}, const_cast<void*>(p));
+}
+inline cudaError_t cudaFreeHost(void* p, SIMT_SITE) {
+  ::simt::import::wait_for_all();
+  return ::simt::import::release("cudaFreeHost", p, site);
+}
 
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpy", site, to, from, bytes, kind);
+  return ::simt::import::copy_in({"cudaMemcpy", site, ::simt::import::on(nullptr)}, {to, from, bytes, kind});
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr, SIMT_SITE) {
-  ::simt::import::enqueue([=] { ::simt::import::copy("cudaMemcpyAsync", site, to, from, bytes, kind); });
-  return cudaPeekAtLastError();
+                                   cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::copy_async_in({"cudaMemcpyAsync", site, ::simt::import::on(stream)}, {to, from, bytes, kind});
 }
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                         cudaMemcpyKind kind, SIMT_SITE);
+inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                size_t height, cudaMemcpyKind kind, SIMT_SITE) {
+  return ::simt::import::copy_in({"cudaMemcpy2D", site, ::simt::import::on(nullptr)},
+                                 {to, from, width, kind, height, to_pitch, from_pitch});
+}
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                                     size_t height, cudaMemcpyKind kind, cudaStream_t = nullptr, SIMT_SITE) {
-  return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind, site);
+                                     size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::copy_async_in({"cudaMemcpy2DAsync", site, ::simt::import::on(stream)},
+                                       {to, from, width, kind, height, to_pitch, from_pitch});
 }
-cudaError_t cudaMemset(void* p, int byte, size_t bytes, SIMT_SITE);
-inline cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t = nullptr, SIMT_SITE) {
-  ::simt::import::enqueue([=] { cudaMemset(p, byte, bytes, site); });
-  return cudaPeekAtLastError();
+inline cudaError_t cudaMemset(void* p, int byte, size_t bytes, SIMT_SITE) {
+  return ::simt::import::set_in({"cudaMemset", site, ::simt::import::on(nullptr)}, false, p, byte, bytes);
 }
-cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width, size_t height, SIMT_SITE);
+inline cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::set_in({"cudaMemsetAsync", site, ::simt::import::on(stream)}, true, p, byte, bytes);
+}
+inline cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width, size_t height, SIMT_SITE) {
+  return ::simt::import::set_in({"cudaMemset2D", site, ::simt::import::on(nullptr)}, false, p, byte, width, height,
+                                pitch);
+}
 inline cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int byte, size_t width, size_t height,
-                                     cudaStream_t = nullptr, SIMT_SITE) {
-  return cudaMemset2D(p, pitch, byte, width, height, site);
+                                     cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::set_in({"cudaMemset2DAsync", site, ::simt::import::on(stream)}, true, p, byte, width, height,
+                                pitch);
 }
 
 // A symbol is a reference into device memory (launch.hpp), so its address and size are its own.
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyToSymbol", site,
-                              reinterpret_cast<char*>(const_cast<std::remove_const_t<T>*>(&symbol)) + offset, from,
-                              bytes, kind);
+  return ::simt::import::copy_in(
+      {"cudaMemcpyToSymbol", site, ::simt::import::on(nullptr)},
+      {reinterpret_cast<char*>(const_cast<std::remove_const_t<T>*>(&symbol)) + offset, from, bytes, kind});
 }
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                                    cudaStream_t = nullptr, SIMT_SITE) {
-  return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind, site);
+                                    cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::copy_async_in(
+      {"cudaMemcpyToSymbolAsync", site, ::simt::import::on(stream)},
+      {reinterpret_cast<char*>(const_cast<std::remove_const_t<T>*>(&symbol)) + offset, from, bytes, kind});
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyFromSymbol", site, to, reinterpret_cast<const char*>(&symbol) + offset, bytes,
-                              kind);
+  return ::simt::import::copy_in({"cudaMemcpyFromSymbol", site, ::simt::import::on(nullptr)},
+                                 {to, reinterpret_cast<const char*>(&symbol) + offset, bytes, kind});
 }
 template <class T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                                      cudaStream_t = nullptr, SIMT_SITE) {
-  return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind, site);
+                                      cudaStream_t stream = nullptr, SIMT_SITE) {
+  return ::simt::import::copy_async_in({"cudaMemcpyFromSymbolAsync", site, ::simt::import::on(stream)},
+                                       {to, reinterpret_cast<const char*>(&symbol) + offset, bytes, kind});
 }
 template <class T>
 cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {
@@ -186,34 +222,45 @@ inline cudaError_t cudaGetLastError() {
   return e;
 }
 inline cudaError_t cudaDeviceSynchronize() {
-  ::simt::synchronize();
+  ::simt::import::wait_for_all();
   return cudaPeekAtLastError();
 }
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 
-// Streams: all are one. A null handle is the default stream.
-inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  *stream = ::simt::import::the_program().current;
+// Streams. A null handle is a default stream (streams.hpp).
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority, SIMT_SITE) {
+  if (stream == nullptr || flags > cudaStreamNonBlocking) return ::simt::import::returned(cudaErrorInvalidValue);
+  *stream = ::simt::import::create_stream(flags, priority, site);
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  return cudaStreamCreate(stream);
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags, SIMT_SITE) {
+  return cudaStreamCreateWithPriority(stream, flags, 0, site);
 }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaPeekAtLastError(); }
+inline cudaError_t cudaStreamCreate(cudaStream_t* stream, SIMT_SITE) {
+  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0, site);
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  ::simt::import::destroy_stream(stream);
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+  *flags = ::simt::import::flags_of(::simt::import::on(stream));
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  ::simt::import::wait_for_stream(::simt::import::on(stream));
+  return cudaPeekAtLastError();
+}
+// The answer is that all is done, so that the host knows it.
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
-// Events: marks in the one order. The emulated device has no time, so all of them lie 0 ms apart.
-struct simt_event {
-  bool recorded = false;
-};
-using cudaEvent_t = simt_event*;
+// Events. The emulated device has no time, so all of them lie 0 ms apart.
 #define cudaEventDefault 0x00
 #define cudaEventBlockingSync 0x01
 #define cudaEventDisableTiming 0x02
+#define cudaEventRecordDefault 0x00
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned = 0) {
-  *event = new simt_event;
+  *event = new CUevent_st;
   return cudaSuccess;
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
@@ -223,13 +270,18 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return cudaSuccess;
 }
-inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
-  ::simt::synchronize();  // a launch overlaps the one before it, which this is not
-  event->recorded = true;
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr) {
+  ::simt::import::record_event(*event, ::simt::import::on(stream));
   return cudaSuccess;
 }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); }
-inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaPeekAtLastError(); }
+inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned = 0) {
+  return cudaEventRecord(event, stream);
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  ::simt::import::wait_for_event(*event);
+  return cudaPeekAtLastError();
+}
+inline cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end, SIMT_SITE) {
   if (!begin->recorded || !end->recorded)
     return ::simt::import::misuse("cudaEventElapsedTime", site, "an event was never recorded",
@@ -237,8 +289,8 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
   *milliseconds = ::simt::import::approximate("the time between events", 0.0f);
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) {
-  ::simt::synchronize();
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned = 0) {
+  ::simt::import::make_wait(::simt::import::on(stream), *event);
   return cudaSuccess;
 }
 
@@ -308,7 +360,10 @@ inline cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
-inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
+inline cudaError_t cudaDeviceReset() {
+  ::simt::import::wait_for_all();
+  return cudaSuccess;
+}
 inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   *free_bytes = *total = size_t{16} << 30;

@@ -120,9 +120,9 @@ inline cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const
   return cudaMemcpy2D(to->at(x, y), to->row(), from, pitch, width, height, kind, site);
 }
 inline cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
-                                            size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t = nullptr,
-                                            SIMT_SITE) {
-  return cudaMemcpy2DToArray(to, x, y, from, pitch, width, height, kind, site);
+                                            size_t width, size_t height, cudaMemcpyKind kind,
+                                            cudaStream_t stream = nullptr, SIMT_SITE) {
+  return cudaMemcpy2DAsync(to->at(x, y), to->row(), from, pitch, width, height, kind, stream, site);
 }
 inline cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
                                          size_t width, size_t height, cudaMemcpyKind kind, SIMT_SITE) {
@@ -130,11 +130,13 @@ inline cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const
 }
 inline cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
                                      cudaMemcpyKind kind, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyToArray", site, to->at(x, y), from, bytes, kind);
+  return ::simt::import::copy_in({"cudaMemcpyToArray", site, ::simt::import::on(nullptr)},
+                                 {to->at(x, y), from, bytes, kind});
 }
 inline cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
                                        cudaMemcpyKind kind, SIMT_SITE) {
-  return ::simt::import::copy("cudaMemcpyFromArray", site, to, from->at(x, y), bytes, kind);
+  return ::simt::import::copy_in({"cudaMemcpyFromArray", site, ::simt::import::on(nullptr)},
+                                 {to, from->at(x, y), bytes, kind});
 }
 
 struct cudaMemcpy3DParms {
@@ -147,24 +149,38 @@ struct cudaMemcpy3DParms {
   cudaExtent extent;
   cudaMemcpyKind kind;
 };
-inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p, SIMT_SITE) {
+namespace simt::import {
+
+inline cudaError_t copy_volume(const char* function, const site& where, const cudaMemcpy3DParms& p, bool is_async) {
   // With an array the extent's width counts elements, without one bytes.
-  const size_t element = p->srcArray ? p->srcArray->element() : p->dstArray ? p->dstArray->element() : 1;
+  const size_t element = p.srcArray ? p.srcArray->element() : p.dstArray ? p.dstArray->element() : 1;
   const auto side = [&](cudaArray_t array, const cudaPitchedPtr& ptr, const cudaPos& pos, size_t y, size_t z) {
     if (array) return array->at(pos.x * element, pos.y + y, pos.z + z);
     return static_cast<char*>(ptr.ptr) + ((pos.z + z) * ptr.ysize + pos.y + y) * ptr.pitch + pos.x;
   };
-  for (size_t z = 0; z < p->extent.depth; ++z)
-    for (size_t y = 0; y < p->extent.height; ++y) {
+  for (size_t z = 0; z < p.extent.depth; ++z)
+    for (size_t y = 0; y < p.extent.height; ++y) {
       const cudaError_t error =
-          ::simt::import::copy("cudaMemcpy3D", site, side(p->dstArray, p->dstPtr, p->dstPos, y, z),
-                               side(p->srcArray, p->srcPtr, p->srcPos, y, z), p->extent.width * element, p->kind);
+          copy(function, where, side(p.dstArray, p.dstPtr, p.dstPos, y, z), side(p.srcArray, p.srcPtr, p.srcPos, y, z),
+               p.extent.width * element, p.kind, is_async);
       if (error != cudaSuccess) return error;
     }
   return cudaSuccess;
 }
-inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t = nullptr, SIMT_SITE) {
-  return cudaMemcpy3D(p, site);
+
+}  // namespace simt::import
+
+inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p, SIMT_SITE) {
+  using namespace ::simt::import;
+  const auto place = [](cudaArray_t array, const cudaPitchedPtr& ptr) { return array ? array->data : ptr.ptr; };
+  return enqueue_copy({"cudaMemcpy3D", site, on(nullptr)},
+                      path_of(place(p->dstArray, p->dstPtr), place(p->srcArray, p->srcPtr), p->kind),
+                      [p = *p, site] { return copy_volume("cudaMemcpy3D", site, p, false); });
+}
+inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream = nullptr, SIMT_SITE) {
+  ::simt::import::enqueue({"cudaMemcpy3DAsync", site, ::simt::import::on(stream)},
+                          [p = *p, site] { ::simt::import::copy_volume("cudaMemcpy3DAsync", site, p, true); });
+  return cudaPeekAtLastError();
 }
 
 enum cudaResourceType {

@@ -1,4 +1,4 @@
-// CUB's operations of a whole array: done by the host when they are called, in the order of the items. A first call
+// CUB's operations of a whole array: done by the host in the call's stream, in the order of the items. A first call
 // with a null `storage` asks for its size, as with CUB.
 #pragma once
 
@@ -39,16 +39,24 @@ inline cudaError_t refuse_overlap(const char* function, const char* arrays, cons
                                 cudaErrorInvalidValue);
 }
 
+// Does the work as an operation of the stream.
+template <class Work>
+cudaError_t in_stream(const char* name, const ::simt::import::site& where, cudaStream_t stream, Work work) {
+  ::simt::import::enqueue({name, where, ::simt::import::on(stream)}, [work]() mutable { work(); });
+  return cudaSuccess;
+}
+
 struct DeviceReduce {
   template <class In, class Out, class Op, class T>
   static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int64_t items, Op op, T initial,
-                            cudaStream_t = nullptr, SIMT_SITE) {
+                            cudaStream_t stream = nullptr, SIMT_SITE) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
     if (overlap(in, items, out, 1)) return refuse_overlap("cub::DeviceReduce", "the input and the output", site);
-    for (int64_t i = 0; i < items; ++i) initial = op(initial, in[i]);
-    *out = initial;
-    written(out, 1);
-    return cudaSuccess;
+    return in_stream("cub::DeviceReduce", site, stream, [=]() mutable {
+      for (int64_t i = 0; i < items; ++i) initial = op(initial, in[i]);
+      *out = initial;
+      written(out, 1);
+    });
   }
   template <class In, class Out>
   static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, int64_t items, cudaStream_t stream = nullptr,
@@ -69,27 +77,28 @@ struct DeviceReduce {
   }
   template <class In, class T>
   static cudaError_t ArgMax(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
-                            cudaStream_t = nullptr, SIMT_SITE) {
-    return extreme(site, storage, bytes, in, out, items, [](const T& a, const T& b) { return b < a; });
+                            cudaStream_t stream = nullptr, SIMT_SITE) {
+    return extreme(site, stream, storage, bytes, in, out, items, [](const T& a, const T& b) { return b < a; });
   }
   template <class In, class T>
   static cudaError_t ArgMin(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
-                            cudaStream_t = nullptr, SIMT_SITE) {
-    return extreme(site, storage, bytes, in, out, items, [](const T& a, const T& b) { return a < b; });
+                            cudaStream_t stream = nullptr, SIMT_SITE) {
+    return extreme(site, stream, storage, bytes, in, out, items, [](const T& a, const T& b) { return a < b; });
   }
 
  private:
   template <class In, class T, class Better>
-  static cudaError_t extreme(const ::simt::import::site& site, void* storage, size_t& bytes, In in,
+  static cudaError_t extreme(const ::simt::import::site& site, cudaStream_t stream, void* storage, size_t& bytes, In in,
                              KeyValuePair<int, T>* out, int64_t items, Better better) {
     if (asks_for_size(storage, bytes) || items == 0) return cudaSuccess;
     if (overlap(in, items, out, 1)) return refuse_overlap("cub::DeviceReduce", "the input and the output", site);
-    KeyValuePair<int, T> best{0, in[0]};
-    for (int64_t i = 1; i < items; ++i)
-      if (better(in[i], best.value)) best = {static_cast<int>(i), in[i]};
-    *out = best;
-    written(out, 1);
-    return cudaSuccess;
+    return in_stream("cub::DeviceReduce", site, stream, [=]() mutable {
+      KeyValuePair<int, T> best{0, in[0]};
+      for (int64_t i = 1; i < items; ++i)
+        if (better(in[i], best.value)) best = {static_cast<int>(i), in[i]};
+      *out = best;
+      written(out, 1);
+    });
   }
 };
 
@@ -103,27 +112,29 @@ struct DeviceScan {
   }
   template <class In, class Out, class Op, class T>
   static cudaError_t ExclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, T initial, int64_t items,
-                                   cudaStream_t = nullptr, SIMT_SITE) {
+                                   cudaStream_t stream = nullptr, SIMT_SITE) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
     if (overlaps_in_part(in, out, items)) return refuse_overlap("cub::DeviceScan", "parts of input and output", site);
-    for (int64_t i = 0; i < items; ++i) {
-      const auto item = in[i];  // in and out may be one
-      out[i] = initial;
-      initial = op(initial, item);
-    }
-    written(out, static_cast<size_t>(items));
-    return cudaSuccess;
+    return in_stream("cub::DeviceScan", site, stream, [=]() mutable {
+      for (int64_t i = 0; i < items; ++i) {
+        const auto item = in[i];  // in and out may be one
+        out[i] = initial;
+        initial = op(initial, item);
+      }
+      written(out, static_cast<size_t>(items));
+    });
   }
   template <class In, class Out, class Op>
   static cudaError_t InclusiveScan(void* storage, size_t& bytes, In in, Out out, Op op, int64_t items,
-                                   cudaStream_t = nullptr, SIMT_SITE) {
+                                   cudaStream_t stream = nullptr, SIMT_SITE) {
     if (asks_for_size(storage, bytes) || items == 0) return cudaSuccess;
     if (overlaps_in_part(in, out, items)) return refuse_overlap("cub::DeviceScan", "parts of input and output", site);
-    auto sum = in[0];
-    out[0] = sum;
-    for (int64_t i = 1; i < items; ++i) out[i] = sum = op(sum, in[i]);
-    written(out, static_cast<size_t>(items));
-    return cudaSuccess;
+    return in_stream("cub::DeviceScan", site, stream, [=]() mutable {
+      auto sum = in[0];
+      out[0] = sum;
+      for (int64_t i = 1; i < items; ++i) out[i] = sum = op(sum, in[i]);
+      written(out, static_cast<size_t>(items));
+    });
   }
   template <class In, class Out>
   static cudaError_t ExclusiveSum(void* storage, size_t& bytes, In in, Out out, int64_t items,
@@ -140,76 +151,78 @@ struct DeviceScan {
 struct DeviceSelect {
   template <class In, class Flags, class Out, class Count>
   static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count count, int64_t items,
-                             cudaStream_t = nullptr, SIMT_SITE) {
+                             cudaStream_t stream = nullptr, SIMT_SITE) {
     if (storage != nullptr && overlap(flags, items, out, items))
       return refuse_overlap("cub::DeviceSelect::Flagged", "the flags and the output", site);
-    return select("cub::DeviceSelect::Flagged", site, storage, bytes, in, out, count, items,
-                  [&](int64_t i) { return static_cast<bool>(flags[i]); });
+    return select("cub::DeviceSelect::Flagged", site, stream, storage, bytes, in, out, count, items,
+                  [=](int64_t i) mutable { return static_cast<bool>(flags[i]); });
   }
   template <class In, class Out, class Count, class Predicate>
   static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items, Predicate predicate,
-                        cudaStream_t = nullptr, SIMT_SITE) {
-    return select("cub::DeviceSelect::If", site, storage, bytes, in, out, count, items,
-                  [&](int64_t i) { return predicate(in[i]); });
+                        cudaStream_t stream = nullptr, SIMT_SITE) {
+    return select("cub::DeviceSelect::If", site, stream, storage, bytes, in, out, count, items,
+                  [=](int64_t i) mutable { return predicate(in[i]); });
   }
   template <class In, class Out, class Count>
   static cudaError_t Unique(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items,
-                            cudaStream_t = nullptr, SIMT_SITE) {
-    return select("cub::DeviceSelect::Unique", site, storage, bytes, in, out, count, items,
-                  [&](int64_t i) { return i == 0 || !(in[i] == in[i - 1]); });
+                            cudaStream_t stream = nullptr, SIMT_SITE) {
+    return select("cub::DeviceSelect::Unique", site, stream, storage, bytes, in, out, count, items,
+                  [=](int64_t i) mutable { return i == 0 || !(in[i] == in[i - 1]); });
   }
 
  private:
   template <class In, class Out, class Count, class Chosen>
-  static cudaError_t select(const char* function, const ::simt::import::site& site, void* storage, size_t& bytes, In in,
-                            Out out, Count count, int64_t items, Chosen chosen) {
+  static cudaError_t select(const char* function, const ::simt::import::site& site, cudaStream_t stream, void* storage,
+                            size_t& bytes, In in, Out out, Count count, int64_t items, Chosen chosen) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
     if (overlap(in, items, out, items) || overlap(in, items, count, 1) || overlap(out, items, count, 1))
       return refuse_overlap(function, "the input, the output or the count", site);
-    std::vector<std::decay_t<decltype(in[0])>> kept;
-    for (int64_t i = 0; i < items; ++i)
-      if (chosen(i)) kept.push_back(in[i]);
-    std::copy(kept.begin(), kept.end(), out);
-    *count = static_cast<std::decay_t<decltype(*count)>>(kept.size());
-    written(out, kept.size());
-    written(count, 1);
-    return cudaSuccess;
+    return in_stream(function, site, stream, [=]() mutable {
+      std::vector<std::decay_t<decltype(in[0])>> kept;
+      for (int64_t i = 0; i < items; ++i)
+        if (chosen(i)) kept.push_back(in[i]);
+      std::copy(kept.begin(), kept.end(), out);
+      *count = static_cast<std::decay_t<decltype(*count)>>(kept.size());
+      written(out, kept.size());
+      written(count, 1);
+    });
   }
 };
 
 struct DeviceRadixSort {
   template <class Key>
   static cudaError_t SortKeys(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items, int begin = 0,
-                              int end = 8 * sizeof(Key), cudaStream_t = nullptr, SIMT_SITE) {
-    return sort("cub::DeviceRadixSort::SortKeys", site, storage, bytes, in, out, static_cast<const char*>(nullptr),
-                static_cast<char*>(nullptr), items, begin, end, false);
+                              int end = 8 * sizeof(Key), cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortKeys", site, stream, storage, bytes, in, out,
+                static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin, end, false);
   }
   template <class Key>
   static cudaError_t SortKeysDescending(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items,
-                                        int begin = 0, int end = 8 * sizeof(Key), cudaStream_t = nullptr, SIMT_SITE) {
-    return sort("cub::DeviceRadixSort::SortKeysDescending", site, storage, bytes, in, out,
+                                        int begin = 0, int end = 8 * sizeof(Key), cudaStream_t stream = nullptr,
+                                        SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortKeysDescending", site, stream, storage, bytes, in, out,
                 static_cast<const char*>(nullptr), static_cast<char*>(nullptr), items, begin, end, true);
   }
   template <class Key, class Value>
   static cudaError_t SortPairs(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
                                Value* values_out, int64_t items, int begin = 0, int end = 8 * sizeof(Key),
-                               cudaStream_t = nullptr, SIMT_SITE) {
-    return sort("cub::DeviceRadixSort::SortPairs", site, storage, bytes, in, out, values_in, values_out, items, begin,
-                end, false);
+                               cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortPairs", site, stream, storage, bytes, in, out, values_in, values_out, items,
+                begin, end, false);
   }
   template <class Key, class Value>
   static cudaError_t SortPairsDescending(void* storage, size_t& bytes, const Key* in, Key* out, const Value* values_in,
                                          Value* values_out, int64_t items, int begin = 0, int end = 8 * sizeof(Key),
-                                         cudaStream_t = nullptr, SIMT_SITE) {
-    return sort("cub::DeviceRadixSort::SortPairsDescending", site, storage, bytes, in, out, values_in, values_out,
-                items, begin, end, true);
+                                         cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sort("cub::DeviceRadixSort::SortPairsDescending", site, stream, storage, bytes, in, out, values_in,
+                values_out, items, begin, end, true);
   }
 
  private:
   template <class Key, class Value>
-  static cudaError_t sort(const char* function, const ::simt::import::site& site, void* storage, size_t& bytes,
-                          const Key* in, Key* out, const Value* values_in, Value* values_out, int64_t items, int begin,
-                          int end, bool descending) {
+  static cudaError_t sort(const char* function, const ::simt::import::site& site, cudaStream_t stream, void* storage,
+                          size_t& bytes, const Key* in, Key* out, const Value* values_in, Value* values_out,
+                          int64_t items, int begin, int end, bool descending) {
     if (asks_for_size(storage, bytes)) return cudaSuccess;
     if (overlap(in, items, out, items)) return refuse_overlap(function, "the keys' input and output", site);
     const int64_t values = values_out == nullptr ? 0 : items;
@@ -218,18 +231,19 @@ struct DeviceRadixSort {
     if (values != 0 && (overlap(out, items, values_out, values) || overlap(in, items, values_out, values) ||
                         overlap(out, items, values_in, values)))
       return refuse_overlap(function, "arrays of keys and of values", site);
-    std::vector<int64_t> order(static_cast<size_t>(items));
-    std::iota(order.begin(), order.end(), int64_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return descending ? radix_less(in[b], in[a], begin, end) : radix_less(in[a], in[b], begin, end);
+    return in_stream(function, site, stream, [=]() mutable {
+      std::vector<int64_t> order(static_cast<size_t>(items));
+      std::iota(order.begin(), order.end(), int64_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return descending ? radix_less(in[b], in[a], begin, end) : radix_less(in[a], in[b], begin, end);
+      });
+      for (int64_t i = 0; i < items; ++i) {
+        out[i] = in[order[static_cast<size_t>(i)]];
+        if (values_out != nullptr) values_out[i] = values_in[order[static_cast<size_t>(i)]];
+      }
+      written(out, static_cast<size_t>(items));
+      if (values_out != nullptr) written(values_out, static_cast<size_t>(items));
     });
-    for (int64_t i = 0; i < items; ++i) {
-      out[i] = in[order[static_cast<size_t>(i)]];
-      if (values_out != nullptr) values_out[i] = values_in[order[static_cast<size_t>(i)]];
-    }
-    written(out, static_cast<size_t>(items));
-    if (values_out != nullptr) written(values_out, static_cast<size_t>(items));
-    return cudaSuccess;
   }
 };
 

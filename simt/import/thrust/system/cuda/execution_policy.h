@@ -1,4 +1,4 @@
-// Stands in for Thrust's header of this name: streams are one, and the work is done when the call returns.
+// Stands in for Thrust's header of this name: the work is done by the host when it is called.
 #pragma once
 
 #include <thrust/execution_policy.h>
