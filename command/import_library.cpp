@@ -82,6 +82,10 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
+bool includes_thrust(std::string_view preprocessed) {
+  return preprocessed.find("/thrust/detail/config") != std::string_view::npos;
+}
+
 // Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half
 // the time to compile, and as long to run. Small functions are inlined: a report names the lines of those that an
 // access was inlined into. The flavour plain keeps -O2, for it judges many cases.
@@ -188,7 +192,10 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   if (r.needs_main && !has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
   const std::string epilogue =
       r.entry.empty() ? r.epilogue : r.epilogue_of(find_entry(sources.front().functions, r.entry, r.file));
-  sources.front().text += "\n# 1 \"warpcheck\"\n" + epilogue;
+  sources.front().text += "\n# 1 \"warpcheck\"\n";
+  if (std::any_of(sources.begin(), sources.end(), [](const auto& s) { return includes_thrust(s.text); }))
+    sources.front().text += "#define SIMT_INCLUDES_THRUST\n";
+  sources.front().text += epilogue;
 
   std::string all;
   for (const imported_source& s : sources) all += s.text;

@@ -43,6 +43,9 @@ constexpr const char* k_epilogue = R"(
 extern "C" int simt_import_main(int, char**) __asm__("main");
 extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt_import_options* options, int argc,
                                                                      char** argv) {
+#ifdef SIMT_INCLUDES_THRUST
+  ::simt::import::work_never_waits();
+#endif
   return ::simt::import::run_program([=]() noexcept { return simt_import_main(argc, argv); }, *options);
 }
 )";

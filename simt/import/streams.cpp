@@ -34,6 +34,7 @@ struct stream_set {
   uint64_t decisions = 0;            // of the schedule
   uint32_t last = 0;                 // the timeline that did something last
   bool follows_all = false;          // two streams may be at work
+  bool work_may_wait = true;
 
   stream_set() {
     legacy.timeline = 1;
@@ -129,7 +130,7 @@ void host_has_waited_for(const stream_clock& clock) {
 void submit(stream_task task) {
   stream_set& all = streams();
   hb_host_asks(++all.host[0]);  // what the host does from here on does not come before the work
-  const bool waits = task.call.may_wait && choose(2) == 1;
+  const bool waits = all.work_may_wait && task.call.may_wait && choose(2) == 1;
   if (!waits) run_before(task.before);
   if (!waits) return run(task);
   all.waiting.push_back(std::move(task));
@@ -187,6 +188,7 @@ void wait_and_enqueue(const stream_call& call, std::function<void()> work) {
   host_has_waited_for(before_next(named(call.stream)));
   run_in(call, std::move(work));
 }
+void work_never_waits() { streams().work_may_wait = false; }
 void run_waiting() { wait_for_all(); }
 
 cudaStream_t create_stream(unsigned flags, int priority, const site& where) {

@@ -62,6 +62,8 @@ struct stream_call {
 
 // Does the work in the stream, or records it where the stream is captured or a kernel asks.
 void enqueue(const stream_call& call, std::function<void()> work);
+// Work runs at its call from now on: the host's code of Thrust's algorithms accesses device memory without a call.
+void work_never_waits();
 // Runs what waits, at the program's end.
 void run_waiting();
 // The same as enqueue() for a call that returns when the work is done.

@@ -12,9 +12,10 @@ namespace {
 using warpcheck::self::environment;
 using result = warpcheck::self::command_result;
 
-result run(const std::string& arguments) {
+result run(const std::string& arguments, const std::string& program = "streams.cu") {
   return warpcheck::self::run_command("cd " + environment("WARPCHECK_TEST_PROGRAMS") + " && '" +
-                                      environment("WARPCHECK_TEST_COMMAND") + "' run-emulated streams.cu " + arguments);
+                                      environment("WARPCHECK_TEST_COMMAND") + "' run-emulated " + program + " " +
+                                      arguments);
 }
 
 // The place of the comment `// marker`, as reports write it.
@@ -89,6 +90,11 @@ TEST(Streams, MayBeBehindTheHost) {
   EXPECT_TRUE(wrong.has("note: the program returned 3")) << wrong.output;
   const result right = run("--seeds 1 --no-trace -- managed-read");
   EXPECT_TRUE(right.has("streams.cu: clean under 6 schedules")) << right.output;
+}
+
+TEST(Streams, DoNotWaitWhereThrustRunsOnTheHost) {
+  const result r = run("-I . --schedule reverse --no-trace", "thrust_reduces.cu");
+  EXPECT_EQ(r.status, 0) << r.output;
 }
 
 TEST(Streams, HostFunctionsAreWorkOfTheirStream) {
