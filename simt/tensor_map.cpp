@@ -197,7 +197,8 @@ void convert_loaded(tensor_element type, char* p, uint32_t bytes) {
   if (!is_tf32(type)) return;
   for (uint32_t at = 0; at < bytes; at += 4) {
     auto bits = element_at<uint32_t>(p + at);
-    bits = ((bits & 0x7f800000u) != 0x7f800000u ? bits + 0x1000u : bits) & ~0x1fffu;
+    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    bits = is_nan ? 0x7fffe000u : (bits + 0xfffu + (bits >> 13 & 1)) & ~0x1fffu;  // ties to even
     std::memcpy(p + at, &bits, sizeof bits);
   }
 }

@@ -27,7 +27,7 @@ enum class tensor_element : uint8_t {
   f64,
   bf16,
   f32_flushed,  // a load keeps subnormals
-  tf32,         // rounded to the nearest tf32
+  tf32,         // rounded to the nearest, ties to even
   tf32_flushed
 };
 unsigned bytes_of(tensor_element type);

@@ -226,12 +226,13 @@ bool kept() {
   return converts(CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, all, all);
 }
 
+// To the nearest tf32, ties to even; a NaN becomes the one of all ones.
 bool rounded() {
   return converts(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
                   {0x3f801000, 0x3f803000, 0x3f801001, 0x3f800fff, 0xbf801000, 0xbf803fff, 0x7f7fffff, 0xff800000,
                    0x7fc01234, 0x00001000, 0x807fffff, 0x00000fff},
-                  {0x3f802000, 0x3f804000, 0x3f802000, 0x3f800000, 0xbf802000, 0xbf804000, 0x7f800000, 0xff800000,
-                   0x7fc00000, 0x00002000, 0x80800000, 0x00000000});
+                  {0x3f800000, 0x3f804000, 0x3f802000, 0x3f800000, 0xbf800000, 0xbf804000, 0x7f800000, 0xff800000,
+                   0x7fffe000, 0x00000000, 0x80800000, 0x00000000});
 }
 
 bool types() {
