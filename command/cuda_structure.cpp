@@ -146,8 +146,8 @@ cuda_structure::scope cuda_structure::opened_by(size_t brace, scope outside) con
 // True for the ")" of alignas(...), __attribute__((...)) and the like.
 bool cuda_structure::is_attribute_group(size_t close) const {
   const size_t open = match_[close];
-  constexpr std::string_view names[] = {"alignas",  "__attribute__", "__align__",        "decltype",
-                                        "declspec", "__declspec",    "__launch_bounds__"};
+  constexpr std::string_view names[] = {"alignas",  "__attribute__", "__align__",         "decltype",
+                                        "declspec", "__declspec",    "__launch_bounds__", "__cluster_dims__"};
   return open > 0 && is_one_of(t_.text(open - 1), names);
 }
 

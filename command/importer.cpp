@@ -27,7 +27,6 @@ constexpr refused k_refused[] = {
     {"surface", "plain loads and stores instead of surfaces", true},
     {"cudaLaunchKernelExC", "cudaLaunchKernelEx"},
     {"cuLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
-    {"__cluster_dims__", "cudaLaunchKernelEx with cudaLaunchAttributeClusterDimension"},
 };
 
 struct edit {
@@ -67,6 +66,7 @@ class rewriter {
     if (word == "__shared__") return rewrite_shared(i);
     if (word == "__device__" || word == "__constant__" || word == "__managed__") return rewrite_device_entity(i);
     if (word == "__global__") refuse_plain_calls(i);
+    if (word == "__cluster_dims__" && is(i + 1, "(")) return rewrite_cluster(i);
     if (word == "__host__" || word == "__global__") return replace(i, i + 1, "");
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
@@ -100,6 +100,18 @@ class rewriter {
     const cuda_structure::device_function& f = *s_.device_code(k);
     const size_t at = t_.tokens[f.body].end;
     edits_.push_back({at, at, fmt::format(" if (::simt::import::called_as_function(\"{}\")) return;", name_before(f))});
+  }
+  // The clusters that a kernel is of are for its body to say: they may depend on the arguments of a template.
+  void rewrite_cluster(size_t i) {
+    const size_t close = match(i + 1);
+    size_t k = close;
+    while (k < t_.size() && s_.device_code(k) == nullptr && !is(k, ";") && !is(k, "{")) ++k;
+    if (k < t_.size() && s_.device_code(k) != nullptr) {
+      const size_t at = t_.tokens[s_.device_code(k)->body].end;
+      const std::string sizes = t_.join(i + 2, close);
+      edits_.push_back({at, at, fmt::format(" ::simt::import::cluster_dims({});", sizes)});
+    }
+    replace(i, close + 1, "");
   }
   std::string_view name_before(const cuda_structure::device_function& f) const {
     return t_.is_identifier(f.parameters - 1) ? t_.text(f.parameters - 1) : "of a template";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/region.hpp"
@@ -182,6 +183,10 @@ void run_blocks() {
     switch_fiber(device.main, current->flow, false);
     current = nullptr;
     if (device.cause.kind != nullptr) return report_failure();
+    if (device.wanted_cluster != 0) {
+      device.failed = true;  // its stacks are left where they are
+      return;
+    }
   }
   report_deadlock();
 }
@@ -289,8 +294,26 @@ void stop_launch(const char* kind, std::string (*describe)(const void*), const v
   __builtin_unreachable();
 }
 
-void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments) {
-  const std::lock_guard<std::mutex> guard(launch_lock);
+void cluster_dims(unsigned x, unsigned y, unsigned z, call_site site) {
+  if (device.cluster == x && y == 1 && z == 1) return;
+  current->site = site;
+  if (device.cluster != 1 || y != 1 || z != 1 || x == 0) {
+    fail("launch_limit", [&] {
+      return "the kernel at " + describe(site) + " is of clusters of " + std::to_string(x) + " x " + std::to_string(y) +
+             " x " + std::to_string(z) + " blocks, the launch of " + std::to_string(device.cluster) +
+             "; allowed are clusters along x, and the launch's own";
+    });
+  }
+  device.wanted_cluster = x;
+  thread& self = *std::exchange(current, nullptr);
+  switch_fiber(self.flow, device.main, false);
+  __builtin_unreachable();
+}
+
+namespace {
+
+// A kernel that is of clusters is the first to say so: its first thread has not begun, and the launch starts again.
+void run_locked(launch_config config, void (*run_thread)(void*), void* arguments) {
   emulation& stream = config.stream == nullptr ? default_emulation() : *config.stream;
   if (!stream.ok()) throw_first_of(stream, "an earlier launch on this stream failed: ");
   const std::string broken = broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
@@ -306,14 +329,25 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
   } catch (const device_error& e) {
     refuse(stream, e.what());
   }
-  begin_launch(config, stream, run_thread, arguments);
-  struct cleanup {
-    ~cleanup() { end_launch(); }
-  } at_end;
-  run_blocks();
-  report_unwritten(stream);
-  asan_launch_ends(stream);
-  if (!stream.ok()) throw_first_of(stream);
+  {
+    begin_launch(config, stream, run_thread, arguments);
+    struct cleanup {
+      ~cleanup() { end_launch(); }
+    } at_end;
+    run_blocks();
+    if (device.wanted_cluster == 0) report_unwritten(stream);
+    asan_launch_ends(stream);
+    if (!stream.ok()) throw_first_of(stream);
+  }
+  config.cluster = std::exchange(device.wanted_cluster, 0);
+  if (config.cluster != 0) run_locked(config, run_thread, arguments);
+}
+
+}  // namespace
+
+void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments) {
+  const std::lock_guard<std::mutex> guard(launch_lock);
+  run_locked(config, run_thread, arguments);
 }
 
 emulation& default_emulation() {

@@ -309,6 +309,7 @@ struct executor {
   dim3 grid, block;
   size_t dynamic_bytes = 0;
   unsigned cluster = 1;
+  unsigned wanted_cluster = 0;  // what the kernel that has just begun is of; 0: what it was launched with
   bool cooperative = false;
   tensor_rules rules{};
   void (*run_thread)(void*) = nullptr;

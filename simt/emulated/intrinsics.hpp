@@ -163,11 +163,12 @@ SIMT_CACHED_LOAD(load_keep_in_l2)
 }  // namespace emu
 }  // namespace simt
 #undef SIMT_CACHED_LOAD
-#define SIMT_CACHED_STORE(name)                \
-  template <class T>                           \
-  SIMT_INLINE void name(T* address, T value) { \
-    simt::emu::detail::aligned(address);       \
-    *address = value;                          \
+// As CUDA's overloads do, they convert the value to the type that is stored.
+#define SIMT_CACHED_STORE(name)                                    \
+  template <class T>                                               \
+  SIMT_INLINE void name(T* address, std::common_type_t<T> value) { \
+    simt::emu::detail::aligned(address);                           \
+    *address = value;                                              \
   }
 SIMT_CACHED_STORE(__stwb)
 SIMT_CACHED_STORE(__stcg)

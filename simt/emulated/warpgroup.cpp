@@ -304,7 +304,8 @@ void wgmma_wait_groups(unsigned groups) {
   }
   compute_until(*self.home, group, end);
   fragments_landed(self, last);
-  hb_agent_done(self, self.home->warpgroups[group].agents[self.warp % 4], last);
+  // A product is one operation of its warpgroup: it has read what each of the warps brought.
+  for (const uint32_t agent : self.home->warpgroups[group].agents) hb_agent_done(self, agent, last);
   size_t kept = 0;
   for (thread_products::held& h : mine.in_flight) {
     if (h.group >= last) {

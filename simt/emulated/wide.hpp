@@ -16,6 +16,8 @@ inline void cluster_sync(SIMT_SITE) {
 }
 // Arrives without ordering anything but mbarrier::init and what a fence of the caller orders.
 void cluster_arrive_relaxed(SIMT_SITE);
+// The first statement of a kernel with __cluster_dims__: its launch has such clusters, whatever it was asked for.
+void cluster_dims(unsigned x, unsigned y, unsigned z, call_site site);
 unsigned cluster_rank() noexcept;
 unsigned cluster_size() noexcept;
 unsigned cluster_id() noexcept;  // in its grid

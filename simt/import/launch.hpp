@@ -119,6 +119,10 @@ SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
 
 // Whether nothing of the configuration is an error that the launch itself must return.
 bool may_wait(const void* kernel, const launch_config& c);
+
+// What __cluster_dims__ becomes, as the first statement of its kernel.
+inline void cluster_dims(unsigned x, unsigned y = 1, unsigned z = 1, SIMT_SITE) { ::simt::cluster_dims(x, y, z, site); }
+
 // A launch beyond 48 KiB of dynamic shared memory needs the kernel's consent on a GPU (cudaFuncSetAttribute).
 bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where);
 

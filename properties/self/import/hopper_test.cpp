@@ -90,4 +90,28 @@ TEST(TensorMaps, NameTheRuleThatACopyBreaks) {
   }
 }
 
+TEST(Clusters, AreThoseOfTheKernelsAttribute) {
+  const result r = run("hopper.cu --no-trace --seeds 1 -- clusters");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result slip = run("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- clusters");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("race: ") || slip.has("uninitialized: ")) << slip.output;
+  const result other = run("hopper.cu --no-trace --schedule fair -- other-cluster");
+  EXPECT_EQ(other.status, 1) << other.output;
+  EXPECT_TRUE(other.has("is of clusters of 4 x 1 x 1 blocks, the launch of 8")) << other.output;
+}
+
+TEST(Hints, OfStoresConvertWhatTheyStore) {
+  const result r = run("hopper.cu --no-trace --schedule fair -- hints");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST(Products, AreDoneForAWarpgroupWhenOneOfItsThreadsHasWaited) {
+  const result r = run("hopper.cu --no-trace --seeds 1 -- products");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result slip = run("hopper.cu --no-trace --schedule fair -D NO_PRODUCT_WAIT -- products");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("race: ")) << slip.output;
+}
+
 }  // namespace

@@ -522,7 +522,6 @@ TEST(Subset, IsRefusedByNameAndLineOutside) {
        "mine.cu:3: cudaDeviceSynchronize in device code is outside the subset"},
       {"struct t {\n  __shared__ int s;\n};\nint main() {}\n",
        "mine.cu:2: __shared__ in a class is outside the subset"},
-      {"__global__ void __cluster_dims__(2, 1, 1) k() {}\nint main() {}\n", "mine.cu:1: __cluster_dims__ is outside"},
       {"#include <nobody/sort.h>\nint main() {}\n", k_missing_header},
       {"int main() {\n  return undeclared;\n}\n", "mine.cu:2:10: error: "},
       {"#define LAUNCH k<<<1, 32>>>(1)\n__global__ void k(float*) {}\n\nint main() { LAUNCH; }\n", "mine.cu:4:"},

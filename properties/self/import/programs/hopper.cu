@@ -1,0 +1,148 @@
+// Clusters by attribute, and products of a warpgroup that one thread waits for.
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+__device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+// Each block takes a number from the next one of its cluster.
+template <int Blocks>
+__global__ void __cluster_dims__(Blocks, 1, 1) pass_on(int* out) {
+  __shared__ int mine;
+  uint32_t rank, count, theirs;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+  if (threadIdx.x == 0) mine = 10 * blockIdx.x;
+#ifndef NO_SYNC
+  asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+               : "=r"(theirs)
+               : "r"(shared_address(&mine)), "r"((rank + 1) % count));
+  int value;
+  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(theirs) : "memory");
+  if (threadIdx.x == 0) out[blockIdx.x] = value + static_cast<int>(count);
+  asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+bool clusters() {
+  int *out, got[8];
+  cudaMalloc(&out, sizeof got);
+  bool right = true;
+  for (int turn = 0; turn < 2; ++turn) {
+    pass_on<4><<<8, 32>>>(out);
+    cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 8; ++i) right &= got[i] == 10 * (i / 4 * 4 + (i + 1) % 4) + 4;
+  }
+  pass_on<2><<<8, 32>>>(out);
+  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 8; ++i) right &= got[i] == 10 * (i / 2 * 2 + (i + 1) % 2) + 2;
+  cudaFree(out);
+  return right;
+}
+
+// The attribute and the launch disagree.
+bool other_cluster() {
+  int* out;
+  cudaMalloc(&out, 32);
+  cudaLaunchAttribute attribute[1];
+  attribute[0].id = cudaLaunchAttributeClusterDimension;
+  attribute[0].val.clusterDim.x = 8;
+  attribute[0].val.clusterDim.y = attribute[0].val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 8;
+  config.blockDim = 32;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, pass_on<4>, out) != cudaSuccess;
+}
+
+// Stores with a cache hint convert what they store.
+__global__ void store_hinted(__nv_bfloat16* out) { __stwt(out + threadIdx.x, 0.5f * threadIdx.x); }
+
+bool hints() {
+  __nv_bfloat16 got[32], *out;
+  cudaMalloc(&out, sizeof got);
+  store_hinted<<<1, 32>>>(out);
+  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+  cudaFree(out);
+  for (int i = 0; i < 32; ++i)
+    if (__bfloat162float(got[i]) != 0.5f * i) return false;
+  return true;
+}
+
+// Operands in core matrices of 8 rows and 16 bytes: 128 bytes to the next along k, 256 along the rows.
+__device__ int core_offset(int row, int k) { return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8; }
+__device__ uint64_t descriptor(const void* p) {
+  return (shared_address(p) & 0x3ffff) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32;
+}
+
+// A product is done for the whole warpgroup when one of its threads has waited: that thread may bring the next operand.
+__global__ void refill(const __nv_bfloat16* next, float* out) {
+  __shared__ alignas(128) __nv_bfloat16 a[64 * 16], b[8 * 16];
+  __shared__ uint64_t full;
+  const int t = threadIdx.x;
+  for (int i = t; i < 64 * 16; i += 128) a[core_offset(i / 16, i % 16)] = i / 16 % 4 + 1;
+  for (int i = t; i < 8 * 16; i += 128) b[core_offset(i / 16, i % 16)] = 1;
+  if (t == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&full)));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  float d[4] = {};
+  for (int turn = 0; turn < 2; ++turn) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "l"(descriptor(a)), "l"(descriptor(b)));
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#ifndef NO_PRODUCT_WAIT
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#endif
+    if (turn == 1) break;
+    if (t == 0) {
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 2048;" ::"r"(shared_address(&full)) : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 2048, [%2];" ::"r"(
+                       shared_address(a)),
+                   "l"(next), "r"(shared_address(&full))
+                   : "memory");
+    }
+    asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }" ::"r"(
+                     shared_address(&full))
+                 : "memory");
+  }
+#ifdef NO_PRODUCT_WAIT
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#endif
+  for (int i = 0; i < 4; ++i) out[(t / 32 * 16 + t % 32 / 4 + i / 2 * 8) * 8 + t % 4 * 2 + i % 2] = d[i];
+}
+
+bool products() {
+  __nv_bfloat16 host[64 * 16], *next;
+  float got[64 * 8], *out;
+  for (auto& h : host) h = 2;
+  cudaMalloc(&next, sizeof host);
+  cudaMalloc(&out, sizeof got);
+  cudaMemcpy(next, host, sizeof host, cudaMemcpyHostToDevice);
+  refill<<<1, 128>>>(next, out);
+  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+  cudaFree(next);
+  cudaFree(out);
+  for (int i = 0; i < 64 * 8; ++i)
+    if (got[i] != 16.0f * (i / 8 % 4 + 1) + 32.0f) return false;
+  return true;
+}
+
+int main(int argc, char** argv) {
+  const struct {
+    const char* name;
+    bool (*is_right)();
+  } modes[] = {{"clusters", clusters}, {"other-cluster", other_cluster}, {"hints", hints}, {"products", products}};
+  for (const auto& mode : modes)
+    if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) return !mode.is_right();
+  return 3;
+}
