@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from importlib import metadata
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 PASS, VERDICT, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -72,15 +73,21 @@ def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         done = subprocess.run([path(), *arguments], capture_output=True, text=True, errors="replace", env=environment())
     except OSError as error:
         raise Missing(f"the command '{path()}' cannot be started: {error.strerror}") from error
-    if done.returncode == USAGE:
-        raise UsageError(sentence(done.stderr or done.stdout))
-    if done.returncode == MISSING:
-        raise Missing(sentence(done.stderr or done.stdout))
-    if done.returncode == INTERRUPTED:
-        raise Interrupted(sentence(done.stderr or done.stdout))
-    if done.returncode not in (PASS, VERDICT):
-        raise WarpcheckError(f"exit code {done.returncode}: {sentence(done.stderr or done.stdout)}")
+    judge_exit(done.returncode, done.stdout, done.stderr)
     return done
+
+
+def judge_exit(code: Optional[int], printed: str, errors: str) -> None:
+    """Returns where the exit code is 0 or 1; else raises UsageError, Missing, Interrupted or WarpcheckError."""
+    text = sentence(errors or printed)
+    if code == USAGE:
+        raise UsageError(text)
+    if code == MISSING:
+        raise Missing(text)
+    if code == INTERRUPTED:
+        raise Interrupted(text)
+    if code not in (PASS, VERDICT):
+        raise WarpcheckError(f"exit code {code}: {text}")
 
 
 def run_json(arguments: Sequence[str]) -> tuple[dict[str, Any], str]:
@@ -92,9 +99,25 @@ def run_json(arguments: Sequence[str]) -> tuple[dict[str, Any], str]:
 
 
 def main() -> None:
-    """The program `warpcheck`: this process becomes the command."""
+    """The program `warpcheck`: this process becomes the command, or serves agents."""
+    if sys.argv[1:2] == ["mcp"]:
+        serve_agents(sys.argv[2:])
+        return
     os.environ.update(environment())
     try:
         os.execv(path(), ["warpcheck", *sys.argv[1:]])
     except OSError as error:
         sys.exit(f"warpcheck: the command '{path()}' cannot be started: {error.strerror}")
+
+
+def serve_agents(arguments: Sequence[str]) -> None:
+    if importlib.util.find_spec("mcp") is None:
+        print(
+            "warpcheck: mcp: the package mcp is missing; install it with pip install 'warpcheck[mcp]', "
+            "with Python 3.10 or later",
+            file=sys.stderr,
+        )
+        sys.exit(MISSING)
+    from . import mcp
+
+    mcp.main(arguments)

@@ -15,7 +15,7 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 BUILD = pathlib.Path(os.environ["WARPCHECK_BUILD"])
 DROPS_TAIL = os.environ["WARPCHECK_TEST_DROPS_TAIL"]  # the last element of rows longer than 32 is 0
-NEEDED = ("build", "scikit_build_core", "auditwheel", "numpy", "jinja2", "pytest", "xdist")
+NEEDED = ("build", "scikit_build_core", "auditwheel", "numpy", "jinja2", "pytest", "xdist", "mcp", "twine")
 MOST_BYTES = 30 << 20
 
 KERNELS = """
@@ -86,6 +86,8 @@ class Wheel(unittest.TestCase):
             self.assertIn(line, text)
         self.assertIn("warpcheck/py.typed", names)
         self.assertEqual([n for n in names if "cuda.so" in n], [])
+        said = run(sys.executable, "-m", "twine", "check", "--strict", str(wheel))
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
 
     def test_commands_without_a_compiler(self):
         said = command("verify", "softmax", "--device", "emulated", "--property", "within-error-bound", "--cases", "3",
@@ -175,6 +177,142 @@ class Api(unittest.TestCase):
         self.assertIn("x: it has 2 dimensions, must have 1", found[4][1])
         self.assertIn("judge calls of their own making only", found[3][1])
         self.assertIn("nosuch", found[0][1])
+
+
+RACE = """
+#include <cstdio>
+__global__ void sum(int* out) { {STATEMENT}; }
+int main() {
+  int* out;
+  cudaMalloc(&out, sizeof(int));
+  cudaMemset(out, 0, sizeof(int));
+  sum<<<1, 64>>>(out);
+  cudaDeviceSynchronize();
+  cudaFree(out);
+}
+"""
+
+
+class Agent(unittest.TestCase):
+    """A client of the Model Context Protocol, the SDK's own."""
+
+    def session(self, talk):
+        """Runs `talk(client)` with a server whose root is the folder of the kernels."""
+        import anyio
+        from mcp import Client, StdioServerParameters
+
+        server = StdioServerParameters(command="warpcheck", args=["mcp", "--root", str(folder)], env=environment)
+
+        async def main():
+            async with Client(server) as client:
+                return await talk(client)
+
+        return anyio.run(main)
+
+    def test_a_wrong_kernel_is_found_explained_and_repaired(self):
+        told = []
+
+        async def progress(seconds, total, message):
+            told.append((seconds, message))
+
+        async def talk(client):
+            async def call(tool, **arguments):
+                said = await client.call_tool(tool, arguments, progress_callback=progress)
+                self.assertFalse(said.is_error, said.content)
+                return said.structured_content
+
+            mine = folder / "mine.py"
+            mine.write_text(KERNELS.replace("def wrong", "def broken").replace(", 32:33] = 0", ", 32:33] *= 2"))
+            judged = dict(operator="softmax", cases=9, properties=["within-error-bound"], dtypes=["f32"])
+            found = await call("verify", kernel="mine.py:broken", **judged)
+            self.assertEqual(found["exit_code"], 1)
+            line = found["failures"][0]["case"]
+            self.assertEqual((await call("replay", line=line))["verdict"], "violation")
+            self.assertIn("What the contract demands", json.dumps(await call("explain", line=line)))
+            mine.write_text(mine.read_text().replace("*= 2", "*= 1"))
+            self.assertEqual((await call("replay", line=line))["verdict"], "pass")
+            self.assertEqual((await call("verify", kernel="mine.py:broken", **judged))["exit_code"], 0)
+
+            program = folder / "sum.cu"
+            program.write_text(RACE.replace("{STATEMENT}", "*out += 1"))
+            found = await call("run_emulated", path="sum.cu")
+            self.assertEqual((found["exit_code"], found["verdict"]), (1, "race"))
+            program.write_text(RACE.replace("{STATEMENT}", "atomicAdd(out, 1)"))
+            self.assertEqual((await call("run_emulated", path="sum.cu"))["exit_code"], 0)
+
+            self.assertIn("softmax", (await call("list"))["operators"])
+            import numpy
+
+            numpy.save(folder / "x.npy", numpy.zeros((2, 4), "f4"))
+            self.assertEqual((await call("bound", operator="softmax", inputs=["x.npy"]))["exact"], [0.25] * 8)
+
+        self.session(talk)
+        self.assertTrue(told and all(seconds > 0 for seconds, _ in told))
+
+    def test_what_lies_outside_of_the_root_is_refused(self):
+        line = "v1 softmax/within-error-bound x=f32[1x2] fill={} | y=f32[1x2] | candidate={} device=cpu"
+        calls = (
+            ("verify", dict(operator="softmax", kernel="../other.so"), "lies outside of the root"),
+            ("verify", dict(operator="softmax", kernel="/etc/other.py:f"), "lies outside of the root"),
+            ("verify", dict(operator="--version"), "is not a name"),
+            ("run_emulated", dict(path="/etc/passwd"), "lies outside of the root"),
+            ("run_emulated", dict(path="p.cu", includes=["/usr/include"]), "lies outside of the root"),
+            ("replay", dict(line=line.format("constant(0)", "/lib/other.so")), "lies outside of the root"),
+            ("replay", dict(line=line.format("constant(0)", "python:/etc/f.py:f:python3")), "lies outside of the root"),
+            ("explain", dict(line=line.format("constant(0)", "source:/etc/f.cu:f")), "lies outside of the root"),
+            ("replay", dict(line=line.format("constant(0)", "python:kernels.py:f:/bin/sh")), "its interpreter /bin/sh"),
+            ("replay", dict(line=line.format("npy(/etc/passwd,00)", "builtin")), "lies outside of the root"),
+            ("bound", dict(operator="softmax", inputs=["/etc/x.npy"]), "lies outside of the root"),
+        )
+
+        async def talk(client):
+            for tool, arguments, text in calls:
+                said = await client.call_tool(tool, arguments)
+                self.assertTrue(said.is_error, arguments)
+                self.assertIn(text, said.content[0].text)
+
+        self.session(talk)
+
+    def test_a_cancelled_call_ends_its_processes(self):
+        import anyio
+
+        program = str(site / "warpcheck/installed/bin/warpcheck")
+
+        def running():
+            found = []
+            for link in pathlib.Path("/proc").glob("[0-9]*/exe"):
+                try:
+                    found += [link] if os.readlink(link) == program else []
+                except OSError:
+                    pass  # it has ended
+            return found
+
+        async def talk(client):
+            started = anyio.Event()
+
+            async def progress(*_):
+                started.set()
+
+            async with anyio.create_task_group() as tasks:
+                arguments = dict(operator="softmax", cases=1000000, device="emulated")
+                tasks.start_soon(lambda: client.call_tool("verify", arguments, progress_callback=progress))
+                await started.wait()
+                self.assertTrue(running())
+                tasks.cancel_scope.cancel()
+            with anyio.fail_after(60):
+                while running():
+                    await anyio.sleep(0.1)
+
+        self.session(talk)
+
+    def test_a_missing_sdk_is_one_sentence(self):
+        said = run(
+            sys.executable, "-c", "import importlib.util as u; found = u.find_spec; "
+            "u.find_spec = lambda name, *more: None if name == 'mcp' else found(name, *more); "
+            "import sys; sys.argv = ['warpcheck', 'mcp']; from warpcheck.command import main; main()", env=environment,
+        )  # fmt: skip
+        self.assertEqual((said.returncode, said.stdout), (3, ""))
+        self.assertIn("pip install 'warpcheck[mcp]'", said.stderr)
 
 
 class Pytest(unittest.TestCase):
