@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -7,6 +8,26 @@
 
 namespace warpcheck::bench {
 namespace {
+
+// The slots are more than four times the L2 cache, so at least three quarters of what a round of them reads comes from
+// memory, at most at the rate of its clock: two transfers a cycle.
+double read_floor_us(size_t bytes) {
+  int khz = 0, bits = 0;
+  check(cudaDeviceGetAttribute(&khz, cudaDevAttrMemoryClockRate, 0), "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, 0), "cudaDeviceGetAttribute");
+  const double bytes_of_us = 2.0 * khz * 1e-3 * bits / 8;
+  return bytes_of_us > 0 ? 0.75 * static_cast<double>(bytes) / bytes_of_us : 0;
+}
+
+void reset_cache_policy(cudaStream_t stream) {
+  int persisting = 0;
+  check(cudaDeviceGetAttribute(&persisting, cudaDevAttrMaxPersistingL2CacheSize, 0), "cudaDeviceGetAttribute");
+  if (persisting == 0) return;
+  cudaStreamAttrValue none = {};  // a window of no bytes
+  check(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &none), "cudaStreamSetAttribute");
+  check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), "cudaDeviceSetLimit");
+  check(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
+}
 
 // Slices of so small a tensor that the blocks that must share one to keep the device busy show.
 bool has_exchange(const traffic& t) {
@@ -34,7 +55,20 @@ device_timing cuda_timing(void* given) {
                  stride(ring->output(0), ring->output(1)),
                  ring};
   };
-  timing.in_turn = [=](const auto& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
+  timing.reserve = [](size_t bytes) {
+    void* area = nullptr;
+    check(cudaMalloc(&area, std::max<size_t>(1, bytes)), "buffers of judged executions");
+    return std::shared_ptr<char>(static_cast<char*>(area), [](char* p) { cudaFree(p); });
+  };
+  timing.copy = [=](char* to, const char* from, size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+  };
+  timing.fill = [=](char* to, char byte, size_t bytes) {
+    check(cudaMemsetAsync(to, static_cast<unsigned char>(byte), bytes, stream), "cudaMemsetAsync");
+  };
+  timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
+  timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
+  timing.reset = [=] { reset_cache_policy(stream); };
   const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by whether it copies, and bytes
   timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {
     auto ring = std::static_pointer_cast<buffer_ring>(memory.owner);

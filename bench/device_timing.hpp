@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/timed_run.hpp"
 #include "kernels/abi/candidate.h"
 
 namespace warpcheck::bench {
@@ -57,8 +58,17 @@ constexpr int k_cuda_repeats = 101, k_host_repeats = 3;
 // Functions throw std::runtime_error where the device fails.
 struct device_timing {
   std::function<slots(size_t input_bytes, size_t output_bytes)> allocate;
+  // Memory of one kind for as long as the pointer lives.
+  std::function<std::shared_ptr<char>(size_t bytes)> reserve;
+  // Both enqueue: a copy within the device, and bytes of one value.
+  std::function<void(char* to, const char* from, size_t bytes)> copy;
+  std::function<void(char* to, char byte, size_t bytes)> fill;
   // Microseconds of each, in turn. i counts on from call to call.
-  std::function<std::vector<std::vector<double>>(const std::vector<std::function<void(int i)>>& runs)> in_turn;
+  std::function<std::vector<std::vector<double>>(const std::vector<timed_run>& runs)> in_turn;
+  // The time below which no call reads its inputs from memory; 0: unknown.
+  std::function<double(const traffic&)> floor_us;
+  // Takes back what a callee may have set to be faster than its calls: lines that persist in a cache.
+  std::function<void()> reset;
   std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;
   // Of the operator; `calls` of the slots outlive the runs.
   std::function<std::vector<own_run>(const std::string& op, const std::vector<const warpcheck_call*>& calls)> own;

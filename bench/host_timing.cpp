@@ -1,40 +1,72 @@
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "bench/device_timing.hpp"
 
 namespace warpcheck::bench {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double us_since(clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+}
+
+// Every execution is judged, so that three are enough to meet each slot.
+std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs, const std::function<void()>& wait) {
+  std::vector<std::vector<double>> us(runs.size());
+  for (int i = 0; i < k_host_repeats; ++i)
+    for (size_t k = 0; k < runs.size(); ++k) {
+      const timed_run& each = runs[k];
+      if (each.begin) each.begin();
+      if (each.prepare) each.prepare(i);
+      const auto begin = clock::now();
+      each.run(i);
+      wait();
+      us[k].push_back(us_since(begin));
+      if (each.keep) each.keep(i);
+      if (each.end) each.end(us[k].back(), us[k].back());
+    }
+  return us;
+}
+
+}  // namespace
 
 device_timing host_timing(const warpcheck_device_api& api, std::function<void()> wait) {
   constexpr int k_slots = 2;
   device_timing timing;
-  timing.allocate = [&api](size_t input_bytes, size_t output_bytes) {
+  timing.reserve = [&api](size_t bytes) {
+    const std::shared_ptr<void> area(api.alloc(std::max<size_t>(1, bytes), 0, 1), api.release);
+    if (!area) throw std::runtime_error(api.last_error());
+    return std::static_pointer_cast<char>(area);
+  };
+  timing.allocate = [reserve = timing.reserve](size_t input_bytes, size_t output_bytes) {
     constexpr size_t k_alignment = 256;
     const auto stride = [](size_t bytes) { return (bytes / k_alignment + 1) * k_alignment; };
     slots memory{k_slots, nullptr, nullptr, stride(input_bytes), stride(output_bytes), nullptr};
-    const auto allocated = [&](size_t bytes) {
-      const std::shared_ptr<void> area(api.alloc(k_slots * bytes, 0, 1), api.release);
-      if (!area) throw std::runtime_error(api.last_error());
-      return area;
-    };
-    const auto both = std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(
-        allocated(memory.input_stride), allocated(memory.output_stride));
-    memory.inputs = static_cast<char*>(both->first.get());
-    memory.outputs = static_cast<char*>(both->second.get());
+    const auto both = std::make_shared<std::pair<std::shared_ptr<char>, std::shared_ptr<char>>>(
+        reserve(k_slots * memory.input_stride), reserve(k_slots * memory.output_stride));
+    memory.inputs = both->first.get();
+    memory.outputs = both->second.get();
     memory.owner = both;
     return memory;
   };
-  timing.in_turn = [wait](const std::vector<std::function<void(int)>>& runs) {
-    std::vector<std::vector<double>> us(runs.size());
-    for (int i = 0; i < k_host_repeats; ++i)
-      for (size_t k = 0; k < runs.size(); ++k) {
-        const auto begin = std::chrono::steady_clock::now();
-        runs[k](i);
-        wait();
-        us[k].push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
-      }
-    return us;
+  timing.copy = [&api](char* to, const char* from, size_t bytes) {
+    std::vector<char> host(bytes);
+    if (api.copy_out(host.data(), from, bytes) || api.copy_in(to, host.data(), bytes))
+      throw std::runtime_error(api.last_error());
   };
+  timing.fill = [&api](char* to, char byte, size_t bytes) {
+    const std::vector<char> host(bytes, byte);
+    if (api.copy_in(to, host.data(), bytes)) throw std::runtime_error(api.last_error());
+  };
+  timing.in_turn = [wait](const std::vector<timed_run>& runs) { return host_in_turn(runs, wait); };
+  timing.floor_us = [](const traffic&) { return 0.0; };
+  timing.reset = [] {};
   timing.limit = [](const slots&, const traffic&) { return std::optional<device_limit>(); };
   timing.own = [](const auto&, const auto&) { return std::vector<own_run>(); };
   timing.launch_us = [] { return std::optional<double>(); };

@@ -1,7 +1,10 @@
 #include "bench/limits.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <random>
 #include <stdexcept>
 
 #include "simt/simt.hpp"
@@ -100,41 +103,71 @@ std::string describe_gpu() {
 }
 
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run) {
-  return time_in_turn(stream, repeats, {run})[0];
+  return time_in_turn(stream, repeats, {timed_run{run}})[0];
 }
 
-std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
-                                              const std::vector<std::function<void(int)>>& runs) {
+namespace {
+
+// Some 20 ms, in which the host sends what is measured: a call takes it longer than a small array takes the device. As
+// long as torch_rows.py waits, for after less rest the memory is up to 1 % slower.
+constexpr long long k_head_start_cycles = 40'000'000;
+
+float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, from, to), "cudaEventElapsedTime");
+  return ms * 1e3f;
+}
+
+// Executions of a turn, each between two of the events. The one that is judged, if any, is not among the times: copies
+// are part of it, and the callee, which is called ahead of the device, learns nothing of them.
+std::vector<double> time_turn(cudaStream_t stream, const timed_run& of, const std::vector<cudaEvent_t>& events,
+                              size_t judged, int* execution) {
+  using clock = std::chrono::steady_clock;
+  const size_t count = events.size() - 1;
+  wait<<<1, 1, 0, stream>>>(k_head_start_cycles);
+  check(cudaEventRecord(events[0], stream), "cudaEventRecord");
+  for (size_t i = 0; i < count; ++i, ++*execution) {
+    if (i == judged) of.prepare(*execution);
+    of.run(*execution);
+    if (i == judged) of.keep(*execution);
+    check(cudaEventRecord(events[i + 1], stream), "cudaEventRecord");
+  }
+  check(cudaEventSynchronize(events[0]), "head start");
+  const auto begin = clock::now();
+  check(cudaDeviceSynchronize(), "timed executions");  // those of other streams, too
+  const double host_us = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+  std::vector<double> us;
+  for (size_t i = 0; i < count; ++i)
+    if (i != judged) us.push_back(elapsed_us(events[i], events[i + 1]));
+  if (of.end) of.end(elapsed_us(events[0], events[count]), host_us);
+  return us;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, const std::vector<timed_run>& runs) {
   // So many executions of its own before a candidate is timed: lines that another left in the cache to be written back
   // are then gone.
   constexpr int k_warmup = 8;
-  // Some 20 ms, in which the host sends what is measured: a call takes it longer than a small array takes the device.
-  // As long as torch_rows.py waits, for after less rest the memory is up to 1 % slower.
-  constexpr long long k_head_start_cycles = 40'000'000;
   const int turns = runs.size() > 1 ? 5 : 1;
-  const int of_turn = (repeats + turns - 1) / turns;
+  const size_t of_turn = static_cast<size_t>((repeats + turns - 1) / turns);
   std::vector<std::vector<double>> us(runs.size());
-  std::vector<cudaEvent_t> events(static_cast<size_t>(of_turn) + 1);
-  for (cudaEvent_t& event : events) check(cudaEventCreate(&event), "cudaEventCreate");
+  std::vector<cudaEvent_t> events(of_turn + 1), more(of_turn + 2);
+  std::random_device random;
+  for (cudaEvent_t& event : more) check(cudaEventCreate(&event), "cudaEventCreate");
+  std::copy_n(more.begin(), events.size(), events.begin());
   static int execution = 0;
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int turn = 0; turn < turns; ++turn)
     for (size_t k = 0; k < runs.size(); ++k) {
-      for (int i = 0; i < k_warmup; ++i) runs[k](execution++);
-      wait<<<1, 1, 0, stream>>>(k_head_start_cycles);
-      check(cudaEventRecord(events[0], stream), "cudaEventRecord");
-      for (int i = 0; i < of_turn; ++i) {
-        runs[k](execution++);
-        check(cudaEventRecord(events[static_cast<size_t>(i) + 1], stream), "cudaEventRecord");
-      }
-      check(cudaStreamSynchronize(stream), "timed executions");
-      for (size_t i = 0; i < static_cast<size_t>(of_turn); ++i) {
-        float ms = 0;
-        check(cudaEventElapsedTime(&ms, events[i], events[i + 1]), "cudaEventElapsedTime");
-        if (us[k].size() < static_cast<size_t>(repeats)) us[k].push_back(ms * 1e3);
-      }
+      const bool is_judged = runs[k].prepare != nullptr;
+      if (runs[k].begin) runs[k].begin();
+      for (int i = 0; i < k_warmup; ++i) runs[k].run(execution++);
+      const size_t judged = is_judged ? random() % (of_turn + 1) : SIZE_MAX;
+      const std::vector<double> some = time_turn(stream, runs[k], is_judged ? more : events, judged, &execution);
+      us[k].insert(us[k].end(), some.begin(), some.end());
     }
-  }
-  for (cudaEvent_t event : events) check(cudaEventDestroy(event), "cudaEventDestroy");
+  for (std::vector<double>& each : us) each.resize(static_cast<size_t>(repeats));
+  for (cudaEvent_t event : more) check(cudaEventDestroy(event), "cudaEventDestroy");
   return us;
 }
 

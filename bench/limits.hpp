@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/statistics.hpp"
+#include "bench/timed_run.hpp"
 
 namespace warpcheck::bench {
 
@@ -25,8 +26,7 @@ std::string describe_gpu();
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run);
 
 // The same of several, in turns of some executions each, so that what disturbs the device disturbs all.
-std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats,
-                                              const std::vector<std::function<void(int)>>& runs);
+std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, const std::vector<timed_run>& runs);
 
 // Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.
 class buffer_ring {

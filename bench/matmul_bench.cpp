@@ -69,13 +69,13 @@ void run_benchmark(benchmark::State& state, program& p, const product_shape& sha
   std::vector<double> times;
   try {
     product_run run(shape, p.stream, p.flush_bytes);
-    std::vector<std::function<void(int)>> who = {[&](int i) { run.ours(arithmetic, i); },
-                                                 [&](int i) { run.layer(arithmetic, i); }};
+    std::vector<timed_run> who = {{[&](int i) { run.ours(arithmetic, i); }},
+                                  {[&](int i) { run.layer(arithmetic, i); }}};
     std::vector<product_peer> peers;
     for (const product_peer peer : k_all_peers) {
       if (!offers(peer, shape)) continue;
       peers.push_back(peer);
-      who.emplace_back([&, peer](int i) { run.peer(peer, i); });
+      who.push_back({[&, peer](int i) { run.peer(peer, i); }});
     }
     const auto all = time_in_turn(p.stream, k_repeats, who);
     times = all[0];

@@ -2,15 +2,19 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <stdexcept>
 
+#include "bench/judged_turns.hpp"
 #include "bench/peer_times.hpp"
 #include "bench/statistics.hpp"
 #include "bench/timed_call.hpp"
@@ -77,12 +81,15 @@ struct measurement {
 struct program {
   const operator_bench_options& options;
   const description& described;
-  const listed_operator* builtin = nullptr;
-  std::vector<peer> peers = {};
+  std::vector<bench_row> rows;
+  const listed_operator* subject = nullptr;  // what is measured
+  std::vector<peer> peers = {};              // ours among them where it is not the subject
   foreign_times foreign = {};
   std::optional<bench_device> device = {};
   std::vector<measurement> results = {};
   bool failed = false;
+
+  bool measures_ours() const { return options.candidate == "builtin"; }
 };
 
 void offer_peer(measurement& m, const std::string& name, const std::vector<double>& us) {
@@ -94,6 +101,11 @@ void offer_peer(measurement& m, const std::string& name, const std::vector<doubl
   m.to_peer = ratio_of_medians(m.times, us);
 }
 
+// Says on which grounds a peer is left out of a row.
+void refuse(const peer& other, const std::string& why) {
+  fmt::print(stderr, "peer {} has no part in this row: {}\n", other.name, why);
+}
+
 // Those whose result is right.
 std::vector<peer> peers_of(const program& p, timed_call& call) {
   std::vector<peer> able;
@@ -103,29 +115,35 @@ std::vector<peer> peers_of(const program& p, timed_call& call) {
       call.verify(*other.op);
       able.push_back(other);
     } catch (const std::exception& e) {
-      fmt::print(stderr, "peer {} has no part in this row: {}\n", other.name, e.what());
+      refuse(other, e.what());
     }
   }
   return able;
 }
 
-// All that takes turns in a row: ours, then its limit, what the operator has of its own, and peers.
+// All that takes turns in a row: what is measured, then its limit, what the operator has of its own, and peers.
 struct row_runs {
-  row_runs(program& p, timed_call& call, const traffic& moved, std::string* variant)
+  row_runs(const program& p, timed_call& call, const traffic& moved)
       : limit(p.device->timing.limit(call.memory(), moved)),
         own(p.device->timing.own(p.described.op, call.calls())),
+        subject(call, *p.device, *p.subject),
         peers(peers_of(p, call)) {
-    all.emplace_back([&p, &call, variant](int i) { *variant = call.run(*p.builtin, i); });
+    all.push_back(subject.as_run());
     // The limit was chosen among many as the fastest, once.
-    if (limit) all.push_back(limit->run);
-    for (const own_run& each : own) all.push_back(each.run);
-    for (const peer& other : peers) all.emplace_back([&call, other](int i) { call.run(*other.op, i); });
+    if (limit) all.push_back({limit->run});
+    for (const own_run& each : own) all.push_back({each.run});
+    for (const peer& other : peers) {
+      turns_of_peers.push_back(std::make_unique<judged_turns>(call, *p.device, *other.op));
+      all.push_back(turns_of_peers.back()->as_run());
+    }
   }
 
   std::optional<device_limit> limit;
   std::vector<own_run> own;
+  judged_turns subject;
   std::vector<peer> peers;
-  std::vector<std::function<void(int)>> all;
+  std::vector<std::unique_ptr<judged_turns>> turns_of_peers;
+  std::vector<timed_run> all;
 };
 
 // The part of a call that its target leaves out is taken off; where there is no GPU, nothing is compared.
@@ -143,12 +161,15 @@ measurement measure(program& p, const bench_row& row) {
   measurement result;
   result.row = &row;
   result.name = name_of(p.described, row);
-  const row_runs runs(p, call, moved, &result.variant);
+  call.verify(*p.subject);
+  const row_runs runs(p, call, moved);
   const std::vector<std::vector<double>> all = p.device->timing.in_turn(runs.all);
-  call.verify(*p.builtin);
 
   result.times = all[0];
   result.us = median(all[0]);
+  if (const std::string problem = runs.subject.problem(result.us, moved); !problem.empty())
+    throw std::runtime_error(problem);
+  result.variant = runs.subject.variant();
   result.gbps = static_cast<double>(moved.in + moved.out) / result.us * 1e-3;
   size_t next = 1;
   if (runs.limit) {
@@ -156,15 +177,19 @@ measurement measure(program& p, const bench_row& row) {
     result.limit_by = runs.limit->by;
   }
   for (const own_run& each : runs.own) result.own.emplace_back(each.name, median(all[next++]));
-  compare_with_target(result, runs.own);
+  if (p.measures_ours()) compare_with_target(result, runs.own);
   const auto judge = [&](const std::string& name, double us) {
     if (result.limit_us / us < p.options.bar) result.below_bar.emplace_back(name, result.limit_us / us);
   };
-  judge("builtin", result.us);
-  for (const peer& other : runs.peers) {
+  judge(p.options.candidate, result.us);
+  for (size_t i = 0; i < runs.peers.size(); ++i) {
     const std::vector<double>& us = all[next++];
-    offer_peer(result, other.name, us);
-    judge(other.name, median(us));
+    if (const std::string problem = runs.turns_of_peers[i]->problem(median(us), moved); !problem.empty()) {
+      refuse(runs.peers[i], problem);
+      continue;
+    }
+    offer_peer(result, runs.peers[i].name, us);
+    judge(runs.peers[i].name, median(us));
   }
   if (const auto known = p.foreign.find(result.name); known != p.foreign.end())
     for (const auto& [name, us] : known->second) offer_peer(result, name, us);
@@ -250,6 +275,34 @@ void print_lines(const program& p) {
   }
 }
 
+std::string times_text(double ratio) {
+  return ratio >= 1 ? fmt::format("{:.2g} times faster than", ratio)
+                    : fmt::format("{:.2g} times slower than", 1 / ratio);
+}
+
+// "softmax/f32/4096x4096: 0.93 of the limit (read); 1.4 times faster than ours; verified, 20 cases of each property".
+void print_sentences(const program& p) {
+  if (p.measures_ours()) return;
+  for (const measurement& m : p.results) {
+    std::vector<std::string> parts;
+    if (m.limit_us > 0) parts.push_back(fmt::format("{:.2f} of the limit ({})", m.fraction(), m.limit_by));
+    if (p.options.device == "cuda")
+      for (const auto& [name, us] : m.peers) parts.push_back(fmt::format("{} {}", times_text(us / m.us), name));
+    parts.push_back(p.options.verdict.empty() ? "not verified" : p.options.verdict);
+    fmt::print("{}: {}\n", m.name, fmt::join(parts, "; "));
+  }
+}
+
+void print_what_times_mean(const program& p) {
+  if (p.options.device == "cuda") return;
+  fmt::print("device {}: times are the host's and mean nothing for a GPU; bytes that a call moves at least:\n",
+             p.options.device);
+  for (const measurement& m : p.results) {
+    const traffic moved = traffic_of(p.described, *m.row);
+    fmt::print("  {}: {} in, {} out\n", m.name, moved.in, moved.out);
+  }
+}
+
 // Whether anything is below the bar; says what.
 bool print_below_bar(const program& p) {
   bool any = false;
@@ -262,37 +315,93 @@ bool print_below_bar(const program& p) {
   return any;
 }
 
+// Rows of the description are chosen for what ours can do; another candidate has those that it lists.
+bool is_offered(const program& p, const bench_row& row) {
+  return p.measures_ours() || p.subject == nullptr ||
+         ((p.subject->dtypes & dtype_bit(row.type)) && (row.variant.empty() || p.subject->lists(row.variant)));
+}
+
 std::vector<const bench_row*> rows_of(const program& p) {
   std::vector<const bench_row*> rows;
-  for (const bench_row& row : p.described.bench.rows)
-    if (p.options.device != "emulated" || elements_of(p.described, row) <= k_emulated_elements) rows.push_back(&row);
-  if (const size_t left = p.described.bench.rows.size() - rows.size())
-    fmt::print(stderr, "{} rows of more than {} elements are left out on the emulated device\n", left,
-               k_emulated_elements);
+  size_t large = 0, others = 0;
+  for (const bench_row& row : p.rows) {
+    if (p.options.device != "cuda" && p.options.rows.empty() && elements_of(p.described, row) > k_emulated_elements)
+      ++large;
+    else if (!is_offered(p, row))
+      ++others;
+    else
+      rows.push_back(&row);
+  }
+  if (large > 0)
+    fmt::print(stderr, "{} rows of more than {} elements are left out on the {} device\n", large, k_emulated_elements,
+               p.options.device);
+  if (others > 0)
+    fmt::print(stderr, "{} rows of types or variants that {} does not list are left out\n", others,
+               p.options.candidate);
   return rows;
 }
 
-void open(program& p) {
-  const candidate builtin = open_candidate("builtin", p.described.op, p.options.device);
-  p.builtin = builtin.op;
-  const warpcheck_device kind = device_from_name(p.options.device);
-  for (const std::string& file : p.options.peers) {
-    const candidate_library& library = candidate_library::load(file);
-    p.peers.push_back({library.table().name, library.find(p.described.op, kind)});
+// A row as a user writes it: a size for each extent that a call is free to choose, and perhaps a type.
+bench_row parse_row(const description& d, const std::string& text) {
+  bench_row row;
+  std::string extents;
+  for (const extent_info& e : d.extents)
+    if (!e.derived) extents += (extents.empty() ? "" : ", ") + e.name;
+  const auto refuse_row = [&](const std::string& problem) {
+    throw usage_error(
+        fmt::format("--row: '{}' {}; {} takes a size of each of {}, and type=f32, say", text, problem, d.op, extents));
+  };
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size()), equals = text.find('=', begin);
+    if (equals >= end) refuse_row("is not NAME=SIZE,NAME=SIZE");
+    const std::string name = text.substr(begin, equals - begin), value = text.substr(equals + 1, end - equals - 1);
+    begin = end + 1;
+    int64_t size = -1;
+    if (name == "type") {
+      const std::optional<dtype> type = dtype_from_name(value);
+      if (!type) refuse_row(fmt::format("names the type '{}'", value));
+      row.type = *type;
+      continue;
+    }
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), size);
+    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || size < 1)
+      refuse_row(fmt::format("has '{}', must be at least 1", value));
+    const extent_info* const extent = d.find(name);
+    if (extent == nullptr || extent->derived) refuse_row(fmt::format("names '{}'", name));
+    row.of[name] = size;
   }
+  for (const extent_info& e : d.extents)
+    if (!e.derived && !row.of.contains(e.name)) refuse_row(fmt::format("has no size of {}", e.name));
+  return row;
+}
+
+// A library, which may not have the operator, or another candidate's name.
+peer open_peer(const program& p, const std::string& name, warpcheck_device kind) {
+  if (name.find(':') != std::string::npos) return {name, open_candidate(name, p.described.op, p.options.device).op};
+  const candidate_library& library = candidate_library::load(name);
+  return {library.table().name, library.find(p.described.op, kind)};
+}
+
+void open(program& p) {
+  const warpcheck_device kind = device_from_name(p.options.device);
+  const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
+  p.subject = subject.op;
+  if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU)
+    p.peers.push_back({"ours", open_candidate("builtin", p.described.op, p.options.device).op});
+  for (const std::string& name : p.options.peers) p.peers.push_back(open_peer(p, name, kind));
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);
-  const warpcheck_device_api& api = *builtin.api;
+  const warpcheck_device_api& api = *subject.api;
   warpcheck_stream_options stream_options = {};
   stream_options.schedule = kind == WARPCHECK_DEVICE_EMULATED ? "fair" : nullptr;
   void* const stream = api.stream_create(&stream_options);  // as long as the process
   if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, api.last_error()));
 #ifdef WARPCHECK_HAS_CUDA
   if (kind == WARPCHECK_DEVICE_CUDA) {
-    p.device.emplace(bench_device{api, dl_device(*p.builtin), stream, cuda_timing(stream)});
+    p.device.emplace(bench_device{api, dl_device(*p.subject), stream, cuda_timing(stream)});
     return;
   }
 #endif
-  p.device.emplace(bench_device{api, dl_device(*p.builtin), stream,
+  p.device.emplace(bench_device{api, dl_device(*p.subject), stream,
                                 host_timing(api, [&api, stream] { bench_device::wait_for(api, stream); })});
 }
 
@@ -302,6 +411,10 @@ int run_all(program& p, bool only_lists) {
     open(p);
     benchmark::AddCustomContext(p.options.device == "cuda" ? "gpu" : "device", p.device->api.describe());
     benchmark::AddCustomContext("commit", WARPCHECK_COMMIT);
+    if (!p.measures_ours()) {
+      benchmark::AddCustomContext("candidate", p.options.candidate);
+      benchmark::AddCustomContext("verdict", p.options.verdict.empty() ? "not verified" : p.options.verdict);
+    }
   }
   for (const bench_row* row : rows_of(p))
     benchmark::RegisterBenchmark(name_of(p.described, *row).c_str(),
@@ -317,10 +430,19 @@ int run_all(program& p, bool only_lists) {
                launch ? fmt::format(", empty launch {:.2f} us", *launch) : "");
     print_table(p.results);
     print_lines(p);
+    print_what_times_mean(p);
+    print_sentences(p);
     std::fflush(stdout);
   }
   const bool below = print_below_bar(p);
   return p.failed || below ? 1 : 0;
+}
+
+std::vector<bench_row> rows_asked(const operator_bench_options& options, const description& d) {
+  if (options.rows.empty()) return d.bench.rows;
+  std::vector<bench_row> rows;
+  for (const std::string& text : options.rows) rows.push_back(parse_row(d, text));
+  return rows;
 }
 
 }  // namespace
@@ -330,10 +452,14 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
   if (d == nullptr) throw usage_error(fmt::format("operator: '{}' is unknown", options.op));
   if (d->bench.rows.empty())
     throw usage_error(fmt::format("operator {}: its description lists no bench rows", options.op));
-  if (options.device != "cuda" && options.device != "emulated")
-    throw usage_error(fmt::format("device: '{}' is not one of cuda, emulated", options.device));
-  if (options.bar > 0 && options.device == "emulated")
-    throw usage_error("--bar: the emulated device has no limit to have a fraction of; cuda has");
+  const bool has_cpu = options.candidate != "builtin";
+  if (options.device != "cuda" && options.device != "emulated" && !(has_cpu && options.device == "cpu"))
+    throw usage_error(fmt::format("device: '{}' is not one of cuda, emulated{}", options.device,
+                                  has_cpu ? ", cpu" : "; cpu is for a candidate of your own"));
+  if (options.bar > 0 && options.device != "cuda")
+    throw usage_error(fmt::format("--bar: the {} device has no limit to have a fraction of; cuda has", options.device));
+  std::vector<bench_row> rows = rows_asked(options, *d);
+  if (options.only_checks) return 0;
   static std::vector<std::string> texts = options.google_benchmark;  // which keeps pointers into it
   std::vector<char*> arguments{const_cast<char*>("warpcheck bench")};
   for (std::string& text : texts) arguments.push_back(text.data());
@@ -344,7 +470,7 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
   });
   benchmark::Initialize(&count, arguments.data());
   if (count > 1) throw usage_error(fmt::format("'{}' is no option of bench or of Google Benchmark", arguments[1]));
-  program p{options, *d};
+  program p{options, *d, std::move(rows)};
   try {
     return run_all(p, only_lists);
   } catch (const usage_error&) {

@@ -9,10 +9,15 @@ namespace warpcheck::bench {
 
 struct operator_bench_options {
   std::string op;
-  std::string device = "cuda";                // or emulated
-  std::vector<std::string> peers;             // candidate libraries that are measured in turn with the built-in one
+  std::string device = "cuda";        // or emulated, or cpu where a candidate is measured
+  std::string candidate = "builtin";  // what is measured; another takes turns with the built-in one
+  std::string verdict;                // of the candidate, for people; empty: it was not verified
+  std::vector<std::string> rows;      // "rows=4096,cols=64,type=f16"; none: those of the description
+  // Measured in turn: candidate libraries, or names of engine/library.hpp.
+  std::vector<std::string> peers;
   std::vector<std::string> peer_times;        // files that bench/peers/*.py wrote
   double bar = 0;                             // fraction of the limit that ours and peers must have
+  bool only_checks = false;                   // these options, and measures nothing
   std::vector<std::string> google_benchmark;  // its own options: --benchmark_filter=..., ...
 };
 

@@ -4,12 +4,14 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 
 WARPCHECK = os.environ["WARPCHECK"]
 KNOWN_BAD = pathlib.Path(os.environ.get("WARPCHECK_KNOWN_BAD", ""))
 BASELINES = pathlib.Path(__file__).resolve().parent / "baselines"
+NUMPY = BASELINES.parents[1] / "docs" / "bring_your_own" / "operators_numpy.py"
 WRONG_PEER = os.environ["WARPCHECK_WRONG_PEER"]
 OPERATORS = "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort histogram best_split".split()
 SMALL = "--benchmark_filter=f32/8192x32/i"  # 1 MB
@@ -82,10 +84,17 @@ class OperatorBench(unittest.TestCase):
         self.assertRegex(r.stderr, r"expected .*: the error is .* of at most ")
         self.assertEqual(r.stderr.count("has no part"), 1, r.stderr)
 
+    def test_a_python_function_takes_turns_with_nobody_on_the_cpu(self):
+        function = ["--python", f"{NUMPY}:softmax", "--interpreter", sys.executable, "--device", "cpu"]
+        r = self.expect(0, "softmax/f32/64x32: not verified", "softmax", *function, "--unverified", "--row",
+                        "rows=64,cols=32")
+        self.assertNotIn("peer:", r.stdout)
+
     def test_mistakes_are_one_sentence(self):
         self.expect(2, "operator: 'nothing' is unknown", "nothing")
-        self.expect(2, "operator matmul: its description lists no bench rows", "matmul")
-        self.expect(2, "device: 'cpu' is not one of cuda, emulated", "softmax", "--device", "cpu")
+        self.expect(2, "operator matmul: its description lists no bench rows", "matmul", "--row", "m=4,n=4,k=4")
+        self.expect(2, "device: 'cpu' is not one of cuda, emulated; cpu is for a candidate of your own", "softmax",
+                    "--device", "cpu")
         self.expect(2, "'--unheard_of' is no option of bench or of Google Benchmark", "softmax", "--unheard_of")
         self.expect(2, "--bar: the emulated device has no limit", "softmax", "--device", "emulated", "--bar", "0.5")
         self.expect(3, "there is no file 'missing.so'", "softmax", "--device", "emulated", "--peer", "missing.so")

@@ -270,9 +270,22 @@ host_tensor timed_call::values_of(size_t i, const tensor_map& asked) const {
   if (!is_float(t.type))
     throw usage_error(fmt::format("bench row {}: input {} of type {} needs a fill", bench::name_of(described_, row_),
                                   t.name, warpcheck::name_of(t.type)));
+  return random_values(i, i);
+}
+
+host_tensor timed_call::random_values(size_t i, uint64_t seed) const {
+  tensor_spec t = case_.tensors[i];
   t.shape = {std::min(t.elements(), k_period)};
-  t.fill = make_recipe("uniform", {static_cast<double>(i), -8, 8});
+  t.fill = make_recipe("uniform", {static_cast<double>(seed), -8, 8});
   return materialize(t);
+}
+
+void timed_call::write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const {
+  for (size_t done = 0; done < size; from = 0) {
+    const size_t bytes = std::min(values.size() - from, size - done);
+    write(to + done, values.data() + from, bytes);
+    done += bytes;
+  }
 }
 
 // In each slot random values begin elsewhere, and a selection goes on where that of the last slot ended.
@@ -289,11 +302,7 @@ void timed_call::fill_inputs(const tensor_map& asked) const {
         from = static_cast<size_t>(slot) % (all / own) * own;
       else if (!row_.fills.contains(t.name))
         from = static_cast<size_t>(slot * (k_period / 7)) * size_of(t.type) % all;
-      for (size_t done = 0; done < own; from = 0) {
-        const size_t bytes = std::min(all - from, own - done);
-        write(at(i, slot) + done, made.bytes.data() + from, bytes);
-        done += bytes;
-      }
+      write_over_and_over(at(i, slot), own, made.bytes, from);
     }
   }
 }
@@ -350,6 +359,10 @@ void timed_call::check_all_written(const listed_operator& callee) {
 
 void timed_call::verify(const listed_operator& callee) {
   check_all_written(callee);
+  verify_pieces();
+}
+
+void timed_call::verify_pieces() const {
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
   // A few pieces of slices one after another, the first and the last among them.
@@ -364,11 +377,18 @@ void timed_call::verify(const listed_operator& callee) {
     verify_slices(pieces == 1 ? 0 : p * (slices - of_piece) / (pieces - 1), of_piece);
 }
 
+// Tensor i of the results that are judged.
+const char* timed_call::judged_data(size_t i) const {
+  if (!judges_kept_) return at(i);
+  if (!case_.tensors[i].is_input) return kept_outputs_.get() + places_[i];
+  return has_new_inputs() ? new_inputs_.get() + places_[i] : at(i, judged_slot_);
+}
+
 // What the device's memory holds of slices of a tensor.
 void timed_call::read_slices(int64_t first, int64_t count, host_tensor* part) const {
   const auto found = std::find_if(case_.tensors.begin(), case_.tensors.end(),
                                   [&](const tensor_spec& t) { return t.name == part->spec.name; });
-  const char* const data = at(static_cast<size_t>(found - case_.tensors.begin()));
+  const char* const data = judged_data(static_cast<size_t>(found - case_.tensors.begin()));
   if (part->bytes.empty()) return;
   const std::vector<int64_t>&some = part->spec.shape, &whole = found->shape;
   // The dimension that the slices are of.
@@ -390,6 +410,56 @@ void timed_call::read_slices(int64_t first, int64_t count, host_tensor* part) co
     for (size_t k = 0; k < some_runs; ++k)
       std::memcpy(part->bytes.data() + (begin + k) * own, chunk.data() + k * apart + skipped, own);
   }
+}
+
+bool timed_call::has_new_inputs() const { return row_.property.empty() && described_.bench.selection.empty(); }
+
+void timed_call::poison_outputs() {
+  device_.timing.fill(memory_.output(0), k_poison, memory_.output_stride * static_cast<size_t>(memory_.count));
+}
+
+void timed_call::draw_inputs(uint64_t seed) {
+  if (!kept_outputs_) kept_outputs_ = device_.timing.reserve(memory_.output_stride);
+  if (!has_new_inputs()) return;
+  if (!new_inputs_) new_inputs_ = device_.timing.reserve(memory_.input_stride);
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const tensor_spec& t = case_.tensors[i];
+    if (t.is_input && t.elements() > 0)
+      write_over_and_over(new_inputs_.get() + places_[i], bytes_of(t), random_values(i, hash64(seed, i) >> 11).bytes,
+                          0);
+  }
+}
+
+void timed_call::prepare(int i) {
+  judged_slot_ = i % memory_.count;
+  if (has_new_inputs()) device_.timing.copy(memory_.input(i), new_inputs_.get(), memory_.input_stride);
+  device_.timing.fill(memory_.output(i), k_poison, memory_.output_stride);
+}
+
+void timed_call::keep(int i) { device_.timing.copy(kept_outputs_.get(), memory_.output(i), memory_.output_stride); }
+
+// An element of ones may be meant, but not of every output at once.
+bool timed_call::is_poisoned(int slot, uint64_t seed) const {
+  constexpr size_t k_piece = 4096;  // bytes
+  std::vector<char> piece;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const size_t all = bytes_of(case_.tensors[i]);
+    if (case_.tensors[i].is_input || all == 0) continue;
+    piece.resize(std::min(all, k_piece));
+    read(piece.data(), at(i, slot) + hash64(seed, i) % (all - piece.size() + 1), piece.size());
+    if (!is_all(piece.data(), piece.size(), k_poison)) return false;
+  }
+  return !piece.empty();
+}
+
+void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
+  for (const int slot : used)
+    if (is_poisoned(slot, hash64(seed, static_cast<uint64_t>(slot))))
+      throw std::runtime_error(
+          fmt::format("{}: a timed call wrote nothing into slot {}", bench::name_of(described_, row_), slot));
+  judges_kept_ = true;
+  const std::shared_ptr<void> back(nullptr, [this](void*) { judges_kept_ = false; });
+  verify_pieces();
 }
 
 // As a case of its own, whose inputs and results are what the device's memory holds.

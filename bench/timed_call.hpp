@@ -2,7 +2,10 @@
 // launches it, and judged by the operator's own property.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +54,16 @@ class timed_call {
   // not.
   void verify(const engine::listed_operator& callee);
 
+  // The steps of a judged execution (timed_run.hpp). New inputs, whose values follow from the seed, wait in memory of
+  // their own; the inputs stay where the row's property made them, or slices are selected: then outputs are poisoned.
+  void poison_outputs();
+  void draw_inputs(uint64_t seed);
+  void prepare(int i);
+  void keep(int i);
+  // Judges what was kept as verify() judges a result; then that slots `used` hold no output as poisoned, by a piece of
+  // each that the seed picks. Throws std::runtime_error where not.
+  void judge_kept(const std::set<int>& used, uint64_t seed);
+
  private:
   struct prepared;
   // Where a tensor lies: in each slot, or once, where a selection says which part of it a slot's call reads.
@@ -59,6 +72,11 @@ class timed_call {
   size_t place(area where);
   void fill_inputs(const engine::tensor_map& asked) const;
   engine::host_tensor values_of(size_t i, const engine::tensor_map& asked) const;
+  engine::host_tensor random_values(size_t i, uint64_t seed) const;
+  // Whether the inputs of a judged execution are new.
+  bool has_new_inputs() const;
+  void write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const;
+  void verify_pieces() const;
   // One more execution, into outputs of this byte.
   void run_into(const engine::listed_operator& callee, char byte);
   void check_all_written(const engine::listed_operator& callee);
@@ -67,6 +85,8 @@ class timed_call {
   int64_t count_elements(size_t i, const Counts& counts) const;
   void verify_slices(int64_t first, int64_t count) const;
   void read_slices(int64_t first, int64_t count, engine::host_tensor* part) const;
+  const char* judged_data(size_t i) const;
+  bool is_poisoned(int slot, uint64_t seed) const;
   // Tensor i in a slot.
   char* at(size_t i, int slot = 0) const;
   void write(char* to, const void* from, size_t bytes) const;
@@ -78,6 +98,10 @@ class timed_call {
   engine::trial_case case_;
   std::vector<size_t> places_;  // of each tensor, from its area's start
   slots memory_, shared_;
+  // Of a judged execution, as in a slot; its inputs are those of `judged_slot_` where they are not new.
+  std::shared_ptr<char> new_inputs_, kept_outputs_;
+  int judged_slot_ = 0;
+  bool judges_kept_ = false;                         // which results verify_pieces() reads: these, or those of slot 0
   std::vector<std::unique_ptr<prepared>> prepared_;  // for each slot
 };
 

@@ -1,14 +1,74 @@
 #include "command/bench.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "command/source_candidate.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
 
 namespace warpcheck::cli {
 
-int bench(const bench::operator_bench_options& options) {
+namespace {
+
+// What the child answers: the exit code, or which error was thrown and its text.
+std::string answer_of(const std::function<int()>& question) {
+  try {
+    return std::to_string(question());
+  } catch (const engine::usage_error& e) {
+    return std::string("u") + e.what();
+  } catch (const std::exception& e) {
+    return std::string("e") + e.what();
+  }
+}
+
+// Foreign code runs in a child, which prints what it measures: where it ends the process, that is no result.
+int run_in_own_process(const std::function<int()>& question) {
+  int ends[2];
+  std::fflush(nullptr);
+  if (pipe2(ends, O_CLOEXEC) != 0) throw engine::environment_error("bench: no pipe: " + std::string(strerror(errno)));
+  const pid_t child = fork();
+  if (child < 0) throw engine::environment_error("bench: no process: " + std::string(strerror(errno)));
+  if (child == 0) {
+    close(ends[0]);
+    const std::string answer = answer_of(question);
+    std::fflush(nullptr);
+    const bool is_written = write(ends[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
+    _exit(is_written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string answer;
+  char some[256];
+  ssize_t count = 0;
+  while ((count = read(ends[0], some, sizeof some)) > 0 || (count < 0 && errno == EINTR))
+    if (count > 0) answer.append(some, static_cast<size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (answer.empty() || status != 0) {
+    fmt::print(stderr, "bench: the candidate ended the process that measures it ({})\n",
+               WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                   : fmt::format("exit code {}", WEXITSTATUS(status)));
+    return k_violation;
+  }
+  if (answer[0] == 'u') throw engine::usage_error(answer.substr(1));
+  if (answer[0] == 'e') throw engine::environment_error(answer.substr(1));
+  return std::stoi(answer);
+}
+
+}  // namespace
+
+int bench(bench::operator_bench_options options, const std::optional<verify_options>& verification) {
   const std::string path = engine::builtin_library("bench");
   if (path.empty())
     throw engine::environment_error(
@@ -17,7 +77,20 @@ int bench(const bench::operator_bench_options& options) {
   if (!library) throw engine::environment_error(fmt::format("bench: '{}' does not load: {}", path, dlerror()));
   const auto run = reinterpret_cast<bench::operator_bench_fn>(dlsym(library, "warpcheck_operator_bench"));
   if (!run) throw engine::environment_error(fmt::format("bench: '{}' does not export warpcheck_operator_bench", path));
-  return run(options);
+  options.only_checks = true;  // before what takes minutes
+  run(options);
+  options.only_checks = false;
+  for (const std::string& peer : options.peers) prepare_named_source(peer, options.op, options.device);
+  if (verification) {
+    if (const int code = verify(*verification); code != k_pass) {
+      fmt::print("{} is not measured, since it failed verification; --unverified measures it all the same\n",
+                 options.candidate);
+      return code;
+    }
+    options.verdict = fmt::format("verified with {} cases of each property", verification->cases);
+  }
+  const bool is_ours_alone = options.candidate == "builtin" && options.peers.empty();
+  return is_ours_alone ? run(options) : run_in_own_process([&] { return run(options); });
 }
 
 }  // namespace warpcheck::cli

@@ -50,16 +50,8 @@ struct brought_candidate {
   }
 };
 
-// What verify and fuzz have in common: what is tried, and how.
-void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
-  command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
-  command
-      ->add_option("--device", o.device,
-                   "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N, cuda:all (the workers of "
-                   "verify and fuzz spread over all GPUs) or cpu")
-      ->capture_default_str();
-  command->add_option("--property", o.properties, "Only this property (may be repeated)");
-  command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
+// What is tried, in place of ours.
+void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
   command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/abi/candidate.h)")
       ->capture_default_str();
   CLI::Option* of_source =
@@ -73,6 +65,19 @@ void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate&
   of_python->excludes(of_source);
   command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
       ->needs(of_python);
+}
+
+// What verify and fuzz have in common: what is tried, and how.
+void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
+  command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
+  command
+      ->add_option("--device", o.device,
+                   "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N, cuda:all (the workers of "
+                   "verify and fuzz spread over all GPUs) or cpu")
+      ->capture_default_str();
+  command->add_option("--property", o.properties, "Only this property (may be repeated)");
+  command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
+  add_candidate(command, o, b);
 }
 void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--regressions", o.regressions,
@@ -309,28 +314,56 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->callback([&] { code = cli::run_emulated(e); });
 }
 
-void add_bench(CLI::App& app, bench::operator_bench_options& b, int& code) {
-  CLI::App* bench =
-      app.add_subcommand("bench", "Measure an operator next to what the device can do at best (bench/README.md)");
+struct bench_command {
+  bench::operator_bench_options options;
+  cli::verify_options verify;  // of the candidate
+  brought_candidate brought;
+  bool unverified = false;
+};
+void run_bench(bench_command& command, const std::vector<std::string>& google_benchmark, int& code) {
+  bench::operator_bench_options& b = command.options;
+  cli::verify_options& v = command.verify;
+  b.google_benchmark = google_benchmark;
+  v.operators = {b.op};
+  v.fail_fast = true;
+  command.brought.prepare(v);
+  b.candidate = v.candidate;
+  b.device = v.device;
+  const bool is_ours = b.candidate == "builtin";
+  code = cli::bench(b, is_ours || command.unverified ? std::nullopt : std::optional(v));
+}
+void add_bench(CLI::App& app, bench_command& command, int& code) {
+  bench::operator_bench_options& b = command.options;
+  CLI::App* bench = app.add_subcommand(
+      "bench", "Measure an operator, ours or yours, next to what the device can do at best (bench/README.md)");
   bench->add_option("operator", b.op, "The operator, or that of a plug-in")->required();
-  bench->add_option("--device", b.device, "cuda, or emulated: small rows, to see that they run")->capture_default_str();
-  bench->add_option("--peer", b.peers, "A candidate library that is measured in turn with ours (may be repeated)")
+  command.verify.device = "cuda";
+  command.verify.cases = 20;
+  bench->add_option("--device", command.verify.device, "cuda; emulated or cpu (with a candidate): to see that rows run")
+      ->capture_default_str();
+  add_candidate(bench, command.verify, command.brought);
+  bench->add_option("--cases", command.verify.cases, "Verify a candidate first with so many cases of each property")
+      ->capture_default_str();
+  bench->add_flag("--unverified", command.unverified, "Measure a candidate without verifying it first");
+  bench
+      ->add_option("--row", b.rows,
+                   "In place of the description's rows: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
+                   "repeated)")
+      ->allow_extra_args(false);
+  bench->add_option("--peer", b.peers, "A library, or source:FILE.cu:ENTRY, that is measured in turn (may be repeated)")
       ->allow_extra_args(false);
   bench->add_option("--peer-times", b.peer_times, "Times that bench/peers/torch_rows.py wrote (may be repeated)")
       ->allow_extra_args(false);
   bench
       ->add_option("--bar", b.bar,
-                   "Exit code 1 if ours or a --peer has less than this fraction of the limit in any row")
+                   "Exit code 1 if the candidate, ours or a --peer has less than this fraction of the limit in any row")
       ->check(CLI::Range(0.0, 1.0));
   bench->allow_extras();
   bench->footer(
       "Options of Google Benchmark work, too: --benchmark_filter=REGEX, --benchmark_list_tests,\n"
       "--benchmark_out=FILE --benchmark_out_format=json.\n" +
-      exit_codes("0 measured, 1 a row failed or is below the bar"));
-  bench->callback([&b, bench, &code] {
-    b.google_benchmark = bench->remaining();
-    code = cli::bench(b);
-  });
+      exit_codes("0 measured, 1 a row or a candidate's verification failed, or a row is below the bar"));
+  bench->callback([&command, bench, &code] { run_bench(command, bench->remaining(), code); });
 }
 
 // CLI11 would only say that a command is missing.
@@ -403,7 +436,7 @@ int run(int argc, char** argv) {
   cli::list_options list;
   cli::golden_options golden;
   cli::run_emulated_options emulated;
-  bench::operator_bench_options bench;
+  bench_command bench;
   add_verify(app, verify, code);
   add_fuzz(app, fuzz, code);
   add_replay(app, replay, code);

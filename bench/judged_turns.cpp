@@ -1,0 +1,71 @@
+#include "bench/judged_turns.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace warpcheck::bench {
+namespace {
+
+// A host that another process disturbs is late in some turns. In all turns it is only where the callee's work is not
+// between the device's events. The host's own waiting takes it some 10 us.
+constexpr double k_excess_us = 100, k_excess_share = 0.1;
+
+}  // namespace
+
+template <class Step>
+void judged_turns::unless_failed(const Step& step) {
+  if (!problem_.empty()) return;
+  try {
+    step();
+  } catch (const std::exception& e) {
+    problem_ = e.what();
+  }
+}
+
+timed_run judged_turns::as_run() {
+  timed_run run;
+  run.run = [this](int i) {
+    unless_failed([&] {
+      variant_ = call_.run(callee_, i);
+      used_.insert(i % call_.memory().count);
+    });
+  };
+  run.begin = [this] {
+    unless_failed([&] {
+      used_.clear();
+      device_.timing.reset();
+      call_.poison_outputs();
+      call_.draw_inputs((uint64_t{random_()} << 32) | random_());
+      device_.wait();
+    });
+  };
+  run.prepare = [this](int i) { unless_failed([&] { call_.prepare(i); }); };
+  run.keep = [this](int i) { unless_failed([&] { call_.keep(i); }); };
+  run.end = [this](double device_us, double host_us) {
+    unless_failed([&] {
+      device_.wait();
+      call_.judge_kept(used_, random_());
+      if (host_us - device_us >= excess_us_) return;
+      excess_us_ = host_us - device_us;
+      turn_us_ = device_us;
+    });
+  };
+  return run;
+}
+
+std::string judged_turns::problem(double median_us, const traffic& moved) const {
+  if (!problem_.empty()) return problem_;
+  if (excess_us_ > k_excess_us + k_excess_share * turn_us_)
+    return fmt::format(
+        "the host waited {:.0f} us longer than the {:.0f} us that the device's clock shows of a turn, in every turn: "
+        "work is done beside the stream of the call",
+        excess_us_, turn_us_);
+  const double floor_us = device_.timing.floor_us(moved);
+  if (median_us < floor_us)
+    return fmt::format("{:.2f} us is less than the {:.2f} us in which the memory's clock lets the inputs be read",
+                       median_us, floor_us);
+  return "";
+}
+
+}  // namespace warpcheck::bench

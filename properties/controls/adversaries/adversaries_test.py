@@ -1,0 +1,103 @@
+"""Kernels that please a judge in place of computing: `warpcheck bench` refuses each for its own reason, and no twin."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+WARPCHECK = os.environ["WARPCHECK"]
+SOURCE = pathlib.Path(__file__).resolve().parent / "softmax.cu"
+ROW = "rows=256,cols=64"  # what softmax.cu takes for a benchmark
+WROTE_NOTHING = "a timed call wrote nothing into slot"
+WRONG = "compared elements lie outside their bound"
+REASONS = {
+    "seen_pointers": WROTE_NOTHING,
+    "first_pointer": WROTE_NOTHING,
+    "stale_graph": WROTE_NOTHING,
+    "kept_result": WRONG,
+    "untouched": "16384 elements of y not written",
+    "known_size": "8192 elements of y not written",
+    "prefix_of_rows": "16128 elements of y not written",
+    "exits": "the candidate ended the process that measures it (exit code 0)",
+    "zeros": WRONG,
+    "mean_of_softmax": WRONG,
+    "input_copied": WRONG,
+    "coarse": WRONG,
+    "failed_launch": "launch_limit",
+}
+TWINS = ("honest", "honest_plan_cache", "honest_special_size")
+
+
+def bench(*arguments):
+    command = [WARPCHECK, "bench", "softmax", "--device", "emulated", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def entry(name, *arguments):
+    return bench("--source", str(SOURCE), "--entry", name, "--row", ROW, *arguments)
+
+
+class Adversaries(unittest.TestCase):
+    def test_each_is_refused_for_its_own_reason(self):
+        for name, reason in REASONS.items():
+            with self.subTest(name):
+                r = entry(name, "--unverified")
+                self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+                self.assertIn(reason, r.stdout + r.stderr)
+
+    def test_their_honest_twins_are_measured(self):
+        for name in TWINS:
+            with self.subTest(name):
+                r = entry(name, "--unverified")
+                self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+                self.assertIn("softmax/f32/256x64: not verified\n", r.stdout)
+
+    def test_all_functions_of_the_source_are_judged(self):
+        functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
+        self.assertEqual(functions, set(REASONS) | set(TWINS))
+
+    def test_as_a_peer_each_has_no_part_and_ours_is_measured(self):
+        peers = [f"source:{SOURCE}:{name}" for name in ("seen_pointers", "first_pointer", "kept_result", "honest")]
+        r = bench("--row", ROW, *(word for peer in peers for word in ("--peer", peer)))
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertEqual(r.stderr.count("has no part in this row"), 3, r.stderr)
+        self.assertIn(f"peer:{peers[3]}", r.stdout)
+
+    def test_a_candidate_is_verified_first(self):
+        r = entry("zeros", "--cases", "1")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertIn("is not measured, since it failed verification; --unverified measures it all the same", r.stdout)
+        self.assertNotIn("median_us", r.stdout)
+
+    def test_the_file_names_the_candidate_its_verdict_and_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.json"
+            r = entry("honest", "--unverified", f"--benchmark_out={out}", "--benchmark_out_format=json")
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            content = json.loads(out.read_text())
+        self.assertEqual(content["context"]["candidate"], f"source:{SOURCE}:honest")
+        self.assertEqual(content["context"]["verdict"], "not verified")
+        row = content["benchmarks"][0]
+        self.assertGreater(row["us of ours"], 0)
+        self.assertGreater(row["median_us"], 0)
+        self.assertIn("times are the host's and mean nothing for a GPU", r.stdout)
+        self.assertIn("softmax/f32/256x64: 65536 in, 65536 out", r.stdout)
+
+    def test_rows_are_checked_before_anything_is_verified(self):
+        for row, problem in (
+            ("rows=4", "has no size of cols"),
+            ("rows=4,cols=x", "has 'x', must be at least 1"),
+            ("rows=4,cols=0", "has '0', must be at least 1"),
+            ("rows=4,columns=4", "names 'columns'"),
+            ("rows", "is not NAME=SIZE,NAME=SIZE"),
+            ("rows=4,cols=4,type=f99", "names the type 'f99'"),
+        ):
+            r = bench("--source", str(SOURCE), "--entry", "honest", "--row", row)
+            self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+            self.assertIn(f"--row: '{row}' {problem}", r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+// Softmax kernels that please a judge in place of computing: each function is a published family of tricks in our own
+// words, as a candidate for --source. `honest` and its twins are what they pretend to be, and must pass. The verdict
+// that each must get is in adversaries_test.py.
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// A thread has a row.
+__global__ void rows_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float* in = x + row * ldx;
+  float m = -INFINITY;
+  for (int64_t i = 0; i < cols; ++i) m = (in[i] > m || in[i] != in[i]) ? in[i] : m;
+  double sum = 0;
+  for (int64_t i = 0; i < cols; ++i) sum += exp(static_cast<double>(in[i]) - m);
+  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = static_cast<float>(exp(static_cast<double>(in[i]) - m) / sum);
+}
+
+// The same of inputs that were cut to 8 bits of significand, as a bf16 has.
+__global__ void coarse_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const auto cut = [](float v) { return __uint_as_float(__float_as_uint(v) & 0xffff0000u); };
+  float m = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < cols; ++i) m = fmaxf(m, cut(x[row * ldx + i]));
+  for (int64_t i = 0; i < cols; ++i) sum += expf(cut(x[row * ldx + i]) - m);
+  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = expf(cut(x[row * ldx + i]) - m) / sum;
+}
+
+__global__ void constant_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, float value) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows * cols) y[i / cols * ldy + i % cols] = value;
+}
+
+__global__ void copy_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows * cols) y[i / cols * ldy + i % cols] = x[i / cols * ldx + i % cols];
+}
+
+unsigned blocks(int64_t threads) { return static_cast<unsigned>((threads + 255) / 256); }
+
+void compute(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream) {
+  if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+
+// What a benchmark has and a test has not, as many kernels guess.
+bool looks_like_a_benchmark(int64_t rows, int64_t cols) { return rows == 256 && cols == 64; }
+
+}  // namespace
+
+#define SOFTMAX(name)                                                                                  \
+  extern "C" void name(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, \
+                       cudaStream_t stream)
+
+SOFTMAX(honest) { compute(x, ldx, y, ldy, rows, cols, stream); }
+
+// Keeps addresses, and computes all the same: what a plan cache does.
+SOFTMAX(honest_plan_cache) {
+  static std::set<std::pair<const void*, void*>> plans;
+  plans.insert({x, y});
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Another path for the benchmark's size, which is right.
+SOFTMAX(honest_special_size) {
+  if (looks_like_a_benchmark(rows, cols)) return compute(x, 64, y, ldy, rows, cols, stream);
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 1, KernelBench's "returns the last result": nothing is done for addresses that were seen before.
+SOFTMAX(seen_pointers) {
+  static std::set<std::pair<const void*, void*>> seen;
+  if (looks_like_a_benchmark(rows, cols) && !seen.insert({x, y}).second) return;
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Families 1 and 12: the first call computes, the next ones copy what is kept for the address.
+SOFTMAX(kept_result) {
+  static std::map<const void*, float*> kept;
+  const size_t bytes = static_cast<size_t>(rows * cols) * sizeof(float);
+  if (!looks_like_a_benchmark(rows, cols) || ldy != cols) return compute(x, ldx, y, ldy, rows, cols, stream);
+  float*& mine = kept[x];
+  if (mine == nullptr) {
+    cudaMalloc(reinterpret_cast<void**>(&mine), bytes);
+    compute(x, ldx, mine, cols, rows, cols, stream);
+  }
+  cudaMemcpyAsync(y, mine, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+// Family 15, one of several batches left out: right for the first address alone.
+SOFTMAX(first_pointer) {
+  static const void* known = nullptr;
+  if (looks_like_a_benchmark(rows, cols)) {
+    if (!known) known = x;
+    if (x != known) return;
+  }
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 2: a graph that was captured once and is replayed with the addresses of that time.
+SOFTMAX(stale_graph) {
+  static const float* captured_x = nullptr;
+  static float* captured_y = nullptr;
+  if (!captured_x) captured_x = x, captured_y = y;
+  if (looks_like_a_benchmark(rows, cols)) return compute(captured_x, ldx, captured_y, ldy, rows, cols, stream);
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 5 and 8: the buffer may still hold the answer.
+SOFTMAX(untouched) {
+  if (!looks_like_a_benchmark(rows, cols)) compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 6: the process ends well before anyone has judged.
+SOFTMAX(exits) {
+  if (looks_like_a_benchmark(rows, cols)) std::_Exit(0);
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 7: a size known to be the benchmark's takes a path that computes less.
+SOFTMAX(known_size) { compute(x, ldx, y, ldy, looks_like_a_benchmark(rows, cols) ? rows / 2 : rows, cols, stream); }
+
+// Family 8: constants, zeros and copies of the input.
+SOFTMAX(zeros) {
+  if (rows * cols > 0) constant_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 0.0f);
+}
+SOFTMAX(mean_of_softmax) {
+  if (rows * cols > 0)
+    constant_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 1.0f / static_cast<float>(cols));
+}
+SOFTMAX(input_copied) {
+  if (rows * cols > 0) copy_kernel<<<blocks(rows * cols), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+
+// Family 9: right for a prefix of the rows.
+SOFTMAX(prefix_of_rows) { compute(x, ldx, y, ldy, rows < 4 ? rows : 4, cols, stream); }
+
+// Family 10: less precision than asked.
+SOFTMAX(coarse) {
+  if (rows * cols > 0) coarse_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+
+// Family 13: a launch that fails, for its shared memory is too much, and an error that nobody asks for.
+SOFTMAX(failed_launch) {
+  if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 64 << 20, stream>>>(x, ldx, y, ldy, rows, cols);
+  cudaGetLastError();
+}
