@@ -1,11 +1,15 @@
-// The C++ API of gated recurrent units: plans and sizes.
+// The C++ API of gated recurrent units: plans, sizes and the sentences of refusals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/gru/gru.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "simt/emulation.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck {
@@ -117,6 +121,70 @@ TEST(gru_api, a_workspace_keeps_to_its_limit_or_has_one_step) {
     EXPECT_TRUE(plan.chunk_steps == 1 || gru_backward_workspace_bytes(limited) <= limited.workspace_limit) << what;
     EXPECT_LE(gru_backward_workspace_bytes(limited), whole) << what;
   });
+}
+
+std::string gru_refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(gru_api, configurations_that_break_the_contract_are_refused) {
+  const auto plan = [](gru_config c) { return gru_refusal_of([&] { gru_forward_plan(c); }); };
+  EXPECT_EQ(plan({-1, 1, 1, 1}), "T is -1, must be >= 0");
+  EXPECT_EQ(plan({1, 1, 1, -4}), "H is -4, must be >= 0");
+  EXPECT_EQ(plan({1, 1, 1, 1, 3}), "D is 3, must be 1 or 2");
+  EXPECT_EQ(plan({1, 1, 1, 129, 1, gru_history::save, 0, gru_regime::registers}),
+            "H is 129, must be at most 128 in regime 1 on this device");
+  EXPECT_EQ(plan({1, 1, 1, 513, 1, gru_history::save, 0, gru_regime::cluster}),
+            "H is 513, must be at most 512 in regime 2 on this device");
+  EXPECT_EQ(plan({1, 1, 1, 33, 1, gru_history::save, 0, gru_regime::grid}),
+            "H is 33, must be at most 32 in regime 3 on this device");
+  EXPECT_EQ(plan({1, 1, 1, 1, 1, gru_history::save, 0, static_cast<gru_regime>(5)}),
+            "regime is 5, must be 0 (automatic), 1 (registers), 2 (cluster), 3 (grid) or 4 (product)");
+  EXPECT_EQ(plan({1, 1, 1, 1, 1, gru_history::save, 0, gru_regime::automatic, static_cast<gru_precision>(4)}),
+            "precision is 4, must be 0 (ieee), 1 (tf32x3), 2 (tf32) or 3 (bf16)");
+  EXPECT_EQ(plan({int64_t{1} << 30, int64_t{1} << 30, 1, 1}),
+            "T, B, I, H are 1073741824, 1073741824, 1, 1, their tensors must have fewer than 2^62 bytes");
+}
+
+TEST(gru_api, calls_that_break_the_contract_are_refused) {
+  std::vector<float> memory(4096);
+  float* const m = memory.data();
+  simt::emulation stream;
+  const gru_config c{2, 3, 4, 5};
+  gru_params params;
+  params.w_ih[0] = m;
+  params.w_hh[0] = m + 100;
+  const gru_inputs inputs{m + 200};
+  const int64_t bytes = gru_forward_workspace_bytes(c);
+  const auto forward = [&](gru_inputs in, gru_outputs out, int64_t workspace_bytes) {
+    return gru_refusal_of([&] { gru_forward(c, params, in, out, m + 2000, workspace_bytes, &stream); });
+  };
+  EXPECT_EQ(forward({}, {m + 400, nullptr, m + 500}, bytes), "x is null, must point to 1 x 24 elements");
+  EXPECT_EQ(forward(inputs, {nullptr, nullptr, m + 500}, bytes), "y is null, must point to 1 x 30 elements");
+  EXPECT_EQ(forward(inputs, {m + 400, nullptr, nullptr}, bytes), "history is null, must point to 1 x 120 elements");
+  EXPECT_EQ(forward(inputs, {m + 400, nullptr, m + 500}, bytes - 1),
+            "workspace_bytes is " + std::to_string(bytes - 1) + ", must be at least " + std::to_string(bytes));
+  EXPECT_EQ(forward(inputs, {m + 210, nullptr, m + 500}, bytes),
+            "y overlaps x, must be disjoint from it or, where the operator allows, the same with equal strides");
+  EXPECT_EQ(forward(inputs, {m + 400, m + 429, m + 500}, bytes),
+            "hn overlaps y, must be disjoint from it or, where the operator allows, the same with equal strides");
+  const auto backward = [&](gru_config config, gru_grads grads) {
+    return gru_refusal_of([&] {
+      gru_backward(config, params, inputs, m + 400, m + 500, nullptr, nullptr, grads, m + 2000,
+                   gru_backward_workspace_bytes(config), &stream);
+    });
+  };
+  gru_config none = c;
+  none.history = gru_history::none;
+  EXPECT_EQ(backward(none, {}), "history is 0 (none), a backward pass needs 1 (save) or 2 (recompute)");
+  gru_grads grads;
+  grads.db_hh[0] = m + 700;
+  EXPECT_EQ(backward(c, grads), "db_hh is wanted and b_hh is null, must be null too");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,8 +14,8 @@
 #include "kernels/gru/stack.hpp"
 #include "properties/operators/gru_cases.hpp"
 #include "properties/self/gru/gru_problems.hpp"
-#include "properties/self/gru/gru_run.hpp"
 #include "reference/gru_bound.hpp"
+#include "simt/emulated_memory.hpp"
 #include "simt/emulation.hpp"
 
 namespace warpcheck::self {
@@ -52,6 +54,28 @@ TEST(gru_plans, workspaces_are_no_larger_than_the_contract_allows) {
     }
 }
 
+std::vector<float> narrowed(const std::vector<double>& v) { return {v.begin(), v.end()}; }
+
+// Memory of the emulated device, between guards that stay as they are.
+template <class T>
+class device_vector {
+ public:
+  explicit device_vector(const std::vector<T>& values)
+      : data_(static_cast<T*>(simt::device_alloc(values.size() * sizeof(T), sizeof(T), sizeof(T)))) {
+    std::copy(values.begin(), values.end(), data_);
+  }
+  ~device_vector() {
+    EXPECT_EQ(simt::device_check(data_), INT64_MIN);
+    simt::device_free(data_);
+  }
+  device_vector(const device_vector&) = delete;
+  device_vector& operator=(const device_vector&) = delete;
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+};
+
 // Two layers of two directions on the device, of which the upper one reads what the lower one wrote.
 class two_layers {
  public:
@@ -76,15 +100,16 @@ class two_layers {
     return memory.back()->data();
   }
   float* room(int64_t size) {
-    memory.push_back(poisoned(size));
+    const std::vector<float> poison(static_cast<size_t>(size), std::numeric_limits<float>::quiet_NaN());
+    memory.push_back(std::make_unique<device_vector<float>>(poison));
     return memory.back()->data();
   }
   void place(int l) {
     const gru_case<double>& c = l == 0 ? below : above;
     const auto& p = c.problem;
-    const gru_shape& s = p.shape;
+    const reference::gru_shape& s = p.shape;
     gru_layer& layer = layers[l];
-    layer.config = config_of(s, gru_history::save);
+    layer.config = {s.time, s.batch, s.input, s.hidden, s.directions, gru_history::save};
     float* const w_ih = put(p.w_ih);
     float* const w_hh = put(p.w_hh);
     float* const b_ih = put(p.b_ih);
