@@ -15,7 +15,8 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 BUILD = pathlib.Path(os.environ["WARPCHECK_BUILD"])
 DROPS_TAIL = os.environ["WARPCHECK_TEST_DROPS_TAIL"]  # the last element of rows longer than 32 is 0
-NEEDED = ("build", "scikit_build_core", "auditwheel", "numpy", "jinja2", "pytest", "xdist", "mcp", "twine")
+NEEDED = ("build", "scikit_build_core", "auditwheel", "numpy", "jinja2", "pytest", "xdist", "mcp", "twine",
+          "pre_commit", "check_jsonschema")
 MOST_BYTES = 30 << 20
 
 KERNELS = """
@@ -313,6 +314,61 @@ class Agent(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual((said.returncode, said.stdout), (3, ""))
         self.assertIn("pip install 'warpcheck[mcp]'", said.stderr)
+
+
+class Action(unittest.TestCase):
+    """action.yml and the hook of pre-commit, without GitHub."""
+
+    def steps(self, arguments):
+        """Runs the action's commands in a folder of their own. Returns the folder of results and the exit codes."""
+        from ruamel.yaml import YAML  # a need of check-jsonschema
+
+        action = YAML(typ="safe").load((SOURCE / "action.yml").read_text())
+        inputs = {name: given.get("default", "") for name, given in action["inputs"].items()}
+        inputs |= {"arguments": arguments, "package": str(wheel)}
+        place = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        (place / "kernels.py").write_text(KERNELS)
+        target = place / "installed"  # where `pip install` of the first step puts the wheel
+        here = environment | {
+            "PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PYTHONPATH": str(target),
+            "PATH": f"{target / 'bin'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+        }  # fmt: skip
+        codes = {}
+        for step in action["runs"]["steps"]:
+            if any(codes.values()) and step.get("if") != "${{ !cancelled() }}":
+                break
+            if "run" in step:
+                words = {k: re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", v)[1] for k, v in step.get("env", {}).items()}
+                given = {k: inputs[word] for k, word in words.items()}
+                said = run("bash", "-eo", "pipefail", "-c", step["run"], env=here | given, cwd=place)
+                codes[step["name"]] = said.returncode
+            else:
+                for name in step["with"].values():
+                    self.assertTrue(name == "warpcheck" or (place / name).exists(), name)
+        return place / "warpcheck-result", codes
+
+    def test_files_follow_their_schemas(self):
+        for program in (
+            ("check_jsonschema", "--builtin-schema", "vendor.github-actions", str(SOURCE / "action.yml")),
+            ("pre_commit", "validate-manifest", str(SOURCE / ".pre-commit-hooks.yaml")),
+        ):
+            said = run(sys.executable, "-m", *program)
+            self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+
+    def test_steps_judge_annotate_and_report(self):
+        options = "--property within-error-bound --dtype f32 --cases 9"
+        made, codes = self.steps(f"softmax --python kernels.py:softmax {options}")
+        self.assertEqual(codes, {"install": 0, "verify": 0, "report": 0})
+        self.assertEqual(json.loads((made / "verify.sarif").read_text())["runs"][0]["results"], [])
+        made, codes = self.steps(f"softmax --python kernels.py:wrong {options}")
+        self.assertEqual(codes, {"install": 0, "verify": 1, "report": 0})
+        (result,) = json.loads((made / "verify.sarif").read_text())["runs"][0]["results"][:1]
+        place = result["locations"][0]["physicalLocation"]
+        line = 1 + KERNELS.splitlines().index("def wrong(x, y):")
+        self.assertEqual(place, {"artifactLocation": {"uri": "kernels.py"}, "region": {"startLine": line}})
+        self.assertEqual(result["ruleId"], "softmax/within-error-bound")
+        self.assertIn("warpcheck replay 'v1 softmax", result["message"]["text"])
+        self.assertIn("softmax", (made / "report.html").read_text())
 
 
 class Pytest(unittest.TestCase):
