@@ -54,6 +54,8 @@ inline void add_result(bounded& y, double result) {
     y.s |= minus_infinity;
   } else if (y.is_finite()) {
     y.e = std::fmax(y.e, (std::fabs(result - y.v) + y.r) * (1 + 0x1p-45));
+    y.low = std::fmin(y.low, result - std::fabs(result) * 0x1p-40);
+    y.high = std::fmax(y.high, result + std::fabs(result) * 0x1p-40);
   } else {
     y.e = k_inf;
   }

@@ -72,7 +72,7 @@ void bound_algebra::total::add_to_sum(const value& t) {
 
 bool bound_algebra::total::add_products(const double* x, int64_t x_step, const double* z, int64_t z_step, int64_t n) {
   const allowance& c = a_->c_;
-  if (c.of.exact || c.of.format == number_type::f64) return false;
+  if (c.of.exact || c.of.format != number_type::f32) return false;
   double sum = 0, correction = 0, sizes = 0, positive = 0, most = 0;
   int64_t nonzero = 0;
   bool is_inexact = false, underflows = false;

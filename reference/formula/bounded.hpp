@@ -75,7 +75,10 @@ class bound_algebra {
     value b;
     b.v = element;
     if (c.from_least >= 0) b.low = 0;
-    if (c.from_type == number_type::f64 && c_.of.format != number_type::f64) return held(element);
+    const number_type format = c_.of.format;
+    const bool is_held = format == c.from_type || format == number_type::f64 ||
+                         (format == number_type::f32 && c.from_type != number_type::f64);
+    if (!is_held) return held(element);
     return b;
   }
   value negate(value a) const;

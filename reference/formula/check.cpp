@@ -26,7 +26,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 class checker {
  public:
@@ -79,7 +79,8 @@ class checker {
     for (const derived_extent& d : op_.derived) {
       for (const derived_extent& other : op_.derived)
         if (before.count(other.name) == 0 && mentions(d.value, other.name))
-          fail(file_, d.where, d.name + ": it uses the extent " + quoted(other.name) + ", which must come before it");
+          fail(file_, d.where,
+               d.name + ": it uses the extent " + in_quotes(other.name) + ", which must come before it");
       before.insert(d.name);
     }
   }
@@ -87,7 +88,7 @@ class checker {
     walk(e, [&](const expr& n) {
       if (n->what == kind::at || (n->what == kind::name && is_value(n->text)))
         fail(file_, n->where,
-             "extent: it depends on " + quoted(n->text) +
+             "extent: it depends on " + in_quotes(n->text) +
                  "; shapes that depend on data cannot be said, only extents and whole scalars can");
     });
     whole(e, "extent");
@@ -190,14 +191,15 @@ class checker {
     for (const auto& [name, what] : known_) consider(name);
     for (const std::string& index : indices_) consider(index);
     fail(file_, e->where,
-         quoted(e->text) + " is unknown; " +
+         in_quotes(e->text) + " is unknown; " +
              (nearest.empty() ? "a name is an input, scalar, extent, index or earlier definition"
-                              : "did you mean " + quoted(nearest) + "?"));
+                              : "did you mean " + in_quotes(nearest) + "?"));
   }
 
   // Throws where a subscript or extent is no integer expression.
   void whole(const expr& e, std::string_view what) {
-    if (!is_whole(op_, e)) fail(file_, e->where, std::string(what) + ": " + quoted(to_text(e)) + " is no whole number");
+    if (!is_whole(op_, e))
+      fail(file_, e->where, std::string(what) + ": " + in_quotes(to_text(e)) + " is no whole number");
   }
 
   formula_operator& op_;

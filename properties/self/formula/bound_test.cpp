@@ -156,6 +156,36 @@ TEST(FormulaBound, HonestKernelsOfRandomFormulasStayWithinIt) {
   EXPECT_LT(static_cast<double>(o.free), 0.5 * static_cast<double>(o.judged));
 }
 
+// With so few digits the errors of second order count, too.
+TEST(FormulaBound, HonestKernelsInBfloat16StayWithinTheirs) {
+  const machine_options how = {
+      .format = number_type::bf16, .accumulate = number_type::bf16, .operands = number_type::bf16, .seed = 1};
+  const outcome o = try_trees(3, trees_to_try(), how, "arithmetic bf16");
+  EXPECT_EQ(o.rejected, 0) << o.rejected << " of " << o.judged << "\n" << o.first;
+}
+
+// The reciprocal of the divisor is subnormal: a product with it loses digits that a division would not.
+TEST(FormulaBound, ASubnormalReciprocalIsAllowedFor) {
+  const formula_operator op = parse_file(
+      "operator f(x[n], w[n]) -> y[n]\n  arithmetic f32: slack 0\n"
+      "  y[i] = x[i] / w[i]\n")[0];
+  draws g(9);
+  std::uniform_real_distribution<double> spread(1, 3.4);
+  call_data c;
+  for (const char* name : {"x", "w"}) {
+    array a{{1000}};
+    for (int i = 0; i < 1000; ++i) a.values.push_back(static_cast<float>(spread(g) * 1e38));
+    c.inputs.emplace(name, std::move(a));
+  }
+  evaluation e(op, c);
+  for (int64_t i = 0; i < 1000; ++i) {
+    const auto x = static_cast<float>(c.inputs["x"].values[static_cast<size_t>(i)]);
+    const auto w = static_cast<float>(c.inputs["w"].values[static_cast<size_t>(i)]);
+    EXPECT_TRUE(e.judge("y", i, static_cast<double>(x * (1 / w))).accepted) << x << " / " << w;
+    EXPECT_FALSE(e.judge("y", i, static_cast<double>(x / w) * (1 + 0x1p-20)).accepted) << x << " / " << w;
+  }
+}
+
 // A kernel of one formula on random data, against a contract that lacks one allowance.
 int64_t rejected_by(const std::string& contract, const char* line, bool is_special_free = true) {
   const std::string text = "operator f(x[m, n], w[n]) -> y[m, n]\n  " + contract + "\n  y[i, j] = " + line + "\n";
