@@ -200,6 +200,8 @@ void bound_algebra::total::add_to_extreme(const value& t) {
   all_may_be_nan_ = all_may_be_nan_ && (std::isnan(t.v) || (t.s & not_a_number));
   if (std::isnan(t.v)) {
     has_nan_ = has_nan_ || !drops;
+    // An exact NaN may be computed as -Inf, and then another term is the result.
+    if (!drops && (t.s & minus_infinity) != 0) is_free_ = true;
     return;
   }
   range_low_ = std::fmax(range_low_, t.low);

@@ -368,7 +368,7 @@ bounded bound_algebra::choose(const truth& t, const value& then, const value& ot
   if (b.is_special() && !std::isnan(b.v)) y.s |= b.v > 0 ? plus_infinity : minus_infinity;
   if (b.is_special() && std::isnan(b.v)) y.s |= not_a_number;
   if (a.is_finite()) {
-    if (b.is_beyond()) y.e = k_inf;
+    if (b.is_beyond() || b.e == k_inf) y.e = k_inf;
   } else if (!b.is_special() || b.e == k_inf) {
     y.e = k_inf;
   }

@@ -2,8 +2,11 @@
 // precision do.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <random>
+#include <thread>
 #include <tuple>
 
 #include "reference/formula/evaluate.hpp"
@@ -102,47 +105,68 @@ call_data drawn_call(draws& g, int recipe) {
   return c;
 }
 
+std::string values_of(const call_data& c) {
+  std::string all;
+  for (const auto& [name, a] : c.inputs) {
+    all += " " + name + "(" + std::to_string(a.shape[0]) + "):";
+    for (const double v : a.values) all += " " + to_text(v);
+  }
+  return all;
+}
+
 struct outcome {
   int64_t judged = 0, rejected = 0, free = 0;
   std::string first;
 };
 
-// Honest kernels of `trees` random formulas, each with a few calls.
-outcome try_trees(uint64_t seed, int trees, const machine_options& how, const char* contract = "") {
-  draws g(seed);
+// Honest kernels of one random formula, with a few calls.
+outcome try_tree(draws g, const machine_options& how, const char* contract) {
   outcome o;
-  for (int t = 0; t < trees; ++t) {
-    const formula_operator op = drawn_operator(g, contract), plain = expanded(op);
-    for (int recipe = 0; recipe < 6; ++recipe) {
-      const call_data c = drawn_call(g, recipe);
-      evaluation exact(op, c);
-      program code(plain, c);
-      machine_options honest = how;
-      if (how.seed != 0) honest.seed = g() | 1;
-      walker<machine_algebra> kernel(code, machine_algebra(honest));
-      for (int64_t i = 0; i < code.definitions()[0].elements; ++i) {
-        const double actual = round_to_type(number_type::f32, kernel.element(code.definitions()[0], i));
-        const bounded b = exact.element("y", i);
-        ++o.judged;
-        o.free += b.e == k_inf;
-        const judgement j = exact.judge("y", i, actual);
-        if (j.accepted) continue;
-        if (o.rejected++ < 4)
-          o.first += "\n" + to_text(op) + "recipe " + std::to_string(recipe) + " actual " + to_text(actual) +
-                     " exact " + exact.text("y", i) + " element " + std::to_string(i) +
-                     [&] {
-                       std::string all;
-                       for (const auto& [name, a] : c.inputs) {
-                         all += " " + name + "(" + std::to_string(a.shape[0]) + "):";
-                         for (const double v : a.values) all += " " + to_text(v);
-                       }
-                       return all;
-                     }() +
-                     " v " + to_text(b.v) + " e " + to_text(b.e) + " s " + std::to_string(b.s);
-      }
+  const formula_operator op = drawn_operator(g, contract), plain = expanded(op);
+  for (int recipe = 0; recipe < 6; ++recipe) {
+    const call_data c = drawn_call(g, recipe);
+    evaluation exact(op, c);
+    program code(plain, c);
+    machine_options honest = how;
+    if (how.seed != 0) honest.seed = g() | 1;
+    walker<machine_algebra> kernel(code, machine_algebra(honest));
+    for (int64_t i = 0; i < code.definitions()[0].elements; ++i) {
+      const double actual = round_to_type(number_type::f32, kernel.element(code.definitions()[0], i));
+      const bounded b = exact.element("y", i);
+      ++o.judged;
+      o.free += b.e == k_inf;
+      const judgement j = exact.judge("y", i, actual);
+      if (j.accepted) continue;
+      ++o.rejected;
+      o.first += "\n" + to_text(op) + "recipe " + std::to_string(recipe) + " actual " + to_text(actual) + " exact " +
+                 exact.text("y", i) + " element " + std::to_string(i) + values_of(c) + " v " + to_text(b.v) + " e " +
+                 to_text(b.e) + " s " + std::to_string(b.s);
     }
   }
   return o;
+}
+
+// Honest kernels of `trees` random formulas, on all cores. Each tree has a seed of its own, whatever the cores are.
+outcome try_trees(uint32_t seed, int trees, const machine_options& how, const char* contract = "") {
+  outcome all;
+  std::mutex lock;
+  std::atomic<int> next = 0;
+  const auto work = [&] {
+    for (int t = next++; t < trees; t = next++) {
+      std::seed_seq tree_seed = {seed, static_cast<uint32_t>(t)};
+      const outcome o = try_tree(draws(tree_seed), how, contract);
+      const std::lock_guard guard(lock);
+      all.judged += o.judged;
+      all.free += o.free;
+      if (o.rejected > 0 && all.rejected < 4) all.first += "\ntree " + std::to_string(t) + o.first;
+      all.rejected += o.rejected;
+    }
+  };
+  std::vector<std::thread> others(std::max(1U, std::thread::hardware_concurrency()) - 1);
+  for (std::thread& t : others) t = std::thread(work);
+  work();
+  for (std::thread& t : others) t.join();
+  return all;
 }
 
 int trees_to_try() {
@@ -242,6 +266,44 @@ TEST(FormulaBound, ExactSpecialsAreDemanded) {
   EXPECT_TRUE(e.judge("y", 1, k_inf).accepted);
   EXPECT_FALSE(e.judge("y", 1, 3e38).accepted);
   EXPECT_TRUE(e.judge("y", 2, 0).accepted);
+}
+
+// A value without a bound, as that of a divisor which may be 0.
+bounded free_value(double v) {
+  bounded y;
+  y.v = v;
+  y.e = k_inf;
+  return y;
+}
+
+TEST(FormulaBound, AnOpenConditionAdmitsABranchWithoutBound) {
+  const bound_algebra a((contract()));
+  const truth open = {true, true, false};
+  bounded one;
+  one.v = 1;
+  EXPECT_EQ(a.choose(open, one, free_value(std::nan(""))).e, k_inf);
+  EXPECT_EQ(a.choose(open, one, free_value(k_inf)).e, k_inf);
+}
+
+// max(NaN, 1): a kernel that computes -Inf in place of NaN returns 1.
+TEST(FormulaBound, ANaNThatMayBeComputedAsInfinityLeavesAMaximumFree) {
+  const bound_algebra a((contract()));
+  const auto reduced = [&](reduction by, uint8_t instead) {
+    bound_algebra::total t(a, by);
+    bounded nan, one;
+    nan.v = std::nan("");
+    nan.s = instead;
+    one.v = 1;
+    t.add(nan, 0);
+    t.add(one, 1);
+    return t.result();
+  };
+  EXPECT_EQ(reduced(reduction::max, minus_infinity).e, k_inf);
+  EXPECT_EQ(reduced(reduction::min, plus_infinity).e, k_inf);
+  EXPECT_EQ(reduced(reduction::max, plus_infinity).e, 0);
+  EXPECT_EQ(reduced(reduction::max, plus_infinity).s, plus_infinity);
+  EXPECT_EQ(reduced(reduction::fmax, minus_infinity).v, 1);
+  EXPECT_EQ(reduced(reduction::fmax, minus_infinity).e, 0);
 }
 
 TEST(FormulaBound, OverflowBeyondDoubleIsOverflow) {
