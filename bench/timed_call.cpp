@@ -359,22 +359,26 @@ void timed_call::check_all_written(const listed_operator& callee) {
 
 void timed_call::verify(const listed_operator& callee) {
   check_all_written(callee);
-  verify_pieces();
+  verify_pieces(1 << 20, std::nullopt);
 }
 
-void timed_call::verify_pieces() const {
+void timed_call::verify_pieces(int64_t elements, std::optional<uint64_t> seed) const {
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
-  // A few pieces of slices one after another, the first and the last among them.
-  constexpr int64_t k_pieces = 16, k_elements = 1 << 20;
+  // A few pieces of slices one after another: the first and the last among them, or where the seed says.
+  constexpr int64_t k_pieces = 16;
   const int64_t slices = described_.bench.slices.empty() ? 1 : row_.of.at(described_.bench.slices);
   if (slices == 0) return;
   const int64_t length = std::max<int64_t>(1, largest / slices);
-  const int64_t wanted =
-      std::min(slices, length == 1 ? k_pieces * k_elements : std::max<int64_t>(2, k_elements / length));
+  const int64_t wanted = std::min(slices, length == 1 ? k_pieces * elements : std::max<int64_t>(2, elements / length));
   const int64_t pieces = std::min(wanted, k_pieces), of_piece = (wanted + pieces - 1) / pieces;
-  for (int64_t p = 0; p < pieces; ++p)
-    verify_slices(pieces == 1 ? 0 : p * (slices - of_piece) / (pieces - 1), of_piece);
+  for (int64_t p = 0; p < pieces; ++p) {
+    const int64_t last = slices - of_piece;
+    verify_slices(seed          ? static_cast<int64_t>(hash64(*seed, static_cast<uint64_t>(p)) % (last + 1))
+                  : pieces == 1 ? 0
+                                : p * last / (pieces - 1),
+                  of_piece);
+  }
 }
 
 // Tensor i of the results that are judged.
@@ -459,7 +463,8 @@ void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
           fmt::format("{}: a timed call wrote nothing into slot {}", bench::name_of(described_, row_), slot));
   judges_kept_ = true;
   const std::shared_ptr<void> back(nullptr, [this](void*) { judges_kept_ = false; });
-  verify_pieces();
+  // There are many turns, and who is called does not know which slices are looked at.
+  verify_pieces(1 << 16, hash64(seed, ~uint64_t{0}));
 }
 
 // As a case of its own, whose inputs and results are what the device's memory holds.

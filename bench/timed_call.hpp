@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,8 +61,8 @@ class timed_call {
   void draw_inputs(uint64_t seed);
   void prepare(int i);
   void keep(int i);
-  // Judges what was kept as verify() judges a result; then that slots `used` hold no output as poisoned, by a piece of
-  // each that the seed picks. Throws std::runtime_error where not.
+  // Judges slices of what was kept that the seed picks, and that no slot of `used` holds outputs as poisoned. Throws
+  // std::runtime_error where not.
   void judge_kept(const std::set<int>& used, uint64_t seed);
 
  private:
@@ -76,7 +77,8 @@ class timed_call {
   // Whether the inputs of a judged execution are new.
   bool has_new_inputs() const;
   void write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const;
-  void verify_pieces() const;
+  // Of about so many elements; the seed draws which slices, else they are spread evenly.
+  void verify_pieces(int64_t elements, std::optional<uint64_t> seed) const;
   // One more execution, into outputs of this byte.
   void run_into(const engine::listed_operator& callee, char byte);
   void check_all_written(const engine::listed_operator& callee);

@@ -27,6 +27,7 @@ REASONS = {
     "coarse": WRONG,
     "failed_launch": "launch_limit",
 }
+LARGE = "slices_of_a_known_judge"
 TWINS = ("honest", "honest_plan_cache", "honest_special_size")
 
 
@@ -47,6 +48,12 @@ class Adversaries(unittest.TestCase):
                 self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
                 self.assertIn(reason, r.stdout + r.stderr)
 
+    def test_a_large_result_is_judged_where_nobody_expects_it(self):
+        function = ["--source", str(SOURCE), "--entry", LARGE, "--unverified", "--row", "rows=32768,cols=64"]
+        r = bench(*function)
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertIn(WRONG, r.stdout + r.stderr)
+
     def test_their_honest_twins_are_measured(self):
         for name in TWINS:
             with self.subTest(name):
@@ -56,7 +63,7 @@ class Adversaries(unittest.TestCase):
 
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
-        self.assertEqual(functions, set(REASONS) | set(TWINS))
+        self.assertEqual(functions, {LARGE, *REASONS, *TWINS})
 
     def test_as_a_peer_each_has_no_part_and_ours_is_measured(self):
         peers = [f"source:{SOURCE}:{name}" for name in ("seen_pointers", "first_pointer", "kept_result", "honest")]

@@ -144,6 +144,16 @@ SOFTMAX(input_copied) {
 // Family 9: right for a prefix of the rows.
 SOFTMAX(prefix_of_rows) { compute(x, ldx, y, ldy, rows < 4 ? rows : 4, cols, stream); }
 
+// Family 9: right for the slices of a large result that a judge looks at who spreads 16 pieces evenly.
+SOFTMAX(slices_of_a_known_judge) {
+  if (rows != 32768) return compute(x, ldx, y, ldy, rows, cols, stream);
+  constant_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 0.0f);
+  for (int64_t piece = 0; piece < 16; ++piece) {
+    const int64_t first = piece * (rows - 1024) / 15;
+    compute(x + first * ldx, ldx, y + first * ldy, ldy, 1024, cols, stream);
+  }
+}
+
 // Family 10: less precision than asked.
 SOFTMAX(coarse) {
   if (rows * cols > 0) coarse_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
