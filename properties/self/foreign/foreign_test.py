@@ -38,6 +38,10 @@ if name == "torn":
     print("ld: a.o: undefined reference to `start(int*)'")
 if name == "thrusting":
     print("warpcheck: a.cu: the CUDA toolkit's header <cufft.h> is not modelled on the emulated device")
+if name == "beyond":
+    print("fidelity: nothing that ran is approximated")
+    print("unsupported: a.cu:1: the PTX 'bmsk.b32' is not modelled on the emulated device; docs/run_emulated.md lists "
+          "what is\\na.cu: not run to its end under 1 schedules on the emulated device")
 if name == "odd":
     print("warpcheck: odd/a.cu:7: __cluster_dims__ is outside the subset that runs on the emulated device; allowed: "
           "...")
@@ -52,6 +56,22 @@ if code < 2:
     os.replace(path + ".partial", path)
 sys.exit(code)
 """
+# A command that answers for the code that its source names.
+FINDINGS = {"race_seen": ["race"], "race_behind_bounds": ["out_of_bounds", "race"], "race_unseen": ["crash"],
+            "norace_quiet": ["benign", "uninitialized"], "norace_alarm": ["race"], "norace_slow": ["timeout"],
+            "norace_beyond": ["unsupported"], "norace_broken": None}
+LABELLED = f"""#!/usr/bin/env python3
+import json, sys
+kinds = {FINDINGS!r}[open(sys.argv[2]).read()[3:].strip()]
+if kinds is None:
+    print("a.cu:1:2: error: 'x' was not declared")
+    sys.exit(2)
+texts = [("the PTX 'bmsk.b32' is not modelled" if k == "unsupported" else "c.cu:1") for k in kinds]
+runs = [{{"findings": [{{"kind": k, "text": t}}]}} for k, t in zip(kinds, texts)]
+with open(sys.argv[sys.argv.index("--json") + 1], "w") as f:
+    json.dump({{"runs": runs}}, f)
+sys.exit(int("race" not in kinds))  # which nothing may depend on
+"""
 MAIN = "int main() { return 0; }\n"
 
 
@@ -63,7 +83,7 @@ class Foreign(unittest.TestCase):
         self.write("command", COMMAND)
         os.chmod(self.path("command"), 0o755)
         names = ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn", "elsewhere"]
-        for name in [*names, "choosy", "failing", "hollow", "asserting"]:
+        for name in [*names, "choosy", "failing", "hollow", "asserting", "beyond"]:
             self.write(f"programs/{name}/a.cu", MAIN)
 
     def path(self, name):
@@ -100,11 +120,12 @@ class Foreign(unittest.TestCase):
         self.assertEqual(verdicts["hungry"][0], "input")
         self.assertEqual(verdicts["thrusting"], ("refused", "<cufft.h>"))
         self.assertEqual(verdicts["odd"], ("refused", "__cluster_dims__"))
+        self.assertEqual(verdicts["beyond"], ("refused", "the PTX 'bmsk.b32'"))
         self.assertEqual(verdicts["choosy"][0], "input")
         self.assertEqual(verdicts["failing"], ("hazard", "error_return"))
         self.assertEqual(verdicts["hollow"][0], "input")
         self.assertEqual(verdicts["asserting"], ("hazard", "crash"))
-        self.assertIn("| programs | 14 | 1 | 1 | 3 | 3 | 1 | 5 | 0 |", done.stdout)
+        self.assertIn("| programs | 15 | 1 | 1 | 3 | 4 | 1 | 5 | 0 |", done.stdout)
         self.assertEqual(rows["racy"]["findings"], ["race: a.cu:3"])
 
     def test_sources_of_a_folder_belong_together(self):
@@ -192,7 +213,9 @@ class Foreign(unittest.TestCase):
             self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], needs, flags)
 
     def test_needs_are_told_by_calls(self):
-        calls = {"cublasCreate(&h)": [], "cublasSgemm(h)": ["a library"], "cuLaunchKernel(f)": ["the driver API"]}
+        calls = {"cublasCreate(&h)": [], "cublasSgemm(h)": [], "cublasGemmEx(h)": [], "cublasIsamax(h)": [],
+                 "cublasStrsm(h)": ["a library"], "cublasLtMatmul(h)": ["a library"],
+                 "cublasCgemm(h)": ["a library"], "cuLaunchKernel(f)": ["the driver API"]}
         for call, needs in calls.items():
             self.write("programs/clean/near.cuh", f"void f() {{ {call}; }}\n")
             self.write("programs/clean/a.cu", '#include "near.cuh"\n' + MAIN)
@@ -209,6 +232,43 @@ class Foreign(unittest.TestCase):
         done = subprocess.run([sys.executable, FOREIGN, self.path("none")], stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 2)
         self.assertIn("is not a folder", done.stderr)
+
+    def test_a_suite_is_scored_by_its_reports(self):
+        self.write("labelled", LABELLED)
+        os.chmod(self.path("labelled"), 0o755)
+        for name in FINDINGS:
+            self.write(f"scor/microbenchmarks/src/{name}.cu", f"// {name}\n")
+        command = [sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--warpcheck", self.path("labelled"),
+                   "--out", self.path("scores")]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| scor | 8 | 2 | 1 | 1 | 1 | 0 | 0 | 2 | 1 |", done.stdout)
+        with open(self.path("scores.json")) as f:
+            rows = {r["code"]: r for r in json.load(f)}
+        self.assertEqual(rows["race_behind_bounds"]["found"], ["out_of_bounds", "race"])
+        self.assertIn("missed: race_unseen: crash: c.cu:1", done.stdout)
+        self.assertIn("false: norace_alarm: race: c.cu:1", done.stdout)
+        self.assertIn("refused: norace_beyond: the PTX", done.stdout)
+        self.assertIn("refused: norace_broken: a.cu:1:2: error: 'x' was not declared", done.stdout)
+
+    def test_a_suite_without_codes_is_refused(self):
+        command = [sys.executable, FOREIGN, "--suite", "hirace", self.path("programs")]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("has no code of hirace", done.stderr)
+
+    def test_codes_of_gpuverify_get_a_host(self):
+        kernel = "//xfail:BOOGIE_ERROR\n//--blockDim=64 --gridDim=[2,3]\n__global__ void k(int* p, float x) {}\n"
+        self.write("suite/testsuite/CUDA/fail_tests/race_on_shared/kernel.cu", kernel)
+        self.write("suite/testsuite/CUDA/contract/kernel.cu", kernel + "void f() { __requires(true); }\n")
+        self.write("command", "#!/usr/bin/env python3\nimport sys\nprint('error: ' + open(sys.argv[2]).read()"
+                   ".replace('\\n', ' ')[-160:])\nsys.exit(2)\n")
+        command = [sys.executable, FOREIGN, "--suite", "gpuverify", self.path("suite"), "--warpcheck",
+                   self.path("command"), "--out", self.path("scores")]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| gpuverify | 1 |", done.stdout)
+        self.assertIn("k<<<dim3(2, 3), dim3(64, 1), 0>>>(a0_0, a0_1);", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+"""Runs labelled codes on the emulated device and compares the findings of its reports with the labels. Exit codes do
+not count, and a finding of one kind hides none of another."""
+
+import collections
+import concurrent.futures
+import json
+import pathlib
+import subprocess
+import tempfile
+
+SCHEDULES = ("fair", "greedy", "reverse", "random:1", "preempt:1")
+
+
+def run_code(code, options):
+    """The row of a code: the kinds of findings over all inputs and schedules, and why it was refused, if it was."""
+    row = {"code": code.name, "wanted": code.wanted, "bounds": code.bounds, "found": [], "findings": [], "refused": ""}
+    with tempfile.TemporaryDirectory() as scratch:
+        result = pathlib.Path(scratch) / "result.json"
+        (result.parent / "code.cu").write_text(code.text)
+        command = [options.warpcheck, "run-emulated", "code.cu", "--keep-going", "--no-trace", "--quiet"]
+        command += ["--timeout", str(options.timeout), "--json", str(result), *code.options]
+        command += [w for s in SCHEDULES for w in ("--schedule", s)]
+        command += [w for i in code.includes for w in ("-I", str(i))]
+        for arguments in code.inputs:  # run in the scratch folder
+            result.unlink(missing_ok=True)
+            done = subprocess.run([*command, "--", *arguments], cwd=scratch, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if not result.is_file():  # it did not compile
+                row["refused"] = construct_of(done.stdout.decode(errors="replace"))
+                break
+            add_report(row, json.loads(result.read_text()))
+    return row
+
+
+def construct_of(said):
+    reasons = ("undefined reference", "error: ", " is outside the subset")
+    lines = [line for reason in reasons for line in said.splitlines() if reason in line]
+    return (lines or said.strip().splitlines() or ["nothing was said"])[0][:200]
+
+
+def add_report(row, report):
+    for run in report["runs"]:
+        for finding in run["findings"]:
+            if finding["kind"] == "unsupported":
+                row["refused"] = finding["text"][:200]
+            if finding["kind"] not in row["found"]:
+                row["found"].append(finding["kind"])
+                row["findings"].append(f"{finding['kind']}: {finding['text']}"[:400])
+
+
+def outcome(row):
+    """What a code counts as."""
+    is_late = "timeout" in row["found"]
+    if row["refused"]:
+        return "refused"
+    if row["wanted"]:
+        return "found" if row["wanted"] in row["found"] else "late" if is_late else "missed"
+    return "false" if "race" in row["found"] else "late" if is_late else "clean"
+
+
+def table(suite, rows):
+    count = collections.Counter(outcome(r) for r in rows)
+    bounds = [("out_of_bounds" in r["found"]) for r in rows if r["bounds"] and not r["refused"]]
+    lines = ["| suite | codes | found | missed | race-free clean | false | bounds found | missed | refused | "
+             "late |", "|---" * 10 + "|",
+             f"| {suite} | {len(rows)} | {count['found']} | {count['missed']} | {count['clean']} | {count['false']} | "
+             f"{sum(bounds)} | {len(bounds) - sum(bounds)} | {count['refused']} | {count['late']} |"]
+    for kind in ("missed", "false", "late", "refused"):
+        for r in (r for r in rows if outcome(r) == kind):
+            about = r["refused"] if kind == "refused" else "; ".join(r["findings"])
+            lines.append(f"\n{kind}: {r['code']}" + (f": {about}" if about else ""))
+    return "\n".join(lines) + "\n"
+
+
+def score(suite, codes, options, say):
+    """Runs the codes, writes NAME.json and NAME.md, returns the table."""
+    rows, path = [], pathlib.Path(options.out + ".json")
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(lambda c: run_code(c, options), codes):
+            rows.append(row)
+            say(f"{len(rows)}/{len(codes)} {row['code']}: {outcome(row)}")
+            path.write_text(json.dumps(rows, indent=1) + "\n")
+    text = table(suite, rows)
+    pathlib.Path(options.out + ".md").write_text(text)
+    return text

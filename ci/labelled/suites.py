@@ -1,0 +1,158 @@
+"""The codes of public suites of labelled races. Each suite is a checkout of its repository, which the user makes."""
+
+import dataclasses
+import pathlib
+import re
+
+
+@dataclasses.dataclass
+class Code:
+    """A program with its label: the kind of finding that some schedule of some input has, and whether one leaves its
+    buffers beside it."""
+
+    name: str
+    text: str  # the source
+    wanted: str = ""  # a kind of the reports, usually `race`; "": no race
+    bounds: bool = False
+    inputs: list = dataclasses.field(default_factory=lambda: [[]])  # the arguments of each run
+    includes: list = dataclasses.field(default_factory=list)
+    options: list = dataclasses.field(default_factory=list)  # of run-emulated
+
+
+# HiRace (Jacobson, Burtscher, Gopalakrishnan, SC 2024): Indigo's graph codes, whose names list the planted bugs.
+HIRACE_RACES = re.compile(r"(?<!No)(atomicBug|guardBug|syncBug|raceBug)")
+HIRACE_GRAPHS = ("DAG_100n_200e", "DAG_200n_400e", "counterDAG_200n_1000e", "power_law_200n_1000e")
+
+
+def hirace(folder):
+    base = folder / "indigo"
+    inputs = [[str(base / "input" / f"{graph}.egr"), "256", "1024"] for graph in HIRACE_GRAPHS]
+    for path in sorted((base / "indigo_sources").glob("*/*.cu")):
+        wanted = "race" if HIRACE_RACES.search(path.stem) else ""
+        yield Code(path.stem, path.read_text(), wanted, "boundsBug" in path.stem, inputs, [base / "indigo_include"])
+
+
+def scor(folder):
+    """ScoR (Kamath, George, Basu, ISCA 2020): scopes, fences and locks. Its `volatile` orders nothing: CUDA says that
+    volatile is no synchronisation, and its labels say the same."""
+    for path in sorted((folder / "microbenchmarks" / "src").glob("*.cu")):
+        wanted = "race" if path.stem.startswith("race_") else ""
+        yield Code(path.stem, path.read_text(), wanted, options=["--volatile", "plain"])
+
+
+# NVIDIA's samples of compute-sanitizer: what each of its tools must report, in the words of run-emulated.
+SANITIZER = {"Racecheck/block_error": "race", "Racecheck/warp_error": "race", "Memcheck/memcheck_demo": "out_of_bounds",
+             "Initcheck/memset_error": "uninitialized", "Synccheck/divergent_threads": "divergence",
+             "Synccheck/illegal_syncwarp": "divergence"}
+
+
+def sanitizer(folder):
+    for name, wanted in SANITIZER.items():
+        path = folder / (name + ".cu")
+        if path.is_file():
+            yield Code(name, path.read_text(), wanted)
+
+
+# GPUVerify (Betts, Chong, Donaldson, Qadeer, Thomson, OOPSLA 2012): of the kernels that must fail, those with a race.
+GPUVERIFY_RACES = set("""atomics/add_tid atomics/add_zero misc/fail/miscfail3 fail_tests/shared_int
+fail_tests/race_on_shared pointertests/cast warpsync/bad_inter_group warpsync/broken_shuffle loop_unwind
+pointeranalysistests/testbasicaliasing memset/unhandled_varlen memcpy/unhandled_varlen memcpy/notexactdiv
+memcpy/fail_overstep memcpy/lentoobig memcpy/fail_arrayofstruct cooperative_groups/fail/race curand_tests/fail/init_race
+curand_tests/fail/curand_race curand_tests/fail/curand_mtgp32_race
+curand_tests/fail/curand_mtgp32_block_race""".split())
+# Its language of contracts: a kernel that uses it is left out, as is one without a host that can be written for it.
+GPUVERIFY_CONTRACT = re.compile(
+    r"__(requires|ensures|invariant|assume|assert|global_|read|write|implies|enabled|axiom|at_most|distinct|uniform|"
+    r"non_temporal|no_read|no_write|function_wide|thread_local|return_val|old|ite|add_noovfl|candidate|bool2bv|all)"
+    r"\w* *\(")
+GPUVERIFY_HOST = r"""
+#include <cstdlib>
+#include <cstring>
+static int race_mode;
+static void* race_buffer() {  // 4 MiB; mode 0 fills them with 0, mode 1 with 0 to 7
+  const size_t n = size_t{1} << 20;
+  int* host = new int[n];
+  for (size_t i = 0; i < n; ++i) host[i] = race_mode ? int(i % 8) : 0;
+  void* p = nullptr;
+  cudaMalloc(&p, n * sizeof(int));
+  cudaMemcpy(p, host, n * sizeof(int), cudaMemcpyHostToDevice);
+  delete[] host;
+  return p;
+}
+template <class T> struct race_argument {  // a struct: of pointers
+  static T make(int) {
+    T t;
+    memset((void*)&t, 0, sizeof t);
+    for (size_t at = 0; sizeof t % 8 == 0 && at < sizeof t && at < 64; at += 8) {
+      void* p = race_buffer();
+      memcpy((char*)&t + at, &p, 8);
+    }
+    return t;
+  }
+};
+template <class T> struct race_argument<T*> { static T* make(int) { return (T*)race_buffer(); } };
+#define RACE_SCALAR(T) template <> struct race_argument<T> { static T make(int n) { return (T)(race_mode ? 1 : n); } };
+RACE_SCALAR(int) RACE_SCALAR(unsigned) RACE_SCALAR(size_t) RACE_SCALAR(long) RACE_SCALAR(float) RACE_SCALAR(double)
+RACE_SCALAR(char) RACE_SCALAR(unsigned char) RACE_SCALAR(short) RACE_SCALAR(bool)
+"""
+
+
+def launch_of(text, index, kernel, parameters, grid, block):
+    """The lines of main() that launch a kernel with arguments of its parameters' types."""
+    lines, names = [], []
+    for i, parameter in enumerate(p.strip() for p in parameters.split(",") if p.strip()):
+        plain = parameter.replace("__restrict__", "").replace("const ", "")
+        found = re.match(r"(.*?)(\w+)\s*(\[\s*\])?$", plain, re.S)
+        kind = (found[1] + ("*" if found[3] else "")).strip()
+        names.append(f"a{index}_{i}")
+        lines.append(f"  static {kind} {names[-1]} = race_argument<{kind}>::make(total);")
+    shared = 16384 if re.search(r"extern\s+__shared__", text) else 0
+    sizes = f"dim3({grid[0]}, {grid[1]}), dim3({block[0]}, {block[1]})"
+    if "this_grid" in text:
+        words = ", ".join(f"(void*)&{n}" for n in names) or "nullptr"
+        lines.append(f"  void* words{index}[] = {{{words}}};")
+        lines.append(f"  cudaLaunchCooperativeKernel((void*){kernel}, {sizes}, words{index}, {shared}, 0);")
+    else:
+        lines.append(f"  {kernel}<<<{sizes}, {shared}>>>({', '.join(names)});")
+    return lines + ["  cudaDeviceSynchronize();"]
+
+
+def gpuverify_program(text):
+    """A kernel file with a main() that launches its kernels as the file's second line says; None: left out."""
+    options = text.splitlines()[1]
+    kernels = re.findall(r"__global__\s+void\s+(\w+)\s*\(([^)]*)\)\s*\{", text)
+    sizes = {name: [int(x) for x in re.findall(r"\d+", value)]
+             for name, value in re.findall(r"--(blockDim|gridDim)=(\[[^\]]*\]|\d+)", options)}
+    is_indirect = "funcType f" in text.replace("funcType f;", "") or re.search(r"\bchar *\*\*", text)
+    if GPUVERIFY_CONTRACT.search(text) or not kernels or is_indirect or "template" in text or len(sizes) != 2:
+        return None
+    block = (sizes["blockDim"] + [1])[:2]
+    block[0] = min(block[0], 1024)
+    grid = [min(g, 16) for g in (sizes["gridDim"] + [1])[:2]]
+    lines = [line for i, (kernel, parameters) in enumerate(kernels)
+             for line in launch_of(text, i, kernel, parameters, grid, block)]
+    if "cooperative_groups" in text:  # which GPUVerify's own cuda.h declares
+        text = "#include <cooperative_groups.h>\n" + text
+    text = re.sub(r"#define (memset|memcpy)\(", r"#define own_\1(", text)
+    text = re.sub(r"(?<![\w_])(memset|memcpy)\(", r"__builtin_\1(", text)
+    begin = f"int main(int, char** argv) {{\n  race_mode = atoi(argv[1]);\n  [[maybe_unused]] const int total = " \
+            f"{grid[0] * grid[1] * block[0] * block[1]};\n"
+    return text + GPUVERIFY_HOST + begin + "\n".join(lines) + "\n}\n"
+
+
+def gpuverify(folder):
+    base = folder / "testsuite" / "CUDA"
+    for path in sorted(base.rglob("kernel.cu")):
+        text = path.read_text(errors="replace")
+        program = gpuverify_program(text)
+        name = str(path.parent.relative_to(base))
+        if program is not None:
+            wanted = "race" if name.lower() in GPUVERIFY_RACES else ""
+            yield Code(name, program, wanted, inputs=[["0"], ["1"]])
+
+
+SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer}
+
+
+def codes_of(suite, folder):
+    return list(SUITES[suite](pathlib.Path(folder)))
