@@ -235,6 +235,14 @@ template <unsigned Size, class Parent>
 void sync(const thread_block_tile<Size, Parent>& tile, SIMT_SITE) {
   tile.sync(site);
 }
+template <class Group>
+SIMT_INLINE auto thread_rank(const Group& g) -> decltype(g.thread_rank()) {
+  return g.thread_rank();
+}
+template <class Group>
+SIMT_INLINE auto group_size(const Group& g) -> decltype(g.size()) {
+  return g.size();
+}
 
 }  // namespace cooperative_groups
 

@@ -30,6 +30,14 @@ __global__ void any_group(int* y) {
   y[threadIdx.x] = threadIdx.x == 0 ? 1000 * all + of_tile : tile.thread_rank();
 }
 
+// The functions beside the members of the same meaning.
+__global__ void free_functions(int* y) {
+  const cg::thread_block_tile<16> tile = cg::tiled_partition<16>(cg::this_thread_block());
+  y[cg::thread_rank(cg::this_thread_block())] = 100 * cg::group_size(tile) + cg::thread_rank(tile);
+  cg::sync(cg::this_thread_block());
+  if (cg::thread_rank(cg::this_thread_block()) == 0) y[0] = 10000 * cg::group_size(cg::this_thread_block()) + y[63];
+}
+
 // Values of 16 bytes.
 __global__ void wide_shuffle(int* y) {
   cg::thread_block_tile<32> warp = cg::tiled_partition<32>(cg::this_thread_block());
@@ -100,10 +108,15 @@ int main(int argc, char** argv) {
     const char* name;
     void (*kernel)(int*);
     int place, value;
-  } modes[] = {{"any-group", any_group, 0, 64016}, {"wide-shuffle", wide_shuffle, 0, 5008},
-               {"parts", parts, 9, 112481},        {"scans", scans, 0, 46531},
-               {"group-copy", group_copy, 0, 64},  {"pipeline-copy", pipeline_copy, 0, 64},
-               {"atomics", atomics, 2, 42},        {"wide-tiles", wide_tiles, 0, 2022}};
+  } modes[] = {{"any-group", any_group, 0, 64016},
+               {"wide-shuffle", wide_shuffle, 0, 5008},
+               {"free-functions", free_functions, 0, 641615},
+               {"parts", parts, 9, 112481},
+               {"scans", scans, 0, 46531},
+               {"group-copy", group_copy, 0, 64},
+               {"pipeline-copy", pipeline_copy, 0, 64},
+               {"atomics", atomics, 2, 42},
+               {"wide-tiles", wide_tiles, 0, 2022}};
   for (const auto& mode : modes) {
     if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
     int host[65] = {}, *y = nullptr;
