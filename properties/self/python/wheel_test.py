@@ -90,6 +90,24 @@ class Wheel(unittest.TestCase):
         said = run(sys.executable, "-m", "twine", "check", "--strict", str(wheel))
         self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
 
+    def test_a_source_distribution_is_complete(self):
+        """It has every file of the tree but .github, and configures as the build of the wheel does."""
+        made = run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(folder), str(SOURCE))
+        self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+        (archive,) = folder.glob("*.tar.gz")
+        said = run(sys.executable, "-m", "twine", "check", "--strict", str(archive))
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        self.assertEqual(run("tar", "xzf", str(archive), "-C", str(folder)).returncode, 0)
+        tree = folder / archive.name.removesuffix(".tar.gz")
+        self.assertFalse((tree / "build").exists())
+        listed = run("git", "-C", str(SOURCE), "ls-files")
+        if listed.returncode == 0:
+            kept = [n for n in listed.stdout.splitlines() if not n.startswith(".github/") and (SOURCE / n).exists()]
+            self.assertEqual([name for name in kept if not (tree / name).exists()], [])
+        parts = [f"-DWARPCHECK_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES")]
+        said = run("cmake", "--preset", "emulated", "-B", str(folder / "tree"), *parts, cwd=tree)
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+
     def test_commands_without_a_compiler(self):
         said = command("verify", "softmax", "--device", "emulated", "--property", "within-error-bound", "--cases", "3",
                        "--dtype", "f32", "--json", "v.json")
