@@ -115,7 +115,7 @@ run_result trial::run(const trial_case& c, const tensor_map& replace) {
   return std::move(*first);
 }
 
-void trial::judge_bits(const trial_case& c, const launch_spec& a, const run_result& r, const launch_spec& first_spec,
+void trial::judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
                        const run_result& first) {
   for (const auto& [name, t] : r.tensors) {
     const host_tensor& expected = first.at(name);
@@ -125,10 +125,10 @@ void trial::judge_bits(const trial_case& c, const launch_spec& a, const run_resu
     const int64_t element = static_cast<int64_t>(differ) / size;
     const int64_t row = element / t.spec.cols(), col = element % t.spec.cols();
     std::string under =
-        a.schedule.empty() ? "two launches" : fmt::format("schedules {} and {}", first_spec.schedule, a.schedule);
-    if (a.launch.kind != launch_way::stream) under += fmt::format(", the second with launch={}", c.knob("launch"));
+        how.schedule.empty() ? "two launches" : fmt::format("schedules {} and {}", first_spec.schedule, how.schedule);
+    if (how.launch.kind != launch_way::stream) under += fmt::format(", the second with launch={}", c.knob("launch"));
     const bool unwritten = std::all_of(t.bytes.begin() + element * size, t.bytes.begin() + (element + 1) * size,
-                                       [&](std::byte b) { return b == static_cast<std::byte>(a.poison); });
+                                       [&](std::byte b) { return b == static_cast<std::byte>(how.poison); });
     if (unwritten) decide(verdict::violation, fmt::format("{}[{},{}] was not written", name, row, col), c, nullptr);
     decide(verdict::nondeterministic,
            fmt::format("{}[{},{}] is {:.9g} ({:a}) and {:.9g} ({:a}) under {}", name, row, col,
@@ -154,14 +154,14 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const la
   report_.launches += launched.launches();
   std::vector<run_result> results;
   for (size_t i = 0; i < group.size(); ++i) {
-    const launch_spec& a = group[i];
+    const launch_spec& how = group[i];
     const call_facts& call = launched.call(i);
-    judge_call(c, a, call, launched.device());
+    judge_call(c, how, call, launched.device());
     run_result& r = results.emplace_back();
     // It took the call from memory of another alignment.
     if (call.status == WARPCHECK_UNSUPPORTED) continue;
     memory_facts memory = launched.memory(i);
-    judge_memory(c, &a, memory, "during the call");
+    judge_memory(c, &how, memory, "during the call");
     r.tensors = std::move(memory.outputs);
     if (!keeps_nan_bits_)
       for (auto& [name, t] : r.tensors) unify_nans(t);
@@ -172,7 +172,7 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const la
   return results;
 }
 
-void trial::judge_hazards(const trial_case& c, const launch_spec& a, const device_facts& device) {
+void trial::judge_hazards(const trial_case& c, const launch_spec& how, const device_facts& device) {
   if (device.hazards.empty()) return;
   verdict worst = verdict::pass;
   for (const auto& [kind, text] : device.hazards) {
@@ -181,17 +181,19 @@ void trial::judge_hazards(const trial_case& c, const launch_spec& a, const devic
     if (v > worst) worst = v;
     report_.findings.push_back(kind + ": " + text);
   }
-  decide(worst, a.schedule.empty() ? "" : "under schedule " + a.schedule, c, &a);
+  decide(worst, how.schedule.empty() ? "" : "under schedule " + how.schedule, c, &how);
 }
 
 // Returns where the call was answered, or was not offered to memory of this placement.
-void trial::judge_call(const trial_case& c, const launch_spec& a, const call_facts& call, const device_facts& device) {
-  if (call.touched) judge_touch(c, &a, *call.touched);
+void trial::judge_call(const trial_case& c, const launch_spec& how, const call_facts& call,
+                       const device_facts& device) {
+  if (call.touched) judge_touch(c, &how, *call.touched);
   if (!call.environment.empty())
     decide(verdict::error_return,
-           fmt::format("the call changed the floating-point environment (MXCSR controls {})", call.environment), c, &a);
-  judge_hazards(c, a, device);
-  if (call.status == WARPCHECK_UNSUPPORTED && a.placement == cpu_placement::flush) return;
+           fmt::format("the call changed the floating-point environment (MXCSR controls {})", call.environment), c,
+           &how);
+  judge_hazards(c, how, device);
+  if (call.status == WARPCHECK_UNSUPPORTED && how.placement == cpu_placement::flush) return;
   // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
   if (call.status == WARPCHECK_UNSUPPORTED) {
     is_unsupported_ = true;
@@ -202,30 +204,30 @@ void trial::judge_call(const trial_case& c, const launch_spec& a, const call_fac
   const std::string unusable = device.error ? fmt::format("; the {}", k_process_unusable) : "";
   if (call.status != WARPCHECK_OK)
     decide(verdict::error_return, fmt::format("{}: {}{}", status_text(call.status), shortened(call.message), unusable),
-           c, &a);
+           c, &how);
   if (call.replay_error)
-    decide(verdict::error_return, fmt::format("as a graph: {}{}", *call.replay_error, unusable), c, &a);
+    decide(verdict::error_return, fmt::format("as a graph: {}{}", *call.replay_error, unusable), c, &how);
   if (device.error)
     decide(verdict::error_return,
-           fmt::format("the device reports an error after the call: {}{}", *device.error, unusable), c, &a);
+           fmt::format("the device reports an error after the call: {}{}", *device.error, unusable), c, &how);
   if (!call.used_variant) return;
-  if (!a.op->lists(*call.used_variant))
+  if (!how.op->lists(*call.used_variant))
     decide(verdict::error_return,
            fmt::format("the candidate says that it ran variant '{}', which it does not list",
                        printable(*call.used_variant)),
-           c, &a);
+           c, &how);
   if (std::find(report_.variants.begin(), report_.variants.end(), *call.used_variant) == report_.variants.end())
     report_.variants.push_back(*call.used_variant);
 }
 
-void trial::judge_touch(const trial_case& c, const launch_spec* a, const touched_page& touch) {
+void trial::judge_touch(const trial_case& c, const launch_spec* how, const touched_page& touch) {
   const std::string tensor =
       touch.tensor.empty() ? "" : fmt::format(" of {} bytes, tensor {}", touch.bytes, touch.tensor);
   decide(verdict::out_of_bounds, fmt::format("the call touches memory at byte {} of a buffer{}", touch.offset, tensor),
-         c, a);
+         c, how);
 }
 
-void trial::judge_memory(const trial_case& c, const launch_spec* a, const memory_facts& memory,
+void trial::judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory,
                          const std::string& during) {
   switch (memory.damage) {
     case memory_facts::none: return;
@@ -233,13 +235,13 @@ void trial::judge_memory(const trial_case& c, const launch_spec* a, const memory
       decide(verdict::out_of_bounds,
              fmt::format("the guard zone of tensor {} was written at byte {} of a buffer of {} bytes", memory.tensor,
                          memory.at, memory.bytes),
-             c, a);
+             c, how);
     case memory_facts::row_gap:
       decide(verdict::out_of_bounds,
              fmt::format("the gap between rows of tensor {} was written at element {}", memory.tensor, memory.at), c,
-             a);
+             how);
     case memory_facts::input:
-      decide(verdict::input_modified, fmt::format("input {} changed {}", memory.tensor, during), c, a);
+      decide(verdict::input_modified, fmt::format("input {} changed {}", memory.tensor, during), c, how);
   }
 }
 
@@ -321,15 +323,15 @@ void trial::broken(std::string message) { decide(verdict::violation, std::move(m
 
 void trial::skip(const std::string& reason) { decide(verdict::skipped, reason, case_, nullptr); }
 
-void trial::decide(verdict v, std::string message, const trial_case& c, const launch_spec* a) {
+void trial::decide(verdict v, std::string message, const trial_case& c, const launch_spec* how) {
   report_.result = v;
   report_.message = std::move(message);
   // A related call (another variant or layout) has its own line only in the message: the case is what replays.
   if (!(c == case_)) report_.message += fmt::format(" (in the related call '{}')", shortened(format(c)));
-  if (a && a->op->device == WARPCHECK_DEVICE_EMULATED) {
+  if (how && how->op->device == WARPCHECK_DEVICE_EMULATED) {
     trial_case narrowed = case_;
-    narrowed.knobs["schedule"] = a->schedule;
-    narrowed.knobs["detect"] = a->instrumented ? "only" : "off";
+    narrowed.knobs["schedule"] = how->schedule;
+    narrowed.knobs["detect"] = how->instrumented ? "only" : "off";
     report_.line = format(narrowed);
   }
   throw trial_over{};

@@ -86,11 +86,11 @@ class trial {
   // The results of launches that one wait is enough for, in their order.
   std::vector<run_result> run_group(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
                                     const tensor_map& replace);
-  void judge_hazards(const trial_case& c, const launch_spec& a, const device_facts& device);
-  void judge_call(const trial_case& c, const launch_spec& a, const call_facts& call, const device_facts& device);
-  void judge_touch(const trial_case& c, const launch_spec* a, const touched_page& touch);
-  void judge_memory(const trial_case& c, const launch_spec* a, const memory_facts& memory, const std::string& during);
-  void judge_bits(const trial_case& c, const launch_spec& a, const run_result& r, const launch_spec& first_spec,
+  void judge_hazards(const trial_case& c, const launch_spec& how, const device_facts& device);
+  void judge_call(const trial_case& c, const launch_spec& how, const call_facts& call, const device_facts& device);
+  void judge_touch(const trial_case& c, const launch_spec* how, const touched_page& touch);
+  void judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory, const std::string& during);
+  void judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
                   const run_result& first);
   void try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call);
   bool is_offered();
@@ -99,7 +99,7 @@ class trial {
   auto on_device(const trial_case& c, Body&& body);
   [[noreturn]] void broken(std::string message);
   // Notes the verdict, narrows the report's case line to the launch that showed it, and ends the trial.
-  [[noreturn]] void decide(verdict v, std::string message, const trial_case& c, const launch_spec* a);
+  [[noreturn]] void decide(verdict v, std::string message, const trial_case& c, const launch_spec* how);
 
   trial_case case_;
   candidate candidate_;

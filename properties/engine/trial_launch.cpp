@@ -27,7 +27,7 @@ host_tensor work_of(const tensor_spec& spec, uint32_t word) {
   return t;
 }
 
-uint32_t shared_fill(const launch_spec& a) { return a.poison * 0x01010101u; }
+uint32_t shared_fill(const launch_spec& how) { return how.poison * 0x01010101u; }
 
 void* make_stream(const warpcheck_device_api& api, const warpcheck_stream_options& options) {
   if (void* const stream = api.stream_create(&options)) return stream;
@@ -40,9 +40,9 @@ void* make_stream(const warpcheck_device_api& api, const warpcheck_stream_option
 
 // A launch from its tensors to its outputs.
 struct launch_group::launch_state {
-  explicit launch_state(const launch_spec& of) : a(of) {}
+  explicit launch_state(const launch_spec& of) : how(of) {}
 
-  const launch_spec& a;
+  const launch_spec& how;
   std::vector<std::unique_ptr<device_tensor>> memory;
   std::map<std::string, device_tensor*> by_name;
   std::map<std::string, const host_tensor*> written;
@@ -54,8 +54,8 @@ struct launch_group::launch_state {
 launch_group::launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
                            const input_values& values, const spoil_tensors& spoil)
     : case_(c) {
-  for (const launch_spec& a : launch_specs) {
-    launch_states_.push_back(std::make_unique<launch_state>(a));
+  for (const launch_spec& how : launch_specs) {
+    launch_states_.push_back(std::make_unique<launch_state>(how));
     prepare(*launch_states_.back(), values);
     if (spoil) spoil(launch_states_.back()->tensors);
   }
@@ -80,51 +80,53 @@ launch_group::~launch_group() = default;
 const call_facts& launch_group::call(size_t i) const { return launch_states_[i]->facts; }
 
 void launch_group::prepare(launch_state& f, const input_values& values) const {
-  place_cpu_buffers(f.a.placement);
+  place_cpu_buffers(f.how.placement);
   for (const tensor_spec& spec : case_.tensors) {
     if (!spec.in_place.empty()) {
       f.by_name[spec.name] = f.by_name.at(spec.in_place);
       continue;
     }
-    f.memory.push_back(std::make_unique<device_tensor>(spec, *f.a.api, f.a.poison));
+    f.memory.push_back(std::make_unique<device_tensor>(spec, *f.how.api, f.how.poison));
     f.by_name[spec.name] = f.memory.back().get();
-    if (spec.is_workspace()) f.memory.back()->write(work_of(spec, f.a.work));
+    if (spec.is_workspace()) f.memory.back()->write(work_of(spec, f.how.work));
     if (!spec.is_input) {
-      f.a.api->forget(f.memory.back()->data(), span_bytes(spec));
+      f.how.api->forget(f.memory.back()->data(), span_bytes(spec));
       continue;
     }
     const host_tensor& given = values(spec);
     f.memory.back()->write(given);
     f.written[spec.name] = &given;
   }
-  for (const tensor_spec& spec : case_.tensors) f.tensors.push_back(f.by_name.at(spec.name)->view(dl_device(*f.a.op)));
+  for (const tensor_spec& spec : case_.tensors)
+    f.tensors.push_back(f.by_name.at(spec.name)->view(dl_device(*f.how.op)));
 }
 
 // Makes the call; one that is captured is replayed.
 void launch_group::launch(launch_state& f, void* stream) {
-  const launch_spec& a = f.a;
+  const launch_spec& how = f.how;
   call_facts& facts = f.facts;
-  const bool on_default_stream = a.launch.kind == launch_way::legacy && a.op->device == WARPCHECK_DEVICE_CUDA;
+  const bool on_default_stream = how.launch.kind == launch_way::legacy && how.op->device == WARPCHECK_DEVICE_CUDA;
   f.prepared = std::make_unique<prepared_call>(case_, f.tensors, on_default_stream ? nullptr : stream);
-  const bool captured = a.launch.kind == launch_way::graph && a.api->capture_begin;
+  const bool captured = how.launch.kind == launch_way::graph && how.api->capture_begin;
   const unsigned before = floating_point_controls();
-  if (captured && a.api->capture_begin(stream)) device_failed(*a.api, fmt::format("stream: {}", a.api->last_error()));
+  if (captured && how.api->capture_begin(stream))
+    device_failed(*how.api, fmt::format("stream: {}", how.api->last_error()));
   const auto call = [&] {
-    for (int i = 0; i < (captured ? 1 : a.launch.times) && facts.status == WARPCHECK_OK; ++i)
-      facts.status = f.prepared->run(*a.op);
+    for (int i = 0; i < (captured ? 1 : how.launch.times) && facts.status == WARPCHECK_OK; ++i)
+      facts.status = f.prepared->run(*how.op);
   };
   std::optional<page_touch> touch;
-  if (a.api == &cpu_device_api())
+  if (how.api == &cpu_device_api())
     touch = until_a_page_is_touched(call);
   else
     call();
   // A capture is ended, whatever the call said.
-  if (captured && a.api->capture_replay(stream, facts.status == WARPCHECK_OK ? a.launch.times : 0))
-    facts.replay_error = a.api->last_error();
+  if (captured && how.api->capture_replay(stream, facts.status == WARPCHECK_OK ? how.launch.times : 0))
+    facts.replay_error = how.api->last_error();
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);
   if (before != after) facts.environment = fmt::format("{:#x} became {:#x}", before, after);
-  launches_ += a.launch.times;
+  launches_ += how.launch.times;
   if (touch) {
     facts.touched = touched_page{touch->offset, "", 0};
     for (const auto& [name, tensor] : f.by_name)
@@ -147,7 +149,7 @@ void launch_group::wait(const warpcheck_device_api& api) {
     if (!f->prepared || f->facts.status != WARPCHECK_OK || f->facts.touched) continue;
     const warpcheck_call& call = f->prepared->view();
     if (call.used_variant) f->facts.used_variant = call.used_variant;
-    if (!call.variant) f->facts.picked_variant = f->a.op->picks(call);
+    if (!call.variant) f->facts.picked_variant = f->how.op->picks(call);
   }
 }
 
@@ -155,7 +157,7 @@ void launch_group::wait(const warpcheck_device_api& api) {
 memory_facts launch_group::memory(size_t i, bool with_workspace) const {
   const launch_state& f = *launch_states_[i];
   for (const auto& t : f.memory)
-    if (const int64_t offset = f.a.api->check_guards(t->data()); offset != INT64_MIN)
+    if (const int64_t offset = f.how.api->check_guards(t->data()); offset != INT64_MIN)
       return {memory_facts::guard_zone, t->spec().name, offset, span_bytes(t->spec()), {}};
   memory_facts facts;
   for (const tensor_spec& spec : case_.tensors) {

@@ -135,8 +135,8 @@ launch_spec refused_launch_spec(const candidate& on) {
 size_t group_size(const trial_case& c, std::span<const launch_spec> list, size_t first) {
   constexpr size_t k_most = 16;
   constexpr size_t k_most_bytes = size_t{128} << 10;  // of a launch's tensors
-  const auto joins = [](const launch_spec& a) {
-    return a.launch.kind == launch_way::stream || a.launch.kind == launch_way::again;
+  const auto joins = [](const launch_spec& how) {
+    return how.launch.kind == launch_way::stream || how.launch.kind == launch_way::again;
   };
   size_t bytes = 0;
   for (const tensor_spec& t : c.tensors) bytes += span_bytes(t);
