@@ -183,8 +183,7 @@ class differentiation {
 
   expr lift(const expr& e, const scope& around, const std::string& stem, bool outermost) {
     if (!e || (e->what != kind::reduce && e->args.empty())) return e;
-    if (e->what != kind::reduce)
-      return with_children(e, [&](const expr& a) { return lift(a, around, stem, false); });
+    if (e->what != kind::reduce) return with_children(e, [&](const expr& a) { return lift(a, around, stem, false); });
     node n = *e;
     scope inside = around;
     for (binder& b : n.bound) {
@@ -279,7 +278,7 @@ class differentiation {
     const int64_t n = whole ? std::stoll(k->text) : 0;
     if (whole && n == 0) return;
     const expr less = whole ? literal(n - 1) : minus(k, literal(1));
-    const expr rest = !whole    ? make_call("pow", {a, less})
+    const expr rest = !whole   ? make_call("pow", {a, less})
                       : n == 1 ? literal(1)
                       : n == 2 ? a
                                : make_binary(kind::power, a, less);
@@ -336,7 +335,8 @@ class differentiation {
   expr ties(const expr& e) {
     const expr one = masked(make_binary(kind::equal, e->args[0], self_), literal(1));
     // The one element that a condition other than this one fixes needs no count; it is counted all the same.
-    return added_definition("_ties", make_reduction("sum", e->bound, e->other, make_choice(one->args[0], literal(1), literal(0))));
+    return added_definition(
+        "_ties", make_reduction("sum", e->bound, e->other, make_choice(one->args[0], literal(1), literal(0))));
   }
   expr terms(const expr& e) {
     if (e->other) return added_definition("_terms", make_reduction("sum", e->bound, e->other, literal(1)));

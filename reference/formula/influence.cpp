@@ -135,9 +135,8 @@ class influence {
       case kind::equal:
       case kind::not_equal: return alike(follow(e->args[0]), follow(e->args[1])) ? k_none : k_unknown;
       default:
-        return std::all_of(e->args.begin(), e->args.end(), [&](const expr& a) { return follow(a).none(); })
-                   ? k_none
-                   : k_unknown;
+        return std::all_of(e->args.begin(), e->args.end(), [&](const expr& a) { return follow(a).none(); }) ? k_none
+                                                                                                            : k_unknown;
     }
   }
 
