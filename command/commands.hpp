@@ -30,10 +30,11 @@ struct verify_options {
   int64_t max_rows = std::numeric_limits<int64_t>::max();  // of a generated input
   int64_t max_cols = std::numeric_limits<int64_t>::max();
   int workers = 0;
-  std::optional<double> timeout;  // of a case of up to 2^24 elements, in proportion beyond; none: see timeout_of
-  double shrink_seconds = 20;     // for making one failure smaller
-  bool allow_skips = false;       // whether more than a tenth of the cases may be skipped
-  bool fail_fast = false;         // whether the first failure ends the run
+  std::optional<double> timeout;        // of a case of up to 2^24 elements, in proportion beyond; none: see timeout_of
+  double shrink_seconds = 20;           // for making one failure smaller
+  bool allow_skips = false;             // whether more than a tenth of the cases may be skipped
+  bool accepts_nondeterminism = false;  // whether launches may differ in bits, as those with float atomics do
+  bool fail_fast = false;               // whether the first failure ends the run
   bool resume = false;
   bool mps = false;  // whether the workers share the GPU through a daemon of this run's own
 };

@@ -32,6 +32,7 @@ struct scalar_rule {
   std::string name;
   double least = 0, most = 0;
   bool is_integer = false;
+  double usual = 0;  // where a call leaves it as it is
 };
 // One way to call the operator.
 struct form_rule {

@@ -221,7 +221,8 @@ void cuda_structure::note_function(size_t name) {
     while (after < t_.size() && !is(after, "{") && !is(after, ";") && !is(after, "try")) ++after;
   if (is(after, "try")) ++after;
   if (is(after, "{")) {
-    if (t_.tokens[name].file == 0) functions_.push_back({std::string(t_.text(name)), parameter_names(name + 1)});
+    if (t_.tokens[name].file == 0)
+      functions_.push_back({namespaces_of(name) + std::string(t_.text(name)), parameter_names(name + 1)});
     has_main_ |= is(name, "main");
   }
   // "f(1);" at file scope declares, too.
@@ -229,6 +230,23 @@ void cuda_structure::note_function(size_t name) {
   for (size_t i = statement_start(name); i < name; ++i)
     if (is(i, "__global__")) return;
   other_names_.emplace(t_.text(name));
+}
+
+// "acme::detail::" of what lies in these; unnamed ones need no name.
+std::string cuda_structure::namespaces_of(size_t token) const {
+  std::string names;
+  for (size_t i = token; i-- > 0;) {
+    if (closes(i)) i = match_[i];
+    if (!is(i, "{") || match_[i] < token) continue;
+    std::string own;
+    bool in_name = false;
+    for (size_t k = statement_start(i); k < i; ++k) {
+      if (in_name) own += t_.text(k);
+      in_name |= is(k, "namespace");
+    }
+    if (!own.empty()) names.insert(0, own + "::");
+  }
+  return names;
 }
 
 // The last identifier of each parameter, but of its default value and the brackets of an array.

@@ -47,10 +47,11 @@ contract contract_of(const engine::description& d) {
     for (const engine::tensor_info& t : form.tensors) rule.tensors.push_back(rule_of(t));
     for (const engine::scalar_info& s : form.scalars) {
       if (!s.is_passed) continue;
+      const double usual = engine::passed_value(s, s.fallback);
       if (s.names.empty())  // JSON has no infinity
-        rule.scalars.push_back({s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer});
+        rule.scalars.push_back({s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer, usual});
       else
-        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true});
+        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true, usual});
     }
     c.forms.push_back(std::move(rule));
   }

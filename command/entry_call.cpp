@@ -21,19 +21,11 @@ struct not_offered : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct known_operator {
-  contract rules;
-  std::map<std::string, double> usual;  // scalars where a call leaves them as they are
-};
-
-const known_operator& known(const std::string& op) {
-  static std::map<std::string, known_operator> cache;
-  if (const auto found = cache.find(op); found != cache.end()) return found->second;
-  const engine::description& d = *engine::find_description(op);
-  known_operator k = {contract_of(d), {}};
-  for (const engine::call_form& form : d.forms)
-    for (const engine::scalar_info& s : form.scalars) k.usual[s.name] = engine::passed_value(s, s.fallback);
-  return cache.emplace(op, std::move(k)).first->second;
+const contract& known(const std::string& op) {
+  static std::map<std::string, contract> cache;
+  const auto found = cache.find(op);
+  return found != cache.end() ? found->second
+                              : cache.emplace(op, contract_of(*engine::find_description(op))).first->second;
 }
 
 // What has been made of an entry when its library was loaded.
@@ -52,8 +44,8 @@ std::map<const warpcheck_entry*, loaded_entry>& loaded() {
 // Fills the values of an entry's parameters for one call.
 class argument_list {
  public:
-  argument_list(const warpcheck_entry& entry, const known_operator& op, warpcheck_entry_value* values)
-      : entry_(entry), op_(op), names_(loaded().at(&entry).names), values_(values) {
+  argument_list(const warpcheck_entry& entry, warpcheck_entry_value* values)
+      : entry_(entry), names_(loaded().at(&entry).names), values_(values) {
     for (int32_t i = 0; i < entry.num_parameters; ++i) values[i] = {};
   }
 
@@ -82,7 +74,7 @@ class argument_list {
   void set_scalar(const scalar_rule& rule, double value) {
     const int32_t at = find(rule.is_integer ? entry_meaning::integer : entry_meaning::number, rule.name);
     if (at < 0) {
-      if (value != op_.usual.at(rule.name))
+      if (value != rule.usual)
         throw not_offered(fmt::format("the entry has no parameter {}, which is {}", rule.name, value));
     } else if (rule.is_integer) {
       set_integer(at, static_cast<int64_t>(value));
@@ -91,7 +83,9 @@ class argument_list {
     }
   }
 
-  void set_stream(void* stream) { values_[find(entry_meaning::stream, "stream")].pointer = stream; }
+  void set_stream(void* stream) {
+    if (const int32_t at = find(entry_meaning::stream, "stream"); at >= 0) values_[at].pointer = stream;
+  }
 
  private:
   void set_integer(int32_t at, int64_t value) {
@@ -119,7 +113,6 @@ class argument_list {
   }
 
   const warpcheck_entry& entry_;
-  const known_operator& op_;
   const std::vector<entry_name>& names_;
   warpcheck_entry_value* values_;
 };
@@ -131,9 +124,8 @@ bool has_work(const std::vector<tensor_view>& tensors) {
 
 // Whether the entry is to be called.
 bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_entry_value* values) {
-  const known_operator& op = known(entry.op);
-  const checked_call checked = check_call(op.rules, call);
-  argument_list arguments(entry, op, values);
+  const checked_call checked = check_call(known(entry.op), call);
+  argument_list arguments(entry, values);
   for (const auto& [rule, value] : checked.scalars) arguments.set_scalar(*rule, value);
   for (const tensor_view& v : checked.tensors) arguments.set_tensor(v, checked.tensors);
   for (const auto& [extent, size] : checked.extents) arguments.set_extent(extent, size);
@@ -164,7 +156,7 @@ std::vector<entry_name> names_of(const warpcheck_entry& entry) {
 extern "C" const warpcheck_candidate* warpcheck_entry_table(const warpcheck_entry* entry) {
   using namespace warpcheck;
   if (!engine::find_description(entry->op)) return nullptr;
-  const cli::contract& rules = cli::known(entry->op).rules;
+  const cli::contract& rules = cli::known(entry->op);
   cli::loaded_entry& t = cli::loaded()[entry];
   t.names = cli::names_of(*entry);
   t.op = cli::operator_of(rules, entry->op, entry->device, cli::listed_types(*entry, rules.forms.at(0).tensors.at(0)),

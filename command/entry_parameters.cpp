@@ -133,9 +133,86 @@ std::string declaration_of(const entry_name& n) {
   }
 }
 
-std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& entry) {
+std::string lacked_text(const std::string& op, const std::vector<std::string>& names) {
+  std::vector<std::string> lacked;
+  const auto add = [&](std::string text) {
+    if (std::find(lacked.begin(), lacked.end(), text) == lacked.end()) lacked.push_back(std::move(text));
+  };
+  const auto is_named = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const engine::call_form& form : engine::find_description(op)->forms) {
+    for (const engine::tensor_info& t : form.tensors)
+      if (t.is_optional && is_named(t.name)) add(t.name);
+    for (const engine::scalar_info& s : form.scalars)
+      if (s.is_passed && is_named(s.name)) add(fmt::format("{}!={}", s.name, s.fallback));
+  }
+  return fmt::format("{}", fmt::join(lacked, ", "));
+}
+
+std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters) {
+  std::vector<std::string> missing;
+  std::string gaps;
+  const auto has = [&](const std::string& name) {
+    return std::any_of(parameters.begin(), parameters.end(), [&](const entry_name& p) { return p.name == name; });
+  };
+  for (const entry_name& n : entry_names(d)) {
+    const bool is_tensor = n.meaning == entry_meaning::input || n.meaning == entry_meaning::output;
+    const bool is_scalar = n.meaning == entry_meaning::integer || n.meaning == entry_meaning::number;
+    if ((is_tensor || is_scalar) && n.name != "work" && !has(n.name)) missing.push_back(n.of);
+    if (n.meaning == entry_meaning::distance && has(n.of) && !has(n.name))
+      gaps += fmt::format("{}ld{}>cols", gaps.empty() ? "" : ", ", n.of);
+  }
+  const std::string others = lacked_text(d.op, missing);
+  return others + (others.empty() || gaps.empty() ? "" : ", ") + gaps;
+}
+
+namespace {
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+    parts.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// The parameters' names by what the user says that they stand for.
+imported_function renamed(const imported_function& entry, const std::string& arguments) {
+  if (arguments.empty()) return entry;
+  imported_function f = entry;
+  const std::vector<std::string> items = parts_of(arguments, ',');
+  if (arguments.find('=') == std::string::npos) {
+    if (items.size() != f.parameters.size())
+      throw usage_error(fmt::format("args: {} names are given, '{}' has {} parameters: {}", items.size(), entry.name,
+                                    f.parameters.size(), fmt::join(f.parameters, ", ")));
+    f.parameters = items;
+    return f;
+  }
+  for (const std::string& item : items) {
+    const std::vector<std::string> pair = parts_of(item, '=');
+    const auto found = std::find(entry.parameters.begin(), entry.parameters.end(), pair.front());
+    if (pair.size() != 2 || found == entry.parameters.end())
+      throw usage_error(fmt::format("args: '{}' is not PARAMETER=NAME; the parameters of '{}' are {}", item, entry.name,
+                                    fmt::join(entry.parameters, ", ")));
+    f.parameters[static_cast<size_t>(found - entry.parameters.begin())] = pair.back();
+  }
+  return f;
+}
+
+}  // namespace
+
+std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& given,
+                                         const std::string& arguments) {
+  const imported_function entry = renamed(given, arguments);
   const std::vector<entry_name> known = entry_names(d);
-  const std::string can_be = fmt::format("the parameters of an entry for {} can be {}", d.op, listed(known));
+  const std::string can_be = fmt::format(
+      "the parameters of an entry for {} can be {}; --args says what others stand for", d.op, listed(known));
   std::vector<entry_name> parameters;
   for (const std::string& name : entry.parameters) {
     const auto found = std::find_if(known.begin(), known.end(), [&](const entry_name& n) { return n.name == name; });
@@ -148,10 +225,8 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
   const name_list tensors = tensor_names(rules);
   std::vector<std::vector<std::string>> lacking;  // of each form
   for (const form_rule& form : rules.forms) lacking.push_back(missing(d, form, tensors, entry));
-  std::vector<std::string> fewest = *std::min_element(lacking.begin(), lacking.end(),
-                                                      [](const auto& l, const auto& r) { return l.size() < r.size(); });
-  if (std::find(entry.parameters.begin(), entry.parameters.end(), k_stream.name) == entry.parameters.end())
-    fewest.push_back(k_stream.name);
+  const std::vector<std::string> fewest = *std::min_element(
+      lacking.begin(), lacking.end(), [](const auto& l, const auto& r) { return l.size() < r.size(); });
   if (!fewest.empty())
     throw usage_error(fmt::format("entry: '{}' has no parameter {}; {}", entry.name, fmt::join(fewest, ", "), can_be));
   return parameters;

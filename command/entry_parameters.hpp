@@ -28,8 +28,15 @@ std::vector<const char*> element_types_of(const entry_name& n);
 // A parameter of that name in C++, of the first type that it can have: "const float* x".
 std::string declaration_of(const entry_name& n);
 
+// What a function lacks that takes none of these optional tensors and scalars: "bias, alpha!=1".
+std::string lacked_text(const std::string& op, const std::vector<std::string>& names);
+// The same of an entry with these parameters, which lacks gaps between rows, too, where it has no distance for them.
+std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters);
+
 // What each parameter is. usage_error where one has no name or an unknown one, where there is no stream, or where no
 // form of the operator can be called so: one that all its mandatory tensors and their extents have parameters for.
-std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& entry);
+// `arguments`: what the parameters stand for, "in=x,out=y" or all in their order; "": their names say it.
+std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& entry,
+                                         const std::string& arguments = "");
 
 }  // namespace warpcheck::cli

@@ -294,7 +294,7 @@ class fuzzer {
     }
     for (const coverage_result::group& g : groups())
       fmt::print("coverage {}: {} of {} combinations of shape, values and variant\n", g.name, g.reached, g.possible);
-    for (const auto& [name, why] : left_out_) fmt::print("left out: {}: {}\n", name, why);
+    for (const auto& [name, why] : left_out_) fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
     const double rate = shown_.seconds > 0 ? static_cast<double>(cases) / shown_.seconds : 0;
     fmt::print("{} cases, {} launches in {:.1f} s ({:.0f} cases/s){}; {} findings in {}\n", cases, launches,
                shown_.seconds, rate, skipped ? fmt::format(", {} skipped", skipped) : "", state_.findings.size(),

@@ -164,13 +164,23 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
 
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
                                     const std::string& file) {
+  std::string plain = name.substr(0, name.find('<'));
+  if (plain.starts_with("::")) plain.erase(0, 2);
   std::string names;
+  std::vector<const imported_function*> same, likely;
   for (const imported_function& f : defined) {
-    if (f.name == name) return f;
-    names += (names.empty() ? "" : ", ") + f.name;
+    if (f.name == plain) same.push_back(&f);
+    if (f.name.ends_with("::" + plain)) likely.push_back(&f);
+    if (names.find(f.name) == std::string::npos) names += (names.empty() ? "" : ", ") + f.name;
   }
-  throw usage_error(
-      fmt::format("entry: {} defines no function '{}'; it defines {}", file, name, names.empty() ? "none" : names));
+  if (same.empty()) same = likely;
+  if (same.empty())
+    throw usage_error(
+        fmt::format("entry: {} defines no function '{}'; it defines {}", file, name, names.empty() ? "none" : names));
+  if (same.size() > 1)
+    throw usage_error(fmt::format("entry: {} defines {} functions '{}'; the entry must be the only one of its name",
+                                  file, same.size(), name));
+  return *same.front();
 }
 
 std::string import_library(const toolchain& tools, const import_request& r) {

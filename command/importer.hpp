@@ -33,7 +33,7 @@ struct import_error {
 std::string describe(const import_error& e);
 
 struct imported_function {
-  std::string name;
+  std::string name;                     // with its namespaces: "acme::softmax"
   std::vector<std::string> parameters;  // their names; "" of one that has none
 };
 
@@ -46,7 +46,8 @@ struct imported_source {
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
 
-// The function of that name. usage_error where the file defines none.
+// The function of that name, "softmax<128>" or "acme::softmax" among others; namespaces may be left out where that
+// leaves one. usage_error where the file defines none, or several.
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
                                     const std::string& file);
 

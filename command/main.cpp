@@ -42,24 +42,41 @@ CLI::Option* add_output(CLI::App* command, const std::string& name, std::string&
 
 // What --source or --python bring as the candidate.
 struct brought_candidate {
-  std::string source, entry, python, interpreter;
+  cli::source_request source;
+  std::string python, interpreter;
 
   void prepare(cli::verify_options& o) const {
-    if (!source.empty()) o.candidate = cli::prepare_source(o, source, entry);
+    if (!source.file.empty()) o.candidate = cli::prepare_source(o, source);
     if (!python.empty()) cli::prepare_python(o, python, interpreter);
   }
 };
+
+void add_source_options(CLI::App* command, cli::source_request& s, CLI::Option* of_source) {
+  command->add_option("-I,--include", s.includes, "A folder for the headers of --source (may be repeated)")
+      ->allow_extra_args(false)
+      ->needs(of_source);
+  command->add_option("-D,--define", s.defines, "A macro for --source: NAME or NAME=VALUE (may be repeated)")
+      ->allow_extra_args(false)
+      ->needs(of_source);
+  command->add_option("--std", s.standard, "The C++ standard of --source (default: c++17)")->needs(of_source);
+  command
+      ->add_option("--args", s.arguments,
+                   "What the entry's parameters stand for: 'in=x,out=y,N=rows', or all by position 'x,y,rows,cols'")
+      ->needs(of_source);
+}
 
 // What is tried, in place of ours.
 void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
   command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/abi/candidate.h)")
       ->capture_default_str();
   CLI::Option* of_source =
-      command->add_option("--source", b.source, "A CUDA source (.cu) whose function is the candidate");
+      command->add_option("--source", b.source.file, "A CUDA source (.cu) whose function is the candidate");
   CLI::Option* of_entry = command->add_option(
-      "--entry", b.entry, "The function of --source: extern \"C\"; list OP prints what its parameters can be");
+      "--entry", b.source.entry,
+      "The function of --source: f, ns::f or 'f<float, 128>'; list OP prints what its parameters can be");
   of_source->needs(of_entry);
   of_entry->needs(of_source);
+  add_source_options(command, b.source, of_source);
   CLI::Option* of_python = command->add_option(
       "--python", b.python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
   of_python->excludes(of_source);
@@ -93,6 +110,11 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
       ->capture_default_str();
   command->add_flag("--mps", o.mps,
                     "Let the workers use the GPU at the same time, through an MPS daemon that ends with the run");
+  command
+      ->add_option_function<std::string>(
+          "--accept", [&o](const std::string&) { o.accepts_nondeterminism = true; },
+          "nondeterministic: the launches of a case may differ in their bits, as those of atomics in floating point do")
+      ->check(CLI::IsMember({"nondeterministic"}));
   command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
   command
       ->add_option("--timeout", o.timeout,
@@ -127,7 +149,7 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
       "--null-kernels", command.null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
   for (const char* name : {"--candidate", "--source", "--python", "--device", "--dtype", "--size", "--max-rows",
                            "--max-cols", "--shard", "--regressions", "--junit", "--input", "--journal", "--resume",
-                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips"})
+                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips", "--accept"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {

@@ -162,8 +162,7 @@ std::string mutant_build::link(const std::string& program, std::string& result) 
   if (output == std::string::npos)
     throw environment_error(fmt::format("'{}' is not a program that ninja links", program));
   // The command holds whole archives, the changed object's original among them: the first definition is taken.
-  link.replace(output, 4 + program.size(),
-               fmt::format("{} -Wl,--allow-multiple-definition -o {}", before, result));
+  link.replace(output, 4 + program.size(), fmt::format("{} -Wl,--allow-multiple-definition -o {}", before, result));
   // A program may look beside itself for libraries.
   for (const fs::directory_entry& e :
        fs::directory_iterator(fs::path(tools_.build_folder() + "/" + program).parent_path()))

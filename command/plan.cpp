@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <thread>
 
+#include "command/offers.hpp"
 #include "command/support.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/classes.hpp"
@@ -80,6 +82,61 @@ bool has_case(const property& p, const target& t, uint64_t seed) {
   }
 }
 
+namespace {
+
+// Cases of the property; where launches may differ, only the first of a case is compared.
+std::function<trial_case(int64_t index, int64_t attempt)> maker_of(const verify_options& o, const property& p,
+                                                                   const target& t, uint64_t seed) {
+  return [&p, t, seed, is_free = o.accepts_nondeterminism](int64_t index, int64_t attempt) {
+    trial_case c = generate_case(p, t, seed, index, attempt);
+    if (is_free) c.knobs["agree"] = "free";
+    return c;
+  };
+}
+
+// Why a property with cases is left out all the same, or "". On the host every element costs a kernel's thread, its
+// reference and a few copies.
+std::string too_large(const property& p, const target& t, uint64_t seed) {
+  constexpr int64_t k_giant = int64_t{1} << 22;
+  if (t.size > 0 || t.device == "cuda") return "";
+  int64_t elements = 0;
+  for (const tensor_spec& s : generate_case(p, t, seed, 0).tensors) elements += s.elements();
+  if (elements < k_giant) return "";
+  return fmt::format("its cases have millions of elements, which --size quick leaves out on device {}", t.device);
+}
+
+std::string why_left_out(const verify_options& o, const property& p, const target& t, uint64_t seed) {
+  if (p.needs_our_plan && !t.offered.has_our_plan)
+    return fmt::format("{}the order of sums and the workspaces of our own kernels", k_needs);
+  if (has_case(p, t, seed)) {
+    if (std::string why = too_large(p, t, seed); !why.empty()) return why;
+    if (t.candidate == "builtin" && !o.accepts_nondeterminism) return "";
+    return unmet_need(
+        p, t, [make = maker_of(o, p, t, seed)](int64_t index) { return make(index, 0); }, seed);
+  }
+  const std::string missing = t.offered.is_everything() ? "" : missing_trait(p, t, seed);
+  return !missing.empty() ? missing : fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
+}
+
+// Each cut to what the candidate offers, once.
+std::vector<trial_case> offered_cases(const target& t, std::vector<trial_case> all) {
+  std::vector<trial_case> cases;
+  for (trial_case& c : all) {
+    std::vector<std::string> taken;
+    if (bring_within(t.offered, c, taken) && std::find(cases.begin(), cases.end(), c) == cases.end())
+      cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+std::string listed_reasons(const left_out_properties& left_out) {
+  std::string text;
+  for (const auto& [name, why] : left_out) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, why);
+  return text;
+}
+
+}  // namespace
+
 std::vector<std::string> chosen_operators(const verify_options& o) {
   const std::vector<std::string> known = operators_with_properties();
   for (const std::string& op : o.operators)
@@ -90,21 +147,7 @@ std::vector<std::string> chosen_operators(const verify_options& o) {
   return chosen;
 }
 
-// Why the property is left out of a run of these options, or "".
-static std::string why_left_out(const verify_options& o, const property& p, const target& t, uint64_t seed) {
-  trial_case first;
-  try {
-    first = generate_case(p, t, seed, 0);
-  } catch (const no_case_fits&) {
-    return fmt::format("no case of at most {} rows and {} columns", o.max_rows, o.max_cols);
-  }
-  // On the host every element costs a kernel's thread, its reference and a few copies.
-  constexpr int64_t k_giant = int64_t{1} << 22;
-  int64_t elements = 0;
-  for (const tensor_spec& s : first.tensors) elements += s.elements();
-  if (t.size > 0 || t.device == "cuda" || elements < k_giant) return "";
-  return fmt::format("its cases have millions of elements, which --size quick leaves out on device {}", t.device);
-}
+std::string_view left_out_word(std::string_view why) { return why.starts_with(k_needs) ? "not asked" : "left out"; }
 
 std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts) {
   std::vector<std::string> ops;
@@ -135,7 +178,8 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
   const std::optional<tensor_spec> input = input_tensor(o);
   std::vector<planned_job> jobs;
   for (const std::string& op : ops) {
-    const std::vector<target> targets = ask_targets(o.candidate, op, device);
+    std::vector<target> targets = ask_targets(o.candidate, op, device);
+    ask_offers(targets);
     for (const property& p : all_properties()) {
       if (p.op != op) continue;
       if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
@@ -151,7 +195,7 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
         planned.j.id = fmt::format("{}/{} {} {}", op, p.name, name_of(t.type), device);
         if (input) {
           if (!p.for_input || t.type != input->type) continue;
-          std::vector<trial_case> cases = p.for_input(t, *input);
+          std::vector<trial_case> cases = offered_cases(t, p.for_input(t, *input));
           for (trial_case& c : cases) c.property = p.name;
           if (p.holds) std::erase_if(cases, [&](const trial_case& c) { return !p.holds(c); });
           if (cases.empty()) continue;
@@ -163,10 +207,8 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
             continue;
           }
           planned.j.count = std::max<int64_t>(1, o.cases * p.share_percent / 100);
-          planned.j.make = [&p, t, seed](int64_t index) { return generate_case(p, t, seed, index); };
-          planned.j.draw_again = [&p, t, seed](int64_t index, int64_t attempt) {
-            return generate_case(p, t, seed, index, attempt);
-          };
+          planned.j.make = [make = maker_of(o, p, t, seed)](int64_t index) { return make(index, 0); };
+          planned.j.draw_again = maker_of(o, p, t, seed);
           planned.j.cost = 100 - p.share_percent;
         }
         jobs.push_back(std::move(planned));
@@ -181,7 +223,7 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
             ? fmt::format("max-rows, max-cols: no case of {} has at most {} rows and {} columns",
                           left_out.begin()->first, o.max_rows, o.max_cols)
         : !left_out.empty()
-            ? fmt::format("size: {}: {}", left_out.begin()->first, left_out.begin()->second)
+            ? fmt::format("verify: no property has a case: {}", listed_reasons(left_out))
             : "verify: no property fits these operators, dtypes and properties, so there is nothing to run");
   return jobs;
 }

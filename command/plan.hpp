@@ -30,11 +30,14 @@ bool is_path_of_a_line(const std::string& path);
 // Whether the property has cases within the target's limits.
 bool has_case(const engine::property& p, const engine::target& t, uint64_t seed);
 
-// Properties that a run leaves out because of their size, each with the reason.
+// Properties that a run leaves out, as OP/NAME, each with the reason: their size, or that they need what the candidate
+// does not offer.
 using left_out_properties = std::map<std::string, std::string>;
+// "not asked" where the reason is such a need, else "left out".
+std::string_view left_out_word(std::string_view why);
 
-// The jobs of the chosen operators, properties and dtypes. `left_out` gets the properties that are about larger inputs
-// than the user allows. usage_error where a name does not exist or nothing is left to run.
+// The jobs of the chosen operators, properties and dtypes. `left_out` gets the properties that have no case.
+// usage_error where a name does not exist or nothing is left to run.
 std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& device, uint64_t seed,
                                    left_out_properties& left_out);
 

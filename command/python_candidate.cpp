@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "command/described_contract.hpp"
+#include "command/entry_parameters.hpp"
+#include "command/line_words.hpp"
 #include "command/python/interpreter.hpp"
 #include "command/support.hpp"
 #include "command/toolchain.hpp"
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/offer.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -22,13 +25,6 @@ using engine::environment_error;
 using engine::usage_error;
 
 constexpr const char* k_usual_interpreter = "python3";
-
-void check_path(const char* argument, const std::string& path) {
-  if (path.empty() || path.find_first_of(" \t,()|\"'\\:") != std::string::npos)
-    throw usage_error(fmt::format(
-        "{}: '{}' is empty or holds a blank, comma, colon, quote, parenthesis or bar, which a case line cannot carry",
-        argument, path));
-}
 
 // Lets the interpreter load the function, which names its element types, and stay as the nursery where it can.
 void introduce(python::settings& s) {
@@ -50,6 +46,11 @@ void introduce(python::settings& s) {
   for (const std::string name : answer["dtypes"])
     for (uint32_t bit = 1; dtype_name(bit); bit <<= 1)
       if (name == dtype_name(bit)) s.dtypes |= bit;
+  s.states = answer.value("states", "");
+  if (const std::string lacked = lacked_text(s.op, answer.value("left_out", std::vector<std::string>()));
+      !lacked.empty())
+    s.states += ";lacks " + lacked;
+  engine::parse_statements(s.op, s.states);
   s.nursery = said.socket;
 }
 
@@ -57,7 +58,7 @@ void introduce(python::settings& s) {
 
 std::string prepare_python(const std::string& file_and_function, const std::string& interpreter, const std::string& op,
                            const std::string& device) {
-  const size_t colon = file_and_function.find(':');
+  const size_t colon = file_and_function.rfind(':');
   if (colon == std::string::npos)
     throw usage_error(fmt::format("python: '{}' is not FILE.py:FUNCTION", file_and_function));
   python::settings s;
@@ -66,9 +67,6 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
   s.interpreter = interpreter.empty() ? k_usual_interpreter : interpreter;
   s.file = file_and_function.substr(0, colon);
   s.function = file_and_function.substr(colon + 1);
-  check_path("python", s.file);
-  check_path("python", s.function);
-  check_path("interpreter", s.interpreter);
   if (s.device != "cpu" && s.device != "cuda")
     throw usage_error(fmt::format("python: device {} runs no Python function; cpu and cuda do", s.device));
   const engine::description* const described = engine::find_description(op);
@@ -79,10 +77,11 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
     throw usage_error(fmt::format("python: there is no file '{}'", s.file));
   const std::string library = engine::builtin_library("python");
   if (library.empty()) throw environment_error("python: libwarpcheck_python.so is not beside this command");
+  setenv(python::k_settings_variable, python::to_text(s).c_str(), 1);
   introduce(s);
   setenv(python::k_settings_variable, python::to_text(s).c_str(), 1);
-  std::string name = fmt::format("{}{}:{}", k_python_prefix, s.file, s.function);
-  if (s.interpreter != k_usual_interpreter) name += ":" + s.interpreter;
+  std::string name = fmt::format("{}{}:{}", k_python_prefix, to_word(s.file), to_word(s.function));
+  if (s.interpreter != k_usual_interpreter) name += ":" + to_word(s.interpreter);
   engine::name_candidate(name, library, "");
   return name;
 }
@@ -100,7 +99,9 @@ void prepare_named_python(const std::string& candidate, const std::string& op, c
   if (!candidate.starts_with(prefix)) return;
   const std::string rest = candidate.substr(prefix.size());
   const size_t first = rest.find(':'), second = first == std::string::npos ? first : rest.find(':', first + 1);
-  prepare_python(rest.substr(0, second), second == std::string::npos ? "" : rest.substr(second + 1), op, device);
+  prepare_python(from_word(rest.substr(0, first)) +
+                     from_word(first == std::string::npos ? "" : rest.substr(first, second - first)),
+                 second == std::string::npos ? "" : from_word(rest.substr(second + 1)), op, device);
 }
 
 }  // namespace warpcheck::cli

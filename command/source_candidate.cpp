@@ -6,15 +6,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <string_view>
+#include <utility>
 
 #include "command/cuda_structure.hpp"
 #include "command/entry_parameters.hpp"
 #include "command/importer.hpp"
+#include "command/line_words.hpp"
 #include "command/support.hpp"
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/offer.hpp"
 #include "properties/engine/sha256.hpp"
 
 namespace warpcheck::cli {
@@ -26,9 +30,18 @@ using engine::usage_error;
 
 constexpr std::string_view k_prefix = "source:";
 
-struct entry_request {
-  std::string file, entry, op;
+struct entry_request : source_request {
+  std::string op;
   const engine::description* described;
+
+  // Of nvcc.
+  std::vector<std::string> options() const {
+    std::vector<std::string> list;
+    for (const std::string& include : includes) list.push_back("-I" + include);
+    for (const std::string& define : defines) list.push_back("-D" + define);
+    if (!standard.empty()) list.push_back("-std=" + standard);
+    return list;
+  }
 };
 
 std::string meaning_of(const entry_name& n) {
@@ -53,17 +66,31 @@ std::string type_of(const entry_name& n) {
   }
 }
 
+// What the source states of the entry, in comments: "// warpcheck ENTRY: sums chain".
+std::string statements_of(const entry_request& r) {
+  static const std::regex comment(R"(//\s*warpcheck\s+([^\s:]+(?:::[^\s:]+)*)\s*:([^\n"\\]*))");
+  const std::string text = read_text(r.file);
+  std::string all;
+  for (std::sregex_iterator i(text.begin(), text.end(), comment), end; i != end; ++i)
+    if ((*i)[1] == r.entry.substr(0, r.entry.find('<'))) all += (*i)[2].str() + ";";
+  engine::parse_statements(r.op, all);
+  return all;
+}
+
 // What makes the library of an entry, behind the source.
 std::string epilogue(const entry_request& r, const imported_function& entry, std::string_view build,
                      std::string_view device, std::string_view api) {
+  const size_t template_arguments = std::min(r.entry.find('<'), r.entry.size());
+  const std::string function = entry.name + r.entry.substr(template_arguments);
   std::string parameters, checks;
   size_t number = 0;
-  for (const entry_name& n : entry_parameters(*r.described, entry)) {
+  const std::vector<entry_name> named = entry_parameters(*r.described, entry, r.arguments);
+  for (const entry_name& n : named) {
     parameters += fmt::format("    {{\"{}\", ::simt::import::meaning::{}, {}u}},\n", n.name, meaning_of(n), n.types);
     checks += fmt::format(
         "static_assert(::simt::import::fits<decltype(::simt::import::parameter_type<{0}>(&::{1}))::type>(\n"
         "    warpcheck_source::parameters[{0}]), \"parameter {2} of '{1}', {3}, must be {4}\");\n",
-        number, entry.name, number + 1, n.name, type_of(n));
+        number, function, number + 1, n.name, type_of(n));
     ++number;
   }
   return fmt::format(
@@ -80,23 +107,38 @@ std::string epilogue(const entry_request& r, const imported_function& entry, std
       "extern \"C\" __attribute__((visibility(\"default\"))) const warpcheck_candidate* warpcheck_candidate_get(\n"
       "    uint32_t version) {{\n"
       "  return ::simt::import::source_library<warpcheck_source>::table(version, {5});\n"
+      "}}\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) const char* warpcheck_candidate_states(const char*) {{\n"
+      "  return \"{7}\";\n"
       "}}\n",
-      r.entry, r.op, build, device, parameters, api, checks);
+      function, r.op, build, device, parameters, api, checks,
+      statements_of(r) + "lacks " + lacked_text(*r.described, named));
 }
 
-entry_request checked_request(const std::string& file, const std::string& entry, const std::string& op) {
+entry_request checked_request(const source_request& given, const std::string& op) {
   const engine::description* const described = engine::find_description(op);
   if (!described) throw usage_error(fmt::format("source: operator {} has no description", op));
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  if (entry.empty() || !std::all_of(entry.begin(), entry.end(), plain) ||
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_:<>, *+-").find(c) != std::string::npos;
+  };
+  const std::string& entry = given.entry;
+  if (entry.empty() || !std::all_of(entry.begin(), entry.end(), fits) ||
       std::isdigit(static_cast<unsigned char>(entry[0])))
-    throw usage_error(fmt::format("entry: '{}' is not the name of an extern \"C\" function", entry));
-  if (file.find_first_of(" \t,()|\"'\\:") != std::string::npos)
-    throw usage_error(fmt::format(
-        "source: '{}' holds a blank, comma, colon, quote, parenthesis or bar, which a case line cannot carry", file));
+    throw usage_error(fmt::format("entry: '{}' is not the name of a function; write f, ns::f or f<float, 128>", entry));
   std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) throw usage_error(fmt::format("source: there is no file '{}'", file));
-  return {file, entry, op, described};
+  if (!fs::is_regular_file(given.file, ignored))
+    throw usage_error(fmt::format("source: there is no file '{}'", given.file));
+  return {given, op, described};
+}
+
+// What a compiler said of an entry that does not fit, in one sentence, or all that it said.
+std::string fitted(const entry_request& e, const std::string& said) {
+  static const std::regex of_parameter(R"(parameter \d+ of '[^']*', [^,]*, must be [^"\n]*)");
+  if (std::smatch found; std::regex_search(said, found, of_parameter)) return "entry: " + found.str();
+  if (said.find("unable to deduce") != std::string::npos || said.find("overloaded function") != std::string::npos)
+    return fmt::format("entry: '{}' names no single function; write its template arguments, as in '{}<float>'", e.entry,
+                       e.entry.substr(0, e.entry.find('<')));
+  return said;
 }
 
 std::string compile_emulated(const toolchain& tools, const entry_request& e, const std::string& flavour) {
@@ -105,10 +147,17 @@ std::string compile_emulated(const toolchain& tools, const entry_request& e, con
   r.flavour = flavour;
   r.entry = e.entry;
   r.options = {"-include", tools.root() + "/simt/import/entry.hpp"};
+  r.defines = e.defines;
+  r.includes = e.includes;
+  r.standard = e.standard;
   r.epilogue_of = [&](const imported_function& f) {
     return epilogue(e, f, flavour, "WARPCHECK_DEVICE_EMULATED", "warpcheck_device_emulated()");
   };
-  return import_library(tools, r);
+  try {
+    return import_library(tools, r);
+  } catch (const usage_error& refused) {
+    throw usage_error(fitted(e, refused.what()));
+  }
 }
 
 // nvcc makes code for the GPU that is present; the suite's own device interface runs it.
@@ -118,31 +167,71 @@ std::string compile_cuda(const toolchain& tools, const entry_request& e) {
   const std::string own = (folder / fmt::format("entry.{}", getpid())).string();
   const removed_file preprocessed(own + ".ii"), wrapper(own + ".cu"), made(own + ".so");
   const auto refuse = [&](const std::string& said) {
-    if (!said.empty()) throw usage_error(fmt::format("{} does not compile with nvcc:\n{}", e.file, said));
+    if (said.empty()) return;
+    const std::string sentence = fitted(e, said);
+    throw usage_error(sentence != said ? sentence : fmt::format("{} does not compile with nvcc:\n{}", e.file, said));
   };
-  refuse(tools.preprocess_cuda(e.file, preprocessed.path));
+  refuse(tools.preprocess_cuda(e.file, preprocessed.path, e.options()));
   const std::string source = read_text(preprocessed.path);
   const cuda_structure structure(source, e.file);
   const imported_function& entry = find_entry(structure.functions(), e.entry, e.file);
   const std::string text =
       fmt::format("#include \"simt/import/entry.hpp\"\n#include \"{}\"\n{}", fs::absolute(e.file).string(),
                   epilogue(e, entry, "nvcc", "WARPCHECK_DEVICE_CUDA", "nullptr"));
-  const std::string stem = engine::sha256_hex(tools.fingerprint() + text + source).substr(0, 32);
+  const std::string stem =
+      engine::sha256_hex(fmt::format("{}{}{}{}", tools.fingerprint(), fmt::join(e.options(), " "), text, source))
+          .substr(0, 32);
   const fs::path library = folder / (stem + ".cuda.so");
   if (fs::exists(library)) return library.string();
   write_file(wrapper.path, text);
-  refuse(tools.compile_cuda(wrapper.path, made.path));
+  refuse(tools.compile_cuda(wrapper.path, made.path, e.options()));
   fs::rename(made.path, library);
   return library.string();
 }
 
+// "source:FILE:ENTRY", then an option a word.
+std::string name_of(const source_request& r) {
+  std::string name = fmt::format("{}{}:{}", k_prefix, to_word(r.file), to_word(r.entry));
+  for (const std::string& include : r.includes) name += ":-I" + to_word(include);
+  for (const std::string& define : r.defines) name += ":-D" + to_word(define);
+  if (!r.standard.empty()) name += ":--std=" + to_word(r.standard);
+  if (!r.arguments.empty()) name += ":--args=" + to_word(r.arguments);
+  return name;
+}
+
+source_request request_of(const std::string& candidate) {
+  std::vector<std::string> words;
+  for (size_t begin = k_prefix.size(); begin <= candidate.size();) {
+    const size_t end = std::min(candidate.find(':', begin), candidate.size());
+    words.push_back(from_word(std::string_view(candidate).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  if (words.size() < 2) throw usage_error(fmt::format("candidate: '{}' is not source:FILE.cu:ENTRY", candidate));
+  source_request r;
+  r.file = words[0];
+  r.entry = words[1];
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.starts_with("-I"))
+      r.includes.push_back(word.substr(2));
+    else if (word.starts_with("-D"))
+      r.defines.push_back(word.substr(2));
+    else if (word.starts_with("--std="))
+      r.standard = word.substr(6);
+    else if (word.starts_with("--args="))
+      r.arguments = word.substr(7);
+    else
+      throw usage_error(fmt::format("candidate: '{}' is no option of a source; -I, -D, --std= and --args= are", word));
+  }
+  return r;
+}
+
 }  // namespace
 
-std::string prepare_source(const std::string& file, const std::string& entry, const std::string& op,
-                           const std::string& device) {
-  const entry_request e = checked_request(file, entry, op);
+std::string prepare_source(const source_request& request, const std::string& op, const std::string& device) {
+  const entry_request e = checked_request(request, op);
   const toolchain tools = toolchain::load();
-  const std::string name = fmt::format("{}{}:{}", k_prefix, file, entry);
+  const std::string name = name_of(request);
   if (device == "cuda") {
     engine::name_candidate(name, compile_cuda(tools, e), "");
   } else if (device == "emulated") {
@@ -154,26 +243,19 @@ std::string prepare_source(const std::string& file, const std::string& entry, co
   return name;
 }
 
-std::string prepare_source(const verify_options& o, const std::string& file, const std::string& entry) {
+std::string prepare_source(const verify_options& o, const source_request& request) {
   if (o.operators.size() != 1) throw usage_error("source: name the one operator that the entry implements");
   if (o.candidate != "builtin") throw usage_error("source: it cannot be given together with --candidate");
   std::string note;
-  return prepare_source(file, entry, o.operators[0], resolve_device(o.device, note));
+  return prepare_source(request, o.operators[0], resolve_device(o.device, note));
 }
 
 std::string source_of(const std::string& candidate) {
-  if (!candidate.starts_with(k_prefix)) return "";
-  const std::string rest = candidate.substr(k_prefix.size());
-  return rest.substr(0, rest.rfind(':'));
+  return candidate.starts_with(k_prefix) ? request_of(candidate).file : "";
 }
 
 void prepare_named_source(const std::string& candidate, const std::string& op, const std::string& device) {
-  if (!candidate.starts_with(k_prefix)) return;
-  const std::string rest = candidate.substr(k_prefix.size());
-  const size_t colon = rest.rfind(':');
-  if (colon == std::string::npos)
-    throw usage_error(fmt::format("candidate: '{}' is not source:FILE.cu:ENTRY", candidate));
-  prepare_source(rest.substr(0, colon), rest.substr(colon + 1), op, device);
+  if (candidate.starts_with(k_prefix)) prepare_source(request_of(candidate), op, device);
 }
 
 }  // namespace warpcheck::cli

@@ -194,6 +194,9 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
           }
           list.push_back({{"type", name_of(t.type)},
                           {"extents", t.extents},
+                          {"lacks", text_of(t.offered)},
+                          {"has_our_plan", t.offered.has_our_plan},
+                          {"sum_depth", t.offered.sum_depth.value_or(-1)},
                           {"variants", variants},
                           {"boundaries", t.boundaries}});
         }
@@ -208,6 +211,9 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
     t.candidate = candidate;
     t.type = *dtype_from_name(j.at("type").get<std::string>());
     t.extents = j.at("extents").get<std::vector<std::string>>();
+    t.offered = engine::parse_offer(op, j.at("lacks").get<std::string>());
+    t.offered.has_our_plan = j.at("has_our_plan");
+    if (const int64_t depth = j.at("sum_depth"); depth >= 0) t.offered.sum_depth = depth;
     for (const auto& v : j.at("variants")) {
       t.variants.push_back({v.at("name"), {}});
       for (const auto& r : v.at("ranges")) t.variants.back().ranges.push_back({r[0], r[1], r[2], r[3]});

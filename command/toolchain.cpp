@@ -321,13 +321,19 @@ std::string toolchain::run_nvcc(const std::vector<std::string>& options, const s
   return "";
 }
 
-std::string toolchain::compile_cuda(const std::string& source, const std::string& output) const {
-  return run_nvcc({"-O3", "-arch=native", "-lineinfo", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden"}, source,
-                  output);
+std::string toolchain::compile_cuda(const std::string& source, const std::string& output,
+                                    const std::vector<std::string>& options) const {
+  std::vector<std::string> all = {"-O3",     "-arch=native", "-lineinfo",
+                                  "-shared", "-Xcompiler",   "-fPIC,-fvisibility=hidden"};
+  all.insert(all.end(), options.begin(), options.end());
+  return run_nvcc(all, source, output);
 }
 
-std::string toolchain::preprocess_cuda(const std::string& source, const std::string& output) const {
-  return run_nvcc({"-E"}, source, output);
+std::string toolchain::preprocess_cuda(const std::string& source, const std::string& output,
+                                       const std::vector<std::string>& options) const {
+  std::vector<std::string> all = {"-E"};
+  all.insert(all.end(), options.begin(), options.end());
+  return run_nvcc(all, source, output);
 }
 
 std::string toolchain::module_source(const std::vector<std::string>& operators, std::string_view flavour) const {

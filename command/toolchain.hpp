@@ -35,9 +35,11 @@ class toolchain {
   // Makes a shared library of a .cu file with nvcc, for the GPU that is present; `output` is written whole or not at
   // all. Returns what nvcc said if it failed. environment_error when this build has no nvcc, or it or an include folder
   // is gone.
-  std::string compile_cuda(const std::string& source, const std::string& output) const;
+  std::string compile_cuda(const std::string& source, const std::string& output,
+                           const std::vector<std::string>& options = {}) const;
   // Only preprocesses it, likewise.
-  std::string preprocess_cuda(const std::string& source, const std::string& output) const;
+  std::string preprocess_cuda(const std::string& source, const std::string& output,
+                              const std::vector<std::string>& options = {}) const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
   // Of the CUDA toolkit that this build was made with; none where it has none.

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -165,6 +167,8 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
           {"cases", o.cases},
           {"exit_code", code},
           {"interrupted", results.interrupted},
+          {"accepted",
+           o.accepts_nondeterminism ? std::vector<std::string>{"nondeterministic"} : std::vector<std::string>()},
           {"jobs", list},
           {"failures", failures},
           {"regressions", regressions},
@@ -264,8 +268,8 @@ supervise_options supervision_of(const verify_options& o, const std::string& dev
   options.at_start = choose_gpu;
   options.journal_folder = o.journal;
   options.resume = o.resume;
-  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases,
-                                    o.size, o.input, o.max_rows, o.max_cols);
+  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed,
+                                    o.cases, o.size, o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism);
   std::tie(options.shard_index, options.shard_count) = parse_shard(o.shard);
   options.fail_fast = o.fail_fast;
   options.run = run_case;
@@ -392,7 +396,10 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
   for (const std::string& op : unjudged) fmt::print("{}\n", nothing_judged_text(op));
   if (all.cases == all.skipped) fmt::print("no case was judged, so nothing is proven\n");
   if (all.cases == all.skipped || !unjudged.empty()) code = k_violation;
-  for (const auto& [name, why] : left_out) fmt::print("left out: {}: {}\n", name, why);
+  if (o.accepts_nondeterminism)
+    fmt::print(
+        "accepted: nondeterministic: the launches of a case may differ in their bits, and the first is judged\n");
+  for (const auto& [name, why] : left_out) fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
   if (results.interrupted) {
     fmt::print("interrupted: the finished cases are in this table{}\n",
                o.journal.empty() ? "" : "; --resume continues");
@@ -401,6 +408,30 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
   if (too_many_skips(o, all.skipped, all.cases) && code == k_pass) code = k_violation;
   return code;
 }
+
+// What kernels, host code and Python functions print goes where this command's own output does, not into a message.
+class shown_output {
+ public:
+  shown_output() : out_(dup(STDOUT_FILENO)), error_(dup(STDERR_FILENO)) {}
+  ~shown_output() {
+    close(out_);
+    close(error_);
+  }
+  shown_output(const shown_output&) = delete;
+  shown_output& operator=(const shown_output&) = delete;
+
+  // In the process of the case.
+  case_report run(const trial_case& c) const {
+    dup2(out_, STDOUT_FILENO);
+    dup2(error_, STDERR_FILENO);
+    case_report r = run_case(c);
+    std::fflush(nullptr);
+    return r;
+  }
+
+ private:
+  int out_, error_;
+};
 
 }  // namespace
 
@@ -466,7 +497,9 @@ int replay(const replay_options& o) {
   prepare_named_python(c.knob("candidate"), c.op, device);
   fmt::print("{}\n", note);
   std::fflush(stdout);
-  const case_report r = run_contained(run_case, c, timeout_of(o.timeout, device));
+  const shown_output shown;
+  const case_report r =
+      run_contained([&](const trial_case& one) { return shown.run(one); }, c, timeout_of(o.timeout, device));
   if (r.result == verdict::pass)
     fmt::print("{}/{}: pass ({} elements compared, {} launches, worst error/bound {:.3f})\n", c.op, c.property,
                r.compared, r.launches, r.max_error_ratio);

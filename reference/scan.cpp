@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/numerics/multiprecision.hpp"
+#include "reference/numerics/stated_sums.hpp"
 #include "reference/numerics/two_sum.hpp"
 
 namespace warpcheck::reference {
@@ -15,7 +16,11 @@ using integer = exact_sum::integer;
 constexpr int64_t k_longest_chain = 48;
 constexpr int64_t k_never = std::numeric_limits<int64_t>::max();
 
-int64_t chain_of(int64_t terms) { return std::min(std::max<int64_t>(terms - 1, 0), k_longest_chain); }
+int64_t chain_of(int64_t terms) {
+  const int64_t all = std::max<int64_t>(terms - 1, 0);
+  return stated_chain(
+      terms, stated_sums::now().any_order ? std::min(all, k_longest_stated_chain) : std::min(all, k_longest_chain));
+}
 
 // A power of two by which the arithmetic below neither overflows nor comes near the subnormal range of double.
 double scale_for(std::span<const double> x) {

@@ -7,8 +7,8 @@ from .inputs import number
 
 # Of a case, by severity; the two of a job come last. The sign stands beside the word, so that no colour is needed.
 ORDER = (
-    "crash timeout error_return out_of_bounds input_modified launch_limit livelock deadlock divergence race "
-    "uninitialized nondeterministic violation suite_error"
+    "crash timeout error_return broken_offer out_of_bounds input_modified launch_limit livelock deadlock divergence "
+    "race uninitialized nondeterministic violation suite_error"
 ).split()
 HAZARDS = {"race", "uninitialized", "divergence", "deadlock", "livelock", "out_of_bounds", "launch_limit"}
 NOT_JUDGED = ("not run", "not tried", "skipped")
@@ -33,6 +33,7 @@ MEANINGS = {
     "launch_limit": "The launch asks for more than the device has.",
     "input_modified": "The call changed its input.",
     "out_of_bounds": "The kernel touched memory outside its tensors.",
+    "broken_offer": "A call was answered by 'unsupported', although nothing said that the candidate lacks it.",
     "error_return": "A legal call was refused, or an illegal one was accepted.",
     "timeout": "The call did not end in time.",
     "crash": "The process that made the call died.",

@@ -121,6 +121,21 @@ class Tensor:
             "data": (self.data, False),
         }
 
+    def view(self, dtype):
+        """The same memory as elements of another type of the same size: "u16" where NumPy has no bf16."""
+        if dtype not in DTYPES or (2 if dtype == "bf16" else int(dtype[1:]) // 8) * 8 != self.bits:
+            raise ValueError(f"{self!r} is no view of {dtype}, must be a type of {self.bits} bits")
+        return Tensor(self.name, self.data, dtype, self.shape, self.strides, self.device)
+
+    def __array__(self, *_, **__):
+        # NumPy asks for this where there is no __array_interface__, and would else make an array of one object.
+        if self.device != CPU:
+            raise TypeError(f"{self!r} is on the GPU: use cupy.asarray or torch.from_dlpack")
+        raise TypeError(
+            f"{self!r}: NumPy has no bf16; use torch.from_dlpack({self.name}), or "
+            f"numpy.asarray({self.name}.view('u16')).view(ml_dtypes.bfloat16), or leave bf16 out of FUNCTION.dtypes"
+        )
+
     @property
     def __array_interface__(self):
         return self._interface(CPU)
@@ -306,11 +321,75 @@ def describe(path, name):
         unknown = [t for t in dtypes if t not in DTYPES]
         if unknown or (hasattr(function, "dtypes") and not dtypes):
             raise Wrong(f"python: {name}.dtypes of {path} is {dtypes}, allowed are names among {', '.join(DTYPES)}")
-        answer = {"dtypes": dtypes, "version": sys.version.split()[0], "forks": may_fork()}
+        states = getattr(function, "states", "")
+        if not isinstance(states, str):
+            raise Wrong(f"python: {name}.states of {path} is {states!r}, must be a text such as 'sums chain'")
+        left_out = fits(function)
+        answer = {"dtypes": dtypes, "left_out": left_out, "states": states, "forks": may_fork()}
+        answer["version"] = sys.version.split()[0]
     except Wrong as e:
         answer = {"error": str(e)}
     print("\n" + json.dumps(answer), flush=True)
     return function if answer.get("forks") else None
+
+
+def is_there(tensor):
+    return tensor is not None and 0 not in tensor.shape
+
+
+def arguments(function, tensors, optional, scalars):
+    """What the function is called with, and which optional tensors and scalars it does not take: tensors by name where
+    it has parameters of these names, else in their order; or None for a function that takes neither."""
+    mandatory = {n: t for n, t in tensors.items() if n not in optional}
+    named_scalars = {n: v for n, v in scalars.items() if has_parameter(function, n)}
+    left_scalars = [n for n in scalars if n not in named_scalars]
+    for known in ({n: t for n, t in tensors.items() if n in mandatory or has_parameter(function, n)}, mandatory):
+        if takes(function, [], {**known, **named_scalars}):
+            return [], {**known, **named_scalars}, [n for n in tensors if n not in known] + left_scalars
+    there = {n: t for n, t in tensors.items() if n in mandatory or t is not None}
+    for known in (tensors, there, mandatory):
+        if takes(function, known.values(), named_scalars):
+            return list(known.values()), named_scalars, [n for n in tensors if n not in known] + left_scalars
+    return None, None, []
+
+
+def has_parameter(function, name):
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # of a builtin, which has no signature
+        return True
+    return name in parameters or any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+
+
+def takes(function, tensors, named):
+    try:
+        inspect.signature(function).bind(*tensors, **named)
+        return True
+    except TypeError:
+        return False
+    except ValueError:
+        return not named or not tensors
+
+
+def misfit(function, mandatory):
+    lacking = [n for n in mandatory if not has_parameter(function, n)]
+    own = ", ".join(inspect.signature(function).parameters)
+    why = f"has no parameter {', '.join(lacking)}" if lacking else "demands others"
+    return f"{function.__name__}({own}) {why}; it is called with {', '.join(mandatory)} by name or in this order"[:200]
+
+
+def fits(function):
+    """The optional tensors and the scalars that it does not take. Raises Wrong where no form of the operator can be
+    called so."""
+    forms = json.loads(json.loads(os.environ["WARPCHECK_PYTHON"])["rules"])["forms"]
+    for form in forms:
+        tensors = {t["name"]: None for t in form["tensors"]}
+        optional = [t["name"] for t in form["tensors"] if t["is_optional"]]
+        positional, _, left_out = arguments(function, tensors, optional, {s["name"]: 0 for s in form["scalars"]})
+        if positional is not None:
+            return [n for n in left_out if n != "work"]
+    mandatory = [t["name"] for t in forms[0]["tensors"] if not t["is_optional"]]
+    raise Wrong(f"python: {misfit(function, mandatory)}")
 
 
 class Server:
@@ -364,13 +443,13 @@ class Server:
         optional = [t["name"] for t in call["tensors"] if t["optional"]]
         # An integer is a number, anything else the text of one, which may be NaN or infinite.
         scalars = {n: float(v) if isinstance(v, str) else v for n, v in call["scalars"].items()}
-        positional, named, left_out = self.arguments(tensors, optional, scalars)
+        positional, named, left_out = arguments(self.function, tensors, optional, scalars)
         if positional is None:
-            wanted = ", ".join([*tensors, *scalars])
-            return INTERNAL_ERROR, f"the function cannot be called as FUNCTION({wanted})"
-        missed = [n for n in left_out if tensors[n] is not None and 0 not in tensors[n].shape and n != "work"]
+            return INTERNAL_ERROR, misfit(self.function, [n for n in tensors if n not in optional])
+        missed = [n for n in left_out if n in tensors and is_there(tensors[n]) and n != "work"]
+        missed += [f"{n}, which is {scalars[n]}" for n in call["unusual"] if n in left_out]
         if missed:
-            return UNSUPPORTED, f"the function takes no {', '.join(missed)}"
+            return UNSUPPORTED, f"the function takes no {'; no '.join(missed)}"
         try:
             self.function(*positional, **named)
         except NotImplementedError as e:
@@ -380,37 +459,6 @@ class Server:
         except Exception as e:
             return INTERNAL_ERROR, sentence(e, self.path)
         return OK, ""
-
-    def arguments(self, tensors, optional, scalars):
-        """What the function is called with, and which optional tensors it does not take: tensors by name where it has
-        parameters of these names, else in their order; or None for a function that takes neither."""
-        present = {n: t for n, t in tensors.items() if n not in optional}
-        for known in (self.named(tensors, optional), present):
-            if self.takes([], {**known, **scalars}):
-                return [], {**known, **scalars}, [n for n in tensors if n not in known]
-        for known in (tensors, {n: t for n, t in tensors.items() if n not in optional or t is not None}, present):
-            if self.takes(known.values(), scalars):
-                return list(known.values()), scalars, [n for n in tensors if n not in known]
-        return None, None, []
-
-    def named(self, tensors, optional):
-        """The tensors but the optional ones that the function has no parameter for."""
-        try:
-            parameters = inspect.signature(self.function).parameters
-        except ValueError:  # of a builtin, which has no signature
-            return tensors
-        if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
-            return tensors
-        return {n: t for n, t in tensors.items() if n not in optional or n in parameters}
-
-    def takes(self, tensors, named):
-        try:
-            inspect.signature(self.function).bind(*tensors, **named)
-            return True
-        except TypeError:
-            return False
-        except ValueError:
-            return not named or not tensors
 
 
 class Nursery:

@@ -10,6 +10,7 @@
 #include "command/contract.hpp"
 #include "command/python/interpreter.hpp"
 #include "command/python/shared_memory.hpp"
+#include "kernels/abi/candidate_states.h"
 #include "kernels/abi/candidate_table.hpp"
 
 namespace warpcheck::python {
@@ -60,12 +61,16 @@ bool is_listed(const settings& s, const tensor_view& first) {
 
 warpcheck_status run_checked(const settings& s, warpcheck_call* call) {
   const checked_call checked = check_call(s.rules, *call);
-  nlohmann::json request = {{"tensors", nlohmann::json::array()}, {"scalars", nlohmann::json::object()}};
-  for (const auto& [rule, value] : checked.scalars)
+  nlohmann::json request = {{"tensors", nlohmann::json::array()},
+                            {"scalars", nlohmann::json::object()},
+                            {"unusual", nlohmann::json::array()}};
+  for (const auto& [rule, value] : checked.scalars) {
     if (rule->is_integer)
       request["scalars"][rule->name] = static_cast<int64_t>(value);
     else
       request["scalars"][rule->name] = fmt::format("{}", value);  // JSON has no NaN
+    if (value != rule->usual) request["unusual"].push_back(rule->name);
+  }
   if (!is_listed(s, checked.tensors[0]))
     return answer(call, WARPCHECK_UNSUPPORTED,
                   fmt::format("the function does not list the element type of {}", checked.tensors[0].rule->name));
@@ -107,6 +112,14 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
     uint32_t abi_version) {
   try {
     return abi_version == WARPCHECK_CANDIDATE_ABI ? warpcheck::python::table() : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+extern "C" __attribute__((visibility("default"))) const char* warpcheck_candidate_states(const char*) {
+  try {
+    return warpcheck::python::own_settings().states.c_str();
   } catch (const std::exception&) {
     return nullptr;
   }

@@ -148,14 +148,15 @@ settings read_settings() {
   const char* const text = std::getenv(k_settings_variable);
   const nlohmann::json j = nlohmann::json::parse(text ? text : "", nullptr, false);
   if (!j.is_object()) throw std::runtime_error(std::string(k_settings_variable) + " is not set; use --python");
-  return {j.at("op"),       j.at("device"), j.at("interpreter"), j.at("file"),
-          j.at("function"), j.at("dtypes"), j.at("nursery"),     cli::contract_of(j.at("rules"))};
+  return {j.at("op"),     j.at("device"),   j.at("interpreter"),
+          j.at("file"),   j.at("function"), j.at("dtypes"),
+          j.at("states"), j.at("nursery"),  cli::contract_of(j.at("rules"))};
 }
 
 std::string to_text(const settings& s) {
-  return nlohmann::json{{"op", s.op},           {"device", s.device},       {"interpreter", s.interpreter},
-                        {"file", s.file},       {"function", s.function},   {"dtypes", s.dtypes},
-                        {"nursery", s.nursery}, {"rules", to_text(s.rules)}}
+  return nlohmann::json{{"op", s.op},         {"device", s.device},     {"interpreter", s.interpreter},
+                        {"file", s.file},     {"function", s.function}, {"dtypes", s.dtypes},
+                        {"states", s.states}, {"nursery", s.nursery},   {"rules", to_text(s.rules)}}
       .dump();
 }
 

@@ -14,6 +14,7 @@ inline constexpr const char* k_settings_variable = "WARPCHECK_PYTHON";
 struct settings {
   std::string op, device, interpreter, file, function;
   unsigned dtypes = 0;  // of warpcheck_dtype_bit
+  std::string states;   // kernels/abi/candidate_states.h
   std::string nursery;  // the name of its socket; "": there is none
   cli::contract rules;
 };

@@ -103,6 +103,10 @@ struct description {
   // Why sizes that fit the tensors are no case all the same, or "".
   std::function<std::string(const sizes&, const trial_case&)> illegal = nullptr;
   bench_list bench = {};
+  // Makes a case legal again after one of its tensors was left out or one of its scalars changed; null: nothing else
+  // follows from these.
+  std::function<void(trial_case&)> mend = nullptr;
+  bool lists_all_tensors = false;  // cases list all tensors of their form: one that is not there has no elements
 
   // The form of a case, or null.
   const call_form* form_of(const trial_case& c) const;

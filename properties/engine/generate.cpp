@@ -1,9 +1,11 @@
 #include "properties/engine/generate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "properties/engine/library.hpp"
 #include "properties/engine/shrink.hpp"
@@ -29,6 +31,14 @@ bool fits(const trial_case& c, const target& t) {
   return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) {
     return !s.is_input || (s.rows() <= t.max_rows && s.cols() <= t.max_cols);
   });
+}
+
+// Cuts the case to what the candidate offers; false where it is no case of the property then.
+bool is_offered(const property& p, const target& t, trial_case& c) {
+  if (t.offered.is_everything()) return true;
+  std::vector<std::string> taken;
+  if (!bring_within(t.offered, c, taken)) return false;
+  return taken.empty() || !p.holds || p.holds(c);
 }
 
 // Some cases are launched in another way than usual; what surrounds a run must not change a bit.
@@ -73,10 +83,26 @@ trial_case generate_case(const property& p, const target& t, uint64_t seed, int6
   for (int64_t k = 0; k < k_most_draws; ++k) {
     trial_case c =
         cases(p, t, index + k)(rc::Random(k == 0 ? key : hash64(key, static_cast<uint64_t>(k))), 100).value();
-    if (fits(c, t)) return c;
+    if (fits(c, t) && is_offered(p, t, c)) return c;
   }
-  throw no_case_fits(
-      fmt::format("{}/{}: no case was found with inputs of at most {} x {}", p.op, p.name, t.max_rows, t.max_cols));
+  throw no_case_fits(fmt::format("{}/{}: no case was found with inputs of at most {} x {}, and within the offer", p.op,
+                                 p.name, t.max_rows, t.max_cols));
+}
+
+std::string missing_trait(const property& p, const target& t, uint64_t seed) {
+  constexpr int64_t k_draws = 8;
+  std::set<std::string> always, ever;
+  for (int64_t i = 0; i < k_draws; ++i) {
+    std::vector<std::string> taken;
+    trial_case c = cases(p, t, i)(rc::Random(hash64(seed, static_cast<uint64_t>(i))), 100).value();
+    bring_within(t.offered, c, taken);
+    const std::set<std::string> here(taken.begin(), taken.end());
+    if (i == 0) always = here;
+    ever.insert(here.begin(), here.end());
+    std::erase_if(always, [&](const std::string& text) { return here.count(text) == 0; });
+  }
+  if (!always.empty()) return fmt::format("{}{}", k_needs, fmt::join(always, ", "));
+  return ever.empty() ? "" : fmt::format("{}{}", k_needs, fmt::join(ever, " or "));
 }
 
 std::vector<target> find_targets(std::string_view name, std::string_view op, std::string_view device) {
@@ -91,6 +117,7 @@ std::vector<target> find_targets(std::string_view name, std::string_view op, std
     t.candidate = name;
     t.type = type;
     t.extents = c.op->extents;
+    t.offered = parse_statements(op, c.op->states);
     for (const listed_variant& v : c.op->variants)
       if (v.dtypes & dtype_bit(type)) t.variants.push_back({v.name, v.ranges});
     t.boundaries = c.op->boundaries;

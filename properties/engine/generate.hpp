@@ -19,6 +19,9 @@ rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index);
 // `attempt`: how often the case of this index was drawn before, in vain.
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index, int64_t attempt = 0);
 
+// What keeps a property from having cases within the target's offer: "needs lengths", "" where that is not the reason.
+std::string missing_trait(const property& p, const target& t, uint64_t seed);
+
 // What a candidate offers for an operator on a device, per dtype that it supports. Loads the candidate.
 std::vector<target> find_targets(std::string_view candidate, std::string_view op, std::string_view device);
 

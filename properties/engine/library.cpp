@@ -154,10 +154,13 @@ const candidate_library& candidate_library::load(const std::string& path) {
       (table->num_operators > 0 && !table->operators))
     throw environment_error(fmt::format("candidate: the table of '{}' is malformed (struct_size {}, num_operators {})",
                                         path, table->struct_size, table->num_operators));
-  return *loaded.emplace(path, std::unique_ptr<candidate_library>(new candidate_library(path, table))).first->second;
+  const auto states = reinterpret_cast<warpcheck_candidate_states_fn>(dlsym(handle, "warpcheck_candidate_states"));
+  std::unique_ptr<candidate_library> library(new candidate_library(path, table, states));
+  return *loaded.emplace(path, std::move(library)).first->second;
 }
 
-candidate_library::candidate_library(std::string path, const warpcheck_candidate* table)
+candidate_library::candidate_library(std::string path, const warpcheck_candidate* table,
+                                     warpcheck_candidate_states_fn states)
     : path_(std::move(path)), table_(table) {
   for (int i = 0; i < table->num_operators; ++i) {
     const warpcheck_operator* op = table->operators[i];
@@ -165,6 +168,8 @@ candidate_library::candidate_library(std::string path, const warpcheck_candidate
     if (!wrong.empty())
       throw environment_error(fmt::format("candidate: operator {} of '{}' is malformed: {}", i, path_, wrong));
     operators_.emplace_back(*op);
+    if (const char* const text = states ? states(operators_.back().name.c_str()) : nullptr)
+      operators_.back().states = text;
     if (const int d = static_cast<int>(operators_.back().device);
         d < WARPCHECK_DEVICE_CPU || d > WARPCHECK_DEVICE_EMULATED)
       throw environment_error(

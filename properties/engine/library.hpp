@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/abi/candidate.h"
+#include "kernels/abi/candidate_states.h"
 #include "reference/numerics/dtype.hpp"
 
 namespace warpcheck::engine {
@@ -34,6 +35,7 @@ class listed_operator {
   std::vector<std::string> extents;
   std::vector<listed_variant> variants;
   std::vector<std::vector<int64_t>> boundaries;  // by extent
+  std::string states;                            // kernels/abi/candidate_states.h
 
   warpcheck_status run(warpcheck_call& call) const { return run_(&call); }
   bool publishes_picks() const { return picks_ != nullptr; }
@@ -57,7 +59,7 @@ class candidate_library {
   const listed_operator* find(std::string_view op, warpcheck_device device) const;
 
  private:
-  candidate_library(std::string path, const warpcheck_candidate* table);
+  candidate_library(std::string path, const warpcheck_candidate* table, warpcheck_candidate_states_fn states);
   std::string path_;
   const warpcheck_candidate* table_;
   std::vector<listed_operator> operators_;

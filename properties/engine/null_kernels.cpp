@@ -200,6 +200,7 @@ const listed_operator& null_operator(std::string_view kind, std::string_view op)
   if (!n.listed) {
     n.op = op;
     n.listed.emplace(table_of(k, d->op.c_str(), types_of(*d), std::make_index_sequence<std::size(k_null_kernels)>()));
+    n.listed->states = "plan";  // nothing is asked less of them than of ours
   }
   g_asked_for = &n;
   return *n.listed;

@@ -13,6 +13,7 @@
 #include "kernels/abi/candidate.h"
 #include "properties/engine/case.hpp"
 #include "properties/engine/draw.hpp"
+#include "properties/engine/offer.hpp"
 
 namespace warpcheck::engine {
 
@@ -31,6 +32,7 @@ struct target {
   };
   std::vector<variant> variants;
   std::vector<std::vector<int64_t>> boundaries = {{}};  // by extent
+  offer offered;                                        // cases beyond it are drawn again, or cut to it
   int size = 0;                                         // 0 quick, 1 ci, 2 full: how large generated shapes may grow
   // What the user allows an input to have; generators aim below it, and generate_case returns nothing larger.
   int64_t max_rows = std::numeric_limits<int64_t>::max(), max_cols = std::numeric_limits<int64_t>::max();
@@ -47,6 +49,7 @@ struct property {
   std::function<void(trial&)> check;
   // Whether a case whose sizes or fill were changed is still one of this property; null: it is.
   std::function<bool(const trial_case&)> holds;
+  bool needs_our_plan = false;      // it holds for candidates with the sums, bits and workspaces of our kernels
   bool may_break_contract = false;  // its cases may have scalars that the description does not allow
   // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
   int share_percent = 100;

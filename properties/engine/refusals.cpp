@@ -95,7 +95,7 @@ void refuse_common(trial& t, workspace_size given) {
     if (!e.derived && of.count(e.name)) refuse_negative(t, d, e.name);
   for (size_t i = 0; i < c.tensors.size(); ++i)
     if (c.tensors[i].elements() > 0) refuse_tensor(t, form, i);
-  refuse_workspaces(t, given);
+  if (t.stated().has_our_plan) refuse_workspaces(t, given);
   for (const scalar_info& s : form.scalars)
     for (const std::string& value : illegal_values(s)) {
       trial_case illegal = c;

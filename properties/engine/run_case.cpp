@@ -42,6 +42,28 @@ void skip_what_does_not_fit(trial& t, const trial_case& c) {
     t.skip(fmt::format("it takes {:.0f} GiB of memory, of which {:.0f} are free", bytes / k_gib, free / k_gib));
 }
 
+// What to add to the sentence of a case that only its long sums fail.
+std::string chain_text(const trial_case& c) {
+  return fmt::format(
+      "; it passes where sums may be added in any order: a single f32 chain of {} additions is not accurate enough for "
+      "this contract: state 'sums chain' to be judged as one (docs/bring_your_own)",
+      std::max<int64_t>(0, c.tensors.front().cols() - 1));
+}
+
+// Whether the case passes for a candidate that states nothing of its sums and may add them in any order.
+bool is_a_chain(const property& p, const trial_case& c, const offer& stated) {
+  if (stated.has_our_plan || stated.sum_depth) return false;
+  trial t(c, false, reference::sum_statement{reference::k_longest_stated_chain, true});
+  try {
+    p.check(t);
+  } catch (const trial_over&) {
+    // Another verdict than pass.
+  } catch (const std::exception&) {
+    return false;
+  }
+  return t.finish().result == verdict::pass;
+}
+
 case_report judge_case(const trial_case& c, bool budgets) {
   const property& p = find_property(c.op, c.property);
   trial t(c, budgets);
@@ -70,6 +92,7 @@ case_report judge_case(const trial_case& c, bool budgets) {
     report.message = shortened(report.message);
     report.is_drawn_in_vain = fits && !t.is_unsupported();
   }
+  if (report.result == verdict::violation && is_a_chain(p, c, t.stated())) report.message += chain_text(c);
   if (!t.is_unsupported() || report.result > verdict::skipped) return report;
   // What a candidate does not offer is no reason to leave the rest of the case unjudged.
   trial_case rest = c;

@@ -55,9 +55,11 @@ const host_tensor& run_result::at(std::string_view name) const {
   return found->second;
 }
 
-trial::trial(trial_case c, bool budgets)
+trial::trial(trial_case c, bool budgets, std::optional<reference::sum_statement> sums)
     : case_(std::move(c)),
       candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
+      stated_(parse_statements(case_.op, candidate_.op->states)),
+      sums_(sums ? *sums : reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
       keeps_budgets_(budgets) {
   if (!is_accepted(case_)) case_.knobs.erase("variant");
   report_.line = format(case_);
@@ -95,6 +97,8 @@ auto trial::on_device(const trial_case& c, Body&& body) {
 }
 
 run_result trial::run(const trial_case& c, const tensor_map& replace) {
+  if (const offer* const o = known_offer(c))
+    if (const trait_set* const lacked = o->missing(c)) need(text_of(*lacked));
   const launch_knobs knobs = launch_knobs_of(c);
   const std::vector<launch_spec> list = launch_specs_of(c, knobs, candidate_);
   if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
@@ -197,6 +201,9 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
   // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
   if (call.status == WARPCHECK_UNSUPPORTED) {
     is_unsupported_ = true;
+    if (known_offer(c))
+      decide(verdict::broken_offer,
+             fmt::format("a call within the offer was answered by unsupported: {}", call.message), c, &how);
     decide(verdict::skipped, call.message, c, nullptr);
   }
   report_.device_failed = device.error.has_value();
@@ -277,7 +284,8 @@ void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, con
                        k_process_unusable),
            case_, nullptr);
   }
-  if (facts.status != WARPCHECK_INVALID_ARGUMENT && (facts.status != WARPCHECK_UNSUPPORTED || is_offered()))
+  if (facts.status != WARPCHECK_INVALID_ARGUMENT &&
+      (facts.status != WARPCHECK_UNSUPPORTED || (offers(call) && is_offered())))
     decide(verdict::error_return,
            fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(facts.status),
                        shortened(facts.message)),
@@ -321,13 +329,21 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
 
 void trial::broken(std::string message) { decide(verdict::violation, std::move(message), case_, nullptr); }
 
+bool trial::offers(const trial_case& c) const {
+  const offer* const o = known_offer(c);
+  return !o || !o->missing(c);
+}
+
+void trial::need(const std::string& what) { decide(verdict::skipped, std::string(k_needs) + what, case_, nullptr); }
+
 void trial::skip(const std::string& reason) { decide(verdict::skipped, reason, case_, nullptr); }
 
 void trial::decide(verdict v, std::string message, const trial_case& c, const launch_spec* how) {
   report_.result = v;
   report_.message = std::move(message);
   // A related call (another variant or layout) has its own line only in the message: the case is what replays.
-  if (!(c == case_)) report_.message += fmt::format(" (in the related call '{}')", shortened(format(c)));
+  if (v != verdict::skipped && !(c == case_))
+    report_.message += fmt::format(" (in the related call '{}')", shortened(format(c)));
   if (how && how->op->device == WARPCHECK_DEVICE_EMULATED) {
     trial_case narrowed = case_;
     narrowed.knobs["schedule"] = how->schedule;

@@ -17,10 +17,12 @@
 #include "properties/engine/case.hpp"
 #include "properties/engine/host_tensor.hpp"
 #include "properties/engine/library.hpp"
+#include "properties/engine/offer.hpp"
 #include "properties/engine/trial_launch.hpp"
 #include "properties/engine/trial_plan.hpp"
 #include "properties/engine/verdict.hpp"
 #include "reference/numerics/compare.hpp"
+#include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck::engine {
 
@@ -38,11 +40,14 @@ struct trial_over {};
 class trial {
  public:
   // A case that forces a technique which says that it does not take the call is one of the candidate's own dispatch.
-  // `budgets`: whether the report keeps the histogram of budgets.
-  explicit trial(trial_case c, bool budgets = false);
+  // `budgets`: whether the report keeps the histogram of budgets. `sums`: what bounds are for, in place of what the
+  // candidate states.
+  explicit trial(trial_case c, bool budgets = false, std::optional<reference::sum_statement> sums = {});
 
   const trial_case& the_case() const { return case_; }
   const listed_operator& op() const { return *candidate_.op; }
+  // What the candidate states of itself.
+  const offer& stated() const { return stated_; }
   const host_tensor& input(std::string_view name);
   // Before anything runs: the values of an input, in place of its recipe's.
   void give(host_tensor values);
@@ -76,6 +81,10 @@ class trial {
   void skip(const std::string& reason);
   // From now on outputs keep the sign and payload of their NaNs, for contracts by which a value is copied.
   void keep_nan_bits() { keeps_nan_bits_ = true; }
+  // Whether a related call lies within the candidate's offer.
+  bool offers(const trial_case& c) const;
+  // Ends a case that needs what the candidate lacks.
+  [[noreturn]] void need(const std::string& what);
   // Whether the candidate answered a call with WARPCHECK_UNSUPPORTED.
   bool is_unsupported() const { return is_unsupported_; }
 
@@ -103,6 +112,8 @@ class trial {
 
   trial_case case_;
   candidate candidate_;
+  offer stated_;
+  reference::stated_sums sums_;  // that bounds are computed for while this trial lives
   case_report report_;
   tensor_map inputs_;
   std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last

@@ -123,6 +123,8 @@ void launch_group::launch(launch_state& f, void* stream) {
   // A capture is ended, whatever the call said.
   if (captured && how.api->capture_replay(stream, facts.status == WARPCHECK_OK ? how.launch.times : 0))
     facts.replay_error = how.api->last_error();
+  // One that cannot be captured is called as usual.
+  if (captured && facts.status == WARPCHECK_UNSUPPORTED) facts.status = f.prepared->run(*how.op);
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);
   if (before != after) facts.environment = fmt::format("{:#x} became {:#x}", before, after);

@@ -15,9 +15,9 @@ namespace warpcheck::engine {
 namespace {
 
 constexpr std::string_view k_names[] = {
-    "pass",          "skipped",      "suite_error", "violation", "nondeterministic", "uninitialized",
-    "race",          "divergence",   "deadlock",    "livelock",  "launch_limit",     "input_modified",
-    "out_of_bounds", "error_return", "timeout",     "crash"};
+    "pass",         "skipped",  "suite_error", "violation",    "nondeterministic", "uninitialized", "race",
+    "divergence",   "deadlock", "livelock",    "launch_limit", "input_modified",   "out_of_bounds", "broken_offer",
+    "error_return", "timeout",  "crash"};
 
 // What to_json made of bins: the bin of each edge gets its elements.
 template <size_t N>

@@ -26,6 +26,7 @@ enum class verdict : uint8_t {
   launch_limit,
   input_modified,
   out_of_bounds,
+  broken_offer,  // a legal call was not offered, and nothing said so
   error_return,  // a legal call was refused, or an illegal one accepted
   timeout,
   crash

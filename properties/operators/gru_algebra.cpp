@@ -69,6 +69,7 @@ std::vector<double> gate_of(const std::vector<double>& v, const gru_shape& s, in
 
 // z = 1: a state stays, and its gradient is the sum of what comes from above, in f32 and in order.
 void check_open_gate(trial& t) {
+  need_outputs(t, {"dh0"});
   gru_data data = with_biases(t);
   const gru_shape& s = data.shape();
   fill_gate(data.problem.b_ih, s, 1, 200);
@@ -94,6 +95,7 @@ void check_open_gate(trial& t) {
 }
 
 void check_closed_gate(trial& t) {
+  need_outputs(t, {"dw_hh", "dw_ih", "db_hh", "dh0"});
   gru_data data = with_biases(t);
   const gru_shape& s = data.shape();
   fill_gate(data.problem.b_ih, s, 0, -200);
@@ -118,6 +120,7 @@ void check_closed_gate(trial& t) {
 
 // Without weights h_t = n + z^t (h0 - n), t from 1, and dh0 = sum z^t dy_t + z^L dhn.
 void check_bias_only(trial& t) {
+  need_outputs(t, {"dh0"});
   gru_data data = with_biases(t);
   const gru_shape& s = data.shape();
   for (auto* w : {&data.problem.w_ih, &data.problem.w_hh}) std::fill(w->begin(), w->end(), 0.0);
@@ -187,6 +190,7 @@ void check_batch_split(trial& t) {
 
 // A sequence of one direction in two calls, the second one going on where the first has ended.
 void check_time_split(trial& t) {
+  need_outputs(t, {"hn", "dh0"});
   gru_data data = taken(data_of(t), 'D', {0});
   const gru_shape& s = data.shape();
   if (s.time < 2) return t.skip("it takes two steps");
@@ -228,6 +232,7 @@ void check_repeated_rows(trial& t) {
 
 // A row's segments, each a call of its own.
 void check_segments(trial& t) {
+  need_outputs(t, {"dx", "dh0", "dh_reset"});
   gru_data data = taken(data_of(t), 'B', {0});
   const gru_shape s = data.shape();
   const int64_t length = data.length(0);
@@ -335,6 +340,7 @@ void check_dhn(trial& t) {
 }
 
 void check_last_state(trial& t) {
+  need_outputs(t, {"hn"});
   const gru_data data = data_of(t);
   const gru_shape& s = data.shape();
   const gru_answer a = ask(t, data);
@@ -352,6 +358,7 @@ void check_last_state(trial& t) {
 
 // dy of one step alone: no gradient reaches what is visited later.
 void check_causal(trial& t) {
+  need_outputs(t, {"dx"});
   gru_data data = data_of(t);
   const gru_shape& s = data.shape();
   if (s.time < 1) return t.skip("it takes a step");
@@ -376,6 +383,7 @@ void check_causal(trial& t) {
 
 // Both are the sum over rows of <x, W_ih^T dgi>.
 void check_x_and_weights(trial& t) {
+  need_outputs(t, {"dx", "dw_ih"});
   const gru_data data = data_of(t);
   gru_data cleared = data;  // padding counts in neither
   for (int64_t step = 0; step < data.shape().time; ++step)
@@ -397,6 +405,7 @@ void check_x_and_weights(trial& t) {
 }
 
 void check_bias_gradients(trial& t) {
+  need_outputs(t, {"db_ih", "db_hh"});
   const gru_data data = with_biases(t);
   const gru_shape& s = data.shape();
   const gru_answer a = ask(t, data);
@@ -415,6 +424,7 @@ void check_bias_gradients(trial& t) {
 }
 
 void check_constant_feature(trial& t) {
+  need_outputs(t, {"dw_ih", "db_ih"});
   gru_data data = with_biases(t);
   const gru_shape& s = data.shape();
   if (s.input < 1) return t.skip("it takes an input");
@@ -432,16 +442,18 @@ void check_constant_feature(trial& t) {
 }
 
 void check_frozen_unit(trial& t) {
+  need_outputs(t, {"dw_hh", "db_hh"});
   gru_data data = with_biases(t);
   const gru_shape& s = data.shape();
   if (s.hidden < 1) return t.skip("it takes a unit");
   const int64_t frozen = s.hidden - 1;
+  const bool is_marked = !data.problem.reset.empty();
   for (auto* h : {&data.problem.h0, &data.problem.h_reset})
-    if (h->empty()) *h = zeros(s.state_size());
+    if (h->empty() && (is_marked || h == &data.problem.h0)) *h = zeros(s.state_size());
   for (int d = 0; d < s.directions; ++d) {
     data.problem.b_ih[s.bias(d, 1, frozen)] = 200;
-    for (int64_t b = 0; b < s.batch; ++b)
-      data.problem.h0[s.state(d, b, frozen)] = data.problem.h_reset[s.state(d, b, frozen)] = 1;
+    for (auto* h : {&data.problem.h0, &data.problem.h_reset})
+      for (int64_t b = 0; b < s.batch && !h->empty(); ++b) (*h)[s.state(d, b, frozen)] = 1;
   }
   const gru_answer a = ask(t, data);
   const gru_radii radii = radii_of(t, data);

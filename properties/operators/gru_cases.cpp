@@ -12,6 +12,8 @@
 #include "properties/engine/case_inputs.hpp"
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/offer.hpp"
+#include "properties/operators/equal_launches.hpp"
 #include "properties/operators/gru_call.hpp"
 #include "reference/numerics/compare.hpp"
 
@@ -63,6 +65,34 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   return wrong;
 }
 
+void drop(trial_case& c, std::initializer_list<const char*> tensors) {
+  for (const char* name : tensors) {
+    tensor_spec& t = *c.find(name);
+    t.shape.assign(t.shape.size(), 0);
+    t.ld = t.offset = 0;
+    t.fill.edits.clear();
+  }
+}
+
+// Passes have outputs of their own, history follows its mode, and a bias' gradient the bias.
+void mend(trial_case& c) {
+  const std::string pass = c.knob("pass");
+  const bool forward = pass != "backward", backward = pass != "forward";
+  if (backward && c.knob("history_mode") == "none") set_knob(c, "history_mode", "recompute");
+  if (forward && c.knob("history_mode") == "save" && !has(c, "history"))
+    set_knob(c, "history_mode", backward ? "recompute" : "none");
+  if (!forward || c.knob("history_mode") != "save") drop(c, {"history"});
+  if (!forward) drop(c, {"y", "hn"});
+  if (!backward) drop(c, {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"});
+  if (!has(c, "b_ih")) drop(c, {"db_ih"});
+  if (!has(c, "b_hh")) drop(c, {"db_hh"});
+  if (!forward || has(c, "y")) return;
+  const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
+  tensor_spec& y = *c.find("y");
+  y.shape = {x.shape[0], x.shape[1], w_hh.shape[0] * w_hh.shape[2]};
+  y.ld = y.cols();
+}
+
 const description& the_description() {
   static const description described = [] {
     const std::vector<dtype> f32 = {dtype::f32};
@@ -108,6 +138,8 @@ const description& the_description() {
                  {"workspace_limit", "0", "bytes of workspace, 0: any", 0, 0x1p48, true},
                  {"refused", "0", "cases that said too little before this one", 0, 0, false, {}, false}}}};
     d.illegal = what_is_illegal;
+    d.mend = mend;
+    d.lists_all_tensors = true;
     return d;
   }();
   return described;
@@ -327,6 +359,39 @@ reference::gru_accuracy accuracy_of(const trial_case& c, const gru_shape& s) {
                                                                 : dot_arithmetic::ieee);
 }
 
+void need_outputs(trial& t, std::initializer_list<const char*> outputs) {
+  const offer* const offered = known_offer(t.the_case());
+  if (!offered || offered->is_everything()) return;
+  for (const char* name : outputs)
+    if (!has(t.the_case(), name) && t.the_case().at("x").elements() > 0) t.need(name);
+}
+
+void need_gradients(trial& t, const gru_data& d) {
+  for (const auto& tensor : gru_tensors<double>())
+    if (!(d.problem.*tensor.value).empty()) need_outputs(t, {("d" + std::string(tensor.name)).c_str()});
+}
+
+namespace {
+
+// Every output of a call of both passes by the bounds of the whole trajectory; nothing where these are beyond first
+// order.
+void judge_trajectory(trial& t, const gru_data& data, const gru_answer& a, const reference::gru_radii& radii) {
+  const auto states = reference::gru_forward(data.problem);
+  gru_answer exact{states, reference::gru_backward(data.problem, states, data.dy, data.dhn)};
+  gru_answer bounds{{radii.y, radii.hn, radii.history}, radii.gradients};
+  std::vector<const std::vector<double>*> expected, bound;
+  each_output(exact, [&](const char*, const char*, const auto& v) { expected.push_back(&v); });
+  each_output(bounds, [&](const char*, const char*, const auto& v) { bound.push_back(&v); });
+  size_t k = 0;
+  each_output(a, [&](const char* name, const char*, const std::vector<double>& actual) {
+    for (size_t i = 0; i < actual.size(); ++i)
+      judge_near(t, name, i, actual[i], (*expected[k])[i], reference::gru_radii::bound((*bound[k])[i]));
+    ++k;
+  });
+}
+
+}  // namespace
+
 void judge_steps(trial& t, const gru_data& d, const gru_answer& a, const gru_request& r) {
   const trial_case c = related(t.the_case(), d, r);
   const reference::gru_accuracy accuracy = accuracy_of(c, d.shape());
@@ -336,6 +401,15 @@ void judge_steps(trial& t, const gru_data& d, const gru_answer& a, const gru_req
   const bool forward = c.knob("pass") != "backward", backward = c.knob("pass") != "forward";
   if (forward) judge_gru_steps(d.problem, a.states, accuracy, see);
   if (!backward) return;
+  if (a.gradients.trace_e.empty() && d.shape().time * d.shape().state_size() > 0) {
+    // Steps backwards are judged from e, which only some candidates hand over.
+    if (!forward) t.need("trace_e");
+    const reference::gru_radii radii = reference::gru_trajectory(
+        d.problem, d.dy, d.dhn, accuracy, accuracy,
+        c.knob("history_mode") == "recompute" ? reference::gru_gates::recomputed : reference::gru_gates::saved);
+    if (radii.usable()) judge_trajectory(t, d, a, radii);
+    return;
+  }
   reference::gru_states<double> given = a.states;
   if (!forward) given = {d.y, {}, d.history};
   if (c.knob("history_mode") == "recompute") given.history.clear();
@@ -373,19 +447,7 @@ void judge_whole(trial& t) {
   const gru_data data = data_of(t);
   const gru_answer a = ask(t, data);
   judge_steps(t, data, a);
-  const reference::gru_radii radii = radii_of(t, data);
-  const auto states = reference::gru_forward(data.problem);
-  gru_answer exact{states, reference::gru_backward(data.problem, states, data.dy, data.dhn)};
-  gru_answer bounds{{radii.y, radii.hn, radii.history}, radii.gradients};
-  std::vector<const std::vector<double>*> expected, bound;
-  each_output(exact, [&](const char*, const char*, const auto& v) { expected.push_back(&v); });
-  each_output(bounds, [&](const char*, const char*, const auto& v) { bound.push_back(&v); });
-  size_t k = 0;
-  each_output(a, [&](const char* name, const char*, const std::vector<double>& actual) {
-    for (size_t i = 0; i < actual.size(); ++i)
-      judge_near(t, name, i, actual[i], (*expected[k])[i], reference::gru_radii::bound((*bound[k])[i]));
-    ++k;
-  });
+  judge_trajectory(t, data, a, radii_of(t, data));
 }
 
 unsigned group_of(std::string_view output) {
@@ -407,6 +469,7 @@ std::vector<std::pair<const char*, const std::vector<double>*>> listed(const gru
 }  // namespace
 
 void require_same(trial& t, const char* what, const gru_answer& a, const gru_answer& b, unsigned groups) {
+  need_equal_launches(t);
   const auto first = listed(a), second = listed(b);
   for (size_t k = 0; k < first.size(); ++k) {
     const auto& [name, values] = first[k];

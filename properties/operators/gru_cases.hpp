@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -91,7 +92,13 @@ int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit, b
 // The chains that a candidate may have, in the case's precision.
 reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference::gru_shape& s);
 
-// Judges every element of the answer by the step before it. `pass` and history are the case's unless asked otherwise.
+// Ends the case of a candidate that does not offer one of these outputs.
+void need_outputs(engine::trial& t, std::initializer_list<const char*> outputs);
+// The same for the gradients of all inputs that the case has.
+void need_gradients(engine::trial& t, const gru_data& d);
+
+// Judges every element of the answer by the step before it; gradients without e (trace_e) by the whole trajectory.
+// `pass` and history are the case's unless asked otherwise.
 void judge_steps(engine::trial& t, const gru_data& d, const gru_answer& a, const gru_request& r = {});
 // Asks for the case's own call, and judges that.
 void check_steps(engine::trial& t);

@@ -55,6 +55,7 @@ void judge_slope(trial& t, const gru_case<mp50>& exact, const gru_tensor<mp50>& 
 
 void check_differences(trial& t) {
   const gru_data data = data_of(t);
+  need_gradients(t, data);
   const gru_shape& s = data.shape();
   const gru_answer a = ask(t, data);
   const gru_radii radii = radii_of(t, data);
@@ -234,6 +235,7 @@ double compensated_dot(const std::vector<double>& a, const std::vector<double>& 
 
 void check_own_slope(trial& t) {
   const gru_data data = data_of(t);
+  need_gradients(t, data);
   const gru_case<double> v = directions_of(data);
   const slope_errors e = errors_of(data, v);
   if (!e.usable) return t.skip("its errors are beyond first order");
@@ -266,6 +268,7 @@ double largest(const std::vector<double>& v) {
 // <dy, J v> + <dhn, J_n v> = the sum of <gradient, v> over all tensors, v of +-1.
 void check_adjoint(trial& t) {
   const gru_data data = data_of(t);
+  need_gradients(t, data);
   const gru_answer a = ask(t, data);
   reference::gru_problem<double> v;
   const auto tensors = gru_tensors<double>();

@@ -46,6 +46,7 @@ std::vector<double> telling_weights(const std::string& precision) {
 
 // Products with operands of 1, 0 and such weights: of x, then of h0. Nothing but gates may round.
 void check_mode(trial& t) {
+  need_outputs(t, {"history"});
   gru_data data = data_of(t);
   gru_shape& s = data.shape();
   if (s.input < 1 || s.hidden < 1 || s.batch < 1 || s.time < 1) return t.skip("it takes a product");

@@ -186,6 +186,7 @@ trial_case gates_of_arguments(const target& t, draw& d) {
 
 // Forwards, then backwards from what that wrote: the bits of both at once.
 void check_passes(trial& t) {
+  need_outputs(t, {"history", "trace_e"});
   const gru_data data = data_of(t);
   const gru_answer both = ask(t, data);
   judge_steps(t, data, both);
@@ -218,6 +219,7 @@ void check_range(trial& t) {
 
 // Weights of 1 and no state: r = z = s(x), n = tanh(x).
 void check_gates(trial& t) {
+  need_outputs(t, {"history"});
   gru_data data = data_of(t);
   const gru_shape& s = data.shape();
   if (s.batch != 2 || s.input != 1 || s.hidden != 1) return t.skip("it takes two rows of one input and one unit");
@@ -368,6 +370,7 @@ trial_case any_regime(const target& t, draw& d) {
 void check_refusals(trial& t) {
   const trial_case& c = t.the_case();
   refuse_common(t);
+  need_outputs(t, {"y", "history", "dx", "db_ih", "db_hh"});
   const auto place = [&](const char* tensor) { return static_cast<size_t>(c.find(tensor) - c.tensors.data()); };
   const auto null = [&](const char* tensor) {
     return [i = place(tensor)](std::vector<DLTensor>& v) { std::fill_n(v[i].shape, v[i].ndim, 0); };
@@ -470,6 +473,7 @@ const property_registration registration([] {
       refused_gru, check_refusals, 5);
   add("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused", refused_workspace,
       check_workspace_refusals, 5);
+  list.back().needs_our_plan = true;
   for (auto* const others : {gru_precision_properties, gru_gradient_properties, gru_algebra_properties,
                              gru_symmetry_properties, gru_special_properties})
     for (property& p : others()) list.push_back(std::move(p));

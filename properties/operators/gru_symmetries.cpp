@@ -59,6 +59,7 @@ void require_direction(trial& t, const char* what, const gru_answer& alone, gru_
 }
 
 void check_flip(trial& t) {
+  need_outputs(t, {"dx", "trace_e"});
   const gru_data both = data_of(t);
   const gru_shape& s = both.shape();
   if (s.directions != 2) return t.skip("it takes two directions");
@@ -75,6 +76,7 @@ void check_flip(trial& t) {
 }
 
 void check_directions(trial& t) {
+  need_outputs(t, {"dx", "trace_e"});
   const gru_data both = data_of(t);
   const gru_shape& s = both.shape();
   if (s.directions != 2) return t.skip("it takes two directions");
@@ -241,6 +243,7 @@ void check_nulls(trial& t) {
 }
 
 void check_recompute(trial& t) {
+  need_outputs(t, {"history"});
   const gru_data data = data_of(t);
   const gru_answer saved = ask(t, data);
   const gru_request r{.history = "recompute"};

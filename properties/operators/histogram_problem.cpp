@@ -9,6 +9,7 @@
 
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/operators/equal_launches.hpp"
 #include "properties/operators/row_inputs.hpp"
 
 namespace warpcheck {
@@ -307,6 +308,7 @@ void judge_bound(trial& t, const histogram_problem& p, const host_tensor& hist, 
 }
 
 void require_same(trial& t, const host_tensor& a, const host_tensor& b, const std::string& what) {
+  need_equal_launches(t);
   t.require(a.spec.rows() == b.spec.rows(), "{}: the histograms differ in size", what);
   for (int64_t slot = 0; slot < a.spec.rows(); ++slot)
     for (int part = 0; part < 2; ++part)

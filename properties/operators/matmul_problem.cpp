@@ -8,7 +8,9 @@
 
 #include "kernels/matmul/matmul.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/operators/equal_launches.hpp"
 #include "properties/operators/matmul_call.hpp"
+#include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck {
 
@@ -94,6 +96,25 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   return "";
 }
 
+void drop(tensor_spec& t) {
+  t.shape.assign(t.shape.size(), 0);
+  t.ld = t.offset = 0;
+  t.fill.edits.clear();
+}
+
+// c_in is there where beta is not 0 alone, and is c then; types and modes go together.
+void mend(trial_case& c) {
+  tensor_spec &before = *c.find("c_in"), &out = *c.find("c");
+  if (before.elements() == 0 && out.elements() > 0) set_knob(c, "beta", "0");
+  if (scalar_of(c, "beta") == 0) {
+    drop(before);
+    out.in_place = "";
+  }
+  c.find("b")->type = c.at("a").type;
+  before.type = out.type;
+  if (c.at("a").type != dtype::f32) set_knob(c, "mode", "ieee");
+}
+
 const description_registration described([] {
   const std::vector<dtype> any = {dtype::f32, dtype::f16, dtype::bf16};
   description d;
@@ -118,6 +139,8 @@ const description_registration described([] {
                {"mode", "ieee", "arithmetic of f32 inputs", 0, 2, true, {"ieee", "tf32x3", "bf16x6"}},
                {"rows_alone", "0", "1: a row's bits depend on it and on b alone", 0, 1, true}}}};
   d.illegal = what_is_illegal;
+  d.mend = mend;
+  d.lists_all_tensors = true;
   return d;
 }());
 
@@ -160,7 +183,7 @@ host_tensor tensor_of(const tensor_spec& spec, const product_matrix& m) {
 }
 
 void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
-  const int64_t gap = t.shape.size() > 1 ? t.ld - t.cols() : 0;
+  const int64_t gap = t.rows() > 1 ? t.ld - t.cols() : 0;  // of one row it says nothing
   t.shape = std::move(shape);
   t.ld = t.cols() + (t.shape.size() > 1 ? gap : 0);
 }
@@ -214,7 +237,13 @@ reference::matmul_setting matmul_problem::setting() const {
   reference::matmul_setting s;
   s.arithmetic = arithmetic();
   s.output = output;
+  const reference::sum_statement& said = reference::stated_sums::now();
   s.slices = plan();
+  if (said.depth || said.any_order) {
+    // Products one by one, and a tensor core's accumulator for all of them.
+    s.slices = {std::max<int64_t>(1, std::min(k(), said.depth.value_or(k()) + 1)), 1};
+    s.promotion = std::max(k(), reference::k_promotion);
+  }
   s.alpha = static_cast<double>(alpha);
   s.beta = static_cast<double>(beta);
   s.has_bias = has_bias();
@@ -275,6 +304,8 @@ run_result ask_run(trial& t, const matmul_problem& p, asked how) {
   give("bias", p.bias);
   return t.run(call, given);
 }
+
+bool is_offered(const trial& t, const matmul_problem& p) { return t.offers(p.call()); }
 
 host_tensor ask(trial& t, const matmul_problem& p, asked how) { return ask_run(t, p, how).at("c"); }
 
@@ -342,6 +373,7 @@ void judge_value(trial& t, const host_tensor& c, int64_t row, int64_t col, doubl
 
 void require_same_element(trial& t, const host_tensor& one, int64_t row, int64_t col, const host_tensor& other,
                           int64_t other_row, int64_t other_col, const std::string& what, zeros signs) {
+  need_equal_launches(t);
   const double x = one.value(row, col), y = other.value(other_row, other_col);
   const bool same =
       one.bits(row, col) == other.bits(other_row, other_col) || (signs == zeros::are_equal && x == 0 && y == 0);

@@ -72,6 +72,8 @@ struct matmul_problem {
 // How a related call is made: as the case says, or once on one schedule and without the detectors, which cost most.
 enum class asked { in_full, once };
 engine::host_tensor ask(engine::trial& t, const matmul_problem& p, asked how = asked::once);
+// Whether the call lies within the candidate's offer.
+bool is_offered(const engine::trial& t, const matmul_problem& p);
 // The same, with the variant that ran and the one that the dispatch publishes.
 engine::run_result ask_run(engine::trial& t, const matmul_problem& p, asked how = asked::once);
 

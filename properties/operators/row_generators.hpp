@@ -118,6 +118,8 @@ engine::trial_case many_rows(const row_operator&, const engine::target&, engine:
 // warps or more, however many a warp takes: kernels may take fewer rows another way. Of an operator that has them,
 // every fourth case is a tiled grid.
 engine::trial_case full_grid_rows(const row_operator&, const engine::target&, engine::draw&);
+// The least distance of rows that lie far apart: with their length it is beyond 2^31.
+constexpr int64_t k_far_rows = (int64_t{1} << 31) - 5;
 // Rows that lie more than 2^31 elements apart, in sparse memory whose gaps nobody touches.
 engine::trial_case far_rows(const row_operator&, const engine::target&, engine::draw&);
 // A spike at an odd index beyond 2^24; so many tiles that a block combines what it knows in several levels.

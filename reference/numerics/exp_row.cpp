@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "reference/numerics/multiprecision.hpp"
+#include "reference/numerics/stated_sums.hpp"
 #include "reference/numerics/two_sum.hpp"
 
 namespace warpcheck::reference {
@@ -34,7 +35,7 @@ double underflow_units(const row_budget& budget) {
 int64_t chain_length(int64_t n) {
   if (n <= 1) return 0;
   const int64_t log2_up = std::bit_width(static_cast<uint64_t>(n - 1));
-  return std::min(n - 1, 32 + 2 * log2_up + (n + (1 << 14) - 1) / (1 << 14));
+  return stated_chain(n, std::min(n - 1, 32 + 2 * log2_up + (n + (1 << 14) - 1) / (1 << 14)));
 }
 
 row_budget softmax_budget(int64_t n) {

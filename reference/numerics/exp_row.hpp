@@ -38,7 +38,7 @@ struct row_budget {
   int slack = 0;
 };
 
-// h(n) = min(n - 1, 32 + 2 ceil(log2 n) + ceil(n / 2^14)), at least 0.
+// h(n) = min(n - 1, 32 + 2 ceil(log2 n) + ceil(n / 2^14)), at least 0; or what the candidate states (stated_sums.hpp).
 int64_t chain_length(int64_t n);
 row_budget softmax_budget(int64_t n);    // q = 2 up to n = 2^22, then q = 16, T = 8; log_softmax has the same
 row_budget logsumexp_budget(int64_t n);  // q = 2 up to n = 1024, then q = 16, T = 8

@@ -168,8 +168,31 @@ struct redirected_launches {
 #endif
 };
 
+// Whether what an entry without a stream launches can be waited for: not while its caller's stream is captured.
+inline bool begins_alone(void* stream) {
+#ifdef __NVCC__
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const auto callers = static_cast<cudaStream_t>(stream);
+  if (cudaStreamIsCapturing(callers, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone) return false;
+  return cudaStreamSynchronize(callers) == cudaSuccess;
+#else
+  (void)stream;
+  return true;
+#endif
+}
+inline void end_alone() {
+#ifdef __NVCC__
+  cudaDeviceSynchronize();
+#endif
+}
+
 template <class Source>
 struct source_library {
+  static constexpr bool has_stream() {
+    for (const named_parameter& p : Source::parameters)
+      if (p.is == meaning::stream) return true;
+    return false;
+  }
   using type = decltype(type_of<Source>(Source::function));
   static constexpr std::make_index_sequence<type::count> k_all{};
 
@@ -193,7 +216,11 @@ struct source_library {
         of_the_command<warpcheck_entry_values_fn>("warpcheck_entry_values")(&entry(), call, values, &is_called);
     if (checked != WARPCHECK_OK || is_called == 0) return checked;
     const redirected_launches here(call->stream);
-    if (const int code = type::call(Source::function, values, k_all); code != 0) {
+    if (!has_stream() && !begins_alone(call->stream))
+      return answer(call, WARPCHECK_UNSUPPORTED, "an entry without a stream is called while none is captured");
+    const int code = type::call(Source::function, values, k_all);
+    if (!has_stream()) end_alone();
+    if (code != 0) {
       const std::string said = "the entry returned " + std::to_string(code);
       if (type::tells_why && code == static_cast<int>(cudaErrorInvalidValue))
         return answer(call, WARPCHECK_INVALID_ARGUMENT, said + ", cudaErrorInvalidValue");

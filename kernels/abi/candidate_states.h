@@ -1,0 +1,21 @@
+/* What a candidate states of its operators, beside their tables (candidate.h). A library may export this function. */
+#ifndef WARPCHECK_KERNELS_CANDIDATE_STATES_H_
+#define WARPCHECK_KERNELS_CANDIDATE_STATES_H_
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Statements on the operator, separated by ';', or NULL for none:
+ *   lacks bias, ta=yes, cols>1024   calls that have one of these are not offered
+ *   sums chain                      a sum may be one chain of additions, one after the other
+ *   sums <= 64                      no sum has a longer chain of additions than this
+ *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
+ * docs/bring_your_own/README.md says what can be lacked. */
+const char* warpcheck_candidate_states(const char* op);
+typedef const char* (*warpcheck_candidate_states_fn)(const char* op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WARPCHECK_KERNELS_CANDIDATE_STATES_H_ */
