@@ -125,10 +125,9 @@ def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None
         parts = [gh[:, 0].astype("i2").astype("i8"), gh[:, 1].astype("i8")]
         exponents = [0, 0]
     else:
-        values = arrays(g, h)
+        broken = [~numpy.isfinite(v) for v in arrays(g, h)]
+        values = [numpy.where(b, 0, v) for v, b in zip(arrays(g, h), broken)]
         exponents = [grid_exponent(v, max_rows) for v in values]
-        if not all(numpy.isfinite(v).all() for v in values):
-            raise NotImplementedError("this template takes finite gradients")
         parts = [numpy.rint(numpy.ldexp(v.astype("f8"), e)).astype("i8") for v, e in zip(values, exponents)]
     listed = numpy.arange(len(bins)) if rows is None else numpy.asarray(rows)
     sums = numpy.zeros((len(hist), 2), "i8")
@@ -140,6 +139,11 @@ def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None
             numpy.add.at(sums[:, k], cols[c, 0] + of_rows[stored] - skipped, part[listed][stored])
     for k, e in enumerate(exponents):
         hist[:, k] = sums[:, k] if stage == 3 else numpy.ldexp(sums[:, k].astype("f8"), -e)
+    for c in range(bins.shape[1] if stage == 0 else 0):  # what is not finite stays in its slots
+        skipped = cols[c, 1] >> 32
+        of_rows = bins[listed, c].astype("i8")
+        for k, b in enumerate(broken):
+            hist[cols[c, 0] + of_rows[(of_rows >= skipped) & b[listed]] - skipped, k] = numpy.nan
 
 
 def grid_exponent(values, max_rows):
