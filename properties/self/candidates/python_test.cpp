@@ -79,6 +79,15 @@ def beyond(x, y):
 def refuses(x, y): raise NotImplementedError("nothing is done here")
 def narrow(x): pass
 def too_narrow(x): pass
+def prints(x, y):
+    print("rows:", x.shape[0])
+    softmax(x, y)
+def fickle(x, y, index=None):
+    if x.shape[1] == 257: raise NotImplementedError("not today")
+    softmax(x, y, index)
+def plain_sigmoid(x, y): numpy.asarray(y)[...] = 1 / (1 + numpy.exp(-numpy.asarray(x).astype("f8")))
+def halves(x, y): numpy.asarray(x)
+halves.dtypes = ["bf16"]
 softmax.dtypes = ["f32", "f16"]
 narrow.dtypes = ["f99"]
 )");
@@ -202,8 +211,7 @@ TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
               {"spoils", "input_modified", "input x changed during the call"},
               {"beyond", "out_of_bounds", "the guard zone of tensor y was written at byte -1"},
               {"forgets", "violation", "was not written"},
-              {"other_shape", "error_return", "could not broadcast"},
-              {"too_narrow", "error_return", "cannot be called as FUNCTION(x, y"}};
+              {"other_shape", "error_return", "could not broadcast"}};
   for (const auto& one : list) {
     const result r = verify(one.function, "--property within-error-bound --fail-fast");
     EXPECT_EQ(r.status, 1) << one.function << "\n" << r.output;
@@ -226,9 +234,69 @@ TEST_F(Python, AFunctionThatHangsIsStopped) {
   if (handle >= 0) close(handle);
 }
 
-TEST_F(Python, WhatItDoesNotOfferIsSkipped) {
-  const result r = verify("refuses", "--property within-error-bound");
-  EXPECT_TRUE(r.has("4 skipped")) << r.output;
+TEST_F(Python, WhatItDoesNotOfferIsNotAsked) {
+  const result nothing = verify("refuses", "--property within-error-bound");
+  EXPECT_EQ(nothing.status, 1) << nothing.output;
+  EXPECT_TRUE(nothing.has("softmax f32: offers nothing: every call was answered by unsupported")) << nothing.output;
+  EXPECT_TRUE(nothing.has("no case was judged")) << nothing.output;
+  // Of the signature: no index, and of the scalars none; both are usual in most cases.
+  const result less = verify("by_place", "--property within-error-bound --property first-index");
+  EXPECT_EQ(less.status, 0) << less.output;
+  EXPECT_TRUE(less.has("softmax f32: offers the plain call; does not offer index")) << less.output;
+  EXPECT_FALSE(less.has("skipped")) << less.output;
+  EXPECT_TRUE(less.has("worst error")) << less.output;
+}
+
+// By chance alone some calls are answered: within what was found to be offered, that is a failure of its own.
+TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
+  const result r = run("verify softmax --python door.py:fickle --interpreter " + interpreter() +
+                       " --dtype f32 --cases 60 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
+                       "within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("softmax/within-error-bound: broken_offer: a call within the offer was answered by unsupported"))
+      << r.output;
+}
+
+TEST_F(Python, ScalarsWithoutAParameterHaveTheirDefaults) {
+  const result r = run("verify sigmoid --python door.py:plain_sigmoid --interpreter " + interpreter() +
+                       " --dtype f32 --cases 8 --size quick --max-cols 300 --property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("does not offer")) << r.output;
+  EXPECT_TRUE(r.has("mu!=0")) << r.output;
+}
+
+TEST_F(Python, AFunctionWithOtherParametersIsRefusedOnce) {
+  const result r = verify("too_narrow", "");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("python: too_narrow(x) has no parameter y; it is called with x, y by name or in this order"))
+      << r.output;
+}
+
+TEST_F(Python, NumPyHasNoBf16) {
+  const result r = run("verify softmax --python door.py:halves --interpreter " + interpreter() +
+                       " --dtype bf16 --cases 1 --size quick --max-cols 30 --property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("NumPy has no bf16; use torch.from_dlpack(x), or numpy.asarray(x.view('u16'))")) << r.output;
+}
+
+TEST_F(Python, PathsMayHaveBlanks) {
+  folder_.write("a door.py", "from door import unshifted\n");
+  const result r = run("verify softmax --python 'a door.py:unshifted' --interpreter " + interpreter() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
+                       "within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  const std::string line = line_of(r);
+  EXPECT_NE(line.find("candidate=python:a%20door.py:unshifted"), std::string::npos) << r.output;
+  EXPECT_EQ(run("replay " + line).status, 1) << line;
+}
+
+TEST_F(Python, WhatItPrintsShowsInReplay) {
+  const result r =
+      run("replay 'v1 softmax/within-error-bound x=f32[2x3] fill=randn(7) | y=f32[2x3] | "
+          "candidate=python:door.py:prints:" +
+          interpreter() + " device=cpu'");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("rows: 2")) << r.output;
 }
 
 TEST_F(Python, MistakesAreSaid) {

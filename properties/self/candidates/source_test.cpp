@@ -81,14 +81,21 @@ TEST(SourceTemplate, OfMatmulPassesWhatAsksForNoOrder) {
   const result r = verify("matmul", templates("operators.cu"), "my_matmul", "--cases 6 --max-cols 200" + properties);
   EXPECT_EQ(r.status, 0) << r.output;
   EXPECT_FALSE(r.has("skipped")) << r.output;
-  const result other = verify("matmul", templates("operators.cu"), "my_matmul", "--cases 20 --property ieee-bits");
-  EXPECT_EQ(other.status, 1) << other.output;
-  EXPECT_TRUE(other.has("matmul/ieee-bits: violation: ")) << other.output;
+  const result other =
+      verify("matmul", templates("operators.cu"), "my_matmul",
+             "--cases 2 --property ieee-bits --property rejects-invalid-workspaces --property low-part");
+  EXPECT_EQ(other.status, 0) << other.output;
+  for (const char* ours : {"ieee-bits", "rejects-invalid-workspaces"})
+    EXPECT_TRUE(other.has(std::string("not asked: matmul/") + ours + ": needs the order of sums")) << other.output;
 }
 
 constexpr const char* k_entries = R"(
 #include <cuda_runtime.h>
 #include <cstdint>
+#include <cstdio>
+#ifndef FACTOR
+#define FACTOR 0
+#endif
 
 __global__ void sums(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols) {
   for (int64_t r = threadIdx.x; r < rows; r += blockDim.x) {
@@ -119,9 +126,45 @@ extern "C" cudaError_t answers(const float* x, int64_t ldx, float* y, int64_t ro
   return op == 0 ? cudaErrorInvalidValue : op == 1 ? cudaErrorNotSupported : static_cast<cudaError_t>(42);
 }
 
+namespace acme {
+void total(const float* in, float* out, int N, int D) { sums<<<1, 32>>>(in, D, out, N, D); }
+}
+template <class T, int Threads>
+void any_total(const T* x, T* y, int64_t rows, int64_t cols) { sums<<<1, Threads>>>(x, cols, y, rows, cols); }
+__global__ void serial(const float* x, float* y, int rows, int cols) {
+  for (int r = threadIdx.x; r < rows; r += 32) {
+    y[r] = 0;
+    for (int j = 0; j < cols; ++j) y[r] += x[r * (int64_t)cols + j];
+  }
+}
+void loop(const float* x, float* y, int rows, int cols) { serial<<<1, 32>>>(x, y, rows, cols); }
+// warpcheck stated_loop: sums chain
+void stated_loop(const float* x, float* y, int rows, int cols) { serial<<<1, 32>>>(x, y, rows, cols); }
+// warpcheck misstated: sums whatever
+void misstated(const float* x, float* y, int rows, int cols) {}
+void defined(const float* x, float* y, int rows, int cols) {
+  const int before = FACTOR;
+  sums<<<1, 32>>>(x, cols, y, rows * before, cols);
+}
+__global__ void arrival(const float* x, float* y, int cols) {
+  for (int j = blockIdx.x * 32 + threadIdx.x; j < cols; j += 32 * gridDim.x)
+    atomicAdd(&y[blockIdx.y], x[blockIdx.y * (int64_t)cols + j]);
+}
+void atomic_total(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  cudaMemsetAsync(y, 0, rows * sizeof(float), stream);
+  arrival<<<dim3(4, rows), 32, 0, stream>>>(x, y, cols);
+}
+__global__ void talk(const float* x, float* y, int rows, int cols) {
+  if (threadIdx.x == 0) printf("kernel of %d rows\n", rows);
+  if (threadIdx.x < rows) y[threadIdx.x] = 0;
+}
+void talks(const float* x, float* y, int rows, int cols) {
+  std::printf("host of %d rows\n", rows);
+  talk<<<1, 32>>>(x, y, rows, cols);
+}
+
 extern "C" void unknown(const float* in, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
 extern "C" void unnamed(const float* x, float*, int64_t rows, int64_t cols, cudaStream_t stream) {}
-extern "C" void without_stream(const float* x, float* y, int64_t rows, int64_t cols) {}
 extern "C" void without_rows(const float* x, float* y, int64_t cols, cudaStream_t stream) {}
 extern "C" void nothing(void) {}
 extern "C" void constant_output(const float* x, const float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
@@ -161,19 +204,94 @@ class Entries : public testing::Test {
 };
 
 TEST_F(Entries, OfferWhatTheirParametersExpress) {
-  const std::string sums = "--property integer-sum --property within-error-bound --allow-skips";
+  const std::string sums = "--property integer-sum --property within-error-bound --property cross-operator";
   const result some = judge("only_sums", sums);
   EXPECT_EQ(some.status, 0) << some.output;
-  EXPECT_TRUE(some.has("the entry has no parameter op, which is ")) << some.output;
+  EXPECT_TRUE(some.has("reduce f32: offers the plain call; does not offer ")) << some.output;
+  for (const char* lacked : {"op!=0", "cols>32767"}) EXPECT_TRUE(some.has(lacked)) << some.output;
+  EXPECT_TRUE(some.has("not asked: reduce/cross-operator: needs op!=0")) << some.output;
+  EXPECT_FALSE(some.has("skipped")) << some.output;
   const result long_rows =
       run("replay 'v1 reduce/within-error-bound x=f32[1x32768] fill=randn(7) | y=f32[1] | candidate=source:" +
           folder_.path("entries.cu") + ":only_sums device=emulated'");
   EXPECT_TRUE(long_rows.has("and the entry's holds -32768 to 32767")) << long_rows.output;
-  EXPECT_EQ(judge("takes_rows_for_dense", sums).status, 0);
-  const result dense =
-      run("replay 'v1 reduce/within-error-bound x=f32[3x5] ld=8 fill=randn(7) | y=f32[3] | candidate=source:" +
-          folder_.path("entries.cu") + ":takes_rows_for_dense device=emulated'");
-  EXPECT_TRUE(dense.has("the entry has no parameter ldx, and the rows of x are ")) << dense.output;
+  const result dense = judge("takes_rows_for_dense", sums);
+  EXPECT_EQ(dense.status, 0) << dense.output;
+  EXPECT_TRUE(dense.has("ldx>cols")) << dense.output;
+  EXPECT_FALSE(dense.has("skipped")) << dense.output;
+}
+
+TEST_F(Entries, MayLieInNamespacesAndBeTemplatesWithOtherNames) {
+  const std::string bound = "--property within-error-bound ";
+  const std::string named = judge("acme::total", bound + "--args in=x,out=y,N=rows,D=cols").output;
+  EXPECT_NE(named.find("candidate source:" + folder_.path("entries.cu") + ":acme%3A%3Atotal:--args="),
+            std::string::npos)
+      << named;
+  EXPECT_EQ(judge("acme::total", bound + "--args in=x,out=y,N=rows,D=cols").status, 0) << named;
+  EXPECT_EQ(judge("total", bound + "--args x,y,rows,cols").status, 0);
+  EXPECT_EQ(judge("'any_total<float, 32>'", bound).status, 0);
+  const result no_arguments = judge("any_total", bound);
+  EXPECT_EQ(no_arguments.status, 2);
+  EXPECT_TRUE(no_arguments.has("entry: 'any_total' names no single function; write its template arguments"))
+      << no_arguments.output;
+  const result few = judge("total", bound + "--args x,y");
+  EXPECT_TRUE(few.has("args: 2 names are given, 'acme::total' has 4 parameters: in, out, N, D")) << few.output;
+  const result wrong = judge("total", bound + "--args input=x");
+  EXPECT_TRUE(wrong.has("args: 'input=x' is not PARAMETER=NAME; the parameters of 'acme::total' are in, out, N, D"))
+      << wrong.output;
+}
+
+TEST_F(Entries, AreCompiledWithTheUsersOptionsAndReplayWithThem) {
+  const result without = judge("defined", "--property within-error-bound");
+  EXPECT_EQ(without.status, 1) << without.output;
+  const result with = judge("defined", "-D FACTOR=1 --std c++20 --property within-error-bound");
+  EXPECT_EQ(with.status, 0) << with.output;
+  folder_.write("headers/factor.hpp", "#define FACTOR 1\n");
+  folder_.write("my entries.cu", std::string("#include <factor.hpp>\n") + k_entries);
+  const std::string include = folder_.path("headers");
+  const result blanks =
+      run("verify reduce --device emulated --size quick --cases 4 --max-rows 20 --max-cols 100 "
+          "--property within-error-bound --entry defined -I " +
+          include + " --source '" + folder_.path("my entries.cu") + "'");
+  EXPECT_EQ(blanks.status, 0) << blanks.output;
+  const result line =
+      run("replay 'v1 reduce/within-error-bound x=f32[2x3] fill=randn(7) | y=f32[2] | candidate=source:" +
+          folder_.path("my%20entries.cu") + ":defined:-I" + include + " device=emulated'");
+  EXPECT_EQ(line.status, 0) << line.output;
+}
+
+TEST_F(Entries, AreJudgedAsTheChainsThatTheyState) {
+  const auto chains = [&](const char* entry) {
+    return verify("reduce", folder_.path("entries.cu"), entry,
+                  "--cases 12 --max-rows 20 --max-cols 4000 --property long-accumulation");
+  };
+  const result loop = chains("loop"), stated = chains("stated_loop");
+  EXPECT_EQ(loop.status, 1) << loop.output;
+  EXPECT_TRUE(loop.has(" additions is not accurate enough for this contract: state 'sums chain' to be judged as one"))
+      << loop.output;
+  EXPECT_EQ(stated.status, 0) << stated.output;
+  const result misstated = chains("misstated");
+  EXPECT_EQ(misstated.status, 2) << misstated.output;
+  EXPECT_TRUE(misstated.has("states: 'sums whatever' is no statement of a candidate")) << misstated.output;
+}
+
+TEST_F(Entries, MayAddInAnyOrderWhereThatIsAccepted) {
+  const std::string options = "--property within-error-bound --property bit-repeatability";
+  const result strict = judge("atomic_total", options),
+               lenient = judge("atomic_total", options + " --accept nondeterministic");
+  EXPECT_EQ(strict.status, 1) << strict.output;
+  EXPECT_TRUE(strict.has("nondeterministic: ")) << strict.output;
+  EXPECT_EQ(lenient.status, 0) << lenient.output;
+  EXPECT_TRUE(lenient.has("accepted: nondeterministic: the launches of a case may differ")) << lenient.output;
+  EXPECT_TRUE(lenient.has("not asked: reduce/bit-repeatability: needs the same bits")) << lenient.output;
+}
+
+TEST_F(Entries, PrintWhereReplayShowsIt) {
+  const result r =
+      run("replay 'v1 reduce/within-error-bound x=f32[2x3] fill=constant(0) | y=f32[2] | candidate=source:" +
+          folder_.path("entries.cu") + ":talks device=emulated'");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("host of 2 rows") && r.has("kernel of 2 rows")) << r.output;
 }
 
 TEST_F(Entries, GetTheVerdictsOfWhatTheyDo) {
@@ -205,9 +323,8 @@ TEST_F(Entries, OfOtherNamesOrTypesAreRefusedInASentence) {
   const std::pair<const char*, std::string> mistakes[] = {
       {"unknown", "entry: parameter 1 of 'unknown' is 'in'" + names},
       {"unnamed", "entry: parameter 2 of 'unnamed' has no name" + names},
-      {"without_stream", "entry: 'without_stream' has no parameter stream" + names},
       {"without_rows", "entry: 'without_rows' has no parameter rows" + names},
-      {"nothing", "entry: 'nothing' has no parameter x, rows, cols, y, stream" + names},
+      {"nothing", "entry: 'nothing' has no parameter x, rows, cols, y" + names},
       {"constant_output", "parameter 2 of 'constant_output', y, must be a pointer to float or double, not const"},
       {"other_elements", "parameter 1 of 'other_elements', x, must be a pointer to float or double"},
       {"rows_in_float", "parameter 3 of 'rows_in_float', rows, must be an integer"},
