@@ -20,7 +20,7 @@ namespace warpcheck::cli {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(other_shape, scalar, value, shape)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(tensor_rule, name, is_input, is_optional, types, shape, others)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(scalar_rule, name, least, most, is_integer, usual)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(scalar_rule, name, least, most, is_integer, usual, of_tensor)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(form_rule, tensors, scalars)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(contract, extents, forms)
 

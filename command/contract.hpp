@@ -32,7 +32,8 @@ struct scalar_rule {
   std::string name;
   double least = 0, most = 0;
   bool is_integer = false;
-  double usual = 0;  // where a call leaves it as it is
+  double usual = 0;       // where a call leaves it as it is
+  std::string of_tensor;  // that it is about alone; empty: of the whole call
 };
 // One way to call the operator.
 struct form_rule {

@@ -49,9 +49,10 @@ contract contract_of(const engine::description& d) {
       if (!s.is_passed) continue;
       const double usual = engine::passed_value(s, s.fallback);
       if (s.names.empty())  // JSON has no infinity
-        rule.scalars.push_back({s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer, usual});
+        rule.scalars.push_back(
+            {s.name, std::max(s.least, -k_most), std::min(s.most, k_most), s.is_integer, usual, s.of_tensor});
       else
-        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true, usual});
+        rule.scalars.push_back({s.name, 0, static_cast<double>(s.names.size()) - 1, true, usual, s.of_tensor});
     }
     c.forms.push_back(std::move(rule));
   }

@@ -74,7 +74,8 @@ class argument_list {
   void set_scalar(const scalar_rule& rule, double value) {
     const int32_t at = find(rule.is_integer ? entry_meaning::integer : entry_meaning::number, rule.name);
     if (at < 0) {
-      if (value != rule.usual)
+      const bool is_of_nothing = !rule.of_tensor.empty() && find(entry_meaning::input, rule.of_tensor) < 0;
+      if (value != rule.usual && !is_of_nothing)
         throw not_offered(fmt::format("the entry has no parameter {}, which is {}", rule.name, value));
     } else if (rule.is_integer) {
       set_integer(at, static_cast<int64_t>(value));

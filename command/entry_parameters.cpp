@@ -145,7 +145,7 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
     for (const engine::tensor_info& t : form.tensors)
       if (t.is_optional && is_named(t.name)) add(t.name);
     for (const engine::scalar_info& s : form.scalars)
-      if (s.is_passed && is_named(s.name)) add(fmt::format("{}!={}", s.name, s.fallback));
+      if (s.is_passed && is_named(s.name) && !is_named(s.of_tensor)) add(fmt::format("{}!={}", s.name, s.fallback));
   }
   return fmt::format("{}", fmt::join(lacked, ", "));
 }

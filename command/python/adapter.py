@@ -447,7 +447,9 @@ class Server:
         if positional is None:
             return INTERNAL_ERROR, misfit(self.function, [n for n in tensors if n not in optional])
         missed = [n for n in left_out if n in tensors and is_there(tensors[n]) and n != "work"]
-        missed += [f"{n}, which is {scalars[n]}" for n in call["unusual"] if n in left_out]
+        for scalar in call["unusual"]:
+            if scalar["name"] in left_out and scalar["of"] not in left_out:
+                missed.append(f"{scalar['name']}, which is {scalars[scalar['name']]}")
         if missed:
             return UNSUPPORTED, f"the function takes no {'; no '.join(missed)}"
         try:

@@ -69,7 +69,7 @@ warpcheck_status run_checked(const settings& s, warpcheck_call* call) {
       request["scalars"][rule->name] = static_cast<int64_t>(value);
     else
       request["scalars"][rule->name] = fmt::format("{}", value);  // JSON has no NaN
-    if (value != rule->usual) request["unusual"].push_back(rule->name);
+    if (value != rule->usual) request["unusual"].push_back({{"name", rule->name}, {"of", rule->of_tensor}});
   }
   if (!is_listed(s, checked.tensors[0]))
     return answer(call, WARPCHECK_UNSUPPORTED,

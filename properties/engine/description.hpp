@@ -50,6 +50,7 @@ struct scalar_info {
   bool is_integer = false;
   std::vector<std::string> names = {};  // of the codes 0, 1, ... of an enumeration: a case writes these
   bool is_passed = true;                // to the candidate; else it tells how the case is made
+  std::string of_tensor = {};           // it is about this optional tensor alone: who lacks both takes any value
 };
 
 // One way to call the operator. A case is of the form whose tensors it has.

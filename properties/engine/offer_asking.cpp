@@ -51,6 +51,8 @@ class inquiry {
         return;
       }
       trait_set traits = least_refused(c);
+      if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
+        traits = least_refused(small);
       if (traits.empty()) traits = refused_extent(c);
       if (traits.size() == 1 && !is_confirmed(traits.front())) return;
       if (traits.empty() || is_answered(traits)) {
@@ -128,12 +130,30 @@ class inquiry {
     if (plainest_.op.empty() || traits_of(c).size() < traits_of(plainest_).size()) plainest_ = c;
   }
 
+  // Neighbours without the trait that are not known to be refused.
+  std::vector<trial_case> offered_without(const trial_case& c, const trait& t) const {
+    std::vector<trial_case> others = without(c, t);
+    std::erase_if(others, [&](const trial_case& other) { return known_.missing(other) != nullptr; });
+    return others;
+  }
+
+  // Extents of 1, as far as these are legal: several reasons may keep a case from being answered.
+  static trial_case smallest(const trial_case& c) {
+    const description& d = *find_description(c.op);
+    trial_case small = c;
+    for (const auto& [name, size] : sizes_of(d, c))
+      if (trial_case one = resized(small, {name}, 1);
+          !d.find(name)->derived && size > 1 && what_is_wrong(d, one, false).empty())
+        small = std::move(one);
+    return small;
+  }
+
   // Makes a refused case plainer; the traits without any of which it would be answered.
   trait_set least_refused(trial_case& c) const {
     trait_set needed;
     for (const trait& t : traits_of(c)) {
       if (!has(c, t) || is_usual(c, t)) continue;  // or it went with another
-      const std::vector<trial_case> others = without(c, t);
+      const std::vector<trial_case> others = offered_without(c, t);
       if (others.empty()) continue;
       if (is_refused(others.front()))
         c = others.front();
@@ -144,7 +164,7 @@ class inquiry {
     if (!needed.empty()) return needed;
     // The plainest case of all: one of its usual values is not offered.
     for (const trait& t : traits_of(c))
-      for (const trial_case& other : without(c, t))
+      for (const trial_case& other : offered_without(c, t))
         if (!is_refused(other)) return {t};
     return {};
   }
