@@ -224,7 +224,7 @@ struct source_library {
       const std::string said = "the entry returned " + std::to_string(code);
       if (type::tells_why && code == static_cast<int>(cudaErrorInvalidValue))
         return answer(call, WARPCHECK_INVALID_ARGUMENT, said + ", cudaErrorInvalidValue");
-      if (type::tells_why && code == static_cast<int>(cudaErrorNotSupported))
+      if (code == static_cast<int>(cudaErrorNotSupported))
         return answer(call, WARPCHECK_UNSUPPORTED, said + ", cudaErrorNotSupported");
       return answer(call, WARPCHECK_DEVICE_ERROR, said);
     }

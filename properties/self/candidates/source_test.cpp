@@ -336,6 +336,52 @@ TEST_F(Entries, OfOtherNamesOrTypesAreRefusedInASentence) {
   }
 }
 
+// Forward alone, one direction, no history, lengths or marks.
+constexpr const char* k_gru = R"(
+#include <cuda_runtime.h>
+#include <cstdint>
+__device__ float logistic(float v) { return 1.f / (1.f + expf(-v)); }
+__global__ void steps(const float* x, const float* w_ih, const float* w_hh, const float* h0, float* y, int time,
+                      int batch, int input, int hidden) {
+  const int b = blockIdx.x;
+  for (int t = 0; t < time; ++t) {
+    const float* before = t ? y + ((t - 1) * batch + b) * hidden : h0 ? h0 + b * hidden : nullptr;
+    for (int j = threadIdx.x; j < hidden; j += blockDim.x) {
+      float g[3] = {}, k[3] = {};
+      for (int q = 0; q < 3; ++q) {
+        for (int i = 0; i < input; ++i) g[q] += w_ih[(q * hidden + j) * input + i] * x[(t * batch + b) * input + i];
+        for (int i = 0; i < hidden; ++i) k[q] += w_hh[(q * hidden + j) * hidden + i] * (before ? before[i] : 0);
+      }
+      const float z = logistic(g[1] + k[1]), n = tanhf(g[2] + logistic(g[0] + k[0]) * k[2]);
+      y[(t * batch + b) * hidden + j] = STATE;
+    }
+    __syncthreads();
+  }
+}
+extern "C" int forward(const float* x, const float* w_ih, const float* w_hh, const float* h0, float* y, int time,
+                       int batch, int input, int hidden, int directions, int pass, cudaStream_t stream) {
+  if (directions != 1 || pass != 0) return cudaErrorNotSupported;
+  if (batch) steps<<<batch, 32, 0, stream>>>(x, w_ih, w_hh, h0, y, time, batch, input, hidden);
+  return cudaGetLastError();
+}
+)";
+
+TEST(Gru, OfOnePassAndOneDirectionIsJudgedOnThem) {
+  const warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("gru.cu", k_gru);
+  const result right =
+      verify("gru", source, "forward", "--cases 8 -D 'STATE=(1 - z) * n + z * (before ? before[j] : 0)'");
+  EXPECT_EQ(right.status, 0) << right.output;
+  for (const char* lacked : {"lengths", "history", "hn", "pass=both", "directions>1"})
+    EXPECT_TRUE(right.has(lacked)) << right.output;
+  EXPECT_FALSE(right.has("skipped")) << right.output;
+  EXPECT_FALSE(right.has("not tried")) << right.output;
+  const result wrong =
+      verify("gru", source, "forward", "--cases 4 --property forward-matches-the-reference -D STATE=42");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
+}
+
 TEST(Source, MistakesAreOneSentence) {
   const std::string source = templates("softmax.cu");
   EXPECT_EQ(run("verify softmax --device emulated --source " + source).status, 2);
