@@ -43,6 +43,12 @@ bool is_value(const scalar_info& s, const trial_case& c, const std::string& valu
 
 bool is_apart(const tensor_spec& t) { return t.rows() > 1 && t.cols() > 0 && t.ld > t.cols(); }
 
+// Whether the call has the tensor, be it of no elements where the case's sizes are 0.
+bool is_listed(const trial_case& c, const std::string& name) {
+  const tensor_spec* const t = c.find(name);
+  return t && (t->elements() > 0 || !find_description(c.op)->lists_all_tensors);
+}
+
 int64_t extent_size(const trial_case& c, const std::string& name) {
   const description* const d = find_description(c.op);
   const sizes of = d ? sizes_of(*d, c) : sizes();
@@ -287,10 +293,7 @@ offer parse_statements(std::string_view op, std::string_view text) {
 
 bool has(const trial_case& c, const trait& t) {
   switch (t.kind) {
-    case trait::present: {
-      const tensor_spec* const tensor = c.find(t.name);
-      return tensor && tensor->elements() > 0;
-    }
+    case trait::present: return is_listed(c, t.name);
     case trait::equal:
     case trait::unequal: {
       const scalar_info* const s = find_scalar(c, t.name);
@@ -315,7 +318,7 @@ std::vector<trait> traits_of(const trial_case& c) {
   const call_form* const form = d ? d->form_of(c) : nullptr;
   if (!form) return found;
   for (const tensor_spec& t : c.tensors)
-    if (form->find(t.name)->is_optional && t.elements() > 0 && !t.is_workspace())
+    if (form->find(t.name)->is_optional && is_listed(c, t.name) && !t.is_workspace())
       found.push_back({trait::present, t.name, "", 0});
   for (const tensor_spec& t : c.tensors)
     if (is_apart(t)) found.push_back({trait::apart, t.name, "", 0});

@@ -66,12 +66,7 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
 }
 
 void drop(trial_case& c, std::initializer_list<const char*> tensors) {
-  for (const char* name : tensors) {
-    tensor_spec& t = *c.find(name);
-    t.shape.assign(t.shape.size(), 0);
-    t.ld = t.offset = 0;
-    t.fill.edits.clear();
-  }
+  for (const char* name : tensors) leave_out(c, name);
 }
 
 // Passes have outputs of their own, history follows its mode, and a bias' gradient the bias.
@@ -370,18 +365,6 @@ reference::gru_accuracy accuracy_of(const trial_case& c, const gru_shape& s) {
                                           : precision == "tf32" ? dot_arithmetic::tf32x1
                                           : precision == "bf16" ? dot_arithmetic::bf16x1
                                                                 : dot_arithmetic::ieee);
-}
-
-void need_outputs(trial& t, std::initializer_list<const char*> outputs) {
-  const offer* const offered = known_offer(t.the_case());
-  if (!offered || offered->is_everything()) return;
-  for (const char* name : outputs)
-    if (!has(t.the_case(), name) && t.the_case().at("x").elements() > 0) t.need(name);
-}
-
-void need_gradients(trial& t, const gru_data& d) {
-  for (const auto& tensor : gru_tensors<double>())
-    if (!(d.problem.*tensor.value).empty()) need_outputs(t, {("d" + std::string(tensor.name)).c_str()});
 }
 
 namespace {
