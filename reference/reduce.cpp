@@ -7,6 +7,7 @@
 #include "reference/numerics/exact_sum.hpp"
 #include "reference/numerics/exp_row.hpp"
 #include "reference/numerics/multiprecision.hpp"
+#include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck::reference {
 namespace {
@@ -48,7 +49,8 @@ void reduce_row::sum_up(std::span<const double> x) {
     }
   }
   const integer above = positive.units(), below = -negative.units();
-  const int64_t h = chain_length(static_cast<int64_t>(x.size()));
+  const auto n = static_cast<int64_t>(x.size());
+  const int64_t h = stated_chain_of_plain_sum(n, chain_length(n));
   const integer scale = integer(1) << format_of(type_).precision;
   exact_parts parts{above - below, above + below, h, scale - h};
   // Units are 2^-1074.

@@ -17,9 +17,7 @@ constexpr int64_t k_longest_chain = 48;
 constexpr int64_t k_never = std::numeric_limits<int64_t>::max();
 
 int64_t chain_of(int64_t terms) {
-  const int64_t all = std::max<int64_t>(terms - 1, 0);
-  return stated_chain(
-      terms, stated_sums::now().any_order ? std::min(all, k_longest_stated_chain) : std::min(all, k_longest_chain));
+  return stated_chain_of_plain_sum(terms, std::min(std::max<int64_t>(terms - 1, 0), k_longest_chain));
 }
 
 // A power of two by which the arithmetic below neither overflows nor comes near the subnormal range of double.

@@ -42,7 +42,7 @@ void skip_what_does_not_fit(trial& t, const trial_case& c) {
     t.skip(fmt::format("it takes {:.0f} GiB of memory, of which {:.0f} are free", bytes / k_gib, free / k_gib));
 }
 
-// What to add to the sentence of a case that only its long sums fail.
+// The end of the message for a case that fails only because its sums are long chains.
 std::string chain_text(const trial_case& c) {
   return fmt::format(
       "; it passes where sums may be added in any order: a single f32 chain of {} additions is not accurate enough for "
@@ -50,7 +50,7 @@ std::string chain_text(const trial_case& c) {
       std::max<int64_t>(0, c.tensors.front().cols() - 1));
 }
 
-// Whether the case passes for a candidate that states nothing of its sums and may add them in any order.
+// True if the case passes for a candidate whose sums may be added in any order.
 bool is_a_chain(const property& p, const trial_case& c, const offer& stated) {
   if (stated.has_our_plan || stated.sum_depth) return false;
   trial t(c, false, reference::sum_statement{reference::k_longest_stated_chain, true});

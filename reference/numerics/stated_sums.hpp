@@ -1,4 +1,4 @@
-// What a candidate states of its sums, in place of what the contract grants each.
+// A candidate's statement about its sums, which replaces the allowance of the contract.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace warpcheck::reference {
 
 struct sum_statement {
   std::optional<int64_t> depth;  // the longest chain of additions that a term passes through
-  bool any_order = false;        // where no depth is stated: sums of products may be added in any order
+  bool any_order = false;        // no depth is stated and no plan is published: plain sums may be added in any order
 };
 
-// Holds for the bounds that this thread computes while the object lives.
+// Applies to the bounds that this thread computes while the object lives.
 class stated_sums {
  public:
   explicit stated_sums(sum_statement s);
@@ -25,10 +25,13 @@ class stated_sums {
   sum_statement before_;
 };
 
-// Beyond, gamma of f32 sums says nothing any more.
+// For longer chains gamma_h of f32 bounds nothing.
 inline constexpr int64_t k_longest_stated_chain = int64_t{1} << 22;
 
-// The chain of a sum of n terms for which the contract grants `granted`.
-int64_t stated_chain(int64_t n, int64_t granted);
+// Returns the longest chain of additions that a sum of n terms may have, where the contract allows `allowed`: the stated
+// depth, if there is one.
+int64_t stated_chain(int64_t n, int64_t allowed);
+// The same for an operator that is a plain sum (reduce, scan): any order, unless a depth is stated or a plan published.
+int64_t stated_chain_of_plain_sum(int64_t n, int64_t allowed);
 
 }  // namespace warpcheck::reference
