@@ -38,6 +38,7 @@
 // One compilation serves host and device. Sources that ask are told of a device of compute capability 8.0.
 #define __CUDACC__ 1
 #define __NVCC__ 1
+#define SIMT_IMPORT_HEADERS 1  // these headers, and not nvcc's
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 8
 #define __CUDACC_VER_BUILD__ 93

@@ -16,7 +16,12 @@
 #include <type_traits>
 #include <utility>
 
-#ifdef __NVCC__
+// The stand-in headers define __NVCC__, too, so nvcc is recognised before they are included.
+#if defined(__NVCC__) && !defined(SIMT_IMPORT_HEADERS)
+#define SIMT_ENTRY_BY_NVCC 1
+#endif
+
+#ifdef SIMT_ENTRY_BY_NVCC
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -96,7 +101,7 @@ constexpr warpcheck_entry_parameter parameter_of(const named_parameter& p) {
 
 template <class T>
 T value_as(const warpcheck_entry_value& v) {
-#ifndef __NVCC__
+#ifndef SIMT_ENTRY_BY_NVCC
   if constexpr (std::is_same<T, cudaStream_t>::value)
     return nullptr;  // the default stream's launches go where the trial listens
   else
@@ -155,7 +160,7 @@ Function* of_the_command(const char* name) {
 
 // Launches without a stream go where the trial listens.
 struct redirected_launches {
-#ifndef __NVCC__
+#ifndef SIMT_ENTRY_BY_NVCC
   program& p = the_program();
   emulation* before = p.current;
   explicit redirected_launches(void* to) {
@@ -170,7 +175,7 @@ struct redirected_launches {
 
 // Whether what an entry without a stream launches can be waited for: not while its caller's stream is captured.
 inline bool begins_alone(void* stream) {
-#ifdef __NVCC__
+#ifdef SIMT_ENTRY_BY_NVCC
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   const auto callers = static_cast<cudaStream_t>(stream);
   if (cudaStreamIsCapturing(callers, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone) return false;
@@ -181,7 +186,7 @@ inline bool begins_alone(void* stream) {
 #endif
 }
 inline void end_alone() {
-#ifdef __NVCC__
+#ifdef SIMT_ENTRY_BY_NVCC
   cudaDeviceSynchronize();
 #endif
 }

@@ -156,6 +156,9 @@ void atomic_total(const float* x, float* y, int rows, int cols, cudaStream_t str
   cudaMemsetAsync(y, 0, rows * sizeof(float), stream);
   arrival<<<dim3(4, rows), 32, 0, stream>>>(x, y, cols);
 }
+void atomic_total_of_default_stream(const float* x, float* y, int rows, int cols) {
+  atomic_total(x, y, rows, cols, nullptr);
+}
 __global__ void talk(const float* x, float* y, int rows, int cols) {
   if (threadIdx.x == 0) printf("kernel of %d rows\n", rows);
   if (threadIdx.x < rows) y[threadIdx.x] = 0;
@@ -283,6 +286,8 @@ TEST_F(Entries, MayAddInAnyOrderWhereThatIsAccepted) {
                lenient = judge("atomic_total", options + " --accept nondeterministic");
   EXPECT_EQ(strict.status, 1) << strict.output;
   EXPECT_TRUE(strict.has("nondeterministic: ")) << strict.output;
+  const result alone = judge("atomic_total_of_default_stream", options);
+  EXPECT_TRUE(alone.has("nondeterministic: ")) << alone.output;
   EXPECT_EQ(lenient.status, 0) << lenient.output;
   EXPECT_TRUE(lenient.has("accepted: nondeterministic: the launches of a case may differ")) << lenient.output;
   EXPECT_TRUE(lenient.has("not asked: reduce/bit-repeatability: needs the same bits")) << lenient.output;
