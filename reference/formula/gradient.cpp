@@ -3,47 +3,16 @@
 #include <algorithm>
 #include <map>
 
+#include "reference/formula/gradient_arithmetic.hpp"
+#include "reference/formula/gradient_inlining.hpp"
+#include "reference/formula/gradient_uses.hpp"
 #include "reference/formula/parser.hpp"
 #include "reference/formula/printer.hpp"
 
 namespace warpcheck::formula {
 namespace {
 
-expr literal(int64_t n) { return make_number(n); }
-bool is_number(const expr& e, std::string_view text) { return e->what == kind::number && e->text == text; }
-
-// Arithmetic that leaves out what is trivial.
-expr negated(const expr& a) { return a->what == kind::negate ? a->args[0] : make_unary(kind::negate, a); }
-expr times(const expr& a, const expr& b) {
-  if (is_number(a, "0") || is_number(b, "0")) return literal(0);
-  if (is_number(a, "1")) return b;
-  if (is_number(b, "1")) return a;
-  // What is masked is not computed: 0 times Inf would be NaN.
-  if (a->what == kind::choose && is_number(a->args[2], "0"))
-    return make_choice(a->args[0], times(a->args[1], b), a->args[2]);
-  if (a->what == kind::negate) return negated(times(a->args[0], b));
-  if (b->what == kind::negate) return negated(times(a, b->args[0]));
-  return make_binary(kind::multiply, a, b);
-}
-expr over(const expr& a, const expr& b) {
-  if (is_number(a, "0") || is_number(b, "1")) return a;
-  if (a->what == kind::choose && is_number(a->args[2], "0"))
-    return make_choice(a->args[0], over(a->args[1], b), a->args[2]);
-  if (a->what == kind::negate) return negated(over(a->args[0], b));
-  return make_binary(kind::divide, a, b);
-}
-expr plus(const expr& a, const expr& b) {
-  if (is_number(a, "0")) return b;
-  if (is_number(b, "0")) return a;
-  if (b->what == kind::negate) return make_binary(kind::subtract, a, b->args[0]);
-  return make_binary(kind::add, a, b);
-}
-expr minus(const expr& a, const expr& b) { return plus(a, negated(b)); }
-expr one_minus(const expr& a) { return make_binary(kind::subtract, literal(1), a); }
-expr squared(const expr& a) { return make_binary(kind::power, a, literal(2)); }
-expr call(std::string_view f, const expr& a) { return make_call(std::string(f), {a}); }
-expr masked(const expr& condition, const expr& g) { return make_choice(condition, g, literal(0)); }
-expr both(const expr& a, const expr& b) { return a ? make_binary(kind::both, a, b) : b; }
+using namespace derivation;
 
 // The adjoint of a in f(a), where g is that of y = f(a); null where the derivative is 0 everywhere.
 expr through(const std::string& f, const expr& g, const expr& a, const expr& y) {
@@ -61,7 +30,6 @@ expr through(const std::string& f, const expr& g, const expr& a, const expr& y) 
   if (f == "abs")
     return make_choice(make_binary(kind::greater, a, literal(0)), g,
                        masked(make_binary(kind::less, a, literal(0)), negated(g)));
-  if (f == "relu") return masked(make_binary(kind::greater, a, literal(0)), g);
   if (f == "sigmoid") return times(g, times(y, one_minus(y)));
   if (f == "softplus") return times(g, call("sigmoid", a));
   if (f == "silu") {
@@ -69,43 +37,6 @@ expr through(const std::string& f, const expr& g, const expr& a, const expr& y) 
     return times(g, times(s, plus(literal(1), times(a, one_minus(s)))));
   }
   return nullptr;  // floor, round
-}
-
-// One place where a value is read, and what it adds to the adjoint of the element that is read: the sum of `adjoint`
-// over the indices `bound`, where all `conditions` hold.
-struct use {
-  std::vector<expr> subscripts;
-  expr adjoint;
-  std::vector<binder> bound;
-  std::vector<expr> conditions;
-};
-
-// sub = rest + sign * index, with neither sign * index nor the index in the rest; none where sub is not of this form.
-struct linear {
-  expr rest, factor;  // sub = rest + factor * index
-};
-
-std::optional<linear> split_index(const expr& sub, const std::string& index) {
-  if (!mentions(sub, index)) return linear{sub, literal(0)};
-  switch (sub->what) {
-    case kind::name: return linear{literal(0), literal(1)};
-    case kind::add:
-    case kind::subtract: {
-      const auto a = split_index(sub->args[0], index), b = split_index(sub->args[1], index);
-      if (!a || !b || (!is_number(a->factor, "0") && !is_number(b->factor, "0"))) return std::nullopt;
-      const bool adds = sub->what == kind::add;
-      if (!adds && !is_number(b->factor, "0")) return std::nullopt;  // a negative factor
-      return linear{adds ? plus(a->rest, b->rest) : minus(a->rest, b->rest), plus(a->factor, b->factor)};
-    }
-    case kind::multiply: {
-      const bool first = mentions(sub->args[0], index);
-      const auto inner = split_index(sub->args[first ? 0 : 1], index);
-      const expr& other = sub->args[first ? 1 : 0];
-      if (!inner || mentions(other, index) || !is_number(inner->rest, "0")) return std::nullopt;
-      return linear{literal(0), times(inner->factor, other)};
-    }
-    default: return std::nullopt;
-  }
 }
 
 class differentiation {
@@ -152,7 +83,7 @@ class differentiation {
       if (is_integer(t.type)) continue;
       claim("d_" + t.name, t.where);
       result_.outputs.push_back({"d_" + t.name, t.shape, t.type});
-      adjoints_.push_back(collected("d_" + t.name, t.name, t.shape, {}));
+      adjoints_.push_back(collected("d_" + t.name, t.name, t.shape, {}, nullptr));
     }
     finish();
     return std::move(result_);
@@ -230,16 +161,17 @@ class differentiation {
     for (const binder& b : d.indices) indices.push_back(make_name(b.index));
     expr seed = output ? make_at("d_" + d.name, indices) : nullptr;
     if (!output && uses == uses_.end()) return;  // nothing depends on it
+    std::vector<expr> conditions;                // elements where they fail are of no influence, and may be NaN
     if (uses != uses_.end()) {
       const std::string name = fresh(output ? "d_" + d.name + "_total" : "d_" + d.name);
-      definition total = collected(name, d.name, d.extents, d.indices);
+      definition total = collected(name, d.name, d.extents, d.indices, output ? nullptr : &conditions);
       if (output) total.value = plus(seed, total.value);
       adjoints_.push_back(total);
       seed = make_at(name, indices);
     }
     self_ = make_at(d.name, indices);
     definition_ = &d;
-    back(d.value, seed, d.indices, {});
+    back(d.value, seed, d.indices, conditions);
   }
 
   // Adds to uses_ what `g`, the adjoint of e, gives for each value that e reads.
@@ -262,9 +194,7 @@ class differentiation {
         return go(e->args[1], negated(over(times(g, y), e->args[1])));
       case kind::power: return back_power(e, g, y, bound, conditions);
       case kind::cast: return go(e->args[0], g);
-      case kind::choose:
-        go(e->args[1], masked(e->args[0], g));
-        return go(e->args[2], make_choice(e->args[0], literal(0), g));
+      case kind::choose: return back_choice(e->args[0], e->args[1], e->args[2], g, bound, conditions);
       case kind::call: return back_call(e, g, y, bound, conditions);
       case kind::reduce: return back_reduction(e, g, bound, conditions);
       default: refuse(e, "this operation");
@@ -286,6 +216,15 @@ class differentiation {
     back(k, times(g, times(y, call("log", a))), bound, conditions);
   }
 
+  void back_choice(const expr& condition, const expr& then, const expr& otherwise, const expr& g,
+                   const std::vector<binder>& bound, const std::vector<expr>& conditions) {
+    std::vector<expr> holds = conditions, fails = conditions;
+    add_condition(holds, condition);
+    add_condition(fails, opposite(op_, condition));
+    back(then, g, bound, holds);
+    back(otherwise, g, bound, fails);
+  }
+
   void back_call(const expr& e, const expr& g, const expr& y, const std::vector<binder>& bound,
                  const std::vector<expr>& conditions) {
     const std::string& f = e->text;
@@ -298,9 +237,9 @@ class differentiation {
     if (e->args.size() == 2) {
       const bool most = f == "max" || f == "fmax";
       const expr first = make_binary(most ? kind::greater_equal : kind::less_equal, a, e->args[1]);
-      back(a, masked(first, g), bound, conditions);
-      return back(e->args[1], make_choice(first, literal(0), g), bound, conditions);
+      return back_choice(first, a, e->args[1], g, bound, conditions);
     }
+    if (f == "relu") return back_choice(make_binary(kind::greater, a, literal(0)), a, literal(0), g, bound, conditions);
     if (const expr adjoint = through(f, g, a, y)) back(a, adjoint, bound, conditions);
   }
 
@@ -308,10 +247,10 @@ class differentiation {
   void back_reduction(const expr& e, expr g, std::vector<binder> bound, std::vector<expr> conditions) {
     const std::string& which = e->text;
     bound.insert(bound.end(), e->bound.begin(), e->bound.end());
-    if (e->other) conditions.push_back(e->other);
+    if (e->other) add_condition(conditions, e->other);
     if (which == "max" || which == "min" || which == "fmax" || which == "fmin") {
       g = over(g, ties(e));
-      g = masked(make_binary(kind::equal, e->args[0], self_), g);
+      add_condition(conditions, make_binary(kind::equal, e->args[0], self_));
     } else if (which == "mean") {
       g = over(g, terms(e));
     } else if (which == "prod") {
@@ -333,10 +272,8 @@ class differentiation {
   }
   // How many elements attain the maximum.
   expr ties(const expr& e) {
-    const expr one = masked(make_binary(kind::equal, e->args[0], self_), literal(1));
-    // The one element that a condition other than this one fixes needs no count; it is counted all the same.
-    return added_definition(
-        "_ties", make_reduction("sum", e->bound, e->other, make_choice(one->args[0], literal(1), literal(0))));
+    const expr attains = make_binary(kind::equal, e->args[0], self_);
+    return added_definition("_ties", make_reduction("sum", e->bound, both(e->other, attains), literal(1)));
   }
   expr terms(const expr& e) {
     if (e->other) return added_definition("_terms", make_reduction("sum", e->bound, e->other, literal(1)));
@@ -360,99 +297,27 @@ class differentiation {
     return make_reduction("prod", others, where, substitute(e->args[0], renamed));
   }
 
-  // Sums up the uses of a value. Its indices are those of `like`, or those with which it is read first.
+  // Sums up the uses of a value. Its indices are those of `like`, or those with which it is read first. Conditions
+  // that all uses have are left out where `common` takes them.
   definition collected(const std::string& name, const std::string& of, const std::vector<expr>& shape,
-                       const std::vector<binder>& like) {
+                       const std::vector<binder>& like, std::vector<expr>* common) {
     definition d;
     d.name = name;
     d.extents = shape;
-    const std::vector<use>& uses = uses_[of];
+    std::vector<use> uses = uses_[of];
     for (size_t i = 0; i < shape.size(); ++i) {
       std::string index = like.empty() ? "" : like[i].index;
       for (const use& u : uses)
-        if (index.empty() && bound_index(u, i, shape[i])) index = u.subscripts[i]->text;
+        if (index.empty() && is_bound_index(u, i, shape[i])) index = u.subscripts[i]->text;
       const auto same_index = [&](const binder& b) { return b.index == index; };
       if (index.empty() || std::any_of(d.indices.begin(), d.indices.end(), same_index))
         index = fresh("t" + std::to_string(i));
       d.indices.push_back({index, shape[i]});
     }
-    d.value = literal(0);
-    for (const use& u : uses) d.value = plus(d.value, collected_use(u, d.indices));
+    for (use& u : uses) u = placed(u, d.indices, [&](const std::string& stem) { return fresh(stem); });
+    if (common) *common = take_common_conditions(uses);
+    d.value = total_of(op_, std::move(uses));
     return d;
-  }
-
-  // Whether subscript i of the use is one of its bound indices alone, which runs over the whole extent.
-  static bool bound_index(const use& u, size_t i, const expr& extent) {
-    const expr& sub = u.subscripts[i];
-    return sub->what == kind::name && std::any_of(u.bound.begin(), u.bound.end(), [&](const binder& b) {
-             return b.index == sub->text && same(b.extent, extent);
-           });
-  }
-
-  expr collected_use(const use& from, const std::vector<binder>& target) {
-    use u = from;
-    rename_bound(u);
-    // Each dimension either is one of the bound indices, or fixes one, or is a condition.
-    for (size_t i = 0; i < target.size(); ++i) {
-      const expr sub = u.subscripts[i], here = make_name(target[i].index);
-      if (bound_index(u, i, target[i].extent)) {
-        eliminate(u, sub->text, here);
-      } else if (!solve(u, sub, here)) {
-        u.conditions.push_back(make_binary(kind::equal, sub, here));
-      }
-    }
-    expr where;
-    for (const expr& c : u.conditions) where = both(where, c);
-    restore_names(u, where, target);
-    if (!u.bound.empty()) return make_reduction("sum", u.bound, where, u.adjoint);
-    return where ? masked(where, u.adjoint) : u.adjoint;
-  }
-
-  static void substitute_all(use& u, const replacements& names) {
-    for (expr& s : u.subscripts) s = substitute(s, names);
-    u.adjoint = substitute(u.adjoint, names);
-    for (expr& c : u.conditions) c = substitute(c, names);
-  }
-  // Temporary names that no formula can hold, so that nothing is captured.
-  static void rename_bound(use& u) {
-    replacements renamed;
-    for (binder& b : u.bound) {
-      renamed.emplace_back(b.index, make_name("#" + b.index));
-      b.index = "#" + b.index;
-    }
-    substitute_all(u, renamed);
-  }
-  void restore_names(use& u, expr& where, const std::vector<binder>& target) {
-    replacements restored;
-    for (binder& b : u.bound) {
-      std::string index = b.index.substr(1);
-      const auto same_index = [&](const binder& t) { return t.index == index; };
-      if (std::any_of(target.begin(), target.end(), same_index)) index = fresh(index);
-      restored.emplace_back(b.index, make_name(index));
-      b.index = index;
-    }
-    substitute_all(u, restored);
-    where = substitute(where, restored);
-  }
-  static void eliminate(use& u, const std::string& index, const expr& value) {
-    u.bound.erase(std::find_if(u.bound.begin(), u.bound.end(), [&](const binder& b) { return b.index == index; }));
-    substitute_all(u, {{index, value}});
-  }
-  // Where sub = rest + factor * index, fixes the index: it is (here - rest) / factor, where that is whole and legal.
-  static bool solve(use& u, const expr& sub, const expr& here) {
-    for (const binder& b : std::vector<binder>(u.bound)) {
-      const auto form = mentions(sub, b.index) ? split_index(sub, b.index) : std::nullopt;
-      if (!form) continue;
-      const expr numerator = minus(here, form->rest), value = over(numerator, form->factor);
-      eliminate(u, b.index, value);
-      if (!is_number(form->factor, "1"))
-        u.conditions.push_back(
-            make_binary(kind::equal, make_binary(kind::remainder, numerator, form->factor), literal(0)));
-      u.conditions.push_back(make_binary(kind::greater_equal, value, literal(0)));
-      u.conditions.push_back(make_binary(kind::less, value, b.extent));
-      return true;
-    }
-    return false;
   }
 
   // Puts the definitions in order, leaves out those that nothing uses, and extents that can be inferred.
@@ -472,6 +337,7 @@ class differentiation {
       }
       for (const std::string& n : names_in(all[i].value)) used.insert(n);
     }
+    inline_definitions(result_, all);
     for (definition& d : all) {
       d.comments.clear();
       result_.definitions.push_back(d);

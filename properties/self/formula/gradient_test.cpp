@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "reference/formula/evaluate.hpp"
 #include "reference/formula/exact.hpp"
 #include "reference/formula/parser.hpp"
 #include "reference/formula/printer.hpp"
@@ -250,6 +251,49 @@ TEST(FormulaGradient, EachRuleAgreesWithDifferences) {
     formula_operator op =
         parse_file(std::string("operator f(x[n] in [0.1, 2], w[n] in [0.1, 2]) -> y[n]\n  y[i] = ") + value)[0];
     EXPECT_LT(distance_from_differences(g, op, gradient(op)), 1e-26) << to_text(gradient(op));
+  }
+}
+
+formula_operator library_formula(std::string_view name) {
+  for (const formula_operator& op : library_of_formulas())
+    if (op.name == name) return op;
+  throw std::logic_error("no such formula");
+}
+
+// Position 1 is so much alike position 0's query that exp(score - maximum) above the diagonal is beyond every format.
+TEST(FormulaGradient, WhatAMaskLeavesOutIsNotComputed) {
+  const formula_operator back = gradient(library_formula("causal_attention"));
+  call_data c;
+  c.inputs.emplace("q", array{{1, 2, 1}, {100, 1}});
+  c.inputs.emplace("k", array{{1, 2, 1}, {1, 100}});
+  c.inputs.emplace("v", array{{1, 2, 1}, {1, 2}});
+  c.inputs.emplace("d_o", array{{1, 2, 1}, {1, 1}});
+  evaluation e(back, c);
+  for (const char* name : {"d_q", "d_k", "d_v"})
+    for (int64_t i = 0; i < 2; ++i) {
+      const demand d = e.demand_of(name, i);
+      EXPECT_FALSE(d.is_free) << name << i;
+      EXPECT_EQ(d.specials, 0) << name << i;
+      EXPECT_TRUE(std::isfinite(d.expected)) << name << i;
+    }
+  EXPECT_EQ(e.demand_of("d_q", 0).expected, 0);  // the first position sees itself alone
+}
+
+TEST(FormulaGradient, ReadsLikeOneByHand) {
+  const std::pair<const char*, const char*> lines[] = {
+      {"causal_attention", "  d_k[h, j, e] = sum(i where j <= i) d_score_sum[h, i, j] * q[h, i, e]\n"},
+      {"upper_matmul", "  d_a[i, l] = sum(j where i <= j) d_c[i, j] * b[l, j]\n"},
+      {"matmul_bias", "  d_b[l, j] = sum(i) d_y[i, j] * a[i, l]\n  d_bias[j] = sum(i) d_y[i, j]\n"},
+      {"leaky_relu", "  d_x[i] = if x[i] >= 0 then d_y[i] else d_y[i] * slope\n"},
+      {"softmax", "  d_y_sum[r] = -(sum(c) (d_y[r, c] * y[r, c] / y_sum[r]))\n"},
+      {"cumsum_exclusive", "  d_x[r, k] = sum(j where k < j) d_y[r, j]\n"},
+      {"conv_transpose1d",
+       "  d_x[b, c, t2] = sum(o, i where t2 * stride - pad + i * dilation >= 0 and t2 * stride - pad + i * dilation < "
+       "(l - 1) * stride - 2 * pad + dilation * (kl - 1) + 1) d_y[b, o, t2 * stride - pad + i * dilation] * "
+       "f[c, o, i]\n"}};
+  for (const auto& [name, line] : lines) {
+    const std::string text = to_text(gradient(library_formula(name)));
+    EXPECT_NE(text.find(line), std::string::npos) << text;
   }
 }
 

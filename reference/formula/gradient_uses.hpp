@@ -1,0 +1,39 @@
+// Where the values of a formula are read, and what that adds to their adjoints: of use to the sources of gradient.hpp
+// alone.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reference/formula/tree.hpp"
+
+namespace warpcheck::formula::derivation {
+
+// One place where a value is read, and what it adds to the adjoint of the element that is read: the sum of `adjoint`
+// over the indices `bound`, where all `conditions` hold.
+struct use {
+  std::vector<expr> subscripts;
+  expr adjoint;
+  std::vector<binder> bound;
+  std::vector<expr> conditions;
+};
+
+// Adds a condition, or the parts of which all must hold.
+void add_condition(std::vector<expr>& conditions, const expr& condition);
+
+// The use as the element at the indices `target` sees it: subscripts that are bound indices become indices of the
+// target, others fix a bound index or are conditions. Bound indices that are left have names that no target index has;
+// `fresh` makes them.
+use placed(use from, const std::vector<binder>& target, const std::function<std::string(const std::string&)>& fresh);
+
+// True if subscript i is one of the bound indices alone, which runs over the whole extent.
+bool is_bound_index(const use& u, size_t i, const expr& extent);
+
+// Removes the conditions that all uses have, and returns them.
+std::vector<expr> take_common_conditions(std::vector<use>& uses);
+
+// The sum of placed uses.
+expr total_of(const formula_operator& op, std::vector<use> uses);
+
+}  // namespace warpcheck::formula::derivation
