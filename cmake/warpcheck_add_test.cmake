@@ -40,5 +40,5 @@ endfunction()
 function(warpcheck_link_command target)
   target_sources(${target} PRIVATE "$<FILTER:$<TARGET_OBJECTS:warpcheck_cli_objects>,EXCLUDE,/main\\.cpp\\.o$>")
   target_link_libraries(${target} PRIVATE
-    warpcheck_python_objects warpcheck_properties warpcheck_golden warpcheck_simt_emulation)
+    warpcheck_python_objects warpcheck_properties warpcheck_golden warpcheck_formula warpcheck_simt_emulation)
 endfunction()

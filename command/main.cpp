@@ -7,6 +7,7 @@
 
 #include "command/bench.hpp"
 #include "command/commands.hpp"
+#include "command/formula_text.hpp"
 #include "command/judge.hpp"
 #include "command/mutants.hpp"
 #include "command/null_kernels.hpp"
@@ -336,6 +337,15 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->callback([&] { code = cli::run_emulated(e); });
 }
 
+void add_formulas(CLI::App& app, std::string& formula, int& code) {
+  CLI::App* gradient = app.add_subcommand("gradient", "Print the backward operator of a formula, as a formula");
+  CLI::App* format = app.add_subcommand("format", "Print a formula in its canonical form");
+  for (CLI::App* command : {gradient, format})
+    command->add_option("formula", formula, "FILE.op for all its operators, or FILE.op:NAME for one")->required();
+  gradient->callback([&] { code = cli::print_gradients(formula); });
+  format->callback([&] { code = cli::format_formulas(formula); });
+}
+
 struct bench_command {
   bench::operator_bench_options options;
   cli::verify_options verify;  // of the candidate
@@ -459,6 +469,7 @@ int run(int argc, char** argv) {
   cli::golden_options golden;
   cli::run_emulated_options emulated;
   bench_command bench;
+  std::string formula;
   add_verify(app, verify, code);
   add_fuzz(app, fuzz, code);
   add_replay(app, replay, code);
@@ -471,6 +482,7 @@ int run(int argc, char** argv) {
   add_golden(app, golden, code);
   add_run_emulated(app, emulated, code);
   add_bench(app, bench, code);
+  add_formulas(app, formula, code);
   app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
 
   if (!names_a_command(app, argc, argv)) return cli::k_usage;
