@@ -163,7 +163,7 @@ void bound_algebra::total::add_to_product(const value& t) {
                reference::k_tiny;
   if (t.v == 0 && t.r == 0) product_.r = 0;
   product_.v = v;
-  if (!std::isfinite(v)) is_unknown_ = true;
+  if (!std::isfinite(v) || !(product_.r < k_inf)) is_unknown_ = true;
   if (!(std::fabs(t.v) == 1 && t.r + t.e == 0)) ++nonzero_;  // multiplying by 1 rounds nothing
   grown_ *= (t.size() + t.e) * reference::k_inflate;
   large_ *= std::fmax(t.size() + t.e, 1);

@@ -22,10 +22,10 @@ basic_enclosure<Real> evaluated(Real v, double spread) {
   return {std::move(v), radius};
 }
 
-// A function whose slope is at most `slope` where it is asked.
+// A function within [-1, 1] whose slope is at most `slope`.
 template <class Real, class Function>
 basic_enclosure<Real> lipschitz(const basic_enclosure<Real>& a, double slope, Function f) {
-  return evaluated<Real>(f(a.value), a.radius * slope);
+  return evaluated<Real>(f(a.value), std::fmin(a.radius * slope, 2));
 }
 
 template <class Real>

@@ -9,101 +9,16 @@
 #include <thread>
 #include <tuple>
 
+#include "properties/self/formula/random_formulas.hpp"
 #include "reference/formula/evaluate.hpp"
 #include "reference/formula/machine.hpp"
-#include "reference/formula/parser.hpp"
 #include "reference/formula/printer.hpp"
 
 namespace {
 
 using namespace warpcheck::formula;
+using namespace warpcheck::formula_test;
 using warpcheck::reference::judgement;
-
-using draws = std::mt19937_64;
-
-double drawn_value(draws& g, int recipe) {
-  std::normal_distribution<double> normal;
-  const double x = normal(g);
-  const auto wide = [&](int n) { return std::ldexp(x, static_cast<int>(g() % static_cast<uint64_t>(2 * n)) - n); };
-  switch (recipe) {
-    case 0: return static_cast<float>(x);
-    case 1: return static_cast<float>(std::round(4 * x));
-    case 2: return static_cast<float>(30 * x);
-    case 3: return static_cast<float>(wide(30));
-    case 4: return static_cast<float>(wide(145));
-    default: {
-      const double special[] = {0, 1, -1, k_inf, -k_inf, std::nan(""), 3.4e38, 1e-45, -0.0};
-      return g() % 4 == 0 ? static_cast<float>(special[g() % 9]) : static_cast<float>(x);
-    }
-  }
-}
-
-// A random expression over x[i, j] and w[j], with the index that may be reduced.
-expr drawn_tree(draws& g, int depth) {
-  const auto inner = [&] { return drawn_tree(g, depth - 1); };
-  const char* const leaves[] = {"x[i, j]", "w[j]", "x[i, 0]", "s", "0.3", "2", "x[j, i] outside 1"};
-  if (depth == 0 || g() % 8 == 0) return parse_expression(leaves[g() % 7]);
-  switch (g() % 12) {
-    case 0: return make_binary(kind::add, inner(), inner());
-    case 1: return make_binary(kind::subtract, inner(), inner());
-    case 2:
-    case 3: return make_binary(kind::multiply, inner(), inner());
-    case 4: return make_binary(kind::divide, inner(), inner());
-    case 5: return make_binary(kind::power, inner(), make_number(static_cast<int64_t>(g() % 3 + 2)));
-    case 6: {
-      const char* const one[] = {"exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "abs"};
-      return make_call(one[g() % 11], {inner()});
-    }
-    case 7: return make_call(g() % 2 ? "max" : "fmin", {inner(), inner()});
-    case 8: {
-      const char* const which[] = {"sum", "max", "mean", "prod", "min"};
-      const expr body = substitute(inner(), {{"j", make_name("k")}});
-      const expr where = g() % 3 == 0 ? parse_expression("k <= j") : nullptr;
-      return make_reduction(which[g() % 5], {{"k", make_name("n")}}, where, body);
-    }
-    case 9: return make_choice(make_binary(kind::less, inner(), inner()), inner(), inner());
-    case 10: return make_unary(kind::negate, inner());
-    default: return make_cast(inner(), g() % 2 ? number_type::bf16 : number_type::f16);
-  }
-}
-
-formula_operator drawn_operator(draws& g, const char* contract = "") {
-  while (true) {
-    formula_operator op =
-        parse_file("operator f(x[m, n], w[n], s = 0.7 in [0, 1]) -> y[m, n]\n  y[i, j] = x[i, j]\n")[0];
-    op.contract = contract;
-    try {
-      op.definitions[0].value = drawn_tree(g, static_cast<int>(g() % 5) + 1);
-      // Reductions within each other need names of their own.
-      int bound = 0;
-      const std::function<expr(const expr&)> rename = [&](const expr& e) -> expr {
-        if (!e) return e;
-        const expr inside = with_children(e, rename);
-        if (inside->what != kind::reduce) return inside;
-        const std::string fresh = "k" + std::to_string(bound++);
-        const replacements names = {{"k", make_name(fresh)}};
-        return make_reduction(inside->text, {{fresh, make_name("n")}}, substitute(inside->other, names),
-                              substitute(inside->args[0], names));
-      };
-      op.definitions[0].value = rename(op.definitions[0].value);
-      check(op);
-      return op;
-    } catch (const formula_error&) {
-    }
-  }
-}
-
-call_data drawn_call(draws& g, int recipe) {
-  const int64_t m = static_cast<int64_t>(g() % 3) + 1, n = static_cast<int64_t>(g() % 6) + 1;
-  call_data c;
-  for (const auto& [name, shape] : {std::pair<const char*, std::vector<int64_t>>{"x", {m, n}}, {"w", {n}}}) {
-    array a{shape};
-    const int64_t elements = name[0] == 'x' ? m * n : n;
-    for (int64_t i = 0; i < elements; ++i) a.values.push_back(drawn_value(g, recipe));
-    c.inputs.emplace(name, std::move(a));
-  }
-  return c;
-}
 
 std::string values_of(const call_data& c) {
   std::string all;
@@ -130,8 +45,9 @@ outcome try_tree(draws g, const machine_options& how, const char* contract) {
     machine_options honest = how;
     if (how.seed != 0) honest.seed = g() | 1;
     walker<machine_algebra> kernel(code, machine_algebra(honest));
-    for (int64_t i = 0; i < code.definitions()[0].elements; ++i) {
-      const double actual = round_to_type(number_type::f32, kernel.element(code.definitions()[0], i));
+    const definition_code& y = *code.find("y");
+    for (int64_t i = 0; i < y.elements; ++i) {
+      const double actual = round_to_type(op.outputs[0].type, round_to_type(number_type::f32, kernel.element(y, i)));
       const bounded b = exact.element("y", i);
       ++o.judged;
       o.free += b.e == k_inf;
@@ -304,6 +220,29 @@ TEST(FormulaBound, ANaNThatMayBeComputedAsInfinityLeavesAMaximumFree) {
   EXPECT_EQ(reduced(reduction::max, plus_infinity).s, plus_infinity);
   EXPECT_EQ(reduced(reduction::fmax, minus_infinity).v, 1);
   EXPECT_EQ(reduced(reduction::fmax, minus_infinity).e, 0);
+}
+
+// The radius of a product's exact value may exceed double.
+TEST(FormulaBound, AProductWithoutEnclosureIsFree) {
+  const bound_algebra a((contract()));
+  bound_algebra::total t(a, reduction::prod);
+  bounded wide;
+  wide.v = 1e-60;
+  wide.r = 1e200;
+  t.add(wide, 0);
+  t.add(wide, 1);
+  EXPECT_EQ(t.result().e, k_inf);
+}
+
+TEST(FormulaBound, AFunctionWithinOneIsWithinTwoOfItsValue) {
+  const bound_algebra a((contract()));
+  bounded wide;
+  wide.v = 1e60;
+  wide.r = wide.e = 1e40;
+  for (const function f : {function::tanh, function::erf, function::sin, function::cos}) {
+    EXPECT_LT(a.call(f, wide).r, 2.1);
+    EXPECT_LT(a.call(f, wide).e, 2.1);
+  }
 }
 
 TEST(FormulaBound, OverflowBeyondDoubleIsOverflow) {

@@ -1,0 +1,123 @@
+// Random formulas and calls, for tests of the bound.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <utility>
+
+#include "reference/formula/bounded.hpp"
+#include "reference/formula/parser.hpp"
+
+namespace warpcheck::formula_test {
+
+using namespace warpcheck::formula;
+
+using draws = std::mt19937_64;
+
+inline double drawn_value(draws& g, int recipe) {
+  std::normal_distribution<double> normal;
+  const double x = normal(g);
+  const auto wide = [&](int n) { return std::ldexp(x, static_cast<int>(g() % static_cast<uint64_t>(2 * n)) - n); };
+  switch (recipe) {
+    case 0: return static_cast<float>(x);
+    case 1: return static_cast<float>(std::round(4 * x));
+    case 2: return static_cast<float>(30 * x);
+    case 3: return static_cast<float>(wide(30));
+    case 4: return static_cast<float>(wide(145));
+    default: {
+      const double special[] = {0, 1, -1, k_inf, -k_inf, std::nan(""), 3.4e38, 1e-45, -0.0};
+      return g() % 4 == 0 ? static_cast<float>(special[g() % 9]) : static_cast<float>(x);
+    }
+  }
+}
+
+// A random expression over x[i, j] and w[j], with the index that may be reduced.
+inline expr drawn_tree(draws& g, int depth) {
+  const auto inner = [&] { return drawn_tree(g, depth - 1); };
+  const char* const leaves[] = {"x[i, j]", "w[j]", "x[i, 0]", "s", "0.3", "2", "x[j, i] outside 1"};
+  if (depth == 0 || g() % 8 == 0) return parse_expression(leaves[g() % 7]);
+  switch (g() % 13) {
+    case 0: return make_binary(kind::add, inner(), inner());
+    case 1: return make_binary(kind::subtract, inner(), inner());
+    case 2:
+    case 3: return make_binary(kind::multiply, inner(), inner());
+    case 4: return make_binary(kind::divide, inner(), inner());
+    case 5: return make_binary(kind::power, inner(), make_number(static_cast<int64_t>(g() % 3 + 2)));
+    case 6: {
+      const char* const one[] = {"exp", "log", "log1p", "expm1", "sqrt",  "rsqrt", "tanh",
+                                 "erf", "sin", "cos",   "abs",   "floor", "round"};
+      return make_call(one[g() % 13], {inner()});
+    }
+    case 7: {
+      const char* const two[] = {"max", "min", "fmax", "fmin"};
+      return make_call(two[g() % 4], {inner(), inner()});
+    }
+    case 8: {
+      const char* const which[] = {"sum", "max", "mean", "prod", "min", "fmax", "fmin", "sum"};
+      const expr body = substitute(inner(), {{"j", make_name("k")}});
+      const expr where = g() % 3 == 0 ? parse_expression("k <= j") : nullptr;
+      return make_reduction(which[g() % 8], {{"k", make_name("n")}}, where, body);
+    }
+    case 9: return make_choice(make_binary(kind::less, inner(), inner()), inner(), inner());
+    case 10: return make_unary(kind::negate, inner());
+    case 11: return make_call("pow", {make_call("abs", {inner()}), inner()});
+    default: return make_cast(inner(), g() % 2 ? number_type::bf16 : number_type::f16);
+  }
+}
+
+inline expr replaced(const expr& e, const expr& what, const expr& by) {
+  if (!e || same(e, what)) return e ? by : e;
+  return with_children(e, [&](const expr& a) { return replaced(a, what, by); });
+}
+
+// Reductions within each other get indices of their own.
+inline expr with_own_indices(const expr& e, int& bound) {
+  if (!e) return e;
+  const expr inside = with_children(e, [&](const expr& a) { return with_own_indices(a, bound); });
+  if (inside->what != kind::reduce) return inside;
+  const std::string fresh = "k" + std::to_string(bound++);
+  const replacements names = {{"k", make_name(fresh)}};
+  return make_reduction(inside->text, {{fresh, make_name("n")}}, substitute(inside->other, names),
+                        substitute(inside->args[0], names));
+}
+
+// One definition, or two of which the first may be stored in 16 bits; the output may have 16 bits, too.
+inline formula_operator drawn_operator(draws& g, const char* contract = "") {
+  const char* const types[] = {"", "", "", ": bf16", ": f16"};
+  while (true) {
+    std::string text = "operator f(x[m, n], w[n], s = 0.7 in [0, 1]) -> y" + std::string(types[g() % 5]) + "[m, n]\n";
+    const bool has_two = g() % 3 == 0;
+    if (has_two) text += "  h" + std::string(types[g() % 5]) + "[i, j] = x[i, j]\n";
+    text += "  y[i, j] = x[i, j]\n";
+    formula_operator op = parse_file(text)[0];
+    op.contract = contract;
+    try {
+      int bound = 0;
+      for (definition& d : op.definitions) {
+        expr tree = drawn_tree(g, static_cast<int>(g() % 5) + 1);
+        // The first element of a row becomes that of the definition before.
+        if (has_two && d.name == "y") tree = replaced(tree, parse_expression("x[i, 0]"), parse_expression("h[i, 0]"));
+        d.value = with_own_indices(tree, bound);
+        d.extents.clear();
+      }
+      check(op);
+      return op;
+    } catch (const formula_error&) {
+    }
+  }
+}
+
+inline call_data drawn_call(draws& g, int recipe) {
+  const int64_t m = static_cast<int64_t>(g() % 3) + 1, n = static_cast<int64_t>(g() % 6) + 1;
+  call_data c;
+  for (const auto& [name, shape] : {std::pair<const char*, std::vector<int64_t>>{"x", {m, n}}, {"w", {n}}}) {
+    array a{shape};
+    const int64_t elements = name[0] == 'x' ? m * n : n;
+    for (int64_t i = 0; i < elements; ++i) a.values.push_back(drawn_value(g, recipe));
+    c.inputs.emplace(name, std::move(a));
+  }
+  return c;
+}
+
+}  // namespace warpcheck::formula_test
