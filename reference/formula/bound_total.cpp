@@ -204,7 +204,8 @@ void bound_algebra::total::add_to_extreme(const value& t) {
     if (!drops && (t.s & minus_infinity) != 0) is_free_ = true;
     return;
   }
-  range_low_ = std::fmax(range_low_, t.low);
+  // A term that may be special may be dropped, or be less than all.
+  if (t.s == 0) range_low_ = std::fmax(range_low_, t.low);
   range_high_ = std::fmax(range_high_, t.high);
   if (t.is_beyond() && t.v > 0) beyond_ = std::fmax(beyond_, t.r);
   top_ = std::fmax(top_, t.v);
@@ -216,7 +217,6 @@ void bound_algebra::total::add_to_extreme(const value& t) {
   }
   exact_low_ = std::fmax(exact_low_, t.v - t.r);
   exact_high_ = std::fmax(exact_high_, t.v + t.r);
-  // A term that may be special may be less than all.
   if (t.s == 0) low_ = std::fmax(low_, t.lower());
   high_ = std::fmax(high_, t.upper());
 }

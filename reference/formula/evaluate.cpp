@@ -122,8 +122,9 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
     if (!kept) kept = std::make_unique<walker<exact_algebra<Real>>>(parts_->code, exact_algebra<Real>());
     const auto v = kept->element(d, i);
     // Where more digits left the enclosure of double, which holds the exact value, they took another branch of a tie.
-    const bool agrees = v.special == 0 && std::fabs(static_cast<double>(Real(v.x.value - Real(b.v)))) <=
-                                              (b.r + v.x.radius) * (1 + 0x1p-40);
+    const bool agrees =
+        v.special == 0 && v.x.radius < k_inf &&
+        std::fabs(static_cast<double>(Real(v.x.value - Real(b.v)))) <= (b.r + v.x.radius) * (1 + 0x1p-40);
     return claim<Real>{agrees ? v.x : basic_enclosure<Real>(Real(b.v), b.r), basic_enclosure<Real>(b.e)};
   };
   const std::function<claim<double>()> in_double = [&] { return claim<double>{{b.v, b.r}, bound}; };

@@ -122,7 +122,7 @@ typename exact_algebra<Real>::value exact_algebra<Real>::call(function f, const 
                        (f == function::rsqrt && v <= 0) || (f == function::log1p && v <= -1) ||
                        (f == function::exp && std::fabs(v) > 700) || (f == function::expm1 && v > 700);
   if (outside) return of(apply_in_double(f, v));
-  const auto whole_step = [&](auto step) { return value{stepped(a.x, step)}; };
+  const auto whole_step = [&](auto step) { return value{number(step(a.x.value), 0)}; };
   switch (f) {
     case function::exp: return {exp(a.x)};
     case function::log: return {formula::log(a.x)};

@@ -99,7 +99,8 @@ class machine_algebra {
     std::frexp(y, &exponent);
     const double unit = std::ldexp(1.0, std::max(exponent - f.digits, f.min_exponent));
     const auto steps = static_cast<double>(draws_() % 5) - 2;
-    return r(y + std::trunc(steps / 2 * o_.ulps) * unit);
+    const value moved = r(y + std::trunc(steps / 2 * o_.ulps) * unit);
+    return std::signbit(moved) == std::signbit(y) ? moved : 0;  // a function keeps its sign where it is subnormal
   }
 
   machine_options o_;

@@ -245,6 +245,30 @@ TEST(FormulaBound, AFunctionWithinOneIsWithinTwoOfItsValue) {
   }
 }
 
+// fmin drops NaN, which a kernel may have in place of the least: another element is its result then.
+TEST(FormulaBound, AnElementThatMayBeDroppedBoundsNoMinimum) {
+  const bound_algebra a((contract()));
+  bound_algebra::total t(a, reduction::fmin);
+  bounded least, other;
+  least.v = -1;
+  least.high = 0;
+  least.s = not_a_number;
+  other.v = 2;
+  t.add(least, 0);
+  t.add(other, 1);
+  EXPECT_GE(t.result().upper(), 2);
+}
+
+// 50 decimal digits enclose 1 in an interval, whose floor is 0 or 1.
+TEST(FormulaBound, StepsAreTakenOfTheMiddle) {
+  const formula_operator op = parse_file("operator f(x[n]) -> y[n]\n  y[i] = rsqrt(floor(tanh(x[i]) as bf16))\n")[0];
+  call_data c;
+  c.inputs.emplace("x", array{{1}, {22}});
+  evaluation e(op, c);
+  EXPECT_EQ(e.text("y", 0), "1");
+  EXPECT_TRUE(e.judge("y", 0, 1, warpcheck::reference::precision::digits100).accepted);
+}
+
 TEST(FormulaBound, OverflowBeyondDoubleIsOverflow) {
   const formula_operator op = parse_file(
       "operator f(x[n]) -> y[n], z[n]\n  y[i] = sigmoid(x[i])\n"
