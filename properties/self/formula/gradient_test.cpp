@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 
+#include "properties/self/formula/random_formulas.hpp"
 #include "reference/formula/evaluate.hpp"
 #include "reference/formula/exact.hpp"
 #include "reference/formula/parser.hpp"
@@ -17,44 +15,12 @@
 namespace {
 
 using namespace warpcheck::formula;
+using namespace warpcheck::formula_test;
 using digits50 = warpcheck::reference::mp50;
-using draws = std::mt19937_64;
-
-std::vector<formula_operator> library_of_formulas() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& e : std::filesystem::directory_iterator(WARPCHECK_FORMULAS))
-    if (e.path().extension() == ".op") files.push_back(e.path());
-  std::sort(files.begin(), files.end());
-  std::vector<formula_operator> all;
-  for (const auto& path : files) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    for (formula_operator& op : parse_file(text.str(), path.filename().string())) all.push_back(std::move(op));
-  }
-  return all;
-}
-
 // A multiple of 2^-12 between the ends, so that a step of 2^-38 more or less is a double, too.
 double drawn_between(draws& g, double low, double high) {
   const double x = std::uniform_real_distribution<double>(low, high)(g);
   return std::fmax(std::nearbyint(x * 4096) / 4096, 0x1p-12 + low);
-}
-
-array drawn_input(draws& g, const tensor& t, const std::vector<int64_t>& shape, int64_t below) {
-  array a{shape};
-  int64_t elements = 1;
-  for (const int64_t n : shape) elements *= n;
-  const double low = t.range ? std::fmax(t.range->first, -2) : -2, high = t.range ? std::fmin(t.range->second, 2) : 2;
-  for (int64_t i = 0; i < elements; ++i) {
-    const double x = drawn_between(g, low, high);
-    if (is_integer(t.type)) {
-      a.integers.push_back(t.of ? static_cast<int64_t>(g() % static_cast<uint64_t>(below)) : std::llround(x));
-      a.values.push_back(static_cast<double>(a.integers.back()));
-    } else {
-      a.values.push_back(x);
-    }
-  }
-  return a;
 }
 
 using values_by_name = std::map<std::string, std::vector<digits50>, std::less<>>;
@@ -80,37 +46,12 @@ bool are_finite(const values_by_name& outputs) {
   return true;
 }
 
-// A call with extents of 2 or 3, or of up to 6 where those do not fit; no output is empty or infinite.
-std::optional<call_data> drawn_call_of(draws& g, const formula_operator& op) {
-  const auto simple = [](const expr& e) { return e->what == kind::name; };
-  for (int attempt = 0; attempt < 500; ++attempt) {
-    call_data c;
-    for (const scalar& s : op.scalars)
-      c.scalars[s.name] =
-          s.is_integer ? s.least + static_cast<double>(g() % static_cast<uint64_t>(s.most - s.least + 1)) : s.fallback;
-    std::map<std::string, int64_t, std::less<>> sizes;
-    for (const std::string& e : op.free_extents())
-      sizes[e] = e == "two" ? 2 : static_cast<int64_t>(g() % static_cast<uint64_t>(attempt < 100 ? 2 : 5)) + 2;
-    c.sizes = sizes;
-    bool is_fit = true;
-    for (const tensor& t : op.inputs) {
-      std::vector<int64_t> shape;
-      for (const expr& e : t.shape) {
-        is_fit = is_fit && simple(e);
-        if (simple(e)) shape.push_back(sizes[e->text]);
-      }
-      if (is_fit) c.inputs.emplace(t.name, drawn_input(g, t, shape, t.of ? sizes[t.of->text] : 1));
-    }
-    if (!is_fit) return std::nullopt;
-    try {
-      program p(op, c);
-      int64_t least = 1;
-      for (const tensor& t : op.outputs) least = std::min(least, p.find(t.name)->elements);
-      if (least > 0 && are_finite(values_of_outputs(op, c))) return c;
-    } catch (const formula_error&) {
-    }
-  }
-  return std::nullopt;
+// A call whose outputs are finite.
+std::optional<call_data> drawn_finite_call(draws& g, const formula_operator& op) {
+  const auto value = [&](const tensor& t, int64_t) {
+    return drawn_between(g, t.range ? std::fmax(t.range->first, -2) : -2, t.range ? std::fmin(t.range->second, 2) : 2);
+  };
+  return drawn_call_of(g, op, 2, value, [&](const call_data& c) { return are_finite(values_of_outputs(op, c)); });
 }
 
 expr without_casts(const expr& e) {
@@ -139,7 +80,7 @@ digits50 weighted(const values_by_name& outputs, const call_data& seeds) {
 // How far the derived gradient is from central differences along one random direction per input, relatively.
 double distance_from_differences(draws& g, const formula_operator& given, const formula_operator& derived) {
   const formula_operator op = without_roundings(given), back = without_roundings(derived);
-  const std::optional<call_data> call = drawn_call_of(g, op);
+  const std::optional<call_data> call = drawn_finite_call(g, op);
   if (!call) return k_inf;
   call_data seeded = *call;
   program p(op, *call);

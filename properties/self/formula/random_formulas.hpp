@@ -1,13 +1,21 @@
 // Random formulas and calls, for tests of the bound.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
 #include <random>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "reference/formula/bounded.hpp"
 #include "reference/formula/parser.hpp"
+#include "reference/formula/program.hpp"
 
 namespace warpcheck::formula_test {
 
@@ -118,6 +126,69 @@ inline call_data drawn_call(draws& g, int recipe) {
     c.inputs.emplace(name, std::move(a));
   }
   return c;
+}
+
+// The operators of formulas/.
+inline std::vector<formula_operator> library_of_formulas() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& e : std::filesystem::directory_iterator(WARPCHECK_FORMULAS))
+    if (e.path().extension() == ".op") files.push_back(e.path());
+  std::sort(files.begin(), files.end());
+  std::vector<formula_operator> all;
+  for (const auto& path : files) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    for (formula_operator& op : parse_file(text.str(), path.filename().string())) all.push_back(std::move(op));
+  }
+  return all;
+}
+
+// An input whose floating-point elements are value(tensor, place); integers are indices below `below`, or drawn.
+template <class Value>
+array drawn_input(draws& g, const tensor& t, const std::vector<int64_t>& shape, int64_t below, Value value) {
+  array a{shape};
+  int64_t elements = 1;
+  for (const int64_t n : shape) elements *= n;
+  for (int64_t i = 0; i < elements; ++i) {
+    if (!is_integer(t.type)) {
+      a.values.push_back(value(t, i));
+      continue;
+    }
+    const auto [least, most] = t.range.value_or(std::pair(-100.0, 100.0));
+    const auto spread = static_cast<uint64_t>(most - least) + 1;
+    a.integers.push_back(t.of ? static_cast<int64_t>(g() % static_cast<uint64_t>(below))
+                              : static_cast<int64_t>(least) + static_cast<int64_t>(g() % spread));
+    a.values.push_back(static_cast<double>(a.integers.back()));
+  }
+  return a;
+}
+
+// A call whose outputs are not empty and that `accept` takes, with extents of 2 to `largest + 1`, and up to 6 where
+// those do not fit. Extents of inputs are names.
+template <class Value, class Accept>
+std::optional<call_data> drawn_call_of(draws& g, const formula_operator& op, uint64_t largest, Value value,
+                                       Accept accept) {
+  for (int attempt = 0; attempt < 500; ++attempt) {
+    call_data c;
+    for (const scalar& s : op.scalars)
+      c.scalars[s.name] =
+          s.is_integer ? s.least + static_cast<double>(g() % static_cast<uint64_t>(s.most - s.least + 1)) : s.fallback;
+    for (const std::string& e : op.free_extents())
+      c.sizes[e] = e == "two" ? 2 : static_cast<int64_t>(g() % (attempt < 100 ? largest : 5)) + 2;
+    try {
+      for (const tensor& t : op.inputs) {
+        std::vector<int64_t> shape;
+        for (const expr& e : t.shape) shape.push_back(c.sizes.at(e->text));
+        c.inputs.emplace(t.name, drawn_input(g, t, shape, t.of ? c.sizes.at(t.of->text) : 1, value));
+      }
+      program p(op, c);
+      int64_t least = 1;
+      for (const tensor& t : op.outputs) least = std::min(least, p.find(t.name)->elements);
+      if (least > 0 && accept(c)) return c;
+    } catch (const formula_error&) {
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace warpcheck::formula_test
