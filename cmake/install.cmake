@@ -32,6 +32,8 @@ foreach(library IN LISTS libraries toolchain)
 endforeach()
 install(TARGETS ${toolchain} EXPORT warpcheckTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT toolchain)
 install(FILES ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json DESTINATION lib/warpcheck COMPONENT toolchain)
+# The library of formulas.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/formulas DESTINATION lib/warpcheck COMPONENT toolchain)
 # The report's program; it runs with the user's Python.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/ci/reporting DESTINATION lib/warpcheck COMPONENT toolchain
   FILES_MATCHING PATTERN "*.py" PATTERN "templates/*")

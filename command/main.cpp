@@ -7,6 +7,7 @@
 
 #include "command/bench.hpp"
 #include "command/commands.hpp"
+#include "command/formula_arguments.hpp"
 #include "command/formula_text.hpp"
 #include "command/judge.hpp"
 #include "command/mutants.hpp"
@@ -47,6 +48,7 @@ struct brought_candidate {
   std::string python, interpreter;
 
   void prepare(cli::verify_options& o) const {
+    cli::use_formulas(o, !source.file.empty() || !python.empty());
     if (!source.file.empty()) o.candidate = cli::prepare_source(o, source);
     if (!python.empty()) cli::prepare_python(o, python, interpreter);
   }
@@ -87,7 +89,9 @@ void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate&
 
 // What verify and fuzz have in common: what is tried, and how.
 void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
-  command->add_option("operators", o.operators, "Only these operators (default: all; see 'warpcheck list')");
+  command->add_option("operators", o.operators,
+                      "Only these operators (default: all; see 'warpcheck list'), or formulas: FILE.op, FILE.op:NAME, or "
+                      "NAME.op of the library formulas/ (docs/formulas.md)");
   command
       ->add_option("--device", o.device,
                    "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N, cuda:all (the workers of "
@@ -199,7 +203,10 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
                      "Write the inputs of the case into this folder, as NAME.npy, and run nothing");
   replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   replay->footer(exit_codes(k_judged));
-  replay->callback([&] { code = cli::replay(r); });
+  replay->callback([&] {
+    cli::use_formula_of_line(r.line);
+    code = cli::replay(r);
+  });
 }
 
 void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
@@ -213,7 +220,10 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
   explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   explain->footer(exit_codes("0 explained, whatever the verdict"));
-  explain->callback([&] { code = cli::explain(x); });
+  explain->callback([&] {
+    cli::use_formula_of_line(x.line);
+    code = cli::explain(x);
+  });
 }
 
 void add_report(CLI::App& app, cli::report_options& w, int& code) {
@@ -261,7 +271,12 @@ void add_list(CLI::App& app, cli::list_options& l, int& code) {
   list->add_flag("--verdicts", l.verdicts, "The verdicts that a case can get, by severity");
   add_output(list, "--json", l.json,
              "Write what is claimed of each operator, or of the one named, as JSON to this file");
-  list->callback([&] { code = cli::list(l); });
+  list->callback([&] {
+    for (const std::string& op : cli::use_formulas({l.op})) {
+      l.op = op;
+      code = cli::list(l);
+    }
+  });
 }
 
 void add_doctor(CLI::App& app, int& code) {

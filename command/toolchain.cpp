@@ -184,6 +184,13 @@ std::string reporting_folder() {
   return at.installed ? (at.folder / "reporting").string() : source_root() + "/ci/reporting";
 }
 
+std::string formula_folder() {
+  const place at = place_of(executable_folder());
+  const std::string folder = at.installed ? (at.folder / "formulas").string() : source_root() + "/formulas";
+  std::error_code ignored;
+  return fs::is_directory(folder, ignored) ? folder : "";
+}
+
 toolchain toolchain::load(const std::string& asked) {
   const auto [folder, installed] = place_of(asked.empty() ? executable_folder() : fs::path(asked));
   const fs::path path = folder / k_file;

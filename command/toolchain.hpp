@@ -82,6 +82,8 @@ class toolchain {
 std::string source_root();
 // The folder of the report's program (ci/reporting), likewise.
 std::string reporting_folder();
+// The library of formulas, of the source tree or the installation.
+std::string formula_folder();
 // Whether a source is C, by its name.
 bool is_c_source(std::string_view file);
 

@@ -38,6 +38,12 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
 }
 
+// An operator's name; that of a formula ends with ".op".
+bool is_operator_name(std::string_view text) {
+  constexpr std::string_view k_formula = ".op";
+  return is_name(text.ends_with(k_formula) ? text.substr(0, text.size() - k_formula.size()) : text);
+}
+
 std::pair<std::string_view, std::string_view> split_key(std::string_view word) {
   const size_t equal = word.find('=');
   if (equal == std::string_view::npos || equal == 0)
@@ -73,8 +79,8 @@ void parse_type_and_shape(std::string_view text, tensor_spec& t) {
   constexpr int64_t k_most = int64_t{1} << 48;
   for (std::string_view extent : non_empty_parts(text.substr(open + 1, text.size() - open - 2), 'x'))
     t.shape.push_back(parse_integer(fmt::format("tensor {}: extent", t.name), extent, 0, k_most));
-  if (t.shape.empty() || t.shape.size() > 4)
-    throw usage_error(fmt::format("tensor {}: rank {} is not 1 to 4", t.name, t.shape.size()));
+  if (t.shape.empty() || t.shape.size() > k_most_dimensions)
+    throw usage_error(fmt::format("tensor {}: rank {} is not 1 to {}", t.name, t.shape.size(), k_most_dimensions));
   int64_t room = k_most;
   for (const int64_t extent : t.shape) {
     if (extent > room) throw usage_error(fmt::format("tensor {}: '{}' has more than 2^48 elements", t.name, text));
@@ -173,6 +179,7 @@ const std::vector<knob_info>& standard_knobs() {
        "all of the case's default set, which must agree bit for bit"},
       {"detect", "on", "emulated: also run once under the race, bounds and initialisation detector (off, on, only)"},
       {"candidate", "builtin", "builtin, or the path of a candidate library"},
+      {"formula", "", "FILE.op#HASH: the formula that the operator is, and the hash of its text"},
       {"sm", "4", "emulated: number of multiprocessors that the kernel sees, in 1..1024"},
       {"repeat", "1",
        "launches that must give identical bits; emulated, schedule=default: rounds, of which the first takes all "
@@ -215,7 +222,7 @@ std::pair<std::string, std::string> parse_case_name(std::string_view text) {
     throw usage_error(fmt::format("case line: it starts with '{}', not with the grammar version '{}'",
                                   words.empty() ? "" : words[0], k_line_version));
   const size_t slash = words.size() < 2 ? std::string_view::npos : words[1].find('/');
-  if (slash == std::string_view::npos || !is_name(words[1].substr(0, slash)) || !is_name(words[1].substr(slash + 1)))
+  if (slash == std::string_view::npos || !is_operator_name(words[1].substr(0, slash)) || !is_name(words[1].substr(slash + 1)))
     throw usage_error(
         fmt::format("case line: '{}' is not of the form operator/property", words.size() < 2 ? "" : words[1]));
   return {std::string(words[1].substr(0, slash)), std::string(words[1].substr(slash + 1))};

@@ -5,7 +5,7 @@
 //   variant=auto ...
 //
 // `v1`, operator/property, one group per tensor (inputs first), separated by `|`, then the knobs. Within a group:
-// name=dtype[shape] of one to four dimensions, `ld` (elements between rows, default the row length), `offset` (elements
+// name=dtype[shape] of one to eight dimensions, `ld` (elements between rows, default the row length), `offset` (elements
 // by which the base misses 256-byte alignment), `fill` and `edit` for inputs, `in_place=NAME` for an output that shares
 // an input's memory. An optional output that is not asked for has no group. Unknown keys are errors, so the grammar can
 // grow under the same version only by additions.
@@ -23,10 +23,12 @@
 
 namespace warpcheck::engine {
 
+inline constexpr size_t k_most_dimensions = 8;
+
 struct tensor_spec {
   std::string name;
   dtype type = dtype::f32;
-  std::vector<int64_t> shape;  // rank 1 to 4, every extent >= 0
+  std::vector<int64_t> shape;  // rank 1 to k_most_dimensions, every extent >= 0
   int64_t ld = 0;              // elements between starts of rows; equals the row length unless set
   int64_t offset = 0;          // 0..255 elements
   bool is_input = false;       // inputs have a fill, outputs are poisoned

@@ -28,6 +28,7 @@ constexpr value_kind k_value_kinds[] = {
     {"dyadic", "exact"},
     {"randn", "range"},
     {"uniform", "range"},
+    {"half_ulp", "range"},
     {"bits", "special"},
     {"finite_bits", "wide"},
     {"log_uniform", "wide"},

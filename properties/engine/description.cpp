@@ -374,6 +374,7 @@ trial_case make_case(const description& d, const target& t, const sizes& of, std
   c.op = d.op;
   c.knobs["device"] = t.device;
   if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
+  if (!d.formula.empty()) c.knobs["formula"] = d.formula;
   for (const tensor_info& info : d.forms[form].tensors)
     if (!info.is_optional || fills.count(info.name)) c.tensors.push_back(make_tensor(info, t.type));
   reshape(d, c, of);

@@ -108,6 +108,7 @@ struct description {
   // follows from these.
   std::function<void(trial_case&)> mend = nullptr;
   bool lists_all_tensors = false;  // cases list all tensors of their form: one that is not there has no elements
+  std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
 
   // The form of a case, or null.
   const call_form* form_of(const trial_case& c) const;

@@ -45,9 +45,17 @@ std::map<std::string, named_library, std::less<>>& named_libraries() {
   return names;
 }
 
-std::map<std::string, const listed_operator*, std::less<>>& named_operators() {
-  static std::map<std::string, const listed_operator*, std::less<>> names;
+// By name and operator.
+std::map<std::pair<std::string, std::string>, const listed_operator*>& named_operators() {
+  static std::map<std::pair<std::string, std::string>, const listed_operator*> names;
   return names;
+}
+
+// The operator of a library by its name, which has no ".op" where the operator is a formula.
+const listed_operator* find_listed(const candidate_library& library, std::string_view op, warpcheck_device device) {
+  const listed_operator* const found = library.find(op, device);
+  constexpr std::string_view k_formula = ".op";
+  return found || !op.ends_with(k_formula) ? found : library.find(op.substr(0, op.size() - k_formula.size()), device);
 }
 
 // By operator and device.
@@ -119,6 +127,18 @@ listed_operator::listed_operator(const warpcheck_operator& op)
   for (int e = 0; e < op.num_extents; ++e)
     boundaries.emplace_back(op.boundaries[e].values, op.boundaries[e].values + op.boundaries[e].count);
 }
+
+listed_operator::listed_operator(std::string op, warpcheck_device on, uint32_t types,
+                                 std::vector<std::string> of_extents,
+                                 std::function<warpcheck_status(warpcheck_call&)> run)
+    : name(std::move(op)),
+      device(on),
+      dtypes(types),
+      extents(std::move(of_extents)),
+      boundaries(extents.size()),
+      own_run_(std::move(run)) {}
+
+warpcheck_status listed_operator::run(warpcheck_call& call) const { return own_run_ ? own_run_(call) : run_(&call); }
 
 std::string listed_operator::picks(const warpcheck_call& call) const {
   const char* const picked = picks_ ? picks_(&call) : nullptr;
@@ -195,8 +215,8 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
       throw environment_error(fmt::format("candidate: '{}' is of device cpu, not {}", name, device_name));
     return {&null_operator(name.substr(k_null_prefix.size()), op), &cpu_device_api()};
   }
-  if (const auto known = named_operators().find(name);
-      known != named_operators().end() && known->second->name == op && known->second->device == device)
+  if (const auto known = named_operators().find({std::string(name), std::string(op)});
+      known != named_operators().end() && known->second->device == device)
     return {known->second, &cpu_device_api()};
   if (device == WARPCHECK_DEVICE_CUDA)
     if (const std::string problem = cuda_problem(); !problem.empty())
@@ -227,7 +247,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   }
   const candidate_library& library = candidate_library::load(path);
   candidate c;
-  c.op = library.find(op, device);
+  c.op = find_listed(library, op, device);
   if (!c.op) throw environment_error(fmt::format("candidate: '{}' offers no {} for device {}", path, op, device_name));
   c.api = library.table().device_api && library.table().device_api->device == device ? library.table().device_api
                                                                                      : own_api(device);
@@ -236,7 +256,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   if (!c.api) throw environment_error(fmt::format("device {}: this build has no memory interface for it", device_name));
   if (!twin.empty()) {
     const candidate_library& instrumented = candidate_library::load(twin);
-    c.instrumented_op = instrumented.find(op, device);
+    c.instrumented_op = find_listed(instrumented, op, device);
     c.instrumented_api = instrumented.table().device_api;
     if (!c.instrumented_op || !c.instrumented_api)
       throw environment_error(fmt::format("candidate: '{}' does not offer {} as its plain twin does", twin, op));
@@ -248,7 +268,9 @@ void name_candidate(const std::string& name, const std::string& path, const std:
   named_libraries()[name] = {path, twin};
 }
 
-void name_candidate(const std::string& name, const listed_operator& op) { named_operators()[name] = &op; }
+void name_candidate(const std::string& name, const listed_operator& op) {
+  named_operators()[{name, op.name}] = &op;
+}
 
 void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin) {
   if (__asan_init)

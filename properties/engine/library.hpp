@@ -1,6 +1,7 @@
 // Candidate libraries: loading, checking, and their devices.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct listed_variant {
 class listed_operator {
  public:
   explicit listed_operator(const warpcheck_operator& op);
+  // An operator of this process, without variants.
+  listed_operator(std::string op, warpcheck_device on, uint32_t types, std::vector<std::string> of_extents,
+                  std::function<warpcheck_status(warpcheck_call&)> run);
 
   std::string name;
   warpcheck_device device = WARPCHECK_DEVICE_CPU;
@@ -37,13 +41,14 @@ class listed_operator {
   std::vector<std::vector<int64_t>> boundaries;  // by extent
   std::string states;                            // kernels/abi/candidate_states.h
 
-  warpcheck_status run(warpcheck_call& call) const { return run_(&call); }
+  warpcheck_status run(warpcheck_call& call) const;
   bool publishes_picks() const { return picks_ != nullptr; }
   // The variant that the operator's dispatch picks, "" for none.
   std::string picks(const warpcheck_call& call) const;
   bool lists(std::string_view variant) const;
 
  private:
+  std::function<warpcheck_status(warpcheck_call&)> own_run_;
   warpcheck_status (*run_)(warpcheck_call*) = nullptr;
   const char* (*picks_)(const warpcheck_call*) = nullptr;
 };
@@ -80,7 +85,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
 
 // Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
-// And for an operator of this process on device cpu, which outlives its use.
+// And for an operator of this process on device cpu, which outlives its use; one name may stand for several operators.
 void name_candidate(const std::string& name, const listed_operator& op);
 
 // What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "properties/engine/case.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/sha256.hpp"
 
@@ -189,8 +190,8 @@ size_t parse_preamble(std::span<const std::byte> file, uint64_t total, const std
     fail(fmt::format("the header has {} bytes, but the file ends after {} of them", length, text.size() - start));
   const header h = header_parser(text.substr(start, length), name).parse();
   array.type = element_type(h.descr, allowed, name);
-  if (h.shape.empty() || h.shape.size() > 4)
-    fail(fmt::format("the array has {} dimensions; 1 to 4 are allowed", h.shape.size()));
+  if (h.shape.empty() || h.shape.size() > k_most_dimensions)
+    fail(fmt::format("the array has {} dimensions; 1 to {} are allowed", h.shape.size(), k_most_dimensions));
   array.shape = h.shape;
   array.rows = 1;
   for (size_t d = 0; d + 1 < h.shape.size(); ++d) {

@@ -52,6 +52,9 @@ constexpr distribution_info k_distributions[] = {
      "0 before the column, from there on `peak` and `climb` more at each: what was known of the row is worth nothing"},
     {"levels", "seed,lo,hi,spread?",
      "each row within `spread` (1) of a level of its own: what is left of another row shows"},
+    {"half_ulp", "seed,bits,scale?",
+     "in [1, 2), times `scale`, just below the middle of two numbers of `bits` digits: rounding to so many never "
+     "averages out"},
     {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
 };
 // In the order of k_distributions.
@@ -82,6 +85,7 @@ enum kind : size_t {
   k_permutation,
   k_late_rise,
   k_levels,
+  k_half_ulp,
   k_npy
 };
 
@@ -363,6 +367,11 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
                              1.0};
     // One element in sixteen is special, so that rows with none, one and several kinds all occur.
     return h % 16 == 0 ? values[(h >> 8) % std::size(values)] : normal(seed(0), r, c);
+  }
+  if (kind_ == k_half_ulp) {
+    // Below the middle by 2^-7 of half a step: in f32 for up to 16 digits still a number of its own.
+    const double step = std::exp2(1 - std::min(a[1], 52.0)), place = std::floor(unit(draw(0)) / step);
+    return (1 + place * step + step / 2 * (1 - 0x1p-7)) * (a.size() > 2 ? a[2] : 1);
   }
   if (kind_ == k_permutation) {
     // c -> start + c step, a bijection modulo `count` where step has no common divisor with it.

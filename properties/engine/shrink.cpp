@@ -212,7 +212,7 @@ class search {
         texts.push_back(fmt::format("fails at {} ld={}, passes at {}", t.name, t.ld, t.ld - 1));
     }
     for (const auto& [name, value] : now_.knobs) {
-      if (name == "device" || name == "candidate" || (name == "schedule" && value == "fair")) continue;
+      if (is_fixed_knob(name) || (name == "schedule" && value == "fair")) continue;
       trial_case c = without_knob(now_, name);
       std::string instead = c.knob(name);
       if (name == "schedule") c.knobs[name] = instead = "fair";

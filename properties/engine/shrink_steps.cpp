@@ -15,6 +15,9 @@
 #include "properties/engine/shrink.hpp"
 
 namespace warpcheck::engine {
+
+bool is_fixed_knob(std::string_view name) { return name == "device" || name == "candidate" || name == "formula"; }
+
 namespace {
 
 // --- The order: what is simpler ---
@@ -45,7 +48,7 @@ double cost_of_distribution(const std::string& name) {
 double cost_of_knobs(const trial_case& c) {
   double cost = 0;
   for (const auto& [name, value] : c.knobs)
-    if (name != "schedule" && name != "device" && name != "candidate") cost += 1;
+    if (name != "schedule" && !is_fixed_knob(name)) cost += 1;
   if (!is_emulated(c)) return cost + (c.knobs.count("schedule") ? 1 : 0);
   // One plain schedule is simpler than the default set, and any of these than a token.
   const std::string schedule = c.knob("schedule");
@@ -447,13 +450,12 @@ steps simpler_layouts(const trial_case& c) {
 
 steps simpler_knobs(const trial_case& c) {
   steps s;
-  const auto is_fixed = [](const std::string& name) { return name == "device" || name == "candidate"; };
   auto plain = c.knobs;
-  std::erase_if(plain, [&](const auto& k) { return !is_fixed(k.first); });
+  std::erase_if(plain, [](const auto& k) { return !is_fixed_knob(k.first); });
   if (is_emulated(c)) plain["schedule"] = "fair";
   s.push_back(with_knobs(c, std::move(plain)));
   for (const auto& [name, value] : c.knobs)
-    if (!is_fixed(name)) s.push_back(without_knob(c, name));
+    if (!is_fixed_knob(name)) s.push_back(without_knob(c, name));
   if (is_emulated(c))
     for (const char* schedule : {"fair", "greedy", "reverse"}) {
       s.push_back(c);

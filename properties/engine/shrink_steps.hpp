@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/engine/case.hpp"
 
 namespace warpcheck::engine {
+
+// True if the knob says what is on trial, or where: no simpler case is without it.
+bool is_fixed_knob(std::string_view name);
 
 inline bool is_emulated(const trial_case& c) { return c.knob("device") == "emulated"; }
 

@@ -43,13 +43,13 @@ std::vector<int64_t> program::shape_of(const tensor& t) const {
   return shape;
 }
 
-int64_t program::whole(const expr& e) const {
-  const auto arg = [&](size_t i) { return whole(e->args[i]); };
+int64_t whole_value(const expr& e, const whole_values& of) {
+  const auto arg = [&](size_t i) { return whole_value(e->args[i], of); };
   switch (e->what) {
     case kind::number: return std::stoll(e->text);
     case kind::name: {
-      const auto found = integers_.find(e->text);
-      if (found == integers_.end()) throw formula_error(e->text + ": the extent has no size");
+      const auto found = of.find(e->text);
+      if (found == of.end()) throw formula_error(e->text + ": the extent has no size");
       return found->second;
     }
     case kind::negate: return -arg(0);
@@ -62,6 +62,8 @@ int64_t program::whole(const expr& e) const {
     default: throw formula_error("'" + to_text(e) + "' is no extent");
   }
 }
+
+int64_t program::whole(const expr& e) const { return whole_value(e, integers_); }
 
 definition_code* program::find(std::string_view name) {
   const auto found = std::find_if(definitions_.begin(), definitions_.end(),

@@ -20,11 +20,13 @@ struct array {
   std::vector<int64_t> integers = {};
 };
 
+using whole_values = std::map<std::string, int64_t, std::less<>>;  // of extents and whole scalars, by name
+
 // What an operator is called with. Extents that no input has (of outputs alone) are given in `sizes`.
 struct call_data {
   std::map<std::string, array, std::less<>> inputs;
   std::map<std::string, double, std::less<>> scalars = {};  // those that are left out have their usual value
-  std::map<std::string, int64_t, std::less<>> sizes = {};
+  whole_values sizes = {};
 };
 
 struct code;
@@ -183,7 +185,7 @@ class program {
   friend class compiler;
   const formula_operator& op_;
   const call_data& call_;
-  std::map<std::string, int64_t, std::less<>> integers_;
+  whole_values integers_;
   std::deque<definition_code> definitions_;
   std::deque<code> codes_;
   std::vector<const code*> constants_;
@@ -191,5 +193,7 @@ class program {
 };
 
 int64_t floor_divide(int64_t a, int64_t b);  // formula_error where b is 0
+// The value of an extent or whole scalar, by the values of its names. formula_error if one is missing.
+int64_t whole_value(const expr& e, const whole_values& of);
 
 }  // namespace warpcheck::formula

@@ -1,0 +1,32 @@
+// Cases of a formula: sizes of its extents, recipes of its inputs and values of its scalars, from the formula alone.
+#pragma once
+
+#include "properties/engine/draw.hpp"
+#include "properties/engine/property.hpp"
+#include "properties/formula/formula_description.hpp"
+
+namespace warpcheck::formula_trial {
+
+// What a generator may vary.
+struct case_options {
+  int64_t most = 0;       // of the one extent that is long; 0: as the device allows
+  int64_t least = 1;      // of every extent
+  bool is_plain = false;  // values of inputs are ordinary numbers
+  bool draws_scalars = true;
+};
+
+// A legal case with elements.
+engine::trial_case draw_case(const named_formula& f, const engine::target& t, engine::draw& d,
+                             const case_options& how = {});
+// The same with NaN, infinities and extremes at some places of inputs that may hold any value.
+engine::trial_case draw_special_case(const named_formula& f, const engine::target& t, engine::draw& d);
+// Inputs of one small value but for elements that stand out, at every place in turn.
+engine::trial_case draw_spike_case(const named_formula& f, const engine::target& t, engine::draw& d);
+// A case in which an extent is 0, and with it every output without elements.
+engine::trial_case draw_empty_case(const named_formula& f, const engine::target& t, engine::draw& d,
+                                   const std::vector<std::string>& extents);
+
+// True if an input may hold every value of its type.
+bool is_free_input(const formula::tensor& t);
+
+}  // namespace warpcheck::formula_trial
