@@ -95,9 +95,12 @@ struct matmul_packed {
 
 __device__ inline bool matmul_is_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
 
-// x without its low bits where rounding to nearest may give infinity: at and above `limit`.
+// Returns x without its low bits if rounding to nearest may give infinity: a finite x at or above `limit`. The bits are
+// compared, because g++ 12 drops the mask from `fabsf(x) >= limit ? masked : x`.
 __device__ inline float matmul_cut_if_huge(float x, float limit, uint32_t kept_bits) {
-  return fabsf(x) >= limit ? __uint_as_float(__float_as_uint(x) & kept_bits) : x;
+  const uint32_t magnitude = __float_as_uint(x) & 0x7fffffffu;
+  const bool is_huge = magnitude >= __float_as_uint(limit) && magnitude < 0x7f800000u;
+  return is_huge ? __uint_as_float(__float_as_uint(x) & kept_bits) : x;
 }
 
 // The nearest tf32 and bf16, towards zero where that would be infinity.

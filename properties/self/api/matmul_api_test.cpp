@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/matmul/parts.hpp"
 #include "simt/emulation.hpp"
 
 namespace warpcheck {
@@ -145,6 +146,16 @@ TEST(matmul_api, other_compute_capabilities_take_single_warps) {
         for (int64_t j = 0; j < call.n; ++j)
           ASSERT_EQ(c[static_cast<size_t>(i * call.n + j)], static_cast<float>(call.exactly(i, j))) << i << ' ' << j;
     }
+}
+
+TEST(matmul_api, huge_operands_are_cut_towards_zero) {
+  for (const float sign : {1.0f, -1.0f}) {
+    const volatile float huge = sign * std::numeric_limits<float>::max();
+    const volatile float infinite = sign * std::numeric_limits<float>::infinity();
+    EXPECT_EQ(simt::to_float(matmul_nearest_bf16(huge)), sign * 0x1.fep+127f);
+    EXPECT_EQ(matmul_nearest_tf32(huge), sign * 0x1.ffcp+127f);
+    EXPECT_EQ(simt::to_float(matmul_nearest_bf16(infinite)), infinite);
+  }
 }
 
 TEST(matmul_api, mistakes_are_refused_in_a_sentence) {
