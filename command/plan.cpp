@@ -114,8 +114,11 @@ std::string why_left_out(const verify_options& o, const property& p, const targe
     return unmet_need(
         p, t, [make = maker_of(o, p, t, seed)](int64_t index) { return make(index, 0); }, seed);
   }
-  const std::string missing = t.offered.is_everything() ? "" : missing_trait(p, t, seed);
-  return !missing.empty() ? missing : fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
+  target unlimited_offer = t;
+  unlimited_offer.offered = {};
+  if (has_case(p, unlimited_offer, seed))
+    if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
+  return fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
 }
 
 // Each cut to what the candidate offers, once.

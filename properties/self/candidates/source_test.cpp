@@ -226,6 +226,14 @@ TEST_F(Entries, OfferWhatTheirParametersExpress) {
   EXPECT_FALSE(dense.has("skipped")) << dense.output;
 }
 
+TEST_F(Entries, AreNotBlamedForTheSizesOfARun) {
+  const result r = verify("reduce", folder_.path("entries.cu"), "only_sums",
+                          "--cases 4 --max-rows 20 --max-cols 300 --property rows-beyond-grid "
+                          "--property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("left out: reduce/rows-beyond-grid: no case of at most 20 rows and 300 columns")) << r.output;
+}
+
 TEST_F(Entries, MayLieInNamespacesAndBeTemplatesWithOtherNames) {
   const std::string bound = "--property within-error-bound ";
   const std::string named = judge("acme::total", bound + "--args in=x,out=y,N=rows,D=cols").output;
