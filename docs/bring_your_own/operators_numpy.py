@@ -41,6 +41,7 @@ def log_softmax(x, y):
     if x.size:
         x = x.astype("f8")
         largest, _, others = shifted_terms(x)
+        largest[largest == numpy.inf] = numpy.nan  # an infinite logit makes its whole row NaN
         y[...] = (x - largest) - numpy.log1p(others)
 
 
