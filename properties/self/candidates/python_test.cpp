@@ -83,7 +83,7 @@ def prints(x, y):
     print("rows:", x.shape[0])
     softmax(x, y)
 def fickle(x, y, index=None):
-    if x.shape[1] == 257: raise NotImplementedError("not today")
+    if 100 < x.shape[1] < 140: raise NotImplementedError("not today")
     softmax(x, y, index)
 def plain_sigmoid(x, y): numpy.asarray(y)[...] = 1 / (1 + numpy.exp(-numpy.asarray(x).astype("f8")))
 def halves(x, y): numpy.asarray(x)
