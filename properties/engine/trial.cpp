@@ -201,7 +201,7 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
   // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
   if (call.status == WARPCHECK_UNSUPPORTED) {
     is_unsupported_ = true;
-    if (known_offer(c))
+    if (c == case_ && known_offer(c))
       decide(verdict::broken_offer,
              fmt::format("a call within the offer was answered by unsupported: {}", call.message), c, &how);
     decide(verdict::skipped, call.message, c, nullptr);

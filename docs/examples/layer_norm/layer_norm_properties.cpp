@@ -162,8 +162,14 @@ std::vector<std::string> disagreements(const golden::golden_file& f) {
 std::vector<property> properties() {
   std::vector<property> list;
   const auto add = [&](const char* name, const char* sentence, auto generate, auto check, int share = 100) {
-    list.push_back(
-        {"layer_norm", name, sentence, {dtype::f32}, {}, generate, check, nullptr, false, share, nullptr, {}});
+    property& p = list.emplace_back();
+    p.op = "layer_norm";
+    p.name = name;
+    p.sentence = sentence;
+    p.types = {dtype::f32};
+    p.generate = generate;
+    p.check = check;
+    p.share_percent = share;
   };
   add("within-error-bound", "every element of y, mean and rstd lies within its own bound", any_case, check_values);
   add("constant-rows", "a row of one integer has y = beta and that mean, exactly", constant_rows, check_constant, 50);

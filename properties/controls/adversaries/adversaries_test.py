@@ -25,7 +25,7 @@ REASONS = {
     "mean_of_softmax": WRONG,
     "input_copied": WRONG,
     "coarse": WRONG,
-    "failed_launch": "16384 elements of y not written",
+    "failed_launch": "launch_limit",
 }
 LARGE = "slices_of_a_known_judge"
 TWINS = ("honest", "honest_plan_cache", "honest_special_size")

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/abi/candidate.h"
+#include "kernels/abi/candidate_states.h"
 #include "properties/self/numerics/tensor_core.hpp"
 
 namespace {
@@ -125,3 +126,6 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
       WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "control", "control", operators, 1, nullptr};
   return &table;
 }
+
+// The control differs from a kernel with our plan in its precision alone.
+extern "C" __attribute__((visibility("default"))) const char* warpcheck_candidate_states(const char*) { return "plan"; }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "kernels/abi/candidate_table.hpp"
+#include "kernels/abi/candidate_states.h"
 
 namespace {
 
@@ -172,3 +173,6 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
                                             nullptr};
   return &table;
 }
+
+// The control differs from a kernel with our plan in its precision alone.
+extern "C" __attribute__((visibility("default"))) const char* warpcheck_candidate_states(const char*) { return "plan"; }

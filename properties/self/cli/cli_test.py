@@ -91,7 +91,7 @@ class Usage(unittest.TestCase):
             (2, "seed: 'x'", ["verify", "softmax", "--seed", "x"]),
             (2, "shard: '4/4'", ["verify", "softmax", "--shard", "4/4"]),
             (2, "max-cols: 0 is", ["verify", "softmax", "--max-cols", "0", "--device", "emulated"]),
-            (2, "no property has a case: softmax/index-beyond-2-to-24 (no", ["verify", "softmax", "--max-cols", "9",
+            (2, "no case of softmax/index-beyond-2-to-24 has at most", ["verify", "softmax", "--max-cols", "9",
              "--property", "index-beyond-2-to-24", "--device", "emulated"]),
             (2, "size: 'huge'", ["verify", "softmax", "--size", "huge", "--device", "emulated"]),
             (2, "--journal", ["verify", "softmax", "--resume"]),

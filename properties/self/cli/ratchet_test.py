@@ -43,7 +43,8 @@ class Ratchet(unittest.TestCase):
             json.dump(j, f)
 
     def test_a_candidate_inside_its_bound_but_less_accurate_fails(self):
-        # The profile is that of our kernels: of another, the last of a thousand elements may err a little more.
+        # The profile is that of our kernels; the errors of another right kernel may be a little larger.
+        self.change("f32 *", "max", 1.05)
         self.change("f32 *", "p99.9", 1.05)
         r = self.candidate(RIGHT, "--ratchet")
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
@@ -55,7 +56,7 @@ class Ratchet(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         r = self.candidate(LESS_ACCURATE, "--ratchet")
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
-        self.assertIn("less accurate: softmax f32 *: the largest error / bound was", r.stdout)
+        self.assertRegex(r.stdout, r"less accurate: softmax f32 \*: (the largest error / bound was|99\.9 % of the elements)")
 
     def test_our_kernels_are_as_accurate_as_the_committed_profile_and_no_more_is_allowed(self):
         r = self.check("--device", "emulated")

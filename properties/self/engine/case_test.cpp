@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                     malformed{"v1 softmax/a x=f33[1x1] fill=constant(0) |", "f33"},
                     malformed{"v1 softmax/a x=f32[1x1 fill=constant(0) |", "f32[1x1"},
                     malformed{"v1 softmax/a x=f32[] fill=constant(0) |", "rank"},
-                    malformed{"v1 softmax/a x=f32[1x2x3x4x5] fill=constant(0) |", "rank"},
+                    malformed{"v1 softmax/a x=f32[1x2x3x4x5x6x7x8x9] fill=constant(0) |", "rank"},
                     malformed{"v1 softmax/a x=f32[70000x70000x70000] fill=constant(0) |", "2^48"},
                     malformed{"v1 softmax/a x=f32[2x3x4] ld=3 fill=constant(0) |", "'3'"},
                     malformed{"v1 softmax/a x=f32[2x3x4] fill=constant(0) edit=6,0:1 |", "6,0:1"},

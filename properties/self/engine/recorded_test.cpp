@@ -98,6 +98,7 @@ const std::map<std::string_view, std::vector<const char*>> k_texts = {
     {"special", {"special(4)"}},
     {"stagnation", {"stagnation(2,-16.64)"}},
     {"late_rise", {"late_rise(3,80,2)"}},
+    {"half_ulp", {"half_ulp(3,11)"}},
     {"levels", {"levels(3,-900,900)", "levels(3,-900,900,0.25)"}},
     // The step of row 0 is drawn from within `count` of 2^64.
     {"permutation", {"permutation(5,33)", "permutation(2252625050,4294967291)"}},

@@ -46,7 +46,7 @@ class Commands(unittest.TestCase):
         self.file.write_text("operator f(x[n], w[n]) -> y[n]\n  y[i] = x[i + 1] outside w[i]\n")
         self.expect(2, "gradient of f: no rule for a variable value outside of a tensor", "gradient", self.file)
         self.expect(2, "has no operator 'g'; it has f", "format", f"{self.file}:g")
-        self.expect(3, "nosuch.op' cannot be read", "format", "nosuch.op")
+        self.expect(2, "nosuch.op' not found, nor in the library", "format", "nosuch.op")
         self.file.write_text("operator f(x[n]) -> y[n]\n  y[i] = x[k]\n")
         self.expect(2, f"{self.file}:2:12: 'k' is unknown", "format", self.file)
 
