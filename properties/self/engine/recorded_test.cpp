@@ -36,6 +36,7 @@ std::string data_hash(const std::string& text, dtype type) {
 
 // Of f32, f16 and i32.
 const std::map<std::string, std::array<const char*, 3>> k_data = {
+    {"half_ulp(3,11)", {"269ad61123e8a76b", "a5b798e9e658da98", "1d0426d007c389d2"}},
     {"constant(2.5)", {"e97579da4b14c764", "ce903f261f3346dc", "2f535be0fe89189d"}},
     {"constant(-inf)", {"c516970000e9fbfb", "ac195e5dfe8fc385", "c36794340918ea2c"}},
     {"integers(9,-3,3)", {"5d996021c9eb122e", "e4c957dc6f4ae050", "d71a81a01fdbc28c"}},
