@@ -89,9 +89,10 @@ void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate&
 
 // What verify and fuzz have in common: what is tried, and how.
 void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
-  command->add_option("operators", o.operators,
-                      "Only these operators (default: all; see 'warpcheck list'), or formulas: FILE.op, FILE.op:NAME, or "
-                      "NAME.op of the library formulas/ (docs/formulas.md)");
+  command->add_option(
+      "operators", o.operators,
+      "Only these operators (default: all; see 'warpcheck list'), or formulas: FILE.op, FILE.op:NAME, or "
+      "NAME.op of the library formulas/ (docs/formulas.md)");
   command
       ->add_option("--device", o.device,
                    "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N, cuda:all (the workers of "

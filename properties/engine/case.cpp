@@ -222,7 +222,8 @@ std::pair<std::string, std::string> parse_case_name(std::string_view text) {
     throw usage_error(fmt::format("case line: it starts with '{}', not with the grammar version '{}'",
                                   words.empty() ? "" : words[0], k_line_version));
   const size_t slash = words.size() < 2 ? std::string_view::npos : words[1].find('/');
-  if (slash == std::string_view::npos || !is_operator_name(words[1].substr(0, slash)) || !is_name(words[1].substr(slash + 1)))
+  if (slash == std::string_view::npos || !is_operator_name(words[1].substr(0, slash)) ||
+      !is_name(words[1].substr(slash + 1)))
     throw usage_error(
         fmt::format("case line: '{}' is not of the form operator/property", words.size() < 2 ? "" : words[1]));
   return {std::string(words[1].substr(0, slash)), std::string(words[1].substr(slash + 1))};

@@ -5,10 +5,10 @@
 //   variant=auto ...
 //
 // `v1`, operator/property, one group per tensor (inputs first), separated by `|`, then the knobs. Within a group:
-// name=dtype[shape] of one to eight dimensions, `ld` (elements between rows, default the row length), `offset` (elements
-// by which the base misses 256-byte alignment), `fill` and `edit` for inputs, `in_place=NAME` for an output that shares
-// an input's memory. An optional output that is not asked for has no group. Unknown keys are errors, so the grammar can
-// grow under the same version only by additions.
+// name=dtype[shape] of one to eight dimensions, `ld` (elements between rows, default the row length), `offset`
+// (elements by which the base misses 256-byte alignment), `fill` and `edit` for inputs, `in_place=NAME` for an
+// output that shares an input's memory. An optional output that is not asked for has no group. Unknown keys are errors,
+// so the grammar can grow under the same version only by additions.
 #pragma once
 
 #include <cstdint>

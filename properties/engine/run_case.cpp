@@ -94,7 +94,8 @@ case_report judge_case(const trial_case& c, bool budgets) {
     report.message = shortened(report.message);
     report.is_drawn_in_vain = fits && !t.is_unsupported();
   }
-  if (report.result == verdict::violation && is_a_chain(p, c, t.stated(), report.max_error_ratio)) report.message += chain_text(c);
+  if (report.result == verdict::violation && is_a_chain(p, c, t.stated(), report.max_error_ratio))
+    report.message += chain_text(c);
   if (!t.is_unsupported() || report.result > verdict::skipped) return report;
   // What a candidate does not offer is no reason to leave the rest of the case unjudged.
   trial_case rest = c;

@@ -28,8 +28,8 @@ class stated_sums {
 // For longer chains gamma_h of f32 bounds nothing.
 inline constexpr int64_t k_longest_stated_chain = int64_t{1} << 22;
 
-// Returns the longest chain of additions that a sum of n terms may have, where the contract allows `allowed`: the stated
-// depth, if there is one.
+// Returns the longest chain of additions that a sum of n terms may have, where the contract allows `allowed`: the
+// stated depth, if there is one.
 int64_t stated_chain(int64_t n, int64_t allowed);
 // The same for an operator that is a plain sum (reduce, scan): any order, unless a depth is stated or a plan is
 // published.

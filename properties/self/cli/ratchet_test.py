@@ -56,7 +56,8 @@ class Ratchet(unittest.TestCase):
         self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
         r = self.candidate(LESS_ACCURATE, "--ratchet")
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
-        self.assertRegex(r.stdout, r"less accurate: softmax f32 \*: (the largest error / bound was|99\.9 % of the elements)")
+        self.assertRegex(
+            r.stdout, r"less accurate: softmax f32 \*: (the largest error / bound was|99\.9 % of the elements)")
 
     def test_our_kernels_are_as_accurate_as_the_committed_profile_and_no_more_is_allowed(self):
         r = self.check("--device", "emulated")
