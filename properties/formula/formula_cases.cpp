@@ -47,6 +47,18 @@ double cost_by(const named_formula& f, const sizes& of, const trial_case& c) {
   return cost_of(f.op, values_of(f, of, c));
 }
 
+// The small extents that are not small, the largest first; then the long one, while it is; then the largest of all.
+int64_t& next_to_shrink(sizes& of, const std::string& long_one) {
+  constexpr int64_t k_small = 8;
+  const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  auto largest = of.end();
+  for (auto i = of.begin(); i != of.end(); ++i)
+    if (i->first != long_one && (largest == of.end() || is_less(*largest, *i))) largest = i;
+  if (largest != of.end() && largest->second > k_small) return largest->second;
+  if (of.at(long_one) > k_small) return of.at(long_one);
+  return std::max_element(of.begin(), of.end(), is_less)->second;
+}
+
 // One extent, another one in each case, is long; the others are small.
 sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const trial_case& scalars,
                          const case_options& how) {
@@ -54,26 +66,24 @@ sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const
   const size_t long_one = names.empty() ? 0 : static_cast<size_t>(d.index()) % names.size();
   const int64_t most = how.most > 0 ? how.most : longest(t);
   sizes of;
-  for (int attempt = 0; attempt < 40; ++attempt) {
+  // A window that is larger than its image has no case: then every extent is small, then windows are least, images 16.
+  constexpr int k_long = 10, k_small = 60, k_attempts = 1000;
+  for (int attempt = 0; attempt < k_attempts; ++attempt) {
     for (size_t i = 0; i < names.size(); ++i) {
       const auto published = std::find(t.extents.begin(), t.extents.end(), names[i]) - t.extents.begin();
-      const int64_t small = d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33});
+      const int64_t small =
+          attempt < k_small ? d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33}) : d.one_of({1, 1, 16});
       const int64_t large = draw_extent(d, t, std::min<int64_t>(most, 300), most, static_cast<size_t>(published));
-      of[names[i]] = std::max(how.least, i == long_one && attempt < 30 ? large : small);
+      of[names[i]] = std::max(how.least, i == long_one && attempt < k_long ? large : small);
     }
     for (int64_t steps = 0; steps < 400 && cost_by(f, of, scalars) > cost_limit(t); ++steps) {
-      const auto largest = std::max_element(of.begin(), of.end(), [&](const auto& a, const auto& b) {
-        return std::pair(a.first != names[long_one], a.second) < std::pair(b.first != names[long_one], b.second);
-      });
-      auto& shrunk = largest->second > 8 ? largest->second : of[names[long_one]];
+      int64_t& shrunk = next_to_shrink(of, names[long_one]);
       if (shrunk <= how.least) break;
       shrunk = std::max(how.least, shrunk - (shrunk + 3) / 4);
     }
     if (has_elements(f, of, scalars)) return of;
   }
-  // Windows of the largest extents: an image of 16 holds every window that scalars of small ranges allow.
-  for (const std::string& name : names) of[name] = 16;
-  return of;
+  throw no_case_fits("formula: no sizes were found by which every output of " + f.op.name + " has elements");
 }
 
 recipe draw_free_fill(draw& d, int64_t kind, dtype type) {
