@@ -166,22 +166,34 @@ class planner {
       leave_out("special-values", "no input may hold every value: each has a range, or is a list of whole numbers");
   }
 
+  bool has_free_input_of(const std::string& extent) const {
+    return std::any_of(f_->op.inputs.begin(), f_->op.inputs.end(), [&](const formula::tensor& x) {
+      const auto is_this = [&](const formula::expr& e) { return is_dimension(e, extent); };
+      return is_free_input(x) && std::any_of(x.shape.begin(), x.shape.end(), is_this);
+    });
+  }
+
   void add_structure() {
     const std::string unknown = structure_.is_known ? "" : "the formula is too large to be inlined";
-    const std::vector<std::string>& batch = structure_.batch_extents;
+    // NaN is written to inputs that may hold it.
+    std::vector<std::string> batch = structure_.batch_extents;
+    std::erase_if(batch, [&](const std::string& extent) { return !has_free_input_of(extent); });
+    std::vector<causal_dimension> causal = structure_.causal;
+    std::erase_if(causal, [&](const causal_dimension& d) { return !is_free_input(*f_->op.find_input(d.input)); });
     if (!batch.empty())
       add("slice-isolation",
           fmt::format("NaN in one slice of {} changes no bit of another slice", fmt::join(batch, ", ")), 15,
           any({.most = 80, .least = 2, .is_plain = true}), [f = f_, batch](trial& t) { check_slices(t, *f, batch); });
     else
       leave_out("slice-isolation",
-                unknown.empty() ? "no extent has slices that are independent of one another" : unknown);
-    if (!structure_.causal.empty())
+                unknown.empty() ? "no input that may hold NaN has an extent whose slices are independent" : unknown);
+    if (!causal.empty())
       add("causality", "NaN at later places changes no bit of what comes before", 15,
           any({.most = 80, .least = 2, .is_plain = true}),
-          [f = f_, causal = structure_.causal](trial& t) { check_causality(t, *f, causal); });
+          [f = f_, causal](trial& t) { check_causality(t, *f, causal); });
     else
-      leave_out("causality", unknown.empty() ? "no input is read only up to an index of the output" : unknown);
+      leave_out("causality",
+                unknown.empty() ? "no input that may hold NaN is read only up to an index of the output" : unknown);
     if (!structure_.in_place.empty())
       add(
           "in-place",
