@@ -46,6 +46,96 @@ extern "C" void embedding(const float* table, const int* ids, float* y, int word
 }
 """
 
+RELU = """
+__global__ void each(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] > 0 || isnan(x[i]) ? x[i] : 0.0f;
+}
+extern "C" void relu(const float* x, float* y, int n, cudaStream_t stream) {
+  each<<<(n + 63) / 64, 64, 0, stream>>>(x, y, n);
+}
+"""
+
+# A warp a row.
+SOFTMAX = """
+__device__ float larger(float a, float b) { return isnan(a) ? a : isnan(b) ? b : fmaxf(a, b); }
+__global__ void rows_of(const float* x, float* y, int cols) {
+  const float* r = x + (size_t)blockIdx.x * cols;
+  float m = -INFINITY, s = 0;
+  for (int i = threadIdx.x; i < cols; i += 32) m = larger(m, r[i]);
+  for (int o = 16; o > 0; o /= 2) m = larger(m, __shfl_xor_sync(~0u, m, o));
+  for (int i = threadIdx.x; i < cols; i += 32) s += expf(r[i] - m);
+  for (int o = 16; o > 0; o /= 2) s += __shfl_xor_sync(~0u, s, o);
+  for (int i = threadIdx.x; i < cols; i += 32) y[(size_t)blockIdx.x * cols + i] = expf(r[i] - m) / s;
+}
+extern "C" void softmax(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  rows_of<<<rows, 32, 0, stream>>>(x, y, cols);
+}
+"""
+
+# Tiles of 8 by 8.
+MATMUL = """
+__global__ void tiles(const float* a, const float* b, float* c, int m, int n, int l) {
+  __shared__ float s[8][8], t[8][8];
+  const int i = blockIdx.y * 8 + threadIdx.y, j = blockIdx.x * 8 + threadIdx.x;
+  float sum = 0;
+  for (int p = 0; p < l; p += 8) {
+    s[threadIdx.y][threadIdx.x] = i < m && p + threadIdx.x < l ? a[(size_t)i * l + p + threadIdx.x] : 0;
+    t[threadIdx.y][threadIdx.x] = j < n && p + threadIdx.y < l ? b[(size_t)(p + threadIdx.y) * n + j] : 0;
+    __syncthreads();
+    const int width = l - p < 8 ? l - p : 8;
+    for (int q = 0; q < width; ++q) {
+      const float left = s[threadIdx.y][q], right = t[q][threadIdx.x];
+      sum = fmaf(left, right, sum);
+    }
+    __syncthreads();
+  }
+  if (i < m && j < n) c[(size_t)i * n + j] = sum;
+}
+extern "C" void matmul(const float* a, const float* b, float* c, int m, int k, int n, cudaStream_t stream) {
+  tiles<<<dim3((n + 7) / 8, (m + 7) / 8), dim3(8, 8), 0, stream>>>(a, b, c, m, n, k);
+}
+"""
+
+# A thread a query.
+ATTENTION = """
+__global__ void queries(const float* q, const float* k, const float* v, float* o, int n, int d) {
+  const int h = blockIdx.y, i = blockIdx.x * 32 + threadIdx.x;
+  if (i >= n) return;
+  const float *qi = q + ((size_t)h * n + i) * d, *kh = k + (size_t)h * n * d, *vh = v + (size_t)h * n * d;
+  float *oi = o + ((size_t)h * n + i) * d, m = -INFINITY, l = 0;
+  const int last = i;
+  const auto score = [&](int j) {
+    float s = 0;
+    for (int e = 0; e < d; ++e) s += qi[e] * kh[(size_t)j * d + e];
+    return s / sqrtf(d);
+  };
+  for (int j = 0; j <= last; ++j) m = isnan(score(j)) || isnan(m) ? NAN : fmaxf(m, score(j));
+  for (int e = 0; e < d; ++e) oi[e] = 0;
+  for (int j = 0; j <= last; ++j) {
+    const float p = expf(score(j) - m);
+    l += p;
+    for (int e = 0; e < d; ++e) oi[e] += p * vh[(size_t)j * d + e];
+  }
+  for (int e = 0; e < d; ++e) oi[e] /= l;
+}
+extern "C" void causal_attention(const float* q, const float* k, const float* v, float* o, int heads, int n, int d,
+                                 cudaStream_t stream) {
+  queries<<<dim3((n + 31) / 32, heads), 32, 0, stream>>>(q, k, v, o, n, d);
+}
+"""
+
+ELEVEN_BITS = "__uint_as_float(__float_as_uint({}) & 0xffffe000u)"
+# Kernels of the library's formulas, each with faults.
+KERNELS = {
+    "relu": (RELU, [("x[i] > 0 || isnan(x[i])", "x[i] > 0"), ("i < n", "i < n - 1")]),
+    "softmax": (SOFTMAX, [("expf(r[i] - m)", "expf(r[i])"), ("/ s;", "* __half2float(__float2half(1 / s));")]),
+    "matmul": (MATMUL, [("s[threadIdx.y][q], right = t[q][threadIdx.x]",
+                         ELEVEN_BITS.format("s[threadIdx.y][q]") + ", right = t[q][threadIdx.x]"),
+                        ("q < width", "q < 8 && p + q < l - 1")]),
+    "causal_attention": (ATTENTION, [("last = i;", "last = i + 1 < n ? i + 1 : i;"), ("/ sqrtf(d)", "")]),
+}
+
 
 class Trials(unittest.TestCase):
     def setUp(self):
@@ -91,6 +181,25 @@ class Trials(unittest.TestCase):
             self.assertEqual(code, 0, output)
             self.assertNotRegex(output, r"\b0 elements compared")
 
+    def test_an_output_like_a_vector_may_lie_in_it(self):
+        for name in ("relu.op", "rms_norm_backward.op"):
+            code, output = self.run_command("verify", name, "--cases", "4", "--size", "quick")
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, r"rejects-invalid-calls +1 .* pass")
+
+    def test_slices_without_an_input_that_may_hold_nan_are_not_asked_for(self):
+        for name in ("acceptance.op", "dequantise_rows.op"):
+            code, output = self.run_command("verify", name, "--cases", "4", "--size", "quick")
+            self.assertEqual(code, 0, output)
+            self.assertNotIn("slice-isolation", output)
+
+    def test_windows_fit_their_images(self):
+        for name in ("conv2d.op", "conv_transpose3d.op"):
+            code, output = self.run_command("verify", name, "--cases", "60", "--property", "slice-isolation")
+            self.assertEqual(code, 0, output)
+            largest = max(int(n) for n in re.findall(r"(\d+) elements compared", output))
+            self.assertLess(largest, 10**6, output)
+
     def test_a_gather_of_the_library(self):
         (self.folder / "e.cu").write_text(EMBEDDING)
         arguments = ["verify", "embedding.op", "--source", "e.cu", "--entry", "embedding", "--device", "emulated",
@@ -99,6 +208,22 @@ class Trials(unittest.TestCase):
         self.assertEqual(code, 0, output)
         (self.folder / "e.cu").write_text(EMBEDDING.replace("ids[blockIdx.x] * d", "(ids[blockIdx.x] ^ 1) * d"))
         self.assertEqual(self.run_command(*arguments)[0], 1)
+
+    def test_kernels_of_library_formulas(self):
+        for name, (kernel, faults) in KERNELS.items():
+            arguments = ["verify", f"{name}.op", "--source", f"{name}.cu", "--entry", name, "--device", "emulated",
+                         "--cases", "30", "--shrink-seconds", "5"]
+            (self.folder / f"{name}.cu").write_text(kernel)
+            with self.subTest(name):
+                code, output = self.run_command(*arguments)
+                self.assertEqual(code, 0, output)
+            for old, new in faults:
+                self.assertIn(old, kernel)
+                (self.folder / f"{name}.cu").write_text("#include <cuda_fp16.h>\n" + kernel.replace(old, new))
+                with self.subTest(name, fault=new):
+                    code, output = self.run_command(*arguments, "--fail-fast")
+                    self.assertEqual(code, 1, output)
+                    self.assertRegex(output, "violation|input_modified|nondeterministic")
 
 
 if __name__ == "__main__":
