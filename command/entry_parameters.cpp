@@ -8,6 +8,7 @@
 
 #include "command/described_contract.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/text_parts.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -169,33 +170,20 @@ std::string lacked_text(const engine::description& d, const std::vector<entry_na
 
 namespace {
 
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    std::string part = text.substr(begin, end - begin);
-    part.erase(0, part.find_first_not_of(' '));
-    part.erase(part.find_last_not_of(' ') + 1);
-    parts.push_back(std::move(part));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 // The parameters' names by what the user says that they stand for.
 imported_function renamed(const imported_function& entry, const std::string& arguments) {
   if (arguments.empty()) return entry;
   imported_function f = entry;
-  const std::vector<std::string> items = parts_of(arguments, ',');
+  const std::vector<std::string_view> items = engine::trimmed_parts(arguments, ',');
   if (arguments.find('=') == std::string::npos) {
     if (items.size() != f.parameters.size())
       throw usage_error(fmt::format("args: {} names are given, '{}' has {} parameters: {}", items.size(), entry.name,
                                     f.parameters.size(), fmt::join(f.parameters, ", ")));
-    f.parameters = items;
+    f.parameters.assign(items.begin(), items.end());
     return f;
   }
-  for (const std::string& item : items) {
-    const std::vector<std::string> pair = parts_of(item, '=');
+  for (const std::string_view item : items) {
+    const std::vector<std::string_view> pair = engine::trimmed_parts(item, '=');
     const auto found = std::find(entry.parameters.begin(), entry.parameters.end(), pair.front());
     if (pair.size() != 2 || found == entry.parameters.end())
       throw usage_error(fmt::format("args: '{}' is not PARAMETER=NAME; the parameters of '{}' are {}", item, entry.name,

@@ -130,9 +130,7 @@ std::string unmet_need(const property& p, const target& t, const std::function<t
   std::string need;
   for (int64_t i = 0; i < k_tries; ++i) {
     trial_case c = make(i);
-    int64_t elements = 0;
-    for (const tensor_spec& s : c.tensors) elements += s.elements();
-    if (elements > k_cheap) return "";
+    if (c.elements() > k_cheap) return "";
     c.knobs.insert({"schedule", "fair"});
     if (c.knob("detect") != "only") c.knobs["detect"] = "off";
     c.knobs.erase("repeat");

@@ -149,6 +149,12 @@ const tensor_spec& trial_case::at(std::string_view tensor) const {
   return *t;
 }
 
+int64_t trial_case::elements() const {
+  int64_t sum = 0;
+  for (const tensor_spec& t : tensors) sum += t.elements();
+  return sum;
+}
+
 std::string trial_case::knob(std::string_view name) const {
   if (const auto k = knobs.find(std::string(name)); k != knobs.end()) return k->second;
   for (const knob_info& k : standard_knobs())

@@ -10,6 +10,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/property.hpp"
+#include "properties/engine/text_parts.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -17,19 +18,6 @@ namespace {
 std::deque<description>& described_operators() {
   static std::deque<description> list;  // constructed on first use: registrations run before main in any order
   return list;
-}
-
-std::vector<std::string_view> trimmed_parts(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    std::string_view part = text.substr(begin, end - begin);
-    while (part.starts_with(' ')) part.remove_prefix(1);
-    while (part.ends_with(' ')) part.remove_suffix(1);
-    parts.push_back(part);
-    begin = end + 1;
-  }
-  return parts;
 }
 
 std::optional<int64_t> number_of(std::string_view text) {

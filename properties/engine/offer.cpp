@@ -14,6 +14,7 @@
 #include "properties/engine/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/shrink_steps.hpp"
+#include "properties/engine/text_parts.hpp"
 #include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck::engine {
@@ -152,12 +153,6 @@ bool is_name(std::string_view text) {
                                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 bool is_number(std::string_view text, int64_t& value) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return code == std::errc() && end == text.data() + text.size() && value > 0;
@@ -242,9 +237,7 @@ std::string text_of(const offer& o) {
 trait_set parse_traits(std::string_view op, std::string_view text) {
   const description* const d = find_description(op);
   trait_set traits;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find('&', begin), text.size());
-    const std::string_view part = trimmed(text.substr(begin, end - begin));
+  for (const std::string_view part : trimmed_parts(text, '&')) {
     traits.push_back(parse_trait(part));
     if (!d || !is_trait(*d, traits.back()))
       throw usage_error(fmt::format(
@@ -252,7 +245,6 @@ trait_set parse_traits(std::string_view op, std::string_view text) {
           "TENSOR:TYPE, ldTENSOR>cols, EXTENT>SIZE, "
           "EXTENT<SIZE and EXTENT%SIZE by the names of 'warpcheck list {}'",
           part, op, op));
-    begin = end + 1;
   }
   return traits;
 }
@@ -269,10 +261,7 @@ offer parse_offer(std::string_view op, std::string_view text) {
 
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(';', begin), text.size());
-    const std::string_view part = trimmed(text.substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string_view part : trimmed_parts(text, ';')) {
     int64_t depth = 0;
     if (part.empty()) continue;
     if (part == "plan")

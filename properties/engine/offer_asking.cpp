@@ -24,12 +24,6 @@ constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that ha
 constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
 constexpr int64_t k_most_multiple = 256;
 
-int64_t elements_of(const trial_case& c) {
-  int64_t sum = 0;
-  for (const tensor_spec& t : c.tensors) sum += t.elements();
-  return sum;
-}
-
 bool is_usual(const trial_case& c, const trait& t) {
   const scalar_info* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
   return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
@@ -77,7 +71,7 @@ class inquiry {
       if (e.derived) continue;
       for (const int64_t size : k_large_extents) {
         trial_case c = resized(plain, {e.name}, size);
-        if (elements_of(c) <= k_most_elements_of_long && what_is_wrong(d, c, false).empty()) ask(std::move(c));
+        if (c.elements() <= k_most_elements_of_long && what_is_wrong(d, c, false).empty()) ask(std::move(c));
       }
     }
   }
@@ -226,7 +220,7 @@ bool draw_question(const property& p, const target& t, int64_t index, trial_case
   } catch (const no_case_fits&) {
     return false;
   }
-  return elements_of(c) <= k_most_elements && what_is_wrong(*find_description(c.op), c, false).empty();
+  return c.elements() <= k_most_elements && what_is_wrong(*find_description(c.op), c, false).empty();
 }
 
 }  // namespace
