@@ -152,6 +152,18 @@ def gpuverify(folder):
 
 
 SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer}
+# Where each is on GitHub, and the commit that was scored.
+SOURCES = {
+    "hirace": ("JohnJacobsonIII/HiRace-Artifact-SC24", "44a935f"),
+    "scor": ("csl-iisc/ScoR", "6dc3507"),
+    "gpuverify": ("mc-imperial/gpuverify", "4921977"),
+    "sanitizer": ("NVIDIA/compute-sanitizer-samples", "1e1fab8"),
+}
+
+
+def how_to_fetch(suite, folder):
+    repository, commit = SOURCES[suite]
+    return f"git clone https://github.com/{repository} {folder} && git -C {folder} checkout {commit}"
 
 
 def codes_of(suite, folder):
