@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "abi/candidate.h"
 #include "bench/timed_run.hpp"
-#include "kernels/abi/candidate.h"
 
 namespace warpcheck::bench {
 

@@ -20,8 +20,8 @@
 #include "bench/gru_runs.hpp"
 #include "bench/limits.hpp"
 #include "bench/peer_times.hpp"
-#include "reference/gru_backward.hpp"
-#include "reference/gru_bound.hpp"
+#include "reference/gru/gru_backward.hpp"
+#include "reference/gru/gru_bound.hpp"
 
 #ifndef WARPCHECK_COMMIT
 #error "define WARPCHECK_COMMIT: a number without its commit is not printed"

@@ -5,7 +5,7 @@
 
 #include "bench/limits.hpp"
 #include "bench/own_runs.hpp"
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/histogram/byte_tile.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/histogram/updates.hpp"

@@ -55,7 +55,7 @@ class product_run {
   const char* variant(product_arithmetic arithmetic) const;  // that the dispatch picks
 
   // Computes into poisoned memory and judges elements of 48 rows and 48 columns, the ends among them, by
-  // reference/matmul.hpp: the largest share of the bound that an error takes. Throws where one exceeds it.
+  // reference/matmul/matmul.hpp: the largest share of the bound that an error takes. Throws where one exceeds it.
   double verify_ours(product_arithmetic arithmetic);
   // The same of a peer, within the bound of one chain of its arithmetic (tf32: of operands rounded to it; 3xTF32: of
   // parts cut to it, without promotion).

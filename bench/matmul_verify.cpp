@@ -5,7 +5,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "reference/matmul.hpp"
+#include "reference/matmul/matmul.hpp"
 
 namespace warpcheck::bench {
 

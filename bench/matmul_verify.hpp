@@ -1,4 +1,4 @@
-// Elements of a product of the GPU against reference/matmul.hpp, on the host.
+// Elements of a product of the GPU against reference/matmul/matmul.hpp, on the host.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 #include "reference/numerics/float_value.hpp"
 #include "reference/numerics/multiprecision.hpp"
-#include "reference/softmax.hpp"
+#include "reference/softmax/softmax.hpp"
 
 namespace {
 

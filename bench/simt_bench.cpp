@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench/simt_bench_kernels.hpp"
-#include "properties/self/simt/device_array.hpp"
 #include "simt/emulation.hpp"
+#include "tests/simt/device_array.hpp"
 
 namespace warpcheck::bench {
 namespace {

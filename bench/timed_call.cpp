@@ -12,12 +12,12 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/abi/candidate_table.hpp"
-#include "properties/engine/call_observer.hpp"
+#include "abi/candidate_table.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/host_tensor.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/trial.hpp"
+#include "properties/engine/trials/call_observer.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/trial.hpp"
 
 namespace warpcheck::bench {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "bench/device_timing.hpp"
-#include "properties/engine/call.hpp"
-#include "properties/engine/description.hpp"
-#include "properties/engine/host_tensor.hpp"
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/trials/call.hpp"
 
 namespace warpcheck::bench {
 

@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "properties/engine/generate.hpp"
-#include "properties/engine/run_case.hpp"
+#include "properties/engine/cases/generate.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::bench {
 namespace {

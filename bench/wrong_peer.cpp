@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/abi/candidate.h"
+#include "abi/candidate.h"
 
 namespace {
 

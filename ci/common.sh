@@ -80,7 +80,7 @@ compared_with() {
   local op
   for op in "$@"; do
     echo "$op"
-    cat "$root/properties/operators/$op"_*.cpp | sed -n 's/.*run_other(t, "\([a-z_]*\)".*/\1/p'
+    cat "$root/properties/$op/"*.cpp | sed -n 's/.*run_other(t, "\([a-z_]*\)".*/\1/p'
   done
 }
 

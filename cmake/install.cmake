@@ -41,7 +41,8 @@ install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir}
 
 # Public headers keep their place in the tree: #include "kernels/softmax/softmax.hpp".
 # Those that stand in for libcu++'s have no suffix, CUB's have .cuh.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/abi ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT toolchain
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "latch"
   PATTERN "pipeline" PATTERN "semaphore"

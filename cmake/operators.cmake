@@ -33,20 +33,9 @@ if(WARPCHECK_ONLY)
   list(REMOVE_ITEM WARPCHECK_OPERATORS ${WARPCHECK_LEFT_OUT})  # keeps their order
 endif()
 
-# Drops from a target's sources those of operators that are left out: best_split_cases.cpp, ... Not for reference/,
-# whose models serve the properties of other operators, too.
-function(warpcheck_drop_left_out target)
-  get_target_property(sources ${target} SOURCES)
-  foreach(op IN LISTS WARPCHECK_LEFT_OUT)
-    list(FILTER sources EXCLUDE REGEX "^(operators/)?${op}(_[a-z_]*)?\\.cpp$")
-  endforeach()
-  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
-endfunction()
-
 foreach(op IN LISTS WARPCHECK_OPERATORS)
-  foreach(file kernels/${op}/${op}.hpp kernels/${op}/${op}.cu reference/${op}.hpp
-    properties/operators/${op}_properties.cpp
-               golden/${op}_golden.cpp)
+  foreach(file kernels/${op}/${op}.hpp kernels/${op}/${op}.cu reference/${op}/${op}.hpp
+    properties/${op}/${op}_properties.cpp golden/${op}/${op}_golden.cpp)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
       message(FATAL_ERROR "operator ${op}: ${file} is missing")
     endif()

@@ -10,7 +10,7 @@ endfunction()
 
 # warpcheck_candidate_module(name DEVICE emulated|cuda FLAVOUR text LIBRARY static-library OPERATORS op...)
 #
-# The shared library lib<name>.so with the table (kernels/abi/candidate.h) of operators that the static library defines
+# The shared library lib<name>.so with the table (abi/candidate.h) of operators that the static library defines
 # by WARPCHECK_OPERATOR. Made from the file WARPCHECK_CANDIDATE_MODULE.
 function(warpcheck_candidate_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DEVICE;FLAVOUR;LIBRARY" "OPERATORS")

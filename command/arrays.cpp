@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "command/commands.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/host_tensor.hpp"
-#include "properties/engine/npy.hpp"
+#include "properties/engine/files/npy.hpp"
 
 namespace warpcheck::cli {
 

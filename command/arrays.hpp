@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "properties/engine/case.hpp"
+#include "properties/engine/cases/case.hpp"
 
 namespace warpcheck::cli {
 

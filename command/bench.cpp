@@ -13,9 +13,9 @@
 #include <functional>
 #include <string>
 
-#include "command/source_candidate.hpp"
+#include "command/candidates/source_candidate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/library.hpp"
+#include "properties/engine/trials/library.hpp"
 
 namespace warpcheck::cli {
 

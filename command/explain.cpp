@@ -6,19 +6,19 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "command/candidates/python_candidate.hpp"
+#include "command/candidates/source_candidate.hpp"
+#include "command/candidates/toolchain.hpp"
 #include "command/commands.hpp"
-#include "command/failure_json.hpp"
-#include "command/python_candidate.hpp"
-#include "command/reporting.hpp"
-#include "command/source_candidate.hpp"
+#include "command/report/failure_json.hpp"
+#include "command/report/reporting.hpp"
 #include "command/support.hpp"
-#include "command/toolchain.hpp"
-#include "properties/engine/contain.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/explanation.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/engine/run_folder.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/processes/run_folder.hpp"
+#include "properties/engine/trials/explanation.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "command/candidates/toolchain.hpp"
 #include "command/formula_interpreter.hpp"
 #include "command/plan.hpp"
-#include "command/toolchain.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/formula/formula_properties.hpp"
 #include "reference/formula/parser.hpp"

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "command/contract.hpp"
-#include "command/described_contract.hpp"
-#include "properties/engine/library.hpp"
+#include "command/candidates/contract.hpp"
+#include "command/candidates/described_contract.hpp"
+#include "properties/engine/trials/library.hpp"
 #include "reference/formula/contract.hpp"
 #include "reference/formula/machine.hpp"
 

@@ -5,21 +5,21 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "command/causes.hpp"
-#include "command/failure_json.hpp"
 #include "command/fuzz_state.hpp"
-#include "command/junit.hpp"
 #include "command/mps.hpp"
 #include "command/plan.hpp"
+#include "command/report/causes.hpp"
+#include "command/report/failure_json.hpp"
+#include "command/report/junit.hpp"
 #include "command/support.hpp"
 #include "golden/reader.hpp"
-#include "properties/engine/classes.hpp"
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/generate.hpp"
-#include "properties/engine/json_number.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/engine/run_folder.hpp"
-#include "properties/engine/shrink.hpp"
+#include "properties/engine/files/json_number.hpp"
+#include "properties/engine/processes/run_folder.hpp"
+#include "properties/engine/shrinking/shrink.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
 namespace {

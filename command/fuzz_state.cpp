@@ -7,11 +7,11 @@
 
 #include "command/support.hpp"
 #include "golden/writer.hpp"
-#include "properties/engine/classes.hpp"
+#include "properties/engine/cases/classes.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/json_number.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/sha256.hpp"
+#include "properties/engine/files/json_number.hpp"
+#include "properties/engine/files/sha256.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::cli {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "properties/engine/case.hpp"
-#include "properties/engine/supervisor.hpp"
-#include "properties/engine/verdict.hpp"
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/processes/supervisor.hpp"
+#include "properties/engine/trials/verdict.hpp"
 
 namespace warpcheck::cli {
 

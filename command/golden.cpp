@@ -5,15 +5,15 @@
 #include <filesystem>
 #include <set>
 
+#include "command/candidates/plugin.hpp"
 #include "command/commands.hpp"
-#include "command/plugin.hpp"
 #include "command/profile.hpp"
 #include "command/stopwatch.hpp"
 #include "command/support.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/engine/supervisor.hpp"
+#include "properties/engine/processes/supervisor.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
 

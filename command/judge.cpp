@@ -11,15 +11,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "abi/candidate_table.hpp"
 #include "command/commands.hpp"
 #include "command/support.hpp"
-#include "kernels/abi/candidate_table.hpp"
-#include "properties/engine/call_observer.hpp"
-#include "properties/engine/description.hpp"
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/library.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/trial.hpp"
+#include "properties/engine/trials/call_observer.hpp"
+#include "properties/engine/trials/library.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/trial.hpp"
 
 namespace warpcheck::cli {
 namespace {

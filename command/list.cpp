@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "command/candidates/entry_parameters.hpp"
 #include "command/commands.hpp"
-#include "command/entry_parameters.hpp"
 #include "command/null_kernels.hpp"
 #include "command/support.hpp"
-#include "properties/engine/classes.hpp"
-#include "properties/engine/description.hpp"
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/recipe.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/library.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/recipe.hpp"
-#include "properties/engine/verdict.hpp"
+#include "properties/engine/trials/library.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/verdict.hpp"
 
 namespace warpcheck::cli {
 namespace {

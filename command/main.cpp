@@ -6,17 +6,17 @@
 #include <exception>
 
 #include "command/bench.hpp"
+#include "command/candidates/plugin.hpp"
+#include "command/candidates/python_candidate.hpp"
+#include "command/candidates/source_candidate.hpp"
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
 #include "command/formula_text.hpp"
 #include "command/judge.hpp"
-#include "command/mutants.hpp"
+#include "command/mutants/mutants.hpp"
 #include "command/null_kernels.hpp"
 #include "command/plan.hpp"
-#include "command/plugin.hpp"
-#include "command/python_candidate.hpp"
 #include "command/run_emulated.hpp"
-#include "command/source_candidate.hpp"
 #include "command/support.hpp"
 #include "properties/engine/error.hpp"
 
@@ -70,7 +70,7 @@ void add_source_options(CLI::App* command, cli::source_request& s, CLI::Option* 
 
 // What is tried, in place of ours.
 void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
-  command->add_option("--candidate", o.candidate, "builtin, or a candidate library (kernels/abi/candidate.h)")
+  command->add_option("--candidate", o.candidate, "builtin, or a candidate library (abi/candidate.h)")
       ->capture_default_str();
   CLI::Option* of_source =
       command->add_option("--source", b.source.file, "A CUDA source (.cu) whose function is the candidate");

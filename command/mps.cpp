@@ -16,7 +16,7 @@
 
 #include "command/process.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/run_folder.hpp"
+#include "properties/engine/processes/run_folder.hpp"
 
 namespace warpcheck::cli {
 namespace {

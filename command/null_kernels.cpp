@@ -12,11 +12,11 @@
 
 #include "command/plan.hpp"
 #include "command/support.hpp"
+#include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/generate.hpp"
-#include "properties/engine/null_kernels.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/engine/supervisor.hpp"
+#include "properties/engine/processes/supervisor.hpp"
+#include "properties/engine/trials/null_kernels.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
 namespace {

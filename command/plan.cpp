@@ -9,13 +9,13 @@
 #include <optional>
 #include <thread>
 
-#include "command/offers.hpp"
+#include "command/candidates/offers.hpp"
 #include "command/support.hpp"
 #include "golden/check.hpp"
-#include "properties/engine/classes.hpp"
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/generate.hpp"
-#include "properties/engine/npy.hpp"
+#include "properties/engine/files/npy.hpp"
 
 namespace warpcheck::cli {
 

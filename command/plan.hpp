@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "command/commands.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/supervisor.hpp"
+#include "properties/engine/processes/supervisor.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::cli {
 

@@ -8,11 +8,11 @@
 
 #include "command/support.hpp"
 #include "golden/reader.hpp"
+#include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/generate.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/engine/sha256.hpp"
-#include "properties/engine/supervisor.hpp"
+#include "properties/engine/files/sha256.hpp"
+#include "properties/engine/processes/supervisor.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
 

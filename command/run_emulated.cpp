@@ -20,12 +20,12 @@
 #include <regex>
 
 #include "command/commands.hpp"
-#include "command/importer.hpp"
 #include "command/support.hpp"
-#include "properties/engine/contain.hpp"
-#include "properties/engine/cpu_features.hpp"
+#include "command/translator/importer.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/verdict.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/cpu_features.hpp"
+#include "properties/engine/trials/verdict.hpp"
 #include "simt/emulation.hpp"
 #include "simt/import/run.h"
 

@@ -17,11 +17,11 @@
 #include <random>
 #include <sstream>
 
-#include "command/toolchain.hpp"
-#include "properties/engine/contain.hpp"
+#include "command/candidates/toolchain.hpp"
+#include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/generate.hpp"
-#include "properties/engine/library.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/library.hpp"
 
 namespace warpcheck::cli {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "properties/engine/property.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::cli {
 

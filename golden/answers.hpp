@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "golden/check.hpp"
-#include "properties/engine/description.hpp"
-#include "properties/engine/property.hpp"
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/trials/property.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck::golden {

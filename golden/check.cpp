@@ -9,8 +9,8 @@
 #include "golden/reader.hpp"
 #include "golden/writer.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/sha256.hpp"
+#include "properties/engine/files/sha256.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "golden/format.hpp"
-#include "properties/engine/trial.hpp"
-#include "properties/engine/verdict.hpp"
+#include "properties/engine/trials/trial.hpp"
+#include "properties/engine/trials/verdict.hpp"
 
 namespace warpcheck::golden {
 
-// What an operator brings (golden/<op>_golden.cpp).
+// What an operator brings (golden/<op>/<op>_golden.cpp).
 struct operator_golden {
   std::string op;
   // Its known answers, always the same, with unique names.

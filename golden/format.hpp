@@ -4,7 +4,7 @@
 //   kind: known_answer
 //   operator: softmax
 //   name: tail-of-30
-//   generator: golden/softmax_golden.cpp
+//   generator: golden/softmax/softmax_golden.cpp
 //   source: closed form y = (1/(1 + e^-30), e^-30/(1 + e^-30))
 //   digits: 40
 //   seed: 0
@@ -36,7 +36,7 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/engine/case.hpp"
+#include "properties/engine/cases/case.hpp"
 
 namespace warpcheck::golden {
 

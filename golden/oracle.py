@@ -131,7 +131,7 @@ def golden_text(op, script, name, source, digits, seed, inputs, outputs, knobs="
         "kind: oracle",
         f"operator: {op}",
         f"name: {name}",
-        f"generator: golden/{script}",
+        f"generator: golden/{op}/{script}",
         f"source: {source}",
         f"digits: {digits}",
         f"seed: {seed}",

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "golden/check.hpp"
-#include "properties/engine/classes.hpp"
-#include "properties/engine/description.hpp"
-#include "properties/engine/property.hpp"
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck {
 

@@ -4,7 +4,7 @@
 
 #include "golden/decimal.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/operators/row_properties.hpp"
+#include "properties/rows/row_properties.hpp"
 
 namespace warpcheck::golden {
 

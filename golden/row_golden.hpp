@@ -13,7 +13,7 @@
 
 #include "golden/check.hpp"
 #include "golden/format.hpp"
-#include "properties/engine/property.hpp"
+#include "properties/engine/trials/property.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck::golden {

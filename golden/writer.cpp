@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "properties/engine/error.hpp"
-#include "properties/engine/sha256.hpp"
+#include "properties/engine/files/sha256.hpp"
 
 namespace warpcheck::golden {
 namespace {

@@ -264,7 +264,7 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
   return result;
 }
 
-// 2^x to within 4/2^24 of itself (properties/self/cuda takes every x); 0 where that is below 2^-126.
+// 2^x to within 4/2^24 of itself (tests/cuda takes every x); 0 where that is below 2^-126.
 __device__ __forceinline__ float exp2_approx(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/abi/candidate.h"
+#include "abi/candidate.h"
 #include "simt/simt.hpp"
 
 namespace warpcheck {

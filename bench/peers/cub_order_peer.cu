@@ -1,4 +1,4 @@
-// CUB's prefix sums and sorts of rows as candidates (kernels/abi/candidate.h): `scan_bench --peer` and `argsort_bench
+// CUB's prefix sums and sorts of rows as candidates (abi/candidate.h): `scan_bench --peer` and `argsort_bench
 // --peer` measure them.
 //
 // scan: cub::DeviceScan, by keys that tell the rows apart where there are several. Its look-back adds whichever
@@ -15,9 +15,9 @@
 #include <string>
 #include <utility>
 
+#include "abi/candidate_table.hpp"
 #include "bench/peers/cub_calls.hpp"
-#include "kernels/abi/candidate_support.hpp"
-#include "kernels/abi/candidate_table.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {

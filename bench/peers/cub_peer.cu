@@ -1,4 +1,4 @@
-// CUB's segmented reductions as candidates (kernels/abi/candidate.h): `verify reduce --candidate
+// CUB's segmented reductions as candidates (abi/candidate.h): `verify reduce --candidate
 // libwarpcheck_peer_cub.so
 // --device cuda` puts them on trial, `reduce_bench --peer` measures them.
 //
@@ -14,10 +14,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "abi/candidate_table.hpp"
 #include "bench/peers/cub_calls.hpp"
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/abi/candidate_support.hpp"
-#include "kernels/abi/candidate_table.hpp"
+#include "kernels/candidate_support.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {

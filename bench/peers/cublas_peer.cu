@@ -1,4 +1,4 @@
-// cuBLAS as a candidate for the sum of rows and for matrix products (kernels/abi/candidate.h): `verify reduce
+// cuBLAS as a candidate for the sum of rows and for matrix products (abi/candidate.h): `verify reduce
 // --candidate libwarpcheck_peer_cublas.so --device cuda` puts it on trial, `reduce_bench --peer` measures it.
 //
 // Sums are a product with a vector of ones: cublas<t>gemv_64 on the transpose, for a matrix by rows is one by columns
@@ -12,9 +12,9 @@
 #include <string>
 #include <type_traits>
 
+#include "abi/candidate_table.hpp"
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/abi/candidate_support.hpp"
-#include "kernels/abi/candidate_table.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/matmul/arguments.hpp"
 #include "kernels/matmul/call.hpp"
 #include "kernels/rows/fill.hpp"

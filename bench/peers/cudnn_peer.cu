@@ -1,4 +1,4 @@
-// cuDNN's softmax and log-softmax as candidates (kernels/abi/candidate.h): `verify softmax --candidate
+// cuDNN's softmax and log-softmax as candidates (abi/candidate.h): `verify softmax --candidate
 // libwarpcheck_peer_cudnn.so --device cuda` puts them on trial, `softmax_bench --peer` measures them.
 //
 // cudnnSoftmaxForward, algorithms ACCURATE and LOG, mode CHANNEL on rows x cols x 1 x 1; sizes and strides are 32-bit
@@ -9,9 +9,9 @@
 #include <limits>
 #include <string>
 
+#include "abi/candidate_table.hpp"
 #include "bench/peers/peer_calls.hpp"
-#include "kernels/abi/candidate_support.hpp"
-#include "kernels/abi/candidate_table.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {

@@ -1,6 +1,6 @@
 // A kernel of properties/controls/known_bad as a candidate of device cuda: WARPCHECK_KNOWN_BAD_NAME, and the function
 // that gives its operator, WARPCHECK_KNOWN_BAD_OPERATOR.
-#include "kernels/abi/candidate.h"
+#include "abi/candidate.h"
 
 extern "C" {
 const warpcheck_operator* WARPCHECK_KNOWN_BAD_OPERATOR(void);

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/abi/candidate.h"
-#include "kernels/abi/candidate_support.hpp"
+#include "abi/candidate.h"
+#include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 
 namespace warpcheck {

@@ -80,7 +80,7 @@ class BuildMap:
             name: files
             for name, files in dependencies(build, root).items()
             if re.match(r"(kernels|simt|reference|properties|golden)/", name)
-            and not re.match(r"properties/(self|controls)", name)
+            and not re.match(r"tests/|properties/controls", name)
         }
         owners = {name: stem_operator(files[0], self.operators) for name, files in self.objects.items()}
         users = {}  # file -> operators whose own objects include it
@@ -102,7 +102,7 @@ class BuildMap:
 
     def operators_of_file(self, path):
         """Operators, {ALL}, or nothing for a file that judges and computes nothing."""
-        if re.match(r"(docs|bench|properties/self)/", path):
+        if re.match(r"(docs|bench|tests)/", path):
             return set()
         if re.match(
             r"(properties/engine|simt|reference/numerics|cmake|command)/|.*CMakeLists\.txt$|CMakePresets\.json$",
@@ -120,14 +120,14 @@ class BuildMap:
 
 
 JUDGES = (
-    r"(reference|properties|golden)/|ci/(gate|gating/|common\.sh|registry)|command/|kernels/abi/|simt/|cmake/"
+    r"(reference|properties|golden)/|ci/(gate|gating/|common\.sh|registry)|command/|abi/|simt/|cmake/"
     "|CMakeLists"
 )
 
 
 def judges(paths):
     """The changed files that take part in the verdict."""
-    return [path for path in paths if re.match(JUDGES, path) and not path.startswith("properties/self/")]
+    return [path for path in paths if re.match(JUDGES, path) and not path.startswith("tests/")]
 
 
 def compiled_judges(paths):

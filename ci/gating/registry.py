@@ -60,7 +60,7 @@ def make(build, root, warpcheck):
     tests = tests_of(build, claims)
     registry = {"schema": SCHEMA, "operators": {}, "scores": {}}
     for op, claim in claims.items():
-        own = [names for names in files.objects.values() if names[0] == f"properties/operators/{op}_properties.cpp"]
+        own = [names for names in files.objects.values() if names[0] == f"properties/{op}/{op}_properties.cpp"]
         headers = {name for names in own for name in names if name.startswith("reference/")}
         sources = {name.replace(".hpp", ".cpp") for name in headers}
         bound = sorted(headers | {name for name in sources if (root / name).exists()})

@@ -75,7 +75,7 @@ def of_operator(op, was, now):
     if now is None:
         yield "operator", "cmake/operators.cmake", "the operator is gone"
         return
-    source = f"properties/operators/{op}_properties.cpp"
+    source = f"properties/{op}/{op}_properties.cpp"
     yield from of_properties(was["properties"], now["properties"], source)
     for name in sorted(set(now["coverage_exemptions"]) - set(was["coverage_exemptions"])):
         yield name, source, "no case of the class is demanded any more (a coverage exemption)"

@@ -432,8 +432,8 @@ def merge_corpora(options):
         built = shell(f"install_packages test; build emulated {' '.join(f'warpcheck_fuzz_{t}' for t in targets)}")
         if built.returncode:
             end = built.stderr.strip()[-300:]
-            raise CannotRun(3, f"corpora: building the fuzzers of properties/self/parsers failed: {end}")
-        programs = ROOT / "build/emulated/properties/self/parsers"
+            raise CannotRun(3, f"corpora: building the fuzzers of tests/parsers failed: {end}")
+        programs = ROOT / "build/emulated/tests/parsers"
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
     say(f"corpora: {', '.join(targets)}, seed {seed}")
     failed = False
@@ -479,8 +479,8 @@ def add_corpora_options(p):
     p.add_argument("--seed", type=int, help="default: a new one")
     p.add_argument("--write", action="store_true", help="adds what is new to the corpus; else it stays in --out")
     p.add_argument(
-        "--corpus", type=pathlib.Path, default=ROOT / "properties/self/parsers/corpus",
-        help="(default: properties/self/parsers/corpus)"
+        "--corpus", type=pathlib.Path, default=ROOT / "tests/parsers/corpus",
+        help="(default: tests/parsers/corpus)"
     )
     p.add_argument("--programs", type=pathlib.Path, help="the folder of the fuzzers (default: they are built)")
 

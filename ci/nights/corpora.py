@@ -1,4 +1,4 @@
-"""The corpora of the parser fuzzers (properties/self/parsers): fuzzed with a new seed, merged with what covers more.
+"""The corpora of the parser fuzzers (tests/parsers): fuzzed with a new seed, merged with what covers more.
 
     corpora/case/found/    what libFuzzer keeps between runs
     corpora/case/merged/   the committed corpus and those of the found inputs that cover what it does not

@@ -260,7 +260,7 @@ def _finite(columns, values):
 
 
 def row(key, data):
-    """A row of `row_json` (command/failure_json.hpp): the values above, the errors against their bounds below."""
+    """A row of `row_json` (command/report/failure_json.hpp): values above, errors against their bounds below."""
     named = {name: [number(v) for v in data[name]] for name in ("input", "exact", "bound", "actual")}
     columns = range(data["first"], data["first"] + len(named["exact"]))
     errors_of = [abs(a - e) if a != e else 0.0 for a, e in zip(named["actual"], named["exact"])]

@@ -1,13 +1,13 @@
 // Known answers of $op: closed forms and published field bugs.
 #include "golden/row_golden.hpp"
-#include "reference/$op.hpp"
+#include "reference/$op/$op.hpp"
 
 namespace warpcheck::golden {
 namespace {
 
 std::vector<golden_file> known_answers() {
-  row_answers answers("$op", "golden/${op}_golden.cpp");
-#error "golden/${op}_golden.cpp: add answers whose values have another source than the reference (step 5)"
+  row_answers answers("$op", "golden/${op}/${op}_golden.cpp");
+#error "golden/${op}/${op}_golden.cpp: add answers whose values have another source than the reference (step 5)"
   return answers.take();
 }
 

@@ -1,7 +1,7 @@
-// $op on trial: the properties of its contract (kernels/$op/$op.hpp), with bounds from reference/$op.hpp.
-#include "reference/$op.hpp"
+// $op on trial: the properties of its contract (kernels/$op/$op.hpp), with bounds from reference/$op/$op.hpp.
+#include "reference/$op/$op.hpp"
 
-#include "properties/operators/row_properties.hpp"
+#include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {
 namespace {
@@ -9,20 +9,20 @@ namespace {
 using namespace engine;
 
 void judge_row(trial& t, const run_result& r, int64_t row) {
-  judge_elements(t, r.at("y"), reference::${op}_row(t.input("x").row(row)), row);
+  judge_elements(t, r.at("y"), reference::${op} _row(t.input("x").row(row)), row);
 }
 
 std::vector<bench_row> timed_rows() {
   bench_rows rows(0.97);  // the fraction of the limit that they aim at
-#error "properties/operators/${op}_properties.cpp: list the shapes whose time matters (step 4)"
+#error "properties/$op/${op}_properties.cpp: list the shapes whose time matters (step 4)"
   rows.add_listed();
   rows.add_small();
   return rows.take();
 }
 
-row_operator ${op}_operator() {
+row_operator ${op} _operator() {
   row_operator op;
-#error "properties/operators/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
+#error "properties/$op/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
   op.described = row_description("$op", {dtype::f32}, {{"y", false, "rows, cols"}});
   op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_row;
@@ -30,7 +30,7 @@ row_operator ${op}_operator() {
 }
 
 const property_registration registration([] {
-  row_properties p(${op}_operator());
+  row_properties p(${op} _operator());
   p.add_for_input("within-error-bound", "every element lies within its own bound", any_rows, check_values);
 #error "${op}_properties.cpp: add what else must hold of every case: algebra, special values, layouts (step 4)"
   p.add_common("special-values");

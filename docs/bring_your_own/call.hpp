@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "kernels/abi/candidate.h"
+#include "abi/candidate.h"
 
 namespace candidate {
 

@@ -1,4 +1,4 @@
-// A candidate library in plain C++: a logarithm of softmax for the CPU behind the C ABI of kernels/abi/candidate.h.
+// A candidate library in plain C++: a logarithm of softmax for the CPU behind the C ABI of abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> log_softmax.cpp -o libmine.so
 //   warpcheck verify log_softmax --candidate ./libmine.so --device cpu
 #include <cmath>

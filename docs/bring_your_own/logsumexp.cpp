@@ -1,4 +1,4 @@
-// A candidate library in plain C++: a logsumexp for the CPU behind the C ABI of kernels/abi/candidate.h.
+// A candidate library in plain C++: a logsumexp for the CPU behind the C ABI of abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> logsumexp.cpp -o libmine.so
 //   warpcheck verify logsumexp --candidate ./libmine.so --device cpu
 #include <cmath>

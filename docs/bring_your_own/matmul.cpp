@@ -1,4 +1,4 @@
-// A candidate library in plain C++: the matrix product for the CPU behind the C ABI of kernels/abi/candidate.h, in f32.
+// A candidate library in plain C++: the matrix product for the CPU behind the C ABI of abi/candidate.h, in f32.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> matmul.cpp -o libmine.so
 //   warpcheck verify matmul --candidate ./libmine.so --device cpu
 // Sums are in double, better than any mode asks for; of the properties `ieee-bits` rejects it, for the order of

@@ -1,5 +1,5 @@
 // A candidate library in plain C++: row sums, minima and maxima for the CPU behind the C ABI of
-// kernels/abi/candidate.h.
+// abi/candidate.h.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> reduce.cpp -o libmine.so
 //   warpcheck verify reduce --candidate ./libmine.so --device cpu
 #include <cmath>

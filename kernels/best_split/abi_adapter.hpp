@@ -18,8 +18,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/abi/candidate_support.hpp"
 #include "kernels/best_split/tasks.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/primitives/grid.hpp"
 
 namespace warpcheck {

@@ -11,10 +11,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/abi/candidate_support.hpp"
 #include "kernels/best_split/abi_adapter.hpp"
 #include "kernels/best_split/finders.hpp"
 #include "kernels/best_split/tasks.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
 

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/gru/arguments.hpp"
 #include "kernels/gru/gru.hpp"
 #include "kernels/gru/registers.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/histogram/after.hpp"
 #include "kernels/histogram/arguments.hpp"
 #include "kernels/histogram/bytes.hpp"

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/matmul/call.hpp"
 #include "kernels/matmul/matmul.hpp"
 

@@ -1,4 +1,4 @@
-// A call through the ABI adapter (kernels/abi/candidate.h) as one of the C++ API, for ours and for libraries beside it.
+// A call through the ABI adapter (abi/candidate.h) as one of the C++ API, for ours and for libraries beside it.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/matmul/matmul.hpp"
 
 namespace warpcheck {

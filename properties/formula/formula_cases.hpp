@@ -1,8 +1,8 @@
 // Cases of a formula: sizes of its extents, recipes of its inputs and values of its scalars, from the formula alone.
 #pragma once
 
-#include "properties/engine/draw.hpp"
-#include "properties/engine/property.hpp"
+#include "properties/engine/cases/draw.hpp"
+#include "properties/engine/trials/property.hpp"
 #include "properties/formula/formula_description.hpp"
 
 namespace warpcheck::formula_trial {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "properties/engine/error.hpp"
-#include "properties/engine/sha256.hpp"
+#include "properties/engine/files/sha256.hpp"
 #include "reference/formula/printer.hpp"
 
 namespace warpcheck::formula_trial {

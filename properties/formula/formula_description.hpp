@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "properties/engine/description.hpp"
-#include "properties/engine/host_tensor.hpp"
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
 #include "reference/formula/program.hpp"
 #include "reference/formula/tree.hpp"
 

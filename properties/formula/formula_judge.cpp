@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "properties/engine/trial.hpp"
+#include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_properties.hpp"
 #include "reference/formula/evaluate.hpp"
 

@@ -8,11 +8,11 @@
 #include <map>
 #include <utility>
 
-#include "properties/engine/checks.hpp"
-#include "properties/engine/classes.hpp"
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/cases/refusals.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/refusals.hpp"
-#include "properties/engine/trial.hpp"
+#include "properties/engine/trials/checks.hpp"
+#include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_cases.hpp"
 #include "properties/formula/formula_structure.hpp"
 

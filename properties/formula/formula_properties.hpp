@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "properties/engine/property.hpp"
-#include "properties/engine/trial.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_description.hpp"
 
 namespace warpcheck::formula_trial {

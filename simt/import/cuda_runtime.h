@@ -21,7 +21,7 @@
 #include "simt/import/ptx.hpp"
 #include "simt/import/runtime.hpp"
 
-// The importer reads these words itself (command/importer.hpp).
+// The importer reads these words itself (command/translator/importer.hpp).
 #undef __global__
 #undef __device__
 #undef __host__

@@ -1,4 +1,4 @@
-// `--source FILE.cu --entry NAME`: turns one function of a foreign source into a candidate (kernels/abi/candidate.h).
+// `--source FILE.cu --entry NAME`: turns one function of a foreign source into a candidate (abi/candidate.h).
 // Compiled with the source, by the host compiler for the emulated device and by nvcc for the GPU.
 //
 // What a parameter gets follows from its name, which the command has read: docs/bring_your_own. The entry checks

@@ -2,7 +2,7 @@
 // work of different compilers.
 #pragma once
 
-#include "kernels/abi/candidate.h"
+#include "abi/candidate.h"
 
 // A parameter of an entry. Its name says what it gets, its type what it can hold.
 struct warpcheck_entry_parameter {

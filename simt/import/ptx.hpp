@@ -1,4 +1,4 @@
-// What inline PTX becomes (command/ptx.hpp): registers hold bits, an instruction says what they stand for.
+// What inline PTX becomes (command/translator/ptx.hpp): registers hold bits, an instruction says what they stand for.
 #pragma once
 
 #include <cmath>

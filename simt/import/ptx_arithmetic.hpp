@@ -1,4 +1,4 @@
-// Operands and arithmetic of inline PTX (command/ptx_arithmetic.cpp): registers hold bits, and an instruction's type
+// Operands and arithmetic of inline PTX (ptx_arithmetic.cpp): registers hold bits, and an instruction's type
 // gives them their meaning.
 #pragma once
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "properties/engine/contain.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/run_case.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck {
 namespace {

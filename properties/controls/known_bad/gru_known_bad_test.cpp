@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "properties/engine/contain.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/operators/gru_cases.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
+#include "properties/gru/gru_cases.hpp"
 
 namespace warpcheck {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/gru/abi_adapter.hpp"
 #include "kernels/gru/sequence.hpp"
 

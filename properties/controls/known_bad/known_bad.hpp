@@ -1,11 +1,11 @@
-// The ABI adapter (kernels/abi/candidate.h) of the known-bad kernels: f32 rows, one launch, everything but the flaw
+// The ABI adapter (abi/candidate.h) of the known-bad kernels: f32 rows, one launch, everything but the flaw
 // right.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/abi/candidate_support.hpp"
+#include "kernels/candidate_support.hpp"
 #include "kernels/primitives/reduce.hpp"
 
 namespace warpcheck {

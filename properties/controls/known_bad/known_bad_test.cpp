@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/abi/candidate.h"
-#include "properties/engine/contain.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/run_case.hpp"
-#include "properties/self/long_rows/long_device.hpp"
+#include "abi/candidate.h"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
+#include "tests/long_rows/long_device.hpp"
 
 namespace warpcheck {
 namespace {

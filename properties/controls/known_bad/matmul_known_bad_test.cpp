@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "properties/engine/contain.hpp"
-#include "properties/engine/property.hpp"
-#include "properties/engine/run_case.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck {
 namespace {

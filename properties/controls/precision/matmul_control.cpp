@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/abi/candidate.h"
-#include "kernels/abi/candidate_states.h"
-#include "properties/self/numerics/tensor_core.hpp"
+#include "abi/candidate.h"
+#include "abi/candidate_states.h"
+#include "tests/numerics/tensor_core.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "kernels/abi/candidate_table.hpp"
-#include "kernels/abi/candidate_states.h"
+#include "abi/candidate_states.h"
+#include "abi/candidate_table.hpp"
 
 namespace {
 

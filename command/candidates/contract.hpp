@@ -1,0 +1,82 @@
+// What an operator's description says of a call's tensors and scalars. Functions of Python files and entries of CUDA
+// sources check nothing, so that what breaks the contract is refused before they are called.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/candidate.h"
+
+namespace warpcheck::cli {
+
+// Of each dimension the factors: names of extents or scalars, and numbers.
+using shape_rule = std::vector<std::vector<std::string>>;
+
+// The shape where a scalar has this value.
+struct other_shape {
+  std::string scalar;
+  double value = 0;
+  shape_rule shape;
+};
+struct tensor_rule {
+  std::string name;
+  bool is_input = true, is_optional = false;
+  uint32_t types = 0;  // that it may have, of warpcheck_dtype_bit; 0: that of the first tensor
+  shape_rule shape;
+  std::vector<other_shape> others;
+};
+struct scalar_rule {
+  std::string name;
+  double least = 0, most = 0;
+  bool is_integer = false;
+  double usual = 0;       // where a call leaves it as it is
+  std::string of_tensor;  // that it is about alone; empty: of the whole call
+};
+// One way to call the operator.
+struct form_rule {
+  std::vector<tensor_rule> tensors;  // inputs first
+  std::vector<scalar_rule> scalars;
+};
+struct contract {
+  std::vector<std::string> extents;  // that a table names
+  std::vector<form_rule> forms;
+
+  // Element types of the first input.
+  uint32_t dtypes() const { return forms.at(0).tensors.at(0).types; }
+};
+std::string to_text(const contract& c);
+contract contract_of(const std::string& text);
+
+struct tensor_view {
+  const tensor_rule* rule = nullptr;
+  const DLTensor* tensor = nullptr;  // nullptr: not there
+  char* data = nullptr;
+  int64_t rows = 0, cols = 0, ld = 0, element = 1;  // all dimensions but the last are rows
+
+  bool is_empty() const { return rows == 0 || cols == 0; }
+};
+struct checked_call {
+  std::vector<tensor_view> tensors;  // all of the form, in its order
+  std::vector<std::pair<const scalar_rule*, double>> scalars;
+  std::map<std::string, int64_t> extents;  // that the shapes tell of
+};
+// Throws std::invalid_argument with one sentence where the call breaks the contract.
+checked_call check_call(const contract& c, const warpcheck_call& call);
+
+// Whether a tensor is memory for the candidate's own use.
+bool is_workspace(const tensor_view& v);
+
+// Answers a call with a status and its sentence.
+warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std::string& message);
+// An operator without variants, called by its contract, as a candidate lists it. `extents` gets the names that it
+// points to, which are the contract's own.
+warpcheck_operator operator_of(const contract& c, const char* op, warpcheck_device device, uint32_t dtypes,
+                               warpcheck_status (*run)(warpcheck_call*), std::vector<const char*>& extents);
+
+// "f32" of WARPCHECK_F32; nullptr for what is no single type.
+const char* dtype_name(uint32_t bit);
+
+}  // namespace warpcheck::cli

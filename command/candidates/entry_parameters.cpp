@@ -1,0 +1,223 @@
+#include "command/candidates/entry_parameters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "command/candidates/described_contract.hpp"
+#include "properties/engine/cases/text_parts.hpp"
+#include "properties/engine/error.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+using engine::usage_error;
+
+const entry_name k_stream = {"stream", entry_meaning::stream, "stream"};
+
+// Extents that a tensor's dimensions name.
+std::vector<std::string> extents_of(const engine::description& d, const tensor_rule& t) {
+  std::vector<std::string> extents;
+  const auto add = [&](const shape_rule& shape) {
+    for (const std::vector<std::string>& factors : shape)
+      for (const std::string& factor : factors)
+        if (d.find(factor)) extents.push_back(factor);
+  };
+  add(t.shape);
+  for (const other_shape& other : t.others) add(other.shape);
+  return extents;
+}
+
+bool has_rows(const tensor_rule& t) {
+  return t.shape.size() > 1 ||
+         std::any_of(t.others.begin(), t.others.end(), [](const other_shape& o) { return o.shape.size() > 1; });
+}
+
+// The names as they are gathered, each once.
+class name_list {
+ public:
+  void add(entry_name n) {
+    for (entry_name& known : names_)
+      if (known.name == n.name) {
+        known.types |= n.types;
+        if (n.meaning == entry_meaning::output) known.meaning = n.meaning;
+        return;
+      }
+    names_.push_back(std::move(n));
+  }
+  bool has(const std::string& name) const {
+    return std::any_of(names_.begin(), names_.end(), [&](const entry_name& n) { return n.name == name; });
+  }
+  std::vector<entry_name> take() { return std::move(names_); }
+
+ private:
+  std::vector<entry_name> names_;
+};
+
+std::string extent_name(const name_list& tensors, const std::string& extent) {
+  return tensors.has(extent) ? "num_" + extent : extent;
+}
+
+name_list tensor_names(const contract& rules) {
+  name_list names;
+  for (const form_rule& form : rules.forms)
+    for (const tensor_rule& t : form.tensors) {
+      const uint32_t types = t.types ? t.types : form.tensors.front().types;
+      names.add({t.name, t.is_input ? entry_meaning::input : entry_meaning::output, t.name, types});
+      if (has_rows(t)) names.add({"ld" + t.name, entry_meaning::distance, t.name});
+    }
+  return names;
+}
+
+std::string listed(const std::vector<entry_name>& names) {
+  std::vector<std::string> list;
+  for (const entry_name& n : names) list.push_back(n.name);
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
+// The names that a call of this form cannot do without and the entry does not have.
+std::vector<std::string> missing(const engine::description& d, const form_rule& form, const name_list& tensors,
+                                 const imported_function& entry) {
+  std::vector<std::string> names;
+  const auto need = [&](const std::string& name) {
+    const auto has = [&](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    if (!has(entry.parameters) && !has(names)) names.push_back(name);
+  };
+  for (const tensor_rule& t : form.tensors) {
+    if (t.is_optional) continue;
+    need(t.name);
+    for (const std::string& extent : extents_of(d, t))
+      if (!d.find(extent)->derived) need(extent_name(tensors, extent));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<entry_name> entry_names(const engine::description& d) {
+  const contract rules = contract_of(d);
+  const name_list tensors = tensor_names(rules);
+  name_list names = tensors;
+  for (const form_rule& form : rules.forms)
+    for (const tensor_rule& t : form.tensors)
+      for (const std::string& extent : extents_of(d, t))
+        names.add({extent_name(tensors, extent), entry_meaning::extent, extent});
+  for (const form_rule& form : rules.forms)
+    for (const scalar_rule& s : form.scalars)
+      names.add({s.name, s.is_integer ? entry_meaning::integer : entry_meaning::number, s.name});
+  names.add(k_stream);
+  return names.take();
+}
+
+std::vector<const char*> element_types_of(const entry_name& n) {
+  constexpr std::pair<uint32_t, const char*> types[] = {
+      {WARPCHECK_F32, "float"},  {WARPCHECK_F16, "__half"},   {WARPCHECK_BF16, "__nv_bfloat16"},
+      {WARPCHECK_F64, "double"}, {WARPCHECK_I64, "int64_t"},  {WARPCHECK_I32, "int32_t"},
+      {WARPCHECK_U8, "uint8_t"}, {WARPCHECK_U16, "uint16_t"}, {WARPCHECK_U32, "uint32_t"}};
+  std::vector<const char*> names;
+  for (const auto& [bit, name] : types)
+    if (n.types & bit) names.push_back(name);
+  return names;
+}
+
+std::string declaration_of(const entry_name& n) {
+  switch (n.meaning) {
+    case entry_meaning::input: return fmt::format("const {}* {}", element_types_of(n).front(), n.name);
+    case entry_meaning::output: return fmt::format("{}* {}", element_types_of(n).front(), n.name);
+    case entry_meaning::number: return "double " + n.name;
+    case entry_meaning::stream: return "cudaStream_t " + n.name;
+    default: return "int64_t " + n.name;
+  }
+}
+
+std::string lacked_text(const std::string& op, const std::vector<std::string>& names) {
+  std::vector<std::string> lacked;
+  const auto add = [&](std::string text) {
+    if (std::find(lacked.begin(), lacked.end(), text) == lacked.end()) lacked.push_back(std::move(text));
+  };
+  const auto is_named = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const engine::call_form& form : engine::find_description(op)->forms) {
+    for (const engine::tensor_info& t : form.tensors)
+      if (t.is_optional && is_named(t.name)) add(t.name);
+    for (const engine::scalar_info& s : form.scalars)
+      if (s.is_passed && is_named(s.name) && !is_named(s.of_tensor)) add(fmt::format("{}!={}", s.name, s.fallback));
+  }
+  return fmt::format("{}", fmt::join(lacked, ", "));
+}
+
+std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters) {
+  std::vector<std::string> missing;
+  std::string gaps;
+  const auto has = [&](const std::string& name) {
+    return std::any_of(parameters.begin(), parameters.end(), [&](const entry_name& p) { return p.name == name; });
+  };
+  for (const entry_name& n : entry_names(d)) {
+    const bool is_tensor = n.meaning == entry_meaning::input || n.meaning == entry_meaning::output;
+    const bool is_scalar = n.meaning == entry_meaning::integer || n.meaning == entry_meaning::number;
+    if ((is_tensor || is_scalar) && n.name != "work" && !has(n.name)) missing.push_back(n.of);
+    if (n.meaning == entry_meaning::distance && has(n.of) && !has(n.name))
+      gaps += fmt::format("{}ld{}>cols", gaps.empty() ? "" : ", ", n.of);
+  }
+  const std::string others = lacked_text(d.op, missing);
+  return others + (others.empty() || gaps.empty() ? "" : ", ") + gaps;
+}
+
+namespace {
+
+// The parameters' names by what the user says that they stand for.
+imported_function renamed(const imported_function& entry, const std::string& arguments) {
+  if (arguments.empty()) return entry;
+  imported_function f = entry;
+  const std::vector<std::string_view> items = engine::trimmed_parts(arguments, ',');
+  if (arguments.find('=') == std::string::npos) {
+    if (items.size() != f.parameters.size())
+      throw usage_error(fmt::format("args: {} names are given, '{}' has {} parameters: {}", items.size(), entry.name,
+                                    f.parameters.size(), fmt::join(f.parameters, ", ")));
+    f.parameters.assign(items.begin(), items.end());
+    return f;
+  }
+  for (const std::string_view item : items) {
+    const std::vector<std::string_view> pair = engine::trimmed_parts(item, '=');
+    const auto found = std::find(entry.parameters.begin(), entry.parameters.end(), pair.front());
+    if (pair.size() != 2 || found == entry.parameters.end())
+      throw usage_error(fmt::format("args: '{}' is not PARAMETER=NAME; the parameters of '{}' are {}", item, entry.name,
+                                    fmt::join(entry.parameters, ", ")));
+    f.parameters[static_cast<size_t>(found - entry.parameters.begin())] = pair.back();
+  }
+  return f;
+}
+
+}  // namespace
+
+std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& given,
+                                         const std::string& arguments) {
+  const imported_function entry = renamed(given, arguments);
+  const std::vector<entry_name> known = entry_names(d);
+  const std::string can_be = fmt::format(
+      "the parameters of an entry for {} can be {}; --args says what others stand for", d.op, listed(known));
+  std::vector<entry_name> parameters;
+  for (const std::string& name : entry.parameters) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const entry_name& n) { return n.name == name; });
+    if (found == known.end())
+      throw usage_error(fmt::format("entry: parameter {} of '{}' {}; {}", parameters.size() + 1, entry.name,
+                                    name.empty() ? "has no name" : fmt::format("is '{}'", name), can_be));
+    parameters.push_back(*found);
+  }
+  const contract rules = contract_of(d);
+  const name_list tensors = tensor_names(rules);
+  std::vector<std::vector<std::string>> lacking;  // of each form
+  for (const form_rule& form : rules.forms) lacking.push_back(missing(d, form, tensors, entry));
+  const std::vector<std::string> fewest = *std::min_element(
+      lacking.begin(), lacking.end(), [](const auto& l, const auto& r) { return l.size() < r.size(); });
+  if (!fewest.empty())
+    throw usage_error(fmt::format("entry: '{}' has no parameter {}; {}", entry.name, fmt::join(fewest, ", "), can_be));
+  return parameters;
+}
+
+}  // namespace warpcheck::cli

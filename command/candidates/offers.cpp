@@ -1,0 +1,148 @@
+#include "command/candidates/offers.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "command/support.hpp"
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/generate.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/null_kernels.hpp"
+#include "properties/engine/trials/offer_asking.hpp"
+#include "properties/engine/trials/run_case.hpp"
+#include "properties/engine/trials/trial.hpp"
+
+namespace warpcheck::cli {
+
+using namespace engine;
+
+namespace {
+
+constexpr double k_patience_seconds = 20;       // for all questions of one process
+constexpr double k_long_patience_seconds = 60;  // where it has a GPU's context or an interpreter to start first
+constexpr int k_most_processes = 8;             // of which all but the last ended at a question
+
+// What a child has come to know, kept where its parent sees it however the child ends.
+struct shared_notes {
+  int64_t question = 0;
+  char lacks[1 << 16] = "";
+};
+
+class note_pad {
+ public:
+  note_pad() {
+    void* const memory = mmap(nullptr, sizeof(shared_notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw environment_error("offer: there is no memory to share with another process");
+    notes_ = new (memory) shared_notes;
+  }
+  ~note_pad() { munmap(notes_, sizeof(shared_notes)); }
+  note_pad(const note_pad&) = delete;
+  note_pad& operator=(const note_pad&) = delete;
+
+  void write(int64_t question, const offer& o) {
+    notes_->question = question;
+    std::snprintf(notes_->lacks, sizeof notes_->lacks, "%s", text_of(o).c_str());
+  }
+  int64_t question() const { return notes_->question; }
+  offer known(const std::string& op) const { return parse_offer(op, notes_->lacks); }
+
+ private:
+  shared_notes* notes_;
+};
+
+// None where the candidate answered no call at all.
+std::optional<std::vector<trait_set>> asked_lacks(const target& t) {
+  const bool starts_slowly = t.device == "cuda";
+  note_pad notes;
+  notes.write(0, t.offered);
+  int64_t first = 0;
+  for (int i = 0; i < k_most_processes; ++i) {
+    const child_outcome outcome = run_in_child(
+        [&]() -> std::string {
+          const auto o = ask_offer(t, first, notes.known(t.op),
+                                   [&](int64_t question, const offer& known) { notes.write(question, known); });
+          return o ? "+" + text_of(*o) : "-";
+        },
+        starts_slowly ? k_long_patience_seconds : k_patience_seconds);
+    if (outcome.finished && outcome.text == "-" && i == 0) return std::nullopt;
+    if (outcome.finished && outcome.text.starts_with('+')) return parse_offer(t.op, outcome.text.substr(1)).lacks;
+    if (outcome.finished || outcome.timed_out) break;
+    first = notes.question() + 1;  // the question that ended the process is the run's own to judge
+  }
+  return notes.known(t.op).lacks;
+}
+
+// Optional tensors and choices of the description that are offered, for people.
+std::string offered_text(const target& t) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  const auto is_lacked = [&](const std::string& name, const std::string& value) {
+    return std::any_of(t.offered.lacks.begin(), t.offered.lacks.end(), [&](const trait_set& traits) {
+      return std::any_of(traits.begin(), traits.end(), [&](const trait& one) {
+        return one.name == name && (value.empty() || one.value == value || one.kind == trait::unequal);
+      });
+    });
+  };
+  for (const call_form& form : find_description(t.op)->forms) {
+    for (const tensor_info& info : form.tensors)
+      if (info.is_optional && info.name != "work" && !is_lacked(info.name, "")) add(info.name);
+    for (const scalar_info& s : form.scalars) {
+      if (s.is_passed && s.names.empty() && !is_lacked(s.name, "")) add(s.name);
+      for (const std::string& value : s.names)
+        if (s.is_passed && value != s.fallback && !is_lacked(s.name, value)) add(fmt::format("{}={}", s.name, value));
+    }
+  }
+  return names.empty() ? "the plain call" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void ask_offers(std::vector<target>& targets) {
+  for (target& t : targets) {
+    if (t.candidate == "builtin" || t.candidate.starts_with(k_null_prefix) || !find_description(t.op)) continue;
+    const auto lacks = asked_lacks(t);
+    if (!lacks) {
+      fmt::print("{} {}: offers nothing: every call was answered by unsupported\n", t.op, name_of(t.type));
+      t.offered.lacks.clear();
+      continue;
+    }
+    t.offered.lacks = *lacks;
+    remember_offer(t.candidate, t.op, t.device, t.type, t.offered);
+    fmt::print("{} {}: offers {}{}\n", t.op, name_of(t.type), offered_text(t),
+               t.offered.is_everything() ? "" : "; does not offer " + text_of(t.offered));
+  }
+  std::fflush(stdout);
+}
+
+std::string unmet_need(const property& p, const target& t, const std::function<trial_case(int64_t index)>& make,
+                       uint64_t seed) {
+  constexpr int k_questions = 2;
+  constexpr int64_t k_draws = 20;
+  constexpr int64_t k_cheap = 1 << 14;  // elements; to judge a wrong long row takes minutes, and asking must not
+  std::string need;
+  int asked = 0;
+  for (int64_t i = 0; i < k_draws && asked < k_questions; ++i) {
+    trial_case c = make(i);
+    if (c.elements() > k_cheap) continue;
+    ++asked;
+    c.knobs.insert({"schedule", "fair"});
+    if (c.knob("detect") != "only") c.knobs["detect"] = "off";
+    c.knobs.erase("repeat");
+    const case_report r = run_contained(run_case, c, k_long_patience_seconds);
+    if (r.result != verdict::skipped) return "";
+    // A check passes over a case that has lost what it is about.
+    need = r.message.starts_with(k_needs) ? r.message : missing_trait(p, t, seed);
+  }
+  return need;  // "" without a cheap case
+}
+
+}  // namespace warpcheck::cli

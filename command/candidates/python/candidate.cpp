@@ -1,0 +1,126 @@
+// libwarpcheck_python.so: a Python function as a candidate (abi/candidate.h). Which one, the command says in
+// the environment. Calls that break the operator's contract are refused here; the others go to an interpreter.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "abi/candidate_states.h"
+#include "abi/candidate_table.hpp"
+#include "command/candidates/contract.hpp"
+#include "command/candidates/python/interpreter.hpp"
+#include "command/candidates/python/shared_memory.hpp"
+
+namespace warpcheck::python {
+namespace {
+
+using cli::answer;
+using cli::check_call;
+using cli::checked_call;
+using cli::dtype_name;
+using cli::tensor_view;
+
+const settings& own_settings() {
+  static const settings s = read_settings();
+  return s;
+}
+
+nlohmann::json to_json(const tensor_view& v) {
+  if (!v.tensor) return {{"name", v.rule->name}, {"optional", true}};
+  const shared_memory& memory = shared_memory::own();
+  const char* const data = v.data ? v.data : memory.base();
+  const shared_block block = memory.block_of(data);
+  if (!v.is_empty() && block.size == 0)
+    throw std::runtime_error(fmt::format("{} does not lie in the memory that the interpreter shares", v.rule->name));
+  const auto last = static_cast<size_t>(v.tensor->ndim) - 1;
+  const std::vector<int64_t> shape(v.tensor->shape, v.tensor->shape + last + 1);
+  std::vector<int64_t> strides(last + 1, 1);
+  for (size_t k = last; k-- > 0;) strides[k] = k + 1 == last ? v.ld : strides[k + 1] * shape[k + 1];
+  return {{"name", v.rule->name},
+          {"optional", v.rule->is_optional},
+          {"at", memory.offset_of(data)},
+          {"dtype", dtype_name(dtype_bit(v.tensor->dtype))},
+          {"shape", shape},
+          {"strides", strides},
+          {"block", block.begin},
+          {"size", block.size}};
+}
+
+bool has_work(const std::vector<tensor_view>& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const tensor_view& v) { return !v.rule->is_input && !v.is_empty(); });
+}
+
+// Whether the function takes the element type of the first input. It lists those of the operator's first form.
+bool is_listed(const settings& s, const tensor_view& first) {
+  const uint32_t own = dtype_bit(first.tensor->dtype);
+  return (own & s.dtypes) || !(own & s.rules.dtypes());
+}
+
+warpcheck_status run_checked(const settings& s, warpcheck_call* call) {
+  const checked_call checked = check_call(s.rules, *call);
+  nlohmann::json request = {{"tensors", nlohmann::json::array()},
+                            {"scalars", nlohmann::json::object()},
+                            {"unusual", nlohmann::json::array()}};
+  for (const auto& [rule, value] : checked.scalars) {
+    if (rule->is_integer)
+      request["scalars"][rule->name] = static_cast<int64_t>(value);
+    else
+      request["scalars"][rule->name] = fmt::format("{}", value);  // JSON has no NaN
+    if (value != rule->usual) request["unusual"].push_back({{"name", rule->name}, {"of", rule->of_tensor}});
+  }
+  if (!is_listed(s, checked.tensors[0]))
+    return answer(call, WARPCHECK_UNSUPPORTED,
+                  fmt::format("the function does not list the element type of {}", checked.tensors[0].rule->name));
+  if (call->variant) return answer(call, WARPCHECK_UNSUPPORTED, "a Python function has no variants");
+  if (!has_work(checked.tensors)) return WARPCHECK_OK;
+  for (const tensor_view& v : checked.tensors) request["tensors"].push_back(to_json(v));
+  const auto reply = nlohmann::json::parse(ask_interpreter(s, shared_memory::own().descriptor(), request.dump()));
+  return answer(call, static_cast<warpcheck_status>(reply.at("status").get<int>()), reply.at("message"));
+}
+
+warpcheck_status run(warpcheck_call* call) {
+  call->used_variant = nullptr;
+  try {
+    return run_checked(own_settings(), call);
+  } catch (const std::invalid_argument& e) {
+    return answer(call, WARPCHECK_INVALID_ARGUMENT, e.what());
+  } catch (const std::exception& e) {
+    return answer(call, WARPCHECK_INTERNAL_ERROR, e.what());
+  }
+}
+
+const warpcheck_candidate* table() {
+  const settings& s = own_settings();
+  const warpcheck_device device = s.device == "cuda" ? WARPCHECK_DEVICE_CUDA : WARPCHECK_DEVICE_CPU;
+  static std::vector<const char*> extents;
+  static const warpcheck_operator op =
+      cli::operator_of(s.rules, s.op.c_str(), device, s.dtypes & s.rules.dtypes(), run, extents);
+  static const warpcheck_operator* const operators[] = {&op};
+  static const warpcheck_candidate candidate = {
+      WARPCHECK_CANDIDATE_ABI,  sizeof(warpcheck_candidate), "python", "Python", operators, 1,
+      shared_memory_api(device)};
+  return &candidate;
+}
+
+}  // namespace
+}  // namespace warpcheck::python
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
+    uint32_t abi_version) {
+  try {
+    return abi_version == WARPCHECK_CANDIDATE_ABI ? warpcheck::python::table() : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+extern "C" __attribute__((visibility("default"))) const char* warpcheck_candidate_states(const char*) {
+  try {
+    return warpcheck::python::own_settings().states.c_str();
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}

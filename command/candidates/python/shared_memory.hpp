@@ -1,0 +1,34 @@
+// The memory of a call's tensors: one file in memory that this process and the interpreter both map, with guards around
+// each buffer as abi/candidate.h asks for.
+#pragma once
+
+#include "abi/candidate.h"
+
+namespace warpcheck::python {
+
+// A buffer with its guards.
+struct shared_block {
+  size_t begin, size;  // bytes, from the start of the file
+};
+
+class shared_memory {
+ public:
+  // Of this process; a forked one makes its own. Throws std::runtime_error where there is no memory.
+  static shared_memory& own();
+
+  int descriptor() const { return descriptor_; }
+  char* base() const { return base_; }
+  size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - base_); }
+  // The block that p lies in; size 0 where it lies in none.
+  shared_block block_of(const void* p) const;
+
+ private:
+  shared_memory();
+  int descriptor_ = -1;
+  char* base_ = nullptr;
+};
+
+// The interface of candidate.h over that memory; `device` is what the tensors count as.
+const warpcheck_device_api* shared_memory_api(warpcheck_device device);
+
+}  // namespace warpcheck::python

@@ -1,0 +1,49 @@
+// What a run of mutants found: a table, the score of each subject beside the usual practice, and the gate that no score
+// goes down.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/mutants/mutant_list.hpp"
+#include "command/mutants/mutant_trial.hpp"
+
+namespace warpcheck::cli {
+
+struct tried_mutant {
+  mutant m;
+  std::string usual;
+  std::string path;  // of the result
+  std::optional<mutant_result> result;
+
+  bool kernel() const { return m.kernel; }
+  // A generated mutant that does not compile is none; a listed one is a broken line of the list.
+  bool stillborn() const { return m.property.empty() && result && !result->compile_error.empty(); }
+  bool equivalent() const { return m.equivalent || (result && result->same_code); }
+  bool counts() const { return !stillborn() && !equivalent(); }
+  bool killed() const { return result && result->kill; }
+};
+
+// Of one subject, or of all.
+struct mutant_score {
+  int64_t all = 0, stillborn = 0, equivalent = 0, killed = 0, as_expected = 0;
+  int64_t kernels = 0, coarse = 0, fine = 0;  // mutants of kernels that count, and what allclose sees of them
+
+  void add(const tried_mutant& t);
+  int64_t judged() const { return all - stillborn - equivalent; }
+};
+
+std::string outcome(const tried_mutant& t);
+std::string expectation(const mutant& m);
+
+void print_mutants(const std::vector<tried_mutant>& tried);  // one or two lines each
+void print_survivors(const std::vector<tried_mutant>& tried);
+std::map<std::string, mutant_score> print_scores(const std::vector<tried_mutant>& tried);
+
+// The committed scores, `subject <tab> killed <tab> judged` a line. Says which of `scores` lie below theirs and what
+// the file may say instead; false if any does. usage_error for a malformed file.
+bool holds_scores(const std::map<std::string, mutant_score>& scores, const std::string& path);
+
+}  // namespace warpcheck::cli

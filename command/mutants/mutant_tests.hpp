@@ -1,0 +1,63 @@
+// Mutants of the suite itself (comparator, generators, bounds, emulated device) on trial: a test of this build, linked
+// with the mutated file, must fail. Mutants of a kernel that no property kills likewise, where a test knows more.
+// ci/mutate/judges says which tests judge which files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command/candidates/toolchain.hpp"
+#include "command/mutants/mutant_list.hpp"
+#include "command/mutants/mutant_trial.hpp"
+
+namespace warpcheck::cli {
+
+// A test as ctest knows it.
+struct test_program {
+  std::string name;
+  std::string program;               // the one that is linked anew, below the build folder
+  std::vector<std::string> command;  // with its arguments
+  std::vector<std::string> environment;
+  std::string directory;
+  std::string key;         // changes with the program; "" until the test is asked for
+  double cpu_seconds = 0;  // of the original, with its children
+  double wall_seconds = 0;
+  bool bounded_memory = true;  // the original does with what a mutant may take
+};
+
+class test_judges {
+ public:
+  // Reads `path`, a list of lines `path prefix <tab> test ...`; the first that fits a file decides. A test is a name of
+  // ctest, and the program that the mutant goes into is the one it starts, or the one named behind '@'
+  // (unit.cli@warpcheck). usage_error for a malformed line or an unknown test; environment_error for one not built.
+  test_judges(const std::string& path, const toolchain& t);
+
+  // Whether a line fits the file.
+  bool judge(const mutant& m) const;
+  // In the order in which they try, with their keys. usage_error where no line fits the file; environment_error for a
+  // program that cannot be read.
+  std::vector<test_program*> of(const mutant& m);
+
+  // Runs the tests of these mutants on the original, unless that is on record in `folder`, so that a mutant is never
+  // judged by a test that fails anyway, nor stopped too early. environment_error for a test that fails.
+  void measure(const std::vector<const mutant*>& mutants, const std::string& folder);
+
+ private:
+  struct rule {
+    std::string prefix;
+    std::vector<std::string> tests;
+  };
+  std::string path_, build_folder_;
+  std::vector<rule> rules_;
+  std::vector<test_program> tests_;
+};
+
+// Changes with the mutant and everything that judges it.
+std::string tests_key(const mutant& m, const std::vector<test_program*>& tests, const toolchain& t);
+
+// Tries the tests in their order until one fails.
+// `folder` is for what is built, and gone afterwards.
+mutant_result try_by_tests(const mutant& m, const std::vector<test_program*>& tests, const toolchain& t,
+                           const std::string& folder);
+
+}  // namespace warpcheck::cli

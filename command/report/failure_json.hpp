@@ -1,0 +1,35 @@
+// A failure as verify and fuzz report it. What its case throws on the way is a sentence of the report.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+
+#include "properties/engine/shrinking/shrink.hpp"
+#include "properties/engine/trials/explanation.hpp"
+#include "properties/engine/trials/verdict.hpp"
+
+namespace warpcheck::cli {
+
+// The failure, repeated and shrunk (shrink.hpp); as it was seen first where that is impossible.
+engine::case_report confirm_failure(const engine::case_report& seen, const engine::confirm_options& how);
+
+// The case report, and `sources`: the lines that its findings name, {"place": "softmax.cu:58", "file", "line", "text"},
+// in the order in which they are named, once each. A file is looked for beside a source that is the candidate, in the
+// current folder, and in the source tree or the installed headers; what is not there, or there twice, has no text.
+// Files of the tree are named from its root.
+nlohmann::json failure_json(const engine::case_report& r);
+
+// Its explanation, for which the case runs again (explain()): for at most so many seconds, and until `stop` is true.
+engine::explanation explain_failure(const engine::case_report& r, double seconds, const std::function<bool()>& stop);
+
+// Adds `explanation` (explanation.hpp: title, sentences and table of each section) and, where a row
+// is told of, `row`.
+void add_story(nlohmann::json& failure, const engine::explanation& e);
+// {"output", "row", "first", "element", "input", "exact", "bound", "actual"}: at most 512 elements around the one that
+// is told of; `first` is the column of the first. `input` is empty where the output has no element for each of it.
+nlohmann::json row_json(const engine::explanation& e);
+
+// Now, in UTC, as ISO 8601: 2026-11-25T18:20:00Z.
+std::string now_text();
+
+}  // namespace warpcheck::cli

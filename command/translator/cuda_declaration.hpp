@@ -1,0 +1,31 @@
+// The declarations of variables that the importer rewrites.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/translator/cuda_structure.hpp"
+
+namespace warpcheck::cli {
+
+struct cuda_declarator {
+  std::string type;  // without the declarator's own brackets
+  std::string name;
+  std::string extents;  // "[32][33]" or empty
+  size_t name_token = 0;
+  bool initialised = false;
+};
+struct cuda_declaration {
+  std::string alignment = "1";
+  bool is_extern = false, is_const = false;
+  std::vector<cuda_declarator> declarators;
+  size_t end = 0;  // the ";"
+};
+
+// The declaration of variables that starts at token `start`. Nothing where it is no plain one: `refused` is then the
+// token at which that shows.
+std::optional<cuda_declaration> parse_variables(const cuda_structure& s, size_t start, size_t& refused);
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "command/support.hpp"
+#include "command/translator/importer.hpp"
+#include "command/translator/user_macros.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/files/sha256.hpp"
+#include "properties/engine/processes/run_folder.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::environment_error;
+using engine::usage_error;
+
+// Where compiled sources are kept: in the build folder, or for this user only where that cannot be written.
+fs::path cache_folder(const toolchain& tools) {
+  std::error_code error;
+  const fs::path beside = fs::path(tools.build_folder()) / "imported";
+  fs::create_directories(beside, error);
+  if (!error && access(beside.c_str(), W_OK) == 0) return beside;
+  const fs::path own = fs::path(engine::temporary_folder()) / fmt::format("warpcheck-imported-{}", getuid());
+  fs::create_directories(own, error);
+  fs::permissions(own, fs::perms::owner_all, error);
+  if (access(own.c_str(), W_OK) != 0)
+    throw environment_error(fmt::format("import: neither '{}' nor '{}' can be written", beside.string(), own.string()));
+  return own;
+}
+
+// A file name beside the cached one that no other process uses.
+std::string private_path(const fs::path& folder, const std::string& name) {
+  return (folder / fmt::format("{}.{}", name, getpid())).string();
+}
+
+[[noreturn]] void refuse(const std::string& file, const std::string& said) {
+  throw usage_error(fmt::format(
+      "{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}", file, said));
+}
+
+// Where the toolkit's own headers are looked for, behind all others: those of Thrust, libcu++ and cuRAND's device API
+// are plain C++ and device code.
+std::vector<std::string> toolkit_options(const toolchain& tools) {
+  std::vector<std::string> options;
+  std::error_code ignored;
+  for (const std::string& folder : tools.cuda_includes())
+    if (fs::exists(fs::path(folder) / "cuda_runtime_api.h", ignored))
+      options.insert(options.end(), {"-idirafter", folder + "/cccl", "-idirafter", folder});
+  return options;
+}
+
+// The name, as a source includes it, of the first header of the toolkit that nothing here stands in for, or "".
+std::string foreign_header(std::string_view preprocessed) {
+  static const std::regex own(R"((^|/)(curand[^/]*$|nv/|nvtx3/)|/cccl/(cuda|thrust)/)");
+  static const std::regex of_toolkit(
+      R"((cu|nv|npp|crt/|sm_|texture_|surface_|vector_|device_|host_|driver_|channel_|builtin_types|common_functions))"
+      R"(.*|(mma\.h|math_|thrust/|cooperative_).*)");
+  std::set<std::string, std::less<>> seen;
+  for (size_t at = 0; (at = preprocessed.find("\n# 1 \"", at)) != std::string_view::npos; ++at) {
+    const size_t open = at + 6, close = preprocessed.find('"', open);
+    std::string path(preprocessed.substr(open, close - open));
+    if (!seen.insert(path).second || std::regex_search(path, own)) continue;
+    std::error_code ignored;
+    for (fs::path folder = fs::path(path).parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+      if (!fs::exists(folder / "cuda_runtime_api.h", ignored)) continue;
+      const std::string name = fs::path(path).lexically_relative(folder).string();
+      const std::string below = name.starts_with("cccl/") ? name.substr(5) : name;
+      if (std::regex_match(below, of_toolkit) && !fs::exists(folder / "launch_functions.hpp", ignored)) return below;
+    }
+  }
+  return "";
+}
+
+bool includes_thrust(std::string_view preprocessed) {
+  return preprocessed.find("/thrust/detail/config") != std::string_view::npos;
+}
+
+// Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half
+// the time to compile, and as long to run. Small functions are inlined: a report names the lines of those that an
+// access was inlined into. The flavour plain keeps -O2, for it judges many cases.
+std::vector<std::string> effort_options(const import_request& r) {
+  if (r.flavour == "race" || r.traced) return {"-O1", "-g1", "-finline-small-functions"};
+  return {};
+}
+
+// What makes the compiler call the functions of import/trace_hooks.hpp.
+std::vector<std::string> trace_options(const toolchain& tools) {
+  std::vector<std::string> options = {"-fsanitize=kernel-address", "-fno-sanitize-address-use-after-scope",
+                                      "-fsanitize-coverage=trace-pc"};
+  for (const char* setting : {"asan-stack=0", "asan-globals=0", "asan-instrumentation-with-call-threshold=0"}) {
+    options.push_back(tools.is_clang() ? "-mllvm" : "--param");
+    options.push_back(tools.is_clang() ? fmt::format("-{}", setting) : setting);
+  }
+  return options;
+}
+
+// The user's macros and, where these would rewrite them, our headers before. The path of the file that holds macros is
+// part of the preprocessed text, and so follows from what is in it.
+std::vector<std::string> macro_options(const toolchain& tools, const import_request& r, const std::string& file,
+                                       const fs::path& folder) {
+  const macro_order order = order_macros(file, r.defines, r.includes, tools.root());
+  std::vector<std::string> options;
+  for (const std::string& d : order.first) options.push_back("-D" + d);
+  for (const std::string& header : order.headers) options.insert(options.end(), {"-include", header});
+  if (order.last.empty()) return options;
+  const std::string path =
+      (folder / fmt::format("macros.{}.hpp", engine::sha256_hex(order.last).substr(0, 16))).string();
+  write_file(path, order.last);
+  options.insert(options.end(), {"-include", path});
+  return options;
+}
+
+// A source after the preprocessor, with what plain C++ cannot express rewritten; C stays as it is.
+imported_source rewritten_source(const toolchain& tools, const import_request& r, const std::string& file,
+                                 const fs::path& folder) {
+  compilation c;
+  c.flavour = r.flavour;
+  c.sources = {file};
+  const bool is_c = is_c_source(file);
+  if (r.traced) c.options.push_back("-DSIMT_IMPORT_TRACE");
+  if (is_c) {
+    for (const std::string& d : r.defines) c.options.push_back("-D" + d);
+  } else {
+    c.options.insert(c.options.end(), {"-I" + tools.root() + "/simt/import", "-include", "cuda_runtime.h"});
+    if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
+    const std::vector<std::string> macros = macro_options(tools, r, file, folder);
+    c.options.insert(c.options.end(), macros.begin(), macros.end());
+  }
+  for (const std::string& include : r.includes) c.options.push_back("-I" + include);
+  c.options.insert(c.options.end(), r.options.begin(), r.options.end());
+  const std::vector<std::string> behind = toolkit_options(tools);
+  c.options.insert(c.options.end(), behind.begin(), behind.end());
+  const removed_file preprocessed{private_path(folder, "preprocessed")};
+  c.output = preprocessed.path;
+  if (const std::string said = tools.preprocess(c); !said.empty()) refuse(file, said);
+  const std::string text = read_text(preprocessed.path);
+  if (const std::string name = foreign_header(text); !name.empty())
+    throw usage_error(
+        fmt::format("{}: the CUDA toolkit's header <{}> is not modelled on the emulated device (docs/run_emulated.md "
+                    "lists what is)",
+                    file, name));
+  if (is_c) {
+    imported_source source;
+    source.text = text;
+    source.has_main = text.find(" main(") != std::string::npos;
+    return source;
+  }
+  imported_source source = rewrite_cuda(text, file);
+  return source;
+}
+
+}  // namespace
+
+const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
+                                    const std::string& file) {
+  std::string plain = name.substr(0, name.find('<'));
+  if (plain.starts_with("::")) plain.erase(0, 2);
+  std::string names;
+  std::vector<const imported_function*> same, likely;
+  for (const imported_function& f : defined) {
+    if (f.name == plain) same.push_back(&f);
+    if (f.name.ends_with("::" + plain)) likely.push_back(&f);
+    if (names.find(f.name) == std::string::npos) names += (names.empty() ? "" : ", ") + f.name;
+  }
+  if (same.empty()) same = likely;
+  if (same.empty())
+    throw usage_error(
+        fmt::format("entry: {} defines no function '{}'; it defines {}", file, name, names.empty() ? "none" : names));
+  if (same.size() > 1)
+    throw usage_error(fmt::format("entry: {} defines {} functions '{}'; the entry must be the only one of its name",
+                                  file, same.size(), name));
+  return *same.front();
+}
+
+std::string import_library(const toolchain& tools, const import_request& r) {
+  std::vector<std::string> files = {r.file};
+  files.insert(files.end(), r.others.begin(), r.others.end());
+  std::error_code error;
+  for (const std::string& file : files)
+    if (!fs::is_regular_file(file, error)) throw usage_error(fmt::format("source: there is no file '{}'", file));
+  const fs::path folder = cache_folder(tools);
+
+  std::vector<imported_source> sources;
+  std::vector<std::string> refused;
+  for (const std::string& file : files) {
+    sources.push_back(rewritten_source(tools, r, file, folder));
+    for (const import_error& e : sources.back().errors) refused.push_back(describe(e));
+  }
+  if (!refused.empty()) throw usage_error(fmt::format("{}", fmt::join(refused, "\n")));
+  const bool has_main = std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.has_main; });
+  if (r.needs_main && !has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
+  const std::string epilogue =
+      r.entry.empty() ? r.epilogue : r.epilogue_of(find_entry(sources.front().functions, r.entry, r.file));
+  sources.front().text += "\n# 1 \"warpcheck\"\n";
+  if (std::any_of(sources.begin(), sources.end(), [](const auto& s) { return includes_thrust(s.text); }))
+    sources.front().text += "#define SIMT_INCLUDES_THRUST\n";
+  sources.front().text += epilogue;
+
+  std::string all;
+  for (const imported_source& s : sources) all += s.text;
+  const std::vector<std::string> effort = effort_options(r);
+  const std::string built_as =
+      fmt::format("{}{}{}{}", r.flavour, r.traced ? "+trace" : "", r.standard, fmt::join(effort, ""));
+  const std::string stem = engine::sha256_hex(tools.fingerprint() + built_as + all).substr(0, 32);
+  const fs::path library = folder / fmt::format("{}{}.so", stem, r.flavour == "race" ? ".race" : "");
+  if (fs::exists(library, error)) return library.string();
+
+  compilation c;
+  c.flavour = r.flavour;
+  std::vector<std::unique_ptr<removed_file>> written;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const char* const suffix = is_c_source(files[i]) ? ".c" : ".cpp";
+    written.push_back(std::make_unique<removed_file>(private_path(folder, fmt::format("{}.{}", stem, i)) + suffix));
+    write_file(written.back()->path, sources[i].text);
+    c.sources.push_back(written.back()->path);
+  }
+  // Reports name the user's file as the user did, from whichever folder.
+  c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
+  c.options.insert(c.options.end(), effort.begin(), effort.end());
+  if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
+  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour has their handler
+  if (r.traced) {
+    const std::vector<std::string> follow = trace_options(tools);
+    c.options.insert(c.options.end(), follow.begin(), follow.end());
+  }
+  c.output = private_path(folder, stem);
+  if (const std::string said = tools.compile(c); !said.empty()) refuse(r.file, said);
+  fs::rename(c.output, library);
+  return library.string();
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,123 @@
+// The translator behind ptx.hpp: ptx.cpp takes the text apart, ptx_instructions.cpp and ptx_arithmetic.cpp know the
+// instructions.
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command/translator/ptx.hpp"
+
+namespace warpcheck::cli {
+
+using words = std::vector<std::string>;
+
+// Parts between separators outside of brackets, without blanks around them.
+words split_ptx(std::string_view text, char separator);
+// The C++ type of a PTX type such as "u32"; empty: none.
+std::string type_of_ptx(std::string_view type);
+
+struct instruction {
+  std::string text;       // as written
+  std::string predicate;  // a C++ condition; empty: none
+  words opcode;           // parts between dots
+  words operands;
+
+  const std::string& name() const { return opcode[0]; }
+  bool has(std::string_view part) const { return std::find(opcode.begin() + 1, opcode.end(), part) != opcode.end(); }
+  bool begins(const words& parts) const {
+    return opcode.size() >= parts.size() && std::equal(parts.begin(), parts.end(), opcode.begin());
+  }
+  // The last part that is a type.
+  std::string type() const {
+    for (auto part = opcode.rbegin(); part != opcode.rend(); ++part)
+      if (const std::string t = type_of_ptx(*part); !t.empty()) return t;
+    return "";
+  }
+};
+
+// Where an address points: anywhere, into the block's own shared memory, or into that of its cluster.
+enum address_space { k_generic, k_own, k_cluster };
+
+class ptx_translator {
+ public:
+  explicit ptx_translator(const ptx_statement& s) : s_(s) {}
+
+  std::string run();
+
+ private:
+  std::string without_comments() const;
+
+  static std::string without_percent(const std::string& s);
+  std::string label(const std::string& name) const;
+  std::string variable(std::string name) const;
+
+  // ---- operands, as C++ expressions
+
+  // Of one value; empty: not understood.
+  std::string value(const std::string& text) const;
+
+  static std::string special(const std::string& name);
+
+  std::string as(const std::string& type, const std::string& operand);
+
+  // Stores an expression in an operand; "_" drops it.
+  std::string store(const std::string& operand, const std::string& expression);
+
+  // "[a + 16]" as an address and an offset.
+  std::string place(const std::string& operand);
+  // "[map, {x, y}]" as a map, how many coordinates there are, and the coordinates.
+  std::string box(const std::string& operand, size_t dimensions);
+  // The same as a pointer; shared memory's addresses have 32 bits.
+  std::string address(const std::string& operand, address_space space);
+  static address_space space_of(const instruction& i);
+  words vector(const std::string& operand);
+  // Elements of an array of `type`, from vector operands.
+  std::string array(const char* type, const std::string& operand);
+
+  // ---- statements
+
+  void statement(const std::string& text);
+  // The C++ of one instruction; empty: it is not modelled.
+  std::string instruction_code(instruction& i, const std::string& text);
+
+  // "mbarrier.try_wait.shared::cta.b64"; "::" belongs to a part, as do braces.
+  static words parts_of(const std::string& opcode) { return split_ptx(opcode, '.'); }
+
+  bool declare(const std::string& text);
+
+  // Each gives C++ for instructions of its kind, an empty text for others.
+  std::string control(const instruction& i);
+  std::string barriers(const instruction& i);
+  std::string mbarrier(const instruction& i);
+  std::string copies(const instruction& i);
+  std::string tensor_copies(const instruction& i);
+  std::string bulk_reductions(const instruction& i);
+  std::string tensor(const instruction& i);
+  std::string mma(const instruction& i);
+  std::string integer_mma(const instruction& i);
+  std::string wgmma(const instruction& i);
+  std::string memory(const instruction& i);
+  std::string atomic(const instruction& i, const std::string& type);
+  std::string sums_in_memory(const instruction& i, const std::string& type);
+  std::string warp(const instruction& i);
+  std::string arithmetic(const instruction& i);
+  std::string comparison(const instruction& i, const std::string& t);
+  std::string carried(const instruction& i, const std::string& t);
+  std::string products(const instruction& i, const std::string& t);
+  std::string bits(const instruction& i, const std::string& t);
+  std::string rounded(const instruction& i, const std::string& t);
+  std::string repack(const instruction& i, const std::string& t);
+  std::string convert(const instruction& i);
+  std::string translate(const instruction& i);
+
+  const ptx_statement& s_;
+  std::set<std::string> declared_;
+  std::string registers_, code_;
+  bool ok_ = true;
+  bool carry_is_set_ = false;  // by an instruction of this statement
+};
+
+}  // namespace warpcheck::cli

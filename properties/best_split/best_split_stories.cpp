@@ -1,0 +1,313 @@
+// best_split told step by step: sums of a side, rows, gates, gains, values, and the choice among candidates. Model and
+// bounds: reference/best_split/best_split.hpp.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "properties/best_split/best_split_call.hpp"
+#include "properties/rows/story_support.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+using reference::split_candidate_sums;
+using reference::split_feature;
+using reference::split_part;
+using reference::split_problem;
+using reference::split_result;
+
+constexpr term_words k_bins = {"bin", "bins", "number", "numbers"};
+// A record as a list, in the order in which a plain implementation makes its numbers.
+constexpr const char* k_steps[] = {"feature",    "threshold",      "default left",   "left sum of g", "left sum of h",
+                                   "left rows",  "right sum of g", "right sum of h", "right rows",    "left gain",
+                                   "right gain", "left value",     "right value",    "gain"};
+constexpr size_t k_left_g = 3, k_left_h = 4, k_gain = 13;
+
+doubles list_of(const split_result& r) {
+  return {static_cast<double>(r.feature),
+          static_cast<double>(r.threshold),
+          r.default_left ? 1.0 : 0.0,
+          r.left.g,
+          r.left.h,
+          static_cast<double>(r.left.n),
+          r.right.g,
+          r.right.h,
+          static_cast<double>(r.right.n),
+          r.left.gain,
+          r.right.gain,
+          r.left.value,
+          r.right.value,
+          r.gain};
+}
+
+bool is_same_partition(const split_result& a, const split_result& b) {
+  return a.is_valid == b.is_valid && a.feature == b.feature && a.threshold == b.threshold &&
+         a.default_left == b.default_left && a.categories == b.categories;
+}
+
+std::string name_of(const split_result& r) {
+  if (!r.is_valid) return "no split";
+  if (!r.categories.empty())
+    return fmt::format("feature {}, categories {} to the left", r.feature, fmt::join(r.categories, ", "));
+  return fmt::format("feature {}, bins up to {} to the left{}", r.feature, r.threshold,
+                     r.default_left ? ", the missing bin too" : "");
+}
+
+// The candidate that a record names, with its exact sums.
+std::optional<split_candidate_sums> candidate_of(const split_problem& p, const split_result& r) {
+  std::optional<split_candidate_sums> found;
+  reference::for_each_candidate(p, [&](const split_candidate_sums& c) {
+    if (p.features[c.feature].id == r.feature && c.threshold == r.threshold && c.default_left == r.default_left &&
+        c.categories == r.categories)
+      found = c;
+  });
+  return found;
+}
+
+// Why the gates close on a candidate, by its exact sums.
+std::string closed_gate(const split_problem& p, const split_candidate_sums& c) {
+  const reference::split_settings& s = p.settings;
+  const double h[2] = {c.h, p.leaf.h - c.h};
+  const double scanned = c.scans_right ? h[1] : h[0];
+  const double rows =
+      p.counts.empty()
+          ? std::nearbyint(scanned * static_cast<double>(p.leaf.n) / (p.leaf.h + 2 * reference::k_split_eps))
+          : static_cast<double>(c.scanned_rows);
+  const double rest = static_cast<double>(p.leaf.n) - rows,
+               n[2] = {c.scans_right ? rest : rows, c.scans_right ? rows : rest};
+  constexpr const char* sides[] = {"left", "right"};
+  for (size_t i = 0; i < 2; ++i) {
+    if (!(h[i] + reference::k_split_eps >= s.min_hessian))
+      return fmt::format("the {} side's sum of hessians, {}, is below {}", sides[i], told(h[i]), told(s.min_hessian));
+    if (n[i] < static_cast<double>(reference::least_rows(s)))
+      return fmt::format("the {} side has {} rows, fewer than {}", sides[i], told(n[i]), reference::least_rows(s));
+  }
+  return fmt::format("its sides gain no more than the leaf and min_gain, {}", told(p.leaf.parent_gain + s.min_gain));
+}
+
+// ---- which step departs ----
+
+struct record_story {
+  const split_problem& p;
+  const split_result &due, &given;
+  const std::string& complaint;  // of reference::refute, on sums that round
+
+  std::string departs() const {
+    if (!due.is_valid && given.is_valid) return of_no_split();
+    if (!given.is_valid)
+      return fmt::format("The gates depart: no split was found, where {} is admissible and gains {}.", name_of(due),
+                         told(due.gain));
+    const std::optional<split_candidate_sums> own = candidate_of(p, given);
+    if (!own)
+      return fmt::format("The choice departs: {} is no candidate of this leaf, by its features, thresholds and bins.",
+                         name_of(given));
+    if (const std::string text = of_sums(*own); !text.empty()) return text;
+    const std::optional<split_result> real = reference::evaluate(p, *own);
+    if (!real)
+      return fmt::format("The gates depart: {} is inadmissible, for {}.", name_of(given), closed_gate(p, *own));
+    if (const std::string text = of_numbers(*real); !text.empty()) return text;
+    if (is_same_partition(due, given)) return complaint.empty() ? "" : "What departs: " + complaint + ".";
+    if (due.gain == real->gain)
+      return fmt::format("The rule for ties departs: {} gains as much and comes before {}.", name_of(due),
+                         name_of(given));
+    return fmt::format(
+        "The choice departs: {} gains {}, which is less than {} of {}; that one was not looked at, or lost.",
+        name_of(given), told(real->gain), told(due.gain), name_of(due));
+  }
+
+ private:
+  std::string of_no_split() const {
+    const std::optional<split_candidate_sums> own = candidate_of(p, given);
+    if (!own)
+      return "The gates depart: the leaf or the feature is closed (rows, hessian, what is not finite), yet a split is "
+             "reported.";
+    return fmt::format("The gates depart: {} is inadmissible, for {}.", name_of(given), closed_gate(p, *own));
+  }
+
+  const split_feature& feature(const split_candidate_sums& c) const { return p.features[c.feature]; }
+
+  // Left sums of the record's own candidate.
+  std::string of_sums(const split_candidate_sums& own) const {
+    const double off_g = given.left.g - own.g, off_h = given.left.h - own.h;
+    if (std::fabs(off_g) <= own.radius_g && std::fabs(off_h) <= own.radius_h) return "";
+    if (given.left.g == p.leaf.g - own.g && given.left.h == p.leaf.h - own.h)
+      return "The sides depart: what is reported as left is the right side.";
+    const bool is_g = !(std::fabs(off_g) <= own.radius_g);
+    const double due_sum = is_g ? own.g : own.h, sum = is_g ? given.left.g : given.left.h;
+    const std::vector<reference::bin_mass> bins = reference::bins_of(p, feature(own));
+    const auto mass = [&](size_t b) { return is_g ? bins[b].g : bins[b].h; };
+    const std::string what = fmt::format("The left side's sum of {} departs first: {} in place of {}", is_g ? "g" : "h",
+                                         told(sum), told(due_sum));
+    const int64_t missing = feature(own).missing == reference::split_missing::nan    ? feature(own).num_bin - 1
+                            : feature(own).missing == reference::split_missing::zero ? feature(own).default_bin
+                                                                                     : -1;
+    const double radius = (is_g ? own.radius_g : own.radius_h) + 1e-12 * std::fabs(due_sum);
+    if (missing >= 0 && feature(own).num_bin > 2) {
+      const double moved = (given.default_left ? -1 : 1) * mass(static_cast<size_t>(missing));
+      if (moved != 0 && std::fabs(sum - due_sum - moved) <= radius)
+        return what + fmt::format(": the missing bin, {}, is on the wrong side.", missing);
+    }
+    doubles terms;
+    for (int64_t b = 0; b < feature(own).num_bin; ++b)
+      if (reference::goes_left(feature(own), given, b)) terms.push_back(mass(static_cast<size_t>(b)));
+    const std::string lost = missing_terms(terms, due_sum - sum, radius, k_bins);
+    return what +
+           (lost.empty() ? ", which no few bins explain." : fmt::format(", as if, of those to the left, {}.", lost));
+  }
+
+  // What follows from the sums, in the order in which it is made.
+  std::string of_numbers(const split_result& real) const {
+    const doubles a = list_of(given), e = list_of(real);
+    const bool exact_sums = a[k_left_g] == e[k_left_g] && a[k_left_h] == e[k_left_h];
+    if (!exact_sums) {
+      const std::string wrong = reference::inconsistency(p, given);
+      return wrong.empty() ? "" : fmt::format("The sums are right; what departs is made of them: {}.", wrong);
+    }
+    for (size_t i = k_left_h + 1; i < a.size(); ++i)
+      if (!(a[i] == e[i]))
+        return fmt::format("The {} departs first: {} in place of {}; what it is made of is right.", k_steps[i],
+                           told(a[i]), told(e[i]));
+    return "";
+  }
+};
+
+// ---- the story ----
+
+bool is_wrong(const split_instance& s, const split_problem& p, const split_result& given) {
+  if (!has_exact_sums(s)) return !reference::refute(p, given).empty();
+  const split_result due = reference::best_split(p);
+  const doubles a = list_of(given), e = list_of(due);
+  for (size_t i = 0; i < a.size(); ++i)
+    if (share_of_bound(a[i], e[i], 0) > 0) return true;
+  return !is_same_partition(given, due);
+}
+
+size_t leaf_of(const observed_call& call, const split_instance& s) {
+  if (call.worst && !(call.worst->error <= call.worst->bound)) return static_cast<size_t>(call.worst->row);
+  for (size_t l = 0; l < s.leaves.size() && call.outputs; ++l)
+    if (is_wrong(s, s.problem(l), record_of(*call.outputs, static_cast<int64_t>(l)))) return l;
+  return 0;
+}
+
+std::string formula_of(const reference::split_settings& s) {
+  std::string text =
+      "Of all admissible candidates the one of the largest gain, then of the lowest feature, default left, the lowest "
+      "threshold; gain = (gain_L + gain_R) - (parent_gain + min_gain), gain_S = T T / ((h + eps) + l2), T = sign(g) "
+      "max(|g| - l1, 0).";
+  if (s.path_smooth != 0) text += " Values are smoothed, and gains follow from them.";
+  if (s.lightgbm_cuda) text += " The conventions are those of LightGBM's learner on CUDA.";
+  return text;
+}
+
+std::string numbers_of(const split_problem& p, size_t leaf, const split_result& due) {
+  const std::string of_leaf =
+      fmt::format("Leaf {}: {} rows, g {}, h {}, parent's gain {}, {} features. ", leaf, p.leaf.n, told(p.leaf.g),
+                  told(p.leaf.h), told(p.leaf.parent_gain), p.features.size());
+  if (!due.is_valid) return of_leaf + "No candidate is admissible.";
+  return of_leaf +
+         fmt::format("Due is {}: left g {}, h {}, {} rows; right g {}, h {}, {} rows; gain ({} + {}) - {} = {}.",
+                     name_of(due), told(due.left.g), told(due.left.h), due.left.n, told(due.right.g), told(due.right.h),
+                     due.right.n, told(due.left.gain), told(due.right.gain),
+                     told(p.leaf.parent_gain + p.settings.min_gain), told(due.gain));
+}
+
+void name_record(told_story& s, size_t leaf) {
+  s.item = "number";
+  s.row = static_cast<int64_t>(leaf);
+  s.element = k_gain;
+  s.element_name = fmt::format("the gain of leaf {}", leaf);
+  s.row_name =
+      fmt::format("the record of leaf {} (feature, threshold, default left, sums, rows, gains, values, gain)", leaf);
+}
+
+void fill_steps(told_story& s) {
+  for (size_t i = 0; i < std::size(k_steps); ++i)
+    s.told.steps.push_back(
+        {k_steps[i], s.told.exact[i], s.told.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]});
+}
+
+told_story tell_split(const observed_call& call) {
+  told_story s;
+  const split_instance instance = given_instance(call.c, call.inputs);
+  if (instance.leaves.empty()) return s;
+  const size_t leaf = leaf_of(call, instance);
+  const split_problem p = instance.problem(leaf);
+  split_result due = reference::best_split(p);
+  name_record(s, leaf);
+  told_row& t = s.told;
+  t.formula = formula_of(p.settings);
+  t.numbers = numbers_of(p, leaf, due);
+  const bool is_exact = has_exact_sums(instance);
+  t.bound_formula = is_exact ? "No sum rounds on these data, so only this record passes."
+                             : "Sums round: a side's may err by gamma_64 (|total| + sum of |slots|), all else follows "
+                               "from them to the bit, and a candidate passes unless another certainly gains more.";
+  t.exact = list_of(due);
+  t.bound.assign(t.exact.size(), 0);
+  if (call.outputs) {
+    const split_result given = record_of(*call.outputs, static_cast<int64_t>(leaf));
+    const std::string complaint = is_exact ? "" : reference::refute(p, given);
+    s.actual = list_of(given);
+    const std::optional<split_candidate_sums> own = candidate_of(p, given);
+    if (!is_exact && complaint.empty()) t.exact = s.actual;
+    if (!is_exact && own && given.is_valid && (complaint.empty() || is_same_partition(due, given))) {
+      t.exact[k_left_g] = own->g;
+      t.exact[k_left_h] = own->h;
+      t.bound[k_left_g] = own->radius_g;
+      t.bound[k_left_h] = own->radius_h;
+    }
+    if (!complaint.empty() || (is_exact && is_wrong(instance, p, given)))
+      t.departs = record_story{p, due, given, complaint}.departs();
+  }
+  fill_steps(s);
+  return s;
+}
+
+// The second stage: the best of a leaf's records, by the same order.
+told_story tell_reduction(const observed_call& call) {
+  told_story s;
+  const auto per_leaf = static_cast<int64_t>(call.c.number("per_leaf"));
+  const tensor_map records = {
+      {"value", call.inputs.at("in_value")}, {"field", call.inputs.at("in_field")}, {"cat", call.inputs.at("in_cat")}};
+  const int64_t leaves = per_leaf > 0 ? records.at("value").spec.rows() / per_leaf : 0;
+  const int64_t leaf = call.worst ? call.worst->row : 0;
+  if (leaf >= leaves) return s;
+  std::optional<split_result> due;
+  int64_t place = -1;
+  for (int64_t k = 0; k < per_leaf; ++k) {
+    split_result r = record_of(records, leaf * per_leaf + k);
+    if (!r.is_valid || std::isnan(r.gain) || (due && !reference::is_better(r, *due))) continue;
+    due = std::move(r);
+    place = k;
+  }
+  name_record(s, static_cast<size_t>(leaf));
+  s.told.formula =
+      "The best valid record of the leaf is copied: larger gain, lower feature, default left, lower threshold.";
+  s.told.numbers = due ? fmt::format("Of {} records number {} is the best: {}, gain {}.", per_leaf, place,
+                                     name_of(*due), told(due->gain))
+                       : fmt::format("None of {} records is valid.", per_leaf);
+  if (!due) return {};
+  s.told.exact = list_of(*due);
+  s.told.bound.assign(s.told.exact.size(), 0);
+  if (call.outputs) {
+    const split_result given = record_of(*call.outputs, leaf);
+    s.actual = list_of(given);
+    if (!columns_outside(s.told, s.actual).empty())
+      s.told.departs = given.gain == due->gain ? "The rule for ties departs, or the record was not copied whole."
+                                               : "The comparison of gains departs: a lesser record was taken.";
+  }
+  fill_steps(s);
+  return s;
+}
+
+told_story tell_best_split(const observed_call& call) {
+  return call.inputs.count("in_value") ? tell_reduction(call) : tell_split(call);
+}
+
+const story_registration best_split("best_split", tell_best_split);
+
+}  // namespace
+}  // namespace warpcheck

@@ -1,0 +1,164 @@
+// What an operator is called with, described once. Construction and checks of cases, shapes, shrinking by named extent,
+// classes, refusals, lists and rows of benchmarks follow from this value.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/cases/draw.hpp"
+
+namespace warpcheck::engine {
+
+using sizes = std::map<std::string, int64_t, std::less<>>;  // of extents, by name
+
+struct extent_info {
+  std::string name;
+  // For one that follows from others and from knobs; null where a call is free to choose.
+  std::function<int64_t(const sizes&, const trial_case&)> derived = nullptr;
+};
+
+// A shape where a scalar has this value, in place of the usual one.
+struct shape_when {
+  std::string scalar;
+  double value;
+  std::string shape;
+};
+
+struct tensor_info {
+  std::string name;
+  bool is_input = true;
+  // Of each dimension a product of extents, scalars and numbers: "time, batch, directions*hidden".
+  std::string shape;
+  std::vector<dtype> types = {};  // that it may have; none: that of the first tensor
+  bool is_optional = false;       // a case may leave it out, or have it without elements: it is not there
+  std::vector<shape_when> when = {};
+};
+
+struct scalar_info {
+  std::string name;
+  std::string fallback;
+  std::string meaning;
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  bool is_integer = false;
+  std::vector<std::string> names = {};  // of the codes 0, 1, ... of an enumeration: a case writes these
+  bool is_passed = true;                // to the candidate; else it tells how the case is made
+  std::string of_tensor = {};           // it is about this optional tensor alone: who lacks both takes any value
+};
+
+// One way to call the operator. A case is of the form whose tensors it has.
+struct call_form {
+  std::string name;
+  std::vector<tensor_info> tensors;  // inputs first, in the order of the call
+  std::vector<scalar_info> scalars = {};
+
+  const tensor_info* find(std::string_view tensor) const;
+};
+
+// A call whose time is measured (bench/README.md).
+struct bench_row {
+  sizes of;                                         // of the free extents that its tensors have
+  double target = 0;                                // the fraction of the limit that we aim at
+  dtype type = dtype::f32;                          // of the first tensor
+  int64_t offset = 0;                               // elements past a boundary, of all tensors shaped as the first
+  std::string variant = {};                         // forced; "": the candidate's own choice
+  std::map<std::string, dtype> tensors = {};        // that a call may lack, or have of several types
+  std::string note = {};                            // what its name ends with
+  std::map<std::string, std::string> scalars = {};  // that are not as usual
+  std::map<std::string, recipe> fills = {};         // of inputs that are not to be uniform in [-8, 8)
+  size_t form = 0;                                  // of the description's forms
+  std::string name = {};                            // what follows the operator in its name; "": type and extents
+  double target_us = 0;                             // the time that we aim at; 0: none
+  // Whose first call of the case is timed, and which judges that; of the call's own values it must make it again. "":
+  // the case itself, by within-error-bound.
+  std::string property = {};
+};
+
+// A line to be fitted to the times of rows, over what each has of something.
+struct bench_line {
+  std::string name, per;
+  std::function<std::optional<double>(const bench_row&)> at;  // none: the row is not of this line
+};
+
+struct bench_list {
+  // The extent whose slices have results of their own, one behind the other. Some slices are judged then, else all that
+  // there is.
+  std::string slices;
+  std::vector<bench_row> rows;
+  std::vector<bench_line> lines = {};
+  // An input that lists slices of the extent of its own name, each once: a call reads these slices only.
+  std::string selection = {};
+};
+
+struct description {
+  std::string op;
+  std::vector<extent_info> extents;
+  std::vector<call_form> forms;
+  // Why sizes that fit the tensors are no case all the same, or "".
+  std::function<std::string(const sizes&, const trial_case&)> illegal = nullptr;
+  bench_list bench = {};
+  // Makes a case legal again after one of its tensors was left out or one of its scalars changed; null: nothing else
+  // follows from these.
+  std::function<void(trial_case&)> mend = nullptr;
+  bool lists_all_tensors = false;  // cases list all tensors of their form: one that is not there has no elements
+  std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
+
+  // The form of a case, or null.
+  const call_form* form_of(const trial_case& c) const;
+  const extent_info* find(std::string_view extent) const;
+};
+
+// Throws usage_error where a tensor's shape names no extent or scalar, where a bench row leaves out a free extent or
+// names what there is not, and where the operator is described already.
+void describe_operator(description d);
+struct description_registration {
+  explicit description_registration(description d) { describe_operator(std::move(d)); }
+};
+const description* find_description(std::string_view op);  // null where there is none
+std::vector<const description*> all_descriptions();
+
+// What a scalar that is written so is passed as; NaN for no value of it.
+double passed_value(const scalar_info& s, const std::string& text);
+// The scalars of a case's call by name and value, in the form's order. usage_error where a value is none of the names.
+std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
+
+// The sizes of a case's extents as its tensors say, the first to mention one deciding; those that no tensor tells of
+// are left out. Derived ones are derived.
+sizes sizes_of(const description& d, const trial_case& c);
+// The free extent that a dimension of the case's tensor is, or "" where it follows from others or is a product.
+std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension);
+// Gives every tensor of the case the shape that follows from the sizes, and leaves its gap between rows as long as it
+// was. Tensors that are not there stay so.
+void reshape(const description& d, trial_case& c, const sizes& of);
+// Makes the shapes of a case follow from those that it mentions first, and drops the edits that lie outside.
+void follow(trial_case& c);
+// True if the case is one by its operator's description. What a property that may break the contract changes of a case
+// is its own: the case itself has scalars of any value, and sizes that the description allows.
+bool is_legal(const trial_case& c);
+// The scalar that a case's knob of this name is, or null.
+const scalar_info* find_scalar(const trial_case& c, std::string_view name);
+// Sets a knob, unless the value is what it has anyway.
+void set_knob(trial_case& c, const std::string& name, const std::string& value);
+// What is wrong with a case line by its operator's description, or "".
+std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract);
+
+// A case of the form with these sizes, whose inputs have the fills of their names; without what is optional. Operator,
+// device and candidate are the target's; the property's name is set by the runner.
+trial_case make_case(const description& d, const target& t, const sizes& of, std::map<std::string, recipe> fills,
+                     size_t form = 0);
+// A tensor as described, of no size yet.
+tensor_spec make_tensor(const tensor_info& info, dtype type);
+// Adds an optional tensor at its place, with its shape by the case's sizes.
+tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe fill = {});
+// Sizes of all free extents: at what the target publishes as boundaries of each, 0 and 1, primes, or anything up to
+// `most` of it.
+sizes draw_sizes(draw& d, const target& t, const description& of, const sizes& most);
+
+}  // namespace warpcheck::engine

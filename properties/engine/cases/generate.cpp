@@ -1,0 +1,131 @@
+#include "properties/engine/cases/generate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "properties/engine/shrinking/shrink.hpp"
+#include "properties/engine/trials/library.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr int64_t k_most_draws = 1000;
+
+// Where code that says nothing of itself may change its ways, with the neighbours that generators add: beyond what 16,
+// 17 or 20 bits count, and a length that is no power of two. Generators go up to these as far as their size allows.
+constexpr int64_t k_usual_boundaries[] = {65536, 131072, 170000, 1 << 18, 1 << 19, 1 << 20};
+
+// A technique that the candidate does not have is asked for in vain: the case is for its own dispatch.
+void take_own_dispatch(const target& t, trial_case& c) {
+  const auto forced = c.knobs.find("variant");
+  if (forced != c.knobs.end() && std::none_of(t.variants.begin(), t.variants.end(),
+                                              [&](const target::variant& v) { return v.name == forced->second; }))
+    c.knobs.erase(forced);
+}
+
+bool fits(const trial_case& c, const target& t) {
+  return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) {
+    return !s.is_input || (s.rows() <= t.max_rows && s.cols() <= t.max_cols);
+  });
+}
+
+// Cuts the case to what the candidate offers; false where it is no case of the property then.
+bool is_offered(const property& p, const target& t, trial_case& c) {
+  if (t.offered.is_everything()) return true;
+  std::vector<std::string> taken;
+  if (!bring_within(t.offered, c, taken)) return false;
+  return taken.empty() || !p.holds || p.holds(c);
+}
+
+// Some cases are launched in another way than usual; what surrounds a run must not change a bit.
+void draw_launch(draw& d, trial_case& c) {
+  // Who chose a schedule or repetitions has a reason, often that the case is large.
+  if (c.knobs.count("schedule") || c.knobs.count("repeat")) return;
+  const int64_t way = d.between(0, 19);
+  if (c.knob("device") != "cuda") {
+    if (way == 0) c.knobs["launch"] = "again:2";
+    return;
+  }
+  switch (way) {
+    case 0: c.knobs["launch"] = "legacy"; break;
+    case 1: c.knobs["launch"] = "again:3"; break;
+    case 2:
+    case 3: c.knobs["launch"] = "graph:2"; break;
+    case 4: c.knobs["schedule"] = "nonblocking"; break;
+    case 5: c.knobs["schedule"] = "noise"; break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index) {
+  const rc::Gen<trial_case> plain([&p, t, index](const rc::Random& random, int) {
+    draw d(random, index);
+    trial_case c = p.generate(t, d);
+    c.property = p.name;
+    take_own_dispatch(t, c);
+    draw_launch(d, c);
+    return rc::shrinkable::just(std::move(c));
+  });
+  return with_shrinking(plain, p.holds);
+}
+
+trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index, int64_t attempt) {
+  // The device is left out on purpose: the same seed tries the same data on every device.
+  uint64_t key = hash64(seed, static_cast<uint64_t>(index), static_cast<uint64_t>(t.type));
+  for (const char ch : p.op + "/" + p.name) key = hash64(key, static_cast<unsigned char>(ch));
+  if (attempt > 0) key = hash64(key, static_cast<uint64_t>(attempt), 1);
+  for (int64_t k = 0; k < k_most_draws; ++k) {
+    trial_case c =
+        cases(p, t, index + k)(rc::Random(k == 0 ? key : hash64(key, static_cast<uint64_t>(k))), 100).value();
+    if (fits(c, t) && is_offered(p, t, c)) return c;
+  }
+  throw no_case_fits(fmt::format("{}/{}: no case was found with inputs of at most {} x {}, and within the offer", p.op,
+                                 p.name, t.max_rows, t.max_cols));
+}
+
+std::string missing_trait(const property& p, const target& t, uint64_t seed) {
+  constexpr int64_t k_draws = 8;
+  std::set<std::string> always, ever;
+  for (int64_t i = 0; i < k_draws; ++i) {
+    std::vector<std::string> taken;
+    trial_case c = cases(p, t, i)(rc::Random(hash64(seed, static_cast<uint64_t>(i))), 100).value();
+    bring_within(t.offered, c, taken);
+    const std::set<std::string> here(taken.begin(), taken.end());
+    if (i == 0) always = here;
+    ever.insert(here.begin(), here.end());
+    std::erase_if(always, [&](const std::string& text) { return here.count(text) == 0; });
+  }
+  if (!always.empty()) return fmt::format("{}{}", k_needs, fmt::join(always, ", "));
+  return ever.empty() ? "" : fmt::format("{}{}", k_needs, fmt::join(ever, " or "));
+}
+
+std::vector<target> find_targets(std::string_view name, std::string_view op, std::string_view device) {
+  const candidate c = open_candidate(name, op, device);
+  std::vector<target> targets;
+  for (const dtype type :
+       {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::i64, dtype::u8, dtype::u16, dtype::u32}) {
+    if (!(c.op->dtypes & dtype_bit(type))) continue;
+    target t;
+    t.op = op;
+    t.device = device;
+    t.candidate = name;
+    t.type = type;
+    t.extents = c.op->extents;
+    t.offered = parse_statements(op, c.op->states);
+    for (const listed_variant& v : c.op->variants)
+      if (v.dtypes & dtype_bit(type)) t.variants.push_back({v.name, v.ranges});
+    t.boundaries = c.op->boundaries;
+    if (c.op->variants.empty() && t.boundaries.front().empty())
+      t.boundaries.front().assign(std::begin(k_usual_boundaries), std::end(k_usual_boundaries));
+    targets.push_back(std::move(t));
+  }
+  return targets;
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,386 @@
+#include "properties/engine/cases/offer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/text_parts.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/shrinking/shrink_steps.hpp"
+#include "reference/numerics/stated_sums.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+// Integers of so few values are traits one by one.
+constexpr double k_few_values = 16;
+
+bool has_few_values(const scalar_info& s) {
+  return s.is_passed && (!s.names.empty() || (s.is_integer && s.most - s.least < k_few_values));
+}
+
+std::vector<std::string> values_of(const scalar_info& s) {
+  if (!s.names.empty()) return s.names;
+  std::vector<std::string> values;
+  for (double v = s.least; v <= s.most; ++v) values.push_back(format_number(v));
+  return values;
+}
+
+// A case's text for the scalar's value; a NaN is itself.
+bool is_value(const scalar_info& s, const trial_case& c, const std::string& value) {
+  const auto given = c.knobs.find(s.name);
+  const double own = passed_value(s, given == c.knobs.end() ? s.fallback : given->second);
+  const double other = passed_value(s, value);
+  return own == other || (std::isnan(own) && std::isnan(other));
+}
+
+bool is_apart(const tensor_spec& t) { return t.rows() > 1 && t.cols() > 0 && t.ld > t.cols(); }
+
+// Whether the call has the tensor, be it of no elements where the case's sizes are 0.
+bool is_listed(const trial_case& c, const std::string& name) {
+  const tensor_spec* const t = c.find(name);
+  return t && (t->elements() > 0 || !find_description(c.op)->lists_all_tensors);
+}
+
+int64_t extent_size(const trial_case& c, const std::string& name) {
+  const description* const d = find_description(c.op);
+  const sizes of = d ? sizes_of(*d, c) : sizes();
+  const auto found = of.find(name);
+  return found == of.end() ? 0 : found->second;
+}
+
+std::string text_of(const trait& t) {
+  switch (t.kind) {
+    case trait::present: return t.name;
+    case trait::equal: return fmt::format("{}={}", t.name, t.value);
+    case trait::unequal: return fmt::format("{}!={}", t.name, t.value);
+    case trait::typed: return fmt::format("{}:{}", t.name, t.value);
+    case trait::apart: return fmt::format("ld{}>cols", t.name);
+    case trait::distant: return fmt::format("ld{}>{}", t.name, t.size);
+    case trait::more: return fmt::format("{}>{}", t.name, t.size);
+    case trait::fewer: return fmt::format("{}<{}", t.name, t.size);
+    case trait::not_multiple: return fmt::format("{}%{}", t.name, t.size);
+  }
+  return "";
+}
+
+// ---- cases without a trait ----
+
+void settle(const description& d, trial_case& c) {
+  if (d.mend) d.mend(c);
+  follow(c);
+}
+
+// The tensor whose memory this one has.
+std::string owner_of(const trial_case& c, const std::string& tensor) {
+  const std::string& in = c.at(tensor).in_place;
+  return in.empty() ? tensor : in;
+}
+
+void leave_out(const description& d, trial_case& c, const std::string& name) {
+  for (tensor_spec& t : c.tensors)
+    if (t.in_place == name) t.in_place.clear();
+  if (!d.lists_all_tensors) {
+    std::erase_if(c.tensors, [&](const tensor_spec& t) { return t.name == name; });
+    return;
+  }
+  tensor_spec& t = *c.find(name);
+  t.shape.assign(t.shape.size(), 0);
+  t.ld = t.offset = 0;
+  t.fill.edits.clear();
+}
+
+bool is_case(const description& d, const trial_case& c) { return what_is_wrong(d, c, false).empty(); }
+
+std::vector<trial_case> of_other_values(const description& d, const trial_case& c, const trait& t) {
+  std::vector<trial_case> found;
+  const scalar_info* const s = find_scalar(c, t.name);
+  if (!s) return found;
+  std::vector<std::string> values = {s->fallback};
+  if (t.kind == trait::equal && has_few_values(*s))
+    for (const std::string& v : values_of(*s)) values.push_back(v);
+  for (const std::string& value : values) {
+    trial_case other = c;
+    set_knob(other, t.name, value);
+    reshape(d, other, sizes_of(d, c));  // a scalar may turn a shape
+    found.push_back(std::move(other));
+  }
+  return found;
+}
+
+std::vector<trial_case> of_other_types(const description& d, const trial_case& c, const trait& t) {
+  std::vector<trial_case> found;
+  const call_form* const form = d.form_of(c);
+  for (const dtype type : form->find(t.name)->types) {
+    trial_case other = c;
+    other.find(t.name)->type = type;
+    found.push_back(std::move(other));
+  }
+  return found;
+}
+
+std::vector<trial_case> nearby(const description& d, const trial_case& c, const trait& t) {
+  trial_case other = c;
+  switch (t.kind) {
+    case trait::present: leave_out(d, other, t.name); break;
+    case trait::equal:
+    case trait::unequal: return of_other_values(d, c, t);
+    case trait::typed: return of_other_types(d, c, t);
+    case trait::apart:
+    case trait::distant: set_layout(other, owner_of(c, t.name), c.at(t.name).cols(), c.at(t.name).offset); break;
+    case trait::more:
+    case trait::fewer: return {resized(c, {t.name}, t.size)};
+    case trait::not_multiple: {
+      const int64_t size = extent_size(c, t.name);
+      return {resized(c, {t.name}, (size / t.size + 1) * t.size), resized(c, {t.name}, size / t.size * t.size)};
+    }
+  }
+  return {std::move(other)};
+}
+
+// ---- texts ----
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+bool is_number(std::string_view text, int64_t& value) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() && value > 0;
+}
+
+// Of any form of the operator.
+const tensor_info* find_tensor(const description& d, std::string_view name) {
+  for (const call_form& form : d.forms)
+    if (const tensor_info* t = form.find(name)) return t;
+  return nullptr;
+}
+
+const scalar_info* find_value(const description& d, std::string_view name, const std::string& value) {
+  for (const call_form& form : d.forms)
+    for (const scalar_info& s : form.scalars)
+      if (s.name == name && s.is_passed && !std::isnan(passed_value(s, value))) return &s;
+  return nullptr;
+}
+
+bool is_trait(const description& d, const trait& t) {
+  const tensor_info* const tensor = find_tensor(d, t.name);
+  switch (t.kind) {
+    case trait::present: return tensor;
+    case trait::equal:
+    case trait::unequal: return find_value(d, t.name, t.value);
+    case trait::typed: return tensor && dtype_from_name(t.value);
+    case trait::apart:
+    case trait::distant: return tensor;
+    case trait::more:
+    case trait::fewer:
+    case trait::not_multiple: return d.find(t.name);
+  }
+  return false;
+}
+
+trait parse_trait(std::string_view text) {
+  const auto split = [&](std::string_view sign) {
+    const size_t at = text.find(sign);
+    return std::pair{std::string(trimmed(text.substr(0, at))), std::string(trimmed(text.substr(at + sign.size())))};
+  };
+  trait t;
+  if (is_name(text)) return {trait::present, std::string(text), "", 0};
+  if (text.find("!=") != std::string_view::npos) {
+    t.kind = trait::unequal;
+    std::tie(t.name, t.value) = split("!=");
+  } else if (text.find('=') != std::string_view::npos) {
+    t.kind = trait::equal;
+    std::tie(t.name, t.value) = split("=");
+  } else if (text.find(':') != std::string_view::npos) {
+    t.kind = trait::typed;
+    std::tie(t.name, t.value) = split(":");
+  } else if (const auto [of, modulus] = split("%"); is_number(modulus, t.size)) {
+    t.kind = trait::not_multiple;
+    t.name = of;
+  } else if (const auto [small, least] = split("<"); is_number(least, t.size)) {
+    t.kind = trait::fewer;
+    t.name = small;
+  } else if (const auto [name, most] = split(">"); name.starts_with("ld") && most == "cols") {
+    t.kind = trait::apart;
+    t.name = name.substr(2);
+  } else if (is_number(most, t.size)) {
+    t.kind = name.starts_with("ld") ? trait::distant : trait::more;
+    t.name = name.starts_with("ld") ? name.substr(2) : name;
+  }
+  return t;
+}
+
+}  // namespace
+
+std::string text_of(const trait_set& traits) {
+  std::vector<std::string> texts;
+  for (const trait& t : traits) texts.push_back(text_of(t));
+  return fmt::format("{}", fmt::join(texts, " & "));
+}
+
+std::string text_of(const offer& o) {
+  std::vector<std::string> texts;
+  for (const trait_set& traits : o.lacks) texts.push_back(text_of(traits));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+trait_set parse_traits(std::string_view op, std::string_view text) {
+  const description* const d = find_description(op);
+  trait_set traits;
+  for (const std::string_view part : trimmed_parts(text, '&')) {
+    traits.push_back(parse_trait(part));
+    if (!d || !is_trait(*d, traits.back()))
+      throw usage_error(fmt::format(
+          "offer: '{}' is nothing that a candidate of {} can lack; allowed are TENSOR, SCALAR=VALUE, SCALAR!=VALUE, "
+          "TENSOR:TYPE, ldTENSOR>cols, EXTENT>SIZE, "
+          "EXTENT<SIZE and EXTENT%SIZE by the names of 'warpcheck list {}'",
+          part, op, op));
+  }
+  return traits;
+}
+
+offer parse_offer(std::string_view op, std::string_view text) {
+  offer o;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    o.lacks.push_back(parse_traits(op, text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return o;
+}
+
+offer parse_statements(std::string_view op, std::string_view text) {
+  offer o;
+  for (const std::string_view part : trimmed_parts(text, ';')) {
+    int64_t depth = 0;
+    if (part.empty()) continue;
+    if (part == "plan")
+      o.has_our_plan = true;
+    else if (part == "sums chain")
+      o.sum_depth = reference::k_longest_stated_chain;
+    else if (part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), depth))
+      o.sum_depth = depth;
+    else if (part == "lacks" || part.starts_with("lacks "))
+      for (trait_set& traits : parse_offer(op, part.substr(5)).lacks) o.lacks.push_back(std::move(traits));
+    else
+      throw usage_error(fmt::format(
+          "states: '{}' is no statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N' and 'plan'",
+          part));
+  }
+  return o;
+}
+
+bool has(const trial_case& c, const trait& t) {
+  switch (t.kind) {
+    case trait::present: return is_listed(c, t.name);
+    case trait::equal:
+    case trait::unequal: {
+      const scalar_info* const s = find_scalar(c, t.name);
+      return s && is_value(*s, c, t.value) == (t.kind == trait::equal);
+    }
+    case trait::typed: {
+      const tensor_spec* const tensor = c.find(t.name);
+      return tensor && tensor->elements() > 0 && name_of(tensor->type) == t.value;
+    }
+    case trait::apart: return c.find(t.name) && is_apart(*c.find(t.name));
+    case trait::distant: return c.find(t.name) && is_apart(*c.find(t.name)) && c.find(t.name)->ld > t.size;
+    case trait::more: return extent_size(c, t.name) > t.size;
+    case trait::fewer: return extent_size(c, t.name) < t.size;
+    case trait::not_multiple: return extent_size(c, t.name) % t.size != 0;
+  }
+  return false;
+}
+
+std::vector<trait> traits_of(const trial_case& c) {
+  std::vector<trait> found;
+  const description* const d = find_description(c.op);
+  const call_form* const form = d ? d->form_of(c) : nullptr;
+  if (!form) return found;
+  for (const tensor_spec& t : c.tensors)
+    if (form->find(t.name)->is_optional && is_listed(c, t.name) && !t.is_workspace())
+      found.push_back({trait::present, t.name, "", 0});
+  for (const tensor_spec& t : c.tensors)
+    if (is_apart(t)) found.push_back({trait::apart, t.name, "", 0});
+  for (const scalar_info& s : form->scalars) {
+    if (!s.is_passed) continue;
+    if (has_few_values(s)) {
+      for (const std::string& v : values_of(s))
+        if (is_value(s, c, v)) found.push_back({trait::equal, s.name, v, 0});
+    } else if (!is_value(s, c, s.fallback)) {
+      found.push_back({trait::unequal, s.name, s.fallback, 0});
+    }
+  }
+  for (const tensor_spec& t : c.tensors)
+    if (&t != c.tensors.data() && form->find(t.name)->types.size() > 1 && t.elements() > 0)
+      found.push_back({trait::typed, t.name, std::string(name_of(t.type)), 0});
+  return found;
+}
+
+std::vector<trial_case> without(const trial_case& c, const trait& t) {
+  std::vector<trial_case> found;
+  const description* const d = find_description(c.op);
+  if (!d || !d->form_of(c)) return found;
+  for (trial_case& other : nearby(*d, c, t)) {
+    settle(*d, other);
+    if (!has(other, t) && is_case(*d, other)) found.push_back(std::move(other));
+  }
+  return found;
+}
+
+const trait_set* offer::missing(const trial_case& c) const {
+  const auto found = std::find_if(lacks.begin(), lacks.end(), [&](const trait_set& traits) {
+    return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });
+  });
+  return found == lacks.end() ? nullptr : &*found;
+}
+
+bool bring_within(const offer& o, trial_case& c, std::vector<std::string>& taken) {
+  // Each step takes at least one trait away, and may bring another: a scalar has some value.
+  const size_t most_steps = 4 * o.lacks.size() + 4;
+  for (size_t step = 0; step < most_steps; ++step) {
+    const trait_set* const lacked = o.missing(c);
+    if (!lacked) return true;
+    taken.push_back(text_of(*lacked));
+    std::vector<trial_case> others;
+    for (const trait& t : *lacked)
+      for (trial_case& other : without(c, t)) others.push_back(std::move(other));
+    if (others.empty()) return false;
+    // The first that is offered, or the first of all.
+    const auto offered =
+        std::find_if(others.begin(), others.end(), [&](const trial_case& other) { return !o.missing(other); });
+    c = std::move(offered == others.end() ? others.front() : *offered);
+  }
+  return false;
+}
+
+namespace {
+
+using offer_key = std::tuple<std::string, std::string, std::string, dtype>;
+std::map<offer_key, offer>& remembered_offers() {
+  static std::map<offer_key, offer> offers;
+  return offers;
+}
+
+}  // namespace
+
+void remember_offer(std::string_view candidate, std::string_view op, std::string_view device, dtype type, offer o) {
+  remembered_offers()[{std::string(candidate), std::string(op), std::string(device), type}] = std::move(o);
+}
+
+const offer* known_offer(const trial_case& c) {
+  if (c.tensors.empty()) return nullptr;
+  const auto found = remembered_offers().find({c.knob("candidate"), c.op, c.knob("device"), c.tensors.front().type});
+  return found == remembered_offers().end() ? nullptr : &found->second;
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/shrinking/shrink.hpp"
+#include "properties/engine/shrinking/shrink_steps.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+bool is_hazard(verdict v) {
+  return v >= verdict::uninitialized && v <= verdict::out_of_bounds && v != verdict::input_modified;
+}
+
+std::string line_of(const shrunk& s) {
+  return nlohmann::json({to_json(s.report), format(s.smallest), s.runs}).dump() + "\n";
+}
+
+// How far a search in another process has come, which outlives that process: a file without a name, a line for each
+// smaller case.
+class search_record {
+ public:
+  search_record() : fd_(memfd_create("warpcheck-shrink", MFD_CLOEXEC)) {
+    if (fd_ < 0) throw environment_error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)));
+  }
+  search_record(const search_record&) = delete;
+  search_record& operator=(const search_record&) = delete;
+  ~search_record() { close(fd_); }
+
+  void add(const shrunk& s) const {
+    const std::string line = line_of(s);
+    for (size_t done = 0; done < line.size();) {
+      const ssize_t n = write(fd_, line.data() + done, line.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return;  // the case before this one is the smallest that is known
+      done += static_cast<size_t>(n);
+    }
+  }
+
+  // The last whole line; nothing where there is none, or where the code on trial wrote there.
+  std::optional<shrunk> last(const std::vector<knob_info>& knobs) const {
+    std::string text;
+    std::array<char, 1 << 16> buffer;
+    for (ssize_t n; (n = pread(fd_, buffer.data(), buffer.size(), static_cast<off_t>(text.size()))) > 0;)
+      text.append(buffer.data(), static_cast<size_t>(n));
+    const size_t end = text.rfind('\n');
+    if (end == std::string::npos) return std::nullopt;
+    const size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+    const size_t begin = before == std::string::npos ? 0 : before + 1;
+    try {
+      const nlohmann::json j = nlohmann::json::parse(text.substr(begin, end - begin));
+      shrunk s;
+      s.report = report_from_json(j.at(0).get<std::string>());
+      s.smallest = parse_case(j.at(1).get<std::string>(), knobs);
+      s.runs = j.at(2);
+      return s;
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+class confirmation {
+ public:
+  explicit confirmation(const confirm_options& options) : options_(options) {}
+
+  case_report of(const case_report& failing, const trial_case& c) const {
+    // A hang costs its whole time each time.
+    const int processes = failing.result == verdict::timeout ? 1 : 3;
+    int tried = 0, failures = 0;
+    case_report fresh;
+    for (; tried < processes; ++tried) {
+      std::optional<case_report> r = contained(c);
+      if (!r) break;
+      if (r->result == verdict::pass || r->result == verdict::skipped) continue;
+      ++failures;
+      if (failures == 1 || r->result == failing.result) fresh = std::move(*r);
+    }
+    if (failures < std::max(tried, 1)) {
+      case_report r = failing;
+      r.message += not_confirmed(tried, failures);
+      return r;
+    }
+    const shrunk smallest = shrink_contained(fresh, c);
+    case_report r = smallest.report;
+    r.message += fmt::format("; it failed in {} of {} fresh process{}, and was shrunk in {} runs{}", failures, tried,
+                             tried == 1 ? "" : "es", smallest.runs, over() ? ending() : "");
+    watch(r, smallest.smallest);
+    return r;
+  }
+
+ private:
+  bool stopped() const { return options_.stop && options_.stop(); }
+  bool over() const { return stopped() || seconds_since(begin_) > options_.shrink_seconds; }
+  // Why no more is known.
+  std::string ending() const {
+    return stopped() ? ", until it was interrupted"
+                     : fmt::format(", until the {:g} s for it were over", options_.shrink_seconds);
+  }
+
+  std::string not_confirmed(int tried, int failures) const {
+    const char* plural = tried == 1 ? "" : "es";
+    if (tried == 0)
+      return stopped() ? "; it was not repeated: interrupted"
+                       : fmt::format("; it was not repeated: a run takes longer than {:g} s", options_.shrink_seconds);
+    if (failures) return fmt::format("; flaky: it failed in {} of {} fresh process{}", failures, tried, plural);
+    return fmt::format(
+        "; it did not fail in {} fresh process{}: it is flaky, or depends on the cases before it in its process", tried,
+        plural);
+  }
+
+  case_report judged(const trial_case& c) const { return run_judged(options_.run, c, format(c)); }
+
+  // Nothing where the time is over first.
+  std::optional<case_report> contained(const trial_case& c) const {
+    const auto run = [&](const trial_case& x) { return judged(x); };
+    const auto end = [&] { return over(); };
+    return over() ? std::nullopt : run_contained(run, c, options_.timeout_seconds, end);
+  }
+
+  // In one process for the whole search, which is many times faster than one for each case, unless the failure spoils a
+  // process or the search does not finish.
+  shrunk shrink_contained(const case_report& failing, const trial_case& c) const {
+    const auto end = [&] { return over(); };
+    shrunk smallest;
+    smallest.report = failing;
+    smallest.smallest = c;
+    if (!spoils_process(failing)) {
+      const search_record record;
+      const auto search = [&] {
+        const auto run = [&](const trial_case& x) { return judged(x); };
+        const auto smaller = [&](const shrunk& s) { record.add(s); };
+        record.add(shrink(failing, c, run, options_.holds, {options_.budget, end, smaller}));
+        return std::string("done");
+      };
+      const child_outcome outcome =
+          run_in_child(search, options_.shrink_seconds + time_limit(options_.timeout_seconds, format(c)), end);
+      if (std::optional<shrunk> found = record.last(knobs_of(c))) smallest = std::move(*found);
+      if (outcome.finished || over()) return smallest;
+    }
+    const auto run = [&](const trial_case& x) {
+      case_report none;
+      none.result = verdict::skipped;
+      return contained(x).value_or(none);
+    };
+    const int before = smallest.runs;
+    smallest = shrink(smallest.report, smallest.smallest, run, options_.holds, {options_.budget, end, {}});
+    smallest.runs += before;
+    return smallest;
+  }
+
+  // What the emulated device's detector says of a failure that it has not seen.
+  void watch(case_report& r, const trial_case& smallest) const {
+    if (!is_emulated(smallest) || is_hazard(r.result) || smallest.knob("detect") == "only") return;
+    trial_case watched = smallest;
+    watched.knobs["detect"] = "only";
+    const std::optional<case_report> found = contained(watched);
+    if (!found || !is_hazard(found->result)) return;
+    r.message += fmt::format("; the detector says {}: {}", name_of(found->result), found->message);
+    r.findings.insert(r.findings.end(), found->findings.begin(), found->findings.end());
+  }
+
+  const confirm_options& options_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+case_report confirm_and_shrink(const case_report& failing, const trial_case& c, const confirm_options& options) {
+  return confirmation(options).of(failing, c);
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,53 @@
+// A call of abi/candidate.h for a case.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "abi/candidate.h"
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/trials/library.hpp"
+
+namespace warpcheck::engine {
+
+// A call and what it points to.
+class prepared_call {
+ public:
+  // `tensors`: one per tensor of the case, in its order; they outlive the call.
+  prepared_call(const trial_case& c, std::vector<DLTensor>& tensors, void* stream);
+  prepared_call(const prepared_call&) = delete;
+  prepared_call& operator=(const prepared_call&) = delete;
+
+  warpcheck_status run(const listed_operator& op);
+  const warpcheck_call& view() const { return call_; }
+  // The candidate's sentence as a report shows it: control characters could move a terminal's cursor or change its
+  // colours.
+  std::string message() const;
+
+ private:
+  std::vector<const DLTensor*> inputs_;
+  std::vector<DLTensor*> outputs_;
+  std::vector<warpcheck_scalar> scalars_;
+  std::string variant_;
+  char message_[512] = "";
+  warpcheck_call call_ = {};
+};
+
+// A candidate's text with its control characters as \x1b.
+// The text, cut to 200 characters where it is longer: skips and refusals may quote whole case lines.
+std::string shortened(const std::string& text);
+std::string printable(std::string_view text);
+
+// Where the operator's tensors live.
+DLDevice dl_device(const listed_operator& op);
+// Elements from one to the next in each dimension.
+std::vector<int64_t> strides_of(const tensor_spec& spec);
+// `shape` and `strides` outlive it.
+DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::vector<int64_t>& shape,
+                   std::vector<int64_t>& strides);
+
+// Whether the technique that the case forces, if any, says that it takes the call. It is asked without memory: what
+// its tensors point to is aligned as they will be, and nothing there may be read.
+bool is_accepted(const listed_operator& op, const trial_case& c);
+
+}  // namespace warpcheck::engine

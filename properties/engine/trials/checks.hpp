@@ -1,0 +1,34 @@
+// Checks that hold of any operator whose first dimension are rows that know nothing of one another. Each judges the
+// outputs first: a relation between two results holds for kernels that compute nothing, too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "properties/engine/cases/draw.hpp"
+#include "properties/engine/trials/trial.hpp"
+
+namespace warpcheck::engine {
+
+// Judges every output of a result by the operator's reference.
+using judge_outputs = std::function<void(trial&, const run_result&)>;
+
+// Gaps between the rows of matrices, and offsets, in some of the tensors.
+void draw_gaps_and_offsets(draw& d, trial_case& c);
+
+// Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". What `but_row` of the
+// first dimension holds is left out.
+void require_same_bits(trial& t, const run_result& before, const run_result& after, std::string_view why,
+                       int64_t but_row = -1);
+
+// The result has the same bits where no tensor has gaps or an offset.
+void check_layout(trial& t, const judge_outputs& judge);
+// NaN throughout a row of the input changes no bit of another row's result.
+void check_isolation(trial& t, std::string_view input, const judge_outputs& judge);
+// What ran is what the dispatch publishes, for sizes for which it says so; and each technique that takes the sizes is
+// right.
+void check_dispatch(trial& t, const judge_outputs& judge);
+
+}  // namespace warpcheck::engine

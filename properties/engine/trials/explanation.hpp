@@ -1,0 +1,97 @@
+// A case told in words, for people: the inputs, what the contract demands and why, what the candidate gave, and which
+// step of a plain implementation first departs. No verdict comes from here.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/trials/verdict.hpp"
+#include "reference/numerics/bound_term.hpp"
+
+namespace warpcheck::engine {
+
+// A step of a plain implementation, for one element.
+struct told_step {
+  std::string what;
+  double exact = 0, plain = 0;  // its exact value, and what f32 arithmetic makes of it
+  double implied =
+      std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: they do not tell
+};
+
+// One row of the first output, and element `i` of it.
+struct told_row {
+  std::vector<double> exact, bound;          // of every element of the row
+  std::string formula, numbers;              // of element i: in symbols, and with its numbers
+  std::string bound_formula;                 // why the bound is what it is
+  std::vector<reference::bound_term> terms;  // of which the bound is the sum; none where only one value passes
+  std::vector<told_step> steps;
+  std::string departs;  // which step first departs, in words; empty where nothing does or nothing is known
+};
+
+// What is told of a call: its inputs and outputs by name, as the candidate had them.
+struct observed_call {
+  const trial_case& c;  // of a related call its own, whose knobs and shapes may not be the case's
+  const tensor_map& inputs;
+  const tensor_map* outputs;   // null where the call gave none
+  const worst_element* worst;  // of these outputs, as the report names it; null where it names none of them
+};
+// One row of an output (or whatever list of numbers the operator explains), and which call's.
+struct told_story {
+  std::string output;           // its name
+  std::string element_name;     // "y[3]"
+  std::string row_name;         // "the row"
+  std::string item = "column";  // what its elements are counted by
+  int64_t row = 0, element = 0;
+  std::vector<double> input;       // drawn beside it; may be empty
+  std::vector<double> actual;      // empty where the call gave none
+  told_row told;                   // without exact values: nothing is told
+  std::vector<std::string> about;  // sentences on the case
+};
+using tell_call = std::function<told_story(const observed_call&)>;
+
+// What is told of a row, by operators of one input and one output, row by row.
+struct told_call {
+  const trial_case& c;
+  const std::vector<double>& x;       // the row of the first input
+  dtype output = dtype::f32;          // of the first output
+  int64_t i = 0;                      // the element
+  const std::vector<double>& actual;  // the candidate's row; empty where the call gave none
+};
+using tell_row = std::function<told_row(const told_call&)>;
+
+// The hook of an operator: one function, registered once, before main.
+struct story_registration {
+  story_registration(std::string op, tell_call tell);
+  story_registration(std::string op, tell_row tell);
+};
+
+// error / bound; 0 for the exact value, infinite where none is allowed.
+double share_of_bound(double actual, double exact, double bound);
+
+struct story_section {
+  std::string title;
+  std::vector<std::string> sentences;
+  std::vector<std::vector<std::string>> table;  // its head first; empty: none
+};
+
+struct explanation {
+  std::vector<story_section> sections;
+  std::string departs;  // the sentence on the step that departs first; empty where none does or none is known
+  // Of the row that is explained; empty where there is none.
+  std::string output;
+  int64_t row = 0, element = 0;
+  std::vector<double> input, exact, bound, actual;
+};
+// Explains a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds`
+// and ends once `stop` is true. If that run throws, the explanation says so.
+explanation explain(const trial_case& c, const case_report& r, double timeout_seconds,
+                    const std::function<bool()>& stop = {});
+// The sections as a list of {"title", "sentences", "table"}.
+nlohmann::json sections_json(const explanation& e);
+
+}  // namespace warpcheck::engine

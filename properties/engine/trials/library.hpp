@@ -1,0 +1,111 @@
+// Candidate libraries: loading, checking, and their devices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi/candidate.h"
+#include "abi/candidate_states.h"
+#include "reference/numerics/dtype.hpp"
+
+namespace warpcheck::engine {
+
+// A technique that an operator lists, as abi/candidate.h says.
+struct listed_variant {
+  std::string name;
+  uint32_t dtypes = 0;
+  std::vector<warpcheck_range> ranges;  // by extent
+  int32_t (*accepts)(const warpcheck_call*) = nullptr;
+
+  // Whether a size of the extent lies within what it accepts, or within what the dispatch may pick it for.
+  bool takes(int64_t size, size_t extent = 0) const;
+  bool may_be_picked(int64_t size, size_t extent = 0) const;
+};
+
+// An operator as a library lists it.
+class listed_operator {
+ public:
+  explicit listed_operator(const warpcheck_operator& op);
+  // An operator of this process, without variants.
+  listed_operator(std::string op, warpcheck_device on, uint32_t types, std::vector<std::string> of_extents,
+                  std::function<warpcheck_status(warpcheck_call&)> run);
+
+  std::string name;
+  warpcheck_device device = WARPCHECK_DEVICE_CPU;
+  uint32_t dtypes = 0;
+  std::vector<std::string> extents;
+  std::vector<listed_variant> variants;
+  std::vector<std::vector<int64_t>> boundaries;  // by extent
+  std::string states;                            // abi/candidate_states.h
+
+  warpcheck_status run(warpcheck_call& call) const;
+  bool publishes_picks() const { return picks_ != nullptr; }
+  // The variant that the operator's dispatch picks, "" for none.
+  std::string picks(const warpcheck_call& call) const;
+  bool lists(std::string_view variant) const;
+
+ private:
+  std::function<warpcheck_status(warpcheck_call&)> own_run_;
+  warpcheck_status (*run_)(warpcheck_call*) = nullptr;
+  const char* (*picks_)(const warpcheck_call*) = nullptr;
+};
+
+// A loaded candidate library; stays loaded until the process ends (kernels and CUDA contexts do not unload safely).
+class candidate_library {
+ public:
+  // Throws environment_error: no such file, undefined symbol, missing entry point, wrong ABI version.
+  static const candidate_library& load(const std::string& path);
+
+  const warpcheck_candidate& table() const { return *table_; }
+  const std::string& path() const { return path_; }
+  const listed_operator* find(std::string_view op, warpcheck_device device) const;
+
+ private:
+  candidate_library(std::string path, const warpcheck_candidate* table, warpcheck_candidate_states_fn states);
+  std::string path_;
+  const warpcheck_candidate* table_;
+  std::vector<listed_operator> operators_;
+};
+
+// A candidate on a device, ready to run one operator: the plain build, and on the emulated device the instrumented one
+// beside it.
+struct candidate {
+  const listed_operator* op = nullptr;
+  const warpcheck_device_api* api = nullptr;
+  const listed_operator* instrumented_op = nullptr;  // race flavour; null where there is none
+  const warpcheck_device_api* instrumented_api = nullptr;
+};
+
+// `name`: "builtin" or the path of a library; an emulated library `libx.so` may have an instrumented twin
+// `libx.race.so`. Throws environment_error when the device is absent or the candidate offers nothing for (op, device).
+candidate open_candidate(std::string_view name, std::string_view op, std::string_view device);
+
+// Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
+void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
+// And for an operator of this process on device cpu, which outlives its use; one name may stand for several operators.
+void name_candidate(const std::string& name, const listed_operator& op);
+
+// What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or
+// ""). environment_error where this process is sanitized, for its libraries are not.
+void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin);
+
+// False once this process can no longer use the device: an error of it, a kernel's fault, say, has come to stay.
+bool is_usable(const warpcheck_device_api& api);
+// Whether a stream of the device can be made like new for another call.
+bool can_renew_streams(const warpcheck_device_api& api);
+
+// The path of a built-in candidate library: beside the executable, or in ../lib/warpcheck of an
+// installation.
+std::string builtin_library(std::string_view stem);  // stem: "emulated", "race", "cuda"; empty if that build has none
+// Why device `cuda` cannot be used in this process, or empty if it can.
+std::string cuda_problem();
+std::string describe_device(std::string_view device);
+
+warpcheck_device device_from_name(std::string_view name);  // usage_error unless cpu, cuda or emulated
+std::string_view name_of(warpcheck_device device);
+uint32_t dtype_bit(dtype type);
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,83 @@
+// A property: a sentence that holds for every correct candidate, with the generator of its cases and the check of one
+// case.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi/candidate.h"
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/cases/draw.hpp"
+#include "properties/engine/cases/offer.hpp"
+
+namespace warpcheck::engine {
+
+class trial;
+
+// What a generator may know of the candidate: what it offers and where its code paths change.
+struct target {
+  std::string op;
+  std::string device;
+  std::string candidate = "builtin";
+  dtype type = dtype::f32;
+  std::vector<std::string> extents = {"cols"};  // that the ranges and boundaries below are of
+  struct variant {
+    std::string name;
+    std::vector<warpcheck_range> ranges;  // by extent
+  };
+  std::vector<variant> variants;
+  std::vector<std::vector<int64_t>> boundaries = {{}};  // by extent
+  offer offered;                                        // cases beyond it are drawn again, or cut to it
+  int size = 0;                                         // 0 quick, 1 ci, 2 full: how large generated shapes may grow
+  // What the user allows an input to have; generators aim below it, and generate_case returns nothing larger.
+  int64_t max_rows = std::numeric_limits<int64_t>::max(), max_cols = std::numeric_limits<int64_t>::max();
+};
+
+struct property {
+  std::string op;
+  std::string name;      // kebab-case: within-error-bound
+  std::string sentence;  // what it claims, for `warpcheck list`
+  std::vector<dtype> types;
+  std::vector<knob_info> knobs;  // names beyond the standard ones
+  // Draws one case for the target. It shrinks nothing itself: shrinking works on the case (shrink.hpp).
+  std::function<trial_case(const target&, draw&)> generate;
+  std::function<void(trial&)> check;
+  // Whether a case whose sizes or fill were changed is still one of this property; null: it is.
+  std::function<bool(const trial_case&)> holds;
+  bool needs_our_plan = false;      // it holds for candidates with the sums, bits and workspaces of our kernels
+  bool may_break_contract = false;  // its cases may have scalars that the description does not allow
+  // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
+  int share_percent = 100;
+  // The cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for; null where
+  // the property needs inputs of its own making.
+  std::function<std::vector<trial_case>(const target&, const tensor_spec& input)> for_input;
+  // Outputs that a candidate need not offer: a case that it answers with WARPCHECK_UNSUPPORTED is judged without them.
+  std::vector<std::string> optional_outputs;
+};
+
+// Every operator's file registers its properties once, before main.
+struct property_registration {
+  explicit property_registration(std::vector<property> properties);
+};
+std::span<const property> all_properties();  // in order of registration, grouped by operator
+// The property of this name. Throws usage_error, which names those that exist.
+const property& find_property(std::string_view op, std::string_view name);
+// By its name of today; null where there is none.
+const property* registered_property(std::string_view op, std::string_view name);
+std::vector<std::string> operators_with_properties();
+
+// Operators of a plug-in: the path of its library, which the command that replays a case names, too.
+void set_plugin(const std::string& op, const std::string& path);
+// What a person types to try a case again: `warpcheck replay 'LINE'`, with the plug-in that its operator comes from.
+std::string replay_command(std::string_view line);
+
+// Parses a line with the knobs of its property and its operator. Throws usage_error if the operator's description does
+// not admit the case.
+trial_case parse_case_line(std::string_view line);
+
+}  // namespace warpcheck::engine

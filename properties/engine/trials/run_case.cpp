@@ -1,0 +1,114 @@
+#include "properties/engine/trials/run_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/call.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/trial.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+// Bytes of memory that the host can still give.
+double free_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name, unit; file >> name;) {
+    double kib = 0;
+    if (!(file >> kib)) break;
+    if (name == "MemAvailable:") return kib * 1024;
+    std::getline(file, unit);
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+// Memory is promised to whoever asks and taken where it is touched: what is too much ends the process, and others. Of
+// inputs the host has a copy beside the device's, of outputs what two launches gave.
+void skip_what_does_not_fit(trial& t, const trial_case& c) {
+  constexpr double k_gib = 0x1p30;
+  const bool on_host = c.knob("device") != "cuda";
+  double bytes = 0;
+  for (const tensor_spec& s : c.tensors)
+    bytes += static_cast<double>(s.elements()) * static_cast<double>(size_of(s.type)) *
+             ((s.is_input ? 1 : 2) + (on_host ? 1 : 0));
+  if (bytes <= k_gib) return;
+  if (const double free = free_memory(); bytes > 0.9 * free)
+    t.skip(fmt::format("it takes {:.0f} GiB of memory, of which {:.0f} are free", bytes / k_gib, free / k_gib));
+}
+
+// The end of the message for a case that fails only because its sums are long chains.
+std::string chain_text(const trial_case& c) {
+  return fmt::format(
+      "; it passes where sums may be added in any order: a single f32 chain of {} additions is not accurate enough for "
+      "this contract: state 'sums chain' to be judged as one (docs/bring_your_own)",
+      std::max<int64_t>(0, c.tensors.front().cols() - 1));
+}
+
+// True if the case passes for a candidate whose sums may be added in any order. A chain of n terms errs by at most n
+// times the bound of a chain of at least one addition, up to second order, so a larger error needs no second trial.
+bool is_a_chain(const property& p, const trial_case& c, const offer& stated, double error_ratio) {
+  if (stated.has_our_plan || stated.sum_depth) return false;
+  if (!(error_ratio <= 2 * static_cast<double>(c.tensors.front().cols()))) return false;
+  trial t(c, false, reference::sum_statement{reference::k_longest_stated_chain, true});
+  try {
+    p.check(t);
+  } catch (const trial_over&) {
+    // Another verdict than pass.
+  } catch (const std::exception&) {
+    return false;
+  }
+  return t.finish().result == verdict::pass;
+}
+
+case_report judge_case(const trial_case& c, bool budgets) {
+  const property& p = find_property(c.op, c.property);
+  trial t(c, budgets);
+  std::string suite_error;
+  bool fits = false;
+  try {
+    skip_what_does_not_fit(t, c);
+    fits = true;
+    p.check(t);
+  } catch (const trial_over&) {
+    // The verdict is in the report.
+  } catch (const usage_error&) {
+    throw;
+  } catch (const environment_error&) {
+    throw;
+  } catch (const std::exception&) {
+    suite_error = thrown_text(std::current_exception());
+  }
+  case_report report = t.finish();
+  if (!suite_error.empty()) {
+    report.result = verdict::suite_error;
+    report.message = "the property threw " + suite_error;
+    return report;
+  }
+  if (report.result == verdict::skipped) {
+    report.message = shortened(report.message);
+    report.is_drawn_in_vain = fits && !t.is_unsupported();
+  }
+  if (report.result == verdict::violation && is_a_chain(p, c, t.stated(), report.max_error_ratio))
+    report.message += chain_text(c);
+  if (!t.is_unsupported() || report.result > verdict::skipped) return report;
+  // What a candidate does not offer is no reason to leave the rest of the case unjudged.
+  trial_case rest = c;
+  std::erase_if(rest.tensors, [&](const tensor_spec& s) {
+    return std::find(p.optional_outputs.begin(), p.optional_outputs.end(), s.name) != p.optional_outputs.end();
+  });
+  return rest.tensors.size() < c.tensors.size() ? judge_case(rest, budgets) : report;
+}
+
+}  // namespace
+
+case_report run_case(const trial_case& c) { return judge_case(c, false); }
+
+case_report run_case_with_budgets(const trial_case& c) { return judge_case(c, true); }
+
+}  // namespace warpcheck::engine

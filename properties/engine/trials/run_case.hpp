@@ -1,0 +1,15 @@
+// Runs one case in this process, start to verdict.
+#pragma once
+
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/trials/verdict.hpp"
+
+namespace warpcheck::engine {
+
+// Throws usage_error or environment_error when the case cannot be tried at all; everything the candidate does is a
+// verdict.
+case_report run_case(const trial_case& c);
+// The same, and the report keeps the histogram of budgets.
+case_report run_case_with_budgets(const trial_case& c);
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,365 @@
+#include "properties/engine/trials/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/call_observer.hpp"
+#include "properties/engine/trials/device_tensor.hpp"
+#include "properties/engine/trials/null_kernels.hpp"
+
+namespace warpcheck::engine {
+
+const call_observer* observing = nullptr;
+
+namespace {
+
+template <class Word>
+void unify_nans(std::vector<std::byte>& bytes, Word infinity, Word nan) {
+  constexpr Word k_magnitude = static_cast<Word>(~Word{0}) >> 1;
+  for (size_t at = 0; at < bytes.size(); at += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    if ((word & k_magnitude) > infinity) std::memcpy(bytes.data() + at, &nan, sizeof nan);
+  }
+}
+
+// Payload and sign of a NaN are unspecified: all become one, so that comparing bits compares what the contract fixes.
+void unify_nans(host_tensor& t) {
+  const dtype type = t.spec.type;
+  if (!is_float(type)) return;
+  const uint64_t infinity = encode(type, std::numeric_limits<double>::infinity());
+  const uint64_t nan = encode(type, std::numeric_limits<double>::quiet_NaN());
+  if (size_of(type) == 2) unify_nans(t.bytes, static_cast<uint16_t>(infinity), static_cast<uint16_t>(nan));
+  if (size_of(type) == 4) unify_nans(t.bytes, static_cast<uint32_t>(infinity), static_cast<uint32_t>(nan));
+  if (size_of(type) == 8) unify_nans(t.bytes, infinity, nan);
+}
+
+std::string status_text(warpcheck_status status) {
+  constexpr std::string_view names[] = {"ok", "invalid argument", "device error", "unsupported", "internal error"};
+  const auto i = static_cast<size_t>(status);
+  return i < std::size(names) ? std::string(names[i]) : fmt::format("status {}, which does not exist", i);
+}
+
+}  // namespace
+
+const host_tensor& run_result::at(std::string_view name) const {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) throw usage_error(fmt::format("case line: no output tensor is named {}", name));
+  return found->second;
+}
+
+trial::trial(trial_case c, bool budgets, std::optional<reference::sum_statement> sums)
+    : case_(std::move(c)),
+      candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
+      stated_(parse_statements(case_.op, candidate_.op->states)),
+      sums_(sums ? *sums : reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
+      keeps_budgets_(budgets) {
+  if (!is_accepted(case_)) case_.knobs.erase("variant");
+  report_.line = format(case_);
+  report_.classes = classes_of(case_);
+}
+
+const host_tensor& trial::input(std::string_view name) {
+  const auto found = inputs_.find(name);
+  if (found != inputs_.end()) return found->second;
+  return inputs_.emplace(std::string(name), materialize(case_.at(name))).first->second;
+}
+
+void trial::give(host_tensor values) {
+  std::string name = values.spec.name;
+  inputs_.insert_or_assign(std::move(name), std::move(values));
+}
+
+// The values of a related call's input, made once for all launches of the call.
+const host_tensor& trial::related_input(const tensor_spec& spec) {
+  for (const auto& [known, values] : related_)
+    if (known == spec) return *values;
+  related_.emplace_back(spec, std::make_unique<host_tensor>(materialize(spec)));
+  return *related_.back().second;
+}
+
+template <class Body>
+auto trial::on_device(const trial_case& c, Body&& body) {
+  try {
+    return body();
+  } catch (const device_lost& e) {
+    report_.device_failed = true;
+    decide(verdict::error_return, fmt::format("the device has failed: {}; the {}", e.what(), k_process_unusable), c,
+           nullptr);
+  }
+}
+
+run_result trial::run(const trial_case& c, const tensor_map& replace) {
+  if (const offer* const o = known_offer(c))
+    if (const trait_set* const lacked = o->missing(c)) need(text_of(*lacked));
+  const launch_knobs knobs = launch_knobs_of(c);
+  const std::vector<launch_spec> list = launch_specs_of(c, knobs, candidate_);
+  if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
+  related_.clear();
+  std::optional<run_result> first;
+  for (size_t begin = 0; begin < list.size();) {
+    const std::span<const launch_spec> members = std::span(list).subspan(begin, group_size(c, list, begin));
+    std::vector<run_result> group = on_device(c, [&] { return run_group(c, members, knobs.sm_count, replace); });
+    for (size_t i = 0; i < group.size(); ++i) {
+      // Bits may depend on the alignment.
+      if (!first)
+        first = std::move(group[i]);
+      else if (knobs.agree_in_bits && members[i].placement != cpu_placement::flush)
+        judge_bits(c, members[i], group[i], list.front(), *first);
+    }
+    begin += members.size();
+  }
+  return std::move(*first);
+}
+
+void trial::judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
+                       const run_result& first) {
+  for (const auto& [name, t] : r.tensors) {
+    const host_tensor& expected = first.at(name);
+    if (t.bytes == expected.bytes) continue;
+    const auto size = static_cast<int64_t>(size_of(t.spec.type));
+    const auto differ = std::mismatch(t.bytes.begin(), t.bytes.end(), expected.bytes.begin()).first - t.bytes.begin();
+    const int64_t element = static_cast<int64_t>(differ) / size;
+    const int64_t row = element / t.spec.cols(), col = element % t.spec.cols();
+    std::string under =
+        how.schedule.empty() ? "two launches" : fmt::format("schedules {} and {}", first_spec.schedule, how.schedule);
+    if (how.launch.kind != launch_way::stream) under += fmt::format(", the second with launch={}", c.knob("launch"));
+    const bool unwritten = std::all_of(t.bytes.begin() + element * size, t.bytes.begin() + (element + 1) * size,
+                                       [&](std::byte b) { return b == static_cast<std::byte>(how.poison); });
+    if (unwritten) decide(verdict::violation, fmt::format("{}[{},{}] was not written", name, row, col), c, nullptr);
+    decide(verdict::nondeterministic,
+           fmt::format("{}[{},{}] is {:.9g} ({:a}) and {:.9g} ({:a}) under {}", name, row, col,
+                       expected.value(row, col), expected.value(row, col), t.value(row, col), t.value(row, col), under),
+           c, nullptr);
+  }
+}
+
+std::vector<run_result> trial::run_group(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
+                                         const tensor_map& replace) {
+  const auto values = [&](const tensor_spec& spec) -> const host_tensor& {
+    const auto given = replace.find(spec.name);
+    if (given != replace.end()) return given->second;
+    return spec == case_.at(spec.name) ? input(spec.name) : related_input(spec);
+  };
+  if (observing) {
+    tensor_map inputs;
+    for (const tensor_spec& spec : c.tensors)
+      if (spec.is_input) inputs.emplace(spec.name, values(spec));
+    observing->begun(c, std::move(inputs));
+  }
+  const launch_group launched(c, group, sm_count, values);
+  report_.launches += launched.launches();
+  std::vector<run_result> results;
+  for (size_t i = 0; i < group.size(); ++i) {
+    const launch_spec& how = group[i];
+    const call_facts& call = launched.call(i);
+    judge_call(c, how, call, launched.device());
+    run_result& r = results.emplace_back();
+    // It took the call from memory of another alignment.
+    if (call.status == WARPCHECK_UNSUPPORTED) continue;
+    memory_facts memory = launched.memory(i);
+    judge_memory(c, &how, memory, "during the call");
+    r.tensors = std::move(memory.outputs);
+    if (!keeps_nan_bits_)
+      for (auto& [name, t] : r.tensors) unify_nans(t);
+    r.used_variant = call.used_variant.value_or("");
+    r.picked_variant = call.picked_variant;
+  }
+  if (observing && !results.empty()) observing->ended(results.front().tensors);
+  return results;
+}
+
+void trial::judge_hazards(const trial_case& c, const launch_spec& how, const device_facts& device) {
+  if (device.hazards.empty()) return;
+  verdict worst = verdict::pass;
+  for (const auto& [kind, text] : device.hazards) {
+    // A misaligned vector access touches bytes beyond the element it was made for.
+    const verdict v = kind == "misaligned" ? verdict::out_of_bounds : verdict_from_name(kind).value_or(verdict::crash);
+    if (v > worst) worst = v;
+    report_.findings.push_back(kind + ": " + text);
+  }
+  decide(worst, how.schedule.empty() ? "" : "under schedule " + how.schedule, c, &how);
+}
+
+// Returns where the call was answered, or was not offered to memory of this placement.
+void trial::judge_call(const trial_case& c, const launch_spec& how, const call_facts& call,
+                       const device_facts& device) {
+  if (call.touched) judge_touch(c, &how, *call.touched);
+  if (!call.environment.empty())
+    decide(verdict::error_return,
+           fmt::format("the call changed the floating-point environment (MXCSR controls {})", call.environment), c,
+           &how);
+  judge_hazards(c, how, device);
+  if (call.status == WARPCHECK_UNSUPPORTED && how.placement == cpu_placement::flush) return;
+  // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
+  if (call.status == WARPCHECK_UNSUPPORTED) {
+    is_unsupported_ = true;
+    if (c == case_ && known_offer(c))
+      decide(verdict::broken_offer,
+             fmt::format("a call within the offer was answered by unsupported: {}", call.message), c, &how);
+    decide(verdict::skipped, call.message, c, nullptr);
+  }
+  report_.device_failed = device.error.has_value();
+  // Most errors of a CUDA device stay with the process.
+  const std::string unusable = device.error ? fmt::format("; the {}", k_process_unusable) : "";
+  if (call.status != WARPCHECK_OK)
+    decide(verdict::error_return, fmt::format("{}: {}{}", status_text(call.status), shortened(call.message), unusable),
+           c, &how);
+  if (call.replay_error)
+    decide(verdict::error_return, fmt::format("as a graph: {}{}", *call.replay_error, unusable), c, &how);
+  if (device.error)
+    decide(verdict::error_return,
+           fmt::format("the device reports an error after the call: {}{}", *device.error, unusable), c, &how);
+  if (!call.used_variant) return;
+  if (!how.op->lists(*call.used_variant))
+    decide(verdict::error_return,
+           fmt::format("the candidate says that it ran variant '{}', which it does not list",
+                       printable(*call.used_variant)),
+           c, &how);
+  if (std::find(report_.variants.begin(), report_.variants.end(), *call.used_variant) == report_.variants.end())
+    report_.variants.push_back(*call.used_variant);
+}
+
+void trial::judge_touch(const trial_case& c, const launch_spec* how, const touched_page& touch) {
+  const std::string tensor =
+      touch.tensor.empty() ? "" : fmt::format(" of {} bytes, tensor {}", touch.bytes, touch.tensor);
+  decide(verdict::out_of_bounds, fmt::format("the call touches memory at byte {} of a buffer{}", touch.offset, tensor),
+         c, how);
+}
+
+void trial::judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory,
+                         const std::string& during) {
+  switch (memory.damage) {
+    case memory_facts::none: return;
+    case memory_facts::guard_zone:
+      decide(verdict::out_of_bounds,
+             fmt::format("the guard zone of tensor {} was written at byte {} of a buffer of {} bytes", memory.tensor,
+                         memory.at, memory.bytes),
+             c, how);
+    case memory_facts::row_gap:
+      decide(verdict::out_of_bounds,
+             fmt::format("the gap between rows of tensor {} was written at element {}", memory.tensor, memory.at), c,
+             how);
+    case memory_facts::input:
+      decide(verdict::input_modified, fmt::format("input {} changed {}", memory.tensor, during), c, how);
+  }
+}
+
+void trial::expect_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case* changed) {
+  on_device(case_, [&] { try_refusal(what, spoil, changed ? *changed : case_); });
+}
+
+// Whether the candidate takes the case's call as it is. The verdict is left as it was.
+bool trial::is_offered() {
+  if (is_unsupported_) return false;
+  const case_report before = report_;
+  try {
+    run();
+  } catch (const trial_over&) {
+    report_ = before;
+  }
+  return !is_unsupported_;
+}
+
+void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call) {
+  const std::vector<launch_spec> once = {refused_launch_spec(candidate_)};
+  trial_case apart = call;
+  for (tensor_spec& t : apart.tensors) t.in_place.clear();
+  const launch_group launched(
+      apart, once, 0, [&](const tensor_spec& spec) -> const host_tensor& { return input(spec.name); }, spoil);
+  report_.launches += launched.launches();
+  const call_facts& facts = launched.call(0);
+  if (facts.touched) judge_touch(case_, nullptr, *facts.touched);
+  if (launched.device().error) {
+    report_.device_failed = true;
+    decide(verdict::error_return,
+           fmt::format("{}: the device reports an error after the call: {}; the {}", what, *launched.device().error,
+                       k_process_unusable),
+           case_, nullptr);
+  }
+  if (facts.status != WARPCHECK_INVALID_ARGUMENT &&
+      (facts.status != WARPCHECK_UNSUPPORTED || (offers(call) && is_offered())))
+    decide(verdict::error_return,
+           fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(facts.status),
+                       shortened(facts.message)),
+           case_, nullptr);
+  if (facts.message.empty())
+    decide(verdict::error_return, fmt::format("{}: refused without a message", what), case_, nullptr);
+  const memory_facts memory = launched.memory(0, true);
+  judge_memory(case_, nullptr, memory, fmt::format("although the call was refused ({})", what));
+  for (const auto& [name, t] : memory.outputs)
+    if (std::any_of(t.bytes.begin(), t.bytes.end(), [](std::byte b) { return b != std::byte{0xff}; }))
+      decide(verdict::violation, fmt::format("{}: refused, yet output {} was written", what, name), case_, nullptr);
+}
+
+void trial::judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
+                  const reference::judgement& j, const std::function<std::string()>& expected_text) {
+  if (observing) observing->judged(tensor, row, col, j);
+  ++report_.compared;
+  if (j.digits > 0) ++report_.needed_multiprecision;
+  const double budget = j.budget();
+  report_.errors.add(budget, j.error_ulp);
+  if (keeps_budgets_) report_.budgets.add(budget);
+  if (std::isfinite(j.error_ulp)) {
+    report_.max_ulp = std::max(report_.max_ulp, j.error_ulp);
+    report_.sum_squared_ulp += j.error_ulp * j.error_ulp;
+  }
+  // An unaccepted element outranks every accepted one; among equals the larger share of the bound; a NaN budget is the
+  // worst.
+  const bool first_rejection = !j.accepted && rejected_ == 0;
+  if (!j.accepted) ++rejected_;
+  const bool worse =
+      first_rejection || !report_.worst || (j.accepted == (rejected_ == 0) && !(budget <= report_.max_error_ratio));
+  if (worse) {
+    report_.max_error_ratio = std::isnan(budget) ? HUGE_VAL : budget;
+    report_.worst = worst_element{
+        tensor,  row,     col,        input, actual, j.expected, !j.accepted && expected_text ? expected_text() : "",
+        j.error, j.bound, j.error_ulp};
+  }
+  // Of a kernel that computes nothing one wrong element says all.
+  if (!j.accepted && case_.knob("candidate").starts_with(k_null_prefix)) throw trial_over{};
+}
+
+void trial::broken(std::string message) { decide(verdict::violation, std::move(message), case_, nullptr); }
+
+bool trial::offers(const trial_case& c) const {
+  const offer* const o = known_offer(c);
+  return !o || !o->missing(c);
+}
+
+void trial::need(const std::string& what) { decide(verdict::skipped, std::string(k_needs) + what, case_, nullptr); }
+
+void trial::skip(const std::string& reason) { decide(verdict::skipped, reason, case_, nullptr); }
+
+void trial::decide(verdict v, std::string message, const trial_case& c, const launch_spec* how) {
+  report_.result = v;
+  report_.message = std::move(message);
+  // A related call (another variant or layout) has its own line only in the message: the case is what replays.
+  if (v != verdict::skipped && !(c == case_))
+    report_.message += fmt::format(" (in the related call '{}')", shortened(format(c)));
+  if (how && how->op->device == WARPCHECK_DEVICE_EMULATED) {
+    trial_case narrowed = case_;
+    narrowed.knobs["schedule"] = how->schedule;
+    narrowed.knobs["detect"] = how->instrumented ? "only" : "off";
+    report_.line = format(narrowed);
+  }
+  throw trial_over{};
+}
+
+case_report trial::finish() {
+  // What was seen before a call that the candidate does not offer counts.
+  if (report_.result <= verdict::skipped && rejected_ > 0) {
+    report_.result = verdict::violation;
+    report_.message = fmt::format("{} of {} compared elements lie outside their bound", rejected_, report_.compared);
+  }
+  return report_;
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,126 @@
+// One case on one candidate: runs it in every way that the case asks for (trial_plan.hpp, trial_launch.hpp), judges
+// everything that surrounds a run (guards, inputs, gaps, hazards, repeated bits), hands the outputs to the property,
+// and records the verdict.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/cases/offer.hpp"
+#include "properties/engine/trials/call.hpp"
+#include "properties/engine/trials/library.hpp"
+#include "properties/engine/trials/trial_launch.hpp"
+#include "properties/engine/trials/trial_plan.hpp"
+#include "properties/engine/trials/verdict.hpp"
+#include "reference/numerics/compare.hpp"
+#include "reference/numerics/stated_sums.hpp"
+
+namespace warpcheck::engine {
+
+struct run_result {
+  tensor_map tensors;  // every output by name, but a workspace
+  const host_tensor& at(std::string_view name) const;
+  // Of the first launch: the variant that the candidate says it ran, and the one that its dispatch publishes for the
+  // call; empty where it says nothing.
+  std::string used_variant, picked_variant;
+};
+
+// Thrown by trial when the case's verdict is already decided; the property need not catch it.
+struct trial_over {};
+
+class trial {
+ public:
+  // A case that forces a technique which says that it does not take the call is one of the candidate's own dispatch.
+  // `budgets`: whether the report keeps the histogram of budgets. `sums`: what bounds are for, in place of what the
+  // candidate states.
+  explicit trial(trial_case c, bool budgets = false, std::optional<reference::sum_statement> sums = {});
+
+  const trial_case& the_case() const { return case_; }
+  const listed_operator& op() const { return *candidate_.op; }
+  // What the candidate states of itself.
+  const offer& stated() const { return stated_; }
+  const host_tensor& input(std::string_view name);
+  // Before anything runs: the values of an input, in place of its recipe's.
+  void give(host_tensor values);
+  // Whether the technique that a related case forces takes its call, as far as it says.
+  bool is_accepted(const trial_case& c) const { return engine::is_accepted(*candidate_.op, c); }
+
+  // Runs the case's call and returns its outputs, identical under every schedule, launch and detector asked for.
+  // The verdict is decided, and trial_over thrown, by a hazard, a guard, a changed input, unequal bits or an error
+  // return.
+  run_result run() { return run(case_); }
+  // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
+  // recipe's.
+  run_result run(const trial_case& c, const tensor_map& replace = {});
+  // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
+  // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
+  // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
+  // `changed`: a case with other knobs and the same tensors, whose call it is.
+  void expect_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case* changed = nullptr);
+
+  // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
+  // worst.
+  // `expected_text` is asked for only then: more digits of the exact value.
+  void judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
+             const reference::judgement& j, const std::function<std::string()>& expected_text = nullptr);
+  // A broken invariant, told of as fmt::format(text, values...), that is no single element's error. Most hold, element
+  // after element, so nothing is formatted until one does not.
+  template <class... Values>
+  void require(bool holds, fmt::format_string<const Values&...> text, const Values&... values) {
+    if (!holds) broken(fmt::format(text, values...));
+  }
+  void skip(const std::string& reason);
+  // From now on outputs keep the sign and payload of their NaNs, for contracts by which a value is copied.
+  void keep_nan_bits() { keeps_nan_bits_ = true; }
+  // Whether a related call lies within the candidate's offer.
+  bool offers(const trial_case& c) const;
+  // Ends a case that needs what the candidate lacks.
+  [[noreturn]] void need(const std::string& what);
+  // Whether the candidate answered a call with WARPCHECK_UNSUPPORTED.
+  bool is_unsupported() const { return is_unsupported_; }
+
+  case_report finish();  // the verdict of everything seen
+
+ private:
+  const host_tensor& related_input(const tensor_spec& spec);
+  // The results of launches that one wait is enough for, in their order.
+  std::vector<run_result> run_group(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
+                                    const tensor_map& replace);
+  void judge_hazards(const trial_case& c, const launch_spec& how, const device_facts& device);
+  void judge_call(const trial_case& c, const launch_spec& how, const call_facts& call, const device_facts& device);
+  void judge_touch(const trial_case& c, const launch_spec* how, const touched_page& touch);
+  void judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory, const std::string& during);
+  void judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
+                  const run_result& first);
+  void try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call);
+  bool is_offered();
+  // What `body` returns; a device that fails meanwhile is the case's verdict.
+  template <class Body>
+  auto on_device(const trial_case& c, Body&& body);
+  [[noreturn]] void broken(std::string message);
+  // Notes the verdict, narrows the report's case line to the launch that showed it, and ends the trial.
+  [[noreturn]] void decide(verdict v, std::string message, const trial_case& c, const launch_spec* how);
+
+  trial_case case_;
+  candidate candidate_;
+  offer stated_;
+  reference::stated_sums sums_;  // that bounds are computed for while this trial lives
+  case_report report_;
+  tensor_map inputs_;
+  std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last
+  int64_t rejected_ = 0;
+  bool is_unsupported_ = false;
+  bool keeps_nan_bits_ = false;
+  const bool keeps_budgets_;
+};
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,182 @@
+// Cases of gated recurrent units: what a case's tensors stand for, how a candidate is asked, and how its answer is
+// judged. Every case has all tensors of the contract (kernels/gru/abi_adapter.hpp); one without elements is a null
+// pointer.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/trial.hpp"
+#include "properties/gru/gru_differences.hpp"
+#include "reference/gru/gru_bound.hpp"
+
+namespace warpcheck {
+
+// What a call gets. y and history are those of a backward pass from given ones.
+struct gru_data : gru_case<double> {
+  std::vector<double> y, history;
+
+  reference::gru_shape& shape() { return problem.shape; }
+  const reference::gru_shape& shape() const { return problem.shape; }
+  int64_t length(int64_t b) const { return reference::gru_walk(problem, 0, b).length; }
+  bool is_padding(int64_t t, int64_t b) const { return t >= length(b); }
+};
+// What it answers; tensors that were not wanted are empty.
+struct gru_answer {
+  reference::gru_states<double> states;
+  reference::gru_gradients<double> gradients;
+};
+
+// Calls f(name, axes, values) for each tensor. An axis is a letter: D direction, T time, B batch, I input, H hidden, J
+// hidden as columns, 3 and 4 gates.
+template <class Data, class F>
+void each_input(Data& d, F&& f) {
+  f("x", "TBI", d.problem.x);
+  f("w_ih", "D3HI", d.problem.w_ih);
+  f("w_hh", "D3HJ", d.problem.w_hh);
+  f("b_ih", "D3H", d.problem.b_ih);
+  f("b_hh", "D3H", d.problem.b_hh);
+  f("h0", "DBH", d.problem.h0);
+  f("h_reset", "DBH", d.problem.h_reset);
+  f("lengths", "B", d.problem.lengths);
+  f("reset", "TB", d.problem.reset);
+  f("dy", "TBDH", d.dy);
+  f("dhn", "DBH", d.dhn);
+  f("y_in", "TBDH", d.y);
+  f("history_in", "DTB4H", d.history);
+}
+template <class Answer, class F>
+void each_output(Answer& a, F&& f) {
+  f("y", "TBDH", a.states.y);
+  f("hn", "DBH", a.states.hn);
+  f("history", "DTB4H", a.states.history);
+  f("dx", "TBI", a.gradients.dx);
+  f("dh0", "DBH", a.gradients.dh0);
+  f("dh_reset", "DBH", a.gradients.dh_reset);
+  f("dw_ih", "D3HI", a.gradients.dw_ih);
+  f("dw_hh", "D3HJ", a.gradients.dw_hh);
+  f("db_ih", "D3H", a.gradients.db_ih);
+  f("db_hh", "D3H", a.gradients.db_hh);
+  f("trace_e", "DTBH", a.gradients.trace_e);
+}
+
+// The elements of `values` whose index along `axis` is listed, in the list's order.
+template <class T>
+std::vector<T> taken(const std::vector<T>& values, const reference::gru_shape& s, std::string_view axes, char axis,
+                     const std::vector<int64_t>& list);
+// The same of every tensor that has the axis; H is J, too.
+gru_data taken(gru_data d, char axis, const std::vector<int64_t>& list);
+gru_answer taken(gru_answer a, const reference::gru_shape& s, char axis, const std::vector<int64_t>& list);
+std::vector<int64_t> range(int64_t begin, int64_t end);  // begin, begin + 1, ..., end - 1
+
+gru_data data_of(engine::trial& t);
+gru_data data_of(const engine::trial_case& c);
+
+// How a call differs from the case's own.
+struct gru_request {
+  std::string pass = {}, history = {};  // by name; empty: as the case says
+  std::string variant = {}, precision = {};
+  int64_t workspace_limit = -1;
+  std::vector<std::string> only = {};  // of the outputs that the case has; empty: all
+  bool all = false;                    // outputs that the case does not have, too
+};
+gru_answer ask(engine::trial& t, const gru_data& d, const gru_request& r = {});
+
+// What the contract lets a workspace take at most.
+int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit, bool is_ieee = true);
+// The chains that a candidate may have, in the case's precision.
+reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference::gru_shape& s);
+
+// Ends the case of a candidate that does not offer one of these outputs.
+void need_outputs(engine::trial& t, std::initializer_list<const char*> outputs);
+// The same for the gradients of all inputs that the case has.
+void need_gradients(engine::trial& t, const gru_data& d);
+
+// Judges every element of the answer by the step before it; gradients without e (trace_e) by the whole trajectory.
+// `pass` and history are the case's unless asked otherwise.
+void judge_steps(engine::trial& t, const gru_data& d, const gru_answer& a, const gru_request& r = {});
+// Asks for the case's own call, and judges that.
+void check_steps(engine::trial& t);
+// How far an answer of both passes may be from the exact one. Skips the case where first order is not enough.
+reference::gru_radii radii_of(engine::trial& t, const gru_data& d, const gru_request& r = {});
+// Asks for both passes of the case, and judges them by steps and by the bounds of the whole trajectory.
+void judge_whole(engine::trial& t);
+// Judges one element of a tensor.
+void judge_near(engine::trial& t, const char* tensor, size_t i, double actual, double expected, double bound);
+
+// Groups of outputs.
+enum gru_group : unsigned { of_states = 1, of_history = 2, of_inputs = 4, of_weights = 8, of_trace = 16, of_rows = 23 };
+unsigned group_of(std::string_view output);
+// Every element of these groups has the same bits.
+void require_same(engine::trial& t, const char* what, const gru_answer& a, const gru_answer& b, unsigned groups);
+// Every gradient of weights and biases of `whole` is the sum of those of the parts, within all of their bounds.
+struct gru_part {
+  const gru_data& data;
+  const gru_answer& answer;
+  double factor = 1;
+};
+void judge_sums(engine::trial& t, const gru_part& whole, const std::vector<gru_part>& parts,
+                unsigned groups = of_weights);
+
+// ---- cases ----
+
+struct gru_wish {
+  reference::gru_shape shape;
+  double weights = 1;  // over sqrt(hidden)
+  int steps = 0;       // bits behind the point of parameters that lie on a grid; 0: they do not
+  bool ragged = true, marked = true;
+};
+// All tensors there, pass both, history saved.
+engine::trial_case gru_case_of(const engine::target& t, engine::draw& d, const gru_wish& wish);
+// Takes a tensor away.
+void leave_out(engine::trial_case& c, std::string_view tensor);
+// A case of these inputs, all zeros, without a device: for files that list the values.
+engine::trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outputs);
+// Sizes that properties are usually asked at: small, and every eighth at a border of the hidden units.
+reference::gru_shape draw_shape(engine::draw& d, const engine::target& t, int most_directions = 2);
+// Every regime by turns, where it takes these sizes on any device.
+void draw_variant(engine::draw& d, engine::trial_case& c);
+// tf32x3, tf32 and bf16 by turns, in `of` cases of eight; in the others ieee.
+void draw_precision(engine::draw& d, engine::trial_case& c, int of = 8);
+engine::trial_case usual_gru(const engine::target& t, engine::draw& d);
+engine::trial_case small_gru(const engine::target& t, engine::draw& d);
+
+// Makes it a pass backward whose history is no forward pass's: gradients are right for any.
+void give_history(engine::draw& d, engine::trial_case& c);
+// Checks cases whose inputs are numbers; of others it judges every step.
+engine::property gru_property(std::string name, std::string sentence,
+                              engine::trial_case (*generate)(const engine::target&, engine::draw&),
+                              void (*check)(engine::trial&), int share = 100);
+
+// Those of the other files of their names; gru_properties.cpp registers all.
+std::vector<engine::property> gru_precision_properties();
+std::vector<engine::property> gru_gradient_properties();
+std::vector<engine::property> gru_algebra_properties();
+std::vector<engine::property> gru_symmetry_properties();
+std::vector<engine::property> gru_special_properties();
+
+// ---- definitions ----
+
+int64_t extent(const reference::gru_shape& s, char axis);
+
+template <class T>
+std::vector<T> taken(const std::vector<T>& values, const reference::gru_shape& s, std::string_view axes, char axis,
+                     const std::vector<int64_t>& list) {
+  const size_t at = axes.find(axis);
+  if (at == std::string_view::npos || values.empty()) return values;
+  int64_t before = 1, after = 1;
+  for (size_t i = 0; i < axes.size(); ++i) (i < at ? before : after) *= i == at ? 1 : extent(s, axes[i]);
+  std::vector<T> out;
+  for (int64_t i = 0; i < before; ++i)
+    for (const int64_t index : list)
+      for (int64_t j = 0; j < after; ++j)
+        out.push_back(values[static_cast<size_t>((i * extent(s, axis) + index) * after + j)]);
+  return out;
+}
+
+}  // namespace warpcheck

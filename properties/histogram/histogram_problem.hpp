@@ -1,0 +1,126 @@
+// Histogram problems: what a case's tensors and knobs stand for, how a candidate is asked, and where cases come from.
+//
+// A case holds raw numbers, so that every change of it is a case again: bins are taken modulo the width of their
+// column, listed rows modulo the number of rows, and the table of columns follows from the knobs
+//   widths   bins of the columns, "255" or "100,50,7000,60", taken in turn
+//   mfb      0 or 1 for each column in turn: 1 does not store bin 0
+//   gap      slots behind each column that belong to none
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/trial.hpp"
+#include "reference/histogram/histogram.hpp"
+
+namespace warpcheck {
+
+enum class histogram_stage { build, scale, totals, quantised, fix, subtract };
+enum class histogram_accum { fixed64, float32, float64 };
+
+struct histogram_column {
+  int64_t offset;  // first slot
+  int64_t bins;
+  int64_t skipped;  // bins that are not stored
+};
+struct histogram_columns {
+  std::vector<histogram_column> list;
+  int64_t total_bins = 0;
+};
+histogram_columns columns_of(const engine::trial_case& c, int64_t num_cols);
+
+// The data behind a case; a check may change any of it and ask again.
+struct histogram_problem {
+  explicit histogram_problem(const engine::trial_case& c)
+      : histogram_problem(c, [&](const char* name) { return engine::materialize(c.at(name)); }) {}
+  explicit histogram_problem(engine::trial& t)
+      : histogram_problem(t.the_case(), [&](const char* name) { return t.input(name); }) {}
+  // Of a case whose inputs have these values.
+  histogram_problem(const engine::trial_case& c, const std::function<engine::host_tensor(const char*)>& input);
+
+  histogram_columns columns;
+  engine::host_tensor bins;                 // as the candidate gets them
+  std::optional<engine::host_tensor> list;  // of rows; none: all
+  std::optional<engine::host_tensor> g, h;  // or
+  std::optional<engine::host_tensor> gh;    // the bits of int16, for quantised
+  engine::tensor_spec hist;
+
+  int64_t num_rows() const { return bins.spec.rows(); }
+  int64_t num_cols() const { return bins.spec.cols(); }
+  int64_t bin(int64_t row, int64_t col) const { return static_cast<int64_t>(bins.bits(row, col)); }
+  std::vector<int64_t> leaf() const;  // the rows that count, in order
+  void set_leaf(const std::vector<int64_t>& rows);
+  // Widths, offsets and types changed: the output follows.
+  void set_columns(histogram_columns changed);
+
+  std::vector<reference::histogram_update> updates() const;
+  std::vector<int64_t> quantised(int part) const;  // of each row: 0 g, 1 h
+};
+
+struct histogram_call {
+  histogram_accum accum = histogram_accum::fixed64;
+  std::string variant = {};        // empty: as the case says
+  bool sparse = false;             // as CSR
+  bool without_first_bin = false;  // CSR leaves bin 0 of every column out
+  bool exact = false;              // float modes: sums are exact, so all launches must agree
+};
+// The histogram of the problem, [total_bins, 2]; of stage quantised where it has gh.
+engine::host_tensor ask(engine::trial& t, const histogram_problem& p, const histogram_call& call = {});
+
+struct asked_totals {
+  double sum[2];
+  int64_t count;
+};
+asked_totals ask_totals(engine::trial& t, const histogram_problem& p, histogram_accum accum = histogram_accum::fixed64);
+struct asked_scale {
+  int64_t exponent[2];
+  int64_t max_rows;
+  uint64_t nonfinite;
+};
+asked_scale ask_scale(engine::trial& t, const histogram_problem& p);
+engine::host_tensor ask_subtract(engine::trial& t, const engine::host_tensor& parent,
+                                 const engine::host_tensor& smaller, bool in_place = false);
+struct fix_slots {
+  int64_t first, count, mfb;  // mfb relative to first
+};
+engine::host_tensor ask_fix(engine::trial& t, const engine::host_tensor& before, const std::vector<fix_slots>& entries,
+                            const engine::host_tensor& leaf, bool in_place = true);
+// {g, h} as an input of ask_fix.
+engine::host_tensor leaf_tensor(dtype type, double g, double h);
+
+int64_t max_rows_of(const engine::trial_case& c);
+// What the reference says of the fixed64 or quantised histogram: values[part][slot].
+struct histogram_values {
+  std::vector<double> part[2];
+};
+histogram_values expected_values(const engine::trial_case& c, const histogram_problem& p);
+void judge_values(engine::trial& t, const engine::host_tensor& hist, const histogram_values& expected);
+// Asks and judges in one.
+engine::host_tensor ask_judged(engine::trial& t, const histogram_problem& p, const histogram_call& call = {});
+// Float modes against their bounds, fixed64 against the exact sums.
+void judge_bound(engine::trial& t, const histogram_problem& p, const engine::host_tensor& hist, histogram_accum accum);
+void require_same(engine::trial& t, const engine::host_tensor& a, const engine::host_tensor& b,
+                  const std::string& what);
+
+// ---- cases ----
+
+engine::bench_list histogram_bench_list();
+// Of a case of stage fix: the columns are runs of its slots of the widths that the knob says, with the restored slot at
+// (column number * 7) modulo the width.
+std::vector<fix_slots> entries_of(const engine::trial_case& c, int64_t total);
+
+enum class gradients { any, finite, dyadic };
+engine::trial_case histogram_case(const engine::target& t, engine::draw& d, gradients kind);
+engine::trial_case quantised_case(const engine::target& t, engine::draw& d);
+// The same with bins [rows, cols] given; fills are drawn.
+engine::trial_case histogram_of(const engine::target& t, engine::draw& d, int64_t rows, int64_t cols, gradients kind);
+// Of tensors that follow from the knobs: the most usual class of values, so that the other tensors decide the case's.
+engine::recipe no_values();
+
+}  // namespace warpcheck

@@ -1,0 +1,501 @@
+// histogram told step by step: which rows a slot gets, what they add up to, and which sum or slot departs. Bounds:
+// reference/histogram/histogram.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "properties/histogram/histogram_problem.hpp"
+#include "properties/rows/story_support.hpp"
+#include "reference/histogram/histogram_parts.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+
+constexpr const char* k_parts[] = {"gradients", "hessians"};
+constexpr term_words k_rows = {"row", "rows", "number", "numbers"};
+constexpr term_words k_terms = {"term", "terms", "number", "numbers"};
+constexpr int64_t k_most_slots = 512;
+
+histogram_accum accum_of(const trial_case& c) { return static_cast<histogram_accum>(c.number("accum")); }
+
+// The numbers that rows add, and how they are added.
+struct added_numbers {
+  doubles of_row;
+  bool is_quantised = false;
+  histogram_accum accum = histogram_accum::fixed64;
+  int exponent = 0;  // of fixed64
+
+  added_numbers(const observed_call& call, int part) : accum(accum_of(call.c)) {
+    if (const auto gh = call.inputs.find("gh"); gh != call.inputs.end()) {
+      is_quantised = true;
+      for (int64_t r = 0; r < gh->second.spec.rows(); ++r)
+        of_row.push_back(static_cast<int16_t>(gh->second.bits(r, part)));
+      return;
+    }
+    of_row = call.inputs.at(part == 0 ? "g" : "h").row(0);
+    exponent = reference::fixed_exponent(of_row, max_rows_of(call.c));
+  }
+
+  // The numbers of a slot's rows.
+  doubles of(const std::vector<int64_t>& rows) const {
+    doubles terms;
+    for (const int64_t r : rows) terms.push_back(of_row[static_cast<size_t>(r)]);
+    return terms;
+  }
+  bool is_float() const { return !is_quantised && accum != histogram_accum::fixed64; }
+
+  struct value {
+    double exact = 0, bound = 0;
+    std::vector<reference::bound_term> terms;
+  };
+  value sum(const doubles& terms) const {
+    if (is_float()) return bounded(terms);
+    double sum = 0;
+    for (const double v : terms) {
+      if (!std::isfinite(v)) return {std::nan(""), 0, {}};
+      sum += is_quantised ? v : static_cast<double>(reference::on_grid(v, exponent));
+    }
+    return {is_quantised ? sum : std::ldexp(sum, -exponent), 0, {}};
+  }
+
+ private:
+  value bounded(const doubles& terms) const {
+    reference::judged_sum sum;
+    bool is_finite = true;
+    for (const double v : terms) {
+      sum.add(v);
+      is_finite = is_finite && std::isfinite(v);
+    }
+    if (!is_finite) return {std::nan(""), 0, {}};
+    const bool single = accum == histogram_accum::float32;
+    const double bound = (single ? sum.judge_float32(sum.expected()) : sum.judge_float64(sum.expected())).bound;
+    const double sizes = sum_of_sizes(terms, terms.size());
+    return {sum.expected(), bound,
+            single ? reference::float32_terms(sum.count(), sizes) : reference::float64_terms(sum.count(), sizes)};
+  }
+};
+
+std::string told_mode(const added_numbers& x) {
+  if (x.is_quantised) return "Sums of integers are exact: only this value passes.";
+  if (!x.is_float())
+    return fmt::format(
+        "Each number is rounded to the grid 2^{} and sums on it are exact, in any order: only this value passes.",
+        -x.exponent);
+  return x.accum == histogram_accum::float32
+             ? "(gamma_min(m,16384)(2^-24) + gamma_m(2^-53)) times the sum of sizes of m rows (docs/numerics.md)."
+             : "gamma_m(2^-53) times the sum of sizes of m rows (docs/numerics.md).";
+}
+
+// ---- which rows come to which slot ----
+
+std::vector<int64_t> leaf_of(const observed_call& call, int64_t rows) {
+  std::vector<int64_t> list;
+  const auto listed = call.inputs.find("rows");
+  if (listed == call.inputs.end()) {
+    for (int64_t r = 0; r < rows; ++r) list.push_back(r);
+    return list;
+  }
+  for (int64_t i = 0; i < listed->second.spec.cols(); ++i)
+    list.push_back(static_cast<int64_t>(listed->second.bits(0, i)));
+  return list;
+}
+
+// The slots that are told of, which are a column's where bins are dense, with the rows of each.
+struct slot_range {
+  int64_t first = 0;
+  std::string name;
+  std::vector<std::vector<int64_t>> rows;
+
+  bool holds(int64_t slot) const { return slot >= first && slot < first + static_cast<int64_t>(rows.size()); }
+  void add(int64_t slot, int64_t row) {
+    if (holds(slot)) rows[static_cast<size_t>(slot - first)].push_back(row);
+  }
+};
+
+slot_range dense_slots(const observed_call& call, int64_t slot) {
+  const host_tensor &bins = call.inputs.at("bins"), &cols = call.inputs.at("cols");
+  slot_range range;
+  for (int64_t i = 0; i < cols.spec.rows(); ++i) {
+    const auto offset = static_cast<int64_t>(cols.bits(i, 0)), packed = static_cast<int64_t>(cols.bits(i, 1));
+    const int64_t skipped = packed >> 32, stored = (packed & 0xffffffff) - skipped;
+    if (slot < offset || slot >= offset + stored) continue;
+    range = {offset,
+             fmt::format("column {} ({} bins{}, slots {} to {})", i, stored + skipped,
+                         skipped > 0 ? ", bin 0 is not stored" : "", offset, offset + stored - 1),
+             std::vector<std::vector<int64_t>>(static_cast<size_t>(stored))};
+    for (const int64_t row : leaf_of(call, bins.spec.rows()))
+      if (const auto bin = static_cast<int64_t>(bins.bits(row, i)); bin >= skipped)
+        range.add(offset + bin - skipped, row);
+  }
+  return range;
+}
+
+slot_range sparse_slots(const observed_call& call, int64_t slot, int64_t total) {
+  const host_tensor &slots = call.inputs.at("slots"), &ends = call.inputs.at("row_ptr");
+  const int64_t first = std::max<int64_t>(0, slot - k_most_slots / 2), end = std::min(total, first + k_most_slots);
+  slot_range range{first, fmt::format("slots {} to {} of CSR", first, end - 1),
+                   std::vector<std::vector<int64_t>>(static_cast<size_t>(end - first))};
+  for (const int64_t row : leaf_of(call, ends.spec.cols() - 1))
+    for (auto k = static_cast<int64_t>(ends.bits(0, row)); k < static_cast<int64_t>(ends.bits(0, row + 1)); ++k)
+      range.add(static_cast<int64_t>(slots.bits(0, k)), row);
+  return range;
+}
+
+slot_range slots_around(const observed_call& call, int64_t slot, int64_t total) {
+  slot_range range = call.inputs.count("bins") ? dense_slots(call, slot) : sparse_slots(call, slot, total);
+  // A slot between columns belongs to none, and no row comes to it.
+  if (!range.holds(slot)) range = {slot, "a gap between columns", {{}}};
+  return range;
+}
+
+// ---- what departs ----
+
+// The numbers of all slots that are told of.
+struct slot_values {
+  doubles exact, bound;
+};
+slot_values values_of(const added_numbers& x, const slot_range& range) {
+  slot_values v;
+  for (const std::vector<int64_t>& rows : range.rows) {
+    const added_numbers::value sum = x.sum(x.of(rows));
+    v.exact.push_back(sum.exact);
+    v.bound.push_back(sum.bound);
+  }
+  return v;
+}
+
+// Whether the candidate has at every wrong place what `due` has there, and says something by it.
+bool all_are(const std::vector<int64_t>& outside, const doubles& actual, const doubles& due, int64_t shift = 0) {
+  bool says = false;
+  for (const int64_t i : outside) {
+    const int64_t from = i + shift;
+    if (from < 0 || from >= static_cast<int64_t>(due.size())) continue;
+    const double y = actual[static_cast<size_t>(i)], other = due[static_cast<size_t>(from)];
+    if (y != other) return false;
+    says = says || y != 0;
+  }
+  return says;
+}
+
+struct slot_story {
+  const added_numbers& x;
+  const slot_range& range;
+  const slot_values &due, &other;  // of this part and of the other
+  const doubles& actual;
+
+  std::string departs(const std::vector<int64_t>& outside, int part) const {
+    if (const std::string nan = told_nan(actual, outside); !nan.empty()) return nan;
+    if (all_are(outside, actual, other.exact))
+      return fmt::format("The number that is added departs: the sums are those of the {}.", k_parts[1 - part]);
+    for (const int64_t shift : {-1, 1})
+      if (all_are(outside, actual, due.exact, shift))
+        return fmt::format("The slot's number departs: each slot has the sum of the one {} it.",
+                           shift < 0 ? "before" : "behind");
+    const auto first = static_cast<size_t>(outside.front());
+    const doubles terms = x.of(range.rows[first]);
+    const std::string where =
+        fmt::format("Slot {} is the first that departs, with {} rows. ", range.first + outside.front(), terms.size());
+    if (is_moved(outside))
+      return where + "All slots together hold what they should: rows were added to another slot than their own.";
+    if (terms.empty()) return where + fmt::format("No row comes to it, yet it holds {}.", told(actual[first]));
+    if (actual[first] == 0) return where + "It holds 0: none of its rows was added, or the sum was not stored.";
+    if (!x.is_float() && actual[first] == plain_sum(dtype::f32, terms, terms.size()))
+      return where + "It holds what additions in f32 give.";
+    return where + told_missing(terms, due.exact[first], actual[first],
+                                std::ldexp(x.is_quantised ? 0 : 0.5, -x.exponent), k_rows);
+  }
+
+ private:
+  bool is_moved(const std::vector<int64_t>& outside) const {
+    if (outside.size() < 2) return false;
+    double exact = 0, given = 0, sizes = 0;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      exact += due.exact[i];
+      given += actual[i];
+      sizes += std::fabs(due.exact[i]);
+    }
+    return std::fabs(exact - given) <= 1e-9 * sizes;
+  }
+};
+
+std::vector<told_step> steps_of(const added_numbers& x, const doubles& terms, double exact, double actual) {
+  const auto rows = static_cast<double>(terms.size());
+  const double sizes = sum_of_sizes(terms, terms.size());
+  return {{"rows of the slot", rows, rows},
+          {"sum of sizes", sizes, sizes},
+          {x.is_float() || x.is_quantised ? "sum" : "sum on the grid", exact,
+           plain_sum(dtype::f32, terms, terms.size()), actual}};
+}
+
+// ---- the stages ----
+
+// The slot and part that the report names, else the candidate's furthest, slots of the first columns looked at.
+std::pair<int64_t, int> place_of(const observed_call& call, const host_tensor& hist) {
+  if (call.worst && call.worst->tensor == "hist") return {call.worst->row, static_cast<int>(call.worst->col)};
+  std::pair<int64_t, int> found = {0, 0};
+  double worst = -1;
+  const int64_t total = hist.spec.rows();
+  int64_t looked_at = 0;
+  for (int64_t slot = 0; slot < total && call.outputs && looked_at < 16;) {
+    const slot_range range = slots_around(call, slot, total);
+    for (const int part : {0, 1}) {
+      const slot_values due = values_of(added_numbers(call, part), range);
+      for (size_t i = 0; i < due.exact.size(); ++i) {
+        const int64_t at = range.first + static_cast<int64_t>(i);
+        if (const double s = share_of_bound(hist.value(at, part), due.exact[i], due.bound[i]); s > worst) {
+          worst = s;
+          found = {at, part};
+        }
+      }
+    }
+    looked_at += range.rows.size() > 1;
+    slot = range.first + static_cast<int64_t>(range.rows.size());
+  }
+  return found;
+}
+
+told_story tell_slots(const observed_call& call) {
+  const tensor_spec& spec = call.c.at("hist");
+  told_story s;
+  if (spec.elements() == 0) return s;
+  const host_tensor none(spec);
+  const host_tensor& hist = call.outputs ? call.outputs->at("hist") : none;
+  const auto [slot, part] = place_of(call, hist);
+  const slot_range range = slots_around(call, slot, spec.rows());
+  const added_numbers x(call, part);
+  const slot_values due = values_of(x, range);
+  s.output = "hist";
+  s.item = "place";
+  s.element = slot - range.first;
+  s.row = part;
+  s.element_name = fmt::format("hist[{},{}]", slot, part);
+  s.row_name = fmt::format("the sums of {} of {}", k_parts[part], range.name);
+  const auto i = static_cast<size_t>(s.element);
+  const doubles terms = x.of(range.rows[i]);
+  const added_numbers::value sum = x.sum(terms);
+  for (size_t k = 0; k < due.exact.size() && call.outputs; ++k)
+    s.actual.push_back(hist.value(range.first + static_cast<int64_t>(k), part));
+  told_row& t = s.told;
+  t.exact = due.exact;
+  t.bound = due.bound;
+  // Beside a term that is not finite, the float modes need give neither NaN nor an infinity of a certain sign.
+  for (size_t k = 0; k < s.actual.size() && x.is_float(); ++k)
+    if (std::isnan(t.exact[k]) && std::isinf(s.actual[k])) t.exact[k] = s.actual[k];
+  t.formula = fmt::format("hist[{},{}] = the sum of the {} of the leaf's rows whose bin of {} is number {} there.",
+                          slot, part, k_parts[part], range.name, s.element);
+  t.numbers = fmt::format("{} rows come to it, whose sizes add up to {}.", terms.size(),
+                          told(sum_of_sizes(terms, terms.size())));
+  t.bound_formula = told_mode(x);
+  t.terms = sum.terms;
+  t.steps = steps_of(x, terms, sum.exact, s.actual.empty() ? std::nan("") : s.actual[i]);
+  if (s.actual.empty()) return s;
+  const std::vector<int64_t> outside = columns_outside(t, s.actual);
+  if (outside.empty()) return s;
+  const slot_values other = values_of(added_numbers(call, 1 - part), range);
+  t.departs = slot_story{x, range, due, other, s.actual}.departs(outside, part);
+  return s;
+}
+
+// Both sums and the number of rows.
+told_story tell_totals(const observed_call& call) {
+  told_story s;
+  s.item = "number";
+  s.row_name = "the totals (sum of gradients, sum of hessians, rows)";
+  const std::vector<int64_t> leaf = leaf_of(call, call.inputs.at("g").spec.cols());
+  std::vector<added_numbers> parts;
+  for (const int part : {0, 1}) {
+    parts.emplace_back(call, part);
+    const added_numbers::value sum = parts.back().sum(parts.back().of(leaf));
+    s.told.exact.push_back(sum.exact);
+    s.told.bound.push_back(sum.bound);
+  }
+  s.told.exact.push_back(static_cast<double>(leaf.size()));
+  s.told.bound.push_back(0);
+  if (call.outputs) {
+    const host_tensor& out = call.outputs->at("totals");
+    s.actual = {std::bit_cast<double>(out.bits(0, 0)), std::bit_cast<double>(out.bits(0, 1)),
+                static_cast<double>(static_cast<int64_t>(out.bits(0, 2)))};
+  }
+  const size_t i = furthest(s.actual, s.told.exact, s.told.bound);
+  s.element = static_cast<int64_t>(i);
+  s.element_name = fmt::format("totals[{}]", i);
+  s.told.formula = i == 2 ? "totals[2] = the number of the leaf's rows."
+                          : fmt::format("totals[{}] = the sum of the leaf's {}.", i, k_parts[i]);
+  if (i == 2) return s;
+  const doubles terms = parts[i].of(leaf);
+  s.told.bound_formula = told_mode(parts[i]);
+  s.told.terms = parts[i].sum(terms).terms;
+  s.told.steps = steps_of(parts[i], terms, s.told.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]);
+  if (!s.actual.empty() && share_of_bound(s.actual[i], s.told.exact[i], s.told.bound[i]) > 1)
+    s.told.departs = told_missing(terms, s.told.exact[i], s.actual[i], std::ldexp(0.5, -parts[i].exponent), k_rows);
+  return s;
+}
+
+// Exponents of the grids, the most rows, and what is not finite.
+told_story tell_scale(const observed_call& call) {
+  told_story s;
+  s.item = "number";
+  s.row_name = "the scale (exponent of gradients, of hessians, most rows, what is not finite)";
+  const auto most = static_cast<double>(max_rows_of(call.c));
+  double not_finite = 0, largest[2] = {0, 0};
+  for (const int part : {0, 1}) {
+    const added_numbers x(call, part);
+    s.told.exact.push_back(x.exponent);
+    bool is_finite = true;
+    for (const double v : x.of_row)
+      if (std::isfinite(v))
+        largest[part] = std::max(largest[part], std::fabs(v));
+      else
+        is_finite = false;
+    if (!is_finite) not_finite += part + 1;
+  }
+  s.told.exact.insert(s.told.exact.end(), {most, not_finite});
+  s.told.bound.assign(4, 0);
+  if (call.outputs) {
+    const host_tensor& out = call.outputs->at("scale");
+    const uint64_t both = out.bits(0, 0);
+    s.actual = {static_cast<double>(static_cast<int32_t>(both)), static_cast<double>(static_cast<int32_t>(both >> 32)),
+                static_cast<double>(out.bits(0, 1)), static_cast<double>(out.bits(0, 2))};
+  }
+  const size_t i = furthest(s.actual, s.told.exact, s.told.bound);
+  s.element = static_cast<int64_t>(i);
+  s.element_name = fmt::format("scale[{}]", i);
+  if (i < 2) {
+    s.told.formula = "e = 53 - ceil(log2(the most rows)) - (ilogb(M) + 1), M the largest finite size; 0 where M is 0.";
+    s.told.numbers =
+        fmt::format("Of the {}, M is {}, and a leaf has at most {} rows.", k_parts[i], told(largest[i]), told(most));
+  } else {
+    s.told.formula = i == 2 ? "The most rows of a leaf are handed on as they are."
+                            : "Bit 0 says whether a gradient is not finite, bit 1 whether a hessian is.";
+  }
+  if (!s.actual.empty() && s.actual[i] != s.told.exact[i])
+    s.told.departs = i < 2 ? fmt::format("The exponent departs: the grid is {} times what it must be.",
+                                         told(std::ldexp(1, static_cast<int>(s.told.exact[i] - s.actual[i]))))
+                           : "The number is not handed on.";
+  return s;
+}
+
+struct fix_entry {
+  int64_t number, first, count, restored;
+};
+
+// The entry that the slot belongs to; of none, or of slot -1, the first.
+std::optional<fix_entry> entry_of(const host_tensor& table, int64_t slot) {
+  std::optional<fix_entry> found;
+  for (int64_t e = 0; e < table.spec.rows(); ++e) {
+    const auto first = static_cast<int64_t>(table.bits(e, 0)), packed = static_cast<int64_t>(table.bits(e, 1));
+    const fix_entry entry{e, first, packed & 0xffffffff, packed >> 32};
+    if (!found || (slot >= first && slot < first + entry.count)) found = entry;
+  }
+  return found;
+}
+
+// A restored slot is the leaf's sum less the other slots; the others keep what they hold.
+told_story tell_fix(const observed_call& call) {
+  const host_tensor &before = call.inputs.at("before"), &leaf = call.inputs.at("leaf");
+  const bool is_named = call.worst && call.worst->tensor == "hist";
+  const int part = is_named ? static_cast<int>(call.worst->col) : 0;
+  const std::optional<fix_entry> entry = entry_of(call.inputs.at("entries"), is_named ? call.worst->row : -1);
+  told_story s;
+  if (!entry) return s;
+  told_row& t = s.told;
+  reference::judged_sum sum;
+  doubles terms = {leaf.value(0, part)};
+  sum.add(terms[0]);
+  for (int64_t k = 0; k < entry->count; ++k) {
+    const double held = before.value(entry->first + k, part);
+    t.exact.push_back(held);
+    t.bound.push_back(0);
+    if (call.outputs) s.actual.push_back(call.outputs->at("hist").value(entry->first + k, part));
+    if (k == entry->restored) continue;
+    sum.subtract(held);
+    terms.push_back(-held);
+  }
+  const auto at = static_cast<size_t>(entry->restored);
+  const bool is_double = before.spec.type == dtype::f64;
+  const double sizes = sum_of_sizes(terms, terms.size());
+  t.exact[at] = sum.expected();
+  if (is_double) t.bound[at] = sum.judge_fix(sum.expected()).bound;
+  s.output = "hist";
+  s.item = "place";
+  s.row = part;
+  s.element = entry->restored;
+  s.element_name = fmt::format("hist[{},{}]", entry->first + s.element, part);
+  s.row_name = fmt::format("the {} of entry {} (slots {} to {})", k_parts[part], entry->number, entry->first,
+                           entry->first + entry->count - 1);
+  t.formula = fmt::format("{} = the leaf's sum less the other {} slots.", s.element_name, entry->count - 1);
+  t.numbers = fmt::format("The leaf's sum, term 0, is {}; the other slots, terms 1 to {}, add up to {}.",
+                          told(terms[0]), terms.size() - 1, told(terms[0] - t.exact[at]));
+  t.bound_formula = is_double ? "gamma_48(2^-53) times the sum of sizes (docs/numerics.md)."
+                              : "Integers wrap modulo 2^64; beyond 2^53 they are shown rounded.";
+  if (is_double) t.terms = reference::fix_terms(sizes);
+  t.steps = {{"sum of sizes", sizes, sizes},
+             {"what is left for the slot", t.exact[at], plain_sum(dtype::f32, terms, terms.size()),
+              s.actual.empty() ? std::nan("") : s.actual[at]}};
+  const std::vector<int64_t> outside = columns_outside(t, s.actual);
+  if (outside.empty()) return s;
+  t.departs = outside.front() == entry->restored
+                  ? told_missing(terms, t.exact[at], s.actual[at], t.bound[at], k_terms)
+                  : fmt::format("Slot {} departs, which is not restored and keeps what it holds.",
+                                entry->first + outside.front());
+  return s;
+}
+
+told_story tell_subtract(const observed_call& call) {
+  const host_tensor &parent = call.inputs.at("parent"), &smaller = call.inputs.at("smaller");
+  told_story s;
+  if (parent.spec.elements() == 0) return s;
+  const int64_t slot = call.worst ? call.worst->row : 0;
+  const int64_t part = call.worst ? call.worst->col : 0;
+  const int64_t first = std::max<int64_t>(0, slot - k_most_slots / 2),
+                end = std::min(parent.spec.rows(), first + k_most_slots);
+  for (int64_t k = first; k < end; ++k) {
+    const bool is_double = parent.spec.type == dtype::f64;
+    s.told.exact.push_back(
+        is_double ? parent.value(k, part) - smaller.value(k, part)
+                  : static_cast<double>(static_cast<int64_t>(parent.bits(k, part) - smaller.bits(k, part))));
+    s.told.bound.push_back(0);
+    if (call.outputs) s.actual.push_back(call.outputs->at("larger").value(k, part));
+  }
+  const auto i = static_cast<size_t>(slot - first);
+  const double a = parent.value(slot, part), b = smaller.value(slot, part);
+  s.output = "larger";
+  s.item = "place";
+  s.row = part;
+  s.element = slot - first;
+  s.element_name = fmt::format("larger[{},{}]", slot, part);
+  s.row_name = fmt::format("the {} of slots {} to {}", k_parts[part], first, end - 1);
+  s.told.formula = fmt::format("larger[{0},{1}] = parent[{0},{1}] - smaller[{0},{1}], one subtraction.", slot, part);
+  s.told.numbers = fmt::format("{} - {} = {}.", told(a), told(b), told(s.told.exact[i]));
+  if (s.actual.empty()) return s;
+  s.told.steps = {{"parent less smaller", s.told.exact[i], s.told.exact[i], s.actual[i]}};
+  if (columns_outside(s.told, s.actual).empty()) return s;
+  s.told.departs = s.actual[i] == a                  ? "The subtraction departs: the parent's sum stands there."
+                   : s.actual[i] == b                ? "The subtraction departs: the smaller leaf's sum stands there."
+                   : s.actual[i] == -s.told.exact[i] ? "The subtraction departs: its sign is turned."
+                                                     : "The subtraction departs.";
+  return s;
+}
+
+told_story tell_histogram(const observed_call& call) {
+  switch (static_cast<histogram_stage>(call.c.number("stage"))) {
+    case histogram_stage::build:
+    case histogram_stage::quantised: return tell_slots(call);
+    case histogram_stage::scale: return tell_scale(call);
+    case histogram_stage::totals: return tell_totals(call);
+    case histogram_stage::fix: return tell_fix(call);
+    case histogram_stage::subtract: return tell_subtract(call);
+  }
+  return {};
+}
+
+const story_registration histogram("histogram", tell_histogram);
+
+}  // namespace
+}  // namespace warpcheck

@@ -1,0 +1,343 @@
+// matmul on trial: the properties of its contract (kernels/matmul/matmul.hpp) that are about values and algebra. Bounds
+// are those of reference/matmul/matmul.hpp. Shapes, special values and hazards:
+// matmul_shape_properties.cpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "properties/matmul/matmul_problem.hpp"
+#include "properties/matmul/matmul_registration.hpp"
+#include "reference/sigmoid/sigmoid.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+
+constexpr double k_u = 0x1p-24;
+
+// ---- matches the reference ----
+
+trial_case any_case(const target& t, draw& d) { return matmul_case(t, d, operands::any, layers::any); }
+
+trial_case ieee_case(const target& t, draw& d) {
+  trial_case c = matmul_case(t, d, operands::any, layers::linear);
+  const bool forced = c.knob("variant") != "auto";
+  set_knob(c, "mode", "ieee");
+  set_knob(c, "variant", "auto");
+  if (forced) force_a_variant(d, t, c);
+  // Scalars that no bound speaks of have their bits, too.
+  if (d.chance(8)) set_knob(c, "alpha", d.one_of({"+inf", "nan", "-0", "1.401298464324817e-45"}));
+  follow(c);
+  return c;
+}
+
+void check_bits(trial& t) {
+  const matmul_problem p(t.the_case());
+  judge_bits(t, p, t.run().at("c"));
+}
+
+// ---- exact products ----
+
+// The largest integers whose products are exact in a type or mode.
+double largest_exact(const matmul_problem& p) {
+  if (p.type() == dtype::f16 || p.mode == product_mode::tf32x3) return 2048;
+  if (p.type() == dtype::bf16 || p.mode == product_mode::bf16x6) return 256;
+  return 0x1p24;
+}
+
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::fabs(std::frexp(x, &exponent)) == 0.5;
+}
+
+// Whether the contract makes the sum of row i and column j exact.
+bool is_exact(const matmul_problem& p, int64_t i, int64_t j) {
+  const double small = largest_exact(p);
+  double absolute = 0;
+  bool all_small = true, all_shifts = p.type() == dtype::f32;
+  for (int64_t l = 0; l < p.k(); ++l) {
+    const double a = std::fabs(p.a.value(i, l)), b = std::fabs(p.b.value(l, j));
+    if (!(a < 0x1p24 && b < 0x1p24) || a != std::trunc(a) || b != std::trunc(b)) return false;
+    absolute += a * b;
+    all_small = all_small && a <= small && b <= small;
+    all_shifts = all_shifts && a < 0x1p23 && is_power_of_two(b);
+  }
+  return (all_small && absolute < 0x1p24) || (all_shifts && absolute < 0x1p23);
+}
+
+trial_case integer_case(const target& t, draw& d) {
+  product_sizes of = draw_product_sizes(d, t);
+  const bool shifts = t.type == dtype::f32 && d.chance(30);
+  if (shifts) of.k = std::min<int64_t>(of.k, 4);
+  trial_case c = product_case(t, d, of, {}, {});
+  const double k = static_cast<double>(std::max<int64_t>(1, of.k)), seed = static_cast<double>(d.between(2, 999998));
+  if (shifts) {
+    const double power = d.one_of({1.0, 2.0, 64.0});
+    const double most = std::floor((0x1p23 - 1) / (k * power));
+    c.find("a")->fill = make_recipe("integers", {seed, -most, most});
+    c.find("b")->fill = make_recipe("constant", {power});
+  } else {
+    const std::string mode = c.knob("mode");
+    const double of_type = t.type == dtype::f16 || mode == "tf32x3"    ? 2048
+                           : t.type == dtype::bf16 || mode == "bf16x6" ? 256
+                                                                       : 0x1p12;
+    const double most = std::min(of_type, std::floor(std::sqrt((0x1p24 - 1) / k)));
+    c.find("a")->fill = make_recipe("integers", {seed, -most, most});
+    c.find("b")->fill = make_recipe("integers", {seed + 1, -most, most});
+  }
+  transpose(c, d.chance(50), false);
+  draw_product_layout(d, c);
+  if (d.index() % 3 == 1) force_a_variant(d, t, c);
+  run_once(c);
+  return c;
+}
+
+void check_integers(trial& t) {
+  const matmul_problem p(t.the_case());
+  const host_tensor c = t.run().at("c");
+  judge_bound(t, p, c);
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j) {
+      if (p.output != dtype::f32 || !is_exact(p, i, j)) continue;
+      double sum = 0;  // of integers below 2^24
+      for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);
+      judge_value(t, c, i, j, sum);
+    }
+}
+
+// ---- how large errors are ----
+
+trial_case random_case(const target& t, draw& d) {
+  const bool large = t.device != "emulated" || t.size > 0;
+  const int64_t side = large ? 32 : 16;
+  const int64_t k = large ? d.one_of({int64_t{64}, int64_t{129}, int64_t{300}, int64_t{700}}) : d.between(40, 120);
+  const double seed = static_cast<double>(d.between(2, 999998));
+  trial_case c = product_case(t, d, {side, side, k}, make_recipe("uniform", {seed, -1, 1}),
+                              make_recipe("uniform", {seed + 1, -1, 1}));
+  run_once(c);
+  return c;
+}
+
+// The errors of random data grow like the root of k: a bound for the worst case alone would let a slow drift pass.
+void check_sharpness(trial& t) {
+  const matmul_problem p(t.the_case());
+  const host_tensor c = t.run().at("c");
+  judge_bound(t, p, c);
+  const double k = static_cast<double>(p.k());
+  const double split = p.mode == product_mode::tf32x3 ? 8 : p.mode == product_mode::bf16x6 ? 1 : 0;
+  const double limit = (split + 8 * std::sqrt(k)) * k_u;
+  int64_t beyond = 0;
+  double signed_sum = 0;
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j) {
+      double exact = 0, absolute = 0;
+      for (int64_t l = 0; l < p.k(); ++l) {
+        const double product = p.a.value(i, l) * p.b.value(l, j);
+        exact += product;
+        absolute += std::fabs(product);
+      }
+      const double error = static_cast<double>(p.alpha) == 1 ? c.value(i, j) - exact : 0;
+      signed_sum += absolute > 0 ? error / absolute : 0;
+      if (!(std::fabs(error) <= limit * absolute)) ++beyond;
+    }
+  const int64_t count = p.m() * p.n();
+  t.require(beyond * 1000 <= count, "{} of {} errors exceed {:.3g} u of the sum of sizes; their mean is {:+.3g} u",
+            beyond, count, limit / k_u, signed_sum / static_cast<double>(std::max<int64_t>(1, count)) / k_u);
+}
+
+trial_case bit_pair_case(const target& t, draw& d) {
+  const int64_t m = d.between(25, 30), n = d.between(25, 30),
+                k = d.one_of({int64_t{1}, int64_t{2}, int64_t{9}, int64_t{40}});
+  trial_case c = product_case(t, d, {m, n, k}, make_recipe("constant", {1}), make_recipe("constant", {1}));
+  draw_storage(d, c);
+  if (d.index() % 3 == 1) force_a_variant(d, t, c);
+  run_once(c);
+  return c;
+}
+
+// 1 + 2^-p for every p of a mantissa, and 1: against each other, at one place along k.
+void check_low_parts(trial& t) {
+  matmul_problem p(t.the_case());
+  if (p.k() == 0) return t.skip("there is no product");
+  const int64_t place = p.k() / 2;
+  const auto pair_at = [](int64_t i) { return i % 25 == 24 ? 1.0 : 1 + std::ldexp(1.0, -static_cast<int>(i % 25)); };
+  p.a.fill([&](int64_t i, int64_t l) { return l == place ? pair_at(i) : 0; });
+  p.b.fill([&](int64_t l, int64_t j) { return l == place ? pair_at(j) : 0; });
+  const host_tensor c = ask(t, p);
+  judge_bound(t, p, c);
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j)
+      if (pair_at(i) == 1 || pair_at(j) == 1) judge_value(t, c, i, j, pair_at(i) * pair_at(j));
+}
+
+// ---- algebra ----
+
+trial_case small_case(const target& t, draw& d) {
+  product_sizes of = draw_product_sizes(d, t);
+  of.m = std::min<int64_t>(of.m, 40), of.n = std::min<int64_t>(of.n, 40), of.k = std::min<int64_t>(of.k, 70);
+  trial_case c = drawn_product(t, d, of, operands::moderate);
+  draw_product_layout(d, c);
+  if (d.index() % 3 == 0) force_a_variant(d, t, c);
+  run_once(c);
+  return c;
+}
+
+// Whether one times x is x in the mode: not where a third part is lost.
+bool is_kept(const matmul_problem& p, double x) {
+  if (p.mode == product_mode::tf32x3) return false;
+  return p.mode == product_mode::ieee || x == 0 || (std::fabs(x) >= 0x1p-100 && std::fabs(x) < 0x1p127);
+}
+
+void check_identity(trial& t) {
+  matmul_problem p(t.the_case());
+  const product_matrix a = p.a, b = p.b;
+  const auto identity = [&](int64_t size) {
+    product_matrix one(p.type(), size, size);
+    for (int64_t i = 0; i < size; ++i) one.set(i, i, 1);
+    return one;
+  };
+  for (const bool left : {true, false}) {
+    p.a = left ? identity(b.rows) : a;
+    p.b = left ? b : identity(a.cols);
+    const product_matrix& kept = left ? b : a;
+    const host_tensor c = ask(t, p);
+    judge_bound(t, p, c);
+    for (int64_t i = 0; i < kept.rows; ++i)
+      for (int64_t j = 0; j < kept.cols; ++j)
+        if (is_kept(p, kept.value(i, j))) judge_value(t, c, i, j, kept.value(i, j));
+  }
+}
+
+// Neither the identity nor, of more than two, a reversal.
+int64_t moved(int64_t i, int64_t count) { return (count - 1 - i + count / 3) % count; }
+
+void check_permutation(trial& t) {
+  matmul_problem p(t.the_case());
+  const host_tensor straight = t.run().at("c");
+  judge_bound(t, p, straight);
+  const matmul_problem q = p;
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t l = 0; l < p.k(); ++l) p.a.at(moved(i, p.m()), l) = q.a.at(i, l);
+  for (int64_t l = 0; l < p.k(); ++l)
+    for (int64_t j = 0; j < p.n(); ++j) p.b.at(l, moved(j, p.n())) = q.b.at(l, j);
+  const host_tensor c = ask(t, p);
+  if (!t.stated().has_our_plan) return judge_bound(t, p, c);  // where an element lies may change the order of its sum
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j)
+      require_same_element(t, straight, i, j, c, moved(i, p.m()), moved(j, p.n()), "rows and columns in another order");
+}
+
+trial_case transposed_case(const target& t, draw& d) {
+  trial_case c = small_case(t, d);
+  const std::string alpha = d.one_of({"1", "-0.5", "1.25"});
+  set_knob(c, "alpha", alpha);
+  return c;
+}
+
+void check_transposes(trial& t) {
+  matmul_problem p(t.the_case());
+  p.ta = p.tb = false;
+  const host_tensor plain = ask(t, p);
+  judge_bound(t, p, plain);
+  for (const int stored : {1, 2, 3}) {
+    p.ta = stored % 2 == 1;
+    p.tb = stored >= 2;
+    if (!is_offered(t, p)) continue;
+    const host_tensor c = ask(t, p);
+    if (p.is_ieee() && t.stated().has_our_plan)
+      require_same(t, plain, c, fmt::format("stored {}{}", "NT"[p.ta], "NT"[p.tb]));
+    else
+      judge_bound(t, p, c);
+  }
+  matmul_problem q = p;
+  if (!is_offered(t, q)) q.ta = q.tb = false;
+  q.a = p.b.transposed();
+  q.b = p.a.transposed();
+  const host_tensor c = ask(t, q);
+  judge_bound(t, q, c);
+  const reference::dot_slices one = p.plan(), other = q.plan();
+  if (!t.stated().has_our_plan || !p.is_ieee() || one.count != other.count || one.length != other.length) return;
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j) require_same_element(t, plain, i, j, c, j, i, "B^T A^T");
+}
+
+// ---- the layer ----
+
+trial_case layer_case(const target& t, draw& d) {
+  trial_case c = matmul_case(t, d, operands::moderate, layers::linear);
+  const double seed = d.seed();
+  set_bias(c, make_recipe("uniform", {seed, -2, 2}));
+  set_knob(c, "sigmoid", "1");
+  set_knob(c, "mu", format_number(d.one_of({0.0, 0.5, -3.0})));
+  set_knob(c, "sigma", format_number(d.one_of({1.0, 0.25, -1.5})));
+  if (d.chance(20)) set_knob(c, "alpha", "0");
+  run_once(c);
+  return c;
+}
+
+// Judged three ways: against the exact layer; as the sigmoid of what the same call without a sigmoid gives; and with
+// the bias of one column changed, which may change that column alone.
+void check_layer(trial& t) {
+  matmul_problem p(t.the_case());
+  const host_tensor y = t.run().at("c");
+  judge_bound(t, p, y);
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j)
+      t.require(y.value(i, j) >= 0 && y.value(i, j) <= 1, "c[{},{}] is {}, and a sigmoid is in [0, 1]", i, j,
+                y.value(i, j));
+  matmul_problem linear = p;
+  linear.sigmoid = false;
+  linear.output = dtype::f32;
+  if ((linear.c.bits.empty() || p.output == dtype::f32) && is_offered(t, linear)) {
+    const host_tensor v = ask(t, linear);
+    judge_bound(t, linear, v);
+    const reference::sigmoid_model model(static_cast<double>(p.mu), static_cast<double>(p.sigma), p.output);
+    for (int64_t i = 0; i < p.m(); ++i)
+      for (int64_t j = 0; j < p.n(); ++j)
+        t.judge("c", i, j, v.value(i, j), y.value(i, j), model.judge(v.value(i, j), y.value(i, j)),
+                [&] { return model.expected_text(v.value(i, j)); });
+  }
+  if (p.n() == 0 || p.m() == 0 || !p.has_bias()) return;
+  const int64_t changed = p.n() / 2;
+  p.bias.set(0, changed, p.bias.value(0, changed) + 1);
+  const host_tensor other = ask(t, p);
+  judge_bound(t, p, other);
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j)
+      if (j != changed)
+        require_same_element(t, y, i, j, other, i, j, fmt::format("bias of column {} changed", changed));
+}
+
+const property_registration registration([] {
+  const std::vector<dtype> every = {dtype::f32, dtype::f16, dtype::bf16}, f32 = {dtype::f32};
+  property layer = matmul_property("layer", "a layer is the sigmoid of product and bias; a bias is that of a column",
+                                   every, layer_case, check_layer, 50);
+  layer.holds = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
+  property bits = matmul_property("ieee-bits", "without a sigmoid, ieee is the plan's chains of FMAs to the bit", f32,
+                                  ieee_case, check_bits);
+  bits.needs_our_plan = true;
+  return std::vector<property>{
+      matmul_property("within-error-bound", "every element lies within its own bound, in every mode and type", every,
+                      any_case, check_product),
+      std::move(bits),
+      matmul_property("integer-exact", "products of integers that the mode holds are exact", every, integer_case,
+                      check_integers, 50),
+      matmul_property("statistical-sharpness", "errors of random data grow no faster than the root of k", f32,
+                      random_case, check_sharpness, 12),
+      matmul_property("low-part", "no bit of a mantissa is lost beside a factor of one", f32, bit_pair_case,
+                      check_low_parts, 25),
+      matmul_property("identity", "a factor of the identity gives the other one", every, small_case, check_identity,
+                      40),
+      matmul_property("permutation", "permuted rows and columns give permuted results, to the bit", every, small_case,
+                      check_permutation, 40),
+      matmul_property("transpose-agreement", "how operands are stored changes nothing, and C^T is B^T A^T", every,
+                      transposed_case, check_transposes, 40),
+      std::move(layer)};
+}());
+
+}  // namespace
+}  // namespace warpcheck

@@ -1,0 +1,294 @@
+// matmul told step by step: products, their sum, alpha, beta c, bias, the sigmoid. Bounds: reference/matmul/matmul.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/matmul/matmul_call.hpp"
+#include "properties/rows/story_support.hpp"
+#include "reference/matmul/matmul_parts.hpp"
+#include "reference/numerics/float_value.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+using reference::dot_arithmetic;
+
+constexpr term_words k_products = {"product", "products", "l =", "l ="};
+// Multiplications that a search over elements may take.
+constexpr int64_t k_most_products = int64_t{1} << 24;
+
+// An element of C with what it is made of.
+struct element {
+  int64_t i, j;
+  doubles a, b;  // the row of op(A) and the column of op(B)
+  double c = 0, bias = 0;
+
+  element(const matmul_problem& p, int64_t row, int64_t col) : i(row), j(col) {
+    for (int64_t l = 0; l < p.k(); ++l) {
+      a.push_back(p.a.value(i, l));
+      b.push_back(p.b.value(l, j));
+    }
+    if (!p.c.bits.empty()) c = p.c.value(i, j);
+    if (p.has_bias()) bias = p.bias.value(0, j);
+  }
+  reference::matmul_operands operands() const { return {a, b, c, bias}; }
+};
+
+doubles products_of(const element& e, double alpha) {
+  doubles terms;
+  for (size_t l = 0; l < e.a.size(); ++l) terms.push_back(alpha * e.a[l] * e.b[l]);
+  return terms;
+}
+
+std::string name_of(dot_arithmetic a) {
+  switch (a) {
+    case dot_arithmetic::ieee: return "f32, one FMA after another";
+    case dot_arithmetic::f16: return "f16 products on tensor cores";
+    case dot_arithmetic::bf16: return "bf16 products on tensor cores";
+    case dot_arithmetic::tf32x3: return "f32 as three products of two tf32 parts";
+    case dot_arithmetic::bf16x6: return "f32 as six products of three bf16 parts";
+    case dot_arithmetic::tf32x1: return "f32 as one product of tf32 parts";
+    case dot_arithmetic::bf16x1: return "f32 as one product of bf16 parts";
+  }
+  return "";
+}
+
+// v of what reached the output, where the sigmoid can be undone.
+double before_sigmoid(const reference::matmul_setting& s, double y) {
+  if (!s.sigmoid) return y;
+  return y > 0 && y < 1 && s.sigma != 0 ? s.mu + std::log(y / (1 - y)) / s.sigma : std::nan("");
+}
+
+// The operands as a lesser type holds them: a significand of so many bits.
+double rounded_sum(const element& e, int bits) {
+  const auto cut = [&](double x) {
+    int exponent = 0;
+    const double fraction = std::frexp(x, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+  };
+  double sum = 0;
+  for (size_t l = 0; l < e.a.size(); ++l) sum += cut(e.a[l]) * cut(e.b[l]);
+  return sum;
+}
+
+// ---- which step departs ----
+
+class departure {
+ public:
+  departure(const matmul_problem& p, const element& e, double exact, double bound, double actual)
+      : p_(p), s_(p.setting()), e_(e), exact_(exact), bound_(bound), actual_(actual) {}
+
+  // `c`: all that the candidate gave.
+  std::string told(const host_tensor& c, const std::vector<int64_t>& outside) const {
+    if (std::isnan(actual_)) return told_nan(c.row(e_.i), outside);
+    if (const std::string text = of_sigmoid(); !text.empty()) return text;
+    const double v = before_sigmoid(s_, actual_);
+    if (const std::string text = of_what_follows(v); !text.empty()) return text;
+    if (const std::string text = of_sum(v); !text.empty()) return text;
+    if (const std::string text = of_place(); !text.empty()) return text;
+    return fmt::format("The sum of the products departs first: the result is that of a sum of {} in place of {}.",
+                       warpcheck::told((v - rest()) / s_.alpha), warpcheck::told(sum())) +
+           where(c, outside);
+  }
+
+ private:
+  double sum() const { return plain_sum(dtype::f64, products_of(e_, 1), e_.a.size()); }
+  double rest() const { return s_.beta * (s_.beta == 0 ? 0 : e_.c) + (s_.has_bias ? e_.bias : 0); }
+  double v_exact() const { return s_.alpha * sum() + rest(); }
+  // How near v must come to what a hypothesis gives.
+  double tolerance(double v) const {
+    return (s_.sigmoid ? 0x1p-14 * (std::fabs(v) + 1) : bound_) +
+           1e-9 * (std::fabs(v) + sum_of_sizes(products_of(e_, 1), e_.a.size()));
+  }
+  bool is_near(double v, double due) const { return std::fabs(v - due) <= tolerance(due); }
+
+  std::string of_sigmoid() const {
+    if (!s_.sigmoid) return "";
+    if (std::fabs(actual_ - (1 - exact_)) <= 1e-5) return "The sigmoid departs: the sign of its argument is turned.";
+    if (actual_ == 0.5)
+      return "The sigmoid departs: 0.5 is what it makes of an argument 0, whatever v is. Its gain, or v, got lost.";
+    if (is_near(actual_, v_exact())) return "The sigmoid is missing: the result is v itself.";
+    if (!(actual_ > 0 && actual_ < 1)) return "The sigmoid departs: the result is no value between 0 and 1.";
+    return "";
+  }
+
+  std::string of_what_follows(double v) const {
+    const double exact = v_exact(), c = s_.beta * e_.c, bias = e_.bias;
+    if (s_.has_bias && bias != 0) {
+      if (is_near(v, exact - bias)) return "The bias departs: it was not added.";
+      if (is_near(v, exact + bias)) return "The bias departs: it was added twice.";
+    }
+    if (s_.beta != 0 && e_.c != 0) {
+      if (is_near(v, exact - c)) return "beta c departs: it was not added.";
+      if (s_.beta != 1 && is_near(v, exact - c + e_.c)) return "beta c departs: c was added without beta.";
+    }
+    if (s_.alpha != 1 && is_near(v, sum() + rest())) return "alpha departs: the sum was not multiplied by it.";
+    return is_near(v, rest()) && sum() != 0 ? "The sum of the products departs: nothing is there of it." : "";
+  }
+
+  std::string of_sum(double v) const {
+    const double exact = v_exact();
+    for (const auto& [bits, name] : {std::pair{11, "tf32 or f16"}, {8, "bf16"}})
+      if (p_.type() == dtype::f32 && is_near(v, s_.alpha * rounded_sum(e_, bits) + rest()))
+        return fmt::format("The operands depart first: the result is that of operands rounded to {}.", name);
+    const std::string missing = missing_terms(products_of(e_, s_.alpha), exact - v, tolerance(exact), k_products);
+    return missing.empty() ? "" : "The sum of the products departs first, as if " + missing + ".";
+  }
+
+  // Whether the value is that of other operands, or of another element.
+  std::string of_place() const {
+    if (p_.m() * p_.n() * std::max<int64_t>(1, p_.k()) > k_most_products || s_.sigmoid) return "";
+    for (int64_t i = 0; i < p_.m(); ++i)
+      for (int64_t j = 0; j < p_.n(); ++j) {
+        if (i == e_.i && j == e_.j) continue;
+        const element other(p_, i, j);
+        const reference::matmul_element model(s_, other.operands());
+        const double due = model.expected();
+        if (due != 0 && std::fabs(actual_ - due) <= model.bound() && std::fabs(actual_ - due) < std::fabs(due))
+          return fmt::format("The store, or the reading of rows and columns, departs: the value is that of c[{},{}].",
+                             i, j);
+      }
+    return "";
+  }
+
+  // What the wrong elements of the row have in common.
+  std::string where(const host_tensor& c, const std::vector<int64_t>& outside) const {
+    const auto n = static_cast<size_t>(c.spec.cols());
+    if (outside.size() == n) return " All elements of the row are off: a step that they share departs.";
+    if (outside.front() > 0 && outside.back() + 1 == c.spec.cols() &&
+        outside.size() == n - static_cast<size_t>(outside.front()))
+      return fmt::format(" Only the columns from {} on are off: the tile at the right edge departs.", outside.front());
+    return "";
+  }
+
+  const matmul_problem& p_;
+  const reference::matmul_setting s_;
+  const element& e_;
+  const double exact_, bound_, actual_;
+};
+
+// ---- the story ----
+
+std::string formula_of(const matmul_problem& p, const element& e) {
+  std::string v = fmt::format("{}the sum of a[{},l] b[l,{}] over l = 0 to {}", p.alpha == 1 ? "" : "alpha times ", e.i,
+                              e.j, p.k() - 1);
+  if (p.beta != 0) v += fmt::format(" + beta c_in[{},{}]", e.i, e.j);
+  if (p.has_bias()) v += fmt::format(" + bias[{}]", e.j);
+  const std::string c = fmt::format("c[{},{}]", e.i, e.j);
+  return p.sigmoid ? fmt::format("{} = 1 / (1 + e^-z), z = (v - mu) sigma, v = {}.", c, v)
+                   : fmt::format("{} = {}.", c, v);
+}
+
+std::string numbers_of(const reference::matmul_setting& s, const element& e) {
+  const doubles products = products_of(e, 1);
+  const size_t k = products.size();
+  std::string text =
+      fmt::format("v = {}{}", s.alpha == 1 ? "" : told(s.alpha) + " * ", told(plain_sum(dtype::f64, products, k)));
+  if (s.beta != 0) text += fmt::format(" + {} * {}", told(s.beta), told(e.c));
+  if (s.has_bias) text += " + " + told(e.bias);
+  return text + fmt::format("; the sizes of the {} products add up to {}.", k, told(sum_of_sizes(products, k)));
+}
+
+std::vector<told_step> steps_of(const reference::matmul_setting& s, const element& e, double exact, double actual) {
+  const doubles products = products_of(e, 1);
+  const double sum = plain_sum(dtype::f64, products, products.size());
+  const auto plain =
+      static_cast<double>(reference::ieee_value({.slices = {1, static_cast<int64_t>(products.size())}}, {e.a, e.b}));
+  const double c = s.beta == 0 ? 0 : s.beta * e.c, bias = s.has_bias ? e.bias : 0;
+  const double v = before_sigmoid(s, actual);
+  const auto single = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  std::vector<told_step> steps = {{"sum of the products", sum, plain, (v - c - bias) / s.alpha}};
+  double at = s.alpha * sum, by_hand = single(s.alpha * plain);
+  if (s.alpha != 1) steps.push_back({"times alpha", at, by_hand, v - c - bias});
+  at += c;
+  by_hand = single(by_hand + c);
+  if (s.beta != 0) steps.push_back({"with beta c", at, by_hand, v - bias});
+  at += bias;
+  by_hand = single(by_hand + bias);
+  if (s.has_bias) steps.push_back({"with the bias", at, by_hand, v});
+  if (s.sigmoid) {
+    steps.push_back(
+        {"argument of the sigmoid", (at - s.mu) * s.sigma, single((by_hand - s.mu) * s.sigma), (v - s.mu) * s.sigma});
+    by_hand = single(1 / (1 + std::exp(-single((by_hand - s.mu) * s.sigma))));
+  }
+  steps.push_back({"result", exact, reference::round_to(s.output, by_hand), actual});
+  return steps;
+}
+
+// Exact values and bounds of a row of C.
+void fill_row(told_row& t, const matmul_problem& p, int64_t i) {
+  const reference::matmul_setting setting = p.setting();
+  for (int64_t j = 0; j < p.n(); ++j) {
+    const element each(p, i, j);
+    const reference::matmul_element model(setting, each.operands());
+    t.exact.push_back(model.expected());
+    t.bound.push_back(model.bound());
+  }
+}
+
+// The element that the report names, else the furthest of the first rows.
+std::pair<int64_t, int64_t> place_of(const observed_call& call, const matmul_problem& p) {
+  if (call.worst && call.worst->tensor == "c") return {call.worst->row, call.worst->col};
+  std::pair<int64_t, int64_t> found = {0, 0};
+  double worst = -1;
+  const int64_t rows = std::min<int64_t>(p.m(), k_most_products / std::max<int64_t>(1, p.n() * p.k()) + 1);
+  for (int64_t i = 0; i < rows && call.outputs; ++i) {
+    told_row row;
+    fill_row(row, p, i);
+    const doubles actual = call.outputs->at("c").row(i);
+    const size_t j = furthest(actual, row.exact, row.bound);
+    if (const double s = share_of_bound(actual[j], row.exact[j], row.bound[j]); s > worst) {
+      worst = s;
+      found = {i, static_cast<int64_t>(j)};
+    }
+  }
+  return found;
+}
+
+told_story tell_matmul(const observed_call& call) {
+  told_story s;
+  const matmul_problem p = problem_of(call.c, call.inputs);
+  const reference::matmul_setting setting = p.setting();
+  const bool is_finite =
+      std::isfinite(p.alpha) && std::isfinite(p.beta) && std::isfinite(p.mu) && std::isfinite(p.sigma);
+  if (p.m() == 0 || p.n() == 0 || !is_finite) return s;
+  const auto [i, j] = place_of(call, p);
+  s.output = "c";
+  s.row = i;
+  s.element = j;
+  s.element_name = fmt::format("c[{},{}]", i, j);
+  s.row_name = fmt::format("row {} of c", i);
+  if (call.outputs) s.actual = call.outputs->at("c").row(i);
+  told_row& t = s.told;
+  fill_row(t, p, i);
+  const element e(p, i, j);
+  t.formula = formula_of(p, e);
+  t.numbers = numbers_of(setting, e);
+  t.terms = reference::matmul_bound_terms(setting, e.operands());
+  t.bound_formula = fmt::format(
+      "((1 + E)(1 + u)^r - 1) times the sum of the products' sizes, and little for what follows; E of {}, with k = {} "
+      "in "
+      "{} slice{} (docs/numerics.md).",
+      name_of(setting.arithmetic), p.k(), setting.slices.count, setting.slices.count == 1 ? "" : "s");
+  if (t.terms.empty()) {
+    t.bound_formula = "A term is infinite or NaN, and only this value passes.";
+    return s;
+  }
+  if (p.is_ieee() && !p.sigmoid)
+    t.numbers += fmt::format(" In the plan's order of additions, f32 gives {}.",
+                             told(static_cast<double>(reference::ieee_value(setting, e.operands()))));
+  const auto at = static_cast<size_t>(j);
+  const double actual = s.actual.empty() ? std::nan("") : s.actual[at];
+  t.steps = steps_of(setting, e, t.exact[at], actual);
+  const std::vector<int64_t> outside = columns_outside(t, s.actual);
+  if (share_of_bound(actual, t.exact[at], t.bound[at]) > 1 && !outside.empty())
+    t.departs = departure(p, e, t.exact[at], t.bound[at], actual).told(call.outputs->at("c"), outside);
+  return s;
+}
+
+const story_registration matmul("matmul", tell_matmul);
+
+}  // namespace
+}  // namespace warpcheck

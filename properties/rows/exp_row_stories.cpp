@@ -1,0 +1,278 @@
+// softmax, log_softmax and logsumexp told step by step: maximum, differences, exponentials, their sum, and what the
+// operator makes of it. Bounds: reference/<op>/<op>.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "properties/rows/story_support.hpp"
+#include "reference/log_softmax/log_softmax.hpp"
+#include "reference/logsumexp/logsumexp.hpp"
+#include "reference/numerics/float_value.hpp"
+#include "reference/softmax/softmax.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+using reference::exp_row;
+using reference::row_kind;
+
+// A row in f32, as one thread would do it without a second thought but for the maximum.
+struct plain_row {
+  float maximum = -INFINITY, sum = 0;
+
+  explicit plain_row(const doubles& x) {
+    for (const double v : x) maximum = std::max(maximum, static_cast<float>(v));
+    for (const double v : x) sum += std::exp(static_cast<float>(v) - maximum);
+  }
+  float gap(double x) const { return static_cast<float>(x) - maximum; }
+};
+
+// The exact sum of a finite row and its terms.
+struct exact_row {
+  double maximum = 0, sum = 0;
+  doubles terms;
+
+  explicit exact_row(const exp_row& row) : maximum(row.max()), sum(1 + row.sum<double>().tail.value) {
+    for (size_t k = 0; k < row.x().size(); ++k)
+      terms.push_back(std::isfinite(row.x()[k]) ? row.exponential<double>(static_cast<int64_t>(k)).value : 0);
+  }
+};
+
+std::string what_a_special_row_demands(const exp_row& row) {
+  switch (row.kind()) {
+    case row_kind::has_nan: return "The row holds a NaN, which reaches every result.";
+    case row_kind::has_infinity: return "The row holds +Inf and no NaN.";
+    case row_kind::minus_infinity: return "The row holds nothing but -Inf.";
+    default: return "An element -Inf has no share; a lone finite element has it all.";
+  }
+}
+
+std::string told_sum(const exact_row& exact, double implied, double tolerance) {
+  std::string text =
+      fmt::format("The sum of the exponentials departs first: the results are those of a sum of {} in place of {}",
+                  told(implied), told(exact.sum));
+  const std::string missing = missing_terms(exact.terms, exact.sum - implied, tolerance);
+  return text + (missing.empty() ? "." : fmt::format(", as if {}.", missing));
+}
+
+// Whether the elements that can tell agree on one value of what `implied(k)` says, and which.
+template <class Implied>
+bool agree(const told_row& row, const doubles& actual, double slack, const Implied& implied, double& common) {
+  doubles seen;
+  for (size_t k = 0; k < actual.size(); ++k) {
+    const double v = implied(k);
+    if (std::isfinite(row.exact[k]) && row.bound[k] > 0 && std::isfinite(v)) seen.push_back(v);
+  }
+  if (seen.empty() || seen.size() * 2 < actual.size()) return false;
+  std::nth_element(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2), seen.end());
+  common = seen[seen.size() / 2];
+  return std::all_of(seen.begin(), seen.end(),
+                     [&](double v) { return std::fabs(v - common) <= slack * std::max(1.0, std::fabs(common)); });
+}
+
+// The median of exact / actual, where it is more than half of what the sum of the row may err by, and where it brings
+// every element inside its bound: the elements are wrong by their common divisor. NaN where that is not so.
+double common_factor(const told_row& row, const doubles& actual) {
+  doubles seen;
+  for (size_t k = 0; k < actual.size(); ++k)
+    if (std::isfinite(row.exact[k]) && actual[k] > 0x1p-100 && std::isfinite(actual[k]))
+      seen.push_back(row.exact[k] / actual[k]);
+  if (seen.size() * 2 < actual.size() || seen.empty()) return NAN;
+  const auto middle = seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2);
+  std::nth_element(seen.begin(), middle, seen.end());
+  const double factor = *middle, chain = reference::chain_length(static_cast<int64_t>(actual.size()));
+  if (!(std::fabs(factor - 1) > chain * reference::k_unit / 2)) return NAN;
+  doubles corrected = actual;
+  for (double& v : corrected) v *= factor;
+  return columns_outside(row, corrected).empty() ? factor : NAN;
+}
+
+// What an error of that size comes from, if a single chain of f32 additions explains it.
+std::string told_chain(size_t n, double factor) {
+  const auto chain = static_cast<double>(reference::chain_length(static_cast<int64_t>(n)));
+  const double additions = static_cast<double>(n) - 1;
+  if (additions <= chain || std::fabs(factor - 1) > 2 * additions * reference::k_unit) return "";
+  return fmt::format(
+      " That is an error of {:.0f} units of f32: a single chain of {} additions makes such errors, and the contract "
+      "asks for the accuracy of chains of at most {}. Sum parts of the row first, then the parts.",
+      std::fabs(factor - 1) / reference::k_unit, n - 1, chain);
+}
+
+std::string told_columns(const std::vector<int64_t>& outside, size_t n, const char* last) {
+  if (outside.size() < n)
+    return fmt::format(
+        "{} of {} elements {} off and the others right, so the maximum and the sum are right: the "
+        "exponential, {} or the store of those elements departs first, the first in column {}.",
+        outside.size(), n, outside.size() == 1 ? "is" : "are", last, outside.front());
+  return fmt::format(
+      "Every element is off in its own way: the differences from the maximum or their exponentials "
+      "depart first.");
+}
+
+// Without the maximum subtracted, e^x is infinite in f32 from here on.
+constexpr double k_overflow = 88.72;
+
+std::string told_overflow(const doubles& x, const doubles& actual) {
+  const double most = *std::max_element(x.begin(), x.end());
+  const bool nothing = std::none_of(actual.begin(), actual.end(), [](double v) { return std::isfinite(v) && v != 0; });
+  if (!nothing || most < k_overflow) return "";
+  return fmt::format(
+      "The maximum departs first: {} is above {}, where e^x overflows f32, and the results are those of "
+      "exponentials from which no maximum was subtracted.",
+      told(most), k_overflow);
+}
+
+// NaN, infinities and single columns; what is common to the whole row comes from the operator.
+std::string told_elements(const told_call& call, const told_row& row, const std::vector<int64_t>& outside,
+                          const char* last) {
+  if (const std::string overflow = told_overflow(call.x, call.actual); !overflow.empty()) return overflow;
+  if (const std::string nan = told_nan(call.actual, outside); !nan.empty()) return nan;
+  return told_columns(outside, row.exact.size(), last);
+}
+
+// What a story begins with. Where one value is due whatever the sums are, there are no terms, and that is all.
+template <class Model>
+told_row begin_row(const told_call& call, const exp_row& row, const Model& model, std::string formula) {
+  told_row t;
+  t.formula = std::move(formula);
+  for (size_t k = 0; k < call.x.size(); ++k) {
+    t.exact.push_back(model.expected(static_cast<int64_t>(k)));
+    t.bound.push_back(model.bound(static_cast<int64_t>(k)));
+  }
+  t.terms = model.bound_terms(call.i);
+  if (t.terms.empty()) t.numbers = what_a_special_row_demands(row);
+  return t;
+}
+
+// Notes what the candidate gave as the last step; the columns that are wrong.
+std::vector<int64_t> end_steps(told_row& t, const told_call& call) {
+  if (call.actual.empty()) return {};
+  t.steps.back().implied = call.actual[call.actual.size() == 1 ? 0 : static_cast<size_t>(call.i)];
+  return columns_outside(t, call.actual);
+}
+
+std::vector<told_step> first_steps(const told_call& call, const exp_row& row, const exact_row& exact,
+                                   const plain_row& plain) {
+  const double x = call.x[static_cast<size_t>(call.i)];
+  return {{"maximum of the row", exact.maximum, plain.maximum},
+          {"element - maximum", -row.gap<double>(call.i).value, plain.gap(x)},
+          {"its exponential", exact.terms[static_cast<size_t>(call.i)], std::exp(plain.gap(x))},
+          {"sum of the exponentials", exact.sum, plain.sum}};
+}
+
+told_row tell_softmax(const told_call& call) {
+  const reference::softmax_row model(call.x, call.output);
+  const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
+  told_row t = begin_row(
+      call, row, model,
+      fmt::format("y[{0}] = e^(x[{0}] - m) / s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
+                  call.i));
+  if (t.terms.empty()) return t;
+  const exact_row exact(row);
+  const plain_row plain(call.x);
+  const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)];
+  t.numbers = fmt::format("y[{}] = e^({} - {}) / {} = {} / {} = {}.", call.i, told(x), told(exact.maximum),
+                          told(exact.sum), told(exact.terms[static_cast<size_t>(call.i)]), told(exact.sum), told(y));
+  t.bound_formula = fmt::format(
+      "y ((1 + tau)(1 + u) / (1 - D) - 1) + 4 eta / (1 - D)^2, u = 2^-24, D the relative error of a sum of {} "
+      "terms in chains of at most {} additions (docs/numerics.md).",
+      call.x.size(), reference::chain_length(static_cast<int64_t>(call.x.size())));
+  t.steps = first_steps(call, row, exact, plain);
+  t.steps.push_back({"quotient", y, reference::round_to(call.output, std::exp(plain.gap(x)) / plain.sum)});
+  const std::vector<int64_t> outside = end_steps(t, call);
+  if (outside.empty()) return t;
+  const double slack = size_of(call.output) == 2 ? 0x1p-6 : 0x1p-16;
+  double factor = 1;
+  const auto implied = [&](size_t k) { return call.actual[k] > 0x1p-100 ? t.exact[k] / call.actual[k] : NAN; };
+  if (agree(t, call.actual, slack, implied, factor) && std::fabs(factor - 1) > slack) {
+    t.steps[3].implied = factor * exact.sum;
+    t.departs = told_sum(exact, factor * exact.sum, slack * exact.sum);
+  } else if (const double common = common_factor(t, call.actual); !std::isnan(common)) {
+    t.steps[3].implied = common * exact.sum;
+    t.departs = told_sum(exact, common * exact.sum, 0) + told_chain(call.x.size(), common);
+  } else {
+    t.departs = told_elements(call, t, outside, "the division");
+  }
+  return t;
+}
+
+told_row tell_log_softmax(const told_call& call) {
+  const reference::log_softmax_row model(call.x, call.output);
+  const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
+  told_row t = begin_row(
+      call, row, model,
+      fmt::format("y[{0}] = (x[{0}] - m) - ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
+                  call.i));
+  if (t.terms.empty()) return t;
+  const exact_row exact(row);
+  const plain_row plain(call.x);
+  const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)],
+               log = row.sum<double>().log_sum.value;
+  t.numbers = fmt::format("y[{}] = ({} - {}) - ln {} = {} - {} = {}.", call.i, told(x), told(exact.maximum),
+                          told(exact.sum), told(-row.gap<double>(call.i).value), told(log), told(y));
+  t.bound_formula =
+      "(u d + E)(1 + u) + u abs(y), u = 2^-24, d the distance from the maximum, E what ln s may err by "
+      "(docs/numerics.md).";
+  t.steps = first_steps(call, row, exact, plain);
+  t.steps.push_back({"its logarithm", log, std::log(plain.sum)});
+  t.steps.push_back({"difference", y, reference::round_to(call.output, plain.gap(x) - std::log(plain.sum))});
+  const std::vector<int64_t> outside = end_steps(t, call);
+  if (outside.empty()) return t;
+  const double slack = size_of(call.output) == 2 ? 0x1p-5 : 0x1p-15;
+  double off = 0;
+  if (agree(
+          t, call.actual, slack, [&](size_t k) { return call.actual[k] - t.exact[k]; }, off)) {
+    t.steps[4].implied = log - off;
+    t.steps[3].implied = std::exp(log - off);
+    t.departs = told_sum(exact, t.steps[3].implied, slack * exact.sum);
+  } else {
+    t.departs = told_elements(call, t, outside, "the last subtraction");
+  }
+  return t;
+}
+
+told_row tell_logsumexp(const told_call& call) {
+  const reference::logsumexp_row model(call.x, call.output);
+  const exp_row row(call.x, reference::logsumexp_budget(static_cast<int64_t>(call.x.size())));
+  told_row t;
+  t.exact = {model.expected()};
+  t.bound = {model.bound()};
+  t.formula = "y = m + ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.";
+  t.terms = model.bound_terms();
+  if (t.terms.empty()) {
+    t.numbers = what_a_special_row_demands(row);
+    return t;
+  }
+  const exact_row exact(row);
+  const plain_row plain(call.x);
+  const double y = t.exact[0], log = row.sum<double>().log_sum.value;
+  t.numbers = fmt::format("y = {} + ln {} = {} + {} = {}.", told(exact.maximum), told(exact.sum), told(exact.maximum),
+                          told(log), told(y));
+  t.bound_formula = "E (1 + u) + u abs(y), u = 2^-24, E what ln s may err by (docs/numerics.md).";
+  t.steps = {{"maximum of the row", exact.maximum, plain.maximum},
+             {"sum of the exponentials", exact.sum, plain.sum},
+             {"its logarithm", log, std::log(plain.sum)},
+             {"sum of both", y, reference::round_to(call.output, plain.maximum + std::log(plain.sum))}};
+  const std::vector<int64_t> outside = end_steps(t, call);
+  if (outside.empty()) return t;
+  const double actual = call.actual[0];
+  const double implied = std::exp(actual - exact.maximum);
+  if (std::isfinite(actual) && implied > 0 && std::isfinite(implied)) {
+    t.steps[2].implied = actual - exact.maximum;
+    t.steps[1].implied = implied;
+    t.departs = told_sum(exact, implied, 0x1p-12 * exact.sum);
+  } else {
+    t.departs = told_elements(call, t, outside, "the last addition");
+  }
+  return t;
+}
+
+const story_registration softmax("softmax", tell_softmax);
+const story_registration log_softmax("log_softmax", tell_log_softmax);
+const story_registration logsumexp("logsumexp", tell_logsumexp);
+
+}  // namespace
+}  // namespace warpcheck

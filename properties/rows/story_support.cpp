@@ -1,0 +1,91 @@
+#include "properties/rows/story_support.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace warpcheck {
+
+std::string told(double v) { return std::isnan(v) ? "NaN" : fmt::format("{:.9g}", v); }
+
+std::string missing_terms(const doubles& terms, double missing, double tolerance, const term_words& w) {
+  const auto n = static_cast<int64_t>(terms.size());
+  const auto fits = [&](double sum) { return std::fabs(sum - missing) <= tolerance; };
+  if (!std::isfinite(missing) || fits(0)) return "";
+  double sum = 0;
+  for (int64_t i = n - 1; i > 0; --i) {
+    sum += terms[static_cast<size_t>(i)];
+    if (fits(sum))
+      return i == n - 1 ? fmt::format("the last {} ({} {}) is missing", w.one, w.place, i)
+                        : fmt::format("the last {} {} ({} {} to {}) are missing", n - i, w.many, w.places, i, n - 1);
+  }
+  sum = 0;
+  for (int64_t i = 0; i < n - 1; ++i) {
+    sum += terms[static_cast<size_t>(i)];
+    if (fits(sum))
+      return i == 0 ? fmt::format("the first {} ({} 0) is missing", w.one, w.place)
+                    : fmt::format("the first {} {} ({} 0 to {}) are missing", i + 1, w.many, w.places, i);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (fits(terms[static_cast<size_t>(i)])) return fmt::format("the {} of {} {} is missing", w.one, w.place, i);
+    if (fits(-terms[static_cast<size_t>(i)])) return fmt::format("the {} of {} {} is counted twice", w.one, w.place, i);
+  }
+  return "";
+}
+
+double plain_sum(dtype type, const doubles& x, size_t terms) {
+  double sum = 0;
+  for (size_t k = 0; k < terms; ++k) sum = type == dtype::f64 ? sum + x[k] : static_cast<float>(sum + x[k]);
+  return sum;
+}
+
+double sum_of_sizes(const doubles& x, size_t terms) {
+  double sum = 0;
+  for (size_t k = 0; k < terms; ++k) sum += std::fabs(x[k]);
+  return sum;
+}
+
+std::string told_missing(const doubles& terms, double exact, double actual, double bound, const term_words& words) {
+  if (std::isnan(actual)) return told_nan({actual}, {0});
+  const std::string missing = missing_terms(terms, exact - actual, bound + 1e-9 * std::fabs(exact), words);
+  return fmt::format("The sum departs by {}", told(actual - exact)) +
+         (missing.empty()
+              ? fmt::format(", which no few {} explain: partial sums lose digits, or are added twice or not at all.",
+                            words.many)
+              : ": " + missing + ".");
+}
+
+size_t furthest(const doubles& actual, const doubles& exact, const doubles& bound) {
+  size_t found = 0;
+  double worst = -1;
+  for (size_t i = 0; i < actual.size(); ++i)
+    if (const double s = engine::share_of_bound(actual[i], exact[i], bound[i]); s > worst) {
+      worst = s;
+      found = i;
+    }
+  return found;
+}
+
+std::vector<int64_t> columns_outside(const engine::told_row& row, const doubles& actual) {
+  std::vector<int64_t> columns;
+  for (size_t i = 0; i < actual.size(); ++i)
+    if (engine::share_of_bound(actual[i], row.exact[i], row.bound[i]) > 1) columns.push_back(static_cast<int64_t>(i));
+  return columns;
+}
+
+std::string told_nan(const doubles& actual, const std::vector<int64_t>& outside) {
+  if (std::none_of(outside.begin(), outside.end(),
+                   [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); }))
+    return "";
+  const auto nans = std::count_if(outside.begin(), outside.end(),
+                                  [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); });
+  return fmt::format(
+      "NaN stands in {} where numbers are due. Outputs hold NaN before the call, so the store may be "
+      "missing; else a step made Inf / Inf, 0 * Inf or Inf - Inf.",
+      nans == static_cast<std::ptrdiff_t>(actual.size()) ? "every element"
+      : nans == 1                                        ? "one element"
+                                                         : fmt::format("{} elements", nans));
+}
+
+}  // namespace warpcheck

@@ -1,0 +1,109 @@
+// reduce and scan told step by step. Bounds: reference/reduce/reduce.hpp, reference/scan/scan.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/rows/row_properties.hpp"
+#include "properties/rows/story_support.hpp"
+#include "reference/reduce/reduce.hpp"
+#include "reference/scan/scan.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+
+constexpr const char* k_sum_bound =
+    "h u / (1 - h u) times the sum of sizes, in chains of at most h additions (docs/numerics.md).";
+
+told_row tell_reduce(const told_call& call) {
+  const auto op = static_cast<reference::reduction>(static_cast<int>(knob_or(call.c, "op", 0)));
+  const reference::reduce_row model(op, call.x, call.output);
+  told_row t;
+  t.exact = {model.expected()};
+  t.bound = {model.bound()};
+  const bool is_sum = op == reference::reduction::sum;
+  t.formula = is_sum                            ? "y = the sum of the row."
+              : op == reference::reduction::min ? "y = the smallest element of the row; a NaN wins, -0 < +0."
+                                                : "y = the largest element of the row; a NaN wins, -0 < +0.";
+  t.terms = model.bound_terms();
+  const double sizes = sum_of_sizes(call.x, call.x.size());
+  t.numbers =
+      fmt::format("y = {}{}.", told(t.exact[0]),
+                  is_sum ? fmt::format("; the sizes of its {} terms add up to {}", call.x.size(), told(sizes)) : "");
+  if (is_sum) t.bound_formula = k_sum_bound;
+  const double actual = call.actual.empty() ? std::nan("") : call.actual[0];
+  if (is_sum)
+    t.steps = {{"sum of sizes", sizes, sizes},
+               {"sum", t.exact[0], plain_sum(call.output, call.x, call.x.size()), actual}};
+  if (call.actual.empty() || columns_outside(t, call.actual).empty()) return t;
+  if (is_sum) {
+    t.departs = told_missing(call.x, t.exact[0], actual, t.bound[0]);
+    return t;
+  }
+  const auto find = [&](double value) {
+    return std::find_if(call.x.begin(), call.x.end(),
+                        [&](double v) { return v == value || (std::isnan(v) && std::isnan(value)); });
+  };
+  const auto at = find(actual), right = find(t.exact[0]);
+  t.steps = {{"column of the element", static_cast<double>(right - call.x.begin()),
+              static_cast<double>(right - call.x.begin()),
+              at == call.x.end() ? std::nan("") : static_cast<double>(at - call.x.begin())},
+             {"element", t.exact[0], t.exact[0], actual}};
+  t.departs = at == call.x.end() ? fmt::format("{} is no element of the row.", told(actual))
+                                 : fmt::format(
+                                       "A comparison departs: the element of column {} was taken, so that of column {} "
+                                       "was not looked at or lost.",
+                                       at - call.x.begin(), right - call.x.begin());
+  return t;
+}
+
+told_row tell_scan(const told_call& call) {
+  const auto kind = knob_or(call.c, "kind", 0) == 0 ? reference::prefix::inclusive : reference::prefix::exclusive;
+  const auto n = static_cast<int64_t>(call.x.size());
+  const size_t terms = static_cast<size_t>(call.i) + (kind == reference::prefix::inclusive);
+  told_row t;
+  t.formula = fmt::format("y[{}] = the sum of x[0] to x[{}].", call.i, static_cast<int64_t>(terms) - 1);
+  if (terms == 0) t.formula = "y[0] = 0: an exclusive prefix of no terms.";
+  if (!is_float(call.output)) {
+    std::vector<uint64_t> bits;
+    for (const double v : call.x) bits.push_back(static_cast<uint64_t>(static_cast<int64_t>(v)));
+    for (const uint64_t v : reference::scan_integers(kind, bits))
+      t.exact.push_back(static_cast<double>(static_cast<int64_t>(v)));
+    t.bound.assign(call.x.size(), 0);
+    t.numbers = "Integers wrap modulo 2^64; beyond 2^53 they are shown rounded.";
+    return t;
+  }
+  const reference::scan_row model(kind, call.x, call.output);
+  for (int64_t k = 0; k < n; ++k) {
+    t.exact.push_back(model.expected(k));
+    t.bound.push_back(model.bound(k));
+  }
+  const auto i = static_cast<size_t>(call.i);
+  t.numbers = fmt::format("y[{}] = {}, a sum of {} terms whose sizes add up to {}.", call.i, told(t.exact[i]), terms,
+                          told(sum_of_sizes(call.x, terms)));
+  t.terms = model.bound_terms(call.i);
+  t.bound_formula = k_sum_bound;
+  const double actual = call.actual.empty() ? std::nan("") : call.actual[i];
+  t.steps = {{"prefix before", i > 0 ? t.exact[i - 1] : 0, i > 0 ? plain_sum(call.output, call.x, terms - 1) : 0,
+              i > 0 && !call.actual.empty() ? call.actual[i - 1] : std::nan("")},
+             {"prefix", t.exact[i], plain_sum(call.output, call.x, terms), actual}};
+  if (terms == 0) t.steps.erase(t.steps.begin());
+  if (call.actual.empty()) return t;
+  const std::vector<int64_t> outside = columns_outside(t, call.actual);
+  if (outside.empty()) return t;
+  const auto first = static_cast<size_t>(outside.front());
+  const size_t of_first = first + (kind == reference::prefix::inclusive);
+  t.departs = fmt::format("Column {} is the first that departs, {} of {} follow. ", first, outside.size() - 1,
+                          call.x.size() - first - 1) +
+              told_missing({call.x.begin(), call.x.begin() + static_cast<std::ptrdiff_t>(of_first)}, t.exact[first],
+                           call.actual[first], t.bound[first]);
+  return t;
+}
+
+const story_registration reduce("reduce", tell_reduce);
+const story_registration scan("scan", tell_scan);
+
+}  // namespace
+}  // namespace warpcheck

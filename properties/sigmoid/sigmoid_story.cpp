@@ -1,0 +1,68 @@
+// sigmoid told step by step. Bound: reference/sigmoid/sigmoid.hpp.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "properties/rows/row_properties.hpp"
+#include "properties/rows/story_support.hpp"
+#include "reference/numerics/float_value.hpp"
+#include "reference/sigmoid/sigmoid.hpp"
+
+namespace warpcheck {
+namespace {
+
+using namespace engine;
+
+std::string departure(double z, double actual, double exact) {
+  if (std::isnan(actual))
+    return "NaN stands there: outputs hold NaN before the call, so the store may be missing; else a step made Inf / "
+           "Inf or 0 * Inf.";
+  if (z < 0 && actual == 0)
+    return "The exponential departs first: the result is that of 1 / (1 + e^-z) with an e^-z that overflowed.";
+  if (!(actual > 0 && actual < 1)) return "The quotient departs first: it is no value between 0 and 1.";
+  const double implied = std::log(actual / (1 - actual));
+  return fmt::format("The argument or its exponential departs first: {} is the sigmoid of {}, and z is {}.",
+                     told(actual), told(implied), told(z)) +
+         (std::fabs(actual - (1 - exact)) < 1e-6 * std::fabs(exact) ? " The sign of z is turned." : "");
+}
+
+told_row tell_sigmoid(const told_call& call) {
+  const double mu = knob_or(call.c, "mu", 0), sigma = knob_or(call.c, "sigma", 1);
+  const reference::sigmoid_model model(mu, sigma, call.output);
+  told_row t;
+  for (const double x : call.x) {
+    t.exact.push_back(model.expected(x));
+    t.bound.push_back(model.bound(x));
+  }
+  const auto i = static_cast<size_t>(call.i);
+  const double x = call.x[i], z = (x - mu) * sigma;
+  t.formula = fmt::format("y[{0}] = 1 / (1 + e^-z), z = (x[{0}] - mu) sigma.", call.i);
+  t.numbers = fmt::format("z = ({} - {}) * {} = {}, y[{}] = {}.", told(x), told(mu), told(sigma), told(z), call.i,
+                          told(t.exact[i]));
+  t.terms = model.bound_terms(x);
+  if (t.terms.empty()) return t;
+  t.bound_formula =
+      "y ((1 + u)/(1 - u)(1 + (1 - y) t/(1 - t)) - 1) + 4 eta, u = 2^-24, t what the exponential may err by "
+      "(docs/numerics.md).";
+  const float plain_z = (static_cast<float>(x) - static_cast<float>(mu)) * static_cast<float>(sigma),
+              e = std::exp(-plain_z);
+  t.steps = {{"argument z", z, plain_z},
+             {"e^-z", std::exp(-z), e},
+             {"1 + e^-z", 1 + std::exp(-z), 1 + e},
+             {"quotient", t.exact[i], reference::round_to(call.output, 1 / (1 + e))}};
+  if (call.actual.empty()) return t;
+  const double actual = t.steps[3].implied = call.actual[i];
+  if (actual > 0 && actual < 1) {
+    t.steps[2].implied = 1 / actual;
+    t.steps[1].implied = 1 / actual - 1;
+    t.steps[0].implied = std::log(actual / (1 - actual));
+  }
+  if (!columns_outside(t, call.actual).empty() && !(std::fabs(actual - t.exact[i]) <= t.bound[i]))
+    t.departs = departure(z, actual, t.exact[i]);
+  return t;
+}
+
+const story_registration sigmoid("sigmoid", tell_sigmoid);
+
+}  // namespace
+}  // namespace warpcheck

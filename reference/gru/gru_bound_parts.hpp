@@ -1,0 +1,22 @@
+// Bounds of gru_bound.hpp taken apart, for people: no verdict looks at them.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "reference/gru/gru_bound.hpp"
+#include "reference/numerics/bound_term.hpp"
+
+namespace warpcheck::reference {
+
+// Sees the parts of which an element's bound is the sum; hn, dh0, dh_reset and trace_e are not taken apart.
+using gru_parts_observer = std::function<void(const char* tensor, size_t i, const std::vector<bound_term>& parts)>;
+
+gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,
+                            const gru_accuracy& accuracy, gru_observer see, const gru_parts_observer& parts);
+gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_states<double>& given,
+                                     const std::vector<double>& dy, const std::vector<double>& dhn,
+                                     const gru_gradients<double>& actual, const gru_accuracy& accuracy,
+                                     gru_observer see, const gru_parts_observer& parts);
+
+}  // namespace warpcheck::reference

@@ -1,0 +1,85 @@
+// Exact model and error bound of one element of C = alpha A B + beta C with bias and sigmoid. Derivation:
+// docs/numerics.md, "matmul".
+//
+//   v = alpha Sum_l a_l b_l + beta c + bias            G = abs(alpha) Sum abs(a_l b_l), H = abs(beta c), J = abs(bias)
+//   B = [(1+E)(1+u)^r - 1] G + [(1+u)^q - 1] H + [(1+u)^j - 1] J + (1+u)^r N        E, N: dot_bound.hpp
+//
+// with r, q, j the roundings between the sum, beta c and bias, and v: at most 3, 2 and 1. With a sigmoid the bound is
+// that of the operator sigmoid, with the error of its argument. In f32 without tensor cores v is known bit for bit.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "reference/numerics/compare.hpp"
+#include "reference/numerics/dot_bound.hpp"
+
+namespace warpcheck::reference {
+
+struct matmul_setting {
+  dot_arithmetic arithmetic = dot_arithmetic::ieee;
+  dtype output = dtype::f32;
+  dot_slices slices;
+  int64_t promotion = k_promotion;  // of the tensor-core arithmetics
+  bool halves = false;              // dot_bound.hpp
+  double alpha = 1, beta = 0;       // f32 values
+  bool has_bias = false;
+  bool sigmoid = false;
+  double mu = 0, sigma = 1;  // f32 values
+};
+
+// What an element is made of, each a value of its type: a row of op(A), a column of op(B), C before the call (unused
+// where beta is 0), the bias of the column (unused where there is none).
+struct matmul_operands {
+  std::span<const double> a, b;
+  double c = 0;
+  double bias = 0;
+};
+
+// One element of C. Keeps references to both arguments' data.
+class matmul_element {
+ public:
+  // Throws std::invalid_argument where a and b have different lengths.
+  matmul_element(const matmul_setting& setting, const matmul_operands& operands);
+
+  // Accepts values within the bound; the contract's value where it fixes one; and where an intermediate result may
+  // overflow also infinities and NaN, or what the sigmoid makes of them.
+  judgement judge(double actual, precision policy = precision::adaptive) const;
+
+  double expected() const;  // to the nearest double, or the value that the contract fixes
+  double bound() const;     // rounded up; 0 where only one value passes
+  std::string expected_text() const;
+
+  // NaN and infinities by what the products and scalars are, before any rounding; what the sigmoid makes of them.
+  std::optional<double> contract_value() const { return fixed_; }
+  bool may_overflow() const { return may_overflow_; }
+
+  // Real: double, mp50, mp100. The index is not used.
+  template <class Real>
+  claim<Real> evaluate(int64_t index) const;
+
+ private:
+  template <class Real>
+  struct sums;
+  template <class Real>
+  sums<Real> sum() const;
+  template <class Real>
+  claim<Real> linear() const;  // v
+  void classify();
+  std::optional<double> sign_of_sum() const;
+  std::optional<double> beside_mu() const;
+
+  matmul_setting setting_;
+  matmul_operands operands_;  // a and b empty where they are not read
+  dot_chains chains_;
+  std::optional<double> fixed_;
+  bool may_overflow_ = false;
+};
+
+// v of arithmetic ieee, bit for bit, without the sigmoid: a chain of FMAs for each slice, from +0 and in ascending
+// order, then the slices in ascending order, then alpha P, fma(beta, c, .) unless beta is 0, and + bias. A NaN's
+// payload is unspecified. Scalars may be anything.
+float ieee_value(const matmul_setting& setting, const matmul_operands& operands);
+
+}  // namespace warpcheck::reference

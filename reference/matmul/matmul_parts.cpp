@@ -1,0 +1,95 @@
+#include "reference/matmul/matmul_parts.hpp"
+
+#include <cmath>
+
+#include "reference/numerics/logistic.hpp"
+
+namespace warpcheck::reference {
+namespace {
+
+double growth(double x, int64_t n) { return power_growth<double>(x, n).value; }
+
+// Sums over the products: their sizes, and what small operands add to N.
+struct sums {
+  double value = 0, sizes = 0, small = 0;
+};
+
+sums sums_of(const matmul_setting& s, const matmul_operands& o) {
+  sums all;
+  for (size_t l = 0; l < o.a.size(); ++l) {
+    all.value += o.a[l] * o.b[l];
+    all.sizes += std::fabs(o.a[l] * o.b[l]);
+    all.small += small_operand_error(s.arithmetic, o.a[l], o.b[l]);
+  }
+  return all;
+}
+
+// E times the sizes: what a split leaves out, the chain of tensor-core steps, that of f32 additions after them.
+std::vector<bound_term> sum_terms(const matmul_setting& s, int64_t k, double sizes) {
+  const dot_chains chains = chains_of(s.arithmetic, k, s.slices, s.promotion, s.halves);
+  const double whole = dot_error<double>(s.arithmetic, chains).value;
+  if (!on_tensor_cores(s.arithmetic)) return {{"additions of products in f32, one after another", whole * sizes}};
+  const double chi = 1 + part_growth(s.arithmetic), alone = growth(k_unit, chains.additions);
+  const double steps = growth(step_kappa(s.arithmetic) * k_unit, chains.steps), added = alone + steps * alone;
+  std::vector<bound_term> terms = {{"tensor-core steps, one after another", chi * steps * sizes},
+                                   {"additions of their sums in f32", chi * added * sizes}};
+  if (part_products(s.arithmetic) > 1)
+    terms.push_back({"what splitting the operands leaves out", (whole - chi * (steps + added)) * sizes});
+  return terms;
+}
+
+// Of v, before a sigmoid.
+std::vector<bound_term> linear_terms(const matmul_setting& s, const matmul_operands& o) {
+  const auto k = static_cast<int64_t>(o.a.size());
+  const sums all = sums_of(s, o);
+  const auto [after_sum, after_c, after_bias] = roundings_of(s);
+  const double sizes = std::fabs(s.alpha) * all.sizes, grown = growth(k_unit, after_sum);
+  std::vector<bound_term> terms = sum_terms(s, k, sizes);
+  double of_sum = 0;
+  for (const bound_term& t : terms) of_sum += t.value;
+  terms.push_back({"what follows the sum: alpha, beta c, bias", grown * (sizes + of_sum) +
+                                                                    growth(k_unit, after_c) * std::fabs(s.beta * o.c) +
+                                                                    after_bias * k_unit * std::fabs(o.bias)});
+  terms.push_back({"underflow and small operands",
+                   (1 + grown) * dot_absolute_error<double>(s.arithmetic, s.alpha, k, enclosure(all.small)).value});
+  return terms;
+}
+
+// Of the sigmoid of v, which may err by `of_v`.
+std::vector<bound_term> sigmoid_terms(const matmul_setting& s, const matmul_operands& o, double of_v, double bound) {
+  using number = basic_enclosure<double>;
+  const number z = (number(s.alpha * sums_of(s, o).value + s.beta * o.c + o.bias) - number(s.mu)) * s.sigma,
+               own = logistic_argument_error<double>(z);
+  const number from_v = (1.0 + power_growth<double>(k_unit, 2)) * number(std::fabs(s.sigma)) * number(of_v);
+  if ((from_v + own).upper() > 0.4) return {{"v errs by so much that any value between 0 and 1 passes", bound}};
+  const auto bound_of = [&](const number& argument) { return logistic<double>(z, argument).bound.value; };
+  const double quotient = bound_of(number(0)), argument = bound_of(own), all = bound_of(from_v + own);
+  return {{"the exponential, the addition and the division", quotient},
+          {"the argument of the sigmoid", argument - quotient},
+          {"what v may err by", all - argument}};
+}
+
+}  // namespace
+
+matmul_roundings roundings_of(const matmul_setting& s) {
+  int exponent = 0;
+  const bool is_power_of_two = std::fabs(std::frexp(s.alpha, &exponent)) == 0.5;
+  const int after_bias = s.has_bias ? 1 : 0, after_c = after_bias + (s.beta != 0 ? 1 : 0);
+  return {after_c + (is_power_of_two || s.alpha == 0 ? 0 : 1), after_c, after_bias};
+}
+
+std::vector<bound_term> matmul_bound_terms(const matmul_setting& s, const matmul_operands& given) {
+  const matmul_element element(s, given);
+  if (element.contract_value()) return {};
+  matmul_operands o = given;
+  if (s.alpha == 0) o.a = o.b = {};
+  if (s.beta == 0) o.c = 0;
+  if (!s.has_bias) o.bias = 0;
+  std::vector<bound_term> terms = linear_terms(s, o);
+  double of_v = 0;
+  for (const bound_term& t : terms) of_v += t.value;
+  if (s.sigmoid) terms = sigmoid_terms(s, o, of_v, element.evaluate<double>(0).bound.value);
+  return with_output_rounding(s.output, element.expected(), std::move(terms));
+}
+
+}  // namespace warpcheck::reference

@@ -1,0 +1,20 @@
+// The bound of matmul.hpp taken apart, for people: no verdict looks at it.
+#pragma once
+
+#include <vector>
+
+#include "reference/matmul/matmul.hpp"
+#include "reference/numerics/bound_term.hpp"
+
+namespace warpcheck::reference {
+
+// How often what follows the sum is rounded: r, q and j of the bound.
+struct matmul_roundings {
+  int after_sum, after_c, after_bias;
+};
+matmul_roundings roundings_of(const matmul_setting& setting);
+
+// The parts of an element's bound, which add up to it; none where only one value passes.
+std::vector<bound_term> matmul_bound_terms(const matmul_setting& setting, const matmul_operands& operands);
+
+}  // namespace warpcheck::reference

@@ -1,0 +1,338 @@
+// `--python`: the templates pass what they must, faulty functions get their verdicts with a line that repeats it, and
+// what is wrong with the arguments is said in a sentence.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/run_command.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace {
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+std::string interpreter() { return environment("WARPCHECK_TEST_PYTHON"); }
+
+class Python : public testing::Test {
+ protected:
+  result run(const std::string& arguments) const {
+    return warpcheck::self::run_command("cd " + folder_.path("") + " && '" + environment("WARPCHECK_TEST_COMMAND") +
+                                        "' " + arguments);
+  }
+  result verify(const std::string& function, const std::string& more = "") const {
+    return run("verify softmax --python door.py:" + function + " --interpreter " + interpreter() +
+               " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 " + more);
+  }
+  // Of the first failure.
+  static std::string line_of(const result& r) {
+    const size_t begin = r.output.find("warpcheck replay '");
+    if (begin == std::string::npos) return "";
+    const size_t open = r.output.find('\'', begin);
+    return r.output.substr(open, r.output.find('\'', open + 1) + 1 - open);
+  }
+
+  void SetUp() override {
+    if (warpcheck::self::run_command("'" + interpreter() + "' -c 'import numpy'").status != 0)
+      GTEST_SKIP() << "WARPCHECK_SKIP: there is no NumPy (ci/requirements.txt)";
+    folder_.write("door.py", R"(
+import ctypes, os, sys
+import numpy
+
+def softmax(x, y, index=None):
+    x, y = numpy.from_dlpack(x), numpy.from_dlpack(y)
+    if index is not None:
+        numpy.from_dlpack(index)[...] = numpy.argmax(x, axis=1) if x.shape[1] else -1
+    if x.shape[1]:
+        with numpy.errstate(all="ignore"):
+            e = numpy.exp(x.astype("f8") - x.max(axis=1, keepdims=True))
+            y[...] = e / e.sum(axis=1, keepdims=True)
+
+def unshifted(x, y):
+    x, y = numpy.asarray(x), numpy.asarray(y)
+    with numpy.errstate(all="ignore"):
+        e = numpy.exp(x)
+        y[...] = e / e.sum(axis=1, keepdims=True)
+
+def by_place(a, b):
+    softmax(a, b)
+def other_shape(x, y): numpy.asarray(y)[...] = numpy.asarray(x)[:, :-1]
+def forgets(x, y): pass
+def raises(x, y): raise ValueError("no such luck")
+def dies(x, y): ctypes.string_at(8)
+def leaves(x, y): sys.exit(3)
+def hangs(x, y):
+    with open("hanging", "w") as f: f.write(str(os.getpid()))
+    while True: pass
+def spoils(x, y):
+    softmax(x, y)
+    numpy.from_dlpack(x)[...] = 0
+def beyond(x, y):
+    softmax(x, y)
+    ctypes.memset(numpy.from_dlpack(y).ctypes.data - 1, 1, 1)
+def refuses(x, y): raise NotImplementedError("nothing is done here")
+def narrow(x): pass
+def too_narrow(x): pass
+def prints(x, y):
+    print("rows:", x.shape[0])
+    softmax(x, y)
+def fickle(x, y, index=None):
+    if 100 < x.shape[1] < 140: raise NotImplementedError("not today")
+    softmax(x, y, index)
+def plain_sigmoid(x, y): numpy.asarray(y)[...] = 1 / (1 + numpy.exp(-numpy.asarray(x).astype("f8")))
+def halves(x, y): numpy.asarray(x)
+halves.dtypes = ["bf16"]
+softmax.dtypes = ["f32", "f16"]
+narrow.dtypes = ["f99"]
+)");
+  }
+
+  warpcheck::self::scratch_folder folder_;
+};
+
+std::string docs(const std::string& file_and_function) {
+  return "'" + environment("WARPCHECK_TEST_DOCS") + "/" + file_and_function + "'";
+}
+
+TEST_F(Python, NumPyPassesEveryProperty) {
+  const result r = run("verify softmax --python " + docs("operators_numpy.py:softmax") + " --interpreter " +
+                       interpreter() + " --cases 4 --size quick --max-cols 3000 --allow-skips");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("rejects-invalid-calls")) << r.output;
+  EXPECT_TRUE(r.has("140 cases, ")) << r.output;
+}
+
+TEST_F(Python, EveryTemplateOfNumPyPasses) {
+  for (const std::string op : {"log_softmax", "logsumexp", "argmax", "sigmoid", "reduce", "scan", "argsort"}) {
+    const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
+                         interpreter() + " --cases 1 --size quick --max-cols 300 --max-rows 40 --allow-skips");
+    EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
+    EXPECT_TRUE(r.has("rejects-invalid-calls")) << op << "\n" << r.output;
+  }
+}
+
+// Several forms, tensors of three and four dimensions, optional ones, and parameters taken by name.
+TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
+  const struct {
+    const char *op, *selection;
+  } list[] = {
+      {"matmul",
+       "--dtype f32 --property within-error-bound --property non-finite-class --property rejects-invalid-calls"},
+      {"histogram", "--property exact-model --property quantised-exact-model --property rejects-invalid-calls"},
+      {"gru",
+       "--property gate-functions-are-within-c-u --property forward-matches-the-reference --property "
+       "passes-alone-equal-both --property save-equals-recompute --property the-adjoint-identity-holds --property "
+       "special-values-of-every-input --property rejects-invalid-calls"},
+      {"best_split",
+       "--property split-is-maximal --property record-self-consistent --property sorted-is-prefix-optimal --property "
+       "extra-trees --property reduce-is-lex-max --property rejects-invalid-calls"}};
+  for (const auto& one : list) {
+    const std::string op = one.op;
+    const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
+                         interpreter() + " --cases 12 --size quick --allow-skips " + one.selection);
+    EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
+    EXPECT_FALSE(r.has("not tried")) << op << "\n" << r.output;
+  }
+}
+
+TEST_F(Python, AFunctionMayNameItsParametersAsItLikes) {
+  const result r = verify("by_place", "--property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+// A module with a thread cannot be forked: each process loads it anew.
+TEST_F(Python, AModuleThatCannotBeForkedIsLoadedAgain) {
+  folder_.write("threads.py", R"(
+import threading
+from door import softmax
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+)");
+  const result r = run("verify softmax --python threads.py:softmax --interpreter " + interpreter() +
+                       " --cases 2 --size quick --max-cols 300 --property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST_F(Python, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
+  const result r = verify("unshifted", "--property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  const std::string line = line_of(r);
+  ASSERT_NE(line, "") << r.output;
+  EXPECT_NE(line.find("candidate=python:door.py:unshifted"), std::string::npos) << line;
+  const result again = run("replay " + line);
+  EXPECT_EQ(again.status, 1) << again.output;
+  const result mended = run("replay " + line + " --candidate python:door.py:softmax:" + interpreter());
+  EXPECT_EQ(mended.status, 0) << mended.output;
+}
+
+class PyTorch : public Python {
+ protected:
+  static std::string torch() { return environment("WARPCHECK_TEST_TORCH"); }
+  void SetUp() override {
+    if (warpcheck::self::run_command("'" + torch() + "' -c 'import torch'").status != 0)
+      GTEST_SKIP() << "WARPCHECK_SKIP: there is no PyTorch (ci/packages)";
+    folder_.write("door.py", R"(
+import torch
+def unshifted(x, y):
+    terms = torch.exp(torch.from_dlpack(x))
+    torch.from_dlpack(y).copy_(terms / terms.sum(dim=1, keepdim=True))
+)");
+  }
+};
+
+TEST_F(PyTorch, ItsSoftmaxPassesWhereItMust) {
+  const result r = run("verify softmax --python " + docs("operators_torch.py:softmax") + " --interpreter " + torch() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --property within-error-bound --property "
+                       "special-values --property row-isolation --property empty --property rejects-invalid-calls");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST_F(PyTorch, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
+  const result r = run("verify softmax --python door.py:unshifted --interpreter " + torch() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
+                       "within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  const std::string line = line_of(r);
+  ASSERT_NE(line, "") << r.output;
+  EXPECT_EQ(run("replay " + line).status, 1) << line;
+}
+
+TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
+  const struct {
+    const char *function, *verdict, *said;
+  } list[] = {{"raises", "error_return", "ValueError: no such luck (door.py:"},
+              {"dies", "crash", "the Python process was killed by signal 11"},
+              {"leaves", "crash", "the Python process exited with status 3"},
+              {"spoils", "input_modified", "input x changed during the call"},
+              {"beyond", "out_of_bounds", "the guard zone of tensor y was written at byte -1"},
+              {"forgets", "violation", "was not written"},
+              {"other_shape", "error_return", "could not broadcast"}};
+  for (const auto& one : list) {
+    const result r = verify(one.function, "--property within-error-bound --fail-fast");
+    EXPECT_EQ(r.status, 1) << one.function << "\n" << r.output;
+    EXPECT_TRUE(r.has(one.verdict)) << one.function << "\n" << r.output;
+    EXPECT_TRUE(r.has(one.said)) << one.function << "\n" << r.output;
+  }
+}
+
+TEST_F(Python, AFunctionThatHangsIsStopped) {
+  const result r = verify("hangs", "--property within-error-bound --timeout 3 --fail-fast --workers 1");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("timeout")) << r.output;
+  pid_t pid = 0;
+  std::ifstream(folder_.path("hanging")) >> pid;
+  ASSERT_GT(pid, 0);
+  // It is killed as its worker ends, which may be a moment ago.
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd until_it_ends = {handle, POLLIN, 0};
+  EXPECT_TRUE((handle < 0 && errno == ESRCH) || poll(&until_it_ends, 1, 20000) == 1) << pid << " is still there";
+  if (handle >= 0) close(handle);
+}
+
+TEST_F(Python, WhatItDoesNotOfferIsNotAsked) {
+  const result nothing = verify("refuses", "--property within-error-bound");
+  EXPECT_EQ(nothing.status, 1) << nothing.output;
+  EXPECT_TRUE(nothing.has("softmax f32: offers nothing: every call was answered by unsupported")) << nothing.output;
+  EXPECT_TRUE(nothing.has("no case was judged")) << nothing.output;
+  // Of the signature: no index, and of the scalars none; both are usual in most cases.
+  const result less = verify("by_place", "--property within-error-bound --property first-index");
+  EXPECT_EQ(less.status, 0) << less.output;
+  EXPECT_TRUE(less.has("softmax f32: offers the plain call; does not offer index")) << less.output;
+  EXPECT_FALSE(less.has("skipped")) << less.output;
+  EXPECT_TRUE(less.has("worst error")) << less.output;
+}
+
+// By chance alone some calls are answered: within what was found to be offered, that is a failure of its own.
+TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
+  const result r = run("verify softmax --python door.py:fickle --interpreter " + interpreter() +
+                       " --dtype f32 --cases 60 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
+                       "within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("softmax/within-error-bound: broken_offer: a call within the offer was answered by unsupported"))
+      << r.output;
+}
+
+TEST_F(Python, ScalarsWithoutAParameterHaveTheirDefaults) {
+  const result r = run("verify sigmoid --python door.py:plain_sigmoid --interpreter " + interpreter() +
+                       " --dtype f32 --cases 8 --size quick --max-cols 300 --property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("does not offer")) << r.output;
+  EXPECT_TRUE(r.has("mu!=0")) << r.output;
+}
+
+TEST_F(Python, AFunctionWithOtherParametersIsRefusedOnce) {
+  const result r = verify("too_narrow", "");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("python: too_narrow(x) has no parameter y; it is called with x, y by name or in this order"))
+      << r.output;
+}
+
+TEST_F(Python, NumPyHasNoBf16) {
+  const result r = run("verify softmax --python door.py:halves --interpreter " + interpreter() +
+                       " --dtype bf16 --cases 1 --size quick --max-cols 30 --property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("NumPy has no bf16; use torch.from_dlpack(x), or numpy.asarray(x.view('u16'))")) << r.output;
+}
+
+TEST_F(Python, PathsMayHaveBlanks) {
+  folder_.write("a door.py", "from door import unshifted\n");
+  const result r = run("verify softmax --python 'a door.py:unshifted' --interpreter " + interpreter() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
+                       "within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  const std::string line = line_of(r);
+  EXPECT_NE(line.find("candidate=python:a%20door.py:unshifted"), std::string::npos) << r.output;
+  EXPECT_EQ(run("replay " + line).status, 1) << line;
+}
+
+TEST_F(Python, WhatItPrintsShowsInReplay) {
+  const result r =
+      run("replay 'v1 softmax/within-error-bound x=f32[2x3] fill=randn(7) | y=f32[2x3] | "
+          "candidate=python:door.py:prints:" +
+          interpreter() + " device=cpu'");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("rows: 2")) << r.output;
+}
+
+TEST_F(Python, MistakesAreSaid) {
+  const std::string door = " --python door.py:softmax --interpreter " + interpreter();
+  folder_.write("broken.py", "import there_is_no_such_module\n");
+  const struct {
+    std::string arguments;
+    int status;
+    const char* said;
+  } list[] = {
+      {"verify softmax --python door.py", 2, "python: 'door.py' is not FILE.py:FUNCTION"},
+      {"verify softmax --python none.py:f", 2, "python: there is no file 'none.py'"},
+      {"verify softmax --python door.py:none --interpreter " + interpreter(), 2,
+       "python: door.py defines no function 'none'; it defines softmax, unshifted, "},
+      {"verify softmax --python door.py:narrow --interpreter " + interpreter(), 2, "narrow.dtypes of door.py is"},
+      {"verify softmax --python broken.py:f --interpreter " + interpreter(), 2,
+       "python: broken.py does not load: ModuleNotFoundError"},
+      {"verify softmax --python door.py:softmax --interpreter /no/python", 3, "'/no/python' cannot be started"},
+      {"verify softmax --python door.py:softmax --interpreter /bin/true", 3, "'/bin/true' ended with status 0"},
+      {"verify softmax --device metal" + door, 2, "device: 'metal' is not one of"},
+      {"verify" + door, 2, "python: name the one operator that the function implements"},
+      {"verify softmax --device emulated" + door, 2,
+       "python: device emulated runs no Python function; cpu and cuda do"},
+      {"verify softmax --candidate x.so" + door, 2, "python: it cannot be given together with --candidate"}};
+  for (const auto& one : list) {
+    const result r = run(one.arguments);
+    EXPECT_EQ(r.status, one.status) << one.arguments << "\n" << r.output;
+    EXPECT_TRUE(r.has(one.said)) << one.arguments << "\n" << r.output;
+  }
+}
+
+TEST_F(Python, AMissingGpuIsSaid) {
+  const bool present = std::filesystem::exists("/dev/nvidia0");
+  const result r = verify("refuses", "--device cuda --property empty");
+  EXPECT_EQ(r.status, present ? 0 : 3) << r.output;
+  EXPECT_TRUE(r.has("device cuda: ")) << r.output;
+}
+
+}  // namespace

@@ -1,0 +1,411 @@
+// `--source`: the templates pass, an entry gets what the names of its parameters say, faulty entries get their
+// verdicts, and what is wrong with a source is said in a sentence.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/run_command.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace {
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+std::string templates(const std::string& file) { return environment("WARPCHECK_TEST_DOCS") + "/" + file; }
+
+result run(const std::string& arguments) {
+  return warpcheck::self::run_command("'" + environment("WARPCHECK_TEST_COMMAND") + "' " + arguments);
+}
+
+result verify(const std::string& op, const std::string& source, const std::string& entry, const std::string& more) {
+  return run("verify " + op + " --device emulated --size quick --shrink-seconds 0.5 --source " + source + " --entry " +
+             entry + " " + more);
+}
+
+// One chain of additions for each row is not accurate enough; the verdict says so, and by how much.
+TEST(Source, OfAPlainLoopIsToldThatItsSumDeparts) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("loop.cu", R"(#include <cuda_runtime.h>
+__global__ void rows_one_by_one(const float* x, float* y, int rows, int cols) {
+  if (threadIdx.x) return;
+  const float* in = x + (size_t)blockIdx.x * cols;
+  float m = -INFINITY, s = 0;
+  for (int i = 0; i < cols; ++i) m = fmaxf(m, in[i]);
+  for (int i = 0; i < cols; ++i) s += expf(in[i] - m);
+  for (int i = 0; i < cols; ++i) y[(size_t)blockIdx.x * cols + i] = expf(in[i] - m) / s;
+}
+void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  rows_one_by_one<<<rows, 32, 0, stream>>>(x, y, rows, cols);
+}
+)");
+  const std::string source = folder.path("loop.cu");
+  const result r = run("verify softmax --device emulated --size quick --shrink-seconds 20 --cases 40 --source " +
+                       source + " --entry plain --property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("The sum of the exponentials departs first")) << r.output;
+  EXPECT_TRUE(r.has("a single chain of ")) << r.output;
+  EXPECT_TRUE(r.has(" s in all, with what came before and after the cases")) << r.output;
+}
+
+TEST(SourceTemplate, OfSoftmaxPassesAndReplays) {
+  const result r = verify("softmax", templates("softmax.cu"), "my_softmax",
+                          "--cases 4 --property within-error-bound --property rejects-invalid-calls "
+                          "--property no-hazard");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result again =
+      run("replay 'v1 softmax/within-error-bound x=f32[2x33] fill=randn(7) | y=f32[2x33] | candidate=source:" +
+          templates("softmax.cu") + ":my_softmax device=emulated'");
+  EXPECT_EQ(again.status, 0) << again.output;
+}
+
+class SourceTemplate : public testing::TestWithParam<const char*> {};  // an operator of operators.cu
+
+// What compares an operator with others is skipped, and what asks argsort for indices of 64 bits.
+TEST_P(SourceTemplate, PassesEveryProperty) {
+  const std::string op = GetParam();
+  const result r =
+      verify(op, templates("operators.cu"), "my_" + op, "--cases 6 --max-rows 40 --max-cols 300 --allow-skips");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SourceTemplate, testing::Values("reduce", "argsort"));
+INSTANTIATE_TEST_SUITE_P(LongTests, SourceTemplate, testing::Values("argmax", "logsumexp", "sigmoid", "scan"));
+
+// All but what our order of additions and our size of a workspace are asked for.
+TEST(SourceTemplate, OfMatmulPassesWhatAsksForNoOrder) {
+  std::string properties;
+  for (const char* name : {"within-error-bound", "integer-exact", "transpose-agreement", "layer", "beta-alpha-contract",
+                           "shape-sweep", "rejects-invalid-calls", "no-hazard", "golden"})
+    properties += std::string(" --property ") + name;
+  const result r = verify("matmul", templates("operators.cu"), "my_matmul", "--cases 6 --max-cols 200" + properties);
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+  const result other =
+      verify("matmul", templates("operators.cu"), "my_matmul",
+             "--cases 2 --property ieee-bits --property rejects-invalid-workspaces --property low-part");
+  EXPECT_EQ(other.status, 0) << other.output;
+  for (const char* ours : {"ieee-bits", "rejects-invalid-workspaces"})
+    EXPECT_TRUE(other.has(std::string("not asked: matmul/") + ours + ": needs the order of sums")) << other.output;
+}
+
+constexpr const char* k_entries = R"(
+#include <cuda_runtime.h>
+#include <cstdint>
+#include <cstdio>
+#ifndef FACTOR
+#define FACTOR 0
+#endif
+
+__global__ void sums(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols) {
+  for (int64_t r = threadIdx.x; r < rows; r += blockDim.x) {
+    double sum = 0;
+    for (int64_t j = 0; j < cols; ++j) sum += x[r * ldx + j];
+    y[r] = static_cast<float>(sum);
+  }
+}
+// Names in an order of their own, a narrow size, and sums alone: other reductions are not offered.
+extern "C" int only_sums(cudaStream_t stream, float* y, short cols, const float* x, int64_t rows, int64_t ldx)
+    noexcept {
+  sums<<<1, 32, 0, stream>>>(x, ldx, y, rows, cols);
+  return 0;
+}
+extern "C" void takes_rows_for_dense(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
+  sums<<<1, 32, 0, stream>>>(x, cols, y, rows, cols);
+}
+extern "C" void ignores_the_distance(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols,
+                                     cudaStream_t stream) {
+  sums<<<1, 32, 0, stream>>>(x, cols, y, rows, cols);
+}
+#define ENTRY(name)                                                                                  \
+  extern "C" void name(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols, int op, \
+                       cudaStream_t stream)
+ENTRY(ignores_the_scalar) { sums<<<1, 32, 0, stream>>>(x, ldx, y, rows, cols); }
+extern "C" cudaError_t answers(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols, int op,
+                               cudaStream_t stream) {
+  return op == 0 ? cudaErrorInvalidValue : op == 1 ? cudaErrorNotSupported : static_cast<cudaError_t>(42);
+}
+
+namespace acme {
+void total(const float* in, float* out, int N, int D) { sums<<<1, 32>>>(in, D, out, N, D); }
+}
+template <class T, int Threads>
+void any_total(const T* x, T* y, int64_t rows, int64_t cols) { sums<<<1, Threads>>>(x, cols, y, rows, cols); }
+__global__ void serial(const float* x, float* y, int rows, int cols) {
+  for (int r = threadIdx.x; r < rows; r += 32) {
+    y[r] = 0;
+    for (int j = 0; j < cols; ++j) y[r] += x[r * (int64_t)cols + j];
+  }
+}
+void loop(const float* x, float* y, int rows, int cols) { serial<<<1, 32>>>(x, y, rows, cols); }
+// warpcheck stated_loop: sums chain
+void stated_loop(const float* x, float* y, int rows, int cols) { serial<<<1, 32>>>(x, y, rows, cols); }
+// warpcheck promised_tree: sums <= 64
+void promised_tree(const float* x, float* y, int rows, int cols) { serial<<<1, 32>>>(x, y, rows, cols); }
+// warpcheck misstated: sums whatever
+void misstated(const float* x, float* y, int rows, int cols) {}
+void defined(const float* x, float* y, int rows, int cols) {
+  const int before = FACTOR;
+  sums<<<1, 32>>>(x, cols, y, rows * before, cols);
+}
+__global__ void arrival(const float* x, float* y, int cols) {
+  for (int j = blockIdx.x * 32 + threadIdx.x; j < cols; j += 32 * gridDim.x)
+    atomicAdd(&y[blockIdx.y], x[blockIdx.y * (int64_t)cols + j]);
+}
+void atomic_total(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  cudaMemsetAsync(y, 0, rows * sizeof(float), stream);
+  arrival<<<dim3(4, rows), 32, 0, stream>>>(x, y, cols);
+}
+void atomic_total_of_default_stream(const float* x, float* y, int rows, int cols) {
+  atomic_total(x, y, rows, cols, nullptr);
+}
+__global__ void talk(const float* x, float* y, int rows, int cols) {
+  if (threadIdx.x == 0) printf("kernel of %d rows\n", rows);
+  if (threadIdx.x < rows) y[threadIdx.x] = 0;
+}
+void talks(const float* x, float* y, int rows, int cols) {
+  std::printf("host of %d rows\n", rows);
+  talk<<<1, 32>>>(x, y, rows, cols);
+}
+
+extern "C" void unknown(const float* in, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
+extern "C" void unnamed(const float* x, float*, int64_t rows, int64_t cols, cudaStream_t stream) {}
+extern "C" void without_rows(const float* x, float* y, int64_t cols, cudaStream_t stream) {}
+extern "C" void nothing(void) {}
+extern "C" void constant_output(const float* x, const float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
+extern "C" void other_elements(const int* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
+extern "C" void rows_in_float(const float* x, float* y, float rows, int64_t cols, cudaStream_t stream) {}
+extern "C" void stream_in_int(const float* x, float* y, int64_t rows, int64_t cols, int stream) {}
+)";
+
+// What it reads before it writes it is nobody's, whatever bytes lie there.
+TEST(Source, ThatReadsItsOutputFirstIsUninitialized) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("first.cu", R"(
+#include <cuda_runtime.h>
+__global__ void fills(const float* x, float* y, int rows, int cols) {
+  if (y[0] == 12345.0f) return;
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < cols; ++c) y[r * cols + c] = x[r * cols + c];
+}
+extern "C" void reads_first(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  fills<<<1, 1, 0, stream>>>(x, y, rows, cols);
+}
+)");
+  const result r = verify("softmax", folder.path("first.cu"), "reads_first",
+                          "--cases 6 --allow-skips --property within-error-bound");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("softmax/within-error-bound: uninitialized: ")) << r.output;
+  EXPECT_TRUE(r.has("first.cu:4 of byte 0 of a buffer")) << r.output;
+}
+
+class Entries : public testing::Test {
+ protected:
+  void SetUp() override { folder_.write("entries.cu", k_entries); }
+  result judge(const std::string& entry, const std::string& more) const {
+    return verify("reduce", folder_.path("entries.cu"), entry, "--cases 40 --max-rows 20 --max-cols 100 " + more);
+  }
+  warpcheck::self::scratch_folder folder_;
+};
+
+TEST_F(Entries, OfferWhatTheirParametersExpress) {
+  const std::string sums = "--property integer-sum --property within-error-bound --property cross-operator";
+  const result some = judge("only_sums", sums);
+  EXPECT_EQ(some.status, 0) << some.output;
+  EXPECT_TRUE(some.has("reduce f32: offers the plain call; does not offer ")) << some.output;
+  for (const char* lacked : {"op!=0", "cols>32767"}) EXPECT_TRUE(some.has(lacked)) << some.output;
+  EXPECT_TRUE(some.has("not asked: reduce/cross-operator: needs op!=0")) << some.output;
+  EXPECT_FALSE(some.has("skipped")) << some.output;
+  const result long_rows =
+      run("replay 'v1 reduce/within-error-bound x=f32[1x32768] fill=randn(7) | y=f32[1] | candidate=source:" +
+          folder_.path("entries.cu") + ":only_sums device=emulated'");
+  EXPECT_TRUE(long_rows.has("and the entry's holds -32768 to 32767")) << long_rows.output;
+  const result dense = judge("takes_rows_for_dense", sums);
+  EXPECT_EQ(dense.status, 0) << dense.output;
+  EXPECT_TRUE(dense.has("ldx>cols")) << dense.output;
+  EXPECT_FALSE(dense.has("skipped")) << dense.output;
+}
+
+TEST_F(Entries, AreNotBlamedForTheSizesOfARun) {
+  const result r = verify("reduce", folder_.path("entries.cu"), "only_sums",
+                          "--cases 4 --max-rows 20 --max-cols 300 --property rows-beyond-grid "
+                          "--property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("left out: reduce/rows-beyond-grid: no case of at most 20 rows and 300 columns")) << r.output;
+}
+
+TEST_F(Entries, MayLieInNamespacesAndBeTemplatesWithOtherNames) {
+  const std::string bound = "--property within-error-bound ";
+  const std::string named = judge("acme::total", bound + "--args in=x,out=y,N=rows,D=cols").output;
+  EXPECT_NE(named.find("candidate source:" + folder_.path("entries.cu") + ":acme%3A%3Atotal:--args="),
+            std::string::npos)
+      << named;
+  EXPECT_EQ(judge("acme::total", bound + "--args in=x,out=y,N=rows,D=cols").status, 0) << named;
+  EXPECT_EQ(judge("total", bound + "--args x,y,rows,cols").status, 0);
+  EXPECT_EQ(judge("'any_total<float, 32>'", bound).status, 0);
+  const result no_arguments = judge("any_total", bound);
+  EXPECT_EQ(no_arguments.status, 2);
+  EXPECT_TRUE(no_arguments.has("entry: 'any_total' names no single function; write its template arguments"))
+      << no_arguments.output;
+  const result few = judge("total", bound + "--args x,y");
+  EXPECT_TRUE(few.has("args: 2 names are given, 'acme::total' has 4 parameters: in, out, N, D")) << few.output;
+  const result wrong = judge("total", bound + "--args input=x");
+  EXPECT_TRUE(wrong.has("args: 'input=x' is not PARAMETER=NAME; the parameters of 'acme::total' are in, out, N, D"))
+      << wrong.output;
+}
+
+TEST_F(Entries, AreCompiledWithTheUsersOptionsAndReplayWithThem) {
+  const result without = judge("defined", "--property within-error-bound");
+  EXPECT_EQ(without.status, 1) << without.output;
+  const result with = judge("defined", "-D FACTOR=1 --std c++20 --property within-error-bound");
+  EXPECT_EQ(with.status, 0) << with.output;
+  folder_.write("headers/factor.hpp", "#define FACTOR 1\n");
+  folder_.write("my entries.cu", std::string("#include <factor.hpp>\n") + k_entries);
+  const std::string include = folder_.path("headers");
+  const result blanks =
+      run("verify reduce --device emulated --size quick --cases 4 --max-rows 20 --max-cols 100 "
+          "--property within-error-bound --entry defined -I " +
+          include + " --source '" + folder_.path("my entries.cu") + "'");
+  EXPECT_EQ(blanks.status, 0) << blanks.output;
+  const result line =
+      run("replay 'v1 reduce/within-error-bound x=f32[2x3] fill=randn(7) | y=f32[2] | candidate=source:" +
+          folder_.path("my%20entries.cu") + ":defined:-I" + include + " device=emulated'");
+  EXPECT_EQ(line.status, 0) << line.output;
+}
+
+TEST_F(Entries, AreJudgedAsTheChainsThatTheyState) {
+  const auto chains = [&](const char* entry) {
+    return verify("reduce", folder_.path("entries.cu"), entry,
+                  "--cases 12 --max-rows 20 --max-cols 4000 --property long-accumulation");
+  };
+  const result loop = chains("loop"), stated = chains("stated_loop"), promised = chains("promised_tree");
+  EXPECT_EQ(loop.status, 0) << loop.output;
+  EXPECT_EQ(stated.status, 0) << stated.output;
+  EXPECT_EQ(promised.status, 1) << promised.output;
+  EXPECT_TRUE(promised.has("reduce/long-accumulation: violation: ")) << promised.output;
+  const result misstated = chains("misstated");
+  EXPECT_EQ(misstated.status, 2) << misstated.output;
+  EXPECT_TRUE(misstated.has("states: 'sums whatever' is no statement of a candidate")) << misstated.output;
+}
+
+TEST_F(Entries, MayAddInAnyOrderWhereThatIsAccepted) {
+  const std::string options = "--property within-error-bound --property bit-repeatability";
+  const result strict = judge("atomic_total", options),
+               lenient = judge("atomic_total", options + " --accept nondeterministic");
+  EXPECT_EQ(strict.status, 1) << strict.output;
+  EXPECT_TRUE(strict.has("nondeterministic: ")) << strict.output;
+  const result alone = judge("atomic_total_of_default_stream", options);
+  EXPECT_TRUE(alone.has("nondeterministic: ")) << alone.output;
+  EXPECT_EQ(lenient.status, 0) << lenient.output;
+  EXPECT_TRUE(lenient.has("accepted: nondeterministic: the launches of a case may differ")) << lenient.output;
+  EXPECT_TRUE(lenient.has("not asked: reduce/bit-repeatability: needs the same bits")) << lenient.output;
+}
+
+TEST_F(Entries, PrintWhereReplayShowsIt) {
+  const result r =
+      run("replay 'v1 reduce/within-error-bound x=f32[2x3] fill=constant(0) | y=f32[2] | candidate=source:" +
+          folder_.path("entries.cu") + ":talks device=emulated'");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("host of 2 rows") && r.has("kernel of 2 rows")) << r.output;
+}
+
+TEST_F(Entries, GetTheVerdictsOfWhatTheyDo) {
+  const std::string bound = "--property within-error-bound";
+  const result distance = judge("ignores_the_distance", bound);
+  EXPECT_EQ(distance.status, 1) << distance.output;
+  EXPECT_TRUE(distance.has("ld=")) << distance.output;  // the gaps differ from run to run
+  const result scalar = judge("ignores_the_scalar", bound);
+  EXPECT_EQ(scalar.status, 1) << scalar.output;
+  EXPECT_TRUE(scalar.has("reduce/within-error-bound: violation: ")) << scalar.output;
+}
+
+TEST_F(Entries, AnswerByWhatTheyReturn) {
+  const auto answer = [&](const std::string& op) {
+    return run("replay 'v1 reduce/within-error-bound x=f32[1x3] fill=randn(7) | y=f32[1] | op=" + op +
+               " candidate=source:" + folder_.path("entries.cu") + ":answers device=emulated'");
+  };
+  const result refused = answer("0"), not_offered = answer("1"), failed = answer("2");
+  EXPECT_EQ(refused.status, 1) << refused.output;
+  EXPECT_TRUE(refused.has("the entry returned 1, cudaErrorInvalidValue")) << refused.output;
+  EXPECT_TRUE(not_offered.has("skipped") && not_offered.has("the entry returned 801, cudaErrorNotSupported"))
+      << not_offered.output;
+  EXPECT_EQ(failed.status, 1) << failed.output;
+  EXPECT_TRUE(failed.has("error_return: ") && failed.has("the entry returned 42")) << failed.output;
+}
+
+TEST_F(Entries, OfOtherNamesOrTypesAreRefusedInASentence) {
+  const std::string names = "; the parameters of an entry for reduce can be x, ldx, y, rows, cols, op, stream";
+  const std::pair<const char*, std::string> mistakes[] = {
+      {"unknown", "entry: parameter 1 of 'unknown' is 'in'" + names},
+      {"unnamed", "entry: parameter 2 of 'unnamed' has no name" + names},
+      {"without_rows", "entry: 'without_rows' has no parameter rows" + names},
+      {"nothing", "entry: 'nothing' has no parameter x, rows, cols, y" + names},
+      {"constant_output", "parameter 2 of 'constant_output', y, must be a pointer to float or double, not const"},
+      {"other_elements", "parameter 1 of 'other_elements', x, must be a pointer to float or double"},
+      {"rows_in_float", "parameter 3 of 'rows_in_float', rows, must be an integer"},
+      {"stream_in_int", "parameter 5 of 'stream_in_int', stream, must be a cudaStream_t"}};
+  for (const auto& [entry, sentence] : mistakes) {
+    const result r = judge(entry, "");
+    EXPECT_EQ(r.status, 2) << r.output;
+    EXPECT_TRUE(r.has(sentence)) << r.output;
+  }
+}
+
+// Forward alone, one direction, no history, lengths or marks.
+constexpr const char* k_gru = R"(
+#include <cuda_runtime.h>
+#include <cstdint>
+__device__ float logistic(float v) { return 1.f / (1.f + expf(-v)); }
+__global__ void steps(const float* x, const float* w_ih, const float* w_hh, const float* h0, float* y, int time,
+                      int batch, int input, int hidden) {
+  const int b = blockIdx.x;
+  for (int t = 0; t < time; ++t) {
+    const float* before = t ? y + ((t - 1) * batch + b) * hidden : h0 ? h0 + b * hidden : nullptr;
+    for (int j = threadIdx.x; j < hidden; j += blockDim.x) {
+      float g[3] = {}, k[3] = {};
+      for (int q = 0; q < 3; ++q) {
+        for (int i = 0; i < input; ++i) g[q] += w_ih[(q * hidden + j) * input + i] * x[(t * batch + b) * input + i];
+        for (int i = 0; i < hidden; ++i) k[q] += w_hh[(q * hidden + j) * hidden + i] * (before ? before[i] : 0);
+      }
+      const float z = logistic(g[1] + k[1]), n = tanhf(g[2] + logistic(g[0] + k[0]) * k[2]);
+      y[(t * batch + b) * hidden + j] = STATE;
+    }
+    __syncthreads();
+  }
+}
+extern "C" int forward(const float* x, const float* w_ih, const float* w_hh, const float* h0, float* y, int time,
+                       int batch, int input, int hidden, int directions, int pass, cudaStream_t stream) {
+  if (directions != 1 || pass != 0) return cudaErrorNotSupported;
+  if (batch) steps<<<batch, 32, 0, stream>>>(x, w_ih, w_hh, h0, y, time, batch, input, hidden);
+  return cudaGetLastError();
+}
+)";
+
+TEST(Gru, OfOnePassAndOneDirectionIsJudgedOnThem) {
+  const warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("gru.cu", k_gru);
+  const result right =
+      verify("gru", source, "forward", "--cases 8 -D 'STATE=(1 - z) * n + z * (before ? before[j] : 0)'");
+  EXPECT_EQ(right.status, 0) << right.output;
+  for (const char* lacked : {"lengths", "history", "hn", "pass=both", "directions>1"})
+    EXPECT_TRUE(right.has(lacked)) << right.output;
+  EXPECT_FALSE(right.has("skipped")) << right.output;
+  EXPECT_FALSE(right.has("not tried")) << right.output;
+  const result wrong =
+      verify("gru", source, "forward", "--cases 4 --property forward-matches-the-reference -D STATE=42");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
+}
+
+TEST(Source, MistakesAreOneSentence) {
+  const std::string source = templates("softmax.cu");
+  EXPECT_EQ(run("verify softmax --device emulated --source " + source).status, 2);
+  const result no_file = verify("softmax", "none.cu", "f", "");
+  EXPECT_EQ(no_file.status, 2);
+  EXPECT_TRUE(no_file.has("there is no file 'none.cu'")) << no_file.output;
+  const result no_entry = verify("softmax", source, "nope", "");
+  EXPECT_TRUE(no_entry.has("defines no function 'nope'; it defines larger")) << no_entry.output;
+  EXPECT_EQ(run("verify softmax --device cpu --source " + source + " --entry my_softmax").status, 2);
+}
+
+}  // namespace

@@ -1,0 +1,129 @@
+// Launches on a device with streams and graphs. The library beside this program plays device cuda (pretend_device.cpp).
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/library.hpp"
+#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+case_report launch(const std::string& knobs, const std::string& device = "cuda") {
+  return run_case(parse_case_line(fmt::format(
+      "v1 softmax/within-error-bound x=f32[3x2] fill=randn(5) | y=f32[3x2] | device={} {}", device, knobs)));
+}
+
+// What the device of the library was asked since the last time.
+std::string record(const std::string& library = builtin_library("cuda")) {
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<const char* (*)()>(dlsym(handle, "pretended_device_record"))();
+}
+
+const std::string k_plain = "create run:stream wait:stream";
+
+TEST(device_launch, is_repeated_on_a_stream_of_its_own) {
+  record();
+  const case_report r = launch("");
+  EXPECT_EQ(r.result, verdict::pass) << describe(r);
+  EXPECT_EQ(record(), k_plain + " " + k_plain);
+  EXPECT_EQ(r.launches, 2);
+  EXPECT_EQ(launch("repeat=3").launches, 3);
+}
+
+TEST(device_launch, on_the_default_stream_waits_for_that) {
+  record();
+  EXPECT_EQ(launch("launch=legacy").result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " create run:default wait:default");
+}
+
+TEST(device_launch, again_is_so_many_calls_on_the_stream) {
+  record();
+  const case_report r = launch("launch=again:3");
+  EXPECT_EQ(r.result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " create run:stream run:stream run:stream wait:stream");
+  EXPECT_EQ(r.launches, 1 + 3);
+  EXPECT_EQ(launch("launch=again:2 variant=trusts_old_output").result, verdict::nondeterministic);
+}
+
+TEST(device_launch, of_a_graph_is_captured_once_and_replayed) {
+  record();
+  const case_report r = launch("launch=graph:3");
+  EXPECT_EQ(r.result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " create capture run:stream replay:3 wait:stream");
+  EXPECT_EQ(r.launches, 1 + 3);
+  EXPECT_EQ(launch("launch=graph:2 variant=trusts_old_output").result, verdict::nondeterministic);
+  EXPECT_EQ(launch("launch=graph:1 variant=trusts_old_output").result, verdict::pass);
+}
+
+TEST(device_launch, that_fails_still_ends_its_capture) {
+  record();
+  const case_report r = launch("launch=graph:3 variant=fails_in_a_capture");
+  EXPECT_EQ(r.result, verdict::error_return) << describe(r);
+  EXPECT_EQ(record(), k_plain + " create capture run:stream replay:0 wait:stream");
+  EXPECT_NE(r.message.find("device error"), std::string::npos) << r.message;
+}
+
+TEST(device_launch, says_what_a_graph_ran_into) {
+  const case_report r = launch("launch=graph:3 variant=makes_no_graph");
+  EXPECT_EQ(r.result, verdict::error_return);
+  EXPECT_EQ(r.message, "as a graph: no graph");
+}
+
+TEST(device_launch, says_what_came_after_the_call) {
+  const case_report r = launch("variant=loses_the_device");
+  EXPECT_EQ(r.result, verdict::error_return);
+  EXPECT_EQ(r.message, fmt::format("the device reports an error after the call: lost; the {}", k_process_unusable));
+}
+
+TEST(device_launch, under_a_known_schedule_follows_one_without) {
+  for (const char* schedule : {"nonblocking", "noise"}) {
+    record();
+    EXPECT_EQ(launch(fmt::format("schedule={} repeat=3", schedule)).result, verdict::pass);
+    const std::string other = fmt::format(" create:{} run:stream wait:stream", schedule);
+    EXPECT_EQ(record(), k_plain + other + other);
+  }
+  // One of the emulated device says nothing here.
+  record();
+  EXPECT_EQ(launch("schedule=fair").result, verdict::pass);
+  EXPECT_EQ(record(), k_plain + " " + k_plain);
+}
+
+// On the emulated device each launch has a schedule of its own; here there is no twin with a detector.
+TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
+  const std::string knobs = "candidate=" PRETENDED_EMULATED, launched = " run:stream wait:stream";
+  EXPECT_EQ(launch(knobs + " schedule=greedy", "emulated").result, verdict::pass);
+  EXPECT_EQ(record(PRETENDED_EMULATED), "create:greedy" + launched + " create:greedy" + launched);
+  EXPECT_EQ(launch(knobs + " repeat=3", "emulated").launches, 6 + 2 * 3);
+  const std::string first = record(PRETENDED_EMULATED);
+  std::vector<std::string> kinds;
+  std::set<std::string> orders;
+  std::istringstream words(first);
+  for (std::string word; words >> word;) {
+    if (!word.starts_with("create:")) continue;
+    kinds.push_back(word.substr(7, word.find(':', 7) - 7));
+    orders.insert(word);
+  }
+  const std::vector<std::string> expected = {"fair",   "greedy",   "reverse", "random", "pct_warp", "preempt",
+                                             "random", "pct_warp", "preempt", "random", "pct_warp", "preempt"};
+  EXPECT_EQ(kinds, expected);
+  EXPECT_EQ(orders.size(), expected.size()) << "an order is tried twice in " << first;
+  launch(knobs + " repeat=3", "emulated");
+  EXPECT_EQ(record(PRETENDED_EMULATED), first) << "the same case has other orders";
+  const case_report r = launch(knobs + " detect=only", "emulated");
+  EXPECT_EQ(r.result, verdict::skipped);
+  EXPECT_EQ(r.message, "detect=only: the candidate has no instrumented build");
+  EXPECT_EQ(record(PRETENDED_EMULATED), "");
+  EXPECT_THROW(launch(knobs + " detect=maybe", "emulated"), usage_error);
+}
+
+}  // namespace
+}  // namespace warpcheck::engine

@@ -1,0 +1,305 @@
+// The exact value and the bound of formulas: honest kernels of random formulas never exceed it, and those of too little
+// precision do.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <tuple>
+
+#include "reference/formula/evaluate.hpp"
+#include "reference/formula/machine.hpp"
+#include "reference/formula/printer.hpp"
+#include "tests/formula/random_formulas.hpp"
+
+namespace {
+
+using namespace warpcheck::formula;
+using namespace warpcheck::formula_test;
+using warpcheck::reference::judgement;
+
+std::string values_of(const call_data& c) {
+  std::string all;
+  for (const auto& [name, a] : c.inputs) {
+    all += " " + name + "(" + std::to_string(a.shape[0]) + "):";
+    for (const double v : a.values) all += " " + to_text(v);
+  }
+  return all;
+}
+
+struct outcome {
+  int64_t judged = 0, rejected = 0, free = 0;
+  std::string first;
+};
+
+// Honest kernels of one random formula, with a few calls.
+outcome try_tree(draws g, const machine_options& how, const char* contract) {
+  outcome o;
+  const formula_operator op = drawn_operator(g, contract), plain = expanded(op);
+  for (int recipe = 0; recipe < 6; ++recipe) {
+    const call_data c = drawn_call(g, recipe);
+    evaluation exact(op, c);
+    program code(plain, c);
+    machine_options honest = how;
+    if (how.seed != 0) honest.seed = g() | 1;
+    walker<machine_algebra> kernel(code, machine_algebra(honest));
+    const definition_code& y = *code.find("y");
+    for (int64_t i = 0; i < y.elements; ++i) {
+      const double actual = round_to_type(op.outputs[0].type, round_to_type(number_type::f32, kernel.element(y, i)));
+      const bounded b = exact.element("y", i);
+      ++o.judged;
+      o.free += b.e == k_inf;
+      const judgement j = exact.judge("y", i, actual);
+      if (j.accepted) continue;
+      ++o.rejected;
+      o.first += "\n" + to_text(op) + "recipe " + std::to_string(recipe) + " actual " + to_text(actual) + " exact " +
+                 exact.text("y", i) + " element " + std::to_string(i) + values_of(c) + " v " + to_text(b.v) + " e " +
+                 to_text(b.e) + " s " + std::to_string(b.s);
+    }
+  }
+  return o;
+}
+
+// Honest kernels of `trees` random formulas, on all cores. Each tree has a seed of its own, whatever the cores are.
+outcome try_trees(uint32_t seed, int trees, const machine_options& how, const char* contract = "") {
+  outcome all;
+  std::mutex lock;
+  std::atomic<int> next = 0;
+  const auto work = [&] {
+    for (int t = next++; t < trees; t = next++) {
+      std::seed_seq tree_seed = {seed, static_cast<uint32_t>(t)};
+      const outcome o = try_tree(draws(tree_seed), how, contract);
+      const std::lock_guard guard(lock);
+      all.judged += o.judged;
+      all.free += o.free;
+      if (o.rejected > 0 && all.rejected < 4) all.first += "\ntree " + std::to_string(t) + o.first;
+      all.rejected += o.rejected;
+    }
+  };
+  std::vector<std::thread> others(std::max(1U, std::thread::hardware_concurrency()) - 1);
+  for (std::thread& t : others) t = std::thread(work);
+  work();
+  for (std::thread& t : others) t.join();
+  return all;
+}
+
+int trees_to_try() {
+  const char* const more = std::getenv("WARPCHECK_FORMULA_TREES");
+  return more ? std::atoi(more) : 3000;
+}
+
+TEST(FormulaBound, HonestKernelsOfRandomFormulasStayWithinIt) {
+  const outcome o = try_trees(1, trees_to_try(), {.seed = 1});
+  EXPECT_EQ(o.rejected, 0) << o.rejected << " of " << o.judged << "\n" << o.first;
+  EXPECT_LT(static_cast<double>(o.free), 0.5 * static_cast<double>(o.judged));
+}
+
+// With so few digits the errors of second order count, too.
+TEST(FormulaBound, HonestKernelsInBfloat16StayWithinTheirs) {
+  const machine_options how = {
+      .format = number_type::bf16, .accumulate = number_type::bf16, .operands = number_type::bf16, .seed = 1};
+  const outcome o = try_trees(3, trees_to_try(), how, "arithmetic bf16");
+  EXPECT_EQ(o.rejected, 0) << o.rejected << " of " << o.judged << "\n" << o.first;
+}
+
+// The reciprocal of the divisor is subnormal: a product with it loses digits that a division would not.
+TEST(FormulaBound, ASubnormalReciprocalIsAllowedFor) {
+  const formula_operator op = parse_file(
+      "operator f(x[n], w[n]) -> y[n]\n  arithmetic f32: slack 0\n"
+      "  y[i] = x[i] / w[i]\n")[0];
+  draws g(9);
+  std::uniform_real_distribution<double> spread(1, 3.4);
+  call_data c;
+  for (const char* name : {"x", "w"}) {
+    array a{{1000}};
+    for (int i = 0; i < 1000; ++i) a.values.push_back(static_cast<float>(spread(g) * 1e38));
+    c.inputs.emplace(name, std::move(a));
+  }
+  evaluation e(op, c);
+  for (int64_t i = 0; i < 1000; ++i) {
+    const auto x = static_cast<float>(c.inputs["x"].values[static_cast<size_t>(i)]);
+    const auto w = static_cast<float>(c.inputs["w"].values[static_cast<size_t>(i)]);
+    EXPECT_TRUE(e.judge("y", i, static_cast<double>(x * (1 / w))).accepted) << x << " / " << w;
+    EXPECT_FALSE(e.judge("y", i, static_cast<double>(x / w) * (1 + 0x1p-20)).accepted) << x << " / " << w;
+  }
+}
+
+// A kernel of one formula on random data, against a contract that lacks one allowance.
+int64_t rejected_by(const std::string& contract, const char* line, bool is_special_free = true) {
+  const std::string text = "operator f(x[m, n], w[n]) -> y[m, n]\n  " + contract + "\n  y[i, j] = " + line + "\n";
+  const formula_operator op = parse_file(text)[0], plain = expanded(op);
+  draws g(5);
+  int64_t rejected = 0;
+  for (int t = 0; t < 200; ++t) {
+    const call_data c = drawn_call(g, is_special_free ? 0 : 4);
+    evaluation exact(op, c);
+    program code(plain, c);
+    walker<machine_algebra> kernel(code, machine_algebra({.seed = g() | 1}));
+    for (int64_t i = 0; i < code.definitions()[0].elements; ++i)
+      rejected += !exact.judge("y", i, kernel.element(code.definitions()[0], i)).accepted;
+  }
+  return rejected;
+}
+
+TEST(FormulaBound, EachAllowanceOfTheContractIsNeeded) {
+  const std::tuple<const char*, const char*, const char*> rules[] = {
+      {"functions 2 ulp, slack 0", "functions 0 ulp, slack 0", "exp(x[i, j])"},
+      {"pow 4 ulp, slack 0", "pow 0 ulp, slack 0", "pow(abs(x[i, j]), 1.5)"},
+      {"division 2, slack 0", "division 1, slack 0", "x[i, j] / w[j]"},
+      {"sums in any order, slack 0", "sums of depth 0, slack 0", "sum(k) x[i, k] + 0 * w[j]"}};
+  for (const auto& [with, without, line] : rules) {
+    EXPECT_EQ(rejected_by(std::string("arithmetic f32: ") + with, line), 0) << with;
+    EXPECT_GT(rejected_by(std::string("arithmetic f32: ") + without, line), 0) << without;
+  }
+}
+
+TEST(FormulaBound, AZeroBesideInfinityAdmitsNaN) {
+  const formula_operator op = parse_file("operator f(x[n], w[n], v[n]) -> y[n]\n  y[i] = x[i] * w[i] * v[i]\n")[0];
+  call_data c;
+  const std::pair<const char*, double> inputs[] = {{"x", 1e-30}, {"w", 1e-30}, {"v", k_inf}};
+  for (const auto& [name, value] : inputs)
+    c.inputs.emplace(name, array{{1}, {static_cast<double>(static_cast<float>(value))}});
+  evaluation e(op, c);
+  EXPECT_TRUE(e.judge("y", 0, std::nan("")).accepted);
+  EXPECT_TRUE(e.judge("y", 0, k_inf).accepted);
+  EXPECT_FALSE(e.judge("y", 0, 1).accepted);
+  EXPECT_FALSE(e.judge("y", 0, -k_inf).accepted);
+}
+
+TEST(FormulaBound, ExactSpecialsAreDemanded) {
+  const formula_operator op = parse_file(
+      "operator f(x[n]) -> y[n], z[n]\n  y[i] = max(x[i], 0)\n"
+      "  z[i] = fmax(x[i], 0)\n")[0];
+  call_data c;
+  c.inputs.emplace("x", array{{3}, {std::nan(""), k_inf, -k_inf}});
+  evaluation e(op, c);
+  EXPECT_TRUE(e.judge("y", 0, std::nan("")).accepted);
+  EXPECT_FALSE(e.judge("y", 0, 0).accepted);
+  EXPECT_TRUE(e.judge("z", 0, 0).accepted);
+  EXPECT_FALSE(e.judge("z", 0, std::nan("")).accepted);
+  EXPECT_TRUE(e.judge("y", 1, k_inf).accepted);
+  EXPECT_FALSE(e.judge("y", 1, 3e38).accepted);
+  EXPECT_TRUE(e.judge("y", 2, 0).accepted);
+}
+
+// A value without a bound, as that of a divisor which may be 0.
+bounded free_value(double v) {
+  bounded y;
+  y.v = v;
+  y.e = k_inf;
+  return y;
+}
+
+TEST(FormulaBound, AnOpenConditionAdmitsABranchWithoutBound) {
+  const bound_algebra a((contract()));
+  const truth open = {true, true, false};
+  bounded one;
+  one.v = 1;
+  EXPECT_EQ(a.choose(open, one, free_value(std::nan(""))).e, k_inf);
+  EXPECT_EQ(a.choose(open, one, free_value(k_inf)).e, k_inf);
+}
+
+// max(NaN, 1): a kernel that computes -Inf in place of NaN returns 1.
+TEST(FormulaBound, ANaNThatMayBeComputedAsInfinityLeavesAMaximumFree) {
+  const bound_algebra a((contract()));
+  const auto reduced = [&](reduction by, uint8_t instead) {
+    bound_algebra::total t(a, by);
+    bounded nan, one;
+    nan.v = std::nan("");
+    nan.s = instead;
+    one.v = 1;
+    t.add(nan, 0);
+    t.add(one, 1);
+    return t.result();
+  };
+  EXPECT_EQ(reduced(reduction::max, minus_infinity).e, k_inf);
+  EXPECT_EQ(reduced(reduction::min, plus_infinity).e, k_inf);
+  EXPECT_EQ(reduced(reduction::max, plus_infinity).e, 0);
+  EXPECT_EQ(reduced(reduction::max, plus_infinity).s, plus_infinity);
+  EXPECT_EQ(reduced(reduction::fmax, minus_infinity).v, 1);
+  EXPECT_EQ(reduced(reduction::fmax, minus_infinity).e, 0);
+}
+
+// The radius of a product's exact value may exceed double.
+TEST(FormulaBound, AProductWithoutEnclosureIsFree) {
+  const bound_algebra a((contract()));
+  bound_algebra::total t(a, reduction::prod);
+  bounded wide;
+  wide.v = 1e-60;
+  wide.r = 1e200;
+  t.add(wide, 0);
+  t.add(wide, 1);
+  EXPECT_EQ(t.result().e, k_inf);
+}
+
+TEST(FormulaBound, AFunctionWithinOneIsWithinTwoOfItsValue) {
+  const bound_algebra a((contract()));
+  bounded wide;
+  wide.v = 1e60;
+  wide.r = wide.e = 1e40;
+  for (const function f : {function::tanh, function::erf, function::sin, function::cos}) {
+    EXPECT_LT(a.call(f, wide).r, 2.1);
+    EXPECT_LT(a.call(f, wide).e, 2.1);
+  }
+}
+
+// fmin drops NaN, which a kernel may have in place of the least: another element is its result then.
+TEST(FormulaBound, AnElementThatMayBeDroppedBoundsNoMinimum) {
+  const bound_algebra a((contract()));
+  bound_algebra::total t(a, reduction::fmin);
+  bounded least, other;
+  least.v = -1;
+  least.high = 0;
+  least.s = not_a_number;
+  other.v = 2;
+  t.add(least, 0);
+  t.add(other, 1);
+  EXPECT_GE(t.result().upper(), 2);
+}
+
+// 50 decimal digits enclose 1 in an interval, whose floor is 0 or 1.
+TEST(FormulaBound, StepsAreTakenOfTheMiddle) {
+  const formula_operator op = parse_file("operator f(x[n]) -> y[n]\n  y[i] = rsqrt(floor(tanh(x[i]) as bf16))\n")[0];
+  call_data c;
+  c.inputs.emplace("x", array{{1}, {22}});
+  evaluation e(op, c);
+  EXPECT_EQ(e.text("y", 0), "1");
+  EXPECT_TRUE(e.judge("y", 0, 1, warpcheck::reference::precision::digits100).accepted);
+}
+
+TEST(FormulaBound, OverflowBeyondDoubleIsOverflow) {
+  const formula_operator op = parse_file(
+      "operator f(x[n]) -> y[n], z[n]\n  y[i] = sigmoid(x[i])\n"
+      "  z[i] = exp(-x[i])\n")[0];
+  call_data c;
+  c.inputs.emplace("x", array{{2}, {-1000, -3e38}});
+  evaluation e(op, c);
+  for (int64_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(e.judge("y", i, 0).accepted) << i;
+    EXPECT_FALSE(e.judge("y", i, 1e-30).accepted) << i;
+    EXPECT_TRUE(e.judge("z", i, k_inf).accepted) << i;
+    EXPECT_FALSE(e.judge("z", i, 3e38).accepted) << i;
+  }
+}
+
+TEST(FormulaBound, ArgmaxAdmitsWhatMayBeTheLargest) {
+  const formula_operator op = parse_file(
+      "operator f(x[rows, cols]) -> y: i32[rows], z: i32[rows]\n"
+      "  y[r] = argmax(c) x[r, c]\n  z[r] = argmax(c) x[r, c] * 0.3\n")[0];
+  call_data c;
+  c.inputs.emplace("x", array{{1, 3}, {1, 1 + 0x1p-23, 1 + 0x1p-23}});
+  evaluation e(op, c);
+  EXPECT_TRUE(e.judge("y", 0, 1).accepted);
+  EXPECT_FALSE(e.judge("y", 0, 2).accepted);  // the first of the largest
+  EXPECT_TRUE(e.judge("z", 0, 0).accepted);   // the products may round alike
+  EXPECT_FALSE(e.judge("z", 0, 3).accepted);
+}
+
+TEST(FormulaBound, KernelsOfLowerPrecisionExceedIt) {
+  const outcome o = try_trees(2, 300, {.format = number_type::bf16, .accumulate = number_type::bf16, .seed = 1});
+  EXPECT_GT(o.rejected, o.judged / 5);
+}
+
+}  // namespace

@@ -1,0 +1,220 @@
+// Each rule of the bound is needed: where it is left out, an honest kernel of some random formula exceeds the bound.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "reference/formula/machine.hpp"
+#include "reference/formula/printer.hpp"
+#include "tests/formula/random_formulas.hpp"
+
+namespace {
+
+using namespace warpcheck::formula;
+using namespace warpcheck::formula_test;
+
+// What a rule is about: an operation, and a part of what its result may err by.
+enum class operation {
+  constant,
+  add,
+  multiply,
+  divide,
+  power,
+  call,
+  larger,
+  pow,
+  cast,
+  stored,
+  choose,
+  compare,
+  sum,
+  mean,
+  prod,
+  extreme
+};
+enum class part {
+  first,      // the error of its first operand, of its terms
+  second,     // of its second one
+  rounding,   // its own
+  specials,   // what overflows, or is computed as Inf or NaN in place of a number
+  otherwise,  // of choices: the branch that is not taken
+};
+struct rule {
+  operation of;
+  part what;
+  const char* name;
+};
+
+constexpr rule k_rules[] = {
+    {operation::constant, part::rounding, "a constant that the format does not hold"},
+    {operation::add, part::first, "a + b: the error of a"},
+    {operation::add, part::second, "a + b: the error of b"},
+    {operation::add, part::rounding, "a + b: its rounding"},
+    {operation::add, part::specials, "a + b: overflow"},
+    {operation::multiply, part::first, "a b: the error of a"},
+    {operation::multiply, part::second, "a b: the error of b"},
+    {operation::multiply, part::rounding, "a b: its rounding"},
+    {operation::multiply, part::specials, "a b: overflow"},
+    {operation::divide, part::first, "a / b: the error of a"},
+    {operation::divide, part::second, "a / b: the error of b"},
+    {operation::divide, part::rounding, "a / b: its rounding"},
+    {operation::divide, part::specials, "a / b: overflow"},
+    {operation::power, part::first, "a^k: the error of a"},
+    {operation::power, part::rounding, "a^k: its roundings"},
+    {operation::power, part::specials, "a^k: overflow"},
+    {operation::call, part::first, "f(a): the error of a"},
+    {operation::call, part::rounding, "f(a): its own error"},
+    {operation::call, part::specials, "f(a): overflow, and a beyond the domain"},
+    {operation::larger, part::first, "max(a, b): the error of a"},
+    {operation::larger, part::second, "max(a, b): the error of b"},
+    {operation::larger, part::specials, "max(a, b): what may be Inf or NaN"},
+    {operation::pow, part::first, "pow(a, b): the error of a"},
+    {operation::pow, part::second, "pow(a, b): the error of b"},
+    {operation::pow, part::rounding, "pow(a, b): its own error"},
+    {operation::cast, part::first, "a as t: the error of a"},
+    {operation::stored, part::rounding, "a value that may be stored in 16 bits"},
+    {operation::choose, part::otherwise, "if a < b: the branch that a kernel may take instead"},
+    {operation::compare, part::otherwise, "a < b: what the errors leave open"},
+    {operation::sum, part::first, "sum: the errors of its terms"},
+    {operation::sum, part::rounding, "sum: its roundings"},
+    {operation::sum, part::specials, "sum: a partial sum that overflows"},
+    {operation::mean, part::first, "mean: the errors of its terms"},
+    {operation::mean, part::rounding, "mean: its roundings"},
+    {operation::prod, part::first, "prod: the errors of its factors"},
+    {operation::prod, part::rounding, "prod: its roundings"},
+    {operation::prod, part::specials, "prod: a partial product that overflows"},
+    {operation::extreme, part::first, "max over an index: the errors of its elements"},
+    {operation::extreme, part::specials, "max over an index: elements that may be Inf or NaN"},
+};
+
+bounded without_error(bounded a) {
+  if (a.is_finite()) a.e = 0;
+  return a;
+}
+bounded without_specials(bounded a) {
+  if (a.is_finite()) a.s = 0;
+  return a;
+}
+
+operation operation_of(reduction by) {
+  switch (by) {
+    case reduction::sum: return operation::sum;
+    case reduction::mean: return operation::mean;
+    case reduction::prod: return operation::prod;
+    default: return operation::extreme;
+  }
+}
+
+// The algebra of bounds without one rule. Roundings of f64 stand for none.
+class lacking_algebra {
+ public:
+  using value = bounded;
+  explicit lacking_algebra(std::optional<rule> lacks)
+      : a_((contract())),
+        fine_(parse_contract("arithmetic f64: functions 0 ulp, pow 0 ulp, division 1, slack 0")),
+        lacks_(lacks) {}
+
+  value constant(const code& c) const { return after(operation::constant, of(operation::constant).constant(c)); }
+  value whole(int64_t n) const { return a_.whole(n); }
+  value load(const code& c, double element) const { return a_.load(c, element); }
+  value negate(const value& a) const { return a_.negate(a); }
+  value binary(code::form what, const value& a, const value& b, bool are_same) const {
+    const operation o = what == code::form::multiply ? operation::multiply
+                        : what == code::form::divide ? operation::divide
+                                                     : operation::add;
+    return after(o, of(o).binary(what, first(o, a), second(o, b), are_same && !lacks(o, part::first)));
+  }
+  value power(const value& a, int k) const {
+    return after(operation::power, of(operation::power).power(first(operation::power, a), k));
+  }
+  value call(function f, const value& a) const {
+    return after(operation::call, of(operation::call).call(f, first(operation::call, a)));
+  }
+  value call(function f, const value& a, const value& b) const {
+    const operation o = f == function::pow ? operation::pow : operation::larger;
+    return after(o, of(o).call(f, first(o, a), second(o, b)));
+  }
+  value cast(const value& a, number_type t) const { return a_.cast(first(operation::cast, a), t); }
+  value stored(const value& a, number_type t) const {
+    return lacks(operation::stored, part::rounding) ? a : a_.stored(a, t);
+  }
+  value as_output(const value& a, number_type t) const { return a_.as_output(a, t); }
+  value at_most_zero(const value& a) const { return a_.at_most_zero(a); }
+  value holds_one(const value& a) const { return a_.holds_one(a); }
+  value neutral(reduction by) const { return a_.neutral(by); }
+  truth compare(kind sign, const value& a, const value& b) const {
+    truth t = a_.compare(sign, a, b);
+    if (lacks(operation::compare, part::otherwise)) t.computed_is_sure = true;
+    return t;
+  }
+  value choose(const truth& t, const value& then, const value& otherwise) const {
+    if (lacks(operation::choose, part::otherwise)) return t.holds ? then : otherwise;
+    return a_.choose(t, then, otherwise);
+  }
+  int64_t index_of(const value& a) const { return a_.index_of(a); }
+
+  class total {
+   public:
+    total(const lacking_algebra& a, reduction by) : a_(&a), of_(operation_of(by)), inner_(a.of(of_), by) {}
+    void add(const value& t, int64_t index) {
+      const value term = a_->first(of_, t);
+      inner_.add(a_->lacks(of_, part::specials) ? without_specials(term) : term, index);
+    }
+    value result() const { return a_->after(of_, inner_.result()); }
+
+   private:
+    const lacking_algebra* a_;
+    operation of_;
+    bound_algebra::total inner_;
+  };
+
+ private:
+  bool lacks(operation o, part p) const { return lacks_ && lacks_->of == o && lacks_->what == p; }
+  const bound_algebra& of(operation o) const { return lacks(o, part::rounding) ? fine_ : a_; }
+  value first(operation o, const value& a) const { return lacks(o, part::first) ? without_error(a) : a; }
+  value second(operation o, const value& a) const { return lacks(o, part::second) ? without_error(a) : a; }
+  value after(operation o, const value& y) const { return lacks(o, part::specials) ? without_specials(y) : y; }
+
+  bound_algebra a_, fine_;
+  std::optional<rule> lacks_;
+};
+
+enum class verdict { within, beyond, special };
+
+// What a kernel's value is to a bound. Beyond: it certainly exceeds it; special: it is Inf or NaN and may not be.
+verdict verdict_on(const bounded& b, double actual) {
+  if (b.e == k_inf || !b.is_finite()) return verdict::within;
+  if (std::isfinite(actual))
+    return std::fabs(actual - b.v) - b.r > b.e * (1 + 0x1p-50) ? verdict::beyond : verdict::within;
+  const uint8_t what = std::isnan(actual) ? not_a_number : actual > 0 ? plus_infinity : minus_infinity;
+  return b.s & what ? verdict::within : verdict::special;
+}
+
+// A formula and kernel that a bound without the rule rejects, in the first `trees` random ones; "" if there is none.
+std::string rejected_without(const std::optional<rule>& lacks, int trees) {
+  const verdict sought = lacks && lacks->what == part::specials ? verdict::special : verdict::beyond;
+  for (int t = 0; t < trees; ++t) {
+    std::seed_seq seed = {77U, static_cast<uint32_t>(t)};
+    draws g(seed);
+    const formula_operator op = drawn_operator(g), plain = expanded(op);
+    for (int recipe = 0; recipe < 6; ++recipe) {
+      const call_data c = drawn_call(g, recipe);
+      program code(plain, c);
+      walker<machine_algebra> kernel(code, machine_algebra({.seed = g() | 1}));
+      walker<lacking_algebra> bounds(code, lacking_algebra(lacks));
+      const definition_code& y = *code.find("y");
+      for (int64_t i = 0; i < y.elements; ++i) {
+        const verdict found = verdict_on(bounds.element(y, i), kernel.element(y, i));
+        if (lacks ? found == sought : found != verdict::within) return to_text(op);
+      }
+    }
+  }
+  return "";
+}
+
+TEST(FormulaRules, EachIsNeeded) {
+  EXPECT_EQ(rejected_without(std::nullopt, 3000), "");
+  for (const rule& r : k_rules) EXPECT_NE(rejected_without(r, 20000), "") << r.name;
+}
+
+}  // namespace

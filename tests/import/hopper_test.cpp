@@ -1,0 +1,117 @@
+// `warpcheck run-emulated` on programs of Hopper: right results, each hazard found, each broken rule named.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/run_command.hpp"
+
+namespace {
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+result run(const std::string& arguments) {
+  return warpcheck::self::run_command("cd " + environment("WARPCHECK_TEST_PROGRAMS") + " && '" +
+                                      environment("WARPCHECK_TEST_COMMAND") + "' run-emulated " + arguments);
+}
+
+class TensorMap : public testing::TestWithParam<const char*> {};
+
+TEST_P(TensorMap, CopiesAsTheirDefinitionSays) {
+  const result r = run(std::string("tensor_maps.cu --no-trace --seeds 1 -- ") + GetParam());
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("tensor_maps.cu: clean under 6 schedules")) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Boxes, TensorMap,
+                         testing::Values("box", "dimensions", "swizzles", "gaps", "outside", "steps", "types", "store",
+                                         "add", "reductions", "multicast", "libcu"));
+
+struct slip {
+  const char* mode;
+  const char* macro;
+  const char* says;
+};
+
+TEST(TensorMaps, AreJudgedLikeOtherBulkCopies) {
+  const slip slips[] = {{"box", "NO_WAIT", "race: write by an asynchronous copy of block (0,0,0) thread 0"},
+                        {"box", "NO_FENCE_BEFORE_LOAD", "is not ordered before the async proxy's write"},
+                        {"box", "SHORT", "livelock: "},
+                        {"box", "LONG", "livelock: "},
+                        {"store", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},
+                        {"store", "NO_WAIT_BEFORE_REUSE", "and read by an asynchronous copy of block (0,0,0) thread 0"},
+                        {"add", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},
+                        {"multicast", "NO_WAIT", "race: write by an asynchronous copy of block (1,0,0) thread 0"}};
+  for (const slip& s : slips) {
+    const result r = run(std::string("tensor_maps.cu --no-trace --schedule fair -D ") + s.macro + " -- " + s.mode);
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has(s.says)) << s.mode << " " << s.macro << "\n" << r.output;
+  }
+}
+
+struct rule {
+  const char* name;
+  const char* says;
+};
+
+TEST(TensorMaps, NameTheRuleThatARequestBreaks) {
+  const rule rules[] = {{"map", "tensorMap: it is 32 modulo 64, allowed is 0"},
+                        {"rank", "tensorRank: 6, allowed are 1 to 5"},
+                        {"address", "globalAddress: it is 8 modulo 16, allowed is 0"},
+                        {"size", "globalDim[1]: 0, allowed are 1 to 2^32"},
+                        {"stride", "globalStrides[1]: 1032, allowed are multiples of 16"},
+                        {"far", "globalStrides[1]: 1099511627776, allowed is less than 2^40"},
+                        {"box", "boxDim[1]: 257, allowed are 1 to 256"},
+                        {"row", "boxDim[0]: a row of 24 bytes, allowed are multiples of 16"},
+                        {"step", "elementStrides[2]: 9, allowed are 1 to 8"},
+                        {"span", "boxDim[0]: a row of 64 bytes, and the swizzle's span is 32"},
+                        {"interleave", "interleave: 1 is not modelled, allowed is none (0)"},
+                        {"nan", "oobFill: NaN is for types of reals"}};
+  const std::string where = "error_return: cuTensorMapEncodeTiled at tensor_maps.cu:";
+  for (const rule& broken : rules) {
+    const result r = run(std::string("tensor_maps.cu --no-trace --schedule fair -- broken ") + broken.name);
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has(where)) << r.output;
+    EXPECT_TRUE(r.has(broken.says)) << broken.name << "\n" << r.output;
+  }
+}
+
+TEST(TensorMaps, NameTheRuleThatACopyBreaks) {
+  const rule rules[] = {{"no-map", "its tensor map is not one that cuTensorMapEncodeTiled encoded"},
+                        {"begin", "it begins at byte 12 of a row, allowed are multiples of 16"},
+                        {"coordinates", "it has 3 coordinates, and its tensor map 2 dimensions"},
+                        {"place",
+                         "misaligned: block (0,0,0) thread 0 starts an asynchronous copy whose destination is 64 "
+                         "modulo 128"}};
+  for (const rule& broken : rules) {
+    const result r = run(std::string("tensor_maps.cu --no-trace --schedule fair -- wrong ") + broken.name);
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has(broken.says)) << broken.name << "\n" << r.output;
+  }
+}
+
+TEST(Clusters, AreThoseOfTheKernelsAttribute) {
+  const result r = run("hopper.cu --no-trace --seeds 1 -- clusters");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result slip = run("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- clusters");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("race: ") || slip.has("uninitialized: ")) << slip.output;
+  const result other = run("hopper.cu --no-trace --schedule fair -- other-cluster");
+  EXPECT_EQ(other.status, 1) << other.output;
+  EXPECT_TRUE(other.has("is of clusters of 4 x 1 x 1 blocks, the launch of 8")) << other.output;
+}
+
+TEST(Hints, OfStoresConvertWhatTheyStore) {
+  const result r = run("hopper.cu --no-trace --schedule fair -- hints");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST(Products, AreDoneForAWarpgroupWhenOneOfItsThreadsHasWaited) {
+  const result r = run("hopper.cu --no-trace --seeds 1 -- products");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result slip = run("hopper.cu --no-trace --schedule fair -D NO_PRODUCT_WAIT -- products");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("race: ")) << slip.output;
+}
+
+}  // namespace

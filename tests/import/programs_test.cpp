@@ -1,0 +1,565 @@
+// `warpcheck run-emulated` on whole programs: correct ones are clean, each typical bug gets its verdict and its line,
+// and what lies outside the subset is refused by name.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/run_command.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+std::string programs() { return environment("WARPCHECK_TEST_PROGRAMS"); }
+
+result run(const std::string& arguments, const std::string& command = environment("WARPCHECK_TEST_COMMAND")) {
+  return warpcheck::self::run_command("cd " + programs() + " && '" + command + "' run-emulated " + arguments);
+}
+
+// The place of the comment `// marker` in one of the programs, as reports write it.
+std::string place_of(const std::string& file, const std::string& marker) {
+  std::ifstream source(programs() + "/" + file);
+  int number = 0;
+  for (std::string line; std::getline(source, line);) {
+    ++number;
+    const size_t at = line.find("// " + marker);
+    if (at != std::string::npos && at + 3 + marker.size() == line.size()) return file + ":" + std::to_string(number);
+  }
+  return "no such marker";
+}
+
+// A source of its own, in a folder that goes away.
+class source_file {
+ public:
+  explicit source_file(const std::string& text) { folder_.write("mine.cu", text); }
+  std::string path() const { return folder_.path("mine.cu"); }
+
+ private:
+  warpcheck::self::scratch_folder folder_;
+};
+
+std::string seeds() {
+  const std::string n = environment("WARPCHECK_TEST_SEEDS");
+  return " --seeds " + (n.empty() ? std::string("1") : n) + " ";
+}
+
+struct program {
+  const char* file;
+  const char* bug;
+  const char* verdict;
+};
+void PrintTo(const program& p, std::ostream* out) { *out << p.file << " " << p.bug; }
+
+class Program : public testing::TestWithParam<program> {};
+
+TEST_P(Program, IsClean) {
+  const result r = run(GetParam().file + seeds());
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has(std::string(GetParam().file) + ": clean under")) << r.output;
+}
+
+TEST_P(Program, WithItsBugIsCaughtAtItsLine) {
+  const program& p = GetParam();
+  const result r = run(std::string(p.file) + " -D " + p.bug + seeds());
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has(std::string(p.verdict) + ": ")) << r.output;
+  EXPECT_TRUE(r.has(place_of(p.file, p.verdict))) << place_of(p.file, p.verdict) << "\n" << r.output;
+  EXPECT_TRUE(r.has(std::string(p.file) + ": " + p.verdict + " under")) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Public, Program,
+    testing::Values(program{"reduction.cu", "MISSING_BARRIER", "race"},
+                    program{"transpose.cu", "NO_EDGE_CHECK", "out_of_bounds"},
+                    program{"histogram.cu", "PLAIN_INCREMENT", "race"}, program{"scan.cu", "SINGLE_BUFFER", "race"},
+                    program{"stencil.cu", "NO_RIGHT_HALO", "uninitialized"},
+                    program{"smooth.cu", "BLOCK_BARRIER_ONLY", "race"}, program{"overlap.cu", "NO_WAIT", "race"},
+                    program{"cluster.cu", "NO_FIRST_SYNC", "race"}, program{"softmax.cu", "REUSED_SLOT", "race"},
+                    program{"last_block.cu", "NO_FENCE", "race"}, program{"matmul.cu", "NO_SECOND_BARRIER", "race"}));
+
+struct mistake {
+  const char* mode;
+  int status;
+  const char* verdict;  // "clean" where it is no mistake
+  const char* marker;   // in misuse.cu, or nullptr
+  const char* text;
+};
+void PrintTo(const mistake& m, std::ostream* out) { *out << m.mode; }
+
+class Misuse : public testing::TestWithParam<mistake> {};
+
+TEST_P(Misuse, GetsItsVerdict) {
+  const mistake& m = GetParam();
+  const result r = run(std::string("misuse.cu --schedule fair --timeout 20 -- ") + m.mode);
+  EXPECT_EQ(r.status, m.status) << r.output;
+  EXPECT_TRUE(r.has(std::string("misuse.cu: ") + m.verdict + " under 1 schedules")) << r.output;
+  EXPECT_TRUE(r.has(m.text)) << r.output;
+  if (m.marker) {
+    EXPECT_TRUE(r.has(place_of("misuse.cu", m.marker))) << r.output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Misuse,
+    testing::Values(
+        mistake{"none", 0, "clean", nullptr, "reached the end"}, mistake{"exit-0", 0, "clean", nullptr, ""},
+        mistake{"opted-in-shared-memory", 0, "clean", nullptr, "reached the end"},
+        mistake{"leak", 0, "clean", nullptr, "2 device allocations of 260 bytes together were never freed"},
+        mistake{"copy-past-the-end", 1, "out_of_bounds", "copy-past-the-end", "260 bytes from byte 0"},
+        mistake{"wrong-direction", 1, "error_return", "wrong-direction", "kind of the copy"},
+        mistake{"copy-of-nothing", 1, "error_return", "copy-of-nothing", "the source is a null pointer"},
+        mistake{"double-free", 1, "error_return", "double-free", "not the start of a live allocation"},
+        mistake{"too-many-threads", 1, "launch_limit", nullptr, "block.x is 2048, allowed are 1 to 1024"},
+        mistake{"too-much-shared-memory", 1, "launch_limit", "too-much-shared-memory", "65536 bytes"},
+        mistake{"configured-shared-memory", 1, "launch_limit", "attributes", "65536 bytes"},
+        mistake{"cooperative-shared-memory", 1, "launch_limit", "cooperative-shared-memory", "65536 bytes"},
+        mistake{"cluster", 0, "clean", nullptr, "reached the end"},
+        mistake{"square-cluster", 1, "error_return", "attributes", "a cluster of 2 x 2 x 1 blocks"},
+        mistake{"odd-cluster", 1, "launch_limit", nullptr, "cluster"},
+        mistake{"unknown-attribute", 1, "error_return", "attributes", "attribute 3 is not one of 0"},
+        mistake{"write-past-the-end", 1, "out_of_bounds", "kernel-write", "buffer of 256 bytes"},
+        mistake{"nothing-allocated", 1, "out_of_bounds", "kernel-write", "off a null pointer"},
+        mistake{"null-pointer", 1, "out_of_bounds", "kernel-write", "off a null pointer"},
+        mistake{"host-pointer-to-the-stack", 1, "out_of_bounds", "host-read",
+                "in the host's memory, where argument 1 of the launch points"},
+        mistake{"host-pointer-to-the-heap", 1, "out_of_bounds", "kernel-write", "in the host's memory"},
+        mistake{"host-pointer-of-a-template", 1, "out_of_bounds", "host-atomic", "in the host's memory"},
+        mistake{"host-pointer-in-a-cooperative-launch", 1, "out_of_bounds", "kernel-write", "in the host's memory"},
+        mistake{"host-pointer-after-an-error", 1, "out_of_bounds", "kernel-write", "in the host's memory"},
+        mistake{"host-pointer-that-nobody-follows", 0, "clean", nullptr, "reached the end"},
+        mistake{"pinned-memory", 0, "clean", nullptr, "reached the end"},
+        mistake{"limited-block", 0, "clean", nullptr, "blocks of 64\n"}, mistake{"pitched", 0, "clean", nullptr, "9\n"},
+        mistake{"pitched-past-the-end", 1, "out_of_bounds", "pitched", "5 bytes from byte 1534"},
+        mistake{"wider-than-the-pitch", 1, "error_return", "pitched",
+                "the width of 6 bytes is more than the pitch of 5"},
+#ifndef __clang__  // see docs/emulated_device.md, "What is not"
+        mistake{"misaligned-load", 1, "misaligned", "misaligned", "4 modulo 16"},
+        mistake{"misaligned-store", 1, "misaligned", "misaligned-store", "4 modulo 16"},
+#endif
+        mistake{"never-written", 1, "uninitialized", "uninitialized", "nobody wrote"},
+        mistake{"diverged-barrier", 1, "deadlock", "barrier", "waits for ever"},
+        mistake{"race-on-a-variable", 1, "race", "global-race", "buffer of 4 bytes"},
+        mistake{"segfault", 1, "crash", nullptr, "signal 11"}, mistake{"abort", 1, "crash", nullptr, "signal 6"},
+        mistake{"double-free-then-segfault", 1, "crash", "before-the-crash", "signal 11"},
+        mistake{"throw", 1, "crash", nullptr, "the program died"},
+        mistake{"called-as-a-function", 1, "error_return", "the-kernel", "kernel fill of misuse.cu:"},
+        mistake{"uncaught", 1, "crash", nullptr, "what():  too small"},
+        mistake{"exit-7", 1, "error_return", nullptr, "the program returned 7"},
+        mistake{"return-5", 1, "error_return", nullptr, "the program returned 5"}));
+
+struct mode {
+  const char* file;
+  const char* name;
+};
+void PrintTo(const mode& m, std::ostream* out) { *out << m.file << " " << m.name; }
+
+class Construct : public testing::TestWithParam<mode> {};
+
+TEST_P(Construct, RunsCleanAndIsRight) {
+  const mode& m = GetParam();
+  const result r = run(std::string(m.file) + " --schedule fair -- " + m.name);
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has(std::string(m.file) + ": clean under 1 schedules")) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Accepted, Construct,
+    testing::Values(
+        mode{"accepted.cu", "builtin-names"}, mode{"accepted.cu", "builtin-name-of-a-parameter"},
+        mode{"accepted.cu", "mixed-min"}, mode{"accepted.cu", "host-atomic"},
+        mode{"accepted.cu", "shared-shift-extent"}, mode{"accepted.cu", "shared-dependent-extent"},
+        mode{"accepted.cu", "volatile-device-variable"}, mode{"accepted.cu", "host-overload-of-kernel"},
+        mode{"accepted.cu", "kernel-default-argument"}, mode{"accepted.cu", "kernel-template-attribute"},
+        mode{"accepted.cu", "null-argument"}, mode{"accepted.cu", "shared-of-file"}, mode{"accepted.cu", "host-umin"},
+        mode{"accepted.cu", "half2-operators"}, mode{"accepted.cu", "constant-template"},
+        mode{"accepted.cu", "queries"}, mode{"accepted.cu", "shared-of-its-class"}, mode{"groups.cu", "any-group"},
+        mode{"groups.cu", "free-functions"}, mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"},
+        mode{"groups.cu", "scans"}, mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"},
+        mode{"groups.cu", "atomics"}, mode{"groups.cu", "wide-tiles"}, mode{"ptx.cu", "scalar"},
+        mode{"ptx.cu", "memory"}, mode{"ptx.cu", "warp"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"},
+        mode{"ptx.cu", "mma"}, mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
+        mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"}, mode{"libraries.cu", "pipeline"},
+        mode{"libraries.cu", "pipeline-of-a-block"}, mode{"pieces.cu", "textures"},
+        mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "layers"}, mode{"pieces.cu", "surfaces"},
+        mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"}, mode{"pieces.cu", "built-graph"},
+        mode{"pieces.cu", "graph-memory"}, mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
+        mode{"pieces.cu", "votes"}, mode{"pieces.cu", "cub"}, mode{"pieces.cu", "cub-differences"},
+        mode{"pieces.cu", "complex"}, mode{"pieces.cu", "atomic-loads"}, mode{"as_written.cu", "object"},
+        mode{"as_written.cu", "object-of-file"}, mode{"as_written.cu", "alignment"},
+        mode{"as_written.cu", "comparisons"}, mode{"as_written.cu", "unknown-ptx-unreached"},
+        mode{"ptx_arithmetic.cu", "bits"}, mode{"ptx_arithmetic.cu", "integers"}, mode{"ptx_arithmetic.cu", "reals"},
+        mode{"ptx_arithmetic.cu", "conversions"}, mode{"ptx_arithmetic.cu", "warps"},
+        mode{"ptx_arithmetic.cu", "bytes"}, mode{"ptx_arithmetic.cu", "sums-of-f16"}, mode{"cublas.cu", "all"},
+        mode{"waiting.cu", "latch"}, mode{"waiting.cu", "semaphore"}, mode{"waiting.cu", "flag"},
+        mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}));
+
+TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
+  const result r = run("as_written.cu -- unknown-ptx");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("unsupported: " + place_of("as_written.cu", "unknown-ptx") + ": the PTX 'brkpt' is not modelled"))
+      << r.output;
+  EXPECT_TRUE(r.has("as_written.cu: not run to its end under 1 schedules")) << r.output;
+}
+
+TEST(RunEmulated, TakesMacrosWhoseNamesItsOwnHeadersUse) {
+  const result r = run("as_written.cu --schedule fair -D T=3 -D site=4 -D 'index(a)=5' -D G -- comparisons");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST(RunEmulated, TakesTheStandardOfCpp) {
+  const source_file mine(
+      "template <class T> concept small = sizeof(T) <= 4;\n"
+      "template <small T> __global__ void k(T* x) { x[threadIdx.x] = 1; }\n"
+      "template <class T> requires(sizeof(T) < 8) && small<T> __global__ void l(T* x) { x[threadIdx.x] *= 2; }\n"
+      "int main() { int h = 0, *x; cudaMalloc(&x, 4); k<<<1, 1>>>(x); l<<<1, 1>>>(x);\n"
+      "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); return h != 2; }\n");
+  EXPECT_EQ(run(mine.path() + " --schedule fair -std=c++20").status, 0);
+  EXPECT_EQ(run(mine.path() + " --schedule fair --std c++23").status, 0);
+  EXPECT_EQ(run(mine.path() + " --schedule fair").status, 2);
+  const result unknown = run(mine.path() + " --std c++98");
+  EXPECT_EQ(unknown.status, 2) << unknown.output;
+}
+
+TEST(Cublas, JudgesItsInputs) {
+  const result r = run("cublas.cu --schedule fair --no-trace -- unwritten");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("uninitialized: cublasSgemm at " + place_of("cublas.cu", "unwritten") + " reads column 0 of A"))
+      << r.output;
+}
+
+TEST(Pieces, AreJudgedLikeKernels) {
+  const result surface = run("pieces.cu --schedule fair -- surface-too-small");
+  EXPECT_TRUE(surface.has("out_of_bounds: a surface access at pieces.cu:")) << surface.output;
+  for (const char* mode : {"captured-unwritten", "built-unwritten"}) {
+    const result r = run(std::string("pieces.cu --schedule fair -- ") + mode);
+    EXPECT_TRUE(r.has("pieces.cu: uninitialized under")) << mode << "\n" << r.output;
+  }
+  const result cub = run("pieces.cu --schedule fair -D NO_BARRIER -- cub");
+  EXPECT_TRUE(cub.has("pieces.cu: race under")) << cub.output;
+  EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
+  const result load = run("pieces.cu --schedule fair -D PLAIN_LOAD -- atomic-loads");
+  EXPECT_TRUE(load.has(place_of("pieces.cu", "plain-load"))) << load.output;
+  EXPECT_TRUE(run("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
+  EXPECT_TRUE(run("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
+}
+
+struct way {
+  const char* mode;
+  const char* says;  // of what is approximated
+};
+void PrintTo(const way& w, std::ostream* out) { *out << w.mode; }
+
+TEST(FidelityLine, IsToldWhereFilesHaveInitialisers) {
+  const source_file mine(
+      "#include <iostream>\n__global__ void k(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }\n"
+      "int main() { float h = 0, *x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); k<<<1, 1>>>(x);\n"
+      "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); std::cout << h << std::endl; return 0; }\n");
+  const result r = run(mine.path() + " --schedule fair");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("fidelity: approximated are functions of math.h (reached no branch and no address)")) << r.output;
+}
+
+class Fidelity : public testing::TestWithParam<way> {};
+
+TEST_P(Fidelity, SaysWhereApproximatedValuesWent) {
+  const way& w = GetParam();
+  const result r = run(std::string("fidelity.cu --schedule fair -- ") + w.mode);
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has(std::string("fidelity: approximated are ") + w.says + "; all else is exact")) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Fidelity,
+    testing::Values(way{"keep", "__expf (reached no branch and no address)"},
+                    way{"keep-of-math", "functions of math.h (reached no branch and no address)"},
+                    way{"branch", "__expf (reached a branch or an address of a kernel)"},
+                    way{"branch-of-math", "functions of math.h (reached a branch or an address of a kernel)"},
+                    way{"branch-of-halves", "functions of math.h (reached a branch or an address of a kernel)"},
+                    way{"address", "__expf (reached a branch or an address of a kernel)"},
+                    way{"address-of-ptx", "PTX's .approx (reached a branch or an address of a kernel)"},
+                    way{"wait", "clocks (reached a branch or an address of a kernel)"},
+                    way{"time", "the time between events (reached a branch of the host)"}));
+
+TEST(RunEmulated, NamesWhatIsApproximatedWithoutATrace) {
+  const result r = run("fidelity.cu --schedule fair --no-trace -- branch");
+  EXPECT_TRUE(r.has("fidelity: approximated are __expf; all else is exact")) << r.output;
+}
+
+TEST(Benign, RacesEndNoLaunch) {
+  const result flag = run("pieces.cu --schedule fair --schedule preempt:1 -- same-value");
+  EXPECT_EQ(flag.status, 0) << flag.output;
+  EXPECT_TRUE(flag.has("benign: write by block")) << flag.output;
+  EXPECT_TRUE(flag.has(place_of("pieces.cu", "same-value"))) << flag.output;
+  EXPECT_TRUE(flag.has("; both write the same value")) << flag.output;
+  EXPECT_TRUE(flag.has("pieces.cu: clean under 2 schedules")) << flag.output;
+  const result loop = run("pieces.cu --seeds 2 -- first-read");
+  EXPECT_EQ(loop.status, 0) << loop.output;
+  EXPECT_TRUE(loop.has(place_of("pieces.cu", "first-read"))) << loop.output;
+  EXPECT_TRUE(loop.has(", which is the first read of a compare-and-swap loop")) << loop.output;
+}
+
+TEST(Benign, RacesHideNoOther) {
+  const result other = run("pieces.cu --schedule fair -- other-value");
+  EXPECT_EQ(other.status, 1) << other.output;
+  EXPECT_TRUE(other.has("benign: write by block")) << other.output;
+  EXPECT_TRUE(other.has("race: write by block")) << other.output;
+  EXPECT_TRUE(other.has(place_of("pieces.cu", "other-value"))) << other.output;
+  const result read = run("pieces.cu --schedule fair -- read-beside-an-atomic");
+  EXPECT_EQ(read.status, 1) << read.output;
+  EXPECT_TRUE(read.has(place_of("pieces.cu", "read-beside-an-atomic"))) << read.output;
+}
+
+TEST(Children, AreJudgedLikeLaunches) {
+  const result r = run("pieces.cu --schedule fair -D SAME_PLACE -- children");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("pieces.cu: race under")) << r.output;
+  EXPECT_TRUE(r.has(place_of("pieces.cu", "same-place"))) << r.output;
+}
+
+TEST(RunEmulated, SaysWhereNoKernelWasLaunched) {
+  for (const char* text : {"int main() { return 0; }\n", "int main() { exit(0); }\n"}) {
+    const source_file idle(text);
+    const result r = run(idle.path() + " --schedule fair");
+    EXPECT_EQ(r.status, 0) << r.output;
+    EXPECT_TRUE(r.has("note: no kernel was launched")) << text << r.output;
+  }
+  EXPECT_FALSE(run("pieces.cu --schedule fair -- votes").has("no kernel was launched"));
+}
+
+TEST(KeepGoing, ShowsWhatComesAfter) {
+  const result first = run("pieces.cu --schedule fair -- far-off");
+  EXPECT_FALSE(first.has(place_of("pieces.cu", "far-off"))) << first.output;
+  EXPECT_FALSE(first.has("reached the end")) << first.output;
+  const result all = run("pieces.cu --schedule fair --keep-going -- far-off");
+  EXPECT_EQ(all.status, 1) << all.output;
+  EXPECT_TRUE(all.has(place_of("pieces.cu", "other-value"))) << all.output;
+  EXPECT_TRUE(all.has(place_of("pieces.cu", "far-off"))) << all.output;
+  EXPECT_TRUE(all.has("reached the end")) << all.output;
+}
+
+TEST(Suppress, KnowsFindingsByKindAndLine) {
+  const std::string place = place_of("pieces.cu", "other-value");
+  const source_file known("# of ours\n\nrace " + place + " the last one wins, whoever it is\n");
+  const result r = run("pieces.cu --schedule fair --suppress " + known.path() + " -- other-value");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("known (the last one wins, whoever it is): race: ")) << r.output;
+  EXPECT_TRUE(r.has("pieces.cu: clean under")) << r.output;
+  const source_file another("race " + place + "0 a line far behind\n");
+  EXPECT_EQ(run("pieces.cu --schedule fair --suppress " + another.path() + " -- other-value").status, 1);
+  const source_file malformed("race " + place + "\n");
+  const result wrong = run("pieces.cu --suppress " + malformed.path() + " -- other-value");
+  EXPECT_EQ(wrong.status, 2) << wrong.output;
+  EXPECT_TRUE(wrong.has("suppress: line 1 of '")) << wrong.output;
+  EXPECT_TRUE(wrong.has("must be KIND FILE:LINE REASON")) << wrong.output;
+}
+
+TEST(RunEmulated, TakesAProgramOfSeveralSources) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("kernel.cu",
+               "__global__ void k(int* p) { p[threadIdx.x] = 1; }\nvoid start(int* p) { k<<<1, 4>>>(p); }\n");
+  folder.write("plain.c", "int* no_cast(void* p) { return p; }\n");
+  folder.write("main.cpp",
+               "#include <cuda_runtime.h>\nvoid start(int*);\nextern \"C\" int* no_cast(void*);\n"
+               "int main() { int* p; cudaMalloc(&p, 16); start(no_cast(p)); int h[4];\n"
+               "cudaMemcpy(h, p, 16, cudaMemcpyDeviceToHost); cudaFree(p); return h[3] - 1; }\n");
+  const std::string with = " --with " + folder.path("kernel.cu") + " --with " + folder.path("plain.c");
+  const result r = run(folder.path("main.cpp") + with + " --schedule fair");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+TEST(Groups, CopiesOfAPipelineAreSeenByOthersAfterABarrierAlone) {
+  const result r = run("groups.cu -D NO_BARRIER --schedule fair -- pipeline-copy");
+  EXPECT_TRUE(r.has("groups.cu: race under")) << r.output;
+  EXPECT_TRUE(r.has(place_of("groups.cu", "no-barrier"))) << r.output;
+}
+
+struct slip {
+  const char* file;
+  const char* mode;
+  const char* macro;
+  const char* verdict;
+};
+
+TEST(Ptx, AndTheLibrariesAreJudgedLikeOurOwnInstructions) {
+  const slip slips[] = {
+      {"ptx.cu", "cp-async", "NO_WAIT", "race"},  {"ptx.cu", "bulk", "NO_WAIT", "race"},
+      {"ptx.cu", "bulk", "SHORT", "livelock"},    {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
+      {"ptx.cu", "wgmma", "NO_WAIT", "race"},     {"libraries.cu", "barrier", "NO_WAIT", "race"},
+      {"waiting.cu", "latch", "NO_WAIT", "race"}, {"libraries.cu", "pipeline-of-a-block", "NO_WAIT", "race"}};
+  for (const slip& s : slips) {
+    const result r = run(std::string(s.file) + " --schedule fair -D " + s.macro + " -- " + s.mode);
+    EXPECT_TRUE(r.has(std::string(s.file) + ": " + s.verdict + " under")) << s.mode << " " << s.macro << "\n"
+                                                                          << r.output;
+    EXPECT_TRUE(r.has(std::string(s.file) + ":")) << r.output;
+  }
+}
+
+// The finding of each defect, by its number.
+TEST(Idioms, EveryDefectIsFound) {
+  const char* verdicts[] = {"race",
+                            "race",
+                            "out_of_bounds",
+                            "out_of_bounds",
+#ifdef __clang__  // docs/emulated_device.md, "What is not": local arrays
+                            "clean",
+#else
+                            "out_of_bounds",
+#endif
+                            "race",
+                            "race",
+                            "race",
+                            "race",
+                            "race",
+                            "race",
+                            "livelock",
+                            "out_of_bounds",
+                            "out_of_bounds",
+#ifdef __clang__
+                            "clean",
+#else
+                            "misaligned",
+#endif
+                            "launch_limit",
+                            "out_of_bounds",
+                            "divergence",
+                            "divergence",
+                            "out_of_bounds",
+                            "uninitialized",
+                            "race",
+                            "race",
+                            "race",
+                            "out_of_bounds",
+                            "",
+                            "out_of_bounds",
+                            "uninitialized",
+                            "deadlock",
+                            "race"};
+  int number = 0;
+  for (const std::string verdict : verdicts) {
+    const std::string n = std::to_string(number++);
+    if (verdict.empty()) continue;  // 25: threads that have left are not waited for; CUDA leaves it open
+    const result r = run("idioms_bad.cu --schedule fair -- " + n);
+    EXPECT_TRUE(r.has("idioms_bad.cu: " + verdict + " under 1 schedules")) << n << "\n" << r.output;
+  }
+  EXPECT_TRUE(run("idioms_bad.cu --schedule fair -- 16").has("another one of 4096 bytes"));
+  EXPECT_TRUE(run("idioms_bad.cu --schedule fair -- 27").has("none of which anybody wrote"));
+}
+
+TEST(Idioms, CorrectOnesAreClean) {
+  for (int number = 0; number < 18; ++number) {
+    const result r = run("idioms_good.cu --schedule fair --schedule random:1 -- " + std::to_string(number));
+    EXPECT_TRUE(r.has("idioms_good.cu: clean under 2 schedules")) << number << "\n" << r.output;
+  }
+}
+
+TEST(Idioms, AStoreAtAnyDistanceIsOutOfBounds) {
+  for (const char* distance : {"-70000", "-4294967296", "-6694043648", "-900000000000", "262144", "4294967296",
+                               "130000000000", "800000000000"}) {
+    const result r = run(std::string("idioms_bad.cu --schedule fair -- 30 ") + distance);
+    EXPECT_TRUE(r.has("idioms_bad.cu: out_of_bounds under")) << distance << "\n" << r.output;
+  }
+}
+
+TEST(Idioms, APartThatNobodyWroteIsNoted) {
+  const result r = run("idioms_bad.cu --schedule fair -- 32");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("copies back 64 bytes that nobody wrote, the first of them byte 64")) << r.output;
+}
+
+TEST(RunEmulated, GivesALaunchMoreStepsWhileItsThreadsEnd) {
+  // 600 blocks of more than 1000 steps each; one of them has 5000.
+  EXPECT_EQ(run("idioms_bad.cu --schedule fair --step-budget 100000 -- 31").status, 0);
+  EXPECT_TRUE(run("idioms_bad.cu --schedule fair --step-budget 200 -- 31").has("livelock under"));
+  EXPECT_TRUE(run("idioms_bad.cu --step-budget 0 -- 31").has("step-budget: 0 is not"));
+}
+
+TEST(RunEmulated, StopsAProgramThatHangs) {
+  const result r = run("misuse.cu --schedule fair --timeout 2 -- hang");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("timeout: main() did not return within 2 s")) << r.output;
+  EXPECT_TRUE(r.has("note: launches that ended before the program was stopped: 2")) << r.output;
+}
+
+TEST(RunEmulated, WritesItsResultAsJson) {
+  const source_file json("");
+  const result r = run("misuse.cu --schedule fair --schedule greedy --quiet --json " + json.path() + " -- return-5");
+  EXPECT_EQ(r.status, 1);
+  std::ifstream file(json.path());
+  const nlohmann::json j = nlohmann::json::parse(file);
+  EXPECT_EQ(j["schema"], "warpcheck-run-emulated-1");
+  EXPECT_EQ(j["verdict"], "error_return");
+  EXPECT_EQ(j["exit_code"], 1);
+  ASSERT_EQ(j["runs"].size(), 2u);
+  EXPECT_EQ(j["runs"][1]["schedule"], "greedy");
+  EXPECT_EQ(j["runs"][1]["exit_status"], 5);
+}
+
+#ifdef __clang__
+constexpr const char* k_missing_header = "mine.cu:1:10: fatal error: 'nobody/sort.h'";
+#else
+constexpr const char* k_missing_header = "mine.cu:1:10: fatal error: nobody/sort.h";
+#endif
+
+struct outside {
+  const char* source;
+  const char* text;
+};
+
+TEST(Subset, IsRefusedByNameAndLineOutside) {
+  const outside table[] = {
+      {"__global__ void k() {\n  asm volatile(\"nop;\");\n}\nint main() {\n  k<<<1, 1>>>();\n}\n",
+       "mine.cu:2: the PTX 'nop' is not modelled on the emulated device"},
+      {"int main() {}\ntexture<float, 1> t;\n", "mine.cu:2: texture is outside the subset"},
+      {"__global__ void k() {\n\n  cudaDeviceSynchronize();\n}\nint main() {}\n",
+       "mine.cu:3: cudaDeviceSynchronize in device code is outside the subset"},
+      {"struct t {\n  __shared__ int s;\n};\nint main() {}\n",
+       "mine.cu:2: __shared__ in a class is outside the subset"},
+      {"#include <nobody/sort.h>\nint main() {}\n", k_missing_header},
+      {"int main() {\n  return undeclared;\n}\n", "mine.cu:2:10: error: "},
+      {"#define LAUNCH k<<<1, 32>>>(1)\n__global__ void k(float*) {}\n\nint main() { LAUNCH; }\n", "mine.cu:4:"},
+      {"int not_main() {}\n", "mine.cu has no function main() to run"},
+  };
+  for (const outside& o : table) {
+    const source_file source(o.source);
+    const result r = run(source.path());
+    EXPECT_EQ(r.status, 2) << o.source << r.output;
+    EXPECT_TRUE(r.has(o.text)) << o.text << "\n" << r.output;
+  }
+}
+
+TEST(Arguments, AreCheckedByOneSentence) {
+  EXPECT_TRUE(run("none.cu").has("file: there is no file 'none.cu'"));
+  EXPECT_EQ(run("none.cu").status, 2);
+  EXPECT_EQ(run("misuse.cu --schedule sometimes").status, 2);
+  EXPECT_TRUE(run("misuse.cu --schedule sometimes").has("schedule: "));
+  EXPECT_EQ(run("misuse.cu --seeds -1").status, 2);
+  EXPECT_EQ(run("misuse.cu --timeout 0").status, 2);
+  EXPECT_EQ(run("").status, 2);
+}
+
+TEST(Toolchain, ThatIsMissingIsSaid) {
+  const std::string command = environment("WARPCHECK_TEST_COMMAND");
+  const fs::path folder = fs::path(command).parent_path() / "no-toolchain";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::create_hard_link(command, folder / "warpcheck");
+  const std::string moved = (folder / "warpcheck").string();
+  const result program = run("misuse.cu", moved);
+  const result candidate = warpcheck::self::run_command("'" + moved + "' verify softmax --device emulated --source '" +
+                                                        programs() + "/softmax.cu' --entry f");
+  fs::remove_all(folder);
+  for (const result& r : {program, candidate}) {
+    EXPECT_EQ(r.status, 3) << r.output;
+    EXPECT_TRUE(r.has("there is no warpcheck_toolchain.json in " + folder.string())) << r.output;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,423 @@
+// Defects of order between threads: fences, flags, scopes and barriers that do not order what they should; each (Bug =
+// true) beside its correct twin.
+#include "simt/simt.hpp"
+#include "tests/simt/thread_index.hpp"
+
+namespace warpcheck::self {
+inline namespace SIMT_DEVICE_NS {
+
+// What a lane hands to its neighbour before it leaves, all others know after the neighbour's barrier with them.
+template <bool Bug>
+__global__ void handoff_then_exit(int* out) {
+  SIMT_SHARED(s, int);
+  const int t = thread_in_block();
+  if (t == 0) {
+    for (int i = 0; i < 100; ++i) __threadfence_block();
+    s = 7;  // @handoff_then_exit
+    if (!Bug) __syncwarp(0x3u);
+    return;
+  }
+  if (!Bug && t == 1) __syncwarp(0x3u);
+  __syncwarp(0xfffffffeu);
+  if (t == 5) out[0] = s;  // @handoff_then_exit
+}
+
+// The fences of all threads, passed on by a barrier, of the warp if that is the block, to the one that counts the
+// block. Flaw 1: the writers have none; flaw 2: the readers have none; flaw 3: the writers' belong to releases of
+// another variable.
+template <int Flaw, bool Warp>
+__global__ void last_block_rows(int* partial, int* released, int* finished, int* out) {
+  SIMT_SHARED(is_last, int);
+  const auto barrier = [] {
+    if (Warp)
+      __syncwarp();
+    else
+      __syncthreads();
+  };
+  partial[thread_in_grid()] = 1;  // @unfenced_writers @unfenced_readers @other_releases @unfenced_lanes
+  if (Flaw == 3) simt::store_release(&released[thread_in_grid()], 1);
+  if (Flaw == 0 || Flaw == 2) __threadfence();
+  barrier();
+  if (threadIdx.x == 0) is_last = atomicAdd(finished, 1) == static_cast<int>(gridDim.x) - 1;
+  barrier();
+  if (Flaw != 2) __threadfence();
+  if (!is_last) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) {
+    const unsigned i = b * blockDim.x + (threadIdx.x ^ 1);
+    sum += partial[i];  // @unfenced_writers @unfenced_readers @other_releases @unfenced_lanes
+  }
+  out[threadIdx.x] = sum;
+}
+
+// Bug: both sides only read the flag, which orders nothing.
+template <bool Bug>
+__global__ void flag_only_read(int* data, int* flag, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 42;  // @flag_only_read
+    __threadfence();
+    if (Bug)
+      out[1] = simt::load_relaxed(flag);
+    else
+      atomicExch(flag, 1);
+  } else {
+    while (simt::load_relaxed(flag) == 0 && !Bug) {
+    }
+    __threadfence();
+    out[0] = data[0];  // @flag_only_read
+  }
+}
+
+// A flag of volatile words between blocks. Bug: no fences.
+template <bool Bug>
+__global__ void volatile_flag(int* data, volatile int* flag, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 42;  // @volatile_flag
+    if (!Bug) __threadfence();
+    flag[0] = 1;
+  } else {
+    while (flag[0] == 0) {
+    }
+    if (!Bug) __threadfence();
+    out[0] = data[0];  // @volatile_flag
+  }
+}
+
+// Whoever counted last knows all counts before, and may set the counter back. Bug: whoever counted first.
+template <bool Bug>
+__global__ void counter_set_back(int* count, int* out) {
+  if (threadIdx.x != 0) return;
+  const int before = atomicAdd(count, 1);                                   // @counter_set_back
+  if (before == (Bug ? 0 : static_cast<int>(gridDim.x) - 1)) count[0] = 0;  // @counter_set_back
+  out[blockIdx.x] = 1;
+}
+
+// Reads do not race, be they atomic or not. Bug: one adds nothing instead, which is a write.
+template <bool Bug>
+__global__ void two_ways_to_read(int* data, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x % 2 == 0)
+    out[blockIdx.x] = data[0];  // @two_ways_to_read
+  else
+    out[blockIdx.x] = Bug ? atomicAdd(data, 0) : simt::load_relaxed(data);  // @two_ways_to_read
+}
+
+// Threads that spin while one is long at work are no livelock. Bug: it raises another flag.
+template <bool Bug>
+__global__ void long_at_work(int* data, int n, int* flags, int* out) {
+  if (thread_in_grid() == 0) {
+    for (int i = 1; i < n; ++i) data[i] = data[i - 1] + 1;
+    __threadfence();
+    atomicExch(&flags[Bug], 1);
+  } else {
+    while (atomicAdd(&flags[0], 0) == 0) {
+    }
+    __threadfence();
+    out[thread_in_grid()] = data[n - 1];
+  }
+}
+
+// The flag travels between blocks, the fence reaches only the own block.
+template <bool Bug>
+__global__ void narrow_fence(int* data, int* flag, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 42;  // @narrow_fence
+    if (Bug)
+      __threadfence_block();
+    else
+      __threadfence();
+    atomicExch(flag, 1);
+  } else {
+    while (atomicAdd(flag, 0) == 0) {
+    }
+    __threadfence();
+    out[0] = data[0];  // @narrow_fence
+  }
+}
+
+// Within one block the narrow fence is enough.
+__global__ void narrow_fence_in_block(int* out) {
+  SIMT_SHARED(data, int);
+  SIMT_SHARED(flag, int);
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 40) {
+    data = 42;
+    __threadfence_block();
+    atomicExch_block(&flag, 1);
+  } else if (threadIdx.x == 0) {
+    while (atomicAdd_block(&flag, 0) == 0) {
+    }
+    __threadfence_block();
+    out[0] = data;
+  }
+}
+
+template <bool Bug>
+__global__ void narrow_atomic(int* count) {
+  if (threadIdx.x != 0) return;
+  if (Bug)
+    atomicAdd_block(count, 1);  // @narrow_atomic
+  else
+    atomicAdd(count, 1);
+}
+
+// Double buffering that writes the buffer which is still being read.
+template <bool Bug>
+__global__ void double_buffer(const int* in, int* out, int tiles) {
+  SIMT_SHARED(tile, int[2][64]);
+  const int t = thread_in_block();
+  tile[0][t] = in[t];
+  __syncthreads();
+  int sum = 0;
+  for (int k = 0; k < tiles; ++k) {
+    const int now = k % 2, next = Bug ? now : 1 - now;
+    if (k + 1 < tiles) tile[next][t] = in[64 * (k + 1) + t];  // @double_buffer
+    sum += tile[now][63 - t];                                 // @double_buffer
+    __syncthreads();
+  }
+  out[t] = sum;
+}
+
+template <bool Bug>
+__global__ void stencil(const float* in, float* out) {
+  SIMT_SHARED(s, float[66]);
+  const int t = thread_in_block();
+  s[t + 1] = in[t];  // @stencil_halo
+  if (t == 0) s[0] = s[65] = 0.0f;
+  if (!Bug) __syncthreads();
+  out[t] = s[t] + s[t + 1] + s[t + 2];  // @stencil_halo
+}
+
+template <bool Bug>
+__global__ void transpose(const float* in, float* out) {
+  SIMT_SHARED(tile, float[8][9]);
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  tile[y][x] = in[8 * y + x];  // @transpose_tile
+  if (Bug)
+    __syncwarp();  // 64 threads are two warps
+  else
+    __syncthreads();
+  out[8 * y + x] = tile[x][y];  // @transpose_tile
+}
+
+// One warp fills, another drains, and a flag in shared memory without fences says when.
+template <bool Bug>
+__global__ void warp_handoff(int* out) {
+  SIMT_SHARED(data, int);
+  SIMT_SHARED(full, int);
+  if (threadIdx.x == 0) full = 0;
+  __syncthreads();
+  if (threadIdx.x == 32) {
+    data = 9;  // @warp_handoff
+    if (!Bug) __threadfence_block();
+    atomicExch(&full, 1);
+  } else if (threadIdx.x == 0) {
+    while (atomicAdd(&full, 0) == 0) {
+    }
+    if (!Bug) __threadfence_block();
+    out[0] = data;  // @warp_handoff
+  }
+}
+
+// A thread leaves its value and exits; a barrier in which it does not take part cannot order the value.
+template <bool Bug>
+__global__ void barrier_after_exit(int* out) {
+  SIMT_SHARED(data, int);
+  if (threadIdx.x == 63) {
+    data = 5;  // @barrier_after_exit
+    if (Bug) return;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = data;  // @barrier_after_exit
+}
+
+// Reads what another block of the same launch writes.
+__global__ void read_neighbour_block(int* values, int* out) {
+  if (threadIdx.x != 0) return;
+  values[blockIdx.x] = static_cast<int>(blockIdx.x);       // @neighbour_block
+  out[blockIdx.x] = values[(blockIdx.x + 1) % gridDim.x];  // @neighbour_block
+}
+__global__ void write_own(int* values) {
+  if (threadIdx.x == 0) values[blockIdx.x] = static_cast<int>(blockIdx.x);
+}
+__global__ void read_neighbour(const int* values, int* out) {
+  if (threadIdx.x == 0) out[blockIdx.x] = values[(blockIdx.x + 1) % gridDim.x];
+}
+
+template <bool Bug>
+__global__ void plain_read_of_counter(int* count, int* out) {
+  atomicAdd(count, 1);                                                               // @plain_read_of_counter
+  if (threadIdx.x == 0) out[blockIdx.x] = (Bug ? *count : atomicAdd(count, 0)) > 0;  // @plain_read_of_counter
+}
+
+// Neighbours store pairs that overlap.
+template <bool Bug>
+__global__ void overlapping_pairs(int* out) {
+  const int t = thread_in_block();
+  SIMT_SHARED(s, int[64]);
+  s[Bug ? t : 2 * t] = t;        // @overlapping_pairs
+  s[(Bug ? t : 2 * t) + 1] = t;  // @overlapping_pairs
+  __syncwarp();
+  out[t] = s[Bug ? t : 2 * t + 1];
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck::self
+
+#ifndef __CUDACC__
+
+#include <vector>
+
+#include "tests/simt/device_array.hpp"
+#include "tests/simt/ints.hpp"
+#include "tests/simt/trial.hpp"
+
+namespace warpcheck::self {
+namespace {
+
+// A block hands 42 to another by a flag.
+template <class Flag>
+bool hands_over(stream s, void (*kernel)(int* data, Flag* flag, int* out)) {
+  device_array<int> data(1), flag(1), out(2);
+  simt::launch({dim3(2), dim3(32), 0, s}, kernel, data.data(), flag.data(), out.data());
+  return out[0] == 42;
+}
+
+template <bool Bug>
+bool run_double_buffer(stream s) {
+  device_array<int> in(64 * 5), out(64);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i);
+  simt::launch({dim3(1), dim3(64), 0, s}, double_buffer<Bug>, in.data(), out.data(), 5);
+  for (int t = 0; t < 64; ++t)
+    if (out[static_cast<size_t>(t)] != 640 + 5 * (63 - t)) return false;
+  return true;
+}
+
+template <bool Bug>
+bool run_stencil(stream s) {
+  device_array<float> in(64), out(64);
+  for (size_t i = 0; i < 64; ++i) in[i] = static_cast<float>(i);
+  simt::launch({dim3(1), dim3(64), 0, s}, stencil<Bug>, in.data(), out.data());
+  return out[10] == 30.0f && out[63] == 125.0f;
+}
+
+template <bool Bug>
+bool run_transpose(stream s) {
+  device_array<float> in(64), out(64);
+  for (size_t i = 0; i < 64; ++i) in[i] = static_cast<float>(i);
+  simt::launch({dim3(1), dim3(8, 8), 0, s}, transpose<Bug>, in.data(), out.data());
+  for (size_t i = 0; i < 64; ++i)
+    if (out[i] != static_cast<float>(i % 8 * 8 + i / 8)) return false;
+  return true;
+}
+
+bool run_neighbour_in_one_launch(stream s) {
+  device_array<int> values(4), out(4);
+  simt::launch({dim3(4), dim3(32), 0, s}, read_neighbour_block, values.data(), out.data());
+  return true;
+}
+bool run_neighbour_in_two_launches(stream s) {
+  device_array<int> values(4), out(4);
+  simt::launch({dim3(4), dim3(32), 0, s}, write_own, values.data());
+  simt::launch({dim3(4), dim3(32), 0, s}, read_neighbour, values.data(), out.data());
+  return out[0] == 1 && out[3] == 0;
+}
+
+template <bool Bug>
+bool run_plain_read(stream s) {
+  device_array<int> count(1), out(2);
+  simt::launch({dim3(2), dim3(32), 0, s}, plain_read_of_counter<Bug>, count.data(), out.data());
+  return count[0] == 64 && out[0] == 1;
+}
+
+template <int Flaw, bool Warp = false>
+bool run_last_block_rows(stream s) {
+  constexpr unsigned k_threads = Warp ? 32 : 64;
+  device_array<int> partial(4 * k_threads), released(4 * k_threads), finished(1), out(k_threads);
+  simt::launch({dim3(4), dim3(k_threads), 0, s}, last_block_rows<Flaw, Warp>, partial.data(), released.data(),
+               finished.data(), out.data());
+  for (size_t t = 0; t < k_threads; ++t)
+    if (out[t] != 4) return false;
+  return true;
+}
+
+template <bool Bug>
+bool run_counter_set_back(stream s) {
+  device_array<int> count(1), out(4);
+  simt::launch({dim3(4), dim3(32), 0, s}, counter_set_back<Bug>, count.data(), out.data());
+  return count[0] == 0;
+}
+
+template <bool Bug>
+bool run_two_ways_to_read(stream s) {
+  device_array<int> data(1), out(6);
+  simt::launch({dim3(6), dim3(32), 0, s}, two_ways_to_read<Bug>, data.data(), out.data());
+  return out[5] == 0;
+}
+
+template <bool Bug>
+bool run_long_at_work(stream s) {
+  constexpr int k_work = 50000;
+  device_array<int> data(k_work), flags(2), out(64);
+  simt::launch({dim3(2), dim3(32), 0, s}, long_at_work<Bug>, data.data(), k_work, flags.data(), out.data());
+  for (size_t t = 1; t < 64; ++t)
+    if (out[t] != k_work - 1) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<trial> order_trials() {
+  return {
+      {"handoff_then_exit", "race", [](stream s) { return ints(s, handoff_then_exit<true>, 1, 32, 1, one); }},
+      {"handoff_then_exit_ok", "",
+       [](stream s) { return ints(s, handoff_then_exit<false>, 1, 32, 1, [](int) { return 7; }); }},
+      {"unfenced_writers", "race", run_last_block_rows<1>},
+      {"unfenced_readers", "race", run_last_block_rows<2>},
+      {"other_releases", "race", run_last_block_rows<3>},
+      {"unfenced_lanes", "race", run_last_block_rows<1, true>},
+      {"last_block_rows_ok", "", run_last_block_rows<0>},
+      {"last_block_lanes_ok", "", run_last_block_rows<0, true>},
+      {"flag_only_read", "race", [](stream s) { return hands_over(s, flag_only_read<true>); }},
+      {"flag_only_read_ok", "", [](stream s) { return hands_over(s, flag_only_read<false>); }},
+      {"volatile_flag", "race", [](stream s) { return hands_over(s, volatile_flag<true>); }},
+      {"volatile_flag_ok", "", [](stream s) { return hands_over(s, volatile_flag<false>); }},
+      {"counter_set_back", "race", run_counter_set_back<true>},
+      {"counter_set_back_ok", "", run_counter_set_back<false>},
+      {"two_ways_to_read", "race", run_two_ways_to_read<true>},
+      {"two_ways_to_read_ok", "", run_two_ways_to_read<false>},
+      {"long_at_work", "livelock", run_long_at_work<true>},
+      {"long_at_work_ok", "", run_long_at_work<false>},
+      {"narrow_fence", "race", [](stream s) { return hands_over(s, narrow_fence<true>); }},
+      {"narrow_fence_ok", "", [](stream s) { return hands_over(s, narrow_fence<false>); }},
+      {"narrow_fence_in_block_ok", "",
+       [](stream s) { return ints(s, narrow_fence_in_block, 1, 64, 1, [](int) { return 42; }); }},
+      {"narrow_atomic", "race", [](stream s) { return ints(s, narrow_atomic<true>, 4, 32, 1, one); }},
+      {"narrow_atomic_ok", "", [](stream s) { return ints(s, narrow_atomic<false>, 4, 32, 1, [](int) { return 4; }); }},
+      {"double_buffer", "race", run_double_buffer<true>},
+      {"double_buffer_ok", "", run_double_buffer<false>},
+      {"stencil_halo", "race", run_stencil<true>},
+      {"stencil_halo_ok", "", run_stencil<false>},
+      {"transpose_tile", "race", run_transpose<true>},
+      {"transpose_tile_ok", "", run_transpose<false>},
+      {"warp_handoff", "race", [](stream s) { return ints(s, warp_handoff<true>, 1, 64, 1, one); }},
+      {"warp_handoff_ok", "", [](stream s) { return ints(s, warp_handoff<false>, 1, 64, 1, [](int) { return 9; }); }},
+      {"barrier_after_exit", "race", [](stream s) { return ints(s, barrier_after_exit<true>, 1, 64, 1, one); }},
+      {"barrier_after_exit_ok", "",
+       [](stream s) { return ints(s, barrier_after_exit<false>, 1, 64, 1, [](int) { return 5; }); }},
+      {"neighbour_block", "race", run_neighbour_in_one_launch},
+      {"neighbour_block_ok", "", run_neighbour_in_two_launches},
+      {"plain_read_of_counter", "race", run_plain_read<true>},
+      {"plain_read_of_counter_ok", "", run_plain_read<false>},
+      {"overlapping_pairs", "race", [](stream s) { return ints(s, overlapping_pairs<true>, 1, 32, 32, one); }},
+      {"overlapping_pairs_ok", "", [](stream s) { return ints(s, overlapping_pairs<false>, 1, 32, 32, identity); }},
+  };
+}
+
+}  // namespace warpcheck::self
+
+#endif

@@ -1,0 +1,108 @@
+// Kernels whose defects only some schedules show in their results.
+#include "tests/simt/schedule_kernels.hpp"
+
+#include "simt/simt.hpp"
+
+namespace warpcheck::self {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+template <bool Max, bool TrailingBarrier>
+__device__ __forceinline__ float block_reduce(float v, float* slots) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = static_cast<int>(blockDim.x + 31) >> 5;
+  for (int d = 16; d > 0; d >>= 1) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, d);
+    v = Max ? fmaxf(v, other) : v + other;
+  }
+  if (lane == 0) slots[warp] = v;
+  __syncthreads();
+  v = lane < warps ? slots[lane] : (Max ? -INFINITY : 0.0f);
+  for (int d = 16; d > 0; d >>= 1) {
+    const float other = __shfl_xor_sync(0xffffffffu, v, d);
+    v = Max ? fmaxf(v, other) : v + other;
+  }
+  if (TrailingBarrier) __syncthreads();
+  return v;
+}
+
+// Softmax whose second reduction reuses the slots of the first.
+template <bool TrailingBarrier>
+__global__ void softmax_rows(const float* in, float* out, int cols) {
+  SIMT_SHARED(slots, float[32]);
+  const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
+  float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
+  const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
+  float m = -INFINITY;
+  for (int c = first; c < cols; c += step) m = fmaxf(m, x[c]);
+  m = block_reduce<true, TrailingBarrier>(m, slots);
+  float s = 0.0f;
+  for (int c = first; c < cols; c += step) s += expf(x[c] - m);
+  s = block_reduce<false, TrailingBarrier>(s, slots);
+  for (int c = first; c < cols; c += step) y[c] = expf(x[c] - m) / s;
+}
+
+// A lost update between two atomics: only a switch inside the pair shows it.
+__global__ void read_then_exchange(int* counter) {
+  const int seen = atomicAdd(counter, 0);
+  atomicExch(counter, seen + 1);
+}
+
+// The order in which threads pass the atomic, as text for comparing runs.
+__global__ void arrival_order(int* next, int* order) {
+  for (int round = 0; round < 3; ++round) {
+    order[atomicAdd(next, 1)] = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    __syncthreads();
+  }
+}
+
+// In each round it asks all flags.
+__device__ bool is_set(const int* flags, int count) {
+  bool all = true;
+  for (int i = 0; i < count; ++i) all &= simt::load_relaxed(flags + i) != 0;
+  return all;
+}
+
+__global__ void spin_for_ever(const int* flags, int count, int* out) {
+  while (!is_set(flags, count)) {
+  }
+  *out = 1;
+}
+
+// Two blocks hand a token to and fro without end: memory changes, yet nothing is achieved.
+__global__ void ping_pong(int* token) {
+  for (;;) atomicExch(token, static_cast<int>(blockIdx.x));
+}
+
+__global__ void wait_for_other_block(int* flags, int count, int* out) {
+  if (blockIdx.x == 0) {
+    while (!is_set(flags, count)) {
+    }
+    out[threadIdx.x] = simt::load_acquire(flags);
+  } else {
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < count) simt::store_release(flags + threadIdx.x, 1);
+  }
+}
+
+}  // namespace
+
+void run_softmax(bool trailing_barrier, const float* in, float* out, int rows, int cols, simt::stream_t stream) {
+  simt::launch({dim3(static_cast<unsigned>(rows)), dim3(128), 0, stream},
+               trailing_barrier ? softmax_rows<true> : softmax_rows<false>, in, out, cols);
+}
+void run_read_then_exchange(int* counter, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(64), 0, stream}, read_then_exchange, counter);
+}
+void run_arrival_order(int* next, int* order, simt::stream_t stream) {
+  simt::launch({dim3(6), dim3(40), 0, stream}, arrival_order, next, order);
+}
+void run_spin_for_ever(const int* flags, int count, int* out, simt::stream_t stream) {
+  simt::launch({dim3(2), dim3(64), 0, stream}, spin_for_ever, flags, count, out);
+}
+void run_ping_pong(int* token, simt::stream_t stream) { simt::launch({dim3(2), dim3(1), 0, stream}, ping_pong, token); }
+void run_wait_for_other_block(int* flags, int count, int* out, simt::stream_t stream) {
+  simt::launch({dim3(2), dim3(64), 0, stream}, wait_for_other_block, flags, count, out);
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck::self
