@@ -83,6 +83,7 @@ float nearest_f16(double x) {
   if (x == 0) return 0.0f;
   const double quantum = std::ldexp(1.0, std::max(std::ilogb(x), -14) - 10);
   const double kept = std::nearbyint(x / quantum) * quantum;
+  if (kept == 0) return 0.0f;  // what vanishes has lost its sign
   return std::fabs(kept) >= 65536 ? std::copysign(INFINITY, static_cast<float>(x)) : static_cast<float>(kept);
 }
 

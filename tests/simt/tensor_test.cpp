@@ -259,6 +259,18 @@ TEST(EmulatedTensorCore, IsOfTheArchitectureThatTheStreamNames) {
   EXPECT_NE(stream.findings.front().text.find("which sm_arch 80 does not have; 90 does"), std::string::npos);
 }
 
+// As an H100 and an H200 give it: a negative sum that rounds to zero in f16 is +0.
+TEST(EmulatedTensorCore, OfHalfAccumulatorsLosesTheSignOfWhatVanishes) {
+  const uint32_t a[16] = {0x8001}, b[8 * 16] = {0x0001};  // -2^-24 and 2^-24: a product of -2^-48
+  const float c[8] = {};
+  float d[8];
+  simt::tensor_step(tensor_type::f16, simt::tensor_rules_of(90), 1, 8, a, b, c, d, simt::tensor_sum::f16);
+  EXPECT_EQ(bits_of(d[0]), 0u);
+  const float least[8] = {-0x1p-24f};
+  simt::tensor_step(tensor_type::f16, simt::tensor_rules_of(90), 1, 8, a, b, least, d, simt::tensor_sum::f16);
+  EXPECT_EQ(d[0], -0x1p-24f);
+}
+
 // What the flavours without a detector see of the asynchronous world's defects. (simt_trials_* tries the race flavour.)
 #ifndef SIMT_TEST_RACE
 
