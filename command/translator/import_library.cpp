@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -49,15 +50,41 @@ std::string private_path(const fs::path& folder, const std::string& name) {
       "{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}", file, said));
 }
 
-// Where the toolkit's own headers are looked for, behind all others: those of Thrust, libcu++ and cuRAND's device API
-// are plain C++ and device code.
-std::vector<std::string> toolkit_options(const toolchain& tools) {
-  std::vector<std::string> options;
+// The folder of the toolkit's own headers, or "": that of CUDA_HOME, of this build, or of the usual place.
+std::string toolkit_folder(const toolchain& tools) {
+  std::vector<std::string> folders;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable); home != nullptr && *home != '\0')
+      folders.push_back(std::string(home) + "/include");
+  folders.insert(folders.end(), tools.cuda_includes().begin(), tools.cuda_includes().end());
+  folders.push_back("/usr/local/cuda/include");
   std::error_code ignored;
-  for (const std::string& folder : tools.cuda_includes())
-    if (fs::exists(fs::path(folder) / "cuda_runtime_api.h", ignored))
-      options.insert(options.end(), {"-idirafter", folder + "/cccl", "-idirafter", folder});
+  for (const std::string& folder : folders)
+    if (fs::exists(fs::path(folder) / "cuda_runtime_api.h", ignored)) return folder;
+  return "";
+}
+
+// Where headers are looked for behind all others: the toolkit's own, for those of Thrust, libcu++ and cuRAND's device
+// API are plain C++ and device code; last, stand-ins for the headers that NVIDIA's samples share.
+std::vector<std::string> last_folders(const toolchain& tools) {
+  std::vector<std::string> options;
+  if (const std::string folder = toolkit_folder(tools); !folder.empty())
+    options = {"-idirafter", folder + "/cccl", "-idirafter", folder};
+  options.insert(options.end(), {"-idirafter", tools.root() + "/simt/import/samples"});
   return options;
+}
+
+// A sentence on where a header of the toolkit comes from that the preprocessor did not find, or "".
+std::string source_of_missing_header(const toolchain& tools, const std::string& said) {
+  static const std::regex missing(R"(fatal error: '?((thrust|cub|cuda|nv|nvtx3)/[^ :']+|curand[^ :']*\.h)'?)");
+  std::smatch name;
+  if (!std::regex_search(said, name, missing)) return "";
+  const std::string folder = toolkit_folder(tools);
+  return folder.empty() ? fmt::format(
+                              "<{}> is a header of the CUDA toolkit, which is not installed here; name its "
+                              "folder of headers with -I, or set CUDA_HOME\n",
+                              name.str(1))
+                        : fmt::format("the CUDA toolkit in {} has no header <{}>\n", folder, name.str(1));
 }
 
 // The name, as a source includes it, of the first header of the toolkit that nothing here stands in for, or "".
@@ -139,11 +166,12 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   }
   for (const std::string& include : r.includes) c.options.push_back("-I" + include);
   c.options.insert(c.options.end(), r.options.begin(), r.options.end());
-  const std::vector<std::string> behind = toolkit_options(tools);
+  const std::vector<std::string> behind = last_folders(tools);
   c.options.insert(c.options.end(), behind.begin(), behind.end());
   const removed_file preprocessed{private_path(folder, "preprocessed")};
   c.output = preprocessed.path;
-  if (const std::string said = tools.preprocess(c); !said.empty()) refuse(file, said);
+  if (const std::string said = tools.preprocess(c); !said.empty())
+    refuse(file, source_of_missing_header(tools, said) + said);
   const std::string text = read_text(preprocessed.path);
   if (const std::string name = foreign_header(text); !name.empty())
     throw usage_error(

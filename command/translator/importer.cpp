@@ -163,13 +163,15 @@ class rewriter {
   }
 
   static bool is_approximate(std::string_view name) {
-    constexpr std::string_view names[] = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos",
-                                          "cosh", "cospi", "erf", "erfc", "exp", "exp2", "exp10", "expm1", "hypot",
-                                          "lgamma", "log", "log2", "log10", "log1p", "normcdf", "pow", "rhypot",
-                                          "rsqrt", "sin", "sincos", "sinh", "sinpi", "tan", "tanh", "tgamma",
-                                          // of 16 bits, and of pairs of them
-                                          "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10", "hsin", "hcos", "htanh",
-                                          "hrcp", "hrsqrt", "h2exp", "h2exp2", "h2log", "h2log2", "h2rcp", "h2rsqrt"};
+    constexpr std::string_view names[] = {
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "cospi", "erf", "erfc",
+        "exp", "exp2", "exp10", "expm1", "hypot", "cyl_bessel_i0", "cyl_bessel_i1", "erfcinv", "erfcx", "erfinv", "j0",
+        "j1", "jn", "norm", "norm3d", "norm4d", "normcdfinv", "rcbrt", "rnorm", "rnorm3d", "rnorm4d", "y0", "y1", "yn",
+        "lgamma", "log", "log2", "log10", "log1p", "normcdf", "pow", "rhypot", "rsqrt", "sin", "sincos", "sinh",
+        "sinpi", "tan", "tanh", "tgamma",
+        // of 16 bits, and of pairs of them
+        "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10", "hsin", "hcos", "htanh", "hrcp", "hrsqrt", "h2exp",
+        "h2exp2", "h2log", "h2log2", "h2rcp", "h2rsqrt"};
     if (name.ends_with('f') && name != "erf") name.remove_suffix(1);
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   }
@@ -310,6 +312,9 @@ class rewriter {
 
   // The first token of the expression that ends at `last` and names what is launched, or k_none.
   size_t callee_start(size_t last) const {
+    // An element of a table of kernels, and the result of a call, begin where the table's or function's name does.
+    while (is(last, "]") || (is(last, ")") && t_.is_identifier(match(last) - 1) && !is(match(last) - 1, "return")))
+      last = match(last) - 1;
     if (is(last, ")")) return match(last);
     size_t i = before_template_arguments(last);
     if (i == k_none || !t_.is_identifier(i)) return k_none;

@@ -5,6 +5,8 @@
 
 using PFN_cuTensorMapEncodeTiled = decltype(&cuTensorMapEncodeTiled);
 using PFN_cuTensorMapEncodeTiled_v12000 = PFN_cuTensorMapEncodeTiled;
+using PFN_cuTensorMapEncodeIm2col = decltype(&cuTensorMapEncodeIm2col);
+using PFN_cuTensorMapEncodeIm2col_v12000 = PFN_cuTensorMapEncodeIm2col;
 using PFN_cuTensorMapReplaceAddress = decltype(&cuTensorMapReplaceAddress);
 using PFN_cuTensorMapReplaceAddress_v12000 = PFN_cuTensorMapReplaceAddress;
 using PFN_cuGetErrorString = decltype(&cuGetErrorString);

@@ -3,6 +3,7 @@
 
 #include "cuda_runtime.h"
 #include "simt/import/half_arithmetic.hpp"
+#include "simt/import/half_functions.hpp"
 
 struct __nv_bfloat16 : simt::import::half_float<simt::bf16> {
   using half_float::half_float;
@@ -36,5 +37,18 @@ inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) { return ::simt::
 inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.bits; }
 SIMT_IMPORT_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
 SIMT_IMPORT_HALF_ATOMICS(__nv_bfloat16, __nv_bfloat162)
+inline __nv_bfloat16 hexp10(__nv_bfloat16 x) { return std::pow(10.0, double(float(x))); }
+SIMT_IMPORT_MORE_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
+SIMT_IMPORT_HALF_CONVERSIONS(__nv_bfloat16, bfloat16)
+inline unsigned __bfloat162uint_rn(__nv_bfloat16 x) { return __float2uint_rn(x); }
+inline __nv_bfloat16 __short_as_bfloat16(short bits) {
+  return ::simt::emu::from_bits<__nv_bfloat16>(static_cast<unsigned short>(bits));
+}
+inline short __bfloat16_as_short(__nv_bfloat16 x) { return static_cast<short>(x.bits); }
+inline __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) { return {a.x, a.x}; }
+inline __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) { return {a.y, a.y}; }
+inline __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.x, b.x}; }
+inline __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.y, b.y}; }
+inline __nv_bfloat162 __lowhigh2highlow(__nv_bfloat162 a) { return {a.y, a.x}; }
 inline __nv_bfloat16 htanh_approx(__nv_bfloat16 x) { return ::simt::import::approximate("htanh_approx", htanh(x)); }
 inline __nv_bfloat162 h2tanh_approx(__nv_bfloat162 x) { return {htanh_approx(x.x), htanh_approx(x.y)}; }

@@ -3,6 +3,7 @@
 
 #include "cuda_runtime.h"
 #include "simt/import/half_arithmetic.hpp"
+#include "simt/import/half_functions.hpp"
 
 struct __half : simt::import::half_float<simt::f16> {
   using half_float::half_float;
@@ -48,5 +49,8 @@ inline __half2 __low2half2(__half2 a) { return {a.x, a.x}; }
 inline __half2 __high2half2(__half2 a) { return {a.y, a.y}; }
 SIMT_IMPORT_HALF_FUNCTIONS(__half, __half2)
 SIMT_IMPORT_HALF_ATOMICS(__half, __half2)
+SIMT_IMPORT_MORE_HALF_FUNCTIONS(__half, __half2)
+SIMT_IMPORT_HALF_CONVERSIONS(__half, half)
+inline __half __ull2half_rn(unsigned long long x) { return x; }
 inline __half htanh_approx(__half x) { return ::simt::import::approximate("htanh_approx", htanh(x)); }
 inline __half2 h2tanh_approx(__half2 x) { return {htanh_approx(x.x), htanh_approx(x.y)}; }

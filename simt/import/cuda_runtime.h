@@ -18,6 +18,7 @@
 #include "simt/import/graphs.hpp"
 #include "simt/import/intrinsics.hpp"
 #include "simt/import/launch_functions.hpp"
+#include "simt/import/math_functions.hpp"
 #include "simt/import/ptx.hpp"
 #include "simt/import/runtime.hpp"
 

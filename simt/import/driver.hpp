@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "simt/import/devices.hpp"
+#include "simt/import/launch_functions.hpp"
 #include "simt/tensor_map.hpp"
 
 using cuuint32_t = uint32_t;
@@ -30,6 +31,7 @@ using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 using CUcontext = struct CUctx_st*;
 using CUstream = cudaStream_t;
+using CUlaunchAttribute = cudaLaunchAttribute;
 
 struct alignas(64) CUtensorMap {
   cuuint64_t opaque[16];
@@ -88,6 +90,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+// Ends the program: maps of this kind are not modelled.
+inline CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                                        const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
+                                        const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                        CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  ::simt::import::not_modelled("the driver's function", "cuTensorMapEncodeIm2col", {"the host's code", 0});
+}
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
 CUresult cuGetErrorName(CUresult e, const char** name);
 CUresult cuGetErrorString(CUresult e, const char** text);
@@ -113,6 +122,13 @@ inline CUresult cuMemAlloc(CUdeviceptr* p, size_t bytes, SIMT_SITE) {
   const cudaError_t e = cudaMalloc(&memory, bytes, site);
   *p = reinterpret_cast<CUdeviceptr>(memory);
   return static_cast<CUresult>(e);
+}
+inline CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr p) {
+  const auto* found = ::simt::import::find_allocation(reinterpret_cast<const void*>(p));
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (base != nullptr) *base = reinterpret_cast<CUdeviceptr>(found->first);
+  if (bytes != nullptr) *bytes = found->second.bytes;
+  return CUDA_SUCCESS;
 }
 inline CUresult cuMemFree(CUdeviceptr p, SIMT_SITE) {
   return static_cast<CUresult>(cudaFree(reinterpret_cast<void*>(p), site));

@@ -414,28 +414,12 @@ std::function<void()> give_to_graph(void* p, size_t bytes) {
 
 const char* cudaGetErrorName(cudaError_t e) {
   switch (e) {
-    case cudaSuccess: return "cudaSuccess";
-    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
-    case cudaErrorInvalidPitchValue: return "cudaErrorInvalidPitchValue";
-    case cudaErrorInvalidSymbol: return "cudaErrorInvalidSymbol";
-    case cudaErrorInvalidMemcpyDirection: return "cudaErrorInvalidMemcpyDirection";
-    case cudaErrorInvalidDeviceFunction: return "cudaErrorInvalidDeviceFunction";
-    case cudaErrorNoDevice: return "cudaErrorNoDevice";
-    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
-    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
-    case cudaErrorSymbolNotFound: return "cudaErrorSymbolNotFound";
-    case cudaErrorNotReady: return "cudaErrorNotReady";
-    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
-    case cudaErrorPeerAccessAlreadyEnabled: return "cudaErrorPeerAccessAlreadyEnabled";
-    case cudaErrorAssert: return "cudaErrorAssert";
-    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
-    case cudaErrorNotSupported: return "cudaErrorNotSupported";
-    case cudaErrorGraphExecUpdateFailure: return "cudaErrorGraphExecUpdateFailure";
-    case cudaErrorUnknown: break;
+#define SIMT_IMPORT_ERROR(name, code) \
+  case name: return #name;
+    SIMT_IMPORT_ERRORS(SIMT_IMPORT_ERROR)
+#undef SIMT_IMPORT_ERROR
   }
-  return "cudaErrorUnknown";
+  return "unrecognized error code";
 }
 const char* cudaGetErrorString(cudaError_t e) {
   switch (e) {
@@ -480,8 +464,54 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->texturePitchAlignment = 32;
   p->regsPerMultiprocessor = 65536;
   p->maxBlocksPerMultiProcessor = 32;
+  p->maxTexture1D = p->maxTexture2D[0] = p->maxSurface1D = 131072;
+  p->maxTexture2D[1] = p->maxSurface2D[1] = 65536;
+  p->maxSurface2D[0] = 131072;
+  for (int i = 0; i < 3; ++i) p->maxTexture3D[i] = p->maxSurface3D[i] = 16384;
+  p->maxTexture1DLayered[0] = p->maxTexture2DLayered[0] = p->maxTexture2DLayered[1] = 32768;
+  p->maxTexture1DLayered[1] = p->maxTexture2DLayered[2] = 2048;
+  p->maxTexture1DLinear = 268435456;
+  p->globalL1CacheSupported = p->localL1CacheSupported = p->hostRegisterSupported = p->memoryPoolsSupported = 1;
+  p->computePreemptionSupported = p->clusterLaunch = 1;
+  p->singleToDoublePrecisionPerfRatio = 2;
+  p->reservedSharedMemPerBlock = 1024;
   p->l2CacheSize = static_cast<int>(own.l2_bytes);
   p->persistingL2CacheMaxSize = p->l2CacheSize / 4 * 3;
+  return cudaSuccess;
+}
+
+// Attributes of the board, its buses, textures and host memory.
+static cudaError_t attribute_of_board(const cudaDeviceProp& p, cudaDeviceAttr attribute, int* value) {
+  switch (attribute) {
+    case cudaDevAttrMemoryPoolsSupported: *value = p.memoryPoolsSupported; break;
+    case cudaDevAttrMaxPitch: *value = static_cast<int>(p.memPitch); break;
+    case cudaDevAttrTextureAlignment: *value = static_cast<int>(p.textureAlignment); break;
+    case cudaDevAttrSurfaceAlignment: *value = static_cast<int>(p.surfaceAlignment); break;
+    case cudaDevAttrTexturePitchAlignment: *value = static_cast<int>(p.texturePitchAlignment); break;
+    case cudaDevAttrEccEnabled: *value = p.ECCEnabled; break;
+    case cudaDevAttrPciBusId: *value = p.pciBusID; break;
+    case cudaDevAttrPciDeviceId: *value = p.pciDeviceID; break;
+    case cudaDevAttrPciDomainId: *value = p.pciDomainID; break;
+    case cudaDevAttrTccDriver: *value = p.tccDriver; break;
+    case cudaDevAttrAsyncEngineCount: *value = p.asyncEngineCount; break;
+    case cudaDevAttrGlobalL1CacheSupported: *value = p.globalL1CacheSupported; break;
+    case cudaDevAttrLocalL1CacheSupported: *value = p.localL1CacheSupported; break;
+    case cudaDevAttrIsMultiGpuBoard: *value = p.isMultiGpuBoard; break;
+    case cudaDevAttrMultiGpuBoardGroupID: *value = p.multiGpuBoardGroupID; break;
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio: *value = p.singleToDoublePrecisionPerfRatio; break;
+    case cudaDevAttrPageableMemoryAccess: *value = p.pageableMemoryAccess; break;
+    case cudaDevAttrComputePreemptionSupported: *value = p.computePreemptionSupported; break;
+    case cudaDevAttrCanUseHostPointerForRegisteredMem: *value = p.canUseHostPointerForRegisteredMem; break;
+    case cudaDevAttrCooperativeMultiDeviceLaunch: *value = p.cooperativeMultiDeviceLaunch; break;
+    case cudaDevAttrHostRegisterSupported: *value = p.hostRegisterSupported; break;
+    case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
+    case cudaDevAttrMaxPersistingL2CacheSize: *value = p.persistingL2CacheMaxSize; break;
+    case cudaDevAttrReservedSharedMemoryPerBlock: *value = static_cast<int>(p.reservedSharedMemPerBlock); break;
+    case cudaDevAttrClusterLaunch: *value = p.clusterLaunch; break;
+    case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
+    default: return ::simt::import::returned(cudaErrorInvalidValue);
+  }
   return cudaSuccess;
 }
 
@@ -521,10 +551,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
     case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
     case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
-    case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
-    case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
-    default: return ::simt::import::returned(cudaErrorInvalidValue);
+    default: return attribute_of_board(p, attribute, value);
   }
   return cudaSuccess;
 }

@@ -11,28 +11,65 @@
 #include "simt/emulated_memory.hpp"
 #include "simt/import/launch.hpp"
 
-enum cudaError {
-  cudaSuccess = 0,
-  cudaErrorInvalidValue = 1,
-  cudaErrorMemoryAllocation = 2,
-  cudaErrorInvalidConfiguration = 9,
-  cudaErrorInvalidPitchValue = 12,
-  cudaErrorInvalidSymbol = 13,
-  cudaErrorInvalidMemcpyDirection = 21,
-  cudaErrorInvalidDeviceFunction = 98,
-  cudaErrorNoDevice = 100,
-  cudaErrorInvalidDevice = 101,
-  cudaErrorInvalidResourceHandle = 400,
-  cudaErrorSymbolNotFound = 500,
-  cudaErrorNotReady = 600,
-  cudaErrorIllegalAddress = 700,
-  cudaErrorPeerAccessAlreadyEnabled = 704,
-  cudaErrorAssert = 710,
-  cudaErrorLaunchFailure = 719,
-  cudaErrorNotSupported = 801,
-  cudaErrorGraphExecUpdateFailure = 910,
-  cudaErrorUnknown = 999
-};
+// Writes entry(name, code) for each error of the runtime API.
+#define SIMT_IMPORT_ERRORS(entry)                                                                                      \
+  entry(cudaSuccess, 0) entry(cudaErrorInvalidValue, 1) entry(cudaErrorMemoryAllocation, 2) entry(                     \
+      cudaErrorInitializationError, 3) entry(cudaErrorCudartUnloading, 4) entry(cudaErrorInvalidConfiguration, 9)      \
+      entry(cudaErrorInvalidPitchValue, 12) entry(cudaErrorInvalidSymbol, 13) entry(                                   \
+          cudaErrorInvalidHostPointer, 16) entry(cudaErrorInvalidDevicePointer, 17) entry(cudaErrorInvalidTexture, 18) \
+          entry(cudaErrorInvalidMemcpyDirection, 21) entry(cudaErrorInsufficientDriver, 35) entry(                     \
+              cudaErrorDevicesUnavailable, 46) entry(cudaErrorDeviceAlreadyInUse,                                      \
+                                                     54) entry(cudaErrorMissingConfiguration,                          \
+                                                               52) entry(cudaErrorLaunchMaxDepthExceeded, 65)          \
+              entry(cudaErrorSyncDepthExceeded, 68) entry(cudaErrorLaunchPendingCountExceeded, 69) entry(              \
+                  cudaErrorInvalidDeviceFunction, 98) entry(cudaErrorNoDevice, 100) entry(cudaErrorInvalidDevice, 101) \
+                  entry(cudaErrorStartupFailure, 127) entry(cudaErrorInvalidKernelImage, 200) entry(                   \
+                      cudaErrorDeviceUninitialized, 201) entry(cudaErrorMapBufferObjectFailed, 205)                    \
+                      entry(cudaErrorUnmapBufferObjectFailed, 206) entry(cudaErrorNoKernelImageForDevice, 209)         \
+                          entry(cudaErrorECCUncorrectable, 214) entry(cudaErrorUnsupportedLimit, 215) entry(           \
+                              cudaErrorPeerAccessUnsupported,                                                          \
+                              217) entry(cudaErrorInvalidPtx,                                                          \
+                                         218) entry(cudaErrorInvalidSource, 300)                                       \
+                              entry(cudaErrorFileNotFound, 301) entry(cudaErrorSharedObjectSymbolNotFound, 302) entry( \
+                                  cudaErrorSharedObjectInitFailed,                                                     \
+                                  303) entry(cudaErrorOperatingSystem,                                                 \
+                                             304) entry(cudaErrorInvalidResourceHandle, 400)                           \
+                                  entry(cudaErrorIllegalState, 401) entry(cudaErrorSymbolNotFound, 500)                \
+                                      entry(cudaErrorNotReady, 600) entry(cudaErrorIllegalAddress, 700) entry(         \
+                                          cudaErrorLaunchOutOfResources,                                               \
+                                          701) entry(cudaErrorLaunchTimeout,                                           \
+                                                     702) entry(cudaErrorLaunchIncompatibleTexturing, 703)             \
+                                          entry(cudaErrorPeerAccessAlreadyEnabled, 704) entry(                         \
+                                              cudaErrorPeerAccessNotEnabled,                                           \
+                                              705) entry(cudaErrorSetOnActiveProcess,                                  \
+                                                         708) entry(cudaErrorContextIsDestroyed, 709)                  \
+                                              entry(cudaErrorAssert,                                                   \
+                                                    710) entry(cudaErrorTooManyPeers,                                  \
+                                                               711) entry(cudaErrorHostMemoryAlreadyRegistered, 712)   \
+                                                  entry(cudaErrorHostMemoryNotRegistered, 713) entry(                  \
+                                                      cudaErrorHardwareStackError,                                     \
+                                                      714) entry(cudaErrorIllegalInstruction,                          \
+                                                                 715) entry(cudaErrorMisalignedAddress, 716)           \
+                                                      entry(cudaErrorInvalidAddressSpace, 717) entry(                  \
+                                                          cudaErrorInvalidPc,                                          \
+                                                          718) entry(cudaErrorLaunchFailure, 719)                      \
+                                                          entry(cudaErrorCooperativeLaunchTooLarge, 720) entry(        \
+                                                              cudaErrorNotPermitted,                                   \
+                                                              800) entry(cudaErrorNotSupported,                        \
+                                                                         801) entry(cudaErrorSystemNotReady, 802)      \
+                                                              entry(cudaErrorSystemDriverMismatch, 803) entry(         \
+                                                                  cudaErrorStreamCaptureUnsupported,                   \
+                                                                  900) entry(cudaErrorStreamCaptureInvalidated, 901)   \
+                                                                  entry(cudaErrorStreamCaptureUnmatched, 903) entry(   \
+                                                                      cudaErrorStreamCaptureImplicit, 906)             \
+                                                                      entry(cudaErrorCapturedEvent, 907) entry(        \
+                                                                          cudaErrorStreamCaptureWrongThread, 908)      \
+                                                                          entry(cudaErrorTimeout, 909) entry(          \
+                                                                              cudaErrorGraphExecUpdateFailure, 910)    \
+                                                                              entry(cudaErrorUnknown, 999)
+#define SIMT_IMPORT_ERROR(name, code) name = code,
+enum cudaError { SIMT_IMPORT_ERRORS(SIMT_IMPORT_ERROR) };
+#undef SIMT_IMPORT_ERROR
 using cudaError_t = cudaError;
 
 const char* cudaGetErrorName(cudaError_t e);
@@ -306,6 +343,23 @@ struct cudaDeviceProp {
   int regsPerMultiprocessor, maxBlocksPerMultiProcessor, multiGpuBoardGroupID, tccDriver, isMultiGpuBoard;
   int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLinear, persistingL2CacheMaxSize;
   size_t textureAlignment, texturePitchAlignment, surfaceAlignment;
+  int maxTexture1DMipmap, maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3DAlt[3];
+  int maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
+  int maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3];
+  int maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
+  struct {
+    char bytes[16];
+  } uuid;
+  char luid[8];
+  unsigned luidDeviceNodeMask;
+  int globalL1CacheSupported, localL1CacheSupported, computePreemptionSupported, canUseHostPointerForRegisteredMem;
+  int cooperativeMultiDeviceLaunch, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+  int accessPolicyMaxWindowSize, singleToDoublePrecisionPerfRatio, hostRegisterSupported, memoryPoolsSupported;
+  int hostRegisterReadOnlySupported, clusterLaunch, unifiedFunctionPointers, ipcEventSupported;
+  int sparseCudaArraySupported, deferredMappingCudaArraySupported, timelineSemaphoreInteropSupported;
+  int gpuDirectRDMASupported;
+  unsigned gpuDirectRDMAFlushWritesOptions, memoryPoolSupportedHandleTypes;
+  size_t reservedSharedMemPerBlock;
 };
 // The machine of the launch limits (simt/error.hpp); clocks are 1 kHz, since rates mean nothing here.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device);
@@ -322,31 +376,55 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlock = 8,
   cudaDevAttrTotalConstantMemory = 9,
   cudaDevAttrWarpSize = 10,
+  cudaDevAttrMaxPitch = 11,
   cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
+  cudaDevAttrTextureAlignment = 14,
   cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrKernelExecTimeout = 17,
   cudaDevAttrIntegrated = 18,
   cudaDevAttrCanMapHostMemory = 19,
   cudaDevAttrComputeMode = 20,
+  cudaDevAttrSurfaceAlignment = 30,
   cudaDevAttrConcurrentKernels = 31,
+  cudaDevAttrEccEnabled = 32,
+  cudaDevAttrPciBusId = 33,
+  cudaDevAttrPciDeviceId = 34,
+  cudaDevAttrTccDriver = 35,
   cudaDevAttrMemoryClockRate = 36,
   cudaDevAttrGlobalMemoryBusWidth = 37,
   cudaDevAttrL2CacheSize = 38,
   cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+  cudaDevAttrAsyncEngineCount = 40,
   cudaDevAttrUnifiedAddressing = 41,
+  cudaDevAttrPciDomainId = 50,
+  cudaDevAttrTexturePitchAlignment = 51,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
   cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrGlobalL1CacheSupported = 79,
+  cudaDevAttrLocalL1CacheSupported = 80,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor = 82,
   cudaDevAttrManagedMemory = 83,
+  cudaDevAttrIsMultiGpuBoard = 84,
+  cudaDevAttrMultiGpuBoardGroupID = 85,
   cudaDevAttrHostNativeAtomicSupported = 86,
+  cudaDevAttrSingleToDoublePrecisionPerfRatio = 87,
+  cudaDevAttrPageableMemoryAccess = 88,
   cudaDevAttrConcurrentManagedAccess = 89,
+  cudaDevAttrComputePreemptionSupported = 90,
+  cudaDevAttrCanUseHostPointerForRegisteredMem = 91,
   cudaDevAttrCooperativeLaunch = 95,
+  cudaDevAttrCooperativeMultiDeviceLaunch = 96,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-  cudaDevAttrMemoryPoolsSupported = 115
+  cudaDevAttrHostRegisterSupported = 99,
+  cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+  cudaDevAttrMaxPersistingL2CacheSize = 108,
+  cudaDevAttrReservedSharedMemoryPerBlock = 111,
+  cudaDevAttrMemoryPoolsSupported = 115,
+  cudaDevAttrClusterLaunch = 120
 };
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 inline cudaError_t cudaGetDeviceCount(int* count) {
@@ -365,6 +443,8 @@ inline cudaError_t cudaDeviceReset() {
   return cudaSuccess;
 }
 inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+inline cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
+inline cudaError_t cudaSetValidDevices(int*, int) { return cudaSuccess; }
 inline cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   *free_bytes = *total = size_t{16} << 30;
   return cudaSuccess;
@@ -378,12 +458,23 @@ enum cudaLimit {
   cudaLimitStackSize,
   cudaLimitPrintfFifoSize,
   cudaLimitMallocHeapSize,
-  cudaLimitPersistingL2CacheSize = 6
+  cudaLimitDevRuntimeSyncDepth,
+  cudaLimitDevRuntimePendingLaunchCount,
+  cudaLimitMaxL2FetchGranularity,
+  cudaLimitPersistingL2CacheSize
 };
 inline cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
-enum cudaMemoryAdvise { cudaMemAdviseSetReadMostly = 1, cudaMemAdviseSetPreferredLocation = 3 };
+enum cudaMemoryAdvise {
+  cudaMemAdviseSetReadMostly = 1,
+  cudaMemAdviseUnsetReadMostly,
+  cudaMemAdviseSetPreferredLocation,
+  cudaMemAdviseUnsetPreferredLocation,
+  cudaMemAdviseSetAccessedBy,
+  cudaMemAdviseUnsetAccessedBy
+};
 inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
 #define cudaCpuDeviceId (-1)
+#define cudaInvalidDeviceId (-2)
 inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
 #define cudaMemAttachGlobal 1
 #define cudaHostAllocDefault 0

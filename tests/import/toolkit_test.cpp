@@ -1,0 +1,45 @@
+// What programs take from the CUDA toolkit and from NVIDIA's samples runs, and its headers are found or asked for.
+#include <gtest/gtest.h>
+
+#include "properties/self/run_command.hpp"
+#include "properties/self/scratch_folder.hpp"
+
+namespace {
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+result run(const std::string& arguments, const std::string& variables = "") {
+  return warpcheck::self::run_command("cd " + environment("WARPCHECK_TEST_PROGRAMS") + " && " + variables + " '" +
+                                      environment("WARPCHECK_TEST_COMMAND") +
+                                      "' run-emulated --schedule fair --no-trace " + arguments);
+}
+
+class Toolkit : public testing::TestWithParam<const char*> {};
+
+TEST_P(Toolkit, Runs) {
+  const result r = run(std::string("toolkit.cu -- ") + GetParam());
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Toolkit,
+                         testing::Values("settings", "helpers", "special-functions", "directions", "lanes",
+                                         "sixteen-bits"));
+
+TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");
+  folder.write("home/include/cccl/thrust/of_a_test.h", "#define VALUE 7\n");
+  folder.write("mine.cu",
+               "#include <thrust/of_a_test.h>\n__global__ void k(int* p) { *p = VALUE; }\n"
+               "int main() { int h = 0, *p; cudaMalloc(&p, 4); k<<<1, 1>>>(p);\n"
+               "cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); cudaFree(p); return h != 7; }\n");
+  const result r = run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("home"));
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result missing = run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("no-such-folder"));
+  EXPECT_EQ(missing.status, 2) << missing.output;
+  EXPECT_TRUE(missing.has("<thrust/of_a_test.h>")) << missing.output;
+  EXPECT_TRUE(missing.has("CUDA toolkit")) << missing.output;
+}
+
+}  // namespace
