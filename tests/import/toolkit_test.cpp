@@ -26,6 +26,23 @@ INSTANTIATE_TEST_SUITE_P(Of, Toolkit,
                          testing::Values("settings", "helpers", "special-functions", "directions", "lanes",
                                          "sixteen-bits"));
 
+class ToolkitLibraries : public testing::TestWithParam<const char*> {};
+
+TEST_P(ToolkitLibraries, Run) {
+  const result r = run(std::string("toolkit_libraries.cu -- ") + GetParam());
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ToolkitLibraries, testing::Values("generators", "device-generators", "transforms"));
+
+TEST(ToolkitLibraries, JudgeWhatTheyRead) {
+  const result r = run("toolkit_libraries.cu -- unwritten");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("uninitialized: cufftExecC2C at toolkit_libraries.cu:")) << r.output;
+  EXPECT_TRUE(r.has("reads 64 bytes that nobody wrote")) << r.output;
+  EXPECT_TRUE(r.has("fidelity: approximated are cuFFT; all else is exact")) << r.output;
+}
+
 TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");

@@ -2,8 +2,10 @@
 // not here is unknown to the compiler, which names it.
 #pragma once
 
-#include <chrono>  // CUB's own brings it, and there are programs that rely on that
+#include <chrono>  // CUB's own brings it and the 16-bit types, and there are programs that rely on that
 
+#include "../cuda_bf16.h"
+#include "../cuda_fp16.h"
 #include "block.hpp"
 #include "device.hpp"
 #include "warp.hpp"
