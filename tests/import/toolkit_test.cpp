@@ -1,8 +1,8 @@
 // What programs take from the CUDA toolkit and from NVIDIA's samples runs, and its headers are found or asked for.
 #include <gtest/gtest.h>
 
-#include "properties/self/run_command.hpp"
-#include "properties/self/scratch_folder.hpp"
+#include "tests/run_command.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace {
 
