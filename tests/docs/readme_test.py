@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs every command of README.md that is not an installation, with small files for the names that stand there.
+
+Usage: readme_test.py SOURCE_FOLDER WARPCHECK SOFTMAX_LIBRARY
+"""
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy
+
+SMALL = ["--cases", "2", "--size", "quick", "--property", "within-error-bound"]
+# What makes a command of the page short, by its first words; the last fit counts.
+SHORTER = {
+    "verify softmax": SMALL,
+    "verify softmax --input": [],
+    "fuzz": ["--device", "emulated", *SMALL[2:]],
+    "verify softmax --python": [*SMALL, "--interpreter", sys.executable],
+    "bench": ["--python", "mine.py:my_softmax", "--interpreter", sys.executable, "--cases", "2", "--row", "rows=2,cols=64"],
+}
+REPLACED = {"8h": "2s", "LINE": "v1 softmax/within-error-bound x=f32[1x4] fill=randn(1) | y=f32[1x4] | device=emulated",
+            "cuda": "cpu"}
+PROGRAM = """
+#include <cstdio>
+__global__ void fill(int* p) { p[threadIdx.x] = threadIdx.x; }
+int main() {
+  int* p;
+  cudaMalloc(&p, 32 * sizeof(int));
+  fill<<<1, 32>>>(p);
+  cudaDeviceSynchronize();
+  cudaFree(p);
+}
+"""
+
+
+def blocks(page, language=""):
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    return [text for name, text in fenced if name == language]
+
+
+class Readme(unittest.TestCase):
+    root = program = library = ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page = cls.text("README.md")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.write("silu.op", blocks(cls.page, "op")[0])
+        cls.write("silu.cu", blocks(cls.page, "cpp")[0])
+        kernel, repair = blocks(cls.text("docs/quickstart.md"), "cpp")
+        cls.write("mine.cu", kernel.replace(repair.splitlines()[0] + "\n", repair))
+        cls.write("operators_numpy.py", cls.text("docs/bring_your_own/operators_numpy.py"))
+        cls.write("mine.py", "from operators_numpy import softmax as my_softmax\n")
+        cls.write("program.cu", PROGRAM)
+        os.symlink(cls.library, os.path.join(cls.folder, "libmine.so"))
+        numpy.save(os.path.join(cls.folder, "logits.npy"), numpy.arange(12, dtype="f4").reshape(3, 4))
+
+    @classmethod
+    def text(cls, path):
+        with open(os.path.join(cls.root, path)) as file:
+            return file.read()
+
+    @classmethod
+    def write(cls, name, text):
+        with open(os.path.join(cls.folder, name), "w") as file:
+            file.write(text)
+
+    def run_command(self, *arguments):
+        return subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True, text=True)
+
+    def example(self):
+        line = re.search(r"^warpcheck (verify silu\.op .*)$", self.page, re.MULTILINE)[1]
+        return self.run_command(*shlex.split(line))
+
+    def test_the_wrong_kernel_fails_as_the_page_shows(self):
+        done = self.example()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        shown = next(b for b in blocks(self.page) if b.startswith("silu.op/within-error-bound: out_of_bounds"))
+        for line in shown.splitlines():
+            self.assertIn(line.removesuffix("..."), done.stdout)
+
+    def test_the_repaired_kernel_passes_as_the_page_shows(self):
+        self.write("silu.cu", blocks(self.page, "cpp")[0].replace("i <= n", "i < n"))
+        self.addCleanup(self.write, "silu.cu", blocks(self.page, "cpp")[0])
+        done = self.example()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        shown = next(b for b in blocks(self.page) if b.startswith("operator     property"))
+        rows = re.findall(r"^(silu\.op  .*?) +\d+  pass$", shown, re.MULTILINE)
+        self.assertGreater(len(rows), 2)
+        for row in rows:
+            self.assertIn(row, done.stdout)
+
+    def test_the_other_commands_run(self):
+        shown = next(b for b in blocks(self.page) if b.startswith("warpcheck verify softmax --source"))
+        lines = shown.splitlines()
+        self.assertGreater(len(lines), 8)
+        self.run_command("verify", "softmax", *SMALL, "--device", "emulated", "--json", "verify.json")
+        for line in lines:
+            with self.subTest(line):
+                command = [REPLACED.get(word, word) for word in shlex.split(line, comments=True)[1:]]
+                more = [extra for start, extra in SHORTER.items() if " ".join(command).startswith(start)]
+                done = self.run_command(*command, *(more[-1] if more else []))
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    Readme.library = sys.argv.pop(3)
+    Readme.program = sys.argv.pop(2)
+    Readme.root = sys.argv.pop(1)
+    unittest.main()
