@@ -1,5 +1,6 @@
-// Stands in for CUDA's header of this name: wmma fragments of 16 x 16 x 16 (f16, bf16) and 16 x 16 x 8 (tf32), with f32
-// accumulators. Each is two products of mma.sync side by side; which element is whose is not CUDA's.
+// Stands in for CUDA's header of this name: wmma fragments of f16, bf16 and bytes (16 x 16 x 16, 32 x 8 x 16,
+// 8 x 32 x 16), tf32 (16 x 16 x 8) and f64 (8 x 8 x 4). Those of f16, bf16 and tf32 are products of mma.sync side by
+// side; which element is whose is not CUDA's.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -21,47 +22,72 @@ inline float __float_to_tf32(float x) { return ::simt::round_tf32(x); }
 
 namespace detail {
 
+// Element type of a fragment, and the type of mma.sync's operands: void where the product is one of scalars.
 template <class T>
 struct element {
   using type = T;
-  static constexpr int k = 16;
+  using operand = void;
+};
+template <>
+struct element<__half> {
+  using type = __half;
+  using operand = ::simt::f16;
+};
+template <>
+struct element<__nv_bfloat16> {
+  using type = __nv_bfloat16;
+  using operand = ::simt::bf16;
 };
 template <>
 struct element<precision::tf32> {
   using type = float;
-  static constexpr int k = 8;
-};
-template <class T>
-struct operand;
-template <>
-struct operand<__half> {
-  using type = ::simt::f16;
-};
-template <>
-struct operand<__nv_bfloat16> {
-  using type = ::simt::bf16;
-};
-template <>
-struct operand<precision::tf32> {
-  using type = ::simt::tf32;
+  using operand = ::simt::tf32;
 };
 
-// Element i of the caller's part of a 16 x K, K x 16 or 16 x 16 matrix: the fragments of mma.sync (PTX ISA 9.0).
+template <int M, int N, int K, class T>
+constexpr bool is_shape() {
+  if constexpr (std::is_same_v<T, double>) return M == 8 && N == 8 && K == 4;
+  if constexpr (std::is_same_v<T, precision::tf32>) return M == 16 && N == 16 && K == 8;
+  const bool has_depth = K == 16 || (K == 8 && std::is_same_v<T, float>);  // sums of tf32
+  return has_depth && ((M == 16 && N == 16) || (K == 16 && M == 32 && N == 8) || (K == 16 && M == 8 && N == 32));
+}
+
+// Element i of a lane's part of a matrix: blocks of mma.sync's fragments (PTX ISA 9.0). A product of 8 rows and 32
+// columns is the transposed one of 32 rows and 8 columns.
 struct coordinate {
   int row, col;
 };
-template <class Use, int K>
-coordinate place(int i) {
-  const auto lane = static_cast<int>(::simt::emu::lane_index());
+inline coordinate place_in_a(int lane, int k_size, int i) {
   const int group = lane / 4, within = lane % 4;
+  if (k_size == 4) return {group, within};
+  if (k_size == 8) return {group + (i & 1 ? 8 : 0), within + (i & 2 ? 4 : 0)};  // one element a register
+  return {i / 8 * 16 + group + (i & 2 ? 8 : 0), within * 2 + (i & 1) + (i & 4 ? 8 : 0)};
+}
+inline coordinate place_in_b(int lane, int k_size, int i) {
+  const int group = lane / 4, within = lane % 4;
+  if (k_size == 4) return {within, group};
+  if (k_size == 8) return {within + (i & 1 ? 4 : 0), i / 2 * 8 + group};
+  return {within * 2 + (i & 1) + (i & 2 ? 8 : 0), i / 4 * 8 + group};
+}
+inline coordinate place_in_sums(int lane, int k_size, int cols, int i) {
+  const int group = lane / 4, within = lane % 4, block = i / 4;
+  if (k_size == 4) return {group, within * 2 + i};
+  return {block / (cols / 8) * 16 + group + (i & 2 ? 8 : 0), block % (cols / 8) * 8 + within * 2 + (i & 1)};
+}
+template <class Use, int M, int N, int K>
+coordinate place(int lane, int i) {
+  constexpr bool swapped = M == 8 && N == 32;
+  const auto turned = [](coordinate c) { return coordinate{c.col, c.row}; };
   if constexpr (std::is_same_v<Use, accumulator>)
-    return {group + (i & 2 ? 8 : 0), i / 4 * 8 + within * 2 + (i & 1)};
-  else if constexpr (K == 8)  // one element a register
-    return std::is_same_v<Use, matrix_a> ? coordinate{group + (i & 1 ? 8 : 0), within + (i & 2 ? 4 : 0)}
-                                         : coordinate{within + (i & 1 ? 4 : 0), i / 2 * 8 + group};
+    return swapped ? turned(place_in_sums(lane, K, M, i)) : place_in_sums(lane, K, N, i);
+  else if constexpr (std::is_same_v<Use, matrix_a>)
+    return swapped ? turned(place_in_b(lane, K, i)) : place_in_a(lane, K, i);
   else
-    return std::is_same_v<Use, matrix_a> ? coordinate{group + (i & 2 ? 8 : 0), within * 2 + (i & 1) + (i & 4 ? 8 : 0)}
-                                         : coordinate{within * 2 + (i & 1) + (i & 2 ? 8 : 0), i / 4 * 8 + group};
+    return swapped ? turned(place_in_a(lane, K, i)) : place_in_b(lane, K, i);
+}
+template <class Use, int M, int N, int K>
+coordinate place(int i) {
+  return place<Use, M, N, K>(static_cast<int>(::simt::emu::lane_index()), i);
 }
 
 }  // namespace detail
@@ -70,10 +96,15 @@ template <class Use, int M, int N, int K, class T, class Layout = void>
 struct fragment {
   using element_type = typename detail::element<T>::type;
   static constexpr bool accumulates = std::is_same_v<Use, accumulator>;
-  static_assert(M == 16 && N == 16 && (K == 16 || K == 8), "fragments are 16 x 16 x 16, of tf32 16 x 16 x 8");
-  static_assert(!accumulates || std::is_same_v<T, float>, "accumulators are of float");
-  static_assert(accumulates || K == detail::element<T>::k, "operands are of half, bf16, or tf32 with K = 8");
-  static constexpr int num_elements = accumulates || K == 16 ? 8 : 4;
+  static_assert(detail::is_shape<M, N, K, T>(),
+                "fragments are 16 x 16 x 16, 32 x 8 x 16 or 8 x 32 x 16, of tf32 16 x 16 x 8, of double 8 x 8 x 4");
+  static_assert(!accumulates || std::is_same_v<T, float> || std::is_same_v<T, __half> || std::is_same_v<T, int> ||
+                    std::is_same_v<T, double>,
+                "accumulators are of float, half, int or double");
+  static_assert(accumulates || !std::is_void_v<typename detail::element<T>::operand> || sizeof(T) == 1 ||
+                    std::is_same_v<T, double>,
+                "operands are of half, bf16, bytes, tf32 or double");
+  static constexpr int num_elements = (accumulates ? M * N : std::is_same_v<Use, matrix_a> ? M * K : K * N) / 32;
   static constexpr int num_storage_elements = num_elements;
   element_type x[num_elements];
 };
@@ -85,41 +116,103 @@ void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, const V& value) {
 template <class Use, int M, int N, int K, class T, class Layout, class Memory>
 void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const Memory* p, unsigned pitch) {
   for (int i = 0; i < f.num_elements; ++i) {
-    const auto [row, col] = detail::place<Use, K>(i);
+    const auto [row, col] = detail::place<Use, M, N, K>(i);
     f.x[i] = p[std::is_same_v<Layout, row_major> ? row * pitch + col : col * pitch + row];
   }
 }
 template <int M, int N, int K, class T, class Memory>
 void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const Memory* p, unsigned pitch, layout_t layout) {
   for (int i = 0; i < f.num_elements; ++i) {
-    const auto [row, col] = detail::place<accumulator, K>(i);
+    const auto [row, col] = detail::place<accumulator, M, N, K>(i);
     f.x[i] = p[layout == mem_row_major ? row * pitch + col : col * pitch + row];
   }
 }
 template <int M, int N, int K, class T, class Memory>
 void store_matrix_sync(Memory* p, const fragment<accumulator, M, N, K, T>& f, unsigned pitch, layout_t layout) {
   for (int i = 0; i < f.num_elements; ++i) {
-    const auto [row, col] = detail::place<accumulator, K>(i);
+    const auto [row, col] = detail::place<accumulator, M, N, K>(i);
     p[layout == mem_row_major ? row * pitch + col : col * pitch + row] = f.x[i];
   }
 }
-template <int M, int N, int K, class T, class LayoutA, class LayoutB>
-void mma_sync(fragment<accumulator, M, N, K, float>& d, const fragment<matrix_a, M, N, K, T, LayoutA>& a,
-              const fragment<matrix_b, M, N, K, T, LayoutB>& b, const fragment<accumulator, M, N, K, float>& c,
-              SIMT_SITE) {
-  using type = typename detail::operand<T>::type;
-  uint32_t left[4];
-  static_assert(sizeof left == sizeof a.x);
-  __builtin_memcpy(left, a.x, sizeof left);
-  float sums[2][4];
-  for (int half = 0; half < 2; ++half) {
-    uint32_t right[2];
-    float before[4];
-    __builtin_memcpy(right, &b.x[half * b.num_elements / 2], sizeof right);
-    for (int i = 0; i < 4; ++i) before[i] = c.x[4 * half + i];
-    ::simt::mma<16, 8, K, type, type>(sums[half], left, right, before, site);
+
+namespace detail {
+
+// Products of mma.sync, 16 x 8 results each. Sums of f16 are rounded to f16 by each.
+template <int K, class T, class A, class B, class D, class C>
+void multiply_blocks(const A& a, const B& b, const C& c, D& d, const ::simt::call_site& where) {
+  using operand = typename element<T>::operand;
+  constexpr bool sums_of_f16 =
+      std::is_same_v<typename D::element_type, __half> && std::is_same_v<typename C::element_type, __half>;
+  constexpr int of_a = K == 8 ? 4 : 8, of_b = K == 8 ? 2 : 4, columns = b.num_elements / of_b;
+  for (int block = 0; block < d.num_elements / 4; ++block) {
+    uint32_t left[4], right[2];
+    float before[4], after[4];
+    static_assert(sizeof left == sizeof a.x[0] * of_a);
+    __builtin_memcpy(left, &a.x[block / columns * of_a], sizeof left);
+    __builtin_memcpy(right, &b.x[block % columns * of_b], sizeof right);
+    for (int i = 0; i < 4; ++i) before[i] = static_cast<float>(c.x[4 * block + i]);
+    ::simt::emu::warp_mma(::simt::emu::detail::tensor_type_of<operand>(), left, right, before, after, where,
+                          sums_of_f16 ? ::simt::tensor_sum::f16 : ::simt::tensor_sum::f32);
+    for (int i = 0; i < 4; ++i) d.x[4 * block + i] = after[i];
   }
-  for (int i = 0; i < 8; ++i) d.x[i] = sums[i / 4][i % 4];
+}
+
+// Products of scalars: each lane gathers the rows and columns that its results need, which four lanes each have.
+template <int M, int N, int K, class A, class B, class D, class C>
+void multiply_scalars(const A& a, const B& b, const C& c, D& d, const ::simt::call_site& where) {
+  using sum = typename D::element_type;
+  constexpr bool swapped = M == 8 && N == 32;
+  const auto lane = static_cast<int>(::simt::emu::lane_index());
+  sum left[M][K], right[K][N];
+  const auto gather_a = [&](int from) {
+    for (int i = 0; i < a.num_elements; ++i) {
+      const auto [row, k] = place<matrix_a, M, N, K>(from, i);
+      left[row][k] = __shfl_sync(~0u, static_cast<sum>(a.x[i]), from, 32, where);
+    }
+  };
+  const auto gather_b = [&](int from) {
+    for (int i = 0; i < b.num_elements; ++i) {
+      const auto [k, col] = place<matrix_b, M, N, K>(from, i);
+      right[k][col] = __shfl_sync(~0u, static_cast<sum>(b.x[i]), from, 32, where);
+    }
+  };
+  for (int q = 0; q < 4; ++q) {
+    const int of_row = lane / 4 * 4 + q;
+    swapped ? gather_b(of_row) : gather_a(of_row);
+    for (int i = 0; i < 2; ++i) {
+      const int of_col = (lane % 4 * 2 + i) * 4 + q;
+      swapped ? gather_a(of_col) : gather_b(of_col);
+    }
+  }
+  for (int i = 0; i < d.num_elements; ++i) {
+    const auto [row, col] = place<accumulator, M, N, K>(i);
+    sum total = c.x[i];
+    for (int k = 0; k < K; ++k) {
+      if constexpr (std::is_same_v<sum, double>)
+        total = std::fma(left[row][k], right[k][col], total);
+      else
+        total += left[row][k] * right[k][col];
+    }
+    d.x[i] = total;
+  }
+}
+
+}  // namespace detail
+
+template <int M, int N, int K, class T, class LayoutA, class LayoutB, class D, class C>
+void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matrix_a, M, N, K, T, LayoutA>& a,
+              const fragment<matrix_b, M, N, K, T, LayoutB>& b, const fragment<accumulator, M, N, K, C>& c, SIMT_SITE) {
+  if constexpr (std::is_void_v<typename detail::element<T>::operand>) {
+    static_assert(std::is_same_v<D, C> && std::is_same_v<D, std::conditional_t<sizeof(T) == 1, int, double>>,
+                  "sums of bytes are of int, those of double of double");
+    detail::multiply_scalars<M, N, K>(a, b, c, d, site);
+    if constexpr (std::is_same_v<D, double>)
+      for (double& x : d.x) x = ::simt::import::approximate("wmma of double", x);
+  } else if constexpr (M == 8 && N == 32) {
+    detail::multiply_blocks<K, T>(b, a, c, d, site);
+  } else {
+    detail::multiply_blocks<K, T>(a, b, c, d, site);
+  }
 }
 
 }  // namespace nvcuda::wmma

@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "simt/import/faults.hpp"
+
 namespace simt::import {
 namespace {
 
@@ -159,6 +161,7 @@ void begin_program(const simt_import_options& options) {
   p.keep_going = options.keep_going != 0;
   p.launches = options.launches;
   treat_volatile_as_plain(options.plain_volatile != 0);
+  if (p.report != nullptr) catch_program_faults();
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   hb_report_stream_races(report_stream_race);

@@ -26,6 +26,11 @@ INSTANTIATE_TEST_SUITE_P(Of, Toolkit,
                          testing::Values("settings", "helpers", "special-functions", "directions", "lanes",
                                          "sixteen-bits"));
 
+TEST(Fragments, AreOfEveryTypeAndShape) {
+  const result r = run("fragments.cu");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 class ToolkitLibraries : public testing::TestWithParam<const char*> {};
 
 TEST_P(ToolkitLibraries, Run) {

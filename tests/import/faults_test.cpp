@@ -1,0 +1,87 @@
+// `warpcheck run-emulated` on programs with faults of arithmetic and of the host's code.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/run_command.hpp"
+#include "tests/scratch_folder.hpp"
+
+namespace {
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+result run(const std::string& text) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("mine.cu", text);
+  return warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
+                                      "' run-emulated mine.cu --schedule fair --no-trace");
+}
+
+TEST(Division, ByZeroInAKernelGoesOnAndIsNoted) {
+  const result r =
+      run("#include <climits>\n"
+          "template <class T>\n"
+          "__global__ void k(T* y, const T* x) {\n"
+          "  y[0] = x[0] / x[1];\n"
+          "  y[1] = x[0] % x[1];\n"
+          "  y[2] = x[2] / x[3];\n"
+          "  y[3] = x[2] % x[3];\n"
+          "  y[4] = x[0] / 2;\n"
+          "}\n"
+          "template <class T> bool right(T least, T ones) {\n"
+          "  T h[5] = {7, 0, least, T(-1), 0}, *x, *y;\n"
+          "  cudaMalloc(&x, sizeof h); cudaMalloc(&y, sizeof h);\n"
+          "  cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice);\n"
+          "  k<<<1, 1>>>(y, x);\n"
+          "  cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost);\n"
+          "  cudaFree(x); cudaFree(y);\n"
+          "  return h[0] == ones && h[1] == ones && (least > 0 || (h[2] == least && h[3] == 0)) && h[4] == 3;\n"
+          "}\n"
+          "int main() {\n"
+          "  return !(right<int>(INT_MIN, -1) && right<long long>(LLONG_MIN, -1) && right<unsigned>(9, UINT_MAX) &&\n"
+          "           right<unsigned long long>(9, ULLONG_MAX));\n"
+          "}\n");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("note: integer division by zero by block (0,0,0) thread 0 at mine.cu:4: a GPU goes on with"))
+      << r.output;
+  EXPECT_TRUE(r.has("at mine.cu:5: a GPU goes on with")) << r.output;
+  EXPECT_FALSE(r.has("at mine.cu:6: a GPU goes on with")) << r.output;
+}
+
+TEST(Division, ByZeroInTheHostsCodeIsACrashWithItsLine) {
+  const result r =
+      run("#include <cstdlib>\n"
+          "int main(int argc, char**) {\n"
+          "  return 7 / (argc - 1);\n"
+          "}\n");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("crash: integer division by zero in the host's code at mine.cu:3")) << r.output;
+}
+
+TEST(Access, ToNoAddressByTheHostIsACrashWithItsLine) {
+  const std::string start =
+      "#include <cstring>\nint main(int argc, char** argv) {\n  volatile int* p = argc > 5 ? &argc : nullptr;\n";
+  const result own = run(start + "  *p = 3;\n  return 0;\n}\n");
+  EXPECT_EQ(own.status, 1) << own.output;
+  EXPECT_TRUE(own.has("crash: access to address 0, where nothing is, in the host's code at mine.cu:4")) << own.output;
+  const result of_library =
+      run(start + "  return std::strlen(const_cast<char*>(reinterpret_cast<volatile char*>(p))) > 3;\n}\n");
+  EXPECT_EQ(of_library.status, 1) << of_library.output;
+  EXPECT_TRUE(of_library.has("in the host's code at mine.cu:4")) << of_library.output;
+}
+
+TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
+  const result r =
+      run("int sum(int n) {\n"
+          "  volatile char room[100000];\n"
+          "  room[n % 100000] = 1;\n"
+          "  return n == 0 ? room[0] : sum(n - 1) + room[n % 100000];\n"
+          "}\n"
+          "int main() { return sum(1 << 20) == 0; }\n");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("crash: access to address 0x")) << r.output;
+  EXPECT_TRUE(r.has("in the host's code at mine.cu:")) << r.output;
+}
+
+}  // namespace
