@@ -18,6 +18,7 @@ SOURCE = os.environ["WARPCHECK_SOURCE"]
 CANDIDATE = os.environ["WARPCHECK_TEST_CANDIDATE"]
 NAN = os.environ["WARPCHECK_TEST_NAN"]  # its first element is NaN
 DROPS_TAIL = os.environ["WARPCHECK_TEST_DROPS_TAIL"]  # the last element of rows longer than 32 is 0
+DROPS_TAIL_SLOWLY = os.environ["WARPCHECK_TEST_DROPS_TAIL_SLOWLY"]  # the same, 20 ms a call
 PRETENDED = os.environ["WARPCHECK_TEST_PRETENDED"]  # plays device cuda
 LINE = "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
 
@@ -485,6 +486,27 @@ class Runs(unittest.TestCase):
         cases = xml.parse(self.path("out.xml")).getroot().iter("testcase")
         skipped = [c for c in cases if c.find("skipped") is not None]
         self.assertEqual(len(skipped), len(not_run))
+
+    def test_interrupt_while_a_failure_is_shrunk_keeps_what_is_finished(self):
+        # The sequence of runs that makes the case smaller takes many seconds.
+        process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "cpu", "--candidate", DROPS_TAIL_SLOWLY,
+                                    "--cases", "6", "--property", "within-error-bound", "--property", "misalignment",
+                                    "--shrink-seconds", "600", "--json", self.path("out.json")],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if "shrinking the failing case" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        output, further = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, output + further)
+        self.assertNotIn("shrinking", further)  # of the other property
+        self.assertIn("interrupted: the finished cases are in this table", output)
+        for name in ("within-error-bound", "misalignment"):
+            self.assertRegex(output, rf"(?m)^softmax +{name} +6 .* violation")
+        result = self.result("out.json")
+        self.assertEqual((result["interrupted"], result["exit_code"]), (True, 130))
+        self.assertEqual([(j["cases"], j["verdict"]) for j in result["jobs"]], [(6, "violation")] * 2)
+        self.assertEqual({f["verdict"] for f in result["failures"]}, {"violation"})
 
     def test_interrupted_mutants_end_their_children_and_leave_no_folders(self):
         # A mutant that no earlier run has compiled.
