@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +89,8 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
       return code;
     }
     options.verdict = fmt::format("verified with {} cases of each property", verification->cases);
+    if (!verification->without.empty())
+      options.verdict += fmt::format(" but {}", fmt::join(verification->without, ", "));
   }
   const bool is_ours_alone = options.candidate == "builtin" && options.peers.empty();
   return is_ours_alone ? run(options) : run_in_own_process([&] { return run(options); });

@@ -15,6 +15,7 @@ enum exit_code : int { k_pass = 0, k_violation = 1, k_usage = 2, k_environment =
 struct verify_options {
   std::vector<std::string> operators;   // empty: all
   std::vector<std::string> properties;  // empty: all
+  std::vector<std::string> without;     // NAME:REASON, properties that the run leaves out
   std::vector<std::string> dtypes;      // empty: all that the candidate offers
   std::string device = "auto";
   std::string candidate = "builtin";

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "command/asked.hpp"
 #include "command/fuzz_state.hpp"
 #include "command/mps.hpp"
 #include "command/plan.hpp"
@@ -128,9 +129,10 @@ class fuzzer {
     }
     lock_.take(shard_folder());
     const std::string asked = fmt::format(
-        "operators {} properties {} dtypes {} device {} candidate {} size {} max-rows {} max-cols {}",
+        "operators {} properties {} dtypes {} device {} candidate {} size {} max-rows {} max-cols {}{}",
         fmt::join(chosen_operators(o_.what), ","), fmt::join(o_.what.properties, ","), fmt::join(o_.what.dtypes, ","),
-        device_, o_.what.candidate, o_.what.size, o_.what.max_rows, o_.what.max_cols);
+        device_, o_.what.candidate, o_.what.size, o_.what.max_rows, o_.what.max_cols,
+        o_.what.without.empty() ? "" : fmt::format(" without {}", fmt::join(o_.what.without, ",")));
     if (fs::exists(state_path())) {
       state_ = fuzz_state_from_json(golden::read_text(state_path(), k_most_state_bytes), state_path());
       if (state_.options != asked)
@@ -311,6 +313,7 @@ class fuzzer {
       fmt::print("interrupted: the finished cases are kept; the same command goes on\n");
       code = k_interrupted;
     }
+    fmt::print("{}\n", text_of(asked()));
     if (!o_.what.json.empty()) write_file(o_.what.json, json(code, cases, rate));
     if (!o_.what.junit.empty()) write_file(o_.what.junit, junit());
     return code;
@@ -321,6 +324,13 @@ class fuzzer {
     std::map<std::string, run_counts> counts;
     for (const auto& [name, t] : shown_.totals) counts[name] = {t.cases, t.skipped, t.compared, t.failures};
     return operators_without_judgement(counts);
+  }
+
+  asked_properties asked() const {
+    std::set<std::string> judged;
+    for (const auto& [name, t] : shown_.totals)
+      if (t.cases > t.skipped) judged.insert(name);
+    return count_asked(o_.what, judged);
   }
 
   std::vector<coverage_result::group> groups() const {
@@ -377,6 +387,7 @@ class fuzzer {
                           {"properties", properties},
                           {"coverage", coverage},
                           {"nothing_judged", unjudged()},
+                          {"asked", to_json(asked())},
                           {"findings", findings},
                           {"timing", {{"begun", begun_}, {"seconds", shown_.seconds}, {"cases_per_second", rate}}}}
                .dump(1, ' ', true, nlohmann::json::error_handler_t::replace) +

@@ -87,6 +87,13 @@ void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate&
       ->needs(of_python);
 }
 
+void add_unwanted(CLI::App* command, cli::verify_options& o) {
+  command
+      ->add_option("--without-property", o.without,
+                   "NAME:REASON: leave out this property; the last line and the results say so (may be repeated)")
+      ->allow_extra_args(false);
+}
+
 // What verify and fuzz have in common: what is tried, and how.
 void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
   command->add_option(
@@ -99,6 +106,7 @@ void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate&
                    "verify and fuzz spread over all GPUs) or cpu")
       ->capture_default_str();
   command->add_option("--property", o.properties, "Only this property (may be repeated)");
+  add_unwanted(command, o);
   command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
   add_candidate(command, o, b);
 }
@@ -155,7 +163,7 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
       "--null-kernels", command.null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
   for (const char* name : {"--candidate", "--source", "--python", "--device", "--dtype", "--size", "--max-rows",
                            "--max-cols", "--shard", "--regressions", "--junit", "--input", "--journal", "--resume",
-                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips", "--accept"})
+                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips", "--accept", "--without-property"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
@@ -392,6 +400,7 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   add_candidate(bench, command.verify, command.brought);
   bench->add_option("--cases", command.verify.cases, "Verify a candidate first with so many cases of each property")
       ->capture_default_str();
+  add_unwanted(bench, command.verify);
   bench->add_flag("--unverified", command.unverified, "Measure a candidate without verifying it first");
   bench
       ->add_option("--row", b.rows,

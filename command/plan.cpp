@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "command/asked.hpp"
 #include "command/candidates/offers.hpp"
 #include "command/support.hpp"
 #include "golden/check.hpp"
@@ -175,6 +176,7 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
                                    left_out_properties& left_out) {
   const std::vector<std::string> ops = chosen_operators(o);
   check_names(o, ops);
+  const std::vector<unwanted_property> unwanted = unwanted_properties(o, ops);
   const int size = size_class(o.size);
   const std::optional<tensor_spec> input = input_tensor(o);
   std::vector<planned_job> jobs;
@@ -185,6 +187,12 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
       if (p.op != op) continue;
       if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
         continue;
+      const auto leaves_out = std::find_if(unwanted.begin(), unwanted.end(),
+                                           [&](const unwanted_property& u) { return u.name == p.name; });
+      if (leaves_out != unwanted.end()) {
+        left_out[op + "/" + p.name] = fmt::format("{}{}", k_unwanted, leaves_out->reason);
+        continue;
+      }
       for (target t : targets) {
         if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
         if (!o.dtypes.empty() && std::find(o.dtypes.begin(), o.dtypes.end(), name_of(t.type)) == o.dtypes.end())
@@ -305,7 +313,7 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
   }
   // A coverage minimum is a promise of a whole run; a run that was narrowed or cut short makes none.
   const bool owes_variants =
-      whole && o.input.empty() && o.properties.empty() && !limits_shapes(o) && o.shard == "0/1" && o.cases >= 20;
+      whole && o.input.empty() && o.properties.empty() && o.without.empty() && !limits_shapes(o) && o.shard == "0/1" && o.cases >= 20;
   constexpr int64_t k_enough_for_classes = 60;
   const bool owes_classes = owes_variants && o.cases >= k_enough_for_classes && o.size != "quick";
   for (const auto& [key, s] : sums) {

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "command/arrays.hpp"
+#include "command/asked.hpp"
 #include "command/candidates/python_candidate.hpp"
 #include "command/candidates/source_candidate.hpp"
 #include "command/mps.hpp"
@@ -268,8 +269,8 @@ supervise_options supervision_of(const verify_options& o, const std::string& dev
   options.at_start = choose_gpu;
   options.journal_folder = o.journal;
   options.resume = o.resume;
-  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed,
-                                    o.cases, o.size, o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism);
+  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed,
+                                    o.cases, o.size, o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism, fmt::join(o.without, ","));
   std::tie(options.shard_index, options.shard_count) = parse_shard(o.shard);
   options.fail_fast = o.fail_fast;
   options.run = run_case;
@@ -375,6 +376,14 @@ std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, co
   return operators_without_judgement(counts);
 }
 
+asked_properties asked_of(const verify_options& o, const std::vector<planned_job>& jobs,
+                          const run_result_set& results) {
+  std::set<std::string> judged;
+  for (size_t i = 0; i < jobs.size(); ++i)
+    if (results.jobs[i].cases > results.jobs[i].skipped) judged.insert(jobs[i].p->op + "/" + jobs[i].p->name);
+  return count_asked(o, judged);
+}
+
 // Says what stands below the table, and returns the exit code.
 int conclude(const verify_options& o, const job_result& all, const run_result_set& results,
              const coverage_result& coverage, const std::vector<std::string>& unjudged,
@@ -468,12 +477,14 @@ int verify(const verify_options& o) {
   const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
   const std::vector<std::string> unjudged = nothing_judged(jobs, results);
   const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out);
+  const asked_properties asked = asked_of(o, jobs, results);
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
     nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, explained), coverage,
                                    regressions.cases, code);
     j["device_name"] = note;
     j["nothing_judged"] = unjudged;
+    j["asked"] = to_json(asked);
     j["not_run"] = not_run_json(not_run(o, jobs, left_out));
     for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
     j["timing"]["begun"] = begun;
@@ -481,7 +492,8 @@ int verify(const verify_options& o) {
   }
   if (!o.junit.empty())
     write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage, unjudged)));
-  fmt::print("{:.1f} s in all, with what came before and after the cases\n", seconds_since(begin));
+  fmt::print("{}; {:.1f} s in all, with what came before and after the cases\n", text_of(asked),
+             seconds_since(begin));
   return code;
 }
 
