@@ -280,13 +280,16 @@ std::string toolchain::compile(const compilation& c) const {
   const scratch_folder scratch(c.output + ".parts");
 
   std::vector<std::string> objects;
+  std::string said;  // of all sources: a user sees every refusal at once
   for (const std::string& source : c.sources) {
     std::vector<std::string> command = compiler_command(c);
     if (c.cpu_seconds > 0) command.insert(command.begin(), {"prlimit", fmt::format("--cpu={}", c.cpu_seconds)});
     objects.push_back(scratch.file(fmt::format("{}.o", objects.size())));
     command.insert(command.end(), {"-x", language_of(source), "-c", source, "-o", objects.back()});
-    if (command_result r = run_command(command); r.status != 0)
-      return r.output.empty() ? fmt::format("the compiler ended with status {}", r.status) : r.output;
+    if (command_result r = run_command(command); r.status != 0) {
+      said += r.output.empty() ? fmt::format("the compiler ended with status {}", r.status) : r.output;
+      continue;
+    }
     if (c.flavour == "race") {
       const command_result r =
           run_command({objcopy_, "--redefine-sym", "memcpy=__tsan_memcpy", "--redefine-sym", "memset=__tsan_memset",
@@ -294,6 +297,8 @@ std::string toolchain::compile(const compilation& c) const {
       if (r.status != 0) return r.output;
     }
   }
+
+  if (!said.empty()) return said;
 
   const std::string library = scratch.file("library.so");
   std::vector<std::string> link = {compiler_, "-shared", "-o", library};

@@ -14,6 +14,7 @@
 
 #include "command/support.hpp"
 #include "command/translator/importer.hpp"
+#include "command/translator/refusals.hpp"
 #include "command/translator/user_macros.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
@@ -46,8 +47,9 @@ std::string private_path(const fs::path& folder, const std::string& name) {
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& said) {
-  throw usage_error(fmt::format(
-      "{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}", file, said));
+  throw usage_error(
+      fmt::format("{} does not compile for the emulated device (docs/run_emulated.md lists what does):\n{}{}", file,
+                  names_not_modelled(said), said));
 }
 
 // The folder of the toolkit's own headers, or "": that of CUDA_HOME, of this build, or of the usual place.
@@ -188,6 +190,23 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   return source;
 }
 
+// All sources of a program. usage_error with the refusals of all of them.
+std::vector<imported_source> rewritten_sources(const toolchain& tools, const import_request& r,
+                                               const std::vector<std::string>& files, const fs::path& folder) {
+  std::vector<imported_source> sources;
+  std::vector<std::string> refused;
+  for (const std::string& file : files) {
+    try {
+      sources.push_back(rewritten_source(tools, r, file, folder));
+      for (const import_error& e : sources.back().errors) refused.push_back(describe(e));
+    } catch (const usage_error& e) {
+      refused.push_back(e.what());
+    }
+  }
+  if (!refused.empty()) throw usage_error(fmt::format("{}", fmt::join(refused, "\n")));
+  return sources;
+}
+
 }  // namespace
 
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
@@ -219,13 +238,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
     if (!fs::is_regular_file(file, error)) throw usage_error(fmt::format("source: there is no file '{}'", file));
   const fs::path folder = cache_folder(tools);
 
-  std::vector<imported_source> sources;
-  std::vector<std::string> refused;
-  for (const std::string& file : files) {
-    sources.push_back(rewritten_source(tools, r, file, folder));
-    for (const import_error& e : sources.back().errors) refused.push_back(describe(e));
-  }
-  if (!refused.empty()) throw usage_error(fmt::format("{}", fmt::join(refused, "\n")));
+  std::vector<imported_source> sources = rewritten_sources(tools, r, files, folder);
   const bool has_main = std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.has_main; });
   if (r.needs_main && !has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
   const std::string epilogue =

@@ -332,7 +332,8 @@ struct executor {
   bool step_at_access = false;  // atomics and checked accesses are scheduler steps, at which a switch may happen
   thread_set runnable;
   uint64_t step_limit = 0, idle_yields = 0;
-  uint64_t accesses = 0;  // of this launch, checked
+  const void* awaited = nullptr;  // the word that the last thread of a livelock asked in vain
+  uint64_t accesses = 0;          // of this launch, checked
   random_stream random;
   std::vector<uint32_t> rank_of, thread_at;  // pct: smaller rank runs first
   thread_set runnable_ranks;

@@ -101,6 +101,7 @@ uint32_t replayed_choice(uint64_t step) {
 }
 
 [[noreturn]] void stop_livelock(const char* why) {
+  device.awaited = current != nullptr ? current->idle_at : nullptr;
   fail("livelock", [why] {
     std::string text = why;
     if (current != nullptr) text += ", last at " + describe(*current) + " [" + describe(current->site) + "]";

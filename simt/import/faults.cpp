@@ -12,7 +12,7 @@
 
 #include "simt/emulated/executor.hpp"
 #include "simt/emulated/symbols.hpp"
-#include "simt/import/launch.hpp"
+#include "simt/import/runtime.hpp"
 
 namespace simt::import {
 namespace {
@@ -160,6 +160,16 @@ void on_program_fault(int signal, siginfo_t* info, void* context) {
 }
 
 }  // namespace
+
+void report_wait_for_host(const emulation& on) {
+  if (on.ok() || on.findings.back().kind != "livelock") return;
+  const auto* found = find_allocation(::simt::emu::device.awaited);
+  if (found == nullptr || !found->second.host_too) return;
+  report("unsupported",
+         "a kernel that waits for the host, at a word of the memory that was allocated at " +
+             ::simt::import::describe(found->second.where) + " (" + on.findings.back().text + ")",
+         true);
+}
 
 void catch_program_faults() {
   constexpr size_t k_bytes = 256 * 1024;  // a fault may be that of a stack, and naming its line takes room

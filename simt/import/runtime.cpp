@@ -102,6 +102,7 @@ void guarded_launch(void (*launch)(emulation* on, const void* what), const void*
     if (&on != &p.device) return;  // a trial's own stream: the trial reads its findings
     report_notices();
     if (on.ok()) report("error_return", e.what(), !p.keep_going);
+    report_wait_for_host(on);
     for (const finding& f : on.findings) report(f.kind.c_str(), f.text, !p.keep_going);
     on.clear();  // only where the program goes on
   }

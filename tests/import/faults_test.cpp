@@ -1,4 +1,4 @@
-// `warpcheck run-emulated` on programs with faults of arithmetic and of the host's code.
+// `warpcheck run-emulated` on programs with faults of arithmetic and of the host's code, and on those that it refuses.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -82,6 +82,55 @@ TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("crash: access to address 0x")) << r.output;
   EXPECT_TRUE(r.has("in the host's code at mine.cu:")) << r.output;
+}
+
+// The same for a flag that only the host sets, and for one in device memory that nobody sets.
+std::string waiting(const std::string& allocate, const std::string& flag) {
+  return "__global__ void k(volatile int* flag, int* y) { while (*flag == 0) {} *y = 1; }\n"
+         "int main() { int *flag, *y; " +
+         allocate + "(&flag, 4); cudaMalloc(&y, 4);\n" + flag +
+         "k<<<1, 1>>>(flag, y); cudaDeviceSynchronize(); return 0; }\n";
+}
+TEST(Livelock, OfAKernelThatWaitsForTheHostIsNoHazard) {
+  const result host = run(waiting("cudaMallocManaged", "*flag = 0;"));
+  EXPECT_EQ(host.status, 2) << host.output;
+  EXPECT_TRUE(
+      host.has("unsupported: a kernel that waits for the host, at a word of the memory that was allocated at "
+               "mine.cu:2"))
+      << host.output;
+  EXPECT_FALSE(host.has("livelock under")) << host.output;
+  const result device = run(waiting("cudaMalloc", "cudaMemset(flag, 0, 4);"));
+  EXPECT_EQ(device.status, 1) << device.output;
+  EXPECT_TRUE(device.has("mine.cu: livelock under")) << device.output;
+}
+
+TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("a.cu",
+               "int main() {\n  cudaNoSuchCall(1);\n  int own = missing;\n  cudaNoSuchCall(2);\n"
+               "  return cudaErrorOfNoName;\n}\n");
+  folder.write("b.cu", "__global__ void k(float* x) {\n  *x = __no_such_intrinsic(*x);\n}\n");
+  const result r =
+      warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
+                                   "' run-emulated a.cu --with b.cu --schedule fair");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(
+      r.has("not modelled on the emulated device: cudaNoSuchCall (a.cu:2), cudaErrorOfNoName (a.cu:5), "
+            "__no_such_intrinsic (b.cu:2)\n"))
+      << r.output;
+  EXPECT_LT(r.output.find("__no_such_intrinsic (b.cu:2)"), r.output.find("error:")) << r.output;
+}
+
+TEST(Refusals, AreThoseOfEverySource) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("a.cu", "#include <no_such_a.h>\nint main() { return 0; }\n");
+  folder.write("b.cu", "struct s { __shared__ int x; };\n");
+  const result r =
+      warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
+                                   "' run-emulated a.cu --with b.cu --schedule fair");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("no_such_a.h")) << r.output;
+  EXPECT_TRUE(r.has("b.cu:1: __shared__ in a class")) << r.output;
 }
 
 }  // namespace

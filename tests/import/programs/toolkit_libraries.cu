@@ -1,8 +1,9 @@
 // cuRAND and cuFFT as programs call them beside their kernels, each in a mode of its own.
 #include <cuda_runtime.h>
 #include <cufft.h>
-#include <curand.h>
 #include <curand_kernel.h>
+// which brings the next one, too
+#include <curand.h>
 #include <nvToolsExt.h>
 
 #include <cmath>

@@ -1,0 +1,12 @@
+// What a compiler's message says about the subset.
+#pragma once
+
+#include <string>
+
+namespace warpcheck::cli {
+
+// One line that names CUDA's functions, types and members of its libraries that the compiler or linker did not find,
+// each with its first place; "" if there are none.
+std::string names_not_modelled(const std::string& said);
+
+}  // namespace warpcheck::cli
