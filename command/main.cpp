@@ -161,9 +161,10 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   CLI::Option* of_null_kernels = verify->add_flag(
       "--null-kernels", command.null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
-  for (const char* name : {"--candidate", "--source", "--python", "--device", "--dtype", "--size", "--max-rows",
-                           "--max-cols", "--shard", "--regressions", "--junit", "--input", "--journal", "--resume",
-                           "--mps", "--fail-fast", "--shrink-seconds", "--allow-skips", "--accept", "--without-property"})
+  for (const char* name : {"--candidate", "--source",         "--python",      "--device", "--dtype",
+                           "--size",      "--max-rows",       "--max-cols",    "--shard",  "--regressions",
+                           "--junit",     "--input",          "--journal",     "--resume", "--mps",
+                           "--fail-fast", "--shrink-seconds", "--allow-skips", "--accept", "--without-property"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {

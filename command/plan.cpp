@@ -131,6 +131,14 @@ std::vector<trial_case> offered_cases(const target& t, std::vector<trial_case> a
   return cases;
 }
 
+// True if the user leaves the property out.
+bool leave_out_unwanted(const std::vector<unwanted_property>& unwanted, const property& p,
+                        left_out_properties& left_out) {
+  for (const unwanted_property& u : unwanted)
+    if (u.name == p.name) left_out[p.op + "/" + p.name] = fmt::format("{}{}", k_unwanted, u.reason);
+  return left_out.count(p.op + "/" + p.name) > 0;
+}
+
 std::string listed_reasons(const left_out_properties& left_out) {
   std::string text;
   for (const auto& [name, why] : left_out) text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, why);
@@ -187,12 +195,7 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
       if (p.op != op) continue;
       if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
         continue;
-      const auto leaves_out = std::find_if(unwanted.begin(), unwanted.end(),
-                                           [&](const unwanted_property& u) { return u.name == p.name; });
-      if (leaves_out != unwanted.end()) {
-        left_out[op + "/" + p.name] = fmt::format("{}{}", k_unwanted, leaves_out->reason);
-        continue;
-      }
+      if (leave_out_unwanted(unwanted, p, left_out)) continue;
       for (target t : targets) {
         if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
         if (!o.dtypes.empty() && std::find(o.dtypes.begin(), o.dtypes.end(), name_of(t.type)) == o.dtypes.end())
@@ -312,8 +315,8 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
     for (const auto& [name, cases] : results[i].combinations) s.combinations[name] += cases;
   }
   // A coverage minimum is a promise of a whole run; a run that was narrowed or cut short makes none.
-  const bool owes_variants =
-      whole && o.input.empty() && o.properties.empty() && o.without.empty() && !limits_shapes(o) && o.shard == "0/1" && o.cases >= 20;
+  const bool owes_variants = whole && o.input.empty() && o.properties.empty() && o.without.empty() &&
+                             !limits_shapes(o) && o.shard == "0/1" && o.cases >= 20;
   constexpr int64_t k_enough_for_classes = 60;
   const bool owes_classes = owes_variants && o.cases >= k_enough_for_classes && o.size != "quick";
   for (const auto& [key, s] : sums) {

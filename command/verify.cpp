@@ -269,8 +269,9 @@ supervise_options supervision_of(const verify_options& o, const std::string& dev
   options.at_start = choose_gpu;
   options.journal_folder = o.journal;
   options.resume = o.resume;
-  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed,
-                                    o.cases, o.size, o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism, fmt::join(o.without, ","));
+  options.fingerprint =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases, o.size,
+                  o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism, fmt::join(o.without, ","));
   std::tie(options.shard_index, options.shard_count) = parse_shard(o.shard);
   options.fail_fast = o.fail_fast;
   options.run = run_case;
@@ -492,8 +493,7 @@ int verify(const verify_options& o) {
   }
   if (!o.junit.empty())
     write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage, unjudged)));
-  fmt::print("{}; {:.1f} s in all, with what came before and after the cases\n", text_of(asked),
-             seconds_since(begin));
+  fmt::print("{}; {:.1f} s in all, with what came before and after the cases\n", text_of(asked), seconds_since(begin));
   return code;
 }
 
