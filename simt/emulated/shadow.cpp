@@ -76,7 +76,8 @@ void shadow_freed(char* p, size_t bytes, size_t unit, size_t units) {
   for (size_t i = 0; i < units; ++i) first[i].bytes = 0;
   if (first->is_followed) forget_followed(k_arenas_bytes / k_unit_bytes + unit, units);
   hb_stream_settles();
-  if (bytes < k_big) return;  // stale cells are harmless: their stamp is old
+  // Stale cells are harmless when another launch has begun, since their stamp is old; a kernel may free memory, too.
+  if (bytes < k_big && !in_kernel()) return;
   const size_t offset = offset_of(p);
   zero(shadow.words + offset / 4, bytes / 4 * sizeof(shadow_cell));
   zero(shadow.bytes + offset, bytes * sizeof(shadow_cell));

@@ -257,6 +257,21 @@ inline cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return cudaSuccess;
 }
 
+// The nodes of a copy of the child become the graph's, and the node one that waits for them.
+inline cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                              size_t count, cudaGraph_t child, SIMT_SITE) {
+  cudaGraph_t copy = nullptr;
+  cudaGraphClone(&copy, child);
+  std::vector<cudaGraphNode_t> all(after, after + count);
+  for (auto& n : copy->nodes) {
+    if (n->after.empty()) n->after.assign(after, after + count);
+    all.push_back(n.get());
+    graph->nodes.push_back(std::move(n));
+  }
+  delete copy;
+  return ::simt::import::add_node({"cudaGraphAddChildGraphNode", site}, node, graph, all.data(), all.size(), [] {});
+}
+
 namespace simt::import {
 
 inline std::vector<graph_step> steps_of(const std::vector<simt_graph_node*>& order) {

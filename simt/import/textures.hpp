@@ -232,6 +232,7 @@ struct texture {
   size_t size[3];  // texels; 0: not of that dimension
   size_t pitch;
   cudaTextureDesc how;
+  cudaResourceDesc resource = {};  // as the program gave it
 };
 
 inline texture texture_of(const cudaResourceDesc& r, const cudaTextureDesc& how) {
@@ -395,7 +396,17 @@ inline cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cu
     return ::simt::import::misuse(
         "cudaCreateTextureObject", site,
         "mipmaps, views, sRGB and anisotropic filters are not modelled on the emulated device", cudaErrorNotSupported);
-  *object = reinterpret_cast<cudaTextureObject_t>(new ::simt::import::texture(::simt::import::texture_of(*r, *how)));
+  auto* const made = new ::simt::import::texture(::simt::import::texture_of(*r, *how));
+  made->resource = *r;
+  *object = reinterpret_cast<cudaTextureObject_t>(made);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* r, cudaTextureObject_t object) {
+  *r = reinterpret_cast<const ::simt::import::texture*>(object)->resource;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* how, cudaTextureObject_t object) {
+  *how = reinterpret_cast<const ::simt::import::texture*>(object)->how;
   return cudaSuccess;
 }
 inline cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object) {

@@ -23,8 +23,8 @@ TEST_P(Toolkit, Runs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Toolkit,
-                         testing::Values("settings", "helpers", "special-functions", "directions", "lanes",
-                                         "sixteen-bits"));
+                         testing::Values("settings", "child-graph", "allocations", "texture-descriptions", "helpers",
+                                         "special-functions", "directions", "lanes", "sixteen-bits"));
 
 TEST(Fragments, AreOfEveryTypeAndShape) {
   const result r = run("fragments.cu");

@@ -106,6 +106,82 @@ bool table() {
   return host == 107;
 }
 
+// Each thread has memory of its own for a while, which another one has had before.
+__global__ void allocates(int* y) {
+  bool right = true;
+  for (int round = 0; round < 3; ++round) {
+    int* own = nullptr;
+    cudaMalloc(&own, 64);
+    *own = threadIdx.x;
+    *own += 1;
+    right &= *own == static_cast<int>(threadIdx.x) + 1;
+    cudaFree(own);
+  }
+  y[blockIdx.x * blockDim.x + threadIdx.x] = right;
+}
+bool allocations() {
+  int host[128] = {}, *y = nullptr;
+  cudaMalloc(&y, sizeof host);
+  allocates<<<2, 64>>>(y);
+  cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
+  cudaFree(y);
+  bool right = true;
+  for (const int r : host) right &= r == 1;
+  return right;
+}
+// A texture object tells what it was made of.
+bool texture_descriptions() {
+  float* d = nullptr;
+  cudaMalloc(&d, 64 * sizeof *d);
+  cudaResourceDesc resource = {}, resource_again = {};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = d;
+  resource.res.linear.desc = cudaCreateChannelDesc<float>();
+  resource.res.linear.sizeInBytes = 64 * sizeof *d;
+  cudaTextureDesc how = {}, how_again = {};
+  how.readMode = cudaReadModeElementType;
+  how.normalizedCoords = 0;
+  how.addressMode[0] = cudaAddressModeClamp;
+  cudaTextureObject_t object = 0;
+  cudaCreateTextureObject(&object, &resource, &how, nullptr);
+  const bool right = cudaGetTextureObjectResourceDesc(&resource_again, object) == cudaSuccess &&
+                     resource_again.res.linear.devPtr == d &&
+                     cudaGetTextureObjectTextureDesc(&how_again, object) == cudaSuccess &&
+                     how_again.addressMode[0] == cudaAddressModeClamp;
+  cudaDestroyTextureObject(object);
+  cudaFree(d);
+  return right;
+}
+
+__global__ void multiply(int* y, int n) { *y *= n; }
+// ((1 + 2) * 5 + 2) * 5, of a child that adds 2 and multiplies, twice, one behind the other.
+bool child_graph() {
+  int host = 1, two = 2, five = 5, *y = nullptr;
+  cudaMalloc(&y, sizeof *y);
+  cudaMemcpy(y, &host, sizeof host, cudaMemcpyHostToDevice);
+  cudaGraph_t parent, child;
+  cudaGraphCreate(&parent, 0);
+  cudaGraphCreate(&child, 0);
+  cudaGraphNode_t sum, product, first, second;
+  void* with_two[] = {&y, &two};
+  void* with_five[] = {&y, &five};
+  cudaKernelNodeParams p = {(void*)add, dim3(1), dim3(1), 0, with_two, nullptr};
+  cudaGraphAddKernelNode(&sum, child, nullptr, 0, &p);
+  p.func = (void*)multiply, p.kernelParams = with_five;
+  cudaGraphAddKernelNode(&product, child, &sum, 1, &p);
+  bool right = cudaGraphAddChildGraphNode(&first, parent, nullptr, 0, child) == cudaSuccess &&
+               cudaGraphAddChildGraphNode(&second, parent, &first, 1, child) == cudaSuccess;
+  cudaGraphDestroy(child);
+  cudaGraphExec_t exec;
+  right &= cudaGraphInstantiate(&exec, parent, nullptr, nullptr, 0) == cudaSuccess;
+  right &= cudaGraphLaunch(exec, nullptr) == cudaSuccess;
+  cudaMemcpy(&host, y, sizeof host, cudaMemcpyDeviceToHost);
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(parent);
+  cudaFree(y);
+  return right && host == 85;
+}
+
 bool helpers() {
   const char* words[] = {"program", "--n=12", "-x=0.5", "--name=a", "-fast"};
   char* name = nullptr;
@@ -127,6 +203,9 @@ bool helpers() {
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   if (std::strcmp(mode, "settings") == 0) return settings() && table() ? 0 : 1;
+  if (std::strcmp(mode, "child-graph") == 0) return child_graph() ? 0 : 1;
+  if (std::strcmp(mode, "allocations") == 0) return allocations() ? 0 : 1;
+  if (std::strcmp(mode, "texture-descriptions") == 0) return texture_descriptions() ? 0 : 1;
   if (std::strcmp(mode, "helpers") == 0) return helpers() ? 0 : 1;
   if (std::strcmp(mode, "special-functions") == 0) return all_right(special_functions, 7, 0.5, 3.0f) ? 0 : 1;
   if (std::strcmp(mode, "directions") == 0) return all_right(directions, 10, 1.0, 1.0f) ? 0 : 1;
