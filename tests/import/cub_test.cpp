@@ -1,4 +1,4 @@
-// Calls of CUB whose arrays must not overlap are refused at their line; the layouts beside them, which CUB allows, pass.
+// Calls of CUB whose arrays must not overlap are refused at their line; layouts beside them, which CUB allows, pass.
 #include <gtest/gtest.h>
 
 #include <fstream>
