@@ -104,7 +104,8 @@ void emulation::clear() {
   recorded_accesses = false;
   recorded_build = 0;
   story.clear();
-  launches = steps = switches = accesses = 0;
+  choices.clear();
+  certified = launches = steps = switches = accesses = 0;
 }
 
 simt::schedule emulation::recorded_schedule() const {

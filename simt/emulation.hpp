@@ -60,11 +60,18 @@ struct finding {
   std::string text;
 };
 
+// Something in a launch that depends on the order in which its threads run.
+struct schedule_choice {
+  std::string what;
+  uint32_t place = 0;  // of the first, in the code; 0: unknown
+  uint64_t count = 0;
+};
+
 struct emulation {
   simt::schedule schedule;
   unsigned resident_blocks = 8;        // blocks in flight; a cooperative launch or a cluster raises it to what it needs
   unsigned sm_count = 4;               // what device_properties reports; results must not depend on the host's cores
-  unsigned sm_arch = 90;  // whose tensor cores the device has: 80, 86, 89, 90 or 100
+  unsigned sm_arch = 90;               // whose tensor cores the device has: 80, 86, 89, 90 or 100
   uint64_t step_budget = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
   uint32_t shared_pattern = 0xffffffff;  // what shared memory holds when a block starts (dirty shared memory)
   bool detect = true;                    // race flavour: look for races (bounds and initialisation are always checked)
@@ -76,6 +83,9 @@ struct emulation {
   bool recorded_accesses = false;  // the recorded steps count memory accesses
   uint32_t recorded_build = 0;
   std::vector<std::string> story;  // one sentence per deviation that a replay applied
+  // Race flavour: launches that have the same outcome under every schedule, and what denied that to the others.
+  uint64_t certified = 0;
+  std::vector<schedule_choice> choices;
   uint64_t launches = 0;
   uint64_t steps = 0;     // scheduler decisions
   uint64_t switches = 0;  // changes of the running thread

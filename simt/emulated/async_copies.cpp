@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "simt/emulated/certificate.hpp"
 #include "simt/emulated/flights.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/region.hpp"
@@ -68,7 +69,7 @@ void land(const flight& f) {
   }
   const auto at = phases.find(f.barrier);
   if (at == phases.end()) return;
-  hb_flight_lands(at->second.known, f.id);
+  hb_flight_lands(at->second.known, f.id, at->second.phase == f.phase);
   at->second.bytes -= f.bytes;
   complete_if_due(f.barrier, at->second);
 }
@@ -121,6 +122,7 @@ void arrive(mbarrier* m, unsigned bytes, barrier_order order, const call_site& s
 
 bool try_phase(mbarrier* m, unsigned parity, barrier_order order, const call_site& site, const void* pc) {
   phase_state& s = use(m, site, pc);
+  hb_choice(choice::barrier_poll, pc);
   const bool done = (s.phase & 1) != (parity & 1);
   if (done) hb_phase_passes(s.known, *current, m, order);
   atomic_done(done, m);
@@ -139,6 +141,10 @@ block_state* owner_of(const void* p) {
 }
 
 void start_flight(flight f) {
+  if (const auto at = phases.find(f.barrier); at != phases.end()) {
+    f.phase = at->second.phase;
+    hb_flight_counts_on(at->second.known, *current);
+  }
   flights.push_back(f);
   const bool eager = base_order() == strategy::greedy;
   if (decide(2, eager) == 1) {
@@ -308,7 +314,10 @@ bool mbarrier::try_wait(unsigned parity, barrier_order order, call_site site) {
   return try_phase(this, parity, order, site, SIMT_PC);
 }
 
-unsigned mbarrier::parity(call_site site) { return use(this, site, SIMT_PC).phase & 1; }
+unsigned mbarrier::parity(call_site site) {
+  hb_choice(choice::barrier_poll, SIMT_PC);
+  return use(this, site, SIMT_PC).phase & 1;
+}
 
 void mbarrier::wait(unsigned parity, call_site site) {
   thread& self = *current;

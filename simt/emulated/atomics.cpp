@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "simt/emulated/certificate.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/intrinsics.hpp"
 
@@ -16,7 +17,9 @@ template <class T, class Kind, class Operation>
 T atomically(T* p, memory_scope scope, const void* pc, Kind kind_of, Operation operation) {
   if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) detail::check_alignment(p, sizeof(T));
   access_point();
-  hb_atomic(*current, p, sizeof(T), scope, kind_of(p), pc);
+  const atomic_kind kind = kind_of(p);
+  hb_choice(kind == atomic_kind::update ? choice::atomic : choice::atomic_access, pc);
+  hb_atomic(*current, p, sizeof(T), scope, kind, pc);
   const T before = *p;
   const T after = operation(before);
   *p = after;

@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/notices.hpp"
@@ -71,6 +72,7 @@ std::vector<finding> take_notices() {
 
 void outlive_race(const race_record& r) {
   notice_state& n = notice();
+  count_choice(choice::race, r.now.pc & k_code_offset);
   if (n.tolerated == tolerance::none) fail("race", [&] { return describe_race(r); });
   // What runs beside its thread has written at no moment that is known here.
   if (((r.earlier.thread | r.now.thread) & k_agent) != 0) return settle_as_race(r);

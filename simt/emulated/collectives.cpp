@@ -1,6 +1,7 @@
 // Block barriers and warp collectives: the last thread to arrive completes them for all.
 #include "simt/emulated/collectives.hpp"
 
+#include "simt/emulated/certificate.hpp"
 #include "simt/emulated/happens_before.hpp"
 
 namespace simt {
@@ -225,6 +226,7 @@ uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned arg
 // alone (always so under greedy), or those that come to the call until it is the caller's turn again.
 unsigned active_mask() noexcept {
   thread& self = *current;
+  hb_choice(choice::active_mask, SIMT_PC);
   if (decide(2, base_order() == strategy::greedy) == 1) return 1u << self.lane;
   self.asks_at = SIMT_PC;
   self.group = 0;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/host_memory.hpp"
 #include "simt/emulated/region.hpp"
@@ -51,14 +52,17 @@ inline bool replaces_second(const access_record (&slots)[2], const access_record
 }
 
 // Keeps two readers of a word, of different warps where there are such.
-inline void keep_read(access_record (&slots)[2], const access_record& now, const thread& t) {
+inline void keep_read(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
+  access_record(&slots)[2] = c.reads;
   for (access_record& slot : slots) {
     if (slot.thread == 0 || ordered(slot, t)) {
       slot = now;
       return;
     }
   }
-  if (replaces_second(slots, now)) slots[1] = now;
+  const bool replaces = replaces_second(slots, now);
+  if (certificate.holds) summarise(c, offset, bytes == 1, k_dropped_reads, replaces ? slots[1] : now);
+  if (replaces) slots[1] = now;
 }
 
 inline bool reads_only(const access_record& atomic) { return (atomic.pc & k_atomic_load) != 0; }
@@ -112,16 +116,18 @@ inline void check_cell(shadow_cell& c, const access_record& now, const thread& t
   if (c.write.thread != 0 && !ordered(c.write, t))
     outlive_race({c.write, access_kind::write, now, Kind, offset, bytes});
   check_atomics<Kind>(c, now, t, offset, bytes);
+  check_dropped(c, offset, Kind, t, now.pc);
   if (Kind == access_kind::write || (Kind == access_kind::atomic && !reads_only(now)))
     for (const access_record& r : c.reads)
       if (r.thread != 0 && !ordered(r, t)) outlive_race({r, access_kind::read, now, Kind, offset, bytes});
   if (Kind == access_kind::read) {
-    keep_read(c.reads, now, t);
+    keep_read(c, now, t, offset, bytes);
   } else if (Kind == access_kind::atomic) {
     if (compares_and_swaps)
       for (access_record& r : c.reads)
         if (r.thread == now.thread) r.pc |= k_first_read;
     keep_atomic(c.atomics, now, t);
+    if (certificate.holds) summarise(c, offset, bytes == 1, k_dropped_atomics, now);
   } else {
     // All earlier accesses happened before this write: what is ordered after it is ordered after them.
     c.write = now;
@@ -283,6 +289,8 @@ inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   if (is_wild(address)) report_wild(address, bytes, Kind, code_offset(pc));
   if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
   detector.far_access = code_offset(pc);
+  if (Kind == access_kind::write && address - reinterpret_cast<uintptr_t>(current->flow.stack) >= k_stack_bytes)
+    count_choice(choice::unseen_memory, code_offset(pc));
   return false;
 }
 
@@ -347,6 +355,7 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
   if (is_plain && write) return access<access_kind::write>(p, bytes, pc);
   if (is_plain) return access<access_kind::read>(p, bytes, pc);
   access_point();
+  hb_choice(choice::atomic_access, pc);
   hb_atomic(*current, p, bytes, memory_scope::device, write ? atomic_kind::store : atomic_kind::load, pc);
 }
 
@@ -379,6 +388,7 @@ void check_access(const void* p, size_t bytes, access_kind kind, const access_re
     report_wild(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
   if (offset >= k_region_bytes) {
     detector.far_access = access.pc & k_code_offset;
+    if (kind != access_kind::read) count_choice(choice::unseen_memory, access.pc & k_code_offset);
     return check_host(reinterpret_cast<uintptr_t>(p), bytes, kind, access.pc & k_code_offset);
   }
   switch (kind) {
@@ -436,26 +446,6 @@ void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomi
   hb_publish(t, reinterpret_cast<uintptr_t>(p), scope, kind);
 }
 
-// A copy that runs beside its thread, under the thread's agent name and the group's number.
-void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
-  const access_record access = {t.id | k_agent, t.open_group, code_offset(pc)};
-  check_access(source, bytes, access_kind::read, access);
-  check_access(destination, bytes, access_kind::write, access);
-}
-
-// A copy that ends with an mbarrier, under a name of its own.
-uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
-  const access_record access = {name_flight(t), 1, code_offset(pc)};
-  if (source != nullptr) check_access(source, bytes, access_kind::read, access);
-  check_access(destination, bytes, access_kind::write, access);
-  return access.thread;
-}
-
-// The store and its count on the mbarrier land together.
-void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void* pc) {
-  check_access(barrier, bytes, access_kind::atomic, {id, 1, code_offset(pc)});
-}
-
 void hb_thread_exits(thread& t) {
   if (has_open_races) settle_open_races_of(t.id);
   block_state& b = *t.home;
@@ -483,7 +473,7 @@ std::string describe_thread_id(uint32_t id) {
 void report_unwritten(emulation& stream) {
   conclude_notices(stream);
   compares_and_swaps = false;
-  if (!detector.unwritten.found) return;
+  if (!detector.unwritten.found) return certificate_ends(stream);
   for (const finding& f : stream.findings)
     if (f.kind == "race") return;
   device.failed = true;

@@ -72,7 +72,7 @@ struct pending_store {
   unsigned bytes;
   uint32_t group;
   bool is_done;
-  uint32_t reader, writer;  // race flavour: the names under which it accesses memory
+  uint32_t reader, writer;                  // race flavour: the names under which it accesses memory
   std::shared_ptr<const tensor_tile> tile;  // nullptr: neighbouring bytes
 };
 
@@ -137,6 +137,7 @@ struct alignas(64) thread {
   const void* idle_at = nullptr;
   const void* waits_for = nullptr;             // an mbarrier
   uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
+  uint32_t arrived_at[2] = {};                 // race flavour: the epochs in which it did, of the cluster and the grid
   // Where it asks which lanes run with it, and the answer, once one of them has formed the group.
   const void* asks_at = nullptr;
   uint32_t group = 0;

@@ -32,6 +32,7 @@ struct flight {
   mbarrier* barrier;
   uint32_t id;                                   // race flavour: the name under which it accesses memory
   std::shared_ptr<const tensor_tile> tile = {};  // nullptr: neighbouring bytes
+  uint64_t phase = 0;                            // of the barrier when the copy was started
 };
 void start_flight(flight f);
 void start_store(pending_store s);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/region.hpp"
 
@@ -55,6 +56,7 @@ uint32_t new_arena_stamp() {
 // what was ordered. What orders two accesses comes after the first of them, so that none to come needs what is
 // forgotten.
 void forget_history() {
+  count_choice(choice::lost_history, 0);
   new_generation();
   detector.launch_begin = 0;
   variables.clear();
@@ -163,7 +165,9 @@ void join(thread& t, uint64_t key, uint32_t below) { details(t).known.join(key, 
 // A launch that may overlap those before it goes on with their accesses, which happened before nothing of it until a
 // thread waits for them.
 void hb_launch_begins(bool programmatic_launch) {
-  if (!programmatic_launch || detector.settled || detector.wrapped) {
+  const bool overlaps = programmatic_launch && !detector.settled && !detector.wrapped;
+  certificate_begins(overlaps);
+  if (!overlaps) {
     new_generation();
     detector.instances = 0;
     detector.wrapped = false;
@@ -209,6 +213,7 @@ void hb_block_starts(block_state& b) {
 
 void hb_thread_starts(thread& t) {
   t.clock = 1;
+  t.arrived_at[0] = t.arrived_at[1] = 0;
   t.written = 0;
   t.has_fenced = false;
   t.id = t.home->instance << k_instance_shift | t.linear;
@@ -279,9 +284,12 @@ void hb_fence(thread& t, memory_scope scope, fence_order order) {
   thread_clock& k = details(t);
   const bool sequential = order == fence_order::sequential;
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
+    if (!k.acquirable[s].empty()) hb_choice(choice::published, nullptr);
     for (const auto& pending : k.acquirable[s]) k.known.join(*pending.what);
     k.acquirable[s].clear();
     if (!sequential) continue;
+    if (k.passed.acquirable[s] != nullptr || t.home->passed.acquirable[s] != nullptr)
+      hb_choice(choice::published, nullptr);
     if (const auto& passed = k.passed.acquirable[s]) k.known.join(*passed);
     if (const auto& passed = t.home->passed.acquirable[s]) k.known.join(*passed);
     k.passed.acquirable[s].reset();
@@ -369,7 +377,11 @@ static void become_partial(wide_barrier& w, const thread& self) {
 }
 
 void hb_wide_arrives(wide_barrier& w, thread& t, bool releases) {
+  const uint64_t of_thread = t.knows != nullptr ? t.knows->wide[w.grid].phase : 0;
+  if (std::max(of_thread, t.home->wide[w.grid].phase) + 1 < w.phase) hb_choice(choice::barrier_member, nullptr);
+  t.arrived_at[w.grid] = t.clock;
   if (!releases) {
+    certificate.is_wide_partial = true;
     if (!w.is_partial) become_partial(w, t);
     w.gathered.join(fenced_by(t, memory_scope::cluster));
   } else if (!w.is_partial && t.clock < bound_of(w) && !(t.knows != nullptr && t.knows->has_lanes)) {
@@ -385,6 +397,7 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
   for (uint32_t slot = first_slot; slot < first_slot + slots && !w.is_partial; ++slot) {
     const block_state& b = *device.blocks[slot];
     if (!b.active) continue;
+    if (b.alive != device.threads) certificate.is_wide_partial = true;
     w.gathered.join(vector_clock::block_key(b.instance), bound_of(w));
     if (b.known != nullptr) w.gathered.join(*b.known);
     for (const wide_clock& wide : b.wide)
@@ -400,6 +413,7 @@ void hb_wide_passes(const wide_barrier& w, thread& t) { details(t).wide[w.grid].
 
 // Of scope .cta, another block's arrival brings nothing.
 void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order) {
+  certify_arrival(k, t);
   const bool is_afar = t.home != &owner;
   vector_clock& to = is_afar ? k.gathered_afar : k.gathered;
   const memory_scope scope = order.is_of_own_block ? memory_scope::block : memory_scope::cluster;
@@ -414,11 +428,15 @@ static void complete(vector_clock& gathered, shared_clock& to) {
   gathered.clear();
 }
 void hb_phase_completes(phase_clock& k) {
+  ++k.phases;
+  if (certificate.holds && k.key != 0) k.gathered.join(vector_clock::phase_key(k.key), k.phases);
   complete(k.gathered, k.complete);
   if (!k.gathered_afar.empty()) complete(k.gathered_afar, k.complete_afar);
+  certify_completion(k);
 }
 
-void hb_phase_passes(const phase_clock& k, thread& t, const void* p, barrier_order order) {
+void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order order) {
+  certify_pass(k, t);
   const memory_scope scope = order.is_of_own_block ? memory_scope::block : memory_scope::cluster;
   auto place = reinterpret_cast<uintptr_t>(p);
   for (const shared_clock* what : {&k.complete, &k.complete_afar}) {
@@ -430,7 +448,12 @@ void hb_phase_passes(const phase_clock& k, thread& t, const void* p, barrier_ord
   }
 }
 
-void hb_flight_lands(phase_clock& k, uint32_t id) { k.gathered.join(vector_clock::thread_key(id), 2); }
+void hb_flight_counts_on(phase_clock& k, const thread& t) { certify_arrival(k, t); }
+
+void hb_flight_lands(phase_clock& k, uint32_t id, bool is_same_phase) {
+  if (!is_same_phase) hb_choice(choice::barrier_member, nullptr);
+  k.gathered.join(vector_clock::thread_key(id), 2);
+}
 
 void hb_groups_complete(thread& t, uint32_t below) { join(t, vector_clock::thread_key(t.id | k_agent), below); }
 

@@ -28,8 +28,10 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots);
 void hb_wide_passes(const wide_barrier& w, thread& t);
 void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order);
 void hb_phase_completes(phase_clock& k);
-void hb_phase_passes(const phase_clock& k, thread& t, const void* p, barrier_order order);
-void hb_flight_lands(phase_clock& k, uint32_t id);
+void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order order);
+// A copy that t starts will complete on the barrier. It lands in the phase that was incomplete then, or in a later one.
+void hb_flight_counts_on(phase_clock& k, const thread& t);
+void hb_flight_lands(phase_clock& k, uint32_t id, bool is_same_phase);
 void hb_groups_complete(thread& t, uint32_t below);
 void hb_write(const void* p, size_t bytes, const void* pc);
 // What was initialised on these places is visible to all to whom even a relaxed arrival of t leads.
@@ -58,8 +60,9 @@ inline void hb_wide_completes(wide_barrier&, uint32_t, uint32_t) {}
 inline void hb_wide_passes(const wide_barrier&, thread&) {}
 inline void hb_phase_arrives(phase_clock&, thread&, const block_state&, barrier_order) {}
 inline void hb_phase_completes(phase_clock&) {}
-inline void hb_phase_passes(const phase_clock&, thread&, const void*, barrier_order) {}
-inline void hb_flight_lands(phase_clock&, uint32_t) {}
+inline void hb_phase_passes(phase_clock&, thread&, const void*, barrier_order) {}
+inline void hb_flight_counts_on(phase_clock&, const thread&) {}
+inline void hb_flight_lands(phase_clock&, uint32_t, bool) {}
 inline void hb_groups_complete(thread&, uint32_t) {}
 inline void hb_write(const void*, size_t, const void*) {}
 inline void hb_releases_init(thread&, const std::vector<const mbarrier*>&, const void*) {}

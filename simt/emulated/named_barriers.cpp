@@ -59,7 +59,7 @@ void named_barrier_sync(int id, unsigned count, const call_site& site) {
     self.state = thread_state::at_named_barrier;
     wait_here();
   }
-  const named_barrier_state& n = self.home->named_barriers[static_cast<size_t>(id)];
+  named_barrier_state& n = self.home->named_barriers[static_cast<size_t>(id)];
   hb_phase_passes(n.known, self, &n, {});
 }
 

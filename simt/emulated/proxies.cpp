@@ -3,6 +3,7 @@
 // the way. The read-only cache is a third one, which sees nothing of its own launch.
 #include <cstring>
 
+#include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/intrinsics.hpp"
@@ -54,6 +55,26 @@ bool is_fenced(const access_record& r, const thread& t, const block_state& owner
   });
 }
 
+// Of accesses that the cell does not have, each may need a fence.
+void check_dropped(const shadow_cell& c, size_t offset, const thread& t, const block_state& owner, proxy_use use,
+                   const void* pc) {
+  if (!certificate.holds || (c.write.pc & (k_dropped_reads | k_dropped_atomics)) == 0) return;
+  const access_summary& reads = shadow.dropped[offset / 4].reads;
+  static struct {
+    uint32_t thread, clock, instance;
+    access_summary reads;
+  } known;  // neighbouring words have had the same readers
+  const bool reads_matter = use == proxy_use::writes && (c.write.pc & k_dropped_reads) != 0;
+  if ((c.write.pc & k_dropped_atomics) != 0 || (reads_matter && reads.level != access_summary::of_block))
+    return hb_choice(choice::unknown_reader, pc);
+  if (!reads_matter || (known.thread == t.id && known.clock == t.clock && known.instance == owner.instance &&
+                        std::memcmp(&known.reads, &reads, sizeof reads) == 0))
+    return;
+  if (!all_accesses(reads, [&](uint32_t id) { return is_fenced({id, reads.latest, 0}, t, owner); }))
+    return hb_choice(choice::unknown_reader, pc);
+  known = {t.id, t.clock, owner.instance, reads};
+}
+
 void check_cell(const shadow_cell& c, const thread& t, const block_state& owner, proxy_use use, const void* pc,
                 size_t offset) {
   const auto check = [&](const access_record& r, const char* access) {
@@ -65,6 +86,7 @@ void check_cell(const shadow_cell& c, const thread& t, const block_state& owner,
     if (use == proxy_use::writes || (a.pc & k_atomic_load) == 0) check(a, "atomic access");
   if (use == proxy_use::writes)
     for (const access_record& r : c.reads) check(r, "read");
+  check_dropped(c, offset, t, owner, use, pc);
 }
 
 }  // namespace
@@ -118,6 +140,26 @@ void note_read_only(const void* p, size_t bytes) {
 }
 
 }  // namespace detail
+
+// A copy that runs beside its thread, under the thread's agent name and the group's number.
+void hb_group_copies(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
+  const access_record access = {t.id | k_agent, t.open_group, code_offset(pc)};
+  check_access(source, bytes, access_kind::read, access);
+  check_access(destination, bytes, access_kind::write, access);
+}
+
+// A copy that ends with an mbarrier, under a name of its own.
+uint32_t hb_flight_starts(thread& t, const void* destination, const void* source, size_t bytes, const void* pc) {
+  const access_record access = {name_flight(t), 1, code_offset(pc)};
+  if (source != nullptr) check_access(source, bytes, access_kind::read, access);
+  check_access(destination, bytes, access_kind::write, access);
+  return access.thread;
+}
+
+// The store and its count on the mbarrier land together.
+void hb_flight_counts(uint32_t id, const void* barrier, size_t bytes, const void* pc) {
+  check_access(barrier, bytes, access_kind::atomic, {id, 1, code_offset(pc)});
+}
 
 uint32_t hb_name_agent(const thread& t, agent_kind kind) { return name_flight(t, kind); }
 

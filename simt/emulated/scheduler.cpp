@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "simt/emulated/certificate.hpp"
 #include "simt/emulated/executor.hpp"
 #include "simt/emulated/symbols.hpp"
 
@@ -266,6 +267,7 @@ void atomic_done(bool changed, const void* p) {
 
 void spin_yield(const call_site& site) {
   thread& self = *current;
+  hb_choice(choice::spin, SIMT_PC);
   self.site = site;
   self.is_not_idle();
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;

@@ -21,9 +21,10 @@ namespace {
 constexpr size_t k_big = 1 << 20;
 constexpr size_t k_word_cells = k_region_bytes / 4 * sizeof(shadow_cell);
 constexpr size_t k_byte_cells = k_region_bytes * sizeof(shadow_cell);
+constexpr size_t k_dropped = k_region_bytes / 4 * sizeof(dropped_accesses);
 
 constexpr size_t k_units = k_region_bytes / k_unit_bytes * sizeof(unit_range);
-constexpr size_t k_tables = k_word_cells + k_byte_cells + k_region_bytes + k_units;
+constexpr size_t k_tables = k_word_cells + k_byte_cells + k_dropped + k_region_bytes + k_units;
 
 void prepare() {
   if (shadow.words != nullptr) return;
@@ -35,6 +36,7 @@ void prepare() {
   const auto next = [&tables](size_t bytes) { return std::exchange(tables, tables + bytes); };
   shadow.words = reinterpret_cast<shadow_cell*>(next(k_word_cells));
   shadow.bytes = reinterpret_cast<shadow_cell*>(next(k_byte_cells));
+  shadow.dropped = reinterpret_cast<dropped_accesses*>(next(k_dropped));
   shadow.flags = reinterpret_cast<uint8_t*>(next(k_region_bytes));
   shadow.units = reinterpret_cast<unit_range*>(next(k_units));
 }
@@ -81,6 +83,7 @@ void shadow_freed(char* p, size_t bytes, size_t unit, size_t units) {
   const size_t offset = offset_of(p);
   zero(shadow.words + offset / 4, bytes / 4 * sizeof(shadow_cell));
   zero(shadow.bytes + offset, bytes * sizeof(shadow_cell));
+  zero(shadow.dropped + offset / 4, bytes / 4 * sizeof(dropped_accesses));
   zero(shadow.flags + offset, bytes);
 }
 
@@ -94,6 +97,7 @@ void shadow_close_shared(char* p, size_t bytes) { std::memset(shadow.flags + off
 void shadow_forget() {
   madvise(shadow.words, k_word_cells, MADV_DONTNEED);
   madvise(shadow.bytes, k_byte_cells, MADV_DONTNEED);
+  madvise(shadow.dropped, k_dropped, MADV_DONTNEED);
 }
 
 void mark_uninitialized(void* p, size_t bytes) {

@@ -21,6 +21,8 @@ inline constexpr uint32_t k_block_scope = 1u << 31, k_atomic_load = 1u << 30, k_
 // Of a read: its thread has since then compared and swapped there.
 inline constexpr uint32_t k_first_read = k_block_scope;
 inline constexpr uint32_t k_code_offset = k_atomic_store - 1;
+// Of a cell's write: since then there have been accesses that the cell does not have, but a summary.
+inline constexpr uint32_t k_dropped_reads = 1u << 31, k_dropped_atomics = 1u << 29;
 
 // The accesses to one 4-byte word, or to one byte of a word that was accessed in parts, that a later one may race with:
 // the last write and, since then, up to two atomics, the earlier first, and two reads of different threads (of
@@ -31,6 +33,21 @@ struct shadow_cell {
 };
 static_assert(sizeof(shadow_cell) == 64, "one cache line");
 inline constexpr uint32_t k_split = 1u << 31;  // in a word's stamp: its bytes have cells of their own
+
+// Accesses to a word or a part of it that its cell has no place for: what all of them have in common. It may stand for
+// more accesses than there were. For the schedule certificate alone (certificate.hpp).
+struct access_summary {
+  enum level_type : uint32_t { of_block, of_cluster, of_grid, of_agents };
+  uint32_t thread;                     // one of them; 0: none
+  uint32_t warps, lanes;               // in which the threads of its block are
+  uint32_t latest;                     // epoch
+  uint32_t cluster;                    // the instance of its cluster's first block
+  uint32_t cluster_phase, grid_phase;  // the latest at which one of the threads had arrived
+  level_type level;                    // whether others are of other blocks, or of other clusters; or are no threads
+};
+struct dropped_accesses {
+  access_summary reads, atomics;
+};
 
 // The live allocation of a unit of device memory: offsets in the region.
 struct unit_range {
@@ -52,6 +69,7 @@ struct shadow_tables {
   } surroundings, tables;
   shadow_cell* words = nullptr;
   shadow_cell* bytes = nullptr;
+  dropped_accesses* dropped = nullptr;  // by word
   uint8_t* flags = nullptr;  // per byte; arenas: k_accessible and k_written; device memory: k_written where tracked
   unit_range* units = nullptr;
 };

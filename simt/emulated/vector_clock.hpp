@@ -75,11 +75,13 @@ class vector_clock {
   // of a fence of all memory, or of the shared memory of the block that fenced.
   static constexpr uint64_t k_fenced = uint64_t{1} << 62;
   static uint64_t fenced_by_block(uint32_t instance) { return uint64_t{1} << 61 | uint64_t{instance} << 38; }
-  // The same without a mark's entries, each under the mark.
+  // Stands for the phases of a barrier that has such a key, counted from 0 (certificate.cpp).
+  static uint64_t phase_key(uint64_t barrier) { return uint64_t{1} << 60 | barrier; }
+  // The same without a mark's entries and without phases, each under the mark.
   vector_clock marked(uint64_t mark) const {
     vector_clock result;
     for (const entry& e : entries_)
-      if (e.key >> 61 == 0) result.entries_.push_back({e.key | mark, e.below});
+      if (e.key >> 60 == 0) result.entries_.push_back({e.key | mark, e.below});
     return result;
   }
   bool covers_as(uint64_t mark, uint32_t id, uint32_t clock) const {
@@ -89,15 +91,15 @@ class vector_clock {
            (!(id & k_agent) && (clock < below(mark | block_key(instance)) ||
                                 clock < below(mark | warp_key(instance, linear_of(id) / 32))));
   }
-  bool empty() const { return entries_.empty(); }
-  void clear() { entries_.clear(); }
-
- private:
   uint32_t below(uint64_t key) const {
     const auto at =
         std::lower_bound(entries_.begin(), entries_.end(), key, [](const entry& e, uint64_t k) { return e.key < k; });
     return at != entries_.end() && at->key == key ? at->below : 0;
   }
+  bool empty() const { return entries_.empty(); }
+  void clear() { entries_.clear(); }
+
+ private:
   std::vector<entry>::iterator find(uint64_t key) {
     return std::lower_bound(entries_.begin(), entries_.end(), key,
                             [](const entry& e, uint64_t k) { return e.key < k; });
@@ -151,6 +153,11 @@ struct wide_clock {
 struct phase_clock {
   vector_clock gathered, gathered_afar;  // from the barrier's block, and from others of its cluster
   shared_clock complete, complete_afar;
+  // For the certificate: the barrier's key, 0 as long as it needs none; how many phases are complete; and who has
+  // passed the last one, each with its epoch.
+  uint64_t key = 0;
+  uint32_t phases = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> passed;
 };
 
 // An access to a block's shared memory from outside of the block.

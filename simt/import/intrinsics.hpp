@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "simt/emulated/certificate.hpp"
 #include "simt/import/launch.hpp"
 #include "simt/simt.hpp"
 
@@ -297,6 +298,7 @@ SIMT_INLINE T __nv_atomic_load_n(const T* p, int order, int thread_scope = __NV_
 // Time passes by one tick per question.
 inline long long clock64() {
   static long long ticks = 0;
+  ::simt::hb_choice(::simt::choice::clock, nullptr);
   return simt::import::approximate("clocks", ++ticks);
 }
 [[noreturn]] inline void __trap() { std::abort(); }

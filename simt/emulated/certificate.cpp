@@ -1,0 +1,191 @@
+// Counts choices, and keeps what a shadow cell drops. What is kept may stand for more accesses than there were: that
+// costs a certificate at most.
+#include "simt/emulated/certificate.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simt/emulated/certificate_state.hpp"
+#include "simt/emulated/symbols.hpp"
+
+namespace simt {
+inline namespace emu {
+
+certificate_state certificate;
+
+namespace {
+
+constexpr const char* k_choice_names[] = {
+    "an atomic whose result or order may matter",
+    "an atomic load or store, or a volatile access",
+    "a fence that acquires what an atomic has read",
+    "a barrier whose phases others may complete",
+    "a question for a barrier's phase",
+    "__activemask",
+    "a clock",
+    "a loop that waits for other threads",
+    "a race",
+    "readers of one word that are too many to tell apart",
+    "a write to memory that the race detector does not follow",
+    "a launch too large to remember",
+    "a launch before this one that it may overlap",
+};
+static_assert(std::size(k_choice_names) == k_choices);
+
+// The last summary of a thread's that was covered: neighbouring words have had the same readers.
+struct {
+  uint32_t thread = 0, clock = 0;
+  access_summary summary;
+} last_covered;
+
+uint64_t wide_phase(const thread& t, bool grid) {
+  return std::max(t.knows != nullptr ? t.knows->wide[grid].phase : 0, t.home->wide[grid].phase);
+}
+
+// The thread of that id, or nullptr if its block has ended.
+const thread* find_thread(uint32_t id) {
+  const uint32_t instance = instance_of(id);
+  if (current->home->instance == instance) return &current->home->threads[linear_of(id)];
+  for (uint32_t slot = 0; slot < device.slots; ++slot)
+    if (const block_state& b = *device.blocks[slot]; b.active && b.instance == instance)
+      return &b.threads[linear_of(id)];
+  return nullptr;
+}
+
+// What of the summary of a block's phases thread t must know at least.
+uint32_t known_phases(const phase_clock& k, const thread& t) {
+  const uint64_t key = vector_clock::phase_key(k.key);
+  uint32_t known = t.home->known != nullptr ? t.home->known->below(key) : 0;
+  const auto look = [&](const wide_clock& wide) {
+    if (wide.what != nullptr) known = std::max(known, wide.what->below(key));
+  };
+  for (const wide_clock& wide : t.home->wide) look(wide);
+  if (t.knows == nullptr) return known;
+  for (const wide_clock& wide : t.knows->wide) look(wide);
+  return std::max(known, t.knows->known.below(key));
+}
+
+}  // namespace
+
+void count_choice(choice kind, uint32_t place) {
+  const auto i = static_cast<size_t>(kind);
+  certificate.holds = false;
+  if (certificate.counts[i]++ == 0) certificate.places[i] = place;
+}
+
+void hb_choice(choice kind, const void* pc) {
+  if (current == nullptr && kind == choice::clock) return;  // the host's own
+  count_choice(kind, pc == nullptr ? 0 : code_offset(pc));
+}
+
+void certificate_begins(bool overlaps) {
+  const bool held = certificate.holds || !overlaps;
+  const uint64_t barriers = certificate.barriers;
+  certificate = {};
+  certificate.barriers = barriers;
+  certificate.holds = device.stream->detect;
+  last_covered = {};
+  if (!held) count_choice(choice::earlier_launch, 0);
+}
+
+void certificate_ends(emulation& stream) {
+  if (!stream.ok() || !stream.detect) return;
+  if (certificate.holds) {
+    ++stream.certified;
+    return;
+  }
+  for (size_t i = 0; i < k_choices; ++i) {
+    if (certificate.counts[i] == 0) continue;
+    const auto same = std::find_if(stream.choices.begin(), stream.choices.end(),
+                                   [i](const schedule_choice& c) { return c.what == k_choice_names[i]; });
+    if (same == stream.choices.end())
+      stream.choices.push_back({k_choice_names[i], certificate.places[i], certificate.counts[i]});
+    else
+      same->count += certificate.counts[i];
+  }
+}
+
+void summarise(shadow_cell& cell, size_t offset, bool is_byte, uint32_t flag, const access_record& access) {
+  access_summary& s = flag == k_dropped_reads ? shadow.dropped[offset / 4].reads : shadow.dropped[offset / 4].atomics;
+  const uint32_t instance = instance_of(access.thread), linear = linear_of(access.thread);
+  if ((cell.write.pc & flag) == 0) {
+    bool is_in_use = false;
+    for (size_t i = 0; is_byte && i < 4; ++i)
+      is_in_use = is_in_use || (shadow.bytes[offset / 4 * 4 + i].write.pc & flag) != 0;
+    if (!is_in_use) s.thread = 0;
+    cell.write.pc |= flag;
+  }
+  const thread* t = (access.thread & k_agent) != 0 ? nullptr : find_thread(access.thread);
+  // The thread may have arrived since at a barrier that has the access behind it.
+  const auto phase_at = [&](uint64_t latest, bool grid) {
+    return static_cast<uint32_t>(latest - (latest > 0 && access.clock <= t->arrived_at[grid]));
+  };
+  const access_summary one = {access.thread,
+                              1u << linear / k_lanes,
+                              1u << linear % k_lanes,
+                              access.clock,
+                              t == nullptr ? 0 : t->home->cluster_instance,
+                              t == nullptr ? 0 : phase_at(t->cluster_phase, false),
+                              t == nullptr ? 0 : phase_at(t->grid_phase, true),
+                              t == nullptr ? access_summary::of_agents : access_summary::of_block};
+  if (s.thread == 0) {
+    s = one;
+    return;
+  }
+  s.warps |= one.warps;
+  s.lanes |= one.lanes;
+  s.latest = std::max(s.latest, one.latest);
+  s.cluster_phase = std::max(s.cluster_phase, one.cluster_phase);
+  s.grid_phase = std::max(s.grid_phase, one.grid_phase);
+  const access_summary::level_type apart = instance_of(s.thread) == instance ? access_summary::of_block
+                                           : s.cluster == one.cluster        ? access_summary::of_cluster
+                                                                             : access_summary::of_grid;
+  s.level = std::max({s.level, one.level, apart});
+}
+
+bool is_covered(const access_summary& s, const thread& t) {
+  if (s.level == access_summary::of_agents || instance_of(s.thread) < detector.launch_begin) return false;
+  const block_state& b = *t.home;
+  if (!certificate.is_wide_partial) {
+    if (wide_phase(t, true) > s.grid_phase) return true;
+    if (s.level <= access_summary::of_cluster && s.cluster == b.cluster_instance &&
+        wide_phase(t, false) > s.cluster_phase)
+      return true;
+  }
+  if (s.level != access_summary::of_block) return false;
+  // A barrier has all threads of the block behind it, as long as none has left.
+  if (instance_of(s.thread) == b.instance && s.latest < b.base && b.alive == device.threads) return true;
+  if (last_covered.thread == t.id && last_covered.clock == t.clock &&
+      std::memcmp(&last_covered.summary, &s, sizeof s) == 0)
+    return true;
+  if (!all_accesses(s, [&](uint32_t id) { return ordered({id, s.latest, 0}, t); })) return false;
+  last_covered = {t.id, t.clock, s};
+  return true;
+}
+
+void certify_arrival(phase_clock& k, const thread& t) {
+  if (!certificate.holds) return;
+  if (k.key == 0) k.key = ++certificate.barriers;
+  if (known_phases(k, t) < k.phases) count_choice(choice::barrier_member, 0);
+}
+
+void certify_pass(phase_clock& k, const thread& t) {
+  if (!certificate.holds) return;
+  if (k.key == 0) k.key = ++certificate.barriers;
+  // With only the phase before last known to be complete, the wait might have found that one's parity.
+  if (known_phases(k, t) + 1 < k.phases) count_choice(choice::barrier_member, 0);
+  if (k.passed.empty() || k.passed.back() != std::make_pair(t.id, t.clock)) k.passed.emplace_back(t.id, t.clock);
+}
+
+void certify_completion(phase_clock& k) {
+  if (certificate.holds)
+    for (const auto& [id, clock] : k.passed) {
+      const bool is_before =
+          k.complete->covers(id, clock) || (k.complete_afar != nullptr && k.complete_afar->covers(id, clock));
+      if (!is_before) count_choice(choice::barrier_member, 0);
+    }
+  k.passed.clear();
+}
+
+}  // namespace emu
+}  // namespace simt

@@ -1,0 +1,65 @@
+// The certificate's state, and the accesses for which a shadow cell has no place (race flavour only).
+#pragma once
+
+#include "simt/emulated/certificate.hpp"
+#include "simt/emulated/detector.hpp"
+
+namespace simt {
+inline namespace emu {
+
+inline constexpr size_t k_choices = static_cast<size_t>(choice::earlier_launch) + 1;
+
+struct certificate_state {
+  bool holds = false;            // no choice so far in this launch
+  bool is_wide_partial = false;  // a wider barrier of this launch did not order all threads of its blocks
+  uint64_t counts[k_choices] = {};
+  uint32_t places[k_choices] = {};  // of the first of each, in the code
+  uint64_t barriers = 0;            // that have a key, ever
+};
+extern certificate_state certificate;
+
+void count_choice(choice kind, uint32_t place);
+
+// `overlaps`: the launch goes on with the accesses of those before it.
+void certificate_begins(bool overlaps);
+// Counts the launch as certified, or adds its choices to the report.
+void certificate_ends(emulation& stream);
+
+// Keeps an access that the cell of this offset has no place for. `cell` is the word's own, or a byte's.
+void summarise(shadow_cell& cell, size_t offset, bool is_byte, uint32_t flag, const access_record& access);
+
+// True if all accesses of the summary happened before the present point of t.
+bool is_covered(const access_summary& s, const thread& t);
+// Counts a choice if an access that the cell does not have may be unordered with one of this kind by t.
+inline void check_dropped(const shadow_cell& cell, size_t offset, access_kind kind, const thread& t, uint32_t pc);
+
+// Calls f(thread id) for every thread that may have made an access of the summary, until one returns false.
+template <class Predicate>
+bool all_accesses(const access_summary& s, const Predicate& holds) {
+  for (uint32_t warps = s.warps; warps != 0; warps &= warps - 1)
+    for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+      const auto linear =
+          static_cast<uint32_t>(__builtin_ctz(warps)) * k_lanes + static_cast<uint32_t>(__builtin_ctz(lanes));
+      if (linear >= device.threads) continue;
+      if (!holds(instance_of(s.thread) << k_instance_shift | linear)) return false;
+    }
+  return true;
+}
+
+inline void check_dropped(const shadow_cell& cell, size_t offset, access_kind kind, const thread& t, uint32_t pc) {
+  const uint32_t flags = cell.write.pc & (k_dropped_reads | k_dropped_atomics);
+  if (flags == 0 || !certificate.holds) return;
+  const dropped_accesses& dropped = shadow.dropped[offset / 4];
+  const bool is_known =
+      (kind == access_kind::read || (flags & k_dropped_reads) == 0 || is_covered(dropped.reads, t)) &&
+      (kind == access_kind::atomic || (flags & k_dropped_atomics) == 0 || is_covered(dropped.atomics, t));
+  if (!is_known) count_choice(choice::unknown_reader, pc & k_code_offset);
+}
+
+// Barriers whose phases are complete after a fixed number of arrivals, whoever they are from.
+void certify_arrival(phase_clock& k, const thread& t);
+void certify_pass(phase_clock& k, const thread& t);
+void certify_completion(phase_clock& k);
+
+}  // namespace emu
+}  // namespace simt

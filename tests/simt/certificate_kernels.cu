@@ -1,0 +1,293 @@
+// Kernels with and without a schedule certificate: one keeps each condition of the theorem in docs/emulated_device.md,
+// and another one breaks it.
+#ifndef __CUDACC__
+#include "tests/simt/certificate_kernels.hpp"
+#endif
+
+#include "simt/simt.hpp"
+
+namespace warpcheck::self {
+inline namespace SIMT_DEVICE_NS {
+namespace {
+
+__device__ __forceinline__ int global_thread() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+
+// ---- program order, barriers, collectives
+
+// Every round all threads read what one wrote, and another one overwrites it.
+__global__ void broadcast(int* out) {
+  SIMT_SHARED(word, int);
+  SIMT_SHARED(halves, short[2]);
+  int sum = 0;
+  for (int round = 0; round < 5; ++round) {
+    if (static_cast<int>(threadIdx.x) == 37 * round % static_cast<int>(blockDim.x)) word = sum + round + 1;
+    if (threadIdx.x < 2) halves[threadIdx.x] = static_cast<short>(round);
+    __syncthreads();
+    sum += word * static_cast<int>(1 + threadIdx.x % 3) + halves[threadIdx.x % 2];
+    __syncthreads();
+  }
+  out[global_thread()] = sum;
+}
+
+// The same in parts of a warp.
+__global__ void broadcast_in_parts(int* out) {
+  SIMT_SHARED(words, int[16]);
+  const unsigned lane = threadIdx.x % 32, part = threadIdx.x / 8, mask = 0xffu << (lane & ~7u);
+  int sum = 0;
+  for (unsigned round = 0; round < 5; ++round) {
+    if (lane % 8 == round) words[part] = sum + static_cast<int>(round);
+    __syncwarp(mask);
+    sum += words[part];
+    __syncwarp(mask);
+  }
+  out[global_thread()] = sum + __shfl_xor_sync(~0u, sum, 1) + static_cast<int>(__ballot_sync(~0u, sum > 9));
+}
+
+// Warps 0 to 2 read a word that warp 3 then overwrites. Bug: one of the readers does not wait for that.
+template <bool Bug>
+__global__ void third_reader(int* out) {
+  SIMT_SHARED(word, int);
+  if (threadIdx.x == 0) word = 5;
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32;
+  int seen = 0;
+  if (warp < 3) seen = word;
+  if (!Bug || warp != 2) simt::named_barrier<1>::sync(Bug ? 96 : 128);
+  if (threadIdx.x == 127) word = 6;
+  out[global_thread()] = seen;
+}
+
+// Three parts of a block meet at one named barrier, which is for two. Whose phase is whose?
+template <bool Bug>
+__global__ void crowded_barrier(int* out) {
+  const unsigned warp = threadIdx.x / 32;
+  if (warp < 2 || Bug) simt::named_barrier<2>::sync(64);
+  if (warp >= 2 && !Bug) simt::named_barrier<3>::sync(64);
+  out[global_thread()] = static_cast<int>(warp);
+}
+
+// ---- copies and phases
+
+struct stage_words {
+  alignas(128) int words[32];
+};
+
+// A producer warp fills two stages by bulk copies; three consumer warps read every element and free the stage.
+// Flaw 1: the consumers ask until the stage is full; flaw 2: a thread takes a phase's parity for a value.
+template <int Flaw>
+__global__ void ring(const int* in, int* out, int tiles) {
+  SIMT_SHARED(stages, stage_words[2]);
+  SIMT_SHARED(full, simt::mbarrier[2]);
+  SIMT_SHARED(drained, simt::mbarrier[2]);
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < 2; ++s) {
+      full[s].init(1);
+      drained[s].init(96);
+    }
+  }
+  __syncthreads();
+  int sum = 0;
+  if (warp == 3 && lane == 0) {
+    for (int k = 0; k < tiles; ++k) {
+      drained[k % 2].wait(static_cast<unsigned>(k / 2 + 1) & 1);
+      simt::fence_proxy_async();
+      full[k % 2].arrive_expect_tx(sizeof stages[0]);
+      simt::bulk_copy(stages[k % 2].words, in + 32 * k, sizeof stages[0], &full[k % 2]);
+    }
+  }
+  if (warp < 3) {
+    for (int k = 0; k < tiles; ++k) {
+      const unsigned parity = static_cast<unsigned>(k / 2) & 1;
+      if (Flaw == 1)
+        while (!full[k % 2].try_wait(parity)) {
+        }
+      else
+        full[k % 2].wait(parity);
+      for (int i = 0; i < 32; ++i) sum += stages[k % 2].words[i] * static_cast<int>(lane + warp);
+      simt::fence_proxy_async();
+      drained[k % 2].arrive();
+    }
+  }
+  if (Flaw == 2 && threadIdx.x == 0) sum += static_cast<int>(full[0].parity());
+  __syncthreads();
+  out[global_thread()] = sum;
+}
+
+// Four threads arrive at an mbarrier for two, twice over. Bug: nothing keeps them in pairs.
+template <bool Bug>
+__global__ void arrivals(int* out) {
+  SIMT_SHARED(pairs, simt::mbarrier);
+  if (threadIdx.x == 0) pairs.init(2);
+  __syncthreads();
+  const int pair = static_cast<int>(threadIdx.x) / 2;
+  if (pair < 2 && (Bug || pair == 0)) pairs.arrive();
+  if (!Bug) __syncthreads();
+  if (!Bug) pairs.wait(0);
+  if (!Bug) __syncthreads();
+  if (pair == 1 && !Bug) pairs.arrive();
+  __syncthreads();
+  out[global_thread()] = pair;
+}
+
+__global__ void async_tile(const int* in, int* out) {
+  SIMT_SHARED(tile, int[2][64]);
+  const int t = static_cast<int>(threadIdx.x);
+  int sum = 0;
+  simt::cp_async<4>(&tile[0][t], in + t);
+  simt::cp_async_commit();
+  for (int k = 0; k < 4; ++k) {
+    if (k < 3) simt::cp_async<4>(&tile[(k + 1) % 2][t], in + 64 * (k + 1) + t);
+    simt::cp_async_commit();
+    simt::cp_async_wait<1>();
+    __syncthreads();
+    for (int i = 0; i < 64; ++i) sum += tile[k % 2][i] ^ t;
+    __syncthreads();
+  }
+  out[global_thread()] = sum;
+}
+
+// ---- clusters and grids
+
+__global__ void cluster_broadcast(int* out) {
+  SIMT_SHARED(word, int);
+  int sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    if (threadIdx.x == 0) word = static_cast<int>(blockIdx.x) + sum;
+    simt::cluster_sync();
+    for (unsigned r = 0; r < simt::cluster_size(); ++r) sum += *simt::map_shared_rank(&word, r);
+    simt::cluster_sync();
+  }
+  out[global_thread()] = sum;
+}
+
+__global__ void grid_broadcast(int* out) {
+  int sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    if (global_thread() == 7 * round) out[500] = sum + round;
+    simt::grid_sync();
+    sum += out[500];
+    simt::grid_sync();
+  }
+  out[global_thread()] = sum;
+}
+
+// ---- what leaves a choice
+
+__global__ void ticket(int* out) { out[1 + atomicAdd(out, 1)] = 1; }
+__global__ void float_sum(int* out) {
+  atomicAdd(reinterpret_cast<float*>(out), 0.1f * static_cast<float>(threadIdx.x));
+}
+__global__ void flag(int* out) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    out[1] = 9;
+    simt::store_release(out, 1);
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 1) {
+    while (simt::load_acquire(out) == 0) {
+    }
+    out[2] = out[1];
+  }
+}
+__global__ void last_block(int* out) {
+  if (threadIdx.x != 0) return;
+  out[10 + blockIdx.x] = static_cast<int>(blockIdx.x);
+  __threadfence();
+  if (atomicAdd(out, 1) == static_cast<int>(gridDim.x) - 1) {
+    __threadfence();
+    for (unsigned b = 0; b < gridDim.x; ++b) out[1] += out[10 + b];
+  }
+}
+__global__ void volatile_write(int* out) { *const_cast<volatile int*>(out + global_thread()) = 1; }
+__global__ void active_lanes(int* out) { out[global_thread()] = static_cast<int>(__activemask()); }
+__global__ void nap(int* out) {
+  __nanosleep(10);
+  out[global_thread()] = 1;
+}
+__global__ void same_value(int* out) { out[0] = 1; }
+__global__ void host_write(int* out, int* host) {
+  if (global_thread() == 0) *host = 1;
+  out[global_thread()] = 1;
+}
+__global__ void plain(int* out) { out[global_thread()] = global_thread(); }
+
+}  // namespace
+
+#ifndef __CUDACC__
+namespace {
+
+using run_type = void (*)(int*, simt::emulation*);
+
+template <class... Arguments>
+void launch_on(unsigned blocks, unsigned threads, simt::emulation* stream, void (*kernel)(Arguments...),
+               Arguments... arguments) {
+  simt::launch({blocks, threads, 0, stream}, kernel, arguments...);
+}
+
+template <void (*Kernel)(int*), unsigned Blocks, unsigned Threads>
+void simple(int* out, simt::emulation* stream) {
+  launch_on(Blocks, Threads, stream, Kernel, out);
+}
+
+// The input lies in the second half of `out`.
+template <int Flaw>
+void run_ring(int* out, simt::emulation* stream) {
+  for (int i = 512; i < 768; ++i) out[i] = i * i;
+  launch_on(2, 128, stream, ring<Flaw>, static_cast<const int*>(out + 512), out, 7);
+}
+void run_async_tile(int* out, simt::emulation* stream) {
+  for (int i = 512; i < 768; ++i) out[i] = i * i;
+  launch_on(2, 64, stream, async_tile, static_cast<const int*>(out + 512), out);
+}
+void run_cluster(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_broadcast, out); }
+void run_grid(int* out, simt::emulation* stream) { simt::launch({3, 64, 0, stream, 1, true}, grid_broadcast, out); }
+void run_host_write(int* out, simt::emulation* stream) {
+  static int of_host;
+  launch_on(2, 32, stream, host_write, out, &of_host);
+}
+// A launch that may overlap one without a certificate, whose accesses it cannot know.
+void run_overlapping(int* out, simt::emulation* stream) {
+  launch_on(2, 32, stream, ticket, out);
+  simt::launch({2, 32, 0, stream, 1, false, true}, plain, out + 512);
+}
+
+}  // namespace
+
+}  // namespace SIMT_DEVICE_NS
+
+std::vector<certificate_trial> certificate_trials() {
+  const char* const readers = "too many to tell apart";
+  const char* const phases = "phases others may complete";
+  return {
+      {"plain", "", simple<plain, 3, 40>},
+      {"broadcast", "", simple<broadcast, 3, 160>},
+      {"broadcast_in_parts", "", simple<broadcast_in_parts, 2, 128>},
+      {"third_reader", "", simple<third_reader<false>, 1, 128>},
+      {"third_reader_unordered", readers, simple<third_reader<true>, 1, 128>},
+      {"named_barriers", "", simple<crowded_barrier<false>, 2, 128>},
+      {"crowded_barrier", phases, simple<crowded_barrier<true>, 1, 128>},
+      {"ring", "", run_ring<0>},
+      {"ring_try_wait", "question for a barrier", run_ring<1>},
+      {"ring_parity", "question for a barrier", run_ring<2>},
+      {"arrivals", "", simple<arrivals<false>, 1, 32>},
+      {"arrivals_unpaired", phases, simple<arrivals<true>, 1, 32>},
+      {"async_tile", "", run_async_tile},
+      {"cluster", "", run_cluster},
+      {"grid", "", run_grid},
+      {"ticket", "an atomic whose", simple<ticket, 2, 32>},
+      {"float_sum", "an atomic whose", simple<float_sum, 2, 32>},
+      {"flag", "an atomic load or store", simple<flag, 2, 32>},
+      {"last_block", "a fence that acquires", simple<last_block, 4, 32>},
+      {"volatile_write", "volatile", simple<volatile_write, 2, 32>},
+      {"active_lanes", "__activemask", simple<active_lanes, 1, 32>},
+      {"nap", "a loop that waits", simple<nap, 2, 32>},
+      {"same_value", "a race", simple<same_value, 2, 32>},
+      {"host_write", "does not follow", run_host_write},
+      {"overlapping", "may overlap", run_overlapping},
+  };
+}
+#else
+}  // namespace SIMT_DEVICE_NS
+#endif
+
+}  // namespace warpcheck::self
