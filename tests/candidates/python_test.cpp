@@ -257,6 +257,33 @@ TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
       << r.output;
 }
 
+// A bound and a multiple are offers; one refused size that fits neither is a failure of its case.
+TEST_F(Python, AskingTellsBoundsAndMultiplesFromSingleRefusals) {
+  folder_.write("sizes.py", R"(
+from door import softmax
+def answer(is_offered, x, y, index):
+    if not is_offered(x.shape[1]):
+        raise NotImplementedError
+    softmax(x, y, index)
+def bounded(x, y, index=None): answer(lambda n: 33 <= n <= 64, x, y, index)
+def multiple(x, y, index=None): answer(lambda n: n % 12 == 0 and n <= 240, x, y, index)
+def single(x, y, index=None): answer(lambda n: n % 7 != 3, x, y, index)
+)");
+  const auto verify_sizes = [&](const std::string& function) {
+    return run(
+        "verify softmax --python sizes.py:" + function + " --interpreter " + interpreter() +
+        " --dtype f32 --cases 20 --size quick --max-cols 300 --shrink-seconds 0.5 --property within-error-bound");
+  };
+  const result bounded = verify_sizes("bounded"), multiple = verify_sizes("multiple"), single = verify_sizes("single");
+  EXPECT_EQ(bounded.status, 0) << bounded.output;
+  for (const char* lacked : {"cols<33", "cols>64"}) EXPECT_TRUE(bounded.has(lacked)) << bounded.output;
+  EXPECT_EQ(multiple.status, 0) << multiple.output;
+  for (const char* lacked : {"cols%12", "cols>240"}) EXPECT_TRUE(multiple.has(lacked)) << multiple.output;
+  EXPECT_EQ(single.status, 1) << single.output;
+  EXPECT_FALSE(single.has("does not offer")) << single.output;
+  EXPECT_TRUE(single.has("softmax/within-error-bound: broken_offer: ")) << single.output;
+}
+
 TEST_F(Python, ScalarsWithoutAParameterHaveTheirDefaults) {
   const result r = run("verify sigmoid --python door.py:plain_sigmoid --interpreter " + interpreter() +
                        " --dtype f32 --cases 8 --size quick --max-cols 300 --property within-error-bound");

@@ -1,7 +1,11 @@
 #include "properties/engine/trials/offer_asking.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
+#include <initializer_list>
+#include <map>
+#include <numeric>
 #include <set>
 #include <span>
 #include <utility>
@@ -23,10 +27,73 @@ constexpr int64_t k_most_elements = int64_t{1} << 14;          // of a drawn cas
 constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
 constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
 constexpr int64_t k_most_multiple = 256;
+constexpr size_t k_most_vain_answers = 300;
 
 bool is_usual(const trial_case& c, const trait& t) {
   const scalar_info* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
   return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
+}
+
+// Whether a call of this size is answered; none where there is no such call to ask.
+using size_answers = std::function<std::optional<bool>(int64_t size)>;
+
+// True if none of the sizes is answered otherwise.
+bool all_are(const size_answers& answers, bool expected, std::initializer_list<int64_t> sizes) {
+  return std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return answers(size) != !expected; });
+}
+
+// Bisects between a refused and an answered size, down to neighbours; returns the answered one.
+int64_t answered_border(const size_answers& answers, int64_t refused, int64_t answered) {
+  while (std::abs(answered - refused) > 1) {
+    const int64_t middle = refused + (answered - refused) / 2;
+    (answers(middle).value_or(false) ? answered : refused) = middle;
+  }
+  return answered;
+}
+
+// The first size above `from` that is answered: one after the other at first, then by bisection.
+std::optional<int64_t> next_answered(const size_answers& answers, int64_t from) {
+  constexpr int64_t k_long = 4096, k_farthest = int64_t{1} << 16;
+  const int64_t near = from < k_long ? k_most_multiple : 16;
+  for (int64_t size = from + 1; size <= from + near; ++size)
+    if (answers(size).value_or(false)) return size;
+  for (int64_t step = 2 * near; step <= k_farthest; step *= 2)
+    if (answers(from + step).value_or(false)) return answered_border(answers, from + step / 2, from + step);
+  return std::nullopt;
+}
+
+// Which sizes a candidate refuses, as far as its answers beside a refused size show it.
+struct size_rule {
+  std::optional<trait::kind_type> kind;
+  int64_t size = 0;
+};
+
+size_rule upper_bound_of(const size_answers& answers, int64_t size) {
+  for (int64_t step = 1; step < size; step = std::min(2 * step, std::max(step + 1, size - 1))) {
+    if (!answers(size - step).value_or(false)) continue;
+    const int64_t most = answered_border(answers, size, size - step);
+    const bool is_bound = all_are(answers, true, {std::max<int64_t>(1, most - 1), std::max<int64_t>(1, most - 2)}) &&
+                          all_are(answers, false, {most + 2, most + 3, most + 5, 2 * most + 1});
+    return is_bound ? size_rule{trait::more, most} : size_rule{};
+  }
+  return {};
+}
+
+// The rule by which this size is refused. It must foretell the answers on both sides of its border, not one alone: a
+// candidate that refuses every seventh size has neither a least size nor a multiple.
+size_rule rule_of(const size_answers& answers, int64_t size) {
+  const std::optional<int64_t> first = next_answered(answers, size);
+  if (!first) return upper_bound_of(answers, size);
+  const int64_t a = *first, m = next_answered(answers, a).value_or(a) - a;
+  if (m > 1 && m <= k_most_multiple && a % m == 0 && all_are(answers, true, {a + 2 * m, a + 3 * m}) &&
+      all_are(answers, false, {a - 1, a + m + 1, a + 2 * m - 1, a + 2 * m + m / 2, a + 3 * m + 1}))
+    return {trait::not_multiple, m};
+  // A call of no elements may be answered by candidates that have a least size.
+  const auto below = [&](int64_t other) { return std::max(std::min<int64_t>(size, 1), other); };
+  if (all_are(answers, true, {a + 1, a + 2, a + 3}) &&
+      all_are(answers, false, {below(1), below(size / 2), below(size - 3), below(size - 2), below(size - 1), a - 1}))
+    return {trait::fewer, a};
+  return {};
 }
 
 class inquiry {
@@ -177,33 +244,51 @@ class inquiry {
     return !what_is_wrong(*find_description(other.op), other, false).empty() || is_refused(other);
   }
 
-  // The extent of a refused case that is too large, too small or no multiple.
-  trait_set refused_extent(const trial_case& c) const {
-    const description& d = *find_description(c.op);
-    const auto refused = [&](const std::string& extent, int64_t size) {
-      const trial_case other = resized(c, {extent}, size);
-      return !what_is_wrong(d, other, false).empty() || is_refused(other);
-    };
-    for (const auto& [name, size] : sizes_of(d, c)) {
-      if (d.find(name)->derived) continue;
-      for (int64_t m = 2; m <= k_most_multiple; m *= 2)
-        if (size % m != 0 && !refused(name, (size / m + 1) * m) && refused(name, size + 2 * k_most_multiple))
-          return {{trait::not_multiple, name, "", m}};
-      for (const int64_t more : {size + 1, size + 2, size + 4, size + 16, size + 64})
-        if (size < 64 && !refused(name, more)) {
-          int64_t least = more;
-          while (least > size + 1 && !refused(name, least - 1)) --least;
-          return {{trait::fewer, name, "", least}};
-        }
-      if (size < 2 || refused(name, 1)) continue;
-      int64_t taken = 1, most = size;
-      while (most - taken > 1) {
-        const int64_t middle = taken + (most - taken) / 2;
-        (refused(name, middle) ? most : taken) = middle;
+  // The extent of a refused case that is no multiple, too small or too large. None where the sizes beside it show no
+  // such rule: then the refusal stands alone, and nothing follows for other calls.
+  trait_set refused_extent(const trial_case& c) {
+    const sizes all = sizes_of(*find_description(c.op), c);
+    bool is_known = false;
+    // An extent is to blame if its size alone has the plainest answered case refused.
+    if (!plainest_.op.empty())
+      for (const auto& [name, size] : all) {
+        if (answer_of_size(plainest_, name, size).value_or(true)) continue;
+        is_known = true;
+        if (trait_set found = rule_of_extent(plainest_, name, size); !found.empty()) return found;
       }
-      return {{trait::more, name, "", taken}};
-    }
+    // Sizes of a candidate that answers nothing are not asked for without end.
+    if (is_known || (answered_.empty() && answers_.size() > k_most_vain_answers)) return {};
+    for (const auto& [name, size] : all)
+      if (trait_set found = rule_of_extent(c, name, size); !found.empty()) return found;
     return {};
+  }
+
+  trait_set rule_of_extent(const trial_case& c, const std::string& extent, int64_t size) {
+    const int64_t unit = known_multiple(extent);
+    if (find_description(c.op)->find(extent)->derived || size % unit != 0) return {};
+    const size_rule rule = rule_of([&](int64_t of) { return answer_of_size(c, extent, of * unit); }, size / unit);
+    return rule.kind ? trait_set{{*rule.kind, extent, "", rule.size * unit}} : trait_set();
+  }
+
+  // Of which the extent is known to be a multiple; else 1.
+  int64_t known_multiple(const std::string& extent) const {
+    int64_t multiple = 1;
+    for (const trait_set& traits : known_.lacks)
+      if (traits.size() == 1 && traits.front().kind == trait::not_multiple && traits.front().name == extent)
+        multiple = std::lcm(multiple, traits.front().size);
+    return multiple;
+  }
+
+  // Whether the case is answered at another size of the extent; none where that is no call, or known not to be offered.
+  std::optional<bool> answer_of_size(const trial_case& c, const std::string& extent, int64_t size) {
+    if (size < 0) return std::nullopt;
+    const trial_case other = resized(c, {extent}, size);
+    if (other.elements() > k_most_elements_of_long || known_.missing(other) != nullptr ||
+        !what_is_wrong(*find_description(c.op), other, false).empty())
+      return std::nullopt;
+    const auto [found, is_new] = answers_.try_emplace(format(other));
+    if (is_new) found->second = !is_refused(other);
+    return found->second;
   }
 
   candidate candidate_;
@@ -211,6 +296,7 @@ class inquiry {
   trial_case plainest_;               // of the cases that were answered
   std::vector<trial_case> answered_;  // that had something to do
   std::set<std::string> answered_forms_, refused_forms_;
+  std::map<std::string, bool> answers_;  // to questions about sizes, by the case's line
 };
 
 // A case for the question, or none.
