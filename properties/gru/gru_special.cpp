@@ -16,7 +16,8 @@ using reference::gru_shape;
 struct special_place {
   std::string tensor;
   int gate;
-  double value;  // 0: the whole tensor is subnormal
+  double value;
+  std::string fill = "";  // of the whole tensor
 };
 
 const std::vector<special_place>& special_places() {
@@ -32,7 +33,9 @@ const std::vector<special_place>& special_places() {
       for (const double value : {k_nan, k_inf, -k_inf}) list.push_back({tensor, -1, value});
     for (int block = 0; block < 4; ++block) list.push_back({"history_in", block, k_nan});
     for (const char* tensor : {"x", "w_ih", "w_hh", "b_ih", "b_hh", "h0", "h_reset", "dy", "dhn", "y_in"})
-      for (const double value : {0.0, 3e38}) list.push_back({tensor, -1, value});
+      list.push_back({tensor, -1, 0, "near_underflow"}), list.push_back({tensor, -1, 3e38});
+    for (const char* tensor : {"w_ih", "w_hh", "b_ih", "b_hh", "h0", "h_reset", "dy", "dhn", "y_in", "history_in"})
+      list.push_back({tensor, -1, k_nan, "nan_bits"});
     list.push_back({"x", -1, -k_nan});  // their number is odd, so that every regime meets every one
     return list;
   }();
@@ -41,8 +44,8 @@ const std::vector<special_place>& special_places() {
 
 void place_special_value(draw& d, trial_case& c, const special_place& place) {
   tensor_spec& to = *c.find(place.tensor);
-  if (place.value == 0) {
-    to.fill = make_recipe("near_underflow", {d.seed()});
+  if (!place.fill.empty()) {
+    to.fill = make_recipe(place.fill, {d.seed()});
     return;
   }
   int64_t row = d.between(0, to.rows() - 1), col = d.between(0, to.cols() - 1);

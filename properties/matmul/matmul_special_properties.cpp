@@ -12,10 +12,11 @@ namespace {
 
 using namespace engine;
 
-// A special value in what follows the sum, or operands that are subnormal throughout.
+// A special value in what follows the sum, or a whole tensor of special values.
 struct scalar_place {
   const char* where;
-  double value;  // 0: the whole tensor is subnormal
+  double value;
+  std::string fill = "";  // of the tensor
 };
 
 const std::vector<scalar_place>& special_scalars() {
@@ -24,10 +25,11 @@ const std::vector<scalar_place>& special_scalars() {
     std::vector<scalar_place> list;
     for (const char* where : {"c_in", "bias", "alpha", "beta", "mu", "sigma"})
       for (const double value : {k_nan, k_inf, -k_inf, 3e38}) list.push_back({where, value});
-    for (const char* where : {"a", "b", "c_in", "bias"}) list.push_back({where, 0});
+    for (const char* where : {"a", "b", "c_in", "bias"})
+      for (const char* fill : {"near_underflow", "nan_bits"}) list.push_back({where, 0, fill});
     for (const char* where : {"alpha", "beta"})
       for (const double value : {0x1p-149, -0x1p-126, -0.0}) list.push_back({where, value});
-    list.push_back({"bias", -k_nan});
+    for (const char* where : {"bias", "alpha", "beta", "mu", "sigma"}) list.push_back({where, -k_nan});
     return list;
   }();
   return places;
@@ -43,7 +45,7 @@ trial_case special_scalar_case(const target& t, draw& d) {
   if (t.type != dtype::f32) set_output(c, d.chance(50) ? dtype::f32 : t.type);
   draw_storage(d, c);
   // Beside products and other terms, subnormal ones would be lost in a rounding.
-  const bool is_alone = place.value == 0 && (where == "c_in" || where == "bias");
+  const bool is_alone = place.fill == "near_underflow" && (where == "c_in" || where == "bias");
   if (!is_alone) draw_scalars(d, c, layers::linear);
   if (where == "alpha") set_knob(c, "alpha", format_number(place.value));
   if (where == "c_in" || where == "beta")
@@ -54,8 +56,8 @@ trial_case special_scalar_case(const target& t, draw& d) {
   if (is_layer) set_knob(c, "sigmoid", "1");
   if (where == "mu" || where == "sigma") set_knob(c, where, format_number(place.value));
   if (tensor_spec* const to = c.find(where); to && to->elements() > 0) {
-    if (place.value == 0) {
-      to->fill = make_recipe("near_underflow", {seed + 3});
+    if (!place.fill.empty()) {
+      to->fill = make_recipe(place.fill, {seed + 3});
       if (is_alone) c.find("a")->fill = make_recipe("constant", {0});
     } else {
       to->fill.edits.push_back({d.between(0, to->rows() - 1), d.between(0, to->cols() - 1), place.value});

@@ -58,6 +58,29 @@ TEST(element_types, encode_rounds_to_nearest_even_and_decode_is_exact) {
   EXPECT_EQ(decode(dtype::i64, encode(dtype::i64, -5)), -5);
 }
 
+TEST(distributions, nan_bits_have_any_payload_and_sign) {
+  for (const dtype type : {dtype::f16, dtype::bf16, dtype::f32, dtype::f64}) {
+    const value_source source(make_recipe("nan_bits", {1}), type, 6000);
+    const uint64_t quiet = encode(type, std::numeric_limits<double>::quiet_NaN());
+    const uint64_t sign = uint64_t{1} << (8 * size_of(type) - 1);
+    int nan = 0, negative = 0, signalling = 0;
+    std::set<uint64_t> patterns;
+    for (int64_t i = 0; i < 6000; ++i) {
+      const uint64_t bits = source.bits(0, i);
+      ASSERT_FALSE(std::isinf(decode(type, bits)));
+      if (!std::isnan(decode(type, bits))) continue;
+      ++nan;
+      negative += (bits & sign) != 0;
+      signalling += (bits & quiet & ~encode(type, HUGE_VAL)) == 0;
+      patterns.insert(bits);
+    }
+    EXPECT_NEAR(nan, 1000, 120) << name_of(type);
+    EXPECT_NEAR(negative, nan / 2, 80) << name_of(type);
+    EXPECT_NEAR(signalling, nan / 2, 80) << name_of(type);
+    EXPECT_GT(patterns.size(), 200u) << name_of(type);
+  }
+}
+
 TEST(distributions, bits_reach_every_class_of_f32) {
   const value_source source(make_recipe("bits", {1}), dtype::f32, 100000);
   int nan = 0, infinite_exponent = 0, subnormal = 0, negative = 0;

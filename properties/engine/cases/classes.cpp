@@ -29,7 +29,8 @@ constexpr value_kind k_value_kinds[] = {
     {"ascending", "ordered"}, {"descending", "ordered"}, {"alternating", "ordered"}, {"sawtooth", "ordered"},
     {"spike", "peaked"},      {"diagonal", "peaked"},    {"one_hot", "peaked"},      {"stagnation", "peaked"},
     {"late_rise", "ordered"}, {"levels", "wide"},        {"masked", "masked"},       {"unmasked", "masked"},
-    {"duplicates", "ties"},   {"special", "special"},    {"permutation", "exact"},   {"npy", "array"},
+    {"duplicates", "ties"},   {"special", "special"},    {"nan_bits", "special"},    {"permutation", "exact"},
+    {"npy", "array"},
 };
 
 size_t rank_of(std::string_view values) {

@@ -44,6 +44,7 @@ constexpr distribution_info k_distributions[] = {
     {"duplicates", "seed,values", "few distinct values: ties"},
     {"one_hot", "seed,peak,rest", "one peak per row at a random column"},
     {"special", "seed", "NaN, infinities, both zeros, extremes of the type, beside normals"},
+    {"nan_bits", "seed", "one element in six is a NaN of any payload and sign, quiet or signalling; normals beside"},
     {"stagnation", "column,rest,step?",
      "0 at one column, or at every `step`-th from there on, `rest` elsewhere: a long serial sum loses every term"},
     {"permutation", "seed,count",
@@ -81,6 +82,7 @@ enum kind : size_t {
   k_duplicates,
   k_one_hot,
   k_special,
+  k_nan_bits,
   k_stagnation,
   k_permutation,
   k_late_rise,
@@ -320,6 +322,12 @@ uint64_t value_source::bits(int64_t row, int64_t col) const {
     }
     return b;
   }
+  if (kind_ == k_nan_bits && is_float(type_)) {
+    const uint64_t h =
+        hash64(static_cast<uint64_t>(recipe_.arguments[0]), static_cast<uint64_t>(row), static_cast<uint64_t>(col));
+    const uint64_t infinity = encode(type_, k_infinity), pattern = infinity | (hash64(h, 1) & bit_mask(type_));
+    if (h % 6 == 0) return (pattern & bit_mask(type_) >> 1) == infinity ? pattern + 1 : pattern;
+  }
   return encode(type_, value(row, col));
 }
 
@@ -333,6 +341,7 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
   if (kind_ == k_integers) return std::floor(a[1] + unit(draw(0)) * (a[2] - a[1] + 1));
   if (kind_ == k_dyadic) return std::ldexp(std::floor((2 * unit(draw(0)) - 1) * a[1] + 0.5), -static_cast<int>(a[2]));
   if (kind_ == k_randn) return a[1] + a[2] * normal(seed(0), r, c);
+  if (kind_ == k_nan_bits) return normal(seed(0), r, c);
   if (kind_ == k_uniform) return a[1] + unit(draw(0)) * (a[2] - a[1]);
   if (kind_ == k_levels) {
     const double level = a[1] + unit(hash64(seed(0), r)) * (a[2] - a[1]), spread = a.size() > 3 ? a[3] : 1;
