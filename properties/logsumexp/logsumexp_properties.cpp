@@ -194,6 +194,7 @@ const property_registration registration([] {
   p.add_common("long-accumulation");
   p.add_common("row-isolation");
   p.add_common("misalignment");
+  p.add_common("interleaved-rows");
   p.add_common("dispatch-boundaries");
   p.add_common("rows-beyond-grid");
   p.add_common("many-rows-per-block");

@@ -124,7 +124,7 @@ const description_registration described([] {
                                      }}};
   d.forms = {{"call",
               {{"a", true, "m, k", any, false, {{"ta", 1, "k, m"}}},
-               {"b", true, "k, n", any, false, {{"tb", 1, "n, k"}}},
+               {"b", true, "k, n", any, false, {{"tb", 1, "n, k"}}, {"a"}},
                {"c_in", true, "m, n", any, true},
                {"bias", true, "n", {dtype::f32}, true},
                {"c", false, "m, n", any},

@@ -201,6 +201,7 @@ const property_registration registration([] {
       dtype::f32};
   p.add_common("row-isolation");
   p.add_common("misalignment");
+  p.add_common("interleaved-rows");
   p.add_common("dispatch-boundaries");
   p.add_common("rows-beyond-grid");
   p.add_common("many-rows-per-block");

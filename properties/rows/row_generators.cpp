@@ -272,6 +272,19 @@ trial_case two_or_more_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+trial_case interleaved_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = two_or_more_rows(op, t, d);
+  tensor_spec &x = *c.find("x"), &y = *c.find("y");
+  if (!is_matrix(y)) x.shape[0] = std::min<int64_t>(x.shape[0], 64);  // y lies in the first gap of x
+  y.type = x.type;
+  y.shape.front() = x.shape.front();
+  y.beside = "x";
+  // In whole vectors every other time, so that kernels that read and write these do so.
+  x.ld = x.cols() + y.cols() + (d.chance(50) ? 8 - (x.cols() + y.cols()) % 8 : d.between(0, 5));
+  follow(c);
+  return c;
+}
+
 trial_case misaligned_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
   // In turn by what the dispatch picks, by force, and in whole vectors: kernels that ask for these of the input alone

@@ -105,6 +105,8 @@ engine::trial_case special_rows(const row_operator&, const engine::target&, engi
 // Equal largest elements, or NaN, at (i, j) with i < j where j may belong to a lower thread, e.g. (1, 256) for 256.
 engine::trial_case tied_maxima(const row_operator&, const engine::target&, engine::draw&);
 engine::trial_case two_or_more_rows(const row_operator&, const engine::target&, engine::draw&);
+// Two rows or more; those of y lie in the gaps of x, a vector in the first of them.
+engine::trial_case interleaved_rows(const row_operator&, const engine::target&, engine::draw&);
 // Sixteen combinations of input and output offset, with leading dimensions.
 engine::trial_case misaligned_rows(const row_operator&, const engine::target&, engine::draw&);
 // The same for matrices x and y, and rows of which teams of blocks take several each, whole tiles at other distances in

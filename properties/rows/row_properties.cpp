@@ -312,6 +312,8 @@ bool has_far_rows(const trial_case& c) {
          std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.ld >= k_far_rows; });
 }
 
+bool has_rows_in_gaps(const trial_case& c) { return has_elements(c) && !c.at("y").beside.empty(); }
+
 struct common_property {
   std::string_view name;
   const char* sentence;
@@ -339,6 +341,8 @@ constexpr common_property k_common[] = {
     {"in-place-equals-out-of-place", "in place gives the bits of out of place", any_rows, check_in_place},
     {"misalignment", "every combination of input and output misalignment and leading dimension is right",
      misaligned_rows, check_values},
+    {"interleaved-rows", "an output whose rows lie in the gaps between those of the input is right", interleaved_rows,
+     check_values, 15},
     {"dispatch-boundaries",
      "every variant that accepts a row length is right there, above all where the dispatch changes", seam_rows,
      check_seam},
@@ -368,6 +372,7 @@ property& row_properties::add_common(std::string_view name, row_generator genera
                                   : add(std::string(name), common->sentence, generate, std::move(check));
   if (common->needs_two_rows) p.holds = has_two_rows;
   if (name == "large-offset") p.holds = has_far_rows;
+  if (name == "interleaved-rows") p.holds = has_rows_in_gaps;
   p.may_break_contract = name == "rejects-invalid-calls";
   p.share_percent = common->share_percent;
   return p;

@@ -152,6 +152,7 @@ const property_registration registration([] {
   p.add_common("row-isolation");
   p.add_common("in-place-equals-out-of-place");
   p.add_common("misalignment", misaligned_or_team_rows);
+  p.add_common("interleaved-rows");
   p.add_common("dispatch-boundaries");
   p.add_common("rows-beyond-grid").share_percent = 12;
   p.add_common("many-rows-per-block");

@@ -36,6 +36,10 @@ warpcheck_status run(warpcheck_call* call) {
     std::snprintf(call->message, call->message_size, "work must have 64 bytes and be aligned to 16");
     return WARPCHECK_INVALID_ARGUMENT;
   }
+  if (variant == "refuses_one_memory" && elements(b) > 0 && a.data == b.data) {
+    std::snprintf(call->message, call->message_size, "a and b must not be one array");
+    return WARPCHECK_INVALID_ARGUMENT;
+  }
   if (variant == "writes_past_work") room[work.shape[0]] = 1;
   float known = 0;
   // What a workspace holds is nobody's promise.
@@ -69,6 +73,7 @@ const warpcheck_variant k_variants[] = {variant("right"),
                                         variant("reads_absent"),
                                         variant("writes_row_gap"),
                                         variant("swaps_dimensions"),
+                                        variant("refuses_one_memory"),
                                         variant("needs_work"),
                                         variant("takes_any_work"),
                                         variant("needs_half_the_work"),

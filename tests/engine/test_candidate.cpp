@@ -60,6 +60,12 @@ constexpr answer k_answers[] = {
     {"refuses_after_looking", "seen, and refused", WARPCHECK_INVALID_ARGUMENT},
 };
 
+// Whether the ranges of addresses from the first to the last element have something in common, without being one.
+bool share_a_range(const DLTensor& x, const DLTensor& y) {
+  const auto end = [](const DLTensor& t) { return &at(t, t.shape[0] - 1, t.shape[1] - 1); };
+  return x.data != y.data && x.shape[0] > 0 && &at(x, 0, 0) <= end(y) && &at(y, 0, 0) <= end(x);
+}
+
 // Whether the call has its answer already.
 bool answered(warpcheck_call* call, const char* variant, warpcheck_status& status) {
   const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
@@ -77,6 +83,11 @@ bool answered(warpcheck_call* call, const char* variant, warpcheck_status& statu
   // Nobody wrote the input of this call.
   if (is("refuses_after_looking") && x.data && std::isnan(static_cast<const float*>(x.data)[0])) {
     status = WARPCHECK_OK;
+    return true;
+  }
+  if (is("refuses_ranges") && share_a_range(x, *call->outputs[0])) {
+    std::snprintf(call->message, call->message_size, "the output overlaps the input");
+    status = WARPCHECK_INVALID_ARGUMENT;
     return true;
   }
   const auto* const found =
@@ -178,6 +189,7 @@ const warpcheck_variant k_variants[] = {
     even_columns(),
 #elif !defined(TEST_VARIANT)
     warpcheck::row_variant("refuses", 0, -1, 1, 0, k_types),
+    warpcheck::row_variant("refuses_ranges", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_briefly", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("refuses_silently", 0, -1, 1, 0, k_types),
     warpcheck::row_variant("blames_the_device", 0, -1, 1, 0, k_types),

@@ -45,6 +45,11 @@ const description_registration product_described(
         {"p", false, "m, 2*n"}},
        {{"ta", "none", "a is transposed", 0, 1, true, {"none", "yes"}}}}}});
 
+const description_registration square_described(
+    {"planted_square",
+     {{"m"}, {"n"}, {"k"}},
+     {{"square", {{"a", true, "m, k"}, {"b", true, "k, n", {}, false, {}, {"a"}}, {"p", false, "m, n"}}}}});
+
 const description_registration list_described(
     {"planted_list",
      {{"rows"}, {"listed"}},
@@ -141,6 +146,18 @@ const std::vector<planted> k_bugs = {
      "v1 planted/any x=f32[8x77] ld=80 offset=2 fill=randn(3) | y=f32[8x77] ld=80 offset=2 in_place=x | "
      "s=i64[8] |",
      "v1 planted/any x=f32[1x1] fill=constant(0) | y=f32[1x1] in_place=x | s=i64[1] | schedule=fair", "fails at"},
+    {"rows in the gaps of the input", [](const trial_case& c) { return c.at("y").beside == "x"; },
+     "v1 planted/any x=f32[8x77] ld=160 offset=2 fill=randn(3) | y=f32[8x77] ld=160 beside=x | s=i64[8] |",
+     "v1 planted/any x=f32[1x1] ld=2 fill=constant(0) | y=f32[1x1] beside=x | s=i64[1] | schedule=fair",
+     "passes with y in memory of its own"},
+    {"rows in the gaps of the input do not matter",
+     [](const trial_case& c) { return any(c) && c.at("x").ld > cols(c); },
+     "v1 planted/any x=f32[8x77] ld=160 offset=2 fill=randn(3) | y=f32[8x77] ld=160 beside=x | s=i64[8] |",
+     "v1 planted/any x=f32[1x1] ld=2 fill=constant(0) | y=f32[1x1] | s=i64[1] | schedule=fair", "fails at x ld=2"},
+    {"two inputs in one memory", [](const trial_case& c) { return c.at("p").elements() > 0 && c.at("b").same == "a"; },
+     "v1 planted_square/any a=f32[40x40] ld=41 fill=randn(1) edit=3,4:5 | b=f32[40x40] ld=41 same=a | p=f32[40x40] |",
+     "v1 planted_square/any a=f32[1x1] fill=constant(0) | b=f32[1x1] same=a | p=f32[1x1] | schedule=fair",
+     "passes with b in memory of its own"},
     {"ties of the maximum",
      [](const trial_case& c) {
        return any_row(c, [](const std::vector<double>& r) {

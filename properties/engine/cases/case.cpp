@@ -120,19 +120,114 @@ tensor_spec parse_tensor(std::string_view group) {
       t.fill.edits.push_back(e);
     } else if (key == "in_place") {
       t.in_place = value;
+    } else if (key == "same") {
+      t.same = value;
+    } else if (key == "beside") {
+      t.beside = value;
     } else {
-      throw usage_error(
-          fmt::format("tensor {}: unknown key '{}'; known are ld, offset, fill, edit, in_place", t.name, key));
+      throw usage_error(fmt::format(
+          "tensor {}: unknown key '{}'; known are ld, offset, fill, edit, in_place, same, beside", t.name, key));
     }
   }
-  t.is_input = has_fill;
+  t.is_input = has_fill || !t.same.empty();
   if (!has_fill && !t.fill.edits.empty()) throw usage_error(fmt::format("tensor {}: edit without a fill", t.name));
-  if (has_fill && !t.in_place.empty())
+  if (has_fill && !t.same.empty())
+    throw usage_error(fmt::format("tensor {}: it has the values of {}, and no fill of its own", t.name, t.same));
+  if (t.is_input && !t.in_place.empty())
     throw usage_error(fmt::format("tensor {}: in_place is for outputs, fill for inputs", t.name));
   return t;
 }
 
+bool is_laid_out_alike(const tensor_spec& a, const tensor_spec& b) {
+  return a.shape == b.shape && a.type == b.type && a.ld == b.ld && a.offset == b.offset;
+}
+
+bool has_own_memory(const tensor_spec& t) { return !t.is_in_memory_of_another(); }
+
+// The tensor of this name before `t`, or null.
+const tensor_spec* find_before(const trial_case& c, const tensor_spec& t, const std::string& name) {
+  const tensor_spec* const found = c.find(name);
+  return found && found < &t ? found : nullptr;
+}
+
+// Whether rows of `t` would find room behind rows of `host`, if the gaps of `host` were long enough.
+bool may_lie_beside(const trial_case& c, const tensor_spec& t, const tensor_spec& host) {
+  const tensor_spec* const guest = guest_of(c, host);
+  return (!guest || guest == &t) && has_own_memory(host) && !t.is_workspace() && !host.is_workspace() &&
+         t.type == host.type && t.elements() > 0 && t.rows() <= host.rows();
+}
+
+std::string wrong_place(const trial_case& c, const tensor_spec& t) {
+  const tensor_spec* const host = find_before(c, t, t.beside);
+  if (!host) return fmt::format("tensor {}: beside={} does not name a tensor before it", t.name, t.beside);
+  if (!t.in_place.empty() || !t.same.empty() || !may_lie_beside(c, t, *host))
+    return fmt::format(
+        "tensor {}: beside={} takes two tensors with elements and of one dtype, at least as many rows of {}, of which "
+        "one lies in no other's memory and the other only in these gaps",
+        t.name, t.beside, t.beside);
+  if (host->ld < host->cols() + t.cols() || (t.rows() > 1 && t.ld != host->ld) || t.offset != 0)
+    return fmt::format("tensor {}: beside {} it needs the ld of {}, which must be at least {}, and no offset", t.name,
+                       t.beside, t.beside, host->cols() + t.cols());
+  return "";
+}
+
 }  // namespace
+
+std::string wrong_memory(const trial_case& c) {
+  for (const tensor_spec& t : c.tensors) {
+    if (!t.in_place.empty()) {
+      const tensor_spec* source = c.find(t.in_place);
+      if (!source || !source->is_input)
+        return fmt::format("tensor {}: in_place={} does not name an input of this case", t.name, t.in_place);
+      if (!is_laid_out_alike(t, *source))
+        return fmt::format("tensor {}: in place of {} it needs the same dtype, shape, ld and offset", t.name,
+                           t.in_place);
+    }
+    if (!t.same.empty()) {
+      const tensor_spec* const source = find_before(c, t, t.same);
+      if (!source || !source->is_input || !source->same.empty())
+        return fmt::format("tensor {}: same={} does not name an input before it that has values of its own", t.name,
+                           t.same);
+      if (!is_laid_out_alike(t, *source))
+        return fmt::format("tensor {}: to be the same as {} it needs the same dtype, shape, ld and offset", t.name,
+                           t.same);
+    }
+    if (!t.beside.empty())
+      if (const std::string wrong = wrong_place(c, t); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+void settle_memory(trial_case& c) {
+  for (tensor_spec& t : c.tensors) {
+    if (t.beside.empty()) continue;
+    tensor_spec* const host = c.find(t.beside);
+    if (!host || host >= &t || !t.in_place.empty() || !t.same.empty() || !may_lie_beside(c, t, *host)) {
+      t.beside.clear();
+      continue;
+    }
+    host->ld = std::max(host->ld, host->cols() + t.cols());
+    t.ld = t.rows() > 1 ? host->ld : t.cols();
+    t.offset = 0;
+  }
+  for (tensor_spec& t : c.tensors) {
+    const tensor_spec* const source = !t.in_place.empty() ? c.find(t.in_place) : c.find(t.same);
+    if (!t.same.empty() && (!source || !source->same.empty() || source->shape != t.shape || source->type != t.type)) {
+      t.same.clear();
+      continue;
+    }
+    if (!source) continue;
+    t.ld = source->ld;
+    t.offset = source->offset;
+    if (!t.same.empty()) t.fill = source->fill;
+  }
+}
+
+const tensor_spec* guest_of(const trial_case& c, const tensor_spec& host) {
+  const auto guest =
+      std::find_if(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& t) { return t.beside == host.name; });
+  return guest == c.tensors.end() ? nullptr : &*guest;
+}
 
 const tensor_spec* trial_case::find(std::string_view tensor) const {
   const auto t = std::find_if(tensors.begin(), tensors.end(), [&](const tensor_spec& s) { return s.name == tensor; });
@@ -213,9 +308,14 @@ std::string format(const trial_case& c) {
     line += "]";
     if (t.ld != t.cols()) line += fmt::format(" ld={}", t.ld);
     if (t.offset) line += fmt::format(" offset={}", t.offset);
-    if (t.is_input) line += " fill=" + format(t.fill);
-    for (const edit& e : t.fill.edits) line += fmt::format(" edit={},{}:{}", e.row, e.col, format_number(e.value));
+    if (!t.same.empty()) {
+      line += " same=" + t.same;
+    } else {
+      if (t.is_input) line += " fill=" + format(t.fill);
+      for (const edit& e : t.fill.edits) line += fmt::format(" edit={},{}:{}", e.row, e.col, format_number(e.value));
+    }
     if (!t.in_place.empty()) line += " in_place=" + t.in_place;
+    if (!t.beside.empty()) line += " beside=" + t.beside;
   }
   line += " |";
   for (const auto& [name, value] : c.knobs) line += fmt::format(" {}={}", name, value);
@@ -254,15 +354,9 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
       if (c.tensors[i].name == c.tensors.back().name)
         throw usage_error(fmt::format("case line: two tensors are named {}", c.tensors[i].name));
   }
-  for (const tensor_spec& t : c.tensors) {
-    if (t.in_place.empty()) continue;
-    const tensor_spec* source = c.find(t.in_place);
-    if (!source || !source->is_input)
-      throw usage_error(fmt::format("tensor {}: in_place={} does not name an input of this case", t.name, t.in_place));
-    if (source->shape != t.shape || source->type != t.type || source->ld != t.ld || source->offset != t.offset)
-      throw usage_error(
-          fmt::format("tensor {}: in place of {} it needs the same dtype, shape, ld and offset", t.name, t.in_place));
-  }
+  for (tensor_spec& t : c.tensors)
+    if (const tensor_spec* source = t.same.empty() ? nullptr : c.find(t.same)) t.fill = source->fill;
+  if (const std::string wrong = wrong_memory(c); !wrong.empty()) throw usage_error(wrong);
   for (std::string_view word : non_empty_parts(text.substr(last + 1), ' ')) {
     const auto parts =
         split_key(word);  // not a structured binding: lambdas cannot capture those before C++20's clang 16

@@ -7,8 +7,10 @@
 // `v1`, operator/property, one group per tensor (inputs first), separated by `|`, then the knobs. Within a group:
 // name=dtype[shape] of one to eight dimensions, `ld` (elements between rows, default the row length), `offset`
 // (elements by which the base misses 256-byte alignment), `fill` and `edit` for inputs, `in_place=NAME` for an
-// output that shares an input's memory. An optional output that is not asked for has no group. Unknown keys are errors,
-// so the grammar can grow under the same version only by additions.
+// output that shares an input's memory. `same=NAME`, in place of a fill, is for an input that is the memory of an input
+// before it. `beside=NAME` is for a tensor whose rows lie in the gaps of a tensor before it: each row begins where one
+// of that tensor ends, so both have one `ld` and one dtype. An optional output that is not asked for has no group.
+// Unknown keys are errors, so the grammar can grow under the same version only by additions.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,8 @@ struct tensor_spec {
   bool is_input = false;       // inputs have a fill, outputs are poisoned
   recipe fill;
   std::string in_place;  // outputs only: the input whose memory this tensor is
+  std::string same;      // inputs only: the input whose memory, and so whose values, this tensor is
+  std::string beside;    // the tensor in whose gaps between rows the rows of this one lie
 
   // A row is what the last dimension holds: the others say how many there are.
   int64_t rows() const { return std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()); }
@@ -41,6 +45,7 @@ struct tensor_spec {
   int64_t elements() const { return rows() * cols(); }
   // Memory for the candidate's own use (abi/candidate.h): it holds anything before the call, and nothing after.
   bool is_workspace() const { return !is_input && name == "work"; }
+  bool is_in_memory_of_another() const { return !in_place.empty() || !same.empty() || !beside.empty(); }
   bool operator==(const tensor_spec&) const = default;
 };
 
@@ -72,6 +77,15 @@ std::string format(const trial_case& c);
 trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra = {});
 // The operator/property part of a line, without checking the rest: says which property's knobs apply.
 std::pair<std::string, std::string> parse_case_name(std::string_view text);
+
+// What keeps a tensor from lying in the memory of another as the case says, or "".
+std::string wrong_memory(const trial_case& c);
+// Makes tensors that lie in the memory of another fit it again after a change of either: they take its layout, the same
+// input its values, too, and a tensor with another's rows in its gaps gets room for these. A tensor that cannot fit any
+// more gets memory of its own.
+void settle_memory(trial_case& c);
+// The tensor whose rows lie in the gaps of this one, or null.
+const tensor_spec* guest_of(const trial_case& c, const tensor_spec& host);
 
 // A row operator's usual tensors: input x[rows, cols] and output y of the same shape.
 tensor_spec input_matrix(std::string name, dtype type, int64_t rows, int64_t cols, recipe fill);

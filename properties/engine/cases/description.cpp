@@ -1,6 +1,7 @@
 #include "properties/engine/cases/description.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -227,11 +228,7 @@ void reshape(const description& d, trial_case& c, const sizes& given) {
     t.shape = std::move(shape);
     t.ld = t.cols() + gap;
   }
-  for (tensor_spec& t : c.tensors)
-    if (const tensor_spec* source = t.in_place.empty() ? nullptr : c.find(t.in_place)) {
-      t.ld = source->ld;
-      t.offset = source->offset;
-    }
+  settle_memory(c);
 }
 
 void follow(trial_case& c) {
@@ -316,6 +313,15 @@ std::string wrong_shape(const tensor_info& info, const call_form& form, const tr
   return "";
 }
 
+// Whether the contract allows an input to be the memory of another, as the case says it is.
+std::string wrong_sharing(const tensor_info& info, const tensor_spec& t) {
+  const auto& may_be = info.may_be;
+  if (t.same.empty() || std::find(may_be.begin(), may_be.end(), t.same) != may_be.end()) return "";
+  return fmt::format("tensor {}: same={} is not allowed; {}", t.name, t.same,
+                     may_be.empty() ? "it must have memory of its own"
+                                    : fmt::format("it may be the same as {}", fmt::join(may_be, ", ")));
+}
+
 }  // namespace
 
 std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract) {
@@ -342,7 +348,9 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
     if (const std::string wrong = wrong_type(info, t, c.tensors.front()); !wrong.empty()) return wrong;
     if (is_absent(info, *form, c, of, t)) continue;
     if (const std::string wrong = wrong_shape(info, *form, c, chosen, t); !wrong.empty()) return wrong;
+    if (const std::string wrong = wrong_sharing(info, t); !wrong.empty()) return wrong;
   }
+  if (const std::string wrong = wrong_memory(c); !wrong.empty()) return wrong;
   return d.illegal && !may_break_contract ? d.illegal(of, c) : "";
 }
 

@@ -40,6 +40,7 @@ struct tensor_info {
   std::vector<dtype> types = {};  // that it may have; none: that of the first tensor
   bool is_optional = false;       // a case may leave it out, or have it without elements: it is not there
   std::vector<shape_when> when = {};
+  std::vector<std::string> may_be = {};  // the inputs whose memory it may be (same=NAME), by the contract
 };
 
 struct scalar_info {

@@ -22,6 +22,7 @@ namespace {
 
 // Integers of so few values are traits one by one.
 constexpr double k_few_values = 16;
+constexpr std::string_view k_beside = " beside ", k_same = " same ";  // between the names of two tensors
 
 bool has_few_values(const scalar_info& s) {
   return s.is_passed && (!s.names.empty() || (s.is_integer && s.most - s.least < k_few_values));
@@ -65,6 +66,8 @@ std::string text_of(const trait& t) {
     case trait::typed: return fmt::format("{}:{}", t.name, t.value);
     case trait::apart: return fmt::format("ld{}>cols", t.name);
     case trait::distant: return fmt::format("ld{}>{}", t.name, t.size);
+    case trait::among: return fmt::format("{}{}{}", t.name, k_beside, t.value);
+    case trait::same: return fmt::format("{}{}{}", t.name, k_same, t.value);
     case trait::more: return fmt::format("{}>{}", t.name, t.size);
     case trait::fewer: return fmt::format("{}<{}", t.name, t.size);
     case trait::not_multiple: return fmt::format("{}%{}", t.name, t.size);
@@ -81,13 +84,21 @@ void settle(const description& d, trial_case& c) {
 
 // The tensor whose memory this one has.
 std::string owner_of(const trial_case& c, const std::string& tensor) {
-  const std::string& in = c.at(tensor).in_place;
-  return in.empty() ? tensor : in;
+  const tensor_spec& t = c.at(tensor);
+  return !t.in_place.empty() ? t.in_place : t.same.empty() ? tensor : t.same;
+}
+
+void close_gap(trial_case& c, const std::string& tensor) {
+  const std::string owner = owner_of(c, tensor);
+  if (const tensor_spec* guest = guest_of(c, c.at(owner))) move_apart(c, guest->name);
+  move_apart(c, owner);
+  set_layout(c, owner, c.at(owner).cols(), c.at(owner).offset);
 }
 
 void leave_out(const description& d, trial_case& c, const std::string& name) {
-  for (tensor_spec& t : c.tensors)
-    if (t.in_place == name) t.in_place.clear();
+  for (const tensor_spec& t : c.tensors)
+    if (t.in_place == name || t.same == name || t.beside == name) move_apart(c, t.name);
+  move_apart(c, name);
   if (!d.lists_all_tensors) {
     std::erase_if(c.tensors, [&](const tensor_spec& t) { return t.name == name; });
     return;
@@ -135,7 +146,9 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
     case trait::unequal: return of_other_values(d, c, t);
     case trait::typed: return of_other_types(d, c, t);
     case trait::apart:
-    case trait::distant: set_layout(other, owner_of(c, t.name), c.at(t.name).cols(), c.at(t.name).offset); break;
+    case trait::distant: close_gap(other, t.name); break;
+    case trait::among:
+    case trait::same: move_apart(other, t.name); break;
     case trait::more:
     case trait::fewer: return {resized(c, {t.name}, t.size)};
     case trait::not_multiple: {
@@ -181,6 +194,8 @@ bool is_trait(const description& d, const trait& t) {
     case trait::typed: return tensor && dtype_from_name(t.value);
     case trait::apart:
     case trait::distant: return tensor;
+    case trait::among:
+    case trait::same: return tensor && find_tensor(d, t.value);
     case trait::more:
     case trait::fewer:
     case trait::not_multiple: return d.find(t.name);
@@ -195,7 +210,13 @@ trait parse_trait(std::string_view text) {
   };
   trait t;
   if (is_name(text)) return {trait::present, std::string(text), "", 0};
-  if (text.find("!=") != std::string_view::npos) {
+  if (text.find(k_beside) != std::string_view::npos) {
+    t.kind = trait::among;
+    std::tie(t.name, t.value) = split(k_beside);
+  } else if (text.find(k_same) != std::string_view::npos) {
+    t.kind = trait::same;
+    std::tie(t.name, t.value) = split(k_same);
+  } else if (text.find("!=") != std::string_view::npos) {
     t.kind = trait::unequal;
     std::tie(t.name, t.value) = split("!=");
   } else if (text.find('=') != std::string_view::npos) {
@@ -242,7 +263,7 @@ trait_set parse_traits(std::string_view op, std::string_view text) {
     if (!d || !is_trait(*d, traits.back()))
       throw usage_error(fmt::format(
           "offer: '{}' is nothing that a candidate of {} can lack; allowed are TENSOR, SCALAR=VALUE, SCALAR!=VALUE, "
-          "TENSOR:TYPE, ldTENSOR>cols, EXTENT>SIZE, "
+          "TENSOR:TYPE, ldTENSOR>cols, TENSOR beside TENSOR, TENSOR same TENSOR, EXTENT>SIZE, "
           "EXTENT<SIZE and EXTENT%SIZE by the names of 'warpcheck list {}'",
           part, op, op));
   }
@@ -294,6 +315,8 @@ bool has(const trial_case& c, const trait& t) {
     }
     case trait::apart: return c.find(t.name) && is_apart(*c.find(t.name));
     case trait::distant: return c.find(t.name) && is_apart(*c.find(t.name)) && c.find(t.name)->ld > t.size;
+    case trait::among: return c.find(t.name) && c.find(t.name)->beside == t.value;
+    case trait::same: return c.find(t.name) && c.find(t.name)->same == t.value;
     case trait::more: return extent_size(c, t.name) > t.size;
     case trait::fewer: return extent_size(c, t.name) < t.size;
     case trait::not_multiple: return extent_size(c, t.name) % t.size != 0;
@@ -309,6 +332,10 @@ std::vector<trait> traits_of(const trial_case& c) {
   for (const tensor_spec& t : c.tensors)
     if (form->find(t.name)->is_optional && is_listed(c, t.name) && !t.is_workspace())
       found.push_back({trait::present, t.name, "", 0});
+  for (const tensor_spec& t : c.tensors) {
+    if (!t.beside.empty()) found.push_back({trait::among, t.name, t.beside, 0});
+    if (!t.same.empty()) found.push_back({trait::same, t.name, t.same, 0});
+  }
   for (const tensor_spec& t : c.tensors)
     if (is_apart(t)) found.push_back({trait::apart, t.name, "", 0});
   for (const scalar_info& s : form->scalars) {

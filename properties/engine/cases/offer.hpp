@@ -23,6 +23,8 @@ struct trait {
     unequal,      // "alpha!=1": the scalar has any other value
     typed,        // "c:f16": the tensor has this element type
     apart,        // "ldx>cols": gaps between the tensor's rows
+    among,        // "y beside x": rows of one tensor in the gaps of another
+    same,         // "b same a": two inputs are one memory
     distant,      // "ldx>2147483647": rows further apart than this
     more,         // "cols>1024": the extent is larger
     fewer,        // "cols<1": the extent is smaller
@@ -30,7 +32,7 @@ struct trait {
   };
   kind_type kind = present;
   std::string name;   // of the tensor, scalar or extent
-  std::string value;  // equal, unequal, typed
+  std::string value;  // equal, unequal, typed; among and same: the other tensor
   int64_t size = 0;   // distant, more, fewer, not_multiple
 
   bool operator==(const trait&) const = default;
@@ -44,7 +46,7 @@ trait_set parse_traits(std::string_view op, std::string_view text);
 
 bool has(const trial_case& c, const trait& t);
 // What the case has that a candidate may lack: all optional tensors, all scalars of few values, numbers that are not as
-// usual, element types of tensors that may have several, gaps between rows.
+// usual, element types of tensors that may have several, tensors in the memory of another, gaps between rows.
 std::vector<trait> traits_of(const trial_case& c);
 // The cases next to this one that do not have the trait, the plainest first; all are legal.
 std::vector<trial_case> without(const trial_case& c, const trait& t);

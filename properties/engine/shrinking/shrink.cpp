@@ -200,7 +200,7 @@ class search {
     std::vector<std::string> texts;
     sizes_below(false, texts);
     for (const tensor_spec& t : now_.tensors) {
-      if (!t.in_place.empty()) continue;
+      if (t.is_in_memory_of_another()) continue;
       const auto with = [&](int64_t ld, int64_t offset) {
         trial_case c = now_;
         set_layout(c, t.name, ld, offset);
@@ -210,6 +210,12 @@ class search {
         texts.push_back(fmt::format("fails at {} offset={}, passes at {}", t.name, t.offset, t.offset - 1));
       if (t.ld > t.cols() && with(t.ld - 1, t.offset))
         texts.push_back(fmt::format("fails at {} ld={}, passes at {}", t.name, t.ld, t.ld - 1));
+    }
+    for (const tensor_spec& t : now_.tensors) {
+      if (!t.is_in_memory_of_another()) continue;
+      trial_case c = now_;
+      move_apart(c, t.name);
+      if (passes(c)) texts.push_back(fmt::format("passes with {} in memory of its own", t.name));
     }
     for (const auto& [name, value] : now_.knobs) {
       if (is_fixed_knob(name) || (name == "schedule" && value == "fair")) continue;
@@ -221,11 +227,12 @@ class search {
                                     instead.empty() ? "without it" : "with " + instead));
     }
     for (const tensor_spec& t : now_.tensors)
-      for (size_t i = 0; i < t.fill.edits.size(); ++i) {
+      for (size_t i = 0; t.same.empty() && i < t.fill.edits.size(); ++i) {
         trial_case c = now_;
         std::vector<edit>& edits = c.find(t.name)->fill.edits;
         const edit e = edits[i];
         edits.erase(edits.begin() + static_cast<ptrdiff_t>(i));
+        settle_memory(c);
         if (passes(c))
           texts.push_back(fmt::format("passes without {} edit {},{}:{}", t.name, e.row, e.col, format_number(e.value)));
       }

@@ -63,8 +63,8 @@ std::array<double, 8> cost_of(const trial_case& c) {
   for (const tensor_spec& t : c.tensors) {
     cost[0] += static_cast<double>(t.elements());
     for (int64_t extent : t.shape) cost[1] += static_cast<double>(extent);
-    cost[6] += static_cast<double>(t.ld - t.cols() + t.offset);
-    if (!t.is_input) continue;
+    cost[6] += static_cast<double>(t.ld - t.cols() + t.offset) + (t.is_in_memory_of_another() ? 1 : 0);
+    if (!t.is_input || !t.same.empty()) continue;
     cost[2] += cost_of_distribution(t.fill.distribution);
     cost[3] += static_cast<double>(t.fill.edits.size());
     for (double a : t.fill.arguments) cost[4] += cost_of(a);
@@ -271,6 +271,7 @@ void add_fill(steps& s, const trial_case& c, size_t tensor, recipe fill) {
   if (fill == c.tensors[tensor].fill) return;
   s.push_back(c);
   s.back().tensors[tensor].fill = std::move(fill);
+  settle_memory(s.back());
 }
 
 // The input value by value; the most frequent one is the constant.
@@ -294,7 +295,7 @@ steps simpler_fills(const trial_case& c) {
   steps s;
   for (size_t t = 0; t < c.tensors.size(); ++t) {
     const tensor_spec& x = c.tensors[t];
-    if (!x.is_input) continue;
+    if (!x.is_input || !x.same.empty()) continue;
     const auto with = [&](recipe r) {
       r.edits = x.fill.edits;
       add_fill(s, c, t, std::move(r));
@@ -350,6 +351,7 @@ trial_case part_of(const trial_case& c, size_t tensor, size_t dimension, int64_t
   if (at.empty()) at = {0, 0};
   // Of a vector, the one dimension is that of columns.
   at[x.shape.size() == 2 ? dimension : 1] += static_cast<double>(begin);
+  settle_memory(part);
   return part;
 }
 
@@ -357,7 +359,7 @@ steps simpler_parts(const trial_case& c) {
   steps s;
   for (size_t t = 0; t < c.tensors.size(); ++t) {
     const tensor_spec& x = c.tensors[t];
-    if (!x.is_input || !is_array(x) || x.shape.size() > 2) continue;
+    if (!x.is_input || !x.same.empty() || !is_array(x) || x.shape.size() > 2) continue;
     for (size_t d = 0; d < x.shape.size(); ++d)
       for (int64_t step = x.shape[d] / 2; step > 0; step /= 2) s.push_back(part_of(c, t, d, step, x.shape[d] - step));
   }
@@ -367,6 +369,7 @@ steps simpler_parts(const trial_case& c) {
 steps simpler_edits(const trial_case& c) {
   steps s;
   for (size_t t = 0; t < c.tensors.size(); ++t) {
+    if (!c.tensors[t].same.empty()) continue;
     const recipe& fill = c.tensors[t].fill;
     const size_t n = fill.edits.size();
     const auto without = [&](size_t begin, size_t end) {
@@ -406,11 +409,18 @@ trial_case without_knob(const trial_case& c, const std::string& name) {
 }
 
 void set_layout(trial_case& c, const std::string& tensor, int64_t ld, int64_t offset) {
-  for (tensor_spec& t : c.tensors)
-    if (t.name == tensor || t.in_place == tensor) {
-      t.ld = ld;
-      t.offset = offset;
-    }
+  tensor_spec& t = *c.find(tensor);
+  t.ld = ld;
+  t.offset = offset;
+  settle_memory(c);
+}
+
+void move_apart(trial_case& c, const std::string& tensor) {
+  tensor_spec& t = *c.find(tensor);
+  if (!t.beside.empty()) t.ld = t.cols();
+  t.in_place.clear();
+  t.same.clear();
+  t.beside.clear();
 }
 
 steps simpler_layouts(const trial_case& c) {
@@ -419,10 +429,11 @@ steps simpler_layouts(const trial_case& c) {
   for (tensor_spec& t : plain.tensors) {
     t.ld = t.cols();
     t.offset = 0;
+    t.beside.clear();
   }
   s.push_back(plain);
   for (const tensor_spec& t : c.tensors) {
-    if (!t.in_place.empty()) continue;
+    if (t.is_in_memory_of_another()) continue;
     const auto with = [&](int64_t ld, int64_t offset) {
       s.push_back(c);
       set_layout(s.back(), t.name, ld, offset);
@@ -440,10 +451,10 @@ steps simpler_layouts(const trial_case& c) {
       with(t.ld, t.offset - 1);
     }
   }
-  for (size_t t = 0; t < c.tensors.size(); ++t) {
-    if (c.tensors[t].in_place.empty()) continue;
+  for (const tensor_spec& t : c.tensors) {
+    if (!t.is_in_memory_of_another()) continue;
     s.push_back(c);
-    s.back().tensors[t].in_place.clear();
+    move_apart(s.back(), t.name);
   }
   return s;
 }

@@ -27,8 +27,10 @@ trial_case resized(const trial_case& c, const axis& a, int64_t n);
 trial_case without_knob(const trial_case& c, const std::string& name);
 // Sizes below n at which kernels change their ways: around powers of two, and those of n's class modulo such a power.
 std::vector<int64_t> turning_points(int64_t n);
-// Sets layout of a tensor and of those that share its memory.
+// Sets layout of a tensor and of those that share its memory; gaps in which another's rows lie stay long enough.
 void set_layout(trial_case& c, const std::string& tensor, int64_t ld, int64_t offset);
+// Gives the tensor memory of its own, in which rows that lay in another's gaps have none.
+void move_apart(trial_case& c, const std::string& tensor);
 
 // Not all are simpler, and some may be there twice: see only_simpler.
 using steps = std::vector<trial_case>;

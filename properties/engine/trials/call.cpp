@@ -100,7 +100,10 @@ bool is_accepted(const listed_operator& op, const trial_case& c) {
     strides.push_back(strides_of(t));
     uintptr_t place = (i + 1) * k_apart + static_cast<uintptr_t>(t.offset) * size_of(t.type);
     for (size_t j = 0; j < i; ++j)
-      if (c.tensors[j].name == t.in_place) place = reinterpret_cast<uintptr_t>(tensors[j].data);
+      if (const tensor_spec& other = c.tensors[j]; other.name == t.in_place || other.name == t.same)
+        place = reinterpret_cast<uintptr_t>(tensors[j].data);
+      else if (other.name == t.beside)
+        place = reinterpret_cast<uintptr_t>(tensors[j].data) + static_cast<size_t>(other.cols()) * size_of(other.type);
     tensors.push_back(tensor_of(t, reinterpret_cast<void*>(place), dl_device(op), shapes.back(), strides.back()));
   }
   const prepared_call call(c, tensors, nullptr);

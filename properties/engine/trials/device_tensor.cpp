@@ -29,12 +29,28 @@ size_t span_bytes(const tensor_spec& s) {
   return static_cast<size_t>((s.rows() - 1) * s.ld + s.cols()) * size_of(s.type);
 }
 
-bool leaves_room(const tensor_spec& s) {
-  return (static_cast<size_t>(s.offset) * size_of(s.type) + span_bytes(s)) % k_cpu_alignment != 0;
+size_t span_bytes(const tensor_spec& s, const tensor_spec* guest) {
+  if (!guest) return span_bytes(s);
+  const int64_t last_row = (guest->rows() - 1) * s.ld + s.cols() + guest->cols();
+  return std::max(span_bytes(s), static_cast<size_t>(last_row) * size_of(s.type));
 }
 
-device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill)
-    : spec_(spec), api_(&api), bytes_(span_bytes(spec)), fill_(fill), shape_(spec.shape), strides_(strides_of(spec)) {
+bool leaves_room(const tensor_spec& s, const tensor_spec* guest) {
+  return (static_cast<size_t>(s.offset) * size_of(s.type) + span_bytes(s, guest)) % k_cpu_alignment != 0;
+}
+
+device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill,
+                             const tensor_spec* guest)
+    : spec_(spec),
+      api_(&api),
+      has_own_memory_(true),
+      bytes_(span_bytes(spec, guest)),
+      fill_(fill),
+      first_gap_(guest ? guest->rows() : 0),
+      end_of_gaps_(spec.rows() - 1),
+      gap_(spec.ld - spec.cols()),
+      shape_(spec.shape),
+      strides_(strides_of(spec)) {
   const size_t element = size_of(spec.type);
   data_ = api.alloc(bytes_, static_cast<size_t>(spec.offset) * element % 256, element);
   if (!data_)
@@ -47,11 +63,37 @@ device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api
       check(api.copy_in(static_cast<char*>(data_) + done, poison.data(), std::min(poison.size(), bytes_ - done)));
     return;
   }
-  // A span too large to touch gets its poison where it will be looked at: rows and the start of the gaps behind them.
-  const std::vector<unsigned char> poison(static_cast<size_t>(spec.cols()) * element + seen_gap(), fill);
-  for (int64_t r = 0; r < spec.rows(); ++r)
-    check(api.copy_in(static_cast<char*>(data_) + row_offset(r), poison.data(),
-                      poison.size() - (r + 1 < spec.rows() ? 0 : seen_gap())));
+  poison_rows();
+}
+
+device_tensor::device_tensor(const tensor_spec& spec, const device_tensor& host)
+    : spec_(spec),
+      api_(host.api_),
+      has_own_memory_(false),
+      bytes_(host.bytes_),
+      fill_(host.fill_),
+      first_gap_(0),
+      end_of_gaps_(std::min(spec.rows(), host.spec_.rows() - 1)),
+      gap_(host.spec_.ld - host.spec_.cols() - spec.cols()),
+      data_(static_cast<char*>(host.data_) + static_cast<size_t>(host.spec_.cols()) * size_of(spec.type)),
+      shape_(spec.shape),
+      strides_(strides_of(spec)) {
+  if (!whole()) poison_rows();
+}
+
+// A span too large to touch gets its poison where it will be looked at: rows and the start of the gaps behind them.
+void device_tensor::poison_rows() {
+  const size_t row_bytes = static_cast<size_t>(spec_.cols()) * size_of(spec_.type);
+  for (int64_t r = 0; r < spec_.rows(); ++r) {
+    const std::vector<unsigned char> poison(row_bytes + seen_gap(r), fill_);
+    check(api_->copy_in(static_cast<char*>(data_) + row_offset(r), poison.data(), poison.size()));
+  }
+}
+
+void device_tensor::forget() const {
+  if (has_own_memory_) return api_->forget(data_, bytes_);
+  for (int64_t r = 0; r < spec_.rows(); ++r)
+    api_->forget(static_cast<char*>(data_) + row_offset(r), static_cast<size_t>(spec_.cols()) * size_of(spec_.type));
 }
 
 void device_tensor::write(const host_tensor& t) {
@@ -59,7 +101,7 @@ void device_tensor::write(const host_tensor& t) {
   if (t.bytes.empty()) return;
   if (is_contiguous()) {
     check(api_->copy_in(data_, t.bytes.data(), t.bytes.size()));
-  } else if (whole()) {
+  } else if (whole() && has_own_memory_) {
     std::vector<unsigned char> image(bytes_, fill_);
     for (int64_t r = 0; r < spec_.rows(); ++r)
       std::memcpy(image.data() + row_offset(r), t.bytes.data() + static_cast<size_t>(r) * row_bytes, row_bytes);
@@ -76,16 +118,23 @@ host_tensor device_tensor::read(int64_t& touched) const {
   touched = -1;
   const size_t row_bytes = static_cast<size_t>(spec_.cols()) * size_of(spec_.type);
   if (t.bytes.empty()) return t;
-  if (is_contiguous()) {
+  if (is_contiguous() && !has_gaps()) {
     check(api_->copy_out(t.bytes.data(), data_, t.bytes.size()));
     return t;
   }
-  std::vector<unsigned char> image(whole() ? bytes_ : row_bytes + seen_gap());
-  if (whole()) check(api_->copy_out(image.data(), data_, bytes_));
+  const bool at_once = whole() && has_own_memory_;
+  std::vector<unsigned char> image;
+  if (at_once) {
+    image.resize(bytes_);
+    check(api_->copy_out(image.data(), data_, bytes_));
+  }
   for (int64_t r = 0; r < spec_.rows(); ++r) {
-    const size_t gap = r + 1 < spec_.rows() ? seen_gap() : 0;
-    if (!whole()) check(api_->copy_out(image.data(), static_cast<const char*>(data_) + row_offset(r), row_bytes + gap));
-    const unsigned char* row = image.data() + (whole() ? row_offset(r) : 0);
+    const size_t gap = seen_gap(r);
+    if (!at_once) {
+      image.resize(row_bytes + gap);
+      check(api_->copy_out(image.data(), static_cast<const char*>(data_) + row_offset(r), row_bytes + gap));
+    }
+    const unsigned char* row = image.data() + (at_once ? row_offset(r) : 0);
     std::memcpy(t.bytes.data() + static_cast<size_t>(r) * row_bytes, row, row_bytes);
     for (size_t i = 0; i < gap && touched < 0; ++i)
       if (row[row_bytes + i] != fill_)
@@ -98,9 +147,10 @@ DLTensor device_tensor::view(DLDevice device) { return tensor_of(spec_, data_, d
 
 bool device_tensor::whole() const { return static_cast<int64_t>(bytes_) <= k_whole_span; }
 
-// Bytes of a gap between rows that are checked.
-size_t device_tensor::seen_gap() const {
-  const size_t gap = static_cast<size_t>(spec_.ld - spec_.cols()) * size_of(spec_.type);
+// Bytes of the gap behind a row that are checked.
+size_t device_tensor::seen_gap(int64_t row) const {
+  if (row < first_gap_ || row >= end_of_gaps_) return 0;
+  const size_t gap = static_cast<size_t>(gap_) * size_of(spec_.type);
   return whole() ? gap : std::min<size_t>(gap, 256);
 }
 

@@ -22,19 +22,32 @@ struct device_lost : std::runtime_error {
 
 // Bytes from a tensor's first element to its last.
 size_t span_bytes(const tensor_spec& s);
-// Whether the tensor, aligned as it says, ends before a page with room for a read past its end that no page stops.
-bool leaves_room(const tensor_spec& s);
+// The same to the last element of the tensor in its gaps, or of none (null).
+size_t span_bytes(const tensor_spec& s, const tensor_spec* guest);
+// Whether the memory of the tensor, aligned as it says, ends before a page with room for a read past its end that no
+// page stops.
+bool leaves_room(const tensor_spec& s, const tensor_spec* guest);
 
-// Laid out as its spec says, owned. Every function throws as device_failed does.
+// Laid out as its spec says. Every function throws as device_failed does.
 class device_tensor {
  public:
-  device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill);
-  ~device_tensor() { api_->release(data_); }
+  // In memory of its own. `guest`: the tensor whose rows will lie in its gaps, or null.
+  device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill,
+                const tensor_spec* guest = nullptr);
+  // In the gaps of `host`, which was made for it and outlives it.
+  device_tensor(const tensor_spec& spec, const device_tensor& host);
+  ~device_tensor() {
+    if (has_own_memory_) api_->release(data_);
+  }
   device_tensor(const device_tensor&) = delete;
   device_tensor& operator=(const device_tensor&) = delete;
 
   void* data() const { return data_; }
   const tensor_spec& spec() const { return spec_; }
+  bool has_own_memory() const { return has_own_memory_; }
+  size_t bytes() const { return bytes_; }  // of the memory
+  // Its elements become unwritten memory for the detector.
+  void forget() const;
   void write(const host_tensor& t);
   // The rows, packed; `touched` gets where a gap between rows no longer holds what it held, as an element offset, or
   // -1.
@@ -44,14 +57,19 @@ class device_tensor {
  private:
   bool is_contiguous() const { return spec_.rows() <= 1 || spec_.ld == spec_.cols(); }
   bool whole() const;
-  size_t seen_gap() const;
+  bool has_gaps() const { return gap_ > 0 && first_gap_ < end_of_gaps_; }
+  size_t seen_gap(int64_t row) const;
+  void poison_rows();
   size_t row_offset(int64_t row) const { return static_cast<size_t>(row * spec_.ld) * size_of(spec_.type); }
   void check(int status) const;
 
   tensor_spec spec_;
   const warpcheck_device_api* api_;
+  bool has_own_memory_;
   size_t bytes_;
   unsigned char fill_;
+  // Behind rows [first_gap_, end_of_gaps_) lie elements that are no tensor's, so many behind each.
+  int64_t first_gap_, end_of_gaps_, gap_;
   void* data_;
   std::vector<int64_t> shape_, strides_;  // what views point to
 };

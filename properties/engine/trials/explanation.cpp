@@ -58,6 +58,14 @@ bool is_made_by_property(const recipe& fill) {
          fill.arguments[2] == 0;
 }
 
+// Where the tensor lies, if not in memory of its own; "" else.
+std::string told_place(const tensor_spec& t) {
+  if (!t.in_place.empty()) return fmt::format("Output {} lies in the memory of input {}.", t.name, t.in_place);
+  if (!t.same.empty()) return fmt::format("Input {} is the same memory as input {}.", t.name, t.same);
+  if (t.beside.empty()) return "";
+  return fmt::format("The rows of {} lie in the gaps between those of {}, {} elements apart.", t.name, t.beside, t.ld);
+}
+
 std::string told_input(const tensor_spec& t) {
   if (is_made_by_property(t.fill))
     return fmt::format("Input {} is {}[{}], which the property fills.", t.name, name_of(t.type),
@@ -88,11 +96,11 @@ story_section told_case(const trial_case& c) {
   s.sentences.push_back(fmt::format("{}/{} claims: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
   std::vector<std::string> absent, knobs;
   for (const tensor_spec& t : c.tensors) {
-    if (!t.is_input) continue;
-    if (t.elements() == 0 && t.name != c.tensors.front().name)
+    if (t.is_input && t.elements() == 0 && t.name != c.tensors.front().name)
       absent.push_back(t.name);
-    else
+    else if (t.is_input && t.same.empty())
       s.sentences.push_back(told_input(t));
+    if (std::string place = told_place(t); !place.empty()) s.sentences.push_back(std::move(place));
   }
   if (!absent.empty()) s.sentences.push_back(fmt::format("Without elements: {}.", fmt::join(absent, ", ")));
   for (const auto& [name, value] : c.knobs) knobs.push_back(fmt::format("{}={}", name, value));

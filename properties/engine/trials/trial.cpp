@@ -96,7 +96,9 @@ auto trial::on_device(const trial_case& c, Body&& body) {
   }
 }
 
-run_result trial::run(const trial_case& c, const tensor_map& replace) {
+run_result trial::run(const trial_case& asked, const tensor_map& replace) {
+  trial_case c = asked;
+  settle_memory(c);  // a property may have changed the layout of one of two tensors in one memory
   if (const offer* const o = known_offer(c))
     if (const trait_set* const lacked = o->missing(c)) need(text_of(*lacked));
   const launch_knobs knobs = launch_knobs_of(c);
@@ -271,7 +273,11 @@ bool trial::is_offered() {
 void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call) {
   const std::vector<launch_spec> once = {refused_launch_spec(candidate_)};
   trial_case apart = call;
-  for (tensor_spec& t : apart.tensors) t.in_place.clear();
+  for (tensor_spec& t : apart.tensors) {
+    t.in_place.clear();
+    t.same.clear();
+    t.beside.clear();
+  }
   const launch_group launched(
       apart, once, 0, [&](const tensor_spec& spec) -> const host_tensor& { return input(spec.name); }, spoil);
   report_.launches += launched.launches();

@@ -86,11 +86,19 @@ void launch_group::prepare(launch_state& f, const input_values& values) const {
       f.by_name[spec.name] = f.by_name.at(spec.in_place);
       continue;
     }
-    f.memory.push_back(std::make_unique<device_tensor>(spec, *f.how.api, f.how.poison));
+    // Where a property gave one of the two other values, they are no longer the same.
+    if (!spec.same.empty() && values(spec).bytes == f.written.at(spec.same)->bytes) {
+      f.by_name[spec.name] = f.by_name.at(spec.same);
+      f.written[spec.name] = f.written.at(spec.same);
+      continue;
+    }
+    f.memory.push_back(spec.beside.empty()
+                           ? std::make_unique<device_tensor>(spec, *f.how.api, f.how.poison, guest_of(case_, spec))
+                           : std::make_unique<device_tensor>(spec, *f.by_name.at(spec.beside)));
     f.by_name[spec.name] = f.memory.back().get();
     if (spec.is_workspace()) f.memory.back()->write(work_of(spec, f.how.work));
     if (!spec.is_input) {
-      f.how.api->forget(f.memory.back()->data(), span_bytes(spec));
+      f.memory.back()->forget();
       continue;
     }
     const host_tensor& given = values(spec);
@@ -132,8 +140,7 @@ void launch_group::launch(launch_state& f, void* stream) {
   if (touch) {
     facts.touched = touched_page{touch->offset, "", 0};
     for (const auto& [name, tensor] : f.by_name)
-      if (tensor->data() == touch->buffer)
-        facts.touched = touched_page{touch->offset, name, span_bytes(tensor->spec())};
+      if (tensor->data() == touch->buffer) facts.touched = touched_page{touch->offset, name, tensor->bytes()};
     return;
   }
   facts.message = f.prepared->message();
@@ -158,9 +165,11 @@ void launch_group::wait(const warpcheck_device_api& api) {
 // The outputs, once nothing beside them has changed.
 memory_facts launch_group::memory(size_t i, bool with_workspace) const {
   const launch_state& f = *launch_states_[i];
-  for (const auto& t : f.memory)
+  for (const auto& t : f.memory) {
+    if (!t->has_own_memory()) continue;
     if (const int64_t offset = f.how.api->check_guards(t->data()); offset != INT64_MIN)
-      return {memory_facts::guard_zone, t->spec().name, offset, span_bytes(t->spec()), {}};
+      return {memory_facts::guard_zone, t->spec().name, offset, t->bytes(), {}};
+  }
   memory_facts facts;
   for (const tensor_spec& spec : case_.tensors) {
     const bool overwritten = std::any_of(case_.tensors.begin(), case_.tensors.end(),

@@ -51,7 +51,9 @@ unsigned char poison_of(size_t i) { return static_cast<unsigned char>(i % 2 ? 0x
 // between their end and the page, they end there once more without that alignment.
 void place(const trial_case& c, std::vector<launch_spec>& list) {
   for (size_t i = 1; i < list.size(); i += 2) list[i].placement = cpu_placement::before_page;
-  if (std::none_of(c.tensors.begin(), c.tensors.end(), leaves_room)) return;
+  if (std::none_of(c.tensors.begin(), c.tensors.end(),
+                   [&](const tensor_spec& t) { return t.beside.empty() && leaves_room(t, guest_of(c, t)); }))
+    return;
   list.push_back(list.back());
   list.back().placement = cpu_placement::flush;
 }
