@@ -114,6 +114,8 @@ struct program_run {
   std::vector<hazard> hazards;  // those that are known, and benign ones, count for no verdict
   std::vector<std::string> notes;
   std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
+  bool is_every_schedule = false;         // proven: the launches have this outcome under each
+  std::vector<std::string> choices;       // what of the launches depends on the schedule
   std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines
   int exit_status = 0;
 };
@@ -272,6 +274,10 @@ program_run run_once(const run_request& request, const run_emulated_options& o, 
       r.notes.push_back(tidy(j["text"]));
     } else if (j["kind"] == "approximated") {
       r.approximated.push_back(j["text"]);
+    } else if (j["kind"] == "every schedule") {
+      r.is_every_schedule = true;
+    } else if (j["kind"] == "choice") {
+      r.choices.push_back(tidy(j["text"]));
     } else if (j["kind"] == "unsupported") {
       r.unsupported.push_back(tidy(j["text"]));
     } else {
@@ -348,6 +354,15 @@ void print_findings(const std::vector<program_run>& runs) {
     for (const std::string& note : runs.front().notes) fmt::print("note: {}\n", note);
 }
 
+bool is_proven(const program_run& r) { return r.is_every_schedule && r.result == "pass" && r.hazards.empty(); }
+
+void print_choices(const program_run& r) {
+  if (is_proven(r))
+    fmt::print("every schedule: proven for this input\n");
+  else if (!r.choices.empty())
+    fmt::print("every schedule: not proven; it may depend on {}\n", fmt::join(r.choices, "; "));
+}
+
 // A construct that ran and whose results are not a GPU's to the bit.
 struct approximation {
   std::string what;
@@ -420,6 +435,8 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
                     {"findings", hazards},
                     {"notes", r.notes},
                     {"approximated", r.approximated},
+                    {"every_schedule", r.is_every_schedule},
+                    {"choices", r.choices},
                     {"unsupported", r.unsupported},
                     {"exit_status", r.exit_status}});
   }
@@ -482,6 +499,7 @@ int run_emulated(const run_emulated_options& o) {
     if (r.result != "pass" && (worst == "pass" || severity(r.result) > severity(worst))) worst = r.result;
   const int code = worst != "pass" ? k_violation : unsupported.empty() ? k_pass : k_usage;
   print_fidelity(approximated);
+  if (worst == "pass") print_choices(runs.front());
   for (const std::string& what : unsupported) fmt::print("unsupported: {}; docs/run_emulated.md lists what is\n", what);
   fmt::print("{}: {} under {} schedules on the emulated device{}\n", o.file,
              worst != "pass"       ? worst

@@ -56,6 +56,7 @@ struct program {
   void* user = nullptr;
   bool keep_going = false;
   bool has_launched = false;
+  bool has_ended = false;
   unsigned long long* launches = nullptr;  // counts those that have ended
 };
 program& the_program();

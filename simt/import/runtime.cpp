@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "simt/emulated/symbols.hpp"
 #include "simt/import/faults.hpp"
 
 namespace simt::import {
@@ -27,9 +28,21 @@ void report_notices() {
   report_approximations();
 }
 
+// Says if the program has one outcome under every schedule, or what of it depends on that.
+void report_choices() {
+  const emulation& on = the_program().device;
+  if (on.launches > 0 && on.certified == on.launches && has_one_stream()) report("every schedule", "", false);
+  for (const schedule_choice& c : on.choices) {
+    const std::string place = c.place == 0 ? "" : " at " + source_line(c.place);
+    report("choice", c.what + place + " (" + std::to_string(c.count) + " times)", false);
+  }
+  if (on.certified > 0 && !has_one_stream()) report("choice", "the order of operations of several streams", false);
+}
+
 // Of a program without a launch nothing was judged.
 void report_idleness() {
   run_waiting();
+  if (!std::exchange(the_program().has_ended, true)) report_choices();
   if (!the_program().has_launched) report("note", "no kernel was launched", false);
   the_program().has_launched = true;  // once
 }

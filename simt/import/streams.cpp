@@ -189,6 +189,7 @@ void wait_and_enqueue(const stream_call& call, std::function<void()> work) {
   run_in(call, std::move(work));
 }
 void work_never_waits() { streams().work_may_wait = false; }
+bool has_one_stream() { return !streams().follows_all; }
 void run_waiting() { wait_for_all(); }
 
 cudaStream_t create_stream(unsigned flags, int priority, const site& where) {

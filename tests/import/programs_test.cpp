@@ -51,6 +51,26 @@ std::string seeds() {
   return " --seeds " + (n.empty() ? std::string("1") : n) + " ";
 }
 
+// The certificate of the launches: kept by a barrier, denied by an atomic, and by a second stream.
+TEST(RunEmulated, SaysWhatIsProvenForEverySchedule) {
+  const auto said = [](const std::string& kernel, const std::string& host) {
+    const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int* x;\n" +
+                             "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
+                             "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
+    return run("--schedule fair --no-trace " + source.path());
+  };
+  const std::string turns =
+      "__shared__ int s[64]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); "
+      "x[threadIdx.x] = s[63 - threadIdx.x];";
+  const result proven = said(turns, "");
+  EXPECT_TRUE(proven.has("every schedule: proven for this input")) << proven.output;
+  const result drawn = said("x[1 + atomicAdd(x, 1)] = 1;", "");
+  EXPECT_TRUE(drawn.has("every schedule: not proven; it may depend on an atomic whose result or order may matter at "))
+      << drawn.output;
+  const result streams = said(turns, "  cudaStream_t s;\n  cudaStreamCreate(&s);\n  cudaStreamDestroy(s);\n");
+  EXPECT_TRUE(streams.has("it may depend on the order of operations of several streams")) << streams.output;
+}
+
 struct program {
   const char* file;
   const char* bug;
