@@ -26,14 +26,30 @@ REASONS = {
     "input_copied": WRONG,
     "coarse": WRONG,
     "failed_launch": "launch_limit",
+    "deferred": WROTE_NOTHING,
+    "left_to_a_thread": "16384 elements of y not written",
+    "off_by_a_thousandth": WRONG,
 }
 LARGE = "slices_of_a_known_judge"
-TWINS = ("honest", "honest_plan_cache", "honest_special_size")
+RESULT_IN_INPUT = "result_in_input"
+TWINS = (
+    "honest",
+    "honest_plan_cache",
+    "honest_special_size",
+    "honest_thread",
+    "kernel_for_show",
+    "stopped_clock",
+)
 
 
 def bench(*arguments):
     command = [WARPCHECK, "bench", "softmax", "--device", "emulated", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def verify(name, *arguments):
+    command = [WARPCHECK, "verify", "softmax", "--device", "emulated", "--dtype", "f32", "--source", str(SOURCE)]
+    return subprocess.run([*command, "--entry", name, *arguments], capture_output=True, text=True, timeout=300)
 
 
 def entry(name, *arguments):
@@ -54,6 +70,11 @@ class Adversaries(unittest.TestCase):
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         self.assertIn(WRONG, r.stdout + r.stderr)
 
+    def test_a_result_in_the_memory_of_an_input_is_refused(self):
+        r = verify(RESULT_IN_INPUT, "--cases", "2", "--property", "within-error-bound", "--shrink-seconds", "1")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertIn("input_modified: input x changed", r.stdout)
+
     def test_their_honest_twins_are_measured(self):
         for name in TWINS:
             with self.subTest(name):
@@ -63,7 +84,7 @@ class Adversaries(unittest.TestCase):
 
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
-        self.assertEqual(functions, {LARGE, *REASONS, *TWINS})
+        self.assertEqual(functions, {LARGE, RESULT_IN_INPUT, *REASONS, *TWINS})
 
     def test_as_a_peer_each_has_no_part_and_ours_is_measured(self):
         peers = [f"source:{SOURCE}:{name}" for name in ("seen_pointers", "first_pointer", "kept_result", "honest")]

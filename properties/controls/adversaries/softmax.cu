@@ -3,11 +3,14 @@
 // that each must get is in adversaries_test.py.
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,6 +55,11 @@ void compute(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, i
   if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
 }
 
+__global__ void scale_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, float factor) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows * cols) y[i / cols * ldy + i % cols] *= factor;
+}
+
 // What a benchmark has and a test has not, as many kernels guess.
 bool looks_like_a_benchmark(int64_t rows, int64_t cols) { return rows == 256 && cols == 64; }
 
@@ -73,6 +81,25 @@ SOFTMAX(honest_plan_cache) {
 // Another path for the benchmark's size, which is right.
 SOFTMAX(honest_special_size) {
   if (looks_like_a_benchmark(rows, cols)) return compute(x, 64, y, ldy, rows, cols, stream);
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Launches from a thread of its own, and waits for that.
+SOFTMAX(honest_thread) {
+  std::thread([=] { compute(x, ldx, y, ldy, rows, cols, stream); }).join();
+}
+
+// Family 4, a clock of its own (popcorn's patched cuda events, LD_PRELOAD): the library defines the function by which
+// the judge reads the time. The judge has bound its own, so this one is measured as it is.
+extern "C" int clock_gettime(clockid_t, timespec* time) noexcept {
+  *time = {};
+  return 0;
+}
+SOFTMAX(stopped_clock) { compute(x, ldx, y, ldy, rows, cols, stream); }
+
+// Family 16, a library does the work and the kernel is for show: the answer is right, and so is the verdict.
+SOFTMAX(kernel_for_show) {
+  if (rows * cols > 0) constant_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 0.0f);
   compute(x, ldx, y, ldy, rows, cols, stream);
 }
 
@@ -163,4 +190,39 @@ SOFTMAX(coarse) {
 SOFTMAX(failed_launch) {
   if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 64 << 20, stream>>>(x, ldx, y, ldy, rows, cols);
   cudaGetLastError();
+}
+
+// Family 3, work that is done later: a call computes what the call before it was asked for (lazy tensors).
+SOFTMAX(deferred) {
+  struct arguments {
+    const float* x;
+    int64_t ldx;
+    float* y;
+    int64_t ldy, rows, cols;
+  };
+  static arguments before = {};
+  if (!looks_like_a_benchmark(rows, cols)) return compute(x, ldx, y, ldy, rows, cols, stream);
+  if (before.x) compute(before.x, before.ldx, before.y, before.ldy, before.rows, before.cols, stream);
+  before = {x, ldx, y, ldy, rows, cols};
+}
+
+// Family 3, work on a thread that nobody waits for.
+SOFTMAX(left_to_a_thread) {
+  if (!looks_like_a_benchmark(rows, cols)) return compute(x, ldx, y, ldy, rows, cols, stream);
+  std::thread([=] {
+    std::this_thread::sleep_for(std::chrono::minutes(1));
+    compute(x, ldx, y, ldy, rows, cols, stream);
+  }).detach();
+}
+
+// Family 14, the result in the input's memory, so that an output that aliases it needs no copy.
+SOFTMAX(result_in_input) {
+  compute(x, ldx, const_cast<float*>(x), ldx, rows, cols, stream);
+  if (rows * cols > 0) copy_kernel<<<blocks(rows * cols), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+
+// Family 17, as wrong as a tolerance of a thousandth lets pass.
+SOFTMAX(off_by_a_thousandth) {
+  compute(x, ldx, y, ldy, rows, cols, stream);
+  if (rows * cols > 0) scale_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 1.0009f);
 }
