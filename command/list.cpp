@@ -123,8 +123,7 @@ int list(const list_options& options) {
     for (const auto& p : engine::all_properties()) properties += p.op == op;
     fmt::print("{:<14} {} properties\n", op, properties);
   }
-  if (const std::vector<std::string> left_out = operators_left_out(); !left_out.empty())
-    fmt::print("left out of this build: {}; 'ci/check OPERATOR' adds one to build/dev\n", fmt::join(left_out, ", "));
+  fmt::print("{}", left_out_text(operators_left_out()));
   return k_pass;
 }
 

@@ -266,8 +266,13 @@ std::vector<std::string> operators_left_out() {
   return {std::istream_iterator<std::string>(list), {}};
 }
 
-std::string unknown_operator(const std::string& op) {
-  const std::vector<std::string> left_out = operators_left_out();
+std::string left_out_text(const std::vector<std::string>& left_out) {
+  if (left_out.empty()) return "";
+  return fmt::format("left out of this build: {}; 'ci/check OPERATOR' adds one to build/dev\n",
+                     fmt::join(left_out, ", "));
+}
+
+std::string unknown_operator(const std::string& op, const std::vector<std::string>& left_out) {
   if (std::find(left_out.begin(), left_out.end(), op) != left_out.end())
     return fmt::format("operator: '{}' is not part of this build, which has {}; 'ci/check {}' adds it to build/dev", op,
                        fmt::join(engine::operators_with_properties(), ", "), op);

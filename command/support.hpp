@@ -83,8 +83,11 @@ void check_writable(const std::string& path);
 // The operators of the tree that this build was configured without (WARPCHECK_ONLY).
 std::vector<std::string> operators_left_out();
 
+// The line of `list` that says what a partial build has not, and how to add it; "" for a whole build.
+std::string left_out_text(const std::vector<std::string>& left_out);
+
 // The sentence for an operator that does not exist, or is not part of this build.
-std::string unknown_operator(const std::string& op);
+std::string unknown_operator(const std::string& op, const std::vector<std::string>& left_out = operators_left_out());
 
 // Parses a 64-bit seed or "random".
 uint64_t parse_seed(const std::string& text);

@@ -87,6 +87,8 @@ class NewOperator(unittest.TestCase):
         build = pathlib.Path(self.scratch.name) / "build"
         r = self.configure(build)
         self.assertEqual(r.returncode, 0, r.said)
+        # The build knows what it has not: `warpcheck list` says so.
+        self.assertRegex((build / "build.ninja").read_text(), r"WARPCHECK_LEFT_OUT=\S*softmax log_softmax [a-z_ ]* gru")
         objects = [
             f"kernels/CMakeFiles/warpcheck_kernels_plain.dir/warpcheck_kernels_plain.sources/{OP}.cu.cpp.o",
             f"properties/CMakeFiles/warpcheck_properties.dir/{OP}/{OP}_properties.cpp.o",

@@ -1,0 +1,44 @@
+// Which cases a command plans: none takes minutes at size quick. What a build of some operators says of the others.
+#include "command/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "command/support.hpp"
+#include "properties/engine/cases/case.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+TEST(Quick, HasNoCaseOfMillionsOfElements) {
+  constexpr int64_t k_giant = int64_t{1} << 22;
+  verify_options o;
+  o.size = "quick";
+  left_out_properties left_out;
+  const std::vector<planned_job> jobs = plan_jobs(o, "emulated", 1, left_out);
+  EXPECT_GT(jobs.size(), 100u);
+  for (const planned_job& planned : jobs)
+    for (int64_t i = 0; i < std::min<int64_t>(planned.j.count, 60); ++i) {
+      const engine::trial_case c = planned.j.make(i);
+      ASSERT_LT(c.elements(), k_giant) << format(c);
+    }
+  for (const char* name : {"softmax/index-beyond-2-to-24", "log_softmax/wide-row"}) {
+    ASSERT_TRUE(left_out.count(name)) << name;
+    EXPECT_NE(left_out.at(name).find("millions of elements"), std::string::npos) << left_out.at(name);
+  }
+}
+
+TEST(PartialBuild, SaysWhatItHasNotAndHowToAddIt) {
+  EXPECT_EQ(left_out_text({}), "");
+  EXPECT_EQ(left_out_text({"scan", "gru"}),
+            "left out of this build: scan, gru; 'ci/check OPERATOR' adds one to build/dev\n");
+  const std::string absent = unknown_operator("gru", {"scan", "gru"});
+  EXPECT_NE(absent.find("'gru' is not part of this build, which has "), std::string::npos) << absent;
+  EXPECT_TRUE(absent.ends_with("'ci/check gru' adds it to build/dev")) << absent;
+  EXPECT_NE(unknown_operator("gru", {}).find("'gru' is unknown; known are "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace warpcheck::cli
