@@ -1,4 +1,4 @@
-// `warpcheck explain`: one case told in words, and drawn.
+// `warpcheck explain`: one case in words, and drawn.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What tensor-core instructions are told: element types, the layouts of operands in shared memory and their descriptors
+// Operands of tensor-core instructions: element types, the layouts of operands in shared memory and their descriptors
 // (PTX ISA 9.0, "Asynchronous Warpgroup Level Matrix Instructions"). The same on both devices.
 #pragma once
 

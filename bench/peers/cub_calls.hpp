@@ -32,7 +32,7 @@ inline void* workspace(size_t bytes, cudaStream_t stream) {
   return memory;
 }
 
-// Runs `algorithm(storage, bytes)`, which with no storage only tells its bytes.
+// Runs `algorithm(storage, bytes)`, which with no storage only returns its bytes.
 template <class Algorithm>
 void run_in_workspace(cudaStream_t stream, Algorithm&& algorithm) {
   size_t bytes = 0;

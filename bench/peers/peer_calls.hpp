@@ -13,7 +13,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// For libraries of NVIDIA's whose calls return a `Status`; `text_of` tells it to people.
+// For libraries of NVIDIA's whose calls return a `Status`; `text_of` puts it into words.
 template <class Status>
 void check_status(Status status, Status success, Status not_supported, const char* (*text_of)(Status),
                   const char* what) {

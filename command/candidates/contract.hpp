@@ -61,7 +61,7 @@ struct tensor_view {
 struct checked_call {
   std::vector<tensor_view> tensors;  // all of the form, in its order
   std::vector<std::pair<const scalar_rule*, double>> scalars;
-  std::map<std::string, int64_t> extents;  // that the shapes tell of
+  std::map<std::string, int64_t> extents;  // that the shapes imply
 };
 // Throws std::invalid_argument with one sentence where the call breaks the contract.
 checked_call check_call(const contract& c, const warpcheck_call& call);

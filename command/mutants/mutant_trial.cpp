@@ -131,7 +131,7 @@ void try_expected(const mutant& m, const target& t, const mutant_trial_options& 
   }
 }
 
-// A mutant that loops for ever is told from a busy machine by the original, which gets a quarter of the time.
+// The original gets a quarter of the time: that distinguishes a mutant that loops for ever from a busy machine.
 bool original_is_quick(const case_report& r, const mutant_trial_options& o) {
   trial_case c = parse_case_line(r.line);
   c.knobs.erase("candidate");

@@ -23,10 +23,10 @@ nlohmann::json failure_json(const engine::case_report& r);
 engine::explanation explain_failure(const engine::case_report& r, double seconds, const std::function<bool()>& stop);
 
 // Adds `explanation` (explanation.hpp: title, sentences and table of each section) and, where a row
-// is told of, `row`.
+// is explained, `row`.
 void add_story(nlohmann::json& failure, const engine::explanation& e);
 // {"output", "row", "first", "element", "input", "exact", "bound", "actual"}: at most 512 elements around the one that
-// is told of; `first` is the column of the first. `input` is empty where the output has no element for each of it.
+// is explained; `first` is the column of the first. `input` is empty where the output has no element for each of it.
 nlohmann::json row_json(const engine::explanation& e);
 
 // Now, in UTC, as ISO 8601: 2026-11-25T18:20:00Z.

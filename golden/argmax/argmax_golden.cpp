@@ -12,7 +12,7 @@ namespace {
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
-// A row and the index of its largest element, told by whoever wrote the row down.
+// A row and the index of its largest element, written down by hand.
 struct row {
   std::vector<double> x;
   int64_t index;

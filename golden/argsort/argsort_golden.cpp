@@ -13,7 +13,7 @@ namespace {
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
-// A row with its columns in ascending and in descending order, told by whoever wrote the row down.
+// A row with its columns in ascending and in descending order, written down by hand.
 struct row {
   std::vector<double> x;
   std::vector<int64_t> up, down;

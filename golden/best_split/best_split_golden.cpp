@@ -1,4 +1,4 @@
-// best_split: leaves whose best split can be told by hand, and the published field bugs that fit a small histogram.
+// best_split: leaves whose best split can be found by hand, and the published field bugs that fit a small histogram.
 #include <fmt/format.h>
 
 #include <cmath>

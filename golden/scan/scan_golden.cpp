@@ -32,7 +32,7 @@ struct row {
   std::vector<std::string> inclusive;
 };
 
-// A row and its prefixes, told by whoever wrote the row down as multiples of 1/8.
+// A row and its prefixes, written down by hand as multiples of 1/8.
 row known(std::vector<double> x, const std::vector<double>& inclusive) {
   row r{std::move(x), {}};
   for (const double v : inclusive) r.inclusive.push_back(text_of(v));

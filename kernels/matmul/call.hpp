@@ -17,7 +17,7 @@ inline namespace SIMT_DEVICE_NS {
 constexpr uint32_t k_matmul_dtypes = WARPCHECK_F32 | WARPCHECK_F16 | WARPCHECK_BF16;
 constexpr const char* k_matmul_extents[] = {"m", "n", "k"};
 
-// A call of the C++ API. Shapes are those of the tensors, legal or not: the API tells.
+// A call of the C++ API. Shapes are those of the tensors, legal or not; the API checks them.
 struct matmul_call {
   trans ta, tb;
   int64_t m, n, k;

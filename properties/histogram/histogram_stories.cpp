@@ -1,4 +1,4 @@
-// histogram told step by step: which rows a slot gets, what they add up to, and which sum or slot departs. Bounds:
+// histogram explained step by step: which rows a slot gets, what they add up to, and which sum or slot departs. Bounds:
 // reference/histogram/histogram.hpp.
 #include <fmt/format.h>
 
@@ -106,7 +106,7 @@ std::vector<int64_t> leaf_of(const observed_call& call, int64_t rows) {
   return list;
 }
 
-// The slots that are told of, which are a column's where bins are dense, with the rows of each.
+// The slots that are explained, which are a column's where bins are dense, with the rows of each.
 struct slot_range {
   int64_t first = 0;
   std::string name;
@@ -156,7 +156,7 @@ slot_range slots_around(const observed_call& call, int64_t slot, int64_t total) 
 
 // ---- what departs ----
 
-// The numbers of all slots that are told of.
+// The numbers of all slots that are explained.
 struct slot_values {
   doubles exact, bound;
 };

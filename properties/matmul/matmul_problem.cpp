@@ -387,7 +387,7 @@ void require_same(trial& t, const host_tensor& one, const host_tensor& other, co
     for (int64_t c = 0; c < one.spec.cols(); ++c) require_same_element(t, one, r, c, other, r, c, what, signs);
 }
 
-// ---- of cases: what the contract's functions tell ----
+// ---- of cases: what the contract's functions return ----
 
 int64_t one_past_a_slice(const target& t, product_mode mode, int64_t m, int64_t n, int64_t from) {
   for (int64_t k = from; k < from + 200; ++k) {

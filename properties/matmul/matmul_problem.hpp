@@ -132,7 +132,7 @@ enum class layers { linear, any };
 void draw_scalars(engine::draw& d, engine::trial_case& c, layers which);
 // Gaps of 0, 1, 3 and 32 elements and bases off by 0 to 3, of each tensor on its own.
 void draw_product_layout(engine::draw& d, engine::trial_case& c);
-// Operands with a reason to be multiplied wrongly, each told in draw_operands.
+// Operands with a reason to be multiplied wrongly, each explained in draw_operands.
 enum class operands { any, finite, moderate };
 engine::trial_case drawn_product(const engine::target& t, engine::draw& d, const product_sizes& of, operands which);
 // All of it: sizes, operands, scalars, layout, a variant every third time.

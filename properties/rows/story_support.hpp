@@ -1,4 +1,4 @@
-// What the operators that tell their steps have in common (engine/explanation.hpp).
+// What the explanations of the operators have in common (engine/explanation.hpp).
 #pragma once
 
 #include <cstdint>

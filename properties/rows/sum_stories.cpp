@@ -1,4 +1,4 @@
-// reduce and scan told step by step. Bounds: reference/reduce/reduce.hpp, reference/scan/scan.hpp.
+// reduce and scan explained step by step. Bounds: reference/reduce/reduce.hpp, reference/scan/scan.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>

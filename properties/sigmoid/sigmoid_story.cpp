@@ -1,4 +1,4 @@
-// sigmoid told step by step. Bound: reference/sigmoid/sigmoid.hpp.
+// sigmoid explained step by step. Bound: reference/sigmoid/sigmoid.hpp.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -36,7 +36,7 @@
 #undef blockDim
 #undef gridDim
 
-// One compilation serves host and device. Sources that ask are told of a device of compute capability 8.0.
+// One compilation serves host and device. Sources that ask see a device of compute capability 8.0.
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define SIMT_IMPORT_HEADERS 1  // these headers, and not nvcc's

@@ -51,7 +51,7 @@ inline cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return cudaSuccess;
 }
 
-// What a stream is told of caches and of the order of launches: nothing of it changes a result.
+// Attributes of a stream for caches and the order of launches. None changes a result.
 enum cudaAccessProperty {
   cudaAccessPropertyNormal = 0,
   cudaAccessPropertyStreaming = 1,

@@ -1,4 +1,4 @@
-// What the library of an entry (entry.hpp) and the command that loads it tell each other. C layouts: the two may be the
+// What the library of an entry (entry.hpp) and the command that loads it exchange. C layouts: the two may be the
 // work of different compilers.
 #pragma once
 

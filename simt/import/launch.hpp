@@ -64,7 +64,7 @@ void add_allocation(const void* p, const allocation& a);
 
 void report(const char* kind, const std::string& text, bool fatal);
 
-// A construct runs whose result is not a GPU's to the bit: it is told of, once; in a kernel when the launch has ended.
+// A construct runs whose result is not a GPU's to the bit: it is reported once; in a kernel when the launch has ended.
 void approximated(const char* what);
 
 template <class T, class = void>
@@ -269,7 +269,7 @@ T& managed_variable(T& initial, SIMT_SITE) {
 }
 
 void begin_program(const simt_import_options& options);
-// Tells what can be told only at the end: no launch at all, memory that was never freed.
+// Reports what is known only at the end: no launch at all, memory that was never freed.
 void end_program();
 template <class Main>
 int run_program(Main&& entry, const simt_import_options& options) {

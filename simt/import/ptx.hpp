@@ -125,7 +125,7 @@ inline uint64_t arrive_for_state(char* p, unsigned bytes, barrier_order order, S
 
 // ---- tensor cores
 
-// Accumulators must be neighbours, as the elements of an array are: their registers are told apart by their places.
+// Accumulators must be neighbours, as the elements of an array are: their places distinguish their registers.
 template <size_t N>
 void products(tensor_type type, float* const (&d)[N], const uint32_t* a_registers, uint64_t a, uint64_t b,
               bool accumulate, int scale_a, int scale_b, int mn_major_a, int mn_major_b, SIMT_SITE) {

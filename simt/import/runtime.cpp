@@ -16,7 +16,7 @@
 namespace simt::import {
 namespace {
 
-// Tells what is approximated and was not told of. Not in kernels, whose stacks are small.
+// Reports what is approximated and was not reported yet. Not in kernels, whose stacks are small.
 void report_approximations() {
   program& p = the_program();
   for (; p.approximations_told < p.approximated.size(); ++p.approximations_told)

@@ -1,4 +1,4 @@
-// In which order cases run, which are drawn again, and what the user is told meanwhile.
+// In which order cases run, which are drawn again, and what the user sees meanwhile.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -37,7 +37,7 @@ std::string folder(const char* variable, const char* built) {
   return moved != nullptr ? moved : built;
 }
 
-// The operator of a candidate is told by its name.
+// A candidate's name begins with its operator.
 case_report judge(const std::string& candidate, const std::string& property, const std::string& tensors,
                   const std::string& knobs = "") {
   const std::string op = candidate.starts_with("lse_") ? "logsumexp" : candidate.substr(0, candidate.find('_'));

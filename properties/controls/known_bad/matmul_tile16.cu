@@ -1,5 +1,5 @@
 // The tiled product of a published tutorial on matrix products and perceptron layers: a block of 16 x 16 threads makes
-// a tile of C, an element a thread, from tiles of A and B in shared memory, and is told two widths. The kernel that
+// a tile of C, an element a thread, from tiles of A and B in shared memory, and is given two widths. The kernel that
 // guards its edges is right, and slow: two reads of shared memory for an FMA (mm_tile16_rate). Each other variant has
 // one flaw:
 //   mm_tile16_k_a     k is no multiple of 16: tiles of A reach into the next row

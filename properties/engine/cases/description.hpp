@@ -50,7 +50,7 @@ struct scalar_info {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
   bool is_integer = false;
   std::vector<std::string> names = {};  // of the codes 0, 1, ... of an enumeration: a case writes these
-  bool is_passed = true;                // to the candidate; else it tells how the case is made
+  bool is_passed = true;                // to the candidate; else it determines how the case is made
   std::string of_tensor = {};           // it is about this optional tensor alone: who lacks both takes any value
 };
 
@@ -130,7 +130,7 @@ double passed_value(const scalar_info& s, const std::string& text);
 // The scalars of a case's call by name and value, in the form's order. usage_error where a value is none of the names.
 std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
 
-// The sizes of a case's extents as its tensors say, the first to mention one deciding; those that no tensor tells of
+// The sizes of a case's extents as its tensors say, the first to mention one deciding; those that no tensor has
 // are left out. Derived ones are derived.
 sizes sizes_of(const description& d, const trial_case& c);
 // The free extent that a dimension of the case's tensor is, or "" where it follows from others or is a product.

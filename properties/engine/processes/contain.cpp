@@ -32,7 +32,7 @@ using steady = std::chrono::steady_clock;
 constexpr size_t k_tail_bytes = 2048;
 constexpr std::string_view k_mark = "\x1ewarpcheck\x1e";
 
-// Children that strays are told from: those before the outermost collector, and the live child processes of ours.
+// Children that are no strays: those before the outermost collector, and the live child processes of ours.
 std::set<pid_t> g_known_children;
 int g_collectors = 0;
 

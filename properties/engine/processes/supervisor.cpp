@@ -322,7 +322,7 @@ class supervisor {
         output.starts_with("journal: "))
       throw journal_error(output);
     const bool making = w.in_flight < 0;
-    // Between two cases it may have been told to leave.
+    // Between two cases it may have been ordered to leave.
     const bool left = control_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
     if (making && (w.leaving || left || !advance(w))) return;
     const int64_t position = making ? w.next : w.in_flight;

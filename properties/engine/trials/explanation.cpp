@@ -181,7 +181,7 @@ story_section departure(const told_row& told) {
   return s;
 }
 
-// The calls that a property makes of a case, and which of them is told of.
+// The calls that a property makes of a case, and which of them is explained.
 struct observed {
   struct one {
     trial_case c;

@@ -1,4 +1,4 @@
-// A case told in words, for people: the inputs, what the contract demands and why, what the candidate gave, and which
+// A case in words, for people: the inputs, what the contract demands and why, what the candidate gave, and which
 // step of a plain implementation first departs. No verdict comes from here.
 #pragma once
 
@@ -18,9 +18,8 @@ namespace warpcheck::engine {
 // A step of a plain implementation, for one element.
 struct told_step {
   std::string what;
-  double exact = 0, plain = 0;  // its exact value, and what f32 arithmetic makes of it
-  double implied =
-      std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: they do not tell
+  double exact = 0, plain = 0;                                // its exact value, and what f32 arithmetic makes of it
+  double implied = std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: nothing
 };
 
 // One row of the first output, and element `i` of it.
@@ -33,7 +32,7 @@ struct told_row {
   std::string departs;  // which step first departs, in words; empty where nothing does or nothing is known
 };
 
-// What is told of a call: its inputs and outputs by name, as the candidate had them.
+// The call that is explained: its inputs and outputs by name, as the candidate had them.
 struct observed_call {
   const trial_case& c;  // of a related call its own, whose knobs and shapes may not be the case's
   const tensor_map& inputs;
@@ -49,12 +48,12 @@ struct told_story {
   int64_t row = 0, element = 0;
   std::vector<double> input;       // drawn beside it; may be empty
   std::vector<double> actual;      // empty where the call gave none
-  told_row told;                   // without exact values: nothing is told
+  told_row told;                   // without exact values there is no explanation
   std::vector<std::string> about;  // sentences on the case
 };
 using tell_call = std::function<told_story(const observed_call&)>;
 
-// What is told of a row, by operators of one input and one output, row by row.
+// The row that is explained, for operators of one input and one output, row by row.
 struct told_call {
   const trial_case& c;
   const std::vector<double>& x;       // the row of the first input

@@ -72,7 +72,7 @@ class trial {
   // `expected_text` is asked for only then: more digits of the exact value.
   void judge(const std::string& tensor, int64_t row, int64_t col, double input, double actual,
              const reference::judgement& j, const std::function<std::string()>& expected_text = nullptr);
-  // A broken invariant, told of as fmt::format(text, values...), that is no single element's error. Most hold, element
+  // A broken invariant, reported as fmt::format(text, values...), that is no single element's error. Most hold, element
   // after element, so nothing is formatted until one does not.
   template <class... Values>
   void require(bool holds, fmt::format_string<const Values&...> text, const Values&... values) {

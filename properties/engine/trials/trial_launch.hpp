@@ -1,4 +1,4 @@
-// Launching: tensors between guard zones, a stream, the calls and one wait for all. What is found is told in fields;
+// Launching: tensors between guard zones, a stream, the calls and one wait for all. Findings are fields;
 // what it means is for the trial to say.
 #pragma once
 
