@@ -35,7 +35,7 @@ install(FILES ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json DESTINATI
 # The library of formulas.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/formulas DESTINATION lib/warpcheck COMPONENT toolchain)
 # The report's program; it runs with the user's Python.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/ci/reporting DESTINATION lib/warpcheck COMPONENT toolchain
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/command/report/reporting DESTINATION lib/warpcheck COMPONENT toolchain
   FILES_MATCHING PATTERN "*.py" PATTERN "templates/*")
 install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir})
 

@@ -181,7 +181,7 @@ std::string source_root() {
 
 std::string reporting_folder() {
   const place at = place_of(executable_folder());
-  return at.installed ? (at.folder / "reporting").string() : source_root() + "/ci/reporting";
+  return at.installed ? (at.folder / "reporting").string() : source_root() + "/command/report/reporting";
 }
 
 std::string formula_folder() {

@@ -80,7 +80,7 @@ class toolchain {
 // The folder of the source tree of which this executable is a build, or of an installation's or a bundle's headers;
 // empty where it is neither. Asks for no compiler.
 std::string source_root();
-// The folder of the report's program (ci/reporting), likewise.
+// The folder of the report's program (command/report/reporting), likewise.
 std::string reporting_folder();
 // The library of formulas, of the source tree or the installation.
 std::string formula_folder();

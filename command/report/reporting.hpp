@@ -1,4 +1,4 @@
-// The Python program behind `report` and `explain --plot` (ci/reporting), which has the libraries for pages and plots.
+// The Python program behind `report` and `explain --plot` (reporting/), which has the libraries for pages and plots.
 #pragma once
 
 #include <string>
