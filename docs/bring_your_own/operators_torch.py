@@ -64,3 +64,43 @@ def argsort(x, index, order):
 softmax.dtypes = log_softmax.dtypes = logsumexp.dtypes = argmax.dtypes = sigmoid.dtypes = ["f32", "f16", "bf16"]
 reduce.dtypes = ["f32", "f64"]
 scan.dtypes = ["f32", "f64", "i64"]
+
+
+def matmul(a, b, c, ta, tb):
+    a, b, c = arrays(a, b, c)
+    c.copy_(torch.matmul(a.mT if ta else a, b.mT if tb else b))
+
+
+GRU_LACKS = ("lengths", "reset", "h_reset", "dh_reset", "history", "history_in", "y_in", "trace_e")
+GRU_INPUTS = ("x", "w_ih", "w_hh", "b_ih", "b_hh", "h0")
+
+
+def gru(x, w_ih, w_hh, **others):
+    """torch.nn.GRU's function: the forward pass, or both passes in one call through autograd (`pass` 0 or 2). What the
+    backward pass needs, PyTorch keeps itself."""
+    given = {n: torch.from_dlpack(v) for n, v in others.items() if hasattr(v, "__dlpack__")}
+    for name in GRU_LACKS:
+        if name in given:
+            raise NotImplementedError(f"torch.nn.GRU has no {name}")
+    if others["pass"] == 1 or others["history_mode"] == 1:
+        raise NotImplementedError("torch.nn.GRU hands over no history")
+    x, w_ih, w_hh = arrays(x, w_ih, w_hh)
+    directions, width = w_hh.shape[0], w_hh.shape[2]
+    if 0 in x.shape or width == 0:
+        raise NotImplementedError("torch.nn.GRU takes no empty extents")
+    values = {"x": x, "w_ih": w_ih, "w_hh": w_hh, **given}
+    values.setdefault("h0", x.new_zeros(directions, x.shape[1], width))
+    for bias in ("b_ih", "b_hh"):
+        values.setdefault(bias, x.new_zeros(directions, 3 * width))
+    both = others["pass"] == 2
+    leaves = {n: values[n].detach().clone().requires_grad_(both) for n in GRU_INPUTS}
+    weights = [leaves[n][d] for d in range(directions) for n in GRU_INPUTS[1:5]]
+    y, hn = torch._VF.gru(leaves["x"], leaves["h0"], weights, True, 1, 0.0, both, directions == 2, False)
+    for name, value in (("y", y), ("hn", hn)):
+        if name in given:
+            given[name].copy_(value.detach())
+    if both:
+        torch.autograd.backward([y, hn], [given.get(n, torch.zeros_like(v)) for n, v in (("dy", y), ("dhn", hn))])
+        for name, leaf in leaves.items():
+            if "d" + name in given:
+                given["d" + name].copy_(leaf.grad)

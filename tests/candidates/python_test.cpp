@@ -192,6 +192,25 @@ TEST_F(PyTorch, ItsSoftmaxPassesWhereItMust) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+TEST_F(PyTorch, ProductGetsEveryPropertyThatNeedsNoMoreThanIt) {
+  const result r = run("verify matmul --python " + docs("operators_torch.py:matmul") + " --interpreter " + torch() +
+                       " --dtype f32 --cases 3 --size quick");
+  EXPECT_EQ(r.status, 0) << r.output;
+  for (const char* name : {"low-part", "transpose-agreement", "special-values-of-every-input", "shape-sweep"})
+    EXPECT_TRUE(r.has(std::string("matmul       ") + name)) << name << ": " << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+}
+
+// A call may be refused for several reasons at once; dw_hh alone is offered.
+TEST_F(PyTorch, GruKeepsItsOwnReserveAndIsJudgedInBothPasses) {
+  const result r = run("verify gru --python " + docs("operators_torch.py:gru") + " --interpreter " + torch() +
+                       " --dtype f32 --cases 3 --size quick --property forward-matches-the-reference --property "
+                       "the-adjoint-identity-holds --property the-kernels-gradient-is-the-kernels-slope");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_FALSE(r.has("not asked: ")) << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+}
+
 TEST_F(PyTorch, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
   const result r = run("verify softmax --python door.py:unshifted --interpreter " + torch() +
                        " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.5 --property "

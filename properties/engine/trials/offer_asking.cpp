@@ -124,6 +124,27 @@ class inquiry {
     }
   }
 
+  // A refused call may have had several reasons. Each lack that is not stated is tried alone, by a call that has it and
+  // no other one.
+  void ask_alone(const trial_case& c, const offer& stated) {
+    constexpr int k_most_tries = 4;
+    for (size_t i = 0; i < known_.lacks.size(); ++i) {
+      const trait_set traits = known_.lacks[i];
+      const auto has_all = [&](const trial_case& one) {
+        return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(one, t); });
+      };
+      const bool is_stated = std::find(stated.lacks.begin(), stated.lacks.end(), traits) != stated.lacks.end();
+      if (is_stated || !has_all(c) || tries_alone_[text_of(traits)] >= k_most_tries) continue;
+      offer others = known_;
+      others.lacks.erase(others.lacks.begin() + static_cast<std::ptrdiff_t>(i));
+      trial_case alone = c;
+      if (std::vector<std::string> taken; !bring_within(others, alone, taken) || !has_all(alone)) continue;
+      ++tries_alone_[text_of(traits)];
+      if (!is_refused(alone)) keep_plainest(alone);
+    }
+    forget_mistakes();
+  }
+
   // Sizes that drawn cases do not have, of one extent after the other.
   void ask_sizes() {
     if (plainest_.op.empty()) return;
@@ -296,6 +317,7 @@ class inquiry {
   trial_case plainest_;               // of the cases that were answered
   std::vector<trial_case> answered_;  // that had something to do
   std::set<std::string> answered_forms_, refused_forms_;
+  std::map<std::string, int> tries_alone_;  // by the text of the lack
   std::map<std::string, bool> answers_;  // to questions about sizes, by the case's line
 };
 
@@ -318,14 +340,18 @@ std::optional<offer> ask_offer(const target& of, int64_t first, offer known,
   t.offered = {};
   inquiry asking(t, std::move(known));
   int64_t question = 0;
-  for (const property& p : all_properties()) {
-    if (p.op != t.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-    for (int64_t i = 0; i < k_cases_of_property; ++i, ++question) {
-      if (question < first) continue;
-      answered(question, asking.known());
-      if (trial_case c; draw_question(p, t, i, c)) asking.ask(std::move(c));
+  const auto for_each_draw = [&](const std::function<void(trial_case)>& ask) {
+    for (const property& p : all_properties()) {
+      if (p.op != t.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+      for (int64_t i = 0; i < k_cases_of_property; ++i, ++question) {
+        if (question < first) continue;
+        answered(question, asking.known());
+        if (trial_case c; draw_question(p, t, i, c)) ask(std::move(c));
+      }
     }
-  }
+  };
+  for_each_draw([&](trial_case c) { asking.ask(std::move(c)); });
+  for_each_draw([&](const trial_case& c) { asking.ask_alone(c, of.offered); });
   answered(question, asking.known());
   if (first <= question) asking.ask_sizes();
   asking.forget_mistakes();
