@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "command/admitted.hpp"
 #include "command/arrays.hpp"
 #include "command/asked.hpp"
 #include "command/candidates/python_candidate.hpp"
@@ -479,6 +480,9 @@ int verify(const verify_options& o) {
   const std::vector<std::string> unjudged = nothing_judged(jobs, results);
   const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out);
   const asked_properties asked = asked_of(o, jobs, results);
+  std::vector<admitted_depth> admitted;
+  if (!results.interrupted) admitted = admitted_depths(jobs);
+  for (const admitted_depth& a : admitted) fmt::print("{}\n", text_of(a));
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
     nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, explained), coverage,
@@ -486,6 +490,7 @@ int verify(const verify_options& o) {
     j["device_name"] = note;
     j["nothing_judged"] = unjudged;
     j["asked"] = to_json(asked);
+    j["admitted"] = to_json(admitted);
     j["not_run"] = not_run_json(not_run(o, jobs, left_out));
     for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
     j["timing"]["begun"] = begun;

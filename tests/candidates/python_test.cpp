@@ -303,6 +303,32 @@ def single(x, y, index=None): answer(lambda n: n % 7 != 3, x, y, index)
   EXPECT_TRUE(single.has("softmax/within-error-bound: broken_offer: ")) << single.output;
 }
 
+TEST_F(Python, TheVerdictNamesTheDepthOfSums) {
+  folder_.write("sums.py", R"(
+import numpy
+def total(x, y, op, add):
+    if op != 0:
+        raise NotImplementedError
+    x, y = numpy.from_dlpack(x), numpy.from_dlpack(y)
+    with numpy.errstate(all="ignore"):
+        y[...] = add(x) if x.shape[1] else 0
+def chain(x, y, op): total(x, y, op, lambda v: numpy.cumsum(v, axis=1, dtype="f4")[:, -1])
+def exact(x, y, op): total(x, y, op, lambda v: v.astype("f8").sum(axis=1))
+)");
+  const auto depth_of = [&](const std::string& function) {
+    const result r = run("verify reduce --python sums.py:" + function + " --interpreter " + interpreter() +
+                         " --dtype f32 --cases 40 --size quick --max-cols 300 --property within-error-bound");
+    EXPECT_EQ(r.status, 0) << r.output;
+    const std::string text = "reduce: admitted by sums of depth <= ";
+    const size_t at = r.output.find(text);
+    return at == std::string::npos ? 0 : std::stoi(r.output.substr(at + text.size()));
+  };
+  const int chain = depth_of("chain"), exact = depth_of("exact");
+  EXPECT_GE(chain, 3);
+  EXPECT_LE(chain, 299);
+  EXPECT_LE(exact, 1);
+}
+
 TEST_F(Python, ScalarsWithoutAParameterHaveTheirDefaults) {
   const result r = run("verify sigmoid --python door.py:plain_sigmoid --interpreter " + interpreter() +
                        " --dtype f32 --cases 8 --size quick --max-cols 300 --property within-error-bound");

@@ -1,6 +1,8 @@
 // Runs one case in this process, start to verdict.
 #pragma once
 
+#include <cstdint>
+
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/trials/verdict.hpp"
 
@@ -11,5 +13,7 @@ namespace warpcheck::engine {
 case_report run_case(const trial_case& c);
 // The same, and the report keeps the histogram of budgets.
 case_report run_case_with_budgets(const trial_case& c);
+// The same, by the bounds of sums whose longest chain of additions is `depth`, whatever the candidate states.
+case_report run_case_of_depth(const trial_case& c, int64_t depth);
 
 }  // namespace warpcheck::engine

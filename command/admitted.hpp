@@ -1,0 +1,26 @@
+// The smallest depth of sums that admits what a candidate gave.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "command/plan.hpp"
+
+namespace warpcheck::cli {
+
+struct admitted_depth {
+  std::string op;
+  int64_t depth = 0;    // the longest chain of additions that its results show
+  int64_t failing = 0;  // cases that no depth admits
+};
+// Judges the cases of within-error-bound again, by bounds of the smallest depth of sums that admits them. There is none
+// of operators whose candidate publishes our plan, and of those whose results show no addition.
+std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs);
+// "reduce: admitted by sums of depth <= 96"
+std::string text_of(const admitted_depth& a);
+// [{"operator", "sum_depth", "failing"}, ...]
+nlohmann::json to_json(const std::vector<admitted_depth>& all);
+
+}  // namespace warpcheck::cli
