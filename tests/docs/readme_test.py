@@ -20,7 +20,8 @@ SHORTER = {
     "verify softmax --input": [],
     "fuzz": ["--device", "emulated", *SMALL[2:]],
     "verify softmax --python": [*SMALL, "--interpreter", sys.executable],
-    "bench": ["--python", "mine.py:my_softmax", "--interpreter", sys.executable, "--cases", "2", "--row", "rows=2,cols=64"],
+    "bench": ["--python", "mine.py:my_softmax", "--interpreter", sys.executable, "--cases", "2",
+              "--row", "rows=2,cols=64"],
 }
 REPLACED = {"8h": "2s", "LINE": "v1 softmax/within-error-bound x=f32[1x4] fill=randn(1) | y=f32[1x4] | device=emulated",
             "cuda": "cpu"}
