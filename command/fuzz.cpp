@@ -218,7 +218,7 @@ class fuzzer {
       for (const case_report& f : results.jobs[i].failures)
         if (!interrupted_) judge(*jobs_[i].p, f);
     over_ = over_ || interrupted_;
-    // Not what judge() kept: it keeps no failure twice, and a run that was killed reported none of those that it judged.
+    // Not what judge() kept: it keeps no failure twice, and a killed run reported none that it judged.
     for (const job_result& r : results.jobs) failed_ += static_cast<int64_t>(r.failures.size());
     for (const job_result& r : results.jobs)
       if (r.stopped) fmt::print("{}: left in this round after {} failures\n", r.id, r.failures.size());

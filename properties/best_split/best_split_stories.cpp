@@ -1,4 +1,4 @@
-// best_split explained step by step: sums of a side, rows, gates, gains, values, and the choice among candidates. Model and
+// best_split in steps: sums of a side, rows, gates, gains, values, and the choice among candidates. Model and
 // bounds: reference/best_split/best_split.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// gru explained step by step: gates and states of a step from what the kernel wrote for the step before, gradients from its
+// gru in steps: gates and states of a step from what the kernel wrote for the step before, gradients from its
 // trace. Bounds: reference/gru/gru_bound.hpp.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// matmul explained step by step: products, their sum, alpha, beta c, bias, the sigmoid. Bounds: reference/matmul/matmul.hpp.
+// matmul in steps: products, their sum, alpha, beta c, bias, the sigmoid. Bounds: reference/matmul/matmul.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// softmax, log_softmax and logsumexp explained step by step: maximum, differences, exponentials, their sum, and what the
+// softmax, log_softmax and logsumexp in steps: maximum, differences, exponentials, their sum, and what the
 // operator makes of it. Bounds: reference/<op>/<op>.hpp.
 #include <fmt/format.h>
 
