@@ -441,7 +441,10 @@ int run_all(program& p, bool only_lists) {
 std::vector<bench_row> rows_asked(const operator_bench_options& options, const description& d) {
   if (options.rows.empty()) return d.bench.rows;
   std::vector<bench_row> rows;
-  for (const std::string& text : options.rows) rows.push_back(parse_row(d, text));
+  for (const std::string& text : options.rows) {
+    rows.push_back(parse_row(d, text));
+    if (options.fills) rows.back().fills = options.fills(rows.back().of);
+  }
   return rows;
 }
 

@@ -2,8 +2,12 @@
 // whose engine it uses as plug-ins do.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "properties/engine/cases/description.hpp"
 
 namespace warpcheck::bench {
 
@@ -13,6 +17,8 @@ struct operator_bench_options {
   std::string candidate = "builtin";  // what is measured; another takes turns with the built-in one
   std::string verdict;                // of the candidate, for people; empty: it was not verified
   std::vector<std::string> rows;      // "rows=4096,cols=64,type=f16"; none: those of the description
+  // Of a row in `rows`: recipes of inputs that are not to be uniform in [-8, 8); null: there are none.
+  std::function<std::map<std::string, engine::recipe>(const engine::sizes&)> fills = nullptr;
   // Measured in turn: candidate libraries, or names of engine/library.hpp.
   std::vector<std::string> peers;
   std::vector<std::string> peer_times;        // files that bench/peers/*.py wrote

@@ -76,6 +76,9 @@ trial_case judged_case(const description& d, const bench_row& row, const sizes& 
   return c;
 }
 
+// True if the first argument of the recipe is a seed.
+bool is_drawn_by_seed(const recipe& fill) { return fill.distribution == "uniform" || fill.distribution == "integers"; }
+
 // The tensor, of which only a prime number of values is drawn, so that few slices are alike.
 host_tensor repeated(const tensor_spec& t) {
   tensor_spec first = t;
@@ -277,6 +280,11 @@ host_tensor timed_call::random_values(size_t i, uint64_t seed) const {
   tensor_spec t = case_.tensors[i];
   t.shape = {std::min(t.elements(), k_period)};
   t.fill = make_recipe("uniform", {static_cast<double>(seed), -8, 8});
+  // The row's own recipe, drawn anew.
+  if (const auto own = row_.fills.find(t.name); own != row_.fills.end() && is_drawn_by_seed(own->second)) {
+    t.fill = own->second;
+    t.fill.arguments.front() = static_cast<double>(seed);
+  }
   return materialize(t);
 }
 

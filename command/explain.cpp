@@ -10,6 +10,7 @@
 #include "command/candidates/source_candidate.hpp"
 #include "command/candidates/toolchain.hpp"
 #include "command/commands.hpp"
+#include "command/formula_arguments.hpp"
 #include "command/report/failure_json.hpp"
 #include "command/report/reporting.hpp"
 #include "command/support.hpp"
@@ -19,6 +20,8 @@
 #include "properties/engine/trials/explanation.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/run_case.hpp"
+#include "properties/formula/formula_contract.hpp"
+#include "properties/formula/formula_properties.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -58,9 +61,29 @@ void draw(const explain_options& o, const nlohmann::json& row) {
   throw environment_error(drawn.output);
 }
 
+int explain_contracts(const explain_options& o) {
+  if (!o.device.empty() || !o.candidate.empty() || !o.plot.empty() || o.timeout)
+    throw usage_error("explain: --device, --candidate, --plot and --timeout are for a case line, not for a formula");
+  nlohmann::json formulas = nlohmann::json::object();
+  bool is_first = true;
+  for (const std::string& op : use_formulas({o.line})) {
+    explanation e;
+    e.sections = formula_trial::contract_in_words(formula_trial::formula_of(op));
+    fmt::print("{}{}\n\n", is_first ? "" : "\n", op);
+    print_sections(e);
+    formulas[op] = sections_json(e);
+    is_first = false;
+  }
+  if (!o.json.empty())
+    write_file(o.json, nlohmann::json{{"schema", "warpcheck-contract-1"}, {"operators", formulas}}.dump(1) + "\n");
+  return k_pass;
+}
+
 }  // namespace
 
 int explain(const explain_options& o) {
+  if (o.line.find(' ') == std::string::npos && is_formula_argument(o.line)) return explain_contracts(o);
+  use_formula_of_line(o.line);
   check_timeout(o.timeout);
   trial_case c = parse_case_line(o.line);
   if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;

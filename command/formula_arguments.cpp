@@ -22,6 +22,8 @@ using engine::usage_error;
 using formula_trial::named_formula;
 
 constexpr std::string_view k_suffix = ".op";
+constexpr std::string_view k_gradient = "gradient:";
+constexpr std::string_view k_gradient_suffix = "_gradient";  // of the operator's name
 
 struct formula_place {
   std::string file;  // with its suffix
@@ -66,6 +68,14 @@ std::vector<named_formula> find_in_library(const std::string& file) {
   return {};
 }
 
+named_formula gradient_of(const named_formula& f) {
+  try {
+    return {formula::gradient(f.op), std::string(k_gradient) + f.file};
+  } catch (const formula::formula_error& e) {
+    throw usage_error(e.what());
+  }
+}
+
 void register_with_interpreter(const named_formula& f) {
   const bool is_new = !formula_trial::formula_of(f.engine_name());
   formula_trial::register_formula(f);
@@ -79,6 +89,11 @@ bool is_formula_argument(std::string_view argument) {
 }
 
 std::vector<named_formula> formulas_of(const std::string& argument) {
+  if (argument.starts_with(k_gradient)) {
+    std::vector<named_formula> list = formulas_of(argument.substr(k_gradient.size()));
+    std::transform(list.begin(), list.end(), list.begin(), gradient_of);
+    return list;
+  }
   const formula_place at = place_of_argument(argument);
   if (!is_path_of_a_line(at.file) || at.file.find('#') != std::string::npos)
     throw usage_error(fmt::format(
@@ -128,7 +143,14 @@ void use_formula_of_line(std::string_view line) {
   if (hash == std::string_view::npos || !op.ends_with(k_suffix))
     throw usage_error(fmt::format("formula: '{}' is not of the form FILE.op#HASH, of an operator NAME.op", identity));
   const std::string file(identity.substr(0, hash));
-  for (const named_formula& f : formulas_of(fmt::format("{}:{}", file, op.substr(0, op.size() - k_suffix.size())))) {
+  std::string_view name = std::string_view(op).substr(0, op.size() - k_suffix.size());
+  // A gradient is found by the name of the operator that it is of.
+  for (std::string_view of = file; of.starts_with(k_gradient); of.remove_prefix(k_gradient.size())) {
+    if (!name.ends_with(k_gradient_suffix))
+      throw usage_error(fmt::format("formula: '{}' is the gradient of an operator, and {} is none", identity, op));
+    name.remove_suffix(k_gradient_suffix.size());
+  }
+  for (const named_formula& f : formulas_of(fmt::format("{}:{}", file, name))) {
     if (f.identity() != identity)
       throw usage_error(
           fmt::format("formula: {} of '{}' is not the one of the case line: it is {} now, the line has {}", f.op.name,

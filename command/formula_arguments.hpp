@@ -1,4 +1,5 @@
-// Operators that a command is given as a formula: `FILE.op`, `FILE.op:NAME`, or a name of the library of formulas.
+// Operators that a command is given as a formula: `FILE.op`, `FILE.op:NAME`, a name of the library of formulas, or
+// `gradient:` before any of these.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace warpcheck::cli {
 bool is_formula_argument(std::string_view argument);
 // The operators of `FILE.op`, or the one of `FILE.op:NAME`. A FILE that is not there is looked for in the library: as
 // one of its files, then as an operator of one of them. usage_error: no such file or operator, or the text is no
-// formula.
+// formula. `gradient:` before it: their backward operators, whose names end with `_gradient`; usage_error where an
+// expression has no rule.
 std::vector<formula_trial::named_formula> formulas_of(const std::string& argument);
 
 // Registers the formulas among the arguments, each with its interpreter as built-in candidate, and returns the names of

@@ -98,8 +98,8 @@ void add_unwanted(CLI::App* command, cli::verify_options& o) {
 void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
   command->add_option(
       "operators", o.operators,
-      "Only these operators (default: all; see 'warpcheck list'), or formulas: FILE.op, FILE.op:NAME, or "
-      "NAME.op of the library formulas/ (docs/formulas.md)");
+      "Only these operators (default: all; see 'warpcheck list'), or formulas: FILE.op, FILE.op:NAME, NAME.op of the "
+      "library formulas/, or gradient: before one of these (docs/formulas.md)");
   command
       ->add_option("--device", o.device,
                    "auto (a GPU if there is one, else emulated), emulated, cuda, cuda:N, cuda:all (the workers of "
@@ -221,8 +221,13 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
 
 void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   CLI::App* explain = app.add_subcommand(
-      "explain", "Put one case into words: what is demanded and why, what the kernel gave, which step first departs");
-  explain->add_option("line", x.line, "The case line, quoted")->required();
+      "explain",
+      "Put one case into words: what is demanded and why, what the kernel gave, which step first departs; or the "
+      "contract of a formula");
+  explain
+      ->add_option("line", x.line,
+                   "The case line, quoted; or FILE.op, FILE.op:NAME: its bound, arithmetic, cases and properties")
+      ->required();
   explain->add_option("--device", x.device, "Another device than the line's");
   explain->add_option("--candidate", x.candidate, "Another candidate than the line's");
   add_output(explain, "--json", x.json, "Write the case's report and its story as JSON to this file");
@@ -230,10 +235,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
   explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   explain->footer(exit_codes("0 explained, whatever the verdict"));
-  explain->callback([&] {
-    cli::use_formula_of_line(x.line);
-    code = cli::explain(x);
-  });
+  explain->callback([&] { code = cli::explain(x); });
 }
 
 void add_report(CLI::App& app, cli::report_options& w, int& code) {

@@ -9,6 +9,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
+#include "properties/formula/formula_bench.hpp"
 #include "reference/formula/printer.hpp"
 
 namespace warpcheck::formula_trial {
@@ -153,6 +154,7 @@ description describe(const named_formula& f) {
   }
   d.forms.push_back(std::move(form));
   d.illegal = [f](const sizes& of, const trial_case& c) { return illegal_case(f, of, c); };
+  d.bench = bench_of(f);
   return d;
 }
 
