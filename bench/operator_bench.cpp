@@ -386,7 +386,8 @@ void open(program& p) {
   const warpcheck_device kind = device_from_name(p.options.device);
   const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
   p.subject = subject.op;
-  if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU)
+  // A formula has no kernel of ours.
+  if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU && p.described.formula.empty())
     p.peers.push_back({"ours", open_candidate("builtin", p.described.op, p.options.device).op});
   for (const std::string& name : p.options.peers) p.peers.push_back(open_peer(p, name, kind));
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);

@@ -17,6 +17,8 @@
 #include "command/candidates/source_candidate.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/library.hpp"
+#include "properties/formula/formula_bench.hpp"
+#include "properties/formula/formula_properties.hpp"
 
 namespace warpcheck::cli {
 
@@ -78,6 +80,8 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
   if (!library) throw engine::environment_error(fmt::format("bench: '{}' does not load: {}", path, dlerror()));
   const auto run = reinterpret_cast<bench::operator_bench_fn>(dlsym(library, "warpcheck_operator_bench"));
   if (!run) throw engine::environment_error(fmt::format("bench: '{}' does not export warpcheck_operator_bench", path));
+  if (const formula_trial::shared_formula f = formula_trial::formula_of(options.op))
+    options.fills = [f](const engine::sizes& of) { return formula_trial::bench_fills_of(*f, of); };
   options.only_checks = true;  // before what takes minutes
   run(options);
   options.only_checks = false;

@@ -28,6 +28,15 @@ namespace {
 
 using namespace engine;
 
+// True if every cell below the head is a number, NaN, or nothing: such a column is aligned to the right.
+bool is_numeric(const std::vector<std::vector<std::string>>& table, size_t column) {
+  return std::all_of(table.begin() + 1, table.end(), [&](const std::vector<std::string>& line) {
+    const char first = line[column].empty() ? '-' : line[column][0];
+    return (first >= '0' && first <= '9') || first == '-' || first == '+' || line[column] == "NaN" ||
+           line[column] == "inf";
+  });
+}
+
 void print_table(const std::vector<std::vector<std::string>>& table) {
   std::vector<size_t> widths;
   for (const auto& line : table) {
@@ -37,8 +46,10 @@ void print_table(const std::vector<std::vector<std::string>>& table) {
   for (const auto& line : table) {
     std::string text = " ";
     for (size_t i = 0; i < line.size(); ++i)
-      text += i == 0 ? fmt::format(" {:<{}}", line[i], widths[i]) : fmt::format("  {:>{}}", line[i], widths[i]);
-    fmt::print("{}\n", text);
+      text += i == 0                 ? fmt::format(" {:<{}}", line[i], widths[i])
+              : is_numeric(table, i) ? fmt::format("  {:>{}}", line[i], widths[i])
+                                     : fmt::format("  {:<{}}", line[i], widths[i]);
+    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "command/plan.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/formula/formula_properties.hpp"
+#include "reference/formula/gradient.hpp"
 #include "reference/formula/parser.hpp"
 
 namespace warpcheck::cli {

@@ -21,8 +21,8 @@ struct interpreter {
   contract rules;
   formula::machine_options options;
 
-  explicit interpreter(const shared_formula& of)
-      : f(of), op(formula::expanded(of->op)), rules(contract_of(*engine::find_description(of->engine_name()))) {
+  interpreter(const shared_formula& of, const formula::formula_operator& computed)
+      : f(of), op(formula::expanded(computed)), rules(contract_of(*engine::find_description(of->engine_name()))) {
     options.format = options.accumulate = formula::parse_contract(op.contract).format;
   }
   warpcheck_status run(warpcheck_call& call) const;
@@ -85,12 +85,15 @@ warpcheck_status interpreter::run(warpcheck_call& call) const {
 
 }  // namespace
 
-void name_interpreter(const shared_formula& f) {
+void name_interpreter(const shared_formula& f) { name_changed_interpreter(f, f->op, "builtin"); }
+
+void name_changed_interpreter(const shared_formula& f, const formula::formula_operator& changed,
+                              const std::string& name) {
   static std::deque<engine::listed_operator> listed;
-  const auto own = std::make_shared<const interpreter>(f);
+  const auto own = std::make_shared<const interpreter>(f, changed);
   listed.emplace_back(f->engine_name(), WARPCHECK_DEVICE_CPU, own->rules.dtypes(), own->rules.extents,
                       [own](warpcheck_call& call) { return own->run(call); });
-  engine::name_candidate("builtin", listed.back());
+  engine::name_candidate(name, listed.back());
 }
 
 }  // namespace warpcheck::cli

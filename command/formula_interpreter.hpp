@@ -1,11 +1,16 @@
 // The built-in candidate of a formula: an interpreter that does what the formula says, each operation rounded to f32.
 #pragma once
 
+#include <string>
+
 #include "properties/formula/formula_description.hpp"
 
 namespace warpcheck::cli {
 
 // Lets "builtin" stand for the interpreter of a registered formula on device cpu.
 void name_interpreter(const formula_trial::shared_formula& f);
+// Lets `name` stand for an interpreter that takes calls of `f` and gives the results of a changed formula.
+void name_changed_interpreter(const formula_trial::shared_formula& f, const formula::formula_operator& changed,
+                              const std::string& name);
 
 }  // namespace warpcheck::cli

@@ -13,6 +13,7 @@
 
 #include "abi/candidate_table.hpp"
 #include "command/commands.hpp"
+#include "command/formula_arguments.hpp"
 #include "command/support.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
@@ -122,11 +123,16 @@ struct request_case {
 };
 
 request_case case_of_request(const nlohmann::json& request) {
-  const std::string op = request.at("operator");
+  const std::string asked = request.at("operator");
+  const std::vector<std::string> named = use_formulas({asked});
+  if (named.size() != 1)
+    throw usage_error(fmt::format("formula: '{}' has {} operators; name one as {}:NAME", asked, named.size(), asked));
+  const std::string& op = named.front();
   const description* const d = find_description(op);
   if (!d) throw usage_error(unknown_operator(op));
   // As a benchmark has its results judged (bench/timed_call.cpp); other properties draw inputs of their own.
-  if (std::none_of(d->bench.rows.begin(), d->bench.rows.end(), [](const bench_row& r) { return r.property.empty(); }))
+  if (d->formula.empty() &&
+      std::none_of(d->bench.rows.begin(), d->bench.rows.end(), [](const bench_row& r) { return r.property.empty(); }))
     throw usage_error(fmt::format("{}: its properties judge calls of their own making only; use verify", op));
   const nlohmann::json outputs = request.value("outputs", nlohmann::json::array());
   const auto form =

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -11,6 +12,8 @@
 #include "command/candidates/source_candidate.hpp"
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
+#include "command/formula_mutants.hpp"
+#include "command/formula_run.hpp"
 #include "command/formula_text.hpp"
 #include "command/judge.hpp"
 #include "command/mutants/mutants.hpp"
@@ -258,7 +261,8 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
       app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
   mutants->add_option(
       "subjects", m.operators,
-      "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins)");
+      "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins); or "
+      "formulas (FILE.op): does the trial of a formula find each change of it?");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   CLI::Option* of_only = mutants->get_option("--only");
   mutants->add_option("--one-in", m.one_in, "Of each list only one mutant in so many, at least one, drawn by the seed")
@@ -272,8 +276,14 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
                     "Judge a fresh sample of ci/mutate/generate instead, over kernels and suite; no score may go down");
   CLI::Option* of_mutants = add_output(mutants, "--json", m.json, "Write the result as JSON to this file");
   mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
-  mutants->footer(exit_codes("0 all are killed as expected, or no score went down, 1 not so", k_kept));
-  mutants->callback([&] { code = cli::mutants(m); });
+  mutants->footer(
+      exit_codes("0 all are killed as expected, or no score went down, 1 not so; of a formula\n"
+                 "0 every change is killed or has the exact values of the formula in every case, 1 one survives",
+                 k_kept));
+  mutants->callback([&] {
+    const bool has_formula = std::any_of(m.operators.begin(), m.operators.end(), cli::is_formula_argument);
+    code = has_formula ? cli::formula_mutants(m) : cli::mutants(m);
+  });
 }
 
 void add_list(CLI::App& app, cli::list_options& l, int& code) {
@@ -373,6 +383,21 @@ void add_formulas(CLI::App& app, std::string& formula, int& code) {
   format->callback([&] { code = cli::format_formulas(formula); });
 }
 
+void add_run(CLI::App& app, cli::run_formula_options& r, int& code) {
+  CLI::App* run = app.add_subcommand("run", "Compute the exact value and the bound of a formula on your arrays");
+  run->add_option("formula", r.formula, "FILE.op, or FILE.op:NAME where the file has several operators")->required();
+  run->add_option("--input", r.inputs, "NAME=FILE.npy: an input (each is needed)")->allow_extra_args(false);
+  run->add_option("--set", r.values, "NAME=NUMBER: a scalar, or an extent that no input has (may be repeated)")
+      ->allow_extra_args(false);
+  run->add_option("--output", r.outputs,
+                  "FILE.npy, or NAME=FILE.npy where there are several outputs: write the exact values as f64")
+      ->allow_extra_args(false);
+  run->add_option("--bound", r.bounds, "The same for the bound of each element; an element without one has inf")
+      ->allow_extra_args(false);
+  run->footer(exit_codes("0 written"));
+  run->callback([&r, &code] { code = cli::run_formula(r); });
+}
+
 struct bench_command {
   bench::operator_bench_options options;
   cli::verify_options verify;  // of the candidate
@@ -386,6 +411,9 @@ void run_bench(bench_command& command, const std::vector<std::string>& google_be
   v.operators = {b.op};
   v.fail_fast = true;
   command.brought.prepare(v);
+  if (v.operators.size() != 1)
+    throw engine::usage_error("operator: '" + b.op + "' has several operators; name one as FILE.op:NAME");
+  b.op = v.operators.front();
   b.candidate = v.candidate;
   b.device = v.device;
   const bool is_ours = b.candidate == "builtin";
@@ -498,6 +526,7 @@ int run(int argc, char** argv) {
   cli::run_emulated_options emulated;
   bench_command bench;
   std::string formula;
+  cli::run_formula_options run_options;
   add_verify(app, verify, code);
   add_fuzz(app, fuzz, code);
   add_replay(app, replay, code);
@@ -511,6 +540,7 @@ int run(int argc, char** argv) {
   add_run_emulated(app, emulated, code);
   add_bench(app, bench, code);
   add_formulas(app, formula, code);
+  add_run(app, run_options, code);
   app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
 
   if (!names_a_command(app, argc, argv)) return cli::k_usage;

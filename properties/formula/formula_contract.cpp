@@ -104,12 +104,13 @@ class rule_list {
     for (const formula::binder& b : e->bound) indices.push_back(b.index);
     const std::string what = fmt::format("{}({})", e->text, fmt::join(indices, ", "));
     if (e->text == "sum" || e->text == "mean") {
-      const std::string depth = c_.depth ? fmt::format("min(n - 1, {})", formula::to_text(c_.depth)) : "(n - 1)";
-      return {what, fmt::format("{} u of the sum of the terms' sizes, n terms{}",
-                                c_.slack + c_.sum_units == 1 ? depth
-                                : c_.sum_units == 1          ? fmt::format("({} + {})", depth, c_.slack)
-                                                             : fmt::format("({} n + {})", c_.sum_units, c_.slack),
-                                e->text == "mean" ? ", then a division" : "")};
+      const std::string depth = c_.depth ? fmt::format("min(n - 1, {})", formula::to_text(c_.depth)) : "n - 1";
+      return {what, fmt::format("({}{} + {}) u of the sum of the sizes of its n terms{}",
+                                c_.sum_units == 1 ? "" : fmt::format("{} ", c_.sum_units),
+                                c_.sum_units == 1 ? depth
+                                : c_.depth        ? fmt::format("({} + 1)", depth)
+                                                  : "n",
+                                c_.slack, e->text == "mean" ? ", then a division" : "")};
     }
     if (e->text == "prod") return {what, relative(a_.one) + " for each factor"};
     return {what, "nothing"};

@@ -8,8 +8,8 @@
 
 namespace warpcheck::formula_trial {
 
-// The contract of a registered formula: its exact value and bound, the arithmetic that a kernel may use, what an element
-// depends on, the cases that are drawn, the properties that follow, and why others do not.
+// The contract of a registered formula: its exact value and bound, the arithmetic that a kernel may use, what an
+// element depends on, the cases that are drawn, the properties that follow, and why others do not.
 std::vector<engine::story_section> contract_in_words(const shared_formula& f);
 
 }  // namespace warpcheck::formula_trial

@@ -28,7 +28,9 @@ constexpr size_t k_most_told_steps = 24;
 // The expressions that one element is made of, innermost first: definitions are inlined, reductions are one step.
 class step_list {
  public:
-  explicit step_list(const formula_operator& op) : op_(op) {}
+  step_list(const formula_operator& op, const formula::definition& of) : op_(op) {
+    for (const formula::binder& b : of.indices) taken_.insert(b.index);
+  }
 
   void add(const expr& e) {
     if (!e || steps.size() >= k_most_told_steps || e->what == kind::number || formula::is_whole(op_, e)) return;
@@ -37,8 +39,9 @@ class step_list {
       if (!d) return;
       formula::replacements names;
       for (size_t i = 0; i < d->indices.size(); ++i) names.emplace_back(d->indices[i].index, e->args[i]);
-      add(formula::substitute(d->value, names));
-      if (!steps.empty() && steps.back().second == formula::to_text(formula::substitute(d->value, names)))
+      const expr inlined = formula::substitute(renamed(d->value), names);
+      add(inlined);
+      if (!steps.empty() && steps.back().second == formula::to_text(inlined))
         steps.pop_back();  // the same value, under the definition's name
     } else if (e->what == kind::name) {
       return;
@@ -52,8 +55,26 @@ class step_list {
   std::vector<std::pair<expr, std::string>> steps;
 
  private:
+  // With other names for the indices of reductions that the element has, too.
+  expr renamed(const expr& e) {
+    const expr r = formula::with_children(e, [&](const expr& child) { return renamed(child); });
+    if (r->what != kind::reduce) return r;
+    formula::replacements names;
+    std::vector<formula::binder> bound = r->bound;
+    for (formula::binder& b : bound) {
+      if (!taken_.count(b.index)) continue;
+      const std::string fresh = fmt::format("{}{}", b.index, ++fresh_);
+      names.emplace_back(b.index, formula::make_name(fresh));
+      b.index = fresh;
+    }
+    if (names.empty()) return r;
+    return formula::make_reduction(r->text, std::move(bound), r->other ? formula::substitute(r->other, names) : nullptr,
+                                   formula::substitute(r->args[0], names));
+  }
+
   const formula_operator& op_;
-  std::set<std::string> seen_;
+  std::set<std::string> seen_, taken_;
+  int fresh_ = 0;
 };
 
 std::string step_name(size_t k) { return fmt::format("explained_{}", k); }
@@ -75,7 +96,7 @@ formula_operator with_steps(const formula_operator& op, const formula::definitio
 
 std::vector<told_step> steps_of(const named_formula& f, const formula::definition& d, const formula::call_data& call,
                                 int64_t element) {
-  step_list list(f.op);
+  step_list list(f.op, d);
   list.add(d.value);
   const formula_operator op = with_steps(f.op, d, list), plain_op = formula::expanded(op);
   formula::evaluation exact(op, call);
@@ -169,12 +190,18 @@ std::string change_that_explains(const named_formula& f, const formula::call_dat
   const std::vector<int64_t> probed = probed_elements(y.spec.elements(), worst);
   const int64_t cols = std::max<int64_t>(1, y.spec.cols());
   double budget = 8 * k_most_told_operations;
-  for (const formula::formula_mutant& m : formula::mutants_of(f.op)) {
+  std::vector<formula::formula_mutant> mutants = formula::mutants_of(f.op);
+  // What is left out is a likelier mistake than what is exchanged.
+  std::stable_partition(mutants.begin(), mutants.end(), [](const formula::formula_mutant& m) {
+    return m.change.find("dropped:") != std::string::npos;
+  });
+  for (const formula::formula_mutant& m : mutants) {
     if (budget < 0) break;
     try {
       formula::evaluation changed(m.op, call);
       const bool explains = std::all_of(probed.begin(), probed.end(), [&](int64_t i) {
-        return changed.judge(output, i, y.value(i / cols, i % cols), reference::precision::adaptive).accepted;
+        return !changed.demand_of(output, i).is_free &&
+               changed.judge(output, i, y.value(i / cols, i % cols), reference::precision::adaptive).accepted;
       });
       budget -= static_cast<double>(changed.operations());
       if (explains) return m.change;

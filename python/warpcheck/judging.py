@@ -81,10 +81,16 @@ class _Memory:
         return numpy.frombuffer(data, "f8")
 
 
+def _is_array(value: Any) -> bool:
+    """True for what has a shape, which a scalar has not."""
+    return bool(getattr(value, "shape", ()))
+
+
 class _Judge:
     """The process `warpcheck judge`, started with the first call."""
 
     def __init__(self) -> None:
+        self.formulas: dict[str, bytes] = {}
         self.lock = threading.Lock()
         self.process: Optional[subprocess.Popen[str]] = None
         self.owner = 0
@@ -94,6 +100,26 @@ class _Judge:
         while len(self.memories) <= index:
             self.memories.append(_Memory())
         return self.memories[index]
+
+    def operator(self, name: str) -> str:
+        """The operator as the judge finds it: a formula's file by its whole path. A formula that was edited since it
+        was last read needs another process."""
+        file, suffix, rest = name.rpartition(".op:")
+        file, rest = (file + ".op", ":" + rest) if suffix else (name, "")
+        prefix, path = "", file
+        while path.startswith("gradient:"):
+            prefix, path = prefix + "gradient:", path[len("gradient:") :]
+        if not path.endswith(".op") or not os.path.isfile(path):
+            return name
+        path = os.path.abspath(path)
+        with open(path, "rb") as text:
+            now = text.read()
+        if self.formulas.get(path, now) != now:
+            self.close()
+            self.process = None
+            self.formulas.clear()
+        self.formulas[path] = now
+        return prefix + path + rest
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if os.environ.get(command.LOADING):
@@ -155,18 +181,26 @@ def _named(arrays: Sequence[Any]) -> list[tuple[str, Any]]:
     return found
 
 
-def check(operator: str, got: Arrays, *inputs: Arrays, **scalars: Any) -> Judgement:
+def _sorted_keywords(keywords: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Keywords that are arrays, and the scalars as text."""
+    arrays = {name: value for name, value in keywords.items() if _is_array(value)}
+    return arrays, {name: str(value) for name, value in keywords.items() if name not in arrays}
+
+
+def check(operator: str, got: Arrays, *inputs: Arrays, **keywords: Any) -> Judgement:
     """Judges the output `got` of a call of an operator on `inputs`, in the order of `warpcheck list OPERATOR`.
 
-    A mapping gives arrays by name, `got` likewise if there are several outputs; scalars are keywords. Arrays are those
-    of NumPy, PyTorch, or whatever speaks DLPack. UsageError: the operator has no such call.
+    The operator is one of the suite or a formula: FILE.op, FILE.op:NAME, NAME.op of the library, or `gradient:` before
+    one of these. Keywords give scalars, and inputs by name, as a mapping does; `got` is a mapping if there are several
+    outputs. Arrays are those of NumPy, PyTorch, or whatever speaks DLPack. UsageError: the operator has no such call.
     """
     judge = _current()
     with judge.lock:
-        listed = _listed(judge, _named(inputs), 0)
+        arrays, scalars = _sorted_keywords(keywords)
+        listed = _listed(judge, _named([*inputs, arrays]), 0)
         outputs = _listed(judge, _named([got]), len(listed))
-        text = {name: str(value) for name, value in scalars.items()}
-        answer = judge.ask({"operator": operator, "inputs": listed, "outputs": outputs, "scalars": text})
+        name = judge.operator(operator)
+        answer = judge.ask({"operator": name, "inputs": listed, "outputs": outputs, "scalars": scalars})
     report = answer["report"]
     worst = report.get("worst")
     wrong = worst and not number(worst["error"]) <= number(worst["bound"])
@@ -180,18 +214,19 @@ def check(operator: str, got: Arrays, *inputs: Arrays, **scalars: Any) -> Judgem
     )
 
 
-def bound(operator: str, *inputs: Arrays, **scalars: Any) -> Bound:
+def bound(operator: str, *inputs: Arrays, **keywords: Any) -> Bound:
     """Returns the exact value and the bound of every element of an operator's first output on these inputs.
 
-    Inputs and scalars are given as to `check`.
+    Operator, inputs and scalars are given as to `check`.
     """
     judge = _current()
     with judge.lock:
-        listed = _listed(judge, _named(inputs), 0)
+        arrays, scalars = _sorted_keywords(keywords)
+        listed = _listed(judge, _named([*inputs, arrays]), 0)
         file = judge.memory(len(listed))
         os.ftruncate(file.descriptor, 0)
-        text = {name: str(value) for name, value in scalars.items()}
-        request = {"operator": operator, "inputs": listed, "scalars": text, "exact": [file.path]}
+        name = judge.operator(operator)
+        request = {"operator": name, "inputs": listed, "scalars": scalars, "exact": [file.path]}
         answer = judge.ask(request)
         shape = answer["outputs"][0]["shape"]
         count = int(numpy.prod(shape))

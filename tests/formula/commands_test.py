@@ -1,7 +1,10 @@
 """The commands that read formulas: what they print, and their exit codes. Run by CTest with WARPCHECK set."""
 
+import json
+import math
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -49,6 +52,143 @@ class Commands(unittest.TestCase):
         self.expect(2, "nosuch.op' not found, nor in the library", "format", "nosuch.op")
         self.file.write_text("operator f(x[n]) -> y[n]\n  y[i] = x[k]\n")
         self.expect(2, f"{self.file}:2:12: 'k' is unknown", "format", self.file)
+
+    def test_a_gradient_is_an_operator(self):
+        gradient = self.expect(0, "", "gradient", "rms_norm.op")
+        self.assertEqual(self.expect(0, "", "format", "gradient:rms_norm.op"), gradient)
+        self.expect(0, "rms_norm_gradient.op on emulated", "list", "gradient:rms_norm.op")
+        r = run("verify", "gradient:rms_norm.op", "--cases", "2", "--size", "quick", "--property", "within-error-bound")
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, "rms_norm_gradient.op/within-error-bound|within-error-bound +2 ")
+        self.file.write_text("operator f(x[n], w[n]) -> y[n]\n  y[i] = x[i + 1] outside w[i]\n")
+        self.expect(2, "gradient of f: no rule for", "verify", f"gradient:{self.file}")
+
+    def test_explain_says_what_a_formula_demands(self):
+        text = self.expect(0, "", "explain", "rms_norm.op")
+        for part in ("The formula norms.op#", "y[rows, cols], f32: every element lies within its bound",
+                     "(n - 1 + 1) u of the sum of the sizes of its n terms", "A function such as exp errs by at most 2 ulp",
+                     "y[r, c] reads x[= r, any]", "causality: no input that may hold NaN is read only up to"):
+            self.assertIn(part, text)
+        self.assertRegex(text, r"slice-isolation +NaN in one slice of rows changes no bit of another slice")
+        self.assertRegex(text, r"cols +emulated +1 +\d+ +\d{3}")
+        self.assertIn("eps", text)
+        stated = "arithmetic f32: functions 7 ulp, sums of depth 64"
+        stated = f"operator f(x[n]) -> y\n  {stated}\n  y = sum(i) exp(x[i])\n"
+        self.file.write_text(stated)
+        text = self.expect(0, "errs by at most 7 ulp", "explain", self.file)
+        self.assertIn("A term of a sum of n goes through at most 64 additions.", text)
+        self.expect(2, "--plot and --timeout are for a case line", "explain", self.file, "--plot", "a.svg")
+        json_file = self.file.with_suffix(".json")
+        self.expect(0, "", "explain", self.file, "--json", json_file)
+        sections = json.loads(json_file.read_text())["operators"]["f.op"]
+        self.assertIn("Properties that follow", [s["title"] for s in sections])
+
+
+def write_npy(path, shape, values, code="f"):
+    """Version 1.0 of NumPy's format."""
+    head = repr({"descr": {"f": "<f4", "d": "<f8", "i": "<i4"}[code], "fortran_order": False, "shape": tuple(shape)})
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+                     + struct.pack(f"<{len(values)}{code}", *values))
+
+
+def read_doubles(path):
+    data = path.read_bytes()
+    (length,) = struct.unpack_from("<H", data, 8)
+    return struct.unpack(f"<{(len(data) - 10 - length) // 8}d", data[10 + length :])
+
+
+class Run(unittest.TestCase):
+    """`warpcheck run`: exact values and bounds as arrays."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.x, self.y, self.b = (self.folder / f"{name}.npy" for name in "xyb")
+
+    def test_values_and_bounds(self):
+        rows = [[0.5, -1.25, 3.0], [10.0, 10.0, -2.0]]
+        write_npy(self.x, (2, 3), [v for row in rows for v in row])
+        r = run("run", "softmax.op", "--input", f"x={self.x}", "--output", self.y, "--bound", f"y={self.b}")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stdout, r"y: f64\[2 x 3\], largest bound [0-9.]+e-0[67], exact values in ")
+        exact = [math.exp(v) / sum(map(math.exp, row)) for row in rows for v in row]
+        for value, due, bound in zip(read_doubles(self.y), exact, read_doubles(self.b)):
+            self.assertAlmostEqual(value, due, delta=1e-14 * due)
+            self.assertTrue(2**-24 * due < bound < 100 * 2**-24 * due, (bound, due))
+
+    def test_scalars_gathers_and_bounds_that_are_free(self):
+        file = self.folder / "own.op"
+        file.write_text("operator f(x[n], at[m] of n, k = 2 in [0, 3]) -> y[m], z[n]\n"
+                        "  y[i] = k * x[at[i]]\n  z[i] = x[i] * 1e38 * 1e38\n")
+        write_npy(self.x, (3,), [1, 2, 4])
+        at = self.folder / "at.npy"
+        write_npy(at, (2,), [2, 0], "i")
+        arguments = ["run", file, "--input", f"x={self.x}", "--input", f"at={at}"]
+        r = run(*arguments, "--set", "k=3", "--output", f"y={self.y}", "--bound", f"z={self.b}")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(read_doubles(self.y), (12, 3))
+        for wrong, message in ((["--set", "k=4", "--output", f"y={self.y}"],
+                                "--set: k is 4, must be a number in [0, 3]"),
+                               (["--set", "q=4", "--output", f"y={self.y}"], "has no scalar or extent 'q'"),
+                               (["--output", self.y], "is not of the form NAME=VALUE"),
+                               ([], "run: nothing is written"),
+                               (["--output", f"w={self.y}"], "--output: f has no output 'w'; it has y, z")):
+            r = run(*arguments, *wrong)
+            self.assertEqual(r.returncode, 2, r.stdout)
+            self.assertIn(message, r.stderr)
+        write_npy(at, (2,), [3, 0], "i")
+        r = run(*arguments, "--output", f"y={self.y}")
+        self.assertEqual((r.returncode, "element 0 of at is 3, must be in [0, 2]" in r.stderr), (2, True), r.stderr)
+        r = run(*arguments[:4], "--output", f"y={self.y}")
+        self.assertEqual((r.returncode, "--input: at is missing" in r.stderr), (2, True), r.stderr)
+        write_npy(self.x, (3,), [1, 2, 4], "d")
+        r = run(*arguments, "--output", f"y={self.y}")
+        self.assertEqual(r.returncode, 2, r.stdout)
+
+
+class Mutants(unittest.TestCase):
+    """`warpcheck mutants FILE.op`: changes of the formula that the trial has to find."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "own.op"
+
+    def mutants(self, *more):
+        r = subprocess.run([WARPCHECK, "mutants", *map(str, more)], capture_output=True, text=True, timeout=600)
+        return r.returncode, r.stdout + r.stderr
+
+    def test_all_changes_of_a_formula_are_killed(self):
+        result = self.file.with_suffix(".json")
+        code, output = self.mutants("rms_norm.op", "--cases", "20", "--json", result)
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"rms_norm.op: mutation score 100.0 % \((\d+) of \1\)")
+        found = json.loads(result.read_text())
+        self.assertGreater(found["killed"], 30)
+        dropped = [m for m in found["mutants"] if m["change"].startswith("term dropped: y")]
+        self.assertEqual([m["outcome"] for m in dropped], ["killed"])
+        # The killer's case passes with the formula's own interpreter.
+        r = run("replay", dropped[0]["case"])
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+    def test_a_weak_trial_is_seen(self):
+        # 1e-12 beside 1 is less than any bound, and a comparison whose branches agree changes nothing.
+        self.file.write_text("operator f(x[n] in [1, 2]) -> y[n]\n  y[i] = x[i] + 1e-12\n")
+        code, output = self.mutants(self.file, "--cases", "10")
+        self.assertEqual(code, 1, output)
+        self.assertIn("its exact values differ, but by less than the bound", output)
+        self.file.write_text("operator f(x[n]) -> y[n]\n  y[i] = if x[i] > 0 then x[i] else 0.5 * x[i]\n")
+        code, output = self.mutants(self.file, "--cases", "20")
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"f-\d+ equal: comparison: y")
+        code, output = self.mutants(self.file, "--list")
+        self.assertIn("f-1 ", output)
+        code, output = self.mutants(self.file, "--only", "f-1", "--cases", "20")
+        self.assertRegex(output, r"\(1 of 1\)")
+        self.assertEqual(self.mutants(self.file, "--only", "g-1")[0], 2)
+        self.assertEqual(self.mutants(self.file, "softmax")[0], 2)
 
 
 if __name__ == "__main__":

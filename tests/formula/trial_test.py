@@ -46,6 +46,20 @@ extern "C" void embedding(const float* table, const int* ids, float* y, int word
 }
 """
 
+SCALE_BACKWARD = """
+__global__ void each(const float* x, const float* w, const float* d_y, float* d_x, float* d_w, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float e = expf(w[i]);
+  d_x[i] = d_y[i] * e;
+  d_w[i] = d_y[i] * x[i] * e;
+}
+extern "C" void scale_backward(const float* x, const float* w, const float* d_y, float* d_x, float* d_w, int n,
+                               cudaStream_t stream) {
+  each<<<(n + 63) / 64, 64, 0, stream>>>(x, w, d_y, d_x, d_w, n);
+}
+"""
+
 RELU = """
 __global__ void each(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -167,6 +181,58 @@ class Trials(unittest.TestCase):
                 line = re.search(r"warpcheck replay '(.*)'", output)[1]
                 self.assertRegex(line, r"formula=rms_norm\.op#[0-9a-f]+")
                 self.assertEqual(self.run_command("replay", line)[0], 1)
+
+    def test_explain_names_the_change_that_a_kernel_makes(self):
+        (self.folder / "rms_norm.cu").write_text(KERNEL.replace("/ cols + eps)", "/ cols)"))
+        inputs = "x=f32[3x40] fill=randn(1,0,0.001) | w=f32[40] fill=randn(2) | y=f32[3x40]"
+        _, listed = self.run_command("explain", "rms_norm.op")
+        identity = re.search(r"rms_norm\.op#[0-9a-f]+", listed)[0]
+        line = (f"v1 rms_norm.op/within-error-bound {inputs} | candidate=source:rms_norm.cu:rms_norm device=emulated "
+                f"formula={identity} schedule=fair")
+        code, output = self.run_command("explain", line)
+        self.assertEqual(code, 0, output)
+        self.assertIn("with one change, term dropped: y = x[r, c] * w[c] / sqrt(mean_square[r]).", output)
+        for part in ("the order of sums", "mean_square[r] + eps", "120 of 120 compared elements lie outside"):
+            self.assertIn(part, output)
+        # A kernel of a lower precision makes no change of the formula.
+        (self.folder / "rms_norm.cu").write_text(KERNEL.replace(*FAULTS["squares are rounded to 11 bits"][:2]))
+        code, output = self.run_command("explain", line.replace("randn(1,0,0.001)", "half_ulp(1,11)"))
+        self.assertIn("No formula with one change gives these results", output)
+
+    def test_a_backward_kernel_is_on_trial_by_the_gradient(self):
+        (self.folder / "b.cu").write_text(SCALE_BACKWARD)
+        (self.folder / "scale.op").write_text("operator scale(x[n], w[n]) -> y[n]\n  y[i] = x[i] * exp(w[i])\n")
+        arguments = ["verify", "gradient:scale.op", "--source", "b.cu", "--entry", "scale_backward", "--device",
+                     "emulated", "--cases", "10", "--shrink-seconds", "5"]
+        code, output = self.run_command(*arguments)
+        self.assertEqual(code, 0, output)
+        (self.folder / "b.cu").write_text(SCALE_BACKWARD.replace("d_y[i] * x[i]", "x[i]"))
+        code, output = self.run_command(*arguments)
+        self.assertEqual(code, 1, output)
+        line = re.search(r"warpcheck replay '(.*)'", output)[1]
+        self.assertRegex(line, r"scale_gradient\.op/.* formula=gradient:scale\.op#[0-9a-f]+")
+        self.assertEqual(self.run_command("replay", line)[0], 1)
+        self.assertIn("with one change", self.run_command("explain", line)[1])
+
+    def test_bench_measures_a_kernel_of_a_formula(self):
+        (self.folder / "rms_norm.cu").write_text(KERNEL)
+        arguments = ["bench", "rms_norm.op", "--source", "rms_norm.cu", "--entry", "rms_norm", "--device", "emulated",
+                     "--cases", "2", "--row", "rows=8,cols=64"]
+        code, output = self.run_command(*arguments)
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"rms_norm\.op/f32/8x64: 2304 in, 2048 out")
+        self.assertIn("rms_norm.op/f32/8x64: verified with 2 cases of each property", output)
+        _, output = self.run_command(*arguments[:-2], "--unverified", "--benchmark_list_tests")
+        self.assertIn("rms_norm.op/f32/64x64", output)
+        (self.folder / "rms_norm.cu").write_text(KERNEL.replace("i < cols; i += 256) y", "i < cols - 1; i += 256) y"))
+        code, output = self.run_command(*arguments, "--unverified")
+        self.assertEqual(code, 1, output)
+        (self.folder / "e.cu").write_text(EMBEDDING)
+        code, output = self.run_command("bench", "embedding.op", "--source", "e.cu", "--entry", "embedding", "--device",
+                                        "emulated", "--unverified", "--row", "words=50,n=20,d=30")
+        self.assertEqual(code, 0, output)
+        code, output = self.run_command("bench", "rows.op", "--device", "emulated")
+        self.assertEqual(code, 2, output)
 
     def test_a_line_of_another_formula_is_refused(self):
         _, output = self.verify(KERNEL.replace("/ cols + eps)", "/ cols)"))

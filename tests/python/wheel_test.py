@@ -180,6 +180,31 @@ class Api(unittest.TestCase):
         self.assertEqual(found[2:8], [True, 195, False, 1, 2, True])
         self.assertIn("dimension 0 is 2, must be rows = 3", found[8])
 
+    def test_check_and_bound_take_formulas(self):
+        found = python("""
+            import os, pathlib, tempfile
+            x, w = numpy.linspace(-3, 5, 3 * 65).reshape(3, 65).astype("f4"), numpy.linspace(1, 2, 65).astype("f4")
+            exact, bound = warpcheck.bound("rms_norm.op", w=w, x=x, eps=1e-3)
+            y = exact.astype("f4")
+            right = warpcheck.check("rms_norm.op", y, x=x, w=w, eps=1e-3)
+            bad = warpcheck.check("rms_norm.op", y, x, w)  # eps is 1e-6
+            loss = warpcheck.check("gradient:relu.op", (x[0] > 0).astype("f4"), x=x[0], d_y=numpy.ones(65, "f4"))
+            os.chdir(tempfile.mkdtemp())
+            own, verdicts = pathlib.Path("own.op"), []
+            for factor in (2, 3):  # edited between calls
+                own.write_text(f"operator f(x[n]) -> y[n]\\n  y[i] = {factor} * x[i]\\n")
+                verdicts.append(warpcheck.check("own.op", 3 * w, w).passed)
+            try:
+                warpcheck.check("rows.op", y, x)
+            except ValueError as error:
+                refused = str(error)
+            print(json.dumps([float(bound.max()), right.passed, right.compared, bad.passed, loss.passed, verdicts,
+                              refused]))
+        """)
+        self.assertTrue(0 < found[0] < 1e-4)
+        self.assertEqual(found[1:6], [True, 195, False, True, [False, True]])
+        self.assertIn("name one as rows.op:NAME", found[6])
+
     def test_mistakes_are_exceptions(self):
         found = python("""
             told, eye = [], numpy.eye(3, dtype="f4")
