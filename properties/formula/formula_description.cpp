@@ -179,12 +179,18 @@ formula::call_data call_of(const named_formula& f, const trial_case& c, const te
 
 namespace {
 
-double cost_of_expression(const formula_operator& op, const expr& e, const whole_values& of) {
+// Of one element of the definition.
+double cost_of_expression(const formula_operator& op, const formula::definition& d, const expr& e,
+                          const whole_values& of) {
   if (!e) return 0;
   double inner = 0;
-  for (const expr& a : e->args) inner += cost_of_expression(op, a, of);
-  inner += cost_of_expression(op, e->other, of);
+  for (const expr& a : e->args) inner += cost_of_expression(op, d, a, of);
+  inner += cost_of_expression(op, d, e->other, of);
   if (e->what != kind::reduce) return 1 + inner;
+  // One scan is for all elements that differ in this index: a term for each.
+  const std::string last = formula::scan_index(e);
+  if (std::any_of(d.indices.begin(), d.indices.end(), [&](const formula::binder& b) { return b.index == last; }))
+    return 2 + inner;
   double times = 1;
   for (const formula::binder& b : e->bound) {
     const expr extent = b.extent ? b.extent : op.inferred_extent(b.index, e->args[0]);
@@ -201,7 +207,7 @@ double cost_of(const formula_operator& op, whole_values of) {
   for (const formula::definition& d : op.definitions) {
     double elements = 1;
     for (const expr& e : op.extents_of(d)) elements *= static_cast<double>(std::max<int64_t>(1, size_or_none(e, of)));
-    cost += elements * cost_of_expression(op, d.value, of);
+    cost += elements * cost_of_expression(op, d, d.value, of);
   }
   return cost;
 }

@@ -410,16 +410,11 @@ void compiler::find_dot(code& c) const {
 
 // `sum(k where k <= j) f(k)`, with f independent of j, is one scan and not n sums.
 code* compiler::scan_of(const expr& e) {
-  const bool sums = e->text == "sum" || e->text == "prod";
-  if (!sums || e->bound.size() != 1 || !e->other || e->other->what < kind::less || e->other->what > kind::greater_equal)
-    return nullptr;
+  const std::string end = scan_index(e);
+  const scope_index* const last = end.empty() ? nullptr : find_index(end);
+  if (!last || last->size != extent_of(e->bound[0], e)) return nullptr;
   const std::string& k = e->bound[0].index;
-  const expr &left = e->other->args[0], &right = e->other->args[1];
-  const bool swapped = is_name(right, k);
-  const expr& end = swapped ? left : right;
-  if (!is_name(swapped ? right : left, k) || end->what != kind::name) return nullptr;
-  const scope_index* const last = find_index(end->text);
-  if (!last || mentions(e->args[0], end->text) || last->size != extent_of(e->bound[0], e)) return nullptr;
+  const bool swapped = is_name(e->other->args[1], k);
   const kind sign = swapped ? mirrored(e->other->what) : e->other->what;
   code* const c = new_code(code::form::scan);
   c->by = named(k_reduction_names, e->text);

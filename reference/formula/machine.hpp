@@ -71,19 +71,18 @@ class machine_algebra {
   class total {
    public:
     total(machine_algebra& a, reduction by) : a_(&a), by_(by) {}
-    void add(value t, int64_t index) {
-      terms_.push_back(t);
-      places_.push_back(index);
-    }
+    void add(value t, int64_t index);
     value result() const;
 
    private:
-    value added() const;
+    value plus(value a, value b) const { return round_to_type(a_->o_.accumulate, round_to_type(a_->o_.format, a + b)); }
+    value added_in_any_order() const;
 
     machine_algebra* a_;
     reduction by_;
-    std::vector<value> terms_;
-    std::vector<int64_t> places_;
+    std::vector<value> terms_;  // of a sum in any order
+    int64_t count_ = 0, place_ = 0;
+    value running_ = 0;  // sum, product or extreme of the terms so far
   };
 
  private:
@@ -107,18 +106,37 @@ class machine_algebra {
   std::mt19937_64 draws_;
 };
 
-inline double machine_algebra::total::added() const {
-  std::vector<value> left = terms_;
-  if (left.empty()) return 0;
-  const auto plus = [&](value a, value b) {
-    return round_to_type(a_->o_.accumulate, round_to_type(a_->o_.format, a + b));
-  };
-  if (a_->o_.seed == 0) {
-    value y = left[0];
-    for (size_t i = 1; i < left.size(); ++i) y = plus(y, left[i]);
-    return y;
+inline void machine_algebra::total::add(value t, int64_t index) {
+  const bool is_first = count_++ == 0;
+  const bool largest = by_ == reduction::max || by_ == reduction::fmax || by_ == reduction::argmax;
+  switch (by_) {
+    case reduction::sum:
+    case reduction::mean:
+      if (a_->o_.seed != 0) terms_.push_back(t);
+      running_ = is_first ? t : plus(running_, t);
+      return;
+    case reduction::prod: running_ = is_first ? a_->r(t) : a_->r(running_ * t); return;
+    case reduction::argmax:
+    case reduction::argmin: {
+      const bool is_better = largest ? t > running_ : t < running_;
+      if (is_first || (!std::isnan(running_) && (std::isnan(t) || is_better))) running_ = t, place_ = index;
+      return;
+    }
+    default: {
+      const bool drops = by_ == reduction::fmax || by_ == reduction::fmin;
+      if (is_first) running_ = largest ? -k_inf : k_inf;
+      if (!drops && (std::isnan(t) || std::isnan(running_))) {
+        running_ = std::nan("");
+      } else {
+        running_ = largest ? std::fmax(running_, t) : std::fmin(running_, t);
+      }
+    }
   }
-  // Any two of what is left are added: every order can come up.
+}
+
+// Any two of what is left are added: every order can come up.
+inline double machine_algebra::total::added_in_any_order() const {
+  std::vector<value> left = terms_;
   while (left.size() > 1) {
     const size_t i = a_->draws_() % left.size();
     std::swap(left[i], left.back());
@@ -127,38 +145,21 @@ inline double machine_algebra::total::added() const {
     const size_t j = a_->draws_() % 2 == 0 ? left.size() - 1 : a_->draws_() % left.size();
     left[j] = plus(left[j], last);
   }
-  return left[0];
+  return left.empty() ? 0 : left[0];
 }
 
 inline double machine_algebra::total::result() const {
-  const bool largest = by_ == reduction::max || by_ == reduction::fmax || by_ == reduction::argmax;
+  const bool largest = by_ == reduction::max || by_ == reduction::fmax;
   switch (by_) {
-    case reduction::sum: return added();
-    case reduction::mean: return a_->binary(code::form::divide, added(), static_cast<double>(terms_.size()), false);
-    case reduction::prod: {
-      value y = 1;
-      for (const value t : terms_) y = a_->r(y * t);
-      return y;
+    case reduction::sum:
+    case reduction::mean: {
+      const value sum = a_->o_.seed == 0 ? running_ : added_in_any_order();
+      return by_ == reduction::sum ? sum : a_->binary(code::form::divide, sum, static_cast<double>(count_), false);
     }
+    case reduction::prod: return count_ == 0 ? 1 : running_;
     case reduction::argmax:
-    case reduction::argmin: {
-      size_t best = 0;
-      for (size_t i = 1; i < terms_.size() && !std::isnan(terms_[best]); ++i)
-        if (std::isnan(terms_[i]) || (largest ? terms_[i] > terms_[best] : terms_[i] < terms_[best])) best = i;
-      return places_.empty() ? 0 : static_cast<double>(places_[best]);
-    }
-    default: {
-      value y = largest ? -k_inf : k_inf;
-      const bool drops = by_ == reduction::fmax || by_ == reduction::fmin;
-      for (const value t : terms_) {
-        if (!drops && (std::isnan(t) || std::isnan(y))) {
-          y = std::nan("");
-        } else {
-          y = largest ? std::fmax(y, t) : std::fmin(y, t);
-        }
-      }
-      return y;
-    }
+    case reduction::argmin: return static_cast<double>(place_);
+    default: return count_ > 0 ? running_ : largest ? -k_inf : k_inf;
   }
 }
 

@@ -245,4 +245,15 @@ formula_operator expanded(const formula_operator& op) {
   return now;
 }
 
+std::string scan_index(const expr& e) {
+  if (e->what != kind::reduce || (e->text != "sum" && e->text != "prod") || e->bound.size() != 1 || !e->other ||
+      e->other->what < kind::less || e->other->what > kind::greater_equal)
+    return "";
+  const auto is_term = [&](const expr& side) { return side->what == kind::name && side->text == e->bound[0].index; };
+  const expr &left = e->other->args[0], &right = e->other->args[1];
+  if (is_term(left) == is_term(right)) return "";
+  const expr& end = is_term(left) ? right : left;
+  return end->what == kind::name && !mentions(e->args[0], end->text) ? end->text : "";
+}
+
 }  // namespace warpcheck::formula

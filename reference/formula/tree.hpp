@@ -165,6 +165,10 @@ struct formula_operator {
 // division. Numbers without a point, indices, extents, whole scalars, integer tensors, argmax, and + - * / % min max.
 bool is_whole(const formula_operator& op, const expr& e);
 
+// The index up to, or from, which `sum(k where k <= j) f(k)` runs, "j", where f does not mention it: the elements of all
+// j take one scan. "" for what is no such reduction.
+std::string scan_index(const expr& e);
+
 // Functions by name, with the number of their arguments; 0 for what is no function.
 int arguments_of(std::string_view function);
 bool is_reduction(std::string_view name);
