@@ -24,10 +24,10 @@ def touched_operators(build_map, changed):
 
 
 def demanded_by(tree, base):
-    """The registry of the base, or None where it has none."""
+    """What the base demands, or None where it has no registry."""
     text = git(tree, "show", f"{base}:golden/registry.json", check=False)
     try:
-        return None if text is None else registries.read(text)
+        return None if text is None else registries.with_files(registries.read(text), registries.Commit(tree, base))
     except ValueError as error:
         raise CannotJudge(f"golden/registry.json of the base {base[:12]}: {error}")
 
@@ -105,7 +105,8 @@ class Judging:
             every.step("registry", ["weakened"], 0, "not run", "the base has no golden/registry.json")
             every.cut.append("the base has no golden/registry.json: nothing says whether the suite demands less")
             return
-        head = registries.make(self.head_build, self.options.tree, self.program)
+        head = registries.with_files(
+            registries.make(self.head_build, self.options.tree, self.program), registries.Checkout(self.options.tree))
         try:
             every.findings += weakened(self.demanded, head)
         except (AttributeError, KeyError, TypeError) as error:
@@ -137,7 +138,7 @@ class Judging:
         if wrong:
             every.cut.append(f"mutants of {', '.join(sorted(wrong))}: the kernels are wrong as they are")
         right = [op for op in self.operators if op not in wrong]
-        every.mutants(str(self.program), right, lambda op: registries.mutants_of(self.options.tree, op))
+        every.mutants(str(self.program), right, lambda op: registries.mutants_of(registries.Checkout(self.options.tree), op))
 
     def timings(self):
         o = self.options

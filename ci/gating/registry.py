@@ -1,4 +1,5 @@
-"""golden/registry.json: what the suite demands, in numbers that may not shrink unseen. docs/gate.md explains each."""
+"""What the suite demands, in numbers that may not shrink unseen. golden/registry.json holds what only a build knows;
+mutants, golden files and error profiles are files of the tree. docs/gate.md explains each."""
 
 import hashlib
 import json
@@ -8,8 +9,9 @@ import subprocess
 import tempfile
 
 from .build_map import BuildMap, ctest_tests
+from .trees import git
 
-SCHEMA = "warpcheck-registry-1"
+SCHEMA = "warpcheck-registry-2"
 LANES = ("ci", "slow", "nightly")
 
 
@@ -23,11 +25,62 @@ def without_comments(text):
     return " ".join(text.split())
 
 
-def mutants_of(root, op):
-    path = root / f"ci/mutate/{op}.mutants"
-    lines = path.read_text().splitlines() if path.exists() else []
+class Checkout:
+    """The files of a tree as they lie in a folder."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+
+    def text(self, path):
+        return (self.root / path).read_text()
+
+    def names(self, folder):
+        return [p.name for p in (self.root / folder).iterdir()] if (self.root / folder).is_dir() else []
+
+
+class Commit:
+    """The files of a commit."""
+
+    def __init__(self, tree, commit):
+        self.tree, self.commit = tree, commit
+
+    def text(self, path):
+        return git(self.tree, "show", f"{self.commit}:{path}")
+
+    def names(self, folder):
+        listed = git(self.tree, "ls-tree", "--name-only", f"{self.commit}:{folder}", check=False)
+        return (listed or "").splitlines()
+
+
+def mutants_of(files, op):
+    path = f"{op}.mutants"
+    lines = files.text(f"ci/mutate/{path}").splitlines() if path in files.names("ci/mutate") else []
     fields = [line.split("\t") for line in lines if line and not line.startswith("#")]
     return {f[0]: f[4] for f in fields if len(f) == 5}
+
+
+def profiles_of(files, op, names):
+    profiles = {}
+    for name in names:
+        if name.startswith("profile_") and name.endswith(".json"):
+            entries = json.loads(files.text(f"golden/{op}/{name}"))["error_over_bound"]
+            profiles[name.removeprefix("profile_").removesuffix(".json")] = {
+                key: [entry["max"], entry["p99.9"]] for key, entry in entries.items()
+            }
+    return profiles
+
+
+def with_files(registry, files):
+    """The registry, and of each operator what the files of the tree demand."""
+    operators = {}
+    for op, entry in registry["operators"].items():
+        names = sorted(files.names(f"golden/{op}"))
+        operators[op] = entry | {
+            "mutants": mutants_of(files, op),
+            "golden": [name.removesuffix(".golden") for name in names if name.endswith(".golden")],
+            "profiles": profiles_of(files, op, names),
+        }
+    return registry | {"operators": operators}
 
 
 def option_of(command, name, default):
@@ -50,7 +103,7 @@ def tests_of(build, operators):
 
 
 def make(build, root, warpcheck):
-    """The registry of a tree that is built."""
+    """What is committed of a tree that is built."""
     build, root = pathlib.Path(build), pathlib.Path(root)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "list.json"
@@ -64,12 +117,6 @@ def make(build, root, warpcheck):
         headers = {name for names in own for name in names if name.startswith("reference/")}
         sources = {name.replace(".hpp", ".cpp") for name in headers}
         bound = sorted(headers | {name for name in sources if (root / name).exists()})
-        profiles = {}
-        for path in sorted((root / "golden" / op).glob("profile_*.json")):
-            profile = json.loads(path.read_text())
-            profiles[path.stem.removeprefix("profile_")] = {
-                name: [entry["max"], entry["p99.9"]] for name, entry in profile["error_over_bound"].items()
-            }
         registry["operators"][op] = {
             "properties": {
                 p["name"]: {
@@ -83,9 +130,6 @@ def make(build, root, warpcheck):
             "coverage_exemptions": sorted(w["class"] for w in claim["coverage_exemptions"]),
             "tests": tests[op],
             "bound": {name: short_hash(without_comments((root / name).read_text())) for name in bound},
-            "mutants": mutants_of(root, op),
-            "golden": sorted(path.stem for path in (root / "golden" / op).glob("*.golden")),
-            "profiles": profiles,
         }
     for line in (root / "ci/mutate/generated.score").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -111,10 +155,13 @@ def read(text):
 
 def text_of(registry):
     """JSON with one entry a line, so that a change is a line of a diff."""
-    text = json.dumps(registry, indent=1, sort_keys=True)
+    entry_depth = {"operators": 4, "scores": 2}
 
-    def in_a_line(match):
-        line = match[1] + re.sub(r"\n\s*", " ", match[2]).strip() + match[3]
-        return line if len(line) <= 100 else match[0]
+    def lines(value, depth, most):
+        if depth == most or not isinstance(value, dict) or not value:
+            return json.dumps(value, sort_keys=True)
+        inner = [f"{json.dumps(k)}: {lines(v, depth + 1, entry_depth.get(k, most))}" for k, v in sorted(value.items())]
+        indent = " " * (depth + 1)
+        return "{\n" + ",\n".join(indent + text for text in inner) + "\n" + " " * depth + "}"
 
-    return re.sub(r"([\[{])([^\[\]{}]*)([\]}])", in_a_line, text) + "\n"
+    return lines(registry, 0, 1) + "\n"

@@ -165,8 +165,8 @@ struct formula_operator {
 // division. Numbers without a point, indices, extents, whole scalars, integer tensors, argmax, and + - * / % min max.
 bool is_whole(const formula_operator& op, const expr& e);
 
-// The index up to, or from, which `sum(k where k <= j) f(k)` runs, "j", where f does not mention it: the elements of all
-// j take one scan. "" for what is no such reduction.
+// The index up to, or from, which `sum(k where k <= j) f(k)` runs, "j", where f does not mention it: one scan gives the
+// elements of all j. "" for what is no such reduction.
 std::string scan_index(const expr& e);
 
 // Functions by name, with the number of their arguments; 0 for what is no function.

@@ -66,7 +66,8 @@ class Commands(unittest.TestCase):
     def test_explain_says_what_a_formula_demands(self):
         text = self.expect(0, "", "explain", "rms_norm.op")
         for part in ("The formula norms.op#", "y[rows, cols], f32: every element lies within its bound",
-                     "(n - 1 + 1) u of the sum of the sizes of its n terms", "A function such as exp errs by at most 2 ulp",
+                     "(n - 1 + 1) u of the sum of the sizes of its n terms",
+                     "A function such as exp errs by at most 2 ulp",
                      "y[r, c] reads x[= r, any]", "causality: no input that may hold NaN is read only up to"):
             self.assertIn(part, text)
         self.assertRegex(text, r"slice-isolation +NaN in one slice of rows changes no bit of another slice")
