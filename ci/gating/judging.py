@@ -138,7 +138,8 @@ class Judging:
         if wrong:
             every.cut.append(f"mutants of {', '.join(sorted(wrong))}: the kernels are wrong as they are")
         right = [op for op in self.operators if op not in wrong]
-        every.mutants(str(self.program), right, lambda op: registries.mutants_of(registries.Checkout(self.options.tree), op))
+        files = registries.Checkout(self.options.tree)
+        every.mutants(str(self.program), right, lambda op: registries.mutants_of(files, op))
 
     def timings(self):
         o = self.options
