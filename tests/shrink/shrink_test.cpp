@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/cases/recipe.hpp"
 
 namespace warpcheck::engine {
@@ -401,6 +402,17 @@ TEST(shrink, rapidcheck_drives_it) {
     EXPECT_EQ(format(found.value()), b.smallest);
   }
   EXPECT_GT(failures, 10);
+}
+
+TEST(shrink, stays_within_what_the_candidate_offers) {
+  const trial_case c = parse("v1 planted/any x=f32[7x64] fill=constant(1) | y=f32[7x64] | candidate=odd device=cpu");
+  remember_offer("odd", "planted", "cpu", dtype::f32, parse_offer("planted", "cols<5, rows<2"));
+  case_report failing;
+  failing.result = verdict::violation;
+  const auto fails_always = [&](const trial_case&) { return failing; };
+  const shrunk s = shrink(failing, c, fails_always, {});
+  EXPECT_EQ(rows(s.smallest), 2) << format(s.smallest);
+  EXPECT_EQ(cols(s.smallest), 5) << format(s.smallest);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 
 namespace warpcheck::engine {
@@ -64,10 +65,15 @@ class search {
   bool is_case(const trial_case& c) const {
     try {
       parse_case(format(c), knobs_of(c));
-      return is_legal(c) && (!holds_ || holds_(c));
+      return is_legal(c) && is_offered(c) && (!holds_ || holds_(c));
     } catch (const std::exception&) {
       return false;
     }
+  }
+  // A candidate that does not offer the case may answer it as it likes, unless it was asked for such a case.
+  bool is_offered(const trial_case& c) const {
+    const offer* const o = known_offer(c);
+    return !o || !o->missing(c) || o->missing(now_);
   }
   bool spent(int reserve) const { return runs_ + reserve >= limits_.budget || (limits_.enough && limits_.enough()); }
 

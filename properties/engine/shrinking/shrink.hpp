@@ -48,7 +48,7 @@ struct search_limits {
 
 // Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` says whether a
 // changed case is still one (property.holds; empty: every one that the description allows). Only cases that the
-// operator's description allows, that hold, and whose lines read back are run.
+// operator's description allows, that the candidate offers, that hold, and whose lines read back are run.
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
               const std::function<bool(const trial_case&)>& holds, const search_limits& limits = {});
 
