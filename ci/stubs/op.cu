@@ -11,9 +11,7 @@ namespace {
 
 constexpr int k_threads = 256;
 
-struct $ {
-  op
-} _arguments {
+struct ${op}_arguments {
   const float* x;
   int64_t ldx;
   float* y;
@@ -21,7 +19,7 @@ struct $ {
 };
 
 // A block takes a row.
-__global__ void __launch_bounds__(k_threads) ${op} _block(${op} _arguments a) {
+__global__ void __launch_bounds__(k_threads) ${op}_block(${op}_arguments a) {
   for (int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
 #error "kernels/$op/$op.cu: write the kernel (step 2)"
   }
@@ -29,7 +27,7 @@ __global__ void __launch_bounds__(k_threads) ${op} _block(${op} _arguments a) {
 
 constexpr warpcheck_variant k_variants[] = {row_variant("${op}_block", 1, -1, 1, -1, WARPCHECK_F32)};
 
-void check(const ${op} _arguments& a) {
+void check(const ${op}_arguments& a) {
   const row_block x{"x", a.x, sizeof *a.x, a.rows, a.cols, a.ldx, "ldx"};
   const row_block y{"y", a.y, sizeof *a.y, a.rows, a.cols, a.ldy, "ldy"};
   check_rows(x);
@@ -40,10 +38,10 @@ void check(const ${op} _arguments& a) {
 }  // namespace
 
 void $op(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, simt::stream_t stream) {
-  const ${op} _arguments a{x, ldx, y, ldy, rows, cols};
+  const ${op}_arguments a{x, ldx, y, ldy, rows, cols};
   check(a);
   if (rows == 0 || cols == 0) return;
-  simt::launch(simt::launch_config{grid_size(rows, stream), k_threads, 0, stream}, ${op} _block, a);
+  simt::launch(simt::launch_config{grid_size(rows, stream), k_threads, 0, stream}, ${op}_block, a);
 }
 
 namespace {

@@ -9,7 +9,7 @@ namespace {
 using namespace engine;
 
 void judge_row(trial& t, const run_result& r, int64_t row) {
-  judge_elements(t, r.at("y"), reference::${op} _row(t.input("x").row(row)), row);
+  judge_elements(t, r.at("y"), reference::${op}_row(t.input("x").row(row)), row);
 }
 
 std::vector<bench_row> timed_rows() {
@@ -20,7 +20,7 @@ std::vector<bench_row> timed_rows() {
   return rows.take();
 }
 
-row_operator ${op} _operator() {
+row_operator ${op}_operator() {
   row_operator op;
 #error "properties/$op/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
   op.described = row_description("$op", {dtype::f32}, {{"y", false, "rows, cols"}});
@@ -30,7 +30,7 @@ row_operator ${op} _operator() {
 }
 
 const property_registration registration([] {
-  row_properties p(${op} _operator());
+  row_properties p(${op}_operator());
   p.add_for_input("within-error-bound", "every element lies within its own bound", any_rows, check_values);
 #error "${op}_properties.cpp: add what else must hold of every case: algebra, special values, layouts (step 4)"
   p.add_common("special-values");

@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(k_threads) layer_norm_rows(arguments a) {
 
 void check(const arguments& a) {
   const int64_t n = a.cols, m = a.rows;
-  const row_block blocks[] = {{"x", a.x, 4, m, n, a.ldx, "ldx"},     {"gamma", a.gamma, 4, 1, n, n, nullptr},
-                              {"beta", a.beta, 4, 1, n, n, nullptr}, {"y", a.y, 4, m, n, a.ldy, "ldy"},
-                              {"mean", a.mean, 4, 1, m, m, nullptr}, {"rstd", a.rstd, 4, 1, m, m, nullptr}};
+  const row_block blocks[] = {{"x", a.x, 4, m, n, a.ldx, "ldx"},        {"gamma", a.gamma, 4, 1, n, n, nullptr},
+                              {"beta", a.beta, 4, 1, n, n, nullptr},    {"y", a.y, 4, m, n, a.ldy, "ldy"},
+                              {"mean", a.mean, 4, 1, m, m, nullptr},    {"rstd", a.rstd, 4, 1, m, m, nullptr}};
   for (const row_block& b : blocks) check_rows(b);
   for (int out = 3; out < 6; ++out)
     for (int other = 0; other < out; ++other) check_disjoint(blocks[other], blocks[out]);
@@ -89,17 +89,8 @@ arguments read_call(const warpcheck_call* call) {
   if (x.dtype != WARPCHECK_F32) throw unsupported_call("x is not of f32");
   float* const mean = tensors.output_vector<float>(1, "mean", x.rows);
   float* const rstd = tensors.output_vector<float>(2, "rstd", x.rows);
-  return {x.data<float>(),
-          gamma.data<float>(),
-          beta.data<float>(),
-          y.mutable_data<float>(),
-          mean,
-          rstd,
-          x.ld,
-          y.ld,
-          x.rows,
-          x.cols,
-          scalar_argument(call, "eps")};
+  return {x.data<float>(), gamma.data<float>(), beta.data<float>(), y.mutable_data<float>(), mean, rstd,
+          x.ld, y.ld, x.rows, x.cols, scalar_argument(call, "eps")};
 }
 
 warpcheck_status run_call(warpcheck_call* call) {

@@ -6,8 +6,8 @@
 #include "golden/decimal.hpp"
 #include "golden/plugin.hpp"
 #include "layer_norm_reference.hpp"
-#include "properties/engine/cases/refusals.hpp"
 #include "properties/engine/trials/checks.hpp"
+#include "properties/engine/cases/refusals.hpp"
 
 namespace layer_norm {
 namespace {
@@ -19,12 +19,8 @@ description describe() {
   return {"layer_norm",
           {{"rows"}, {"cols"}},
           {{"call",
-            {{"x", true, "rows, cols", {dtype::f32}},
-             {"gamma", true, "cols"},
-             {"beta", true, "cols"},
-             {"y", false, "rows, cols"},
-             {"mean", false, "rows"},
-             {"rstd", false, "rows"}},
+            {{"x", true, "rows, cols", {dtype::f32}}, {"gamma", true, "cols"}, {"beta", true, "cols"},
+             {"y", false, "rows, cols"}, {"mean", false, "rows"}, {"rstd", false, "rows"}},
             {{"eps", "1e-05", "is added to the variance", 1e-12, 1}}}},
           nullptr,
           {"rows",  // each has its results; what is timed, and the fraction of a copy that we aim at
@@ -37,19 +33,15 @@ description describe() {
 
 recipe draw_x(draw& d) {
   const double seed = d.seed();
-  const recipe all[] = {make_recipe("randn", {seed}),
-                        make_recipe("randn", {seed, 1000, 0.01}),  // digits that the variance needs
-                        make_recipe("integers", {seed, -9, 9}),
-                        make_recipe("constant", {3}),  // no variance but eps
-                        make_recipe("duplicates", {seed, 3}),
-                        make_recipe("ascending", {-5, 5}),
-                        make_recipe("log_uniform", {seed, -30, 30}),
-                        make_recipe("finite_bits", {seed}),
-                        make_recipe("near_overflow", {seed}),  // sums and squares beyond f32
-                        make_recipe("near_underflow", {seed}),
-                        make_recipe("cancellation", {seed, 16}),
-                        make_recipe("one_hot", {seed, 50, 0}),  // an element that is left out shows
-                        make_recipe("uniform", {seed, -20, 20})};
+  const recipe all[] = {
+      make_recipe("randn", {seed}), make_recipe("randn", {seed, 1000, 0.01}),  // digits that the variance needs
+      make_recipe("integers", {seed, -9, 9}), make_recipe("constant", {3}),    // no variance but eps
+      make_recipe("duplicates", {seed, 3}), make_recipe("ascending", {-5, 5}),
+      make_recipe("log_uniform", {seed, -30, 30}), make_recipe("finite_bits", {seed}),
+      make_recipe("near_overflow", {seed}),  // sums and squares beyond f32
+      make_recipe("near_underflow", {seed}), make_recipe("cancellation", {seed, 16}),
+      make_recipe("one_hot", {seed, 50, 0}),  // an element that is left out shows
+      make_recipe("uniform", {seed, -20, 20})};
   return all[static_cast<size_t>(d.index()) % std::size(all)];
 }
 
@@ -182,22 +174,15 @@ std::vector<property> properties() {
   add("within-error-bound", "every element of y, mean and rstd lies within its own bound", any_case, check_values);
   add("constant-rows", "a row of one integer has y = beta and that mean, exactly", constant_rows, check_constant, 50);
   add("special-values", "NaN, infinities and extremes give what the contract says", special_rows, check_values);
-  add(
-      "row-isolation", "what another row holds changes no bit of this one", special_rows,
+  add("row-isolation", "what another row holds changes no bit of this one", special_rows,
       [](trial& t) { check_isolation(t, "x", judge); }, 50);
   add("layout", "leading dimensions and offsets change no bit", any_case, [](trial& t) { check_layout(t, judge); });
-  add(
-      "dispatch-boundaries", "every variant that takes a row is right, and what is published is what runs", seam,
+  add("dispatch-boundaries", "every variant that takes a row is right, and what is published is what runs", seam,
       [](trial& t) { check_dispatch(t, judge); }, 50);
   add("rows-beyond-grid", "more rows than the grid has blocks give every row its result", many_rows, check_values, 4);
-  add(
-      "no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier",
-      [](const target& t, draw& d) {
-        return with(seam(t, d), {{"detect", "only"}});
-      },
-      check_values, 50);
-  add(
-      "rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", seam,
+  add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier",
+      [](const target& t, draw& d) { return with(seam(t, d), {{"detect", "only"}}); }, check_values, 50);
+  add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", seam,
       [](trial& t) { refuse_common(t); }, 20);
   list.back().may_break_contract = true;
   list.push_back(golden::golden_property("layer_norm", {dtype::f32}, known_answers, check_values));
