@@ -22,7 +22,7 @@ class ${op}_row {
   template <class Real>
   claim<Real> evaluate(int64_t i) const {
     using number = basic_enclosure<Real>;
-#error "reference/$op.hpp: return the exact value of y[i] and the bound of a kernel's, as enclosures (step 3)"
+#error "reference/$op/$op.hpp: return the exact value of y[i] and the bound of a kernel's, as enclosures (step 3)"
     return {number(x_[static_cast<size_t>(i)]), number(0)};
   }
 

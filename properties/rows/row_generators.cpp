@@ -276,10 +276,8 @@ trial_case interleaved_rows(const row_operator& op, const target& t, draw& d) {
   trial_case c = two_or_more_rows(op, t, d);
   tensor_spec &x = *c.find("x"), &y = *c.find("y");
   if (!is_matrix(y)) x.shape[0] = std::min<int64_t>(x.shape[0], 64);  // y lies in the first gap of x
-  if (x.cols() == 1 && most_cols(t) > 1) {  // a row of one column has one answer, which is easily guessed
-    x.shape.back() = 2;
-    if (is_matrix(y)) y.shape.back() = 2;
-  }
+  for (tensor_spec* s : {&x, &y})  // a row of one column has one answer, which is easily guessed
+    if (is_matrix(*s) && s->cols() == 1 && most_cols(t) > 1) s->shape.back() = 2;
   y.type = x.type;
   y.shape.front() = x.shape.front();
   y.beside = "x";
