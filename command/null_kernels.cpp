@@ -44,6 +44,7 @@ constexpr quota k_quotas[] = {
     {"histogram", "", 20, "an empty leaf and rows in bins that are not stored have sums of 0"},
     {"gru", "null-h0-equals-zero-h0", 40, "a row without a step stays at its state of zeros"},
     {"gru", "empty-extents", 70, "without steps, rows or units nothing is left to compute"},
+    {"softmax", "interleaved-rows", 25, "of nine cases one has equal elements, and one the answer of the case before"},
     {"log_softmax", "special-values", 45, "a row with a NaN or of equal elements has an answer one can guess"},
     {"logsumexp", "special-values", 70,
      "a row with a NaN or an infinity has one of three answers, its mean among them"},
