@@ -128,6 +128,7 @@ class inquiry {
   // no other one.
   void ask_alone(const trial_case& c, const offer& stated) {
     constexpr int k_most_tries = 4;
+    bool is_mistaken = false;
     for (size_t i = 0; i < known_.lacks.size(); ++i) {
       const trait_set traits = known_.lacks[i];
       const auto has_all = [&](const trial_case& one) {
@@ -140,9 +141,11 @@ class inquiry {
       trial_case alone = c;
       if (std::vector<std::string> taken; !bring_within(others, alone, taken) || !has_all(alone)) continue;
       ++tries_alone_[text_of(traits)];
-      if (!is_refused(alone)) keep_plainest(alone);
+      if (is_refused(alone)) continue;
+      keep_plainest(alone);
+      is_mistaken = true;
     }
-    forget_mistakes();
+    if (is_mistaken) forget_mistakes();
   }
 
   // Sizes that drawn cases do not have, of one extent after the other.
@@ -318,7 +321,7 @@ class inquiry {
   std::vector<trial_case> answered_;  // that had something to do
   std::set<std::string> answered_forms_, refused_forms_;
   std::map<std::string, int> tries_alone_;  // by the text of the lack
-  std::map<std::string, bool> answers_;  // to questions about sizes, by the case's line
+  std::map<std::string, bool> answers_;     // to questions about sizes, by the case's line
 };
 
 // A case for the question, or none.
@@ -340,18 +343,23 @@ std::optional<offer> ask_offer(const target& of, int64_t first, offer known,
   t.offered = {};
   inquiry asking(t, std::move(known));
   int64_t question = 0;
-  const auto for_each_draw = [&](const std::function<void(trial_case)>& ask) {
+  const auto for_each_question = [&](const std::function<void(const property&, int64_t index)>& ask) {
     for (const property& p : all_properties()) {
       if (p.op != t.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
       for (int64_t i = 0; i < k_cases_of_property; ++i, ++question) {
         if (question < first) continue;
         answered(question, asking.known());
-        if (trial_case c; draw_question(p, t, i, c)) ask(std::move(c));
+        ask(p, i);
       }
     }
   };
-  for_each_draw([&](trial_case c) { asking.ask(std::move(c)); });
-  for_each_draw([&](const trial_case& c) { asking.ask_alone(c, of.offered); });
+  for_each_question([&](const property& p, int64_t i) {
+    if (trial_case c; draw_question(p, t, i, c)) asking.ask(std::move(c));
+  });
+  for_each_question([&](const property& p, int64_t i) {
+    if (asking.known().lacks == of.offered.lacks) return;  // all are stated
+    if (trial_case c; draw_question(p, t, i, c)) asking.ask_alone(c, of.offered);
+  });
   answered(question, asking.known());
   if (first <= question) asking.ask_sizes();
   asking.forget_mistakes();
