@@ -317,7 +317,7 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
     summed& s = sums[fmt::format("{} {}", t.op, name_of(t.type))];
     s.op = &t.op;
     s.offered = t.variants;
-    s.is_everything_offered = s.is_everything_offered && t.offered.is_everything();
+    s.is_everything_offered = t.offered.is_everything();
     s.cases += results[i].cases;
     for (const auto& [name, cases] : results[i].variants) s.variants[name] += cases;
     for (const auto& [name, cases] : results[i].classes) s.classes[name] += cases;
