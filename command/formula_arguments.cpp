@@ -160,6 +160,12 @@ void use_formula_of_line(std::string_view line) {
   }
 }
 
+void require_one_operator(const std::string& argument, size_t operators) {
+  if (operators != 1)
+    throw usage_error(
+        fmt::format("formula: '{}' has {} operators; name one as {}:NAME", argument, operators, argument));
+}
+
 void use_formulas(verify_options& o, bool has_candidate) {
   const bool has_formula = std::any_of(o.operators.begin(), o.operators.end(), is_formula_argument);
   if (!has_formula) return;

@@ -19,6 +19,9 @@ bool is_formula_argument(std::string_view argument);
 // expression has no rule.
 std::vector<formula_trial::named_formula> formulas_of(const std::string& argument);
 
+// usage_error unless the argument names one operator.
+void require_one_operator(const std::string& argument, size_t operators);
+
 // Registers the formulas among the arguments, each with its interpreter as built-in candidate, and returns the names of
 // operators instead: "rms_norm.op".
 std::vector<std::string> use_formulas(const std::vector<std::string>& arguments);

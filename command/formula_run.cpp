@@ -174,9 +174,7 @@ void run_output(formula::evaluation& reference, const std::string& name, const s
 
 int run_formula(const run_formula_options& o) {
   const std::vector<named_formula> all = formulas_of(o.formula);
-  if (all.size() != 1)
-    throw usage_error(
-        fmt::format("formula: '{}' has {} operators; name one as {}:NAME", o.formula, all.size(), o.formula));
+  require_one_operator(o.formula, all.size());
   const named_formula& f = all.front();
   const named_texts outputs = files_of("output", o.outputs, f), bounds = files_of("bound", o.bounds, f);
   if (outputs.empty() && bounds.empty())

@@ -125,8 +125,7 @@ struct request_case {
 request_case case_of_request(const nlohmann::json& request) {
   const std::string asked = request.at("operator");
   const std::vector<std::string> named = use_formulas({asked});
-  if (named.size() != 1)
-    throw usage_error(fmt::format("formula: '{}' has {} operators; name one as {}:NAME", asked, named.size(), asked));
+  require_one_operator(asked, named.size());
   const std::string& op = named.front();
   const description* const d = find_description(op);
   if (!d) throw usage_error(unknown_operator(op));
