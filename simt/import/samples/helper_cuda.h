@@ -22,18 +22,16 @@ void check(Status status, const char* call, const char* file, int line) {
 }
 #define checkCudaErrors(call) check((call), #call, __FILE__, __LINE__)
 
-inline void __getLastCudaError(const char* text, const char* file, int line) {
-  const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s(%d) : CUDA error : %s : (%d) %s\n", file, line, text, static_cast<int>(error),
-               cudaGetErrorString(error));
-  std::exit(EXIT_FAILURE);
-}
 inline void __printLastCudaError(const char* text, const char* file, int line) {
   const cudaError_t error = cudaGetLastError();
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "%s(%d) : CUDA error : %s : (%d) %s\n", file, line, text, static_cast<int>(error),
                cudaGetErrorString(error));
+}
+inline void __getLastCudaError(const char* text, const char* file, int line) {
+  if (cudaPeekAtLastError() == cudaSuccess) return;
+  __printLastCudaError(text, file, line);
+  std::exit(EXIT_FAILURE);
 }
 #define getLastCudaError(text) __getLastCudaError(text, __FILE__, __LINE__)
 #define printLastCudaError(text) __printLastCudaError(text, __FILE__, __LINE__)
