@@ -429,28 +429,6 @@ std::function<void()> give_to_graph(void* p, size_t bytes) {
 
 }  // namespace simt::import
 
-const char* cudaGetErrorName(cudaError_t e) {
-  switch (e) {
-#define SIMT_IMPORT_ERROR(name, code) \
-  case name: return #name;
-    SIMT_IMPORT_ERRORS(SIMT_IMPORT_ERROR)
-#undef SIMT_IMPORT_ERROR
-  }
-  return "unrecognized error code";
-}
-const char* cudaGetErrorString(cudaError_t e) {
-  switch (e) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    case cudaErrorInvalidMemcpyDirection: return "invalid copy direction for memcpy";
-    case cudaErrorLaunchFailure: return "unspecified launch failure";
-    default: return cudaGetErrorName(e);
-  }
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   if (device != 0) return ::simt::import::returned(cudaErrorInvalidDevice);
   const ::simt::machine_limits limits;

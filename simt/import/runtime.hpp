@@ -11,65 +11,81 @@
 #include "simt/emulated_memory.hpp"
 #include "simt/import/launch.hpp"
 
-// Writes entry(name, code) for each error of the runtime API.
-#define SIMT_IMPORT_ERRORS(entry)                                                                                      \
-  entry(cudaSuccess, 0) entry(cudaErrorInvalidValue, 1) entry(cudaErrorMemoryAllocation, 2) entry(                     \
-      cudaErrorInitializationError, 3) entry(cudaErrorCudartUnloading, 4) entry(cudaErrorInvalidConfiguration, 9)      \
-      entry(cudaErrorInvalidPitchValue, 12) entry(cudaErrorInvalidSymbol, 13) entry(                                   \
-          cudaErrorInvalidHostPointer, 16) entry(cudaErrorInvalidDevicePointer, 17) entry(cudaErrorInvalidTexture, 18) \
-          entry(cudaErrorInvalidMemcpyDirection, 21) entry(cudaErrorInsufficientDriver, 35) entry(                     \
-              cudaErrorDevicesUnavailable, 46) entry(cudaErrorDeviceAlreadyInUse,                                      \
-                                                     54) entry(cudaErrorMissingConfiguration,                          \
-                                                               52) entry(cudaErrorLaunchMaxDepthExceeded, 65)          \
-              entry(cudaErrorSyncDepthExceeded, 68) entry(cudaErrorLaunchPendingCountExceeded, 69) entry(              \
-                  cudaErrorInvalidDeviceFunction, 98) entry(cudaErrorNoDevice, 100) entry(cudaErrorInvalidDevice, 101) \
-                  entry(cudaErrorStartupFailure, 127) entry(cudaErrorInvalidKernelImage, 200) entry(                   \
-                      cudaErrorDeviceUninitialized, 201) entry(cudaErrorMapBufferObjectFailed, 205)                    \
-                      entry(cudaErrorUnmapBufferObjectFailed, 206) entry(cudaErrorNoKernelImageForDevice, 209)         \
-                          entry(cudaErrorECCUncorrectable, 214) entry(cudaErrorUnsupportedLimit, 215) entry(           \
-                              cudaErrorPeerAccessUnsupported,                                                          \
-                              217) entry(cudaErrorInvalidPtx,                                                          \
-                                         218) entry(cudaErrorInvalidSource, 300)                                       \
-                              entry(cudaErrorFileNotFound, 301) entry(cudaErrorSharedObjectSymbolNotFound, 302) entry( \
-                                  cudaErrorSharedObjectInitFailed,                                                     \
-                                  303) entry(cudaErrorOperatingSystem,                                                 \
-                                             304) entry(cudaErrorInvalidResourceHandle, 400)                           \
-                                  entry(cudaErrorIllegalState, 401) entry(cudaErrorSymbolNotFound, 500)                \
-                                      entry(cudaErrorNotReady, 600) entry(cudaErrorIllegalAddress, 700) entry(         \
-                                          cudaErrorLaunchOutOfResources,                                               \
-                                          701) entry(cudaErrorLaunchTimeout,                                           \
-                                                     702) entry(cudaErrorLaunchIncompatibleTexturing, 703)             \
-                                          entry(cudaErrorPeerAccessAlreadyEnabled, 704) entry(                         \
-                                              cudaErrorPeerAccessNotEnabled,                                           \
-                                              705) entry(cudaErrorSetOnActiveProcess,                                  \
-                                                         708) entry(cudaErrorContextIsDestroyed, 709)                  \
-                                              entry(cudaErrorAssert,                                                   \
-                                                    710) entry(cudaErrorTooManyPeers,                                  \
-                                                               711) entry(cudaErrorHostMemoryAlreadyRegistered, 712)   \
-                                                  entry(cudaErrorHostMemoryNotRegistered, 713) entry(                  \
-                                                      cudaErrorHardwareStackError,                                     \
-                                                      714) entry(cudaErrorIllegalInstruction,                          \
-                                                                 715) entry(cudaErrorMisalignedAddress, 716)           \
-                                                      entry(cudaErrorInvalidAddressSpace, 717) entry(                  \
-                                                          cudaErrorInvalidPc,                                          \
-                                                          718) entry(cudaErrorLaunchFailure, 719)                      \
-                                                          entry(cudaErrorCooperativeLaunchTooLarge, 720) entry(        \
-                                                              cudaErrorNotPermitted,                                   \
-                                                              800) entry(cudaErrorNotSupported,                        \
-                                                                         801) entry(cudaErrorSystemNotReady, 802)      \
-                                                              entry(cudaErrorSystemDriverMismatch, 803) entry(         \
-                                                                  cudaErrorStreamCaptureUnsupported,                   \
-                                                                  900) entry(cudaErrorStreamCaptureInvalidated, 901)   \
-                                                                  entry(cudaErrorStreamCaptureUnmatched, 903) entry(   \
-                                                                      cudaErrorStreamCaptureImplicit, 906)             \
-                                                                      entry(cudaErrorCapturedEvent, 907) entry(        \
-                                                                          cudaErrorStreamCaptureWrongThread, 908)      \
-                                                                          entry(cudaErrorTimeout, 909) entry(          \
-                                                                              cudaErrorGraphExecUpdateFailure, 910)    \
-                                                                              entry(cudaErrorUnknown, 999)
-#define SIMT_IMPORT_ERROR(name, code) name = code,
-enum cudaError { SIMT_IMPORT_ERRORS(SIMT_IMPORT_ERROR) };
-#undef SIMT_IMPORT_ERROR
+enum cudaError {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInitializationError = 3,
+  cudaErrorCudartUnloading = 4,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidPitchValue = 12,
+  cudaErrorInvalidSymbol = 13,
+  cudaErrorInvalidHostPointer = 16,
+  cudaErrorInvalidDevicePointer = 17,
+  cudaErrorInvalidTexture = 18,
+  cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorDevicesUnavailable = 46,
+  cudaErrorMissingConfiguration = 52,
+  cudaErrorDeviceAlreadyInUse = 54,
+  cudaErrorLaunchMaxDepthExceeded = 65,
+  cudaErrorSyncDepthExceeded = 68,
+  cudaErrorLaunchPendingCountExceeded = 69,
+  cudaErrorInvalidDeviceFunction = 98,
+  cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorStartupFailure = 127,
+  cudaErrorInvalidKernelImage = 200,
+  cudaErrorDeviceUninitialized = 201,
+  cudaErrorMapBufferObjectFailed = 205,
+  cudaErrorUnmapBufferObjectFailed = 206,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorECCUncorrectable = 214,
+  cudaErrorUnsupportedLimit = 215,
+  cudaErrorPeerAccessUnsupported = 217,
+  cudaErrorInvalidPtx = 218,
+  cudaErrorInvalidSource = 300,
+  cudaErrorFileNotFound = 301,
+  cudaErrorSharedObjectSymbolNotFound = 302,
+  cudaErrorSharedObjectInitFailed = 303,
+  cudaErrorOperatingSystem = 304,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorIllegalState = 401,
+  cudaErrorSymbolNotFound = 500,
+  cudaErrorNotReady = 600,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorLaunchTimeout = 702,
+  cudaErrorLaunchIncompatibleTexturing = 703,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorPeerAccessNotEnabled = 705,
+  cudaErrorSetOnActiveProcess = 708,
+  cudaErrorContextIsDestroyed = 709,
+  cudaErrorAssert = 710,
+  cudaErrorTooManyPeers = 711,
+  cudaErrorHostMemoryAlreadyRegistered = 712,
+  cudaErrorHostMemoryNotRegistered = 713,
+  cudaErrorHardwareStackError = 714,
+  cudaErrorIllegalInstruction = 715,
+  cudaErrorMisalignedAddress = 716,
+  cudaErrorInvalidAddressSpace = 717,
+  cudaErrorInvalidPc = 718,
+  cudaErrorLaunchFailure = 719,
+  cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorNotPermitted = 800,
+  cudaErrorNotSupported = 801,
+  cudaErrorSystemNotReady = 802,
+  cudaErrorSystemDriverMismatch = 803,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorStreamCaptureUnmatched = 903,
+  cudaErrorStreamCaptureImplicit = 906,
+  cudaErrorCapturedEvent = 907,
+  cudaErrorStreamCaptureWrongThread = 908,
+  cudaErrorTimeout = 909,
+  cudaErrorGraphExecUpdateFailure = 910,
+  cudaErrorUnknown = 999,
+};
 using cudaError_t = cudaError;
 
 const char* cudaGetErrorName(cudaError_t e);
