@@ -43,17 +43,19 @@ TEST(supervisor, a_case_with_nothing_to_judge_is_drawn_again) {
 
 TEST(supervisor, what_costs_little_comes_first) {
   const warpcheck::self::scratch_folder folder;
-  const std::string file = folder.path("order");
+  const std::string file = folder.path("order"), seen = folder.path("seen");
   supervise_options options;
   options.workers = 1;
   options.run = [&](const trial_case& c) {
     std::ofstream(file, std::ios::app) << number_of(c) << " ";
-    usleep(20000);
+    // The parent has time to look at the first cases.
+    for (int i = 0; number_of(c) == 5 && i < 500 && !std::ifstream(seen); ++i) usleep(10000);
     return passing(c);
   };
   int looks = 0;
   options.on_first_cases = [&](const std::vector<job_result>& first, double) {
     ++looks;
+    std::ofstream(seen) << "seen";
     EXPECT_EQ(first.at(0).cases, 0);
     EXPECT_EQ(first.at(1).cases, 5);
     EXPECT_EQ(first.at(2).cases, 5);
@@ -65,8 +67,33 @@ TEST(supervisor, what_costs_little_comes_first) {
   EXPECT_EQ(results.jobs[0].cases, 2);
   std::string order;
   std::getline(std::ifstream(file), order);
-  EXPECT_EQ(order, "0 1 2 3 4 100 101 102 103 104 5 6 105 200 300 301 ");
+  EXPECT_EQ(order, "0 1 2 3 4 100 101 102 103 104 5 6 105 300 301 200 ");
   EXPECT_EQ(looks, 1);
+}
+
+TEST(supervisor, no_worker_waits_for_the_long_cases_of_another) {
+  supervise_options options;
+  options.workers = 2;
+  const warpcheck::self::scratch_folder folder;
+  const std::string file = folder.path("order");
+  // One worker is at case 0 until the other has run all the rest.
+  options.run = [&](const trial_case& c) {
+    if (number_of(c) != 0) {
+      std::ofstream(file, std::ios::app) << '.' << std::flush;
+      return passing(c);
+    }
+    for (int i = 0; i < 500; ++i, usleep(10000)) {
+      std::string others;
+      std::getline(std::ifstream(file), others);
+      if (others.size() == 19) return passing(c);
+    }
+    case_report late = passing(c);
+    late.result = verdict::violation;
+    return late;
+  };
+  const run_result_set results = supervise({job_in_order("a", 20)}, options);
+  EXPECT_EQ(results.jobs[0].cases, 20);
+  EXPECT_TRUE(results.jobs[0].failures.empty());
 }
 
 TEST(supervisor, a_long_case_is_named) {

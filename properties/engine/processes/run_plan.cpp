@@ -37,7 +37,10 @@ run_plan::run_plan(const std::vector<job>& jobs, const supervise_options& option
     if (jobs_[j].cost == 0) add(j, 0, std::min(k_first_cases, jobs_[j].count));
   first_items_ = items_;
   for (const size_t j : order)
-    if (jobs_[j].cost >= 0) add(j, jobs_[j].cost == 0 ? k_first_cases : 0, jobs_[j].count);
+    if (jobs_[j].cost == 0) add(j, k_first_cases, jobs_[j].count);
+  // The longest cases last would leave most workers idle at the end.
+  for (auto j = order.rbegin(); j != order.rend(); ++j)
+    if (jobs_[*j].cost > 0) add(*j, 0, jobs_[*j].count);
 }
 
 void run_plan::add(size_t job, int64_t first, int64_t end) {

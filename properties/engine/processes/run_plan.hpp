@@ -15,8 +15,8 @@ namespace warpcheck::engine {
 inline constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
 
 // All items of all jobs in one order, and the part of them that this shard runs: position p of the shard is item
-// shard_index + p * shard_count. What costs little comes first: jobs by their cost, those of cost 0 with their first
-// cases before all other cases, so that a failure that many cases share is seen soon.
+// shard_index + p * shard_count. What costs little comes first: those of cost 0 with their first cases before all other
+// cases, so that a failure that many cases share is seen soon. What costs something comes last, the costliest first.
 class run_plan {
  public:
   struct item {

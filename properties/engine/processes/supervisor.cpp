@@ -17,6 +17,7 @@
 
 #include "properties/engine/cases/recipe.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/processes/claims.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/processes/job_summary.hpp"
 #include "properties/engine/processes/journal.hpp"
@@ -59,6 +60,11 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+size_t worker_count(const run_plan& plan, const supervise_options& options) {
+  const int workers = options.workers > 0 ? options.workers : usable_cores();
+  return static_cast<size_t>(std::clamp<int64_t>(plan.positions(), 1, workers));
+}
+
 class supervisor {
  public:
   supervisor(const std::vector<job>& jobs, const supervise_options& options)
@@ -68,10 +74,9 @@ class supervisor {
         folder_(options.journal_folder, options.resume),
         fingerprint_(plan_.fingerprint(options)),
         summaries_(plan_.jobs().size()),
-        done_(static_cast<size_t>(plan_.positions())) {
-    const int64_t most = std::max<int64_t>(1, plan_.positions());
-    const int workers = options.workers > 0 ? options.workers : usable_cores();
-    workers_.resize(static_cast<size_t>(std::min<int64_t>(workers, most)));
+        done_(static_cast<size_t>(plan_.positions())),
+        workers_(worker_count(plan_, options)),
+        claims_(workers_.size()) {
     total_ = plan_.positions();
     first_left_ = plan_.first_positions() > 0 ? plan_.first_positions() : -1;
   }
@@ -111,7 +116,6 @@ class supervisor {
     journal_writer writer;  // used by the worker while it lives, by the parent for the case that ended it
     journal_reader reader;
     size_t number = 0;
-    int64_t next = 0;         // position after the last one that the journal has
     int64_t in_flight = -1;   // position whose start is in the journal and whose end is not
     std::string line;         // of that case
     bool leaving = false;     // its last report is the last of the process, which exits by itself
@@ -122,6 +126,7 @@ class supervisor {
 
   // A case that ended with a device that other workers used too.
   struct suspect {
+    size_t worker;
     int64_t position;
     case_report report;  // what it would get, were it to blame
   };
@@ -153,25 +158,32 @@ class supervisor {
     return !done_[static_cast<size_t>(position)] && i.index <= control_.last(i.job);
   }
 
-  // Of as many positions as there are workers each gets one, in an order that differs from block to block: what a case
-  // costs may come back with every second one, as types and schedules do.
-  size_t owner(int64_t position) const {
-    const uint64_t p = static_cast<uint64_t>(position), count = workers_.size();
-    return static_cast<size_t>((p + hash64(0, p / count)) % count);
+  // The first position from this one on that is to be run; plan_.positions() if there is none.
+  int64_t wanted_from(int64_t position) const {
+    while (position < plan_.positions() && !wanted(position)) ++position;
+    return position;
   }
 
-  // Moves to the worker's next position that is to be run; false if there is none.
-  bool advance(worker& w) const {
-    while (w.next < plan_.positions() && (owner(w.next) != w.number || !wanted(w.next))) ++w.next;
-    return w.next < plan_.positions();
-  }
-
+  // Starts the worker if there is something left for it: what another left unfinished, else what nobody has taken.
   void start(size_t number) {
-    if (advance(workers_[number])) launch(number);
+    while (!unfinished_.empty()) {
+      const int64_t position = unfinished_.back();
+      unfinished_.pop_back();
+      if (wanted(position)) return launch(number, position);
+    }
+    if (wanted_from(claims_.next()) < plan_.positions()) return launch(number);
+    if (alive_ > 0) return;
+    // Nobody is at work, so a position that is still wanted was lost with the code on trial.
+    const int64_t lost = wanted_from(0);
+    if (lost == plan_.positions()) return;
+    claims_.set_next(lost);
+    launch(number);
   }
 
-  void launch(size_t number) {
+  // `position`: what the worker runs first; -1: what it takes.
+  void launch(size_t number, int64_t position = -1) {
     worker& w = workers_[number];
+    claims_.give(number, position);
     w.writer = journal_writer(folder_.journal(static_cast<int>(number)), fingerprint_);
     w.in_flight = -1;
     w.leaving = w.overdue = false;
@@ -179,6 +191,11 @@ class supervisor {
     w.in_line = 0;
     w.process = child_process([&] { work(number); });
     ++alive_;
+  }
+
+  int64_t first_position(size_t number) {
+    const int64_t given = claims_.of(number);
+    return given >= 0 ? given : claims_.take(number);
   }
 
   // The life of a worker process.
@@ -190,8 +207,10 @@ class supervisor {
     worker& w = workers_[number];
     options_.at_start(w.number);
     try {
-      for (; (alone_ || !control_.leave()) && advance(w); ++w.next) {
-        const run_plan::item i = plan_.at(w.next);
+      for (int64_t position = first_position(number); position < plan_.positions(); position = claims_.take(number)) {
+        if (!alone_ && control_.leave()) break;
+        if (!wanted(position)) continue;
+        const run_plan::item i = plan_.at(position);
         const auto begin = steady::now();
         std::string line;
         child_process::mark_output();
@@ -282,6 +301,8 @@ class supervisor {
     else if (alone_ && w.in_flight >= 0)
       suspects_.push_back(std::move(*alone_));
     alone_.reset();
+    const int64_t position = claims_.of(number);
+    if (position >= 0 && position < plan_.positions() && wanted(position)) unfinished_.push_back(position);
     if (suspects_.empty() && !control_.leave())
       start(number);
     else if (alive_ == 0)
@@ -293,8 +314,8 @@ class supervisor {
     return time_limit(options_.timeout_seconds, w.in_flight < 0 ? "" : std::string_view(w.line));
   }
 
-  void suspect_case(int64_t position, case_report report) {
-    suspects_.push_back({position, std::move(report)});
+  void suspect_case(const worker& w, int64_t position, case_report report) {
+    suspects_.push_back({w.number, position, std::move(report)});
     control_.set_leave(true);
   }
 
@@ -304,10 +325,7 @@ class supervisor {
       // The first one seen comes last, when it is known whether another one explains the failure.
       alone_ = std::move(suspects_.back());
       suspects_.pop_back();
-      const int64_t position = alone_->position;
-      const size_t number = owner(position);
-      workers_[number].next = position;
-      if (wanted(position)) return launch(number);
+      if (wanted(alone_->position)) return launch(alone_->worker, alone_->position);
     }
     alone_.reset();
     explained_ = false;
@@ -324,8 +342,10 @@ class supervisor {
     const bool making = w.in_flight < 0;
     // Between two cases it may have been ordered to leave.
     const bool left = control_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
-    if (making && (w.leaving || left || !advance(w))) return;
-    const int64_t position = making ? w.next : w.in_flight;
+    const int64_t taken = claims_.of(w.number);
+    const bool has_taken = taken >= 0 && taken < plan_.positions() && wanted(taken);
+    if (making && (w.leaving || left || !has_taken)) return;
+    const int64_t position = making ? taken : w.in_flight;
     const run_plan::item i = plan_.at(position);
     case_report r;
     r.line = w.line;
@@ -343,7 +363,7 @@ class supervisor {
       r.message = fmt::format("while case {} of {} was made: {}", i.index, plan_.jobs()[static_cast<size_t>(i.job)].id,
                               r.message);
     }
-    if (options_.shared_device && !alone_ && !spoilt) return suspect_case(position, std::move(r));
+    if (options_.shared_device && !alone_ && !spoilt) return suspect_case(w, position, std::move(r));
     w.writer = journal_writer(w.writer.path(), fingerprint_);  // cuts off a torn record
     if (making) w.writer.start(i.job, i.index, r.line);
     w.writer.finish(i.job, i.index, seconds_since(w.last), r, r.line);
@@ -377,9 +397,8 @@ class supervisor {
       w.in_flight = -1;
       if (r.kind == journal_record::suspected) {
         w.leaving = true;
-        return suspect_case(position, std::move(r.report));
+        return suspect_case(w, position, std::move(r.report));
       }
-      w.next = position + 1;
       w.leaving = alone_.has_value() || spoils_process(r.report);
       explained_ = explained_ || (alone_.has_value() && may_be_the_device(r.report));
       if (!done_[static_cast<size_t>(position)]) take(position, r);
@@ -480,6 +499,8 @@ class supervisor {
   std::vector<job_summary> summaries_;
   std::vector<bool> done_;  // by position
   std::vector<worker> workers_;
+  claims claims_;
+  std::vector<int64_t> unfinished_;  // positions that a worker had when it ended, through no fault of theirs
   int alive_ = 0;
   std::deque<suspect> suspects_;  // of one failure, in the order seen; while there are any, workers leave
   std::optional<suspect> alone_;  // the one being judged with nobody beside it

@@ -26,7 +26,7 @@ struct job {
   // Draws another case for the index, where the property has nothing to judge in the first ones. Null: such a case is
   // skipped.
   std::function<trial_case(int64_t index, int64_t attempt)> draw_again = {};
-  int cost = 0;  // jobs of less come first; those of 0 with a few cases each before all others
+  int cost = 0;  // jobs of 0 come first, with a few cases each before all others; then those of most to least
 };
 
 struct progress {
