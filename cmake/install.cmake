@@ -61,6 +61,17 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/properties/engine DESTINATION ${CMAKE_IN
 
 # The command and the candidate libraries it loads (it looks in ../lib/warpcheck).
 install(TARGETS warpcheck_command_plain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+find_program(WARPCHECK_HELP2MAN help2man)
+mark_as_advanced(WARPCHECK_HELP2MAN)
+install(CODE "
+  set(WARPCHECK \"$<TARGET_FILE:warpcheck_command_plain>\")
+  set(HELP2MAN \"$<$<BOOL:${WARPCHECK_HELP2MAN}>:${WARPCHECK_HELP2MAN}>\")
+  set(VERSION \"${PROJECT_VERSION}\")
+  set(MADE \"${PROJECT_BINARY_DIR}/installed/pages\")
+  set(MANUAL \"${CMAKE_INSTALL_MANDIR}\")
+  set(SHARE \"${CMAKE_INSTALL_DATAROOTDIR}\")
+  include(\"${CMAKE_CURRENT_LIST_DIR}/command_pages.cmake\")
+" COMPONENT command)
 foreach(module warpcheck_emulated warpcheck_race warpcheck_cuda warpcheck_python warpcheck_bench)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION lib/warpcheck COMPONENT command OPTIONAL)

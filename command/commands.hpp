@@ -87,7 +87,10 @@ struct list_options {
 };
 int list(const list_options& options);
 
-int doctor();
+struct doctor_options {
+  std::string json;  // where the machine-readable list goes; empty: nowhere
+};
+int doctor(const doctor_options& options);
 
 struct golden_options {
   std::string folder;                  // empty: golden, or that of the plug-in whose operators are named

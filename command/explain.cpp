@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "command/candidates/python_candidate.hpp"
 #include "command/candidates/source_candidate.hpp"
@@ -14,6 +15,7 @@
 #include "command/report/failure_json.hpp"
 #include "command/report/reporting.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/processes/run_folder.hpp"
@@ -103,8 +105,10 @@ int explain(const explain_options& o) {
   prepare_named_source(c.knob("candidate"), c.op, c.knob("device"));
   prepare_named_python(c.knob("candidate"), c.op, c.knob("device"));
   const double timeout = timeout_of(o.timeout, c.knob("device"));
+  std::optional<progress_line> waiting("explain");
   const case_report r = run_contained(run_case, c, timeout);
   const explanation e = explain(c, r, timeout);
+  waiting.reset();
   fmt::print("{}/{}: {}{}{}\n{}\n\n", c.op, c.property, name_of(r.result), r.message.empty() ? "" : ": ", r.message,
              note);
   print_sections(e);

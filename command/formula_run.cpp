@@ -14,6 +14,7 @@
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/cases/recipe.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/npy.hpp"
@@ -156,6 +157,7 @@ void run_output(formula::evaluation& reference, const std::string& name, const s
   std::vector<double> exact(static_cast<size_t>(n)), bound(static_cast<size_t>(n));
   int64_t free = 0;
   double largest = 0;
+  std::optional<progress_line> waiting(name);
   for (int64_t i = 0; i < n; ++i) {
     const formula::demand d = reference.demand_of(name, i);
     exact[static_cast<size_t>(i)] = d.expected;
@@ -163,6 +165,7 @@ void run_output(formula::evaluation& reference, const std::string& name, const s
     free += d.is_free;
     if (!d.is_free) largest = std::fmax(largest, d.bound);
   }
+  waiting.reset();
   fmt::print("{}: f64[{}], largest bound {:.4g}", name, fmt::join(shape, " x "), largest);
   if (free > 0) fmt::print(", {} elements without a bound", free);
   if (exact_file) write_doubles(*exact_file, shape, exact), fmt::print(", exact values in {}", *exact_file);

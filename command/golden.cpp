@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "command/candidates/plugin.hpp"
@@ -10,6 +11,7 @@
 #include "command/profile.hpp"
 #include "command/stopwatch.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/supervisor.hpp"
@@ -112,7 +114,10 @@ int golden_check(const golden_options& asked) {
   fmt::print("golden data in {}: {}, candidate {}\n", o.folder, note, o.candidate);
   int passed = 0, failed = 0, skipped = 0;
   std::vector<std::string> ops;
-  for (const golden::file_result& r : golden::check(options)) {
+  std::optional<progress_line> waiting("golden check");
+  const std::vector<golden::file_result> files = golden::check(options);
+  waiting.reset();
+  for (const golden::file_result& r : files) {
     const std::string op = r.path.substr(0, r.path.find('/'));
     if (op != "regressions" && std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
     skipped += r.skipped;
@@ -132,13 +137,16 @@ int golden_check(const golden_options& asked) {
 int golden_regenerate(const golden_options& asked) {
   const golden_options o = with_defaults(asked);
   if (o.operators.size() != 1) throw engine::usage_error("golden regenerate: name one operator");
+  const progress_line waiting("golden regenerate " + o.operators[0]);
   const golden::regenerated r = golden::regenerate(o.folder, o.operators[0]);
+  erase_progress_line();
   fmt::print("{}: {} files written, {} unchanged, {} removed, {} kept that other programs made\n", o.operators[0],
              r.written, r.unchanged, r.removed, r.kept);
   std::string note;
   const std::string device = resolve_device(o.device, note);
   const std::string path = profile_path(o.folder, o.operators[0], profiled_device(device, note));
   write_file(path, to_json(measure_profile(o.operators[0], device, "builtin", o.timeout)));
+  erase_progress_line();
   fmt::print("{}: written ({})\n", path, note);
   return k_pass;
 }

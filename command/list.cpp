@@ -127,15 +127,4 @@ int list(const list_options& options) {
   return k_pass;
 }
 
-int doctor() {
-  fmt::print("warpcheck {}\n", WARPCHECK_VERSION);
-  for (const char* device : {"emulated", "cuda", "cpu"})
-    fmt::print("device {:<9} {}\n", device, ask_child([&] { return engine::describe_device(device); }, device));
-  for (const char* stem : {"emulated", "race", "cuda"}) {
-    const std::string path = engine::builtin_library(stem);
-    fmt::print("library {:<8} {}\n", stem, path.empty() ? "not part of this build" : path);
-  }
-  return k_pass;
-}
-
 }  // namespace warpcheck::cli

@@ -11,6 +11,7 @@
 #include "command/candidates/python_candidate.hpp"
 #include "command/candidates/source_candidate.hpp"
 #include "command/commands.hpp"
+#include "command/completion.hpp"
 #include "command/formula_arguments.hpp"
 #include "command/formula_mutants.hpp"
 #include "command/formula_run.hpp"
@@ -19,9 +20,12 @@
 #include "command/mutants/mutants.hpp"
 #include "command/null_kernels.hpp"
 #include "command/plan.hpp"
+#include "command/project.hpp"
 #include "command/run_emulated.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace {
 
@@ -301,10 +305,30 @@ void add_list(CLI::App& app, cli::list_options& l, int& code) {
   });
 }
 
-void add_doctor(CLI::App& app, int& code) {
-  CLI::App* doctor =
-      app.add_subcommand("doctor", "Say which devices and libraries are usable here, and why others are not");
-  doctor->callback([&] { code = cli::doctor(); });
+void add_doctor(CLI::App& app, cli::doctor_options& d, int& code) {
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Name which devices, libraries and commands work here, and the package that another lacks");
+  add_output(doctor, "--json", d.json, "Write the list as JSON to this file");
+  doctor->footer(exit_codes("0 the emulated device works"));
+  doctor->callback([&] { code = cli::doctor(d); });
+}
+
+void add_completion(CLI::App& app, std::string& shell, int& code) {
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print the script by which a shell completes this command (docs/command.md)");
+  completion->add_option("shell", shell, "The shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&] {
+    fmt::print("{}", cli::completion_script(app, shell, engine::operators_with_properties()));
+    code = cli::k_pass;
+  });
+}
+
+// The same for every command, before its name and after it.
+void add_color(CLI::App& app, std::string& when) {
+  app.add_option("--color", when, "Colours in what is printed: auto (a terminal, without NO_COLOR), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->each([](const std::string& text) { cli::use_color(text); });
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) add_color(*command, when);
 }
 
 void add_judge(CLI::App& app, int& code) {
@@ -499,11 +523,12 @@ int parse_and_run(CLI::App& app, int argc, char** argv, const int& code) {
 }
 
 int run(int argc, char** argv) {
+  cli::use_color("auto");
   CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
                "warpcheck"};
   app.footer(exit_codes("0 done"));  // of the commands that set no other
   app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.fallthrough(false);
   std::vector<std::string> plugins;
   app.add_option(
@@ -527,6 +552,8 @@ int run(int argc, char** argv) {
   bench_command bench;
   std::string formula;
   cli::run_formula_options run_options;
+  cli::doctor_options doctor;
+  std::string shell, color = "auto";
   add_verify(app, verify, code);
   add_fuzz(app, fuzz, code);
   add_replay(app, replay, code);
@@ -534,14 +561,20 @@ int run(int argc, char** argv) {
   add_report(app, report, code);
   add_mutants(app, mutants, code);
   add_list(app, list, code);
-  add_doctor(app, code);
+  add_doctor(app, doctor, code);
+  add_completion(app, shell, code);
   add_judge(app, code);
   add_golden(app, golden, code);
   add_run_emulated(app, emulated, code);
   add_bench(app, bench, code);
   add_formulas(app, formula, code);
   add_run(app, run_options, code);
-  app.footer(exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
+  add_color(app, color);
+  app.footer("Without a command, the trials of warpcheck.toml run (docs/command.md).\n" +
+             exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
+  app.final_callback([&] {
+    if (app.get_subcommands().empty()) code = cli::run_project(*app.get_subcommand("verify"), plugins, color);
+  });
 
   if (!names_a_command(app, argc, argv)) return cli::k_usage;
   std::vector<std::string> words = words_of(argc, argv);

@@ -179,6 +179,7 @@ int null_kernels(const verify_options& o) {
   s.timeout_seconds = timeout_of(o.timeout, "cpu");
   s.max_failures_per_job = 0;
   s.run = try_null_kernels;
+  s.on_progress = print_progress;
   const run_result_set results = supervise(plan.jobs, s);
 
   nlohmann::json list = nlohmann::json::array();

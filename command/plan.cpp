@@ -367,7 +367,6 @@ void print_progress(const progress& p) {
                named.size() > k_most ? "..." : "");
   }
   if (terminal && p.done < p.total) fmt::print(stderr, "{}", text);
-  if (!terminal && p.done == p.total) fmt::print(stderr, "{}\n", text);
   std::fflush(stderr);
 }
 

@@ -21,6 +21,7 @@
 
 #include "command/commands.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "command/translator/importer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -481,6 +482,7 @@ int run_emulated(const run_emulated_options& o) {
   shared_record record;
   std::vector<program_run> runs;
   for (const std::string& schedule : schedules) {
+    const progress_line waiting(fmt::format("schedule {} of {}, {}", runs.size() + 1, schedules.size(), schedule));
     // The output of one run stands for all: runs differ in schedule only.
     const bool first = runs.empty();
     runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record));
@@ -502,9 +504,9 @@ int run_emulated(const run_emulated_options& o) {
   if (worst == "pass") print_choices(runs.front());
   for (const std::string& what : unsupported) fmt::print("unsupported: {}; docs/run_emulated.md lists what is\n", what);
   fmt::print("{}: {} under {} schedules on the emulated device{}\n", o.file,
-             worst != "pass"       ? worst
-             : unsupported.empty() ? "clean"
-                                   : "not run to its end",
+             colored_verdict(worst != "pass"       ? worst
+                             : unsupported.empty() ? "clean"
+                                                   : "not run to its end"),
              runs.size(), worst != "pass" && !unsupported.empty() ? ", and not run to its end" : "");
   if (!o.json.empty()) write_file(o.json, to_json(o, runs, approximated, worst, code).dump(1) + "\n");
   return code;

@@ -21,6 +21,7 @@
 #include "command/report/failure_json.hpp"
 #include "command/report/junit.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/json_number.hpp"
 #include "properties/engine/files/npy.hpp"
@@ -124,7 +125,7 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
       sum.worst = std::max(sum.worst, r.worst);
     }
     fmt::print("{:<12} {:<30} {:>8} {:>17} {:>9.0f}  {}{}{}{}\n", p->op, p->name, sum.cases, error_ratio_text(sum),
-               sum.seconds > 0 ? static_cast<double>(sum.cases) / sum.seconds : 0.0, verdict_text(sum),
+               sum.seconds > 0 ? static_cast<double>(sum.cases) / sum.seconds : 0.0, colored_verdict(verdict_text(sum)),
                sum.skipped ? fmt::format(" ({} skipped)", sum.skipped) : "",
                not_run > 0 && not_run < types ? fmt::format(" ({} of {} dtypes {})", not_run, types, k_not_run) : "",
                failures_text(failures, stopped, types));
@@ -285,9 +286,9 @@ supervise_options supervision_of(const verify_options& o, const std::string& dev
 job_result take_regressions(run_result_set& results) {
   job_result regressions = std::move(results.jobs.front());
   results.jobs.erase(results.jobs.begin());
-  fmt::print("{} regressions replayed first: {}{}\n", regressions.cases, verdict_text(regressions),
+  fmt::print("{} regressions replayed first: {}{}\n", regressions.cases, colored_verdict(verdict_text(regressions)),
              stopped_text(regressions));
-  for (const case_report& f : regressions.failures) fmt::print("{}", describe(f));
+  for (const case_report& f : regressions.failures) fmt::print("{}", colored_failure(describe(f)));
   return regressions;
 }
 
@@ -323,7 +324,7 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
       failures.push_back(confirm_failure(f, how));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
       const bool is_new = causes.add(name, failures.back());
-      if (is_new) fmt::print("\n{}", describe(failures.back()));
+      if (is_new) fmt::print("\n{}", colored_failure(describe(failures.back())));
       if (interrupt_watch::seen()) continue;
       const explanation e = explain_failure(failures.back(), o.shrink_seconds, interrupt_watch::seen);
       if (is_new && !e.departs.empty()) fmt::print("  {}\n", e.departs);
@@ -515,13 +516,15 @@ int replay(const replay_options& o) {
   fmt::print("{}\n", note);
   std::fflush(stdout);
   const shown_output shown;
+  std::optional<progress_line> waiting("replay");
   const case_report r =
       run_contained([&](const trial_case& one) { return shown.run(one); }, c, timeout_of(o.timeout, device));
+  waiting.reset();
   if (r.result == verdict::pass)
-    fmt::print("{}/{}: pass ({} elements compared, {} launches, worst error/bound {:.3f})\n", c.op, c.property,
-               r.compared, r.launches, r.max_error_ratio);
+    fmt::print("{}/{}: {} ({} elements compared, {} launches, worst error/bound {:.3f})\n", c.op, c.property,
+               in_green("pass"), r.compared, r.launches, r.max_error_ratio);
   else
-    fmt::print("{}", describe(r));
+    fmt::print("{}", colored_failure(describe(r)));
   if (!o.json.empty()) write_file(o.json, to_json(r) + "\n");
   return r.result == verdict::pass ? k_pass : k_violation;
 }

@@ -16,6 +16,7 @@
 
 #include "command/process.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
 #include "properties/engine/processes/run_folder.hpp"
@@ -278,6 +279,7 @@ std::string toolchain::compile(const compilation& c) const {
     throw environment_error(fmt::format("toolchain: this build has no flavour '{}'", c.flavour));
   const flavour& f = found->second;
   const scratch_folder scratch(c.output + ".parts");
+  const progress_line waiting("compiling " + c.sources.at(0));
 
   std::vector<std::string> objects;
   std::string said;  // of all sources: a user sees every refusal at once
@@ -314,14 +316,21 @@ std::string toolchain::compile(const compilation& c) const {
   return "";
 }
 
+std::string toolchain::lacks_nvcc() const {
+  if (nvcc_.empty()) return "this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has";
+  std::error_code ignored;
+  return fs::exists(nvcc_, ignored)
+             ? ""
+             : fmt::format("the compiler '{}' that this build was made with is missing; install the CUDA Toolkit",
+                           nvcc_);
+}
+
 std::string toolchain::run_nvcc(const std::vector<std::string>& options, const std::string& source,
                                 const std::string& output) const {
-  if (nvcc_.empty())
-    throw environment_error(
-        "toolchain: this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has");
-  require_file(nvcc_, "the compiler");
+  if (const std::string lacked = lacks_nvcc(); !lacked.empty()) throw environment_error("toolchain: " + lacked);
   require_folders(cuda_includes_);
   const scratch_folder scratch(output + ".parts");
+  const progress_line waiting("compiling " + source);
   const std::string made = scratch.file("made");
   std::vector<std::string> command = {nvcc_, "-std=c++17"};
   command.insert(command.end(), options.begin(), options.end());

@@ -41,6 +41,9 @@ class toolchain {
   std::string preprocess_cuda(const std::string& source, const std::string& output,
                               const std::vector<std::string>& options = {}) const;
 
+  // Why this build cannot compile with nvcc, one sentence; empty: it can.
+  std::string lacks_nvcc() const;
+
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
   // Of the CUDA toolkit that this build was made with; none where it has none.
   const std::vector<std::string>& cuda_includes() const { return cuda_includes_; }

@@ -21,6 +21,7 @@
 #include "command/mutants/mutant_trial.hpp"
 #include "command/stopwatch.hpp"
 #include "command/support.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -131,6 +132,7 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
   std::vector<running> pool;
   std::string failures;
   size_t next = 0, done = 0;
+  progress_line waiting("mutants");
   while (next < chosen.size() || !pool.empty()) {
     if (interrupt_watch::seen()) {
       for (running& r : pool) {
@@ -163,12 +165,14 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
       const std::string failure = e.path + ".failure";
       if (fs::exists(e.path) && !fs::exists(failure)) {
         e.result = mutant_result_from_json(read_text(e.path));
+        erase_progress_line();
         fmt::print(stderr, "{:>6.1f} s {}/{} {} {}: {}\n", watch.seconds(), done, chosen.size(), e.m.op, e.m.id,
                    outcome(e));
       } else {
         failures += fmt::format("mutant {}: it could not be tried: {}\n", e.m.id,
                                 fs::exists(failure) ? read_text(failure) : pool[i].process.death());
       }
+      waiting.say(fmt::format("{} of {} mutants tried", done, chosen.size()));
       pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(i));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -8,6 +8,7 @@
 
 #include "command/commands.hpp"
 #include "command/report/reporting.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 
 namespace warpcheck::cli {
@@ -16,23 +17,20 @@ namespace fs = std::filesystem;
 using engine::environment_error;
 using engine::usage_error;
 
-namespace {
-
-std::string python_of(const std::string& asked) {
+std::string reporting_python(const std::string& asked) {
   if (!asked.empty()) return asked;
   if (const char* named = std::getenv("WARPCHECK_PYTHON"); named && *named) return named;
   const std::string made = source_root() + "/build/python/bin/python";
   return access(made.c_str(), X_OK) == 0 ? made : "python3";
 }
 
-}  // namespace
-
 command_result run_reporting(const std::string& python, const std::vector<std::string>& arguments) {
   const std::string program = reporting_folder();
   if (!fs::exists(fs::path(program) / "__main__.py"))
     throw environment_error(fmt::format("report: its program '{}' is missing", program));
-  std::vector<std::string> words = {python_of(python), "-B", program};
+  std::vector<std::string> words = {reporting_python(python), "-B", program};
   words.insert(words.end(), arguments.begin(), arguments.end());
+  const progress_line waiting("report");
   try {
     return run_command(words);
   } catch (const environment_error& e) {

@@ -8,9 +8,11 @@
 
 namespace warpcheck::cli {
 
-// Runs it with the Python that was asked for, by option (`python`) or by WARPCHECK_PYTHON; else with that of the
-// environment that ci/test makes, or with python3. Its exit codes are ours. environment_error: the program or the
-// Python is missing.
+// The Python that was asked for, by option (`asked`) or by WARPCHECK_PYTHON; else that of the environment that ci/test
+// makes, or python3.
+std::string reporting_python(const std::string& asked);
+
+// Runs it with that Python. Its exit codes are ours. environment_error: the program or the Python is missing.
 command_result run_reporting(const std::string& python, const std::vector<std::string>& arguments);
 
 }  // namespace warpcheck::cli

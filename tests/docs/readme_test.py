@@ -97,6 +97,27 @@ class Readme(unittest.TestCase):
         for row in rows:
             self.assertIn(row, done.stdout)
 
+    def test_the_project_file_of_the_page_on_the_command_runs(self):
+        folder = os.path.join(self.folder, "project")
+        os.mkdir(folder)
+        project = blocks(self.text("docs/command.md"), "toml")[0].replace(
+            "cases = 50", 'cases = 20\nproperty = "within-error-bound"\nsize = "quick"')
+        python = 'python = "kernels.py:softmax"'
+        self.assertIn(python, project)
+        project = project.replace(python, f'{python}\ninterpreter = "{sys.executable}"')
+        kernels = self.text("docs/bring_your_own/operators_numpy.py")
+        for name, text in (("warpcheck.toml", project), ("silu.op", blocks(self.page, "op")[0]),
+                           ("silu.cu", blocks(self.page, "cpp")[0]), ("kernels.py", kernels)):
+            self.write(os.path.join("project", name), text)
+        for code, outcome in ((1, "a verdict other than pass"), (0, "pass")):
+            done = subprocess.run([self.program], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            last = done.stdout.splitlines()[-4:]
+            self.assertTrue(last[0].startswith("3 of 3 trials of "), last)
+            self.assertTrue(last[1].startswith("warpcheck verify silu.op") and last[1].endswith(": " + outcome), last)
+            self.assertEqual([line.endswith(": pass") for line in last[2:]], [True] * 2, last)
+            self.write("project/silu.cu", blocks(self.page, "cpp")[0].replace("i <= n", "i < n"))
+
     def test_the_other_commands_run(self):
         shown = next(b for b in blocks(self.page) if b.startswith("warpcheck verify softmax --source"))
         lines = shown.splitlines()

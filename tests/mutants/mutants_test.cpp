@@ -329,7 +329,8 @@ TEST_F(CudaToolchain, GivesNvccTheIncludeFoldersOfTheBuild) {
 TEST_F(CudaToolchain, SaysWhatIsMissingAndWhatNvccSays) {
   EXPECT_EQ(refusal_of("", {}),
             "toolchain: this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has");
-  EXPECT_EQ(refusal_of("/no/nvcc", {}), "toolchain: the compiler '/no/nvcc' that this build was made with is missing");
+  EXPECT_EQ(refusal_of("/no/nvcc", {}),
+            "toolchain: the compiler '/no/nvcc' that this build was made with is missing; install the CUDA Toolkit");
   EXPECT_EQ(refusal_of(program("exit 0"), {"/no/include"}),
             "toolchain: the include folder '/no/include' that this build was made with is missing");
   EXPECT_EQ(refusal_of(program("echo no such thing >&2; exit 2"), {}), "no such thing\n");
