@@ -191,11 +191,16 @@ double cost_of_expression(const formula_operator& op, const formula::definition&
   const std::string last = formula::scan_index(e);
   if (std::any_of(d.indices.begin(), d.indices.end(), [&](const formula::binder& b) { return b.index == last; }))
     return 2 + inner;
+  const auto size = [&](const expr& extent) {
+    return extent ? static_cast<double>(std::max<int64_t>(1, size_or_none(extent, of))) : 1.0;
+  };
   double times = 1;
-  for (const formula::binder& b : e->bound) {
-    const expr extent = b.extent ? b.extent : op.inferred_extent(b.index, e->args[0]);
-    if (extent) times *= static_cast<double>(std::max<int64_t>(1, size_or_none(extent, of)));
-  }
+  for (const formula::binder& b : e->bound)
+    times *= size(b.extent ? b.extent : op.inferred_extent(b.index, e->args[0]));
+  // One reduction is for all elements that differ in indices on which it does not depend.
+  const std::vector<expr> extents = op.extents_of(d);
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (!formula::mentions(e, d.indices[i].index)) times /= size(extents[i]);
   return 1 + times * (1 + inner);
 }
 

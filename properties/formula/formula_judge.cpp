@@ -13,17 +13,19 @@ using namespace engine;
 
 namespace {
 
-constexpr double k_most_operations = 0x1p24;  // of one judgement: seconds
+constexpr double k_most_operations = 0x1p32;  // of an output that is judged whole: half a minute
+constexpr int64_t k_most_elements = int64_t{1} << 20;
+constexpr double k_sampled_operations = 0x1p24;  // of any other output
 constexpr int64_t k_fewest_elements = 64;
 
 // All elements, or ends, neighbours of powers of two and a random choice.
 std::vector<int64_t> judged_elements(int64_t elements, double operations) {
   std::vector<int64_t> chosen;
-  if (operations <= k_most_operations) {
+  if (operations <= (elements <= k_most_elements ? k_most_operations : k_sampled_operations)) {
     for (int64_t i = 0; i < elements; ++i) chosen.push_back(i);
     return chosen;
   }
-  const auto share = static_cast<double>(elements) * (k_most_operations / operations);
+  const auto share = static_cast<double>(elements) * (k_sampled_operations / operations);
   const int64_t count = std::min(elements, std::max(k_fewest_elements, static_cast<int64_t>(share)));
   std::set<int64_t> some = {0, elements - 1};
   for (int64_t p = 1; p < elements; p *= 2)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "reference/formula/printer.hpp"
 
@@ -391,7 +392,24 @@ code* compiler::value_reduce(const expr& e) {
   c->args = {value(e->args[0])};
   scope_.resize(scope_.size() - e->bound.size());
   find_dot(*c);
+  keep_reduction(*c, e);
   return c;
+}
+
+// The indices in scope that `e` mentions.
+void compiler::find_keys(code& c, const expr& e) const {
+  const std::set<std::string> names = names_in(e);
+  for (const scope_index& i : scope_)
+    if (names.count(i.name)) c.key_slots.push_back(i.slot), c.key_sizes.push_back(i.size);
+}
+
+// A sum inside y[r, c] that depends on r alone is evaluated once for each r.
+void compiler::keep_reduction(code& c, const expr& e) {
+  find_keys(c, e);
+  const auto is_long = [](const scope_index& i) { return i.size > 1; };
+  const auto all = std::count_if(scope_.begin(), scope_.end(), is_long);
+  const auto used = std::count_if(c.key_sizes.begin(), c.key_sizes.end(), [](int64_t size) { return size > 1; });
+  if (used < all) c.kept_id = p_.kept_reductions_++;
 }
 
 void compiler::find_dot(code& c) const {
@@ -422,8 +440,7 @@ code* compiler::scan_of(const expr& e) {
   c->scan_id = p_.scans_++;
   c->is_strict = sign == kind::less || sign == kind::greater;
   c->is_backward = sign == kind::greater || sign == kind::greater_equal;
-  for (const scope_index& i : scope_)
-    if (mentions(e->args[0], i.name)) c->key_slots.push_back(i.slot), c->key_sizes.push_back(i.size);
+  find_keys(*c, e->args[0]);
   c->range = std::make_shared<loop>();
   c->range->indices.push_back({add_index(k, last->size), last->size, {}, {}});
   c->args = {value(e->args[0])};

@@ -45,6 +45,8 @@ class compiler {
   bool as_limit(const expr& e, const std::vector<binder>& bound, loop& l) const;
   code* scan_of(const expr& e);
   void find_dot(code& c) const;
+  void find_keys(code& c, const expr& e) const;
+  void keep_reduction(code& c, const expr& e);
 
   // Whether x - top is x less the maximum over x, and where x takes part in that.
   void find_maximum(code& difference, const expr& x, const expr& top);

@@ -150,6 +150,9 @@ struct code {
   // scan: the index that ends it, whether that is left out, whether it runs from the end, and the slots of its terms.
   int scan_slot = -1, scan_id = -1;
   bool is_strict = false, is_backward = false;
+  // reduce: its place among kept reductions, whose value does not depend on every index in scope; -1: it is none.
+  int kept_id = -1;
+  // Of a scan or a kept reduction: the slots and sizes of the indices that it depends on.
   std::vector<int> key_slots;
   std::vector<int64_t> key_sizes;
 };
@@ -178,6 +181,7 @@ class program {
   const std::vector<const code*>& constants() const { return constants_; }
   int slots() const { return slots_; }
   int scans() const { return scans_; }
+  int kept_reductions() const { return kept_reductions_; }
   std::vector<int64_t> shape_of(const tensor& t) const;
   int64_t whole(const expr& e) const;  // of extents and whole scalars
 
@@ -189,7 +193,7 @@ class program {
   std::deque<definition_code> definitions_;
   std::deque<code> codes_;
   std::vector<const code*> constants_;
-  int slots_ = 0, scans_ = 0;
+  int slots_ = 0, scans_ = 0, kept_reductions_ = 0;
 };
 
 int64_t floor_divide(int64_t a, int64_t b);  // formula_error where b is 0

@@ -60,7 +60,8 @@ class walker {
         algebra_(std::move(algebra)),
         frame_(static_cast<size_t>(p.slots())),
         kept_(p.definitions().size()),
-        scans_(static_cast<size_t>(p.scans())) {
+        scans_(static_cast<size_t>(p.scans())),
+        reductions_(static_cast<size_t>(p.kept_reductions())) {
     for (const code* c : p.constants()) constants_.push_back(algebra_.constant(*c));
   }
 
@@ -94,6 +95,11 @@ class walker {
   struct store {
     std::vector<value> values;
     std::vector<bool> known;
+  };
+  // Values of a reduction by what it depends on: a key has one place, and the last key of a place is kept.
+  struct reduction_store {
+    std::vector<int64_t> keys;
+    std::vector<value> values;
   };
 
   void set_frame(const definition_code& d, int64_t i) {
@@ -253,7 +259,30 @@ class walker {
     const value v = run(*c.args[0]);
     return t.is_sure() ? v : algebra_.choose(t, v, algebra_.neutral(c.by));
   }
+  int64_t key_of(const code& c) const {
+    int64_t key = 0;
+    for (size_t i = 0; i < c.key_slots.size(); ++i)
+      key = key * c.key_sizes[i] + frame_[static_cast<size_t>(c.key_slots[i])];
+    return key;
+  }
   value reduce(const code& c) {
+    if (c.kept_id < 0) return reduced(c);
+    reduction_store& s = reductions_[static_cast<size_t>(c.kept_id)];
+    if (s.keys.empty()) {
+      int64_t n = 1;
+      for (const int64_t size : c.key_sizes) n = std::min(n * size, k_most_reductions);
+      s.keys.assign(static_cast<size_t>(n), -1);
+      s.values.resize(s.keys.size());
+    }
+    const int64_t key = key_of(c);
+    const size_t at = static_cast<size_t>(key) % s.keys.size();
+    if (s.keys[at] != key) {
+      s.values[at] = reduced(c);
+      s.keys[at] = key;
+    }
+    return s.values[at];
+  }
+  value reduced(const code& c) {
     typename A::total total(algebra_, c.by);
     if constexpr (requires { total.add_products(nullptr, 0, nullptr, 0, 0); })
       if (c.is_dot && dot(c, total)) return total.result();
@@ -271,9 +300,7 @@ class walker {
   value scan(const code& c) {
     auto& lines = scans_[static_cast<size_t>(c.scan_id)];
     const int64_t last = frame_[static_cast<size_t>(c.scan_slot)], n = c.range->indices[0].size;
-    int64_t key = 0;
-    for (size_t i = 0; i < c.key_slots.size(); ++i)
-      key = key * c.key_sizes[i] + frame_[static_cast<size_t>(c.key_slots[i])];
+    const int64_t key = key_of(c);
     auto found = lines.find(key);
     if (found == lines.end()) {
       if (lines.size() * static_cast<size_t>(n) > k_most_scanned) lines.clear();
@@ -327,6 +354,7 @@ class walker {
   }
 
   static constexpr size_t k_most_scanned = size_t{1} << 22;  // elements of kept lines
+  static constexpr int64_t k_most_reductions = int64_t{1} << 20;
 
   program& program_;
   A algebra_;
@@ -334,6 +362,7 @@ class walker {
   std::vector<value> constants_;
   std::vector<store> kept_;
   std::vector<std::unordered_map<int64_t, std::vector<value>>> scans_;  // lines by what they depend on
+  std::vector<reduction_store> reductions_;
   int64_t operations_ = 0;
 };
 

@@ -297,6 +297,49 @@ TEST(FormulaBound, ArgmaxAdmitsWhatMayBeTheLargest) {
   EXPECT_FALSE(e.judge("z", 0, 3).accepted);
 }
 
+call_data call_of_squares(int64_t rows, int64_t cols) {
+  call_data c;
+  array x{{rows, cols}};
+  for (int64_t i = 0; i < rows * cols; ++i) x.values.push_back(static_cast<double>(i * i % 17) / 4 - 2);
+  c.inputs.emplace("x", std::move(x));
+  return c;
+}
+
+// Elements that share a reduction do not evaluate it again.
+TEST(FormulaCost, OfSoftmaxIsLinearInTheElements) {
+  const formula_operator op = parse_file(
+      "operator f(x[rows, cols]) -> y[rows, cols]\n  e[r, c] = exp(x[r, c] - (max(k) x[r, k]))\n"
+      "  y[r, c] = e[r, c] / (sum(k) e[r, k])\n")[0];
+  const call_data c = call_of_squares(8, 256);
+  evaluation e(op, c);
+  for (int64_t i = 0; i < 8 * 256; ++i) e.element("y", i);
+  EXPECT_LT(e.operations(), 20 * 8 * 256);
+}
+
+// A reduction inside of an expression is the same as one with a name, whichever indices it depends on.
+TEST(FormulaCost, ASharedReductionIsThatOfTheSameElements) {
+  const std::string head = "operator f(x[rows, cols]) -> y[rows, cols]\n";
+  const formula_operator inside = parse_file(
+      head +
+      "  y[r, c] = x[r, c] * (sum(k) x[r, k]^2) + (sum(q) x[q, c]) + (max(q, k) x[q, k]) +"
+      " (sum(k where k <= c and k > r) x[r, k] * (sum(q) x[q, k])) + (sum(k) (sum(q) x[q, k] * x[q, c]))\n")[0];
+  const formula_operator named =
+      parse_file(head +
+                 "  a[r] = sum(k) x[r, k]^2\n  b[c] = sum(q) x[q, c]\n  m = max(q, k) x[q, k]\n"
+                 "  d[r < rows, c < cols] = sum(k where k <= c and k > r) x[r, k] * b[k]\n"
+                 "  g[k, c] = sum(q) x[q, k] * x[q, c]\n  h[c] = sum(k) g[k, c]\n"
+                 "  y[r, c] = x[r, c] * a[r] + b[c] + m + d[r, c] + h[c]\n")[0];
+  const call_data c = call_of_squares(5, 7);
+  evaluation first(inside, c), second(named, c);
+  for (const int64_t i : {34, 0, 13, 7, 21, 33, 3, 13}) {
+    const bounded a = first.element("y", i), b = second.element("y", i);
+    EXPECT_EQ(a.v, b.v) << i;
+    EXPECT_EQ(a.r, b.r) << i;
+    EXPECT_EQ(a.e, b.e) << i;
+    EXPECT_EQ(first.text("y", i), second.text("y", i)) << i;
+  }
+}
+
 TEST(FormulaBound, KernelsOfLowerPrecisionExceedIt) {
   const outcome o = try_trees(2, 300, {.format = number_type::bf16, .accumulate = number_type::bf16, .seed = 1});
   EXPECT_GT(o.rejected, o.judged / 5);

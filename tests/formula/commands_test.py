@@ -149,6 +149,38 @@ class Run(unittest.TestCase):
         self.assertEqual(r.returncode, 2, r.stdout)
 
 
+class Judged(unittest.TestCase):
+    """`warpcheck judge`: arrays in hand are judged whole."""
+
+    def compared(self, operator, inputs, output):
+        """The elements that are compared; arrays are (name, shape, values)."""
+        with tempfile.TemporaryDirectory() as folder:
+            listed = []
+            for name, shape, values in [*inputs, output]:
+                path = pathlib.Path(folder, name)
+                path.write_bytes(struct.pack(f"<{len(values)}f", *values))
+                listed.append({"name": name, "dtype": "f32", "shape": shape, "file": str(path)})
+            request = {"operator": operator, "inputs": listed[:-1], "outputs": listed[-1:], "scalars": {}}
+            r = subprocess.run([WARPCHECK, "judge"], input=json.dumps(request) + "\n", capture_output=True, text=True)
+        report = json.loads(r.stdout)["report"]
+        self.assertEqual(report["verdict"], "pass", r.stdout)
+        return report["compared"]
+
+    def test_softmax(self):
+        rows, cols = 300, 600
+        x = [i * i % 13 / 4 for i in range(cols)]
+        total = sum(map(math.exp, x))
+        y = [math.exp(v) / total for v in x]
+        self.assertEqual(self.compared("softmax.op", [("x", (rows, cols), x * rows)], ("y", (rows, cols), y * rows)),
+                         rows * cols)
+
+    def test_attention(self):
+        heads, n, d = 2, 256, 32
+        x = [1.0] * (heads * n * d)
+        inputs = [(name, (heads, n, d), x) for name in "qkv"]
+        self.assertEqual(self.compared("causal_attention.op", inputs, ("o", (heads, n, d), x)), heads * n * d)
+
+
 class Mutants(unittest.TestCase):
     """`warpcheck mutants FILE.op`: changes of the formula that the trial has to find."""
 
