@@ -62,9 +62,11 @@ std::string depth_and_failures(const planned_job& j, int64_t known) {
 
 }  // namespace
 
-std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs) {
+std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs, std::span<const job_result> results) {
   std::vector<admitted_depth> all;
-  for (const planned_job& j : jobs) {
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const planned_job& j = jobs[i];
+    if (results[i].worst > verdict::skipped && results[i].worst != verdict::violation) continue;
     if (j.t.offered.has_our_plan || j.t.candidate == "builtin" || j.p->name != "within-error-bound") continue;
     if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0});
     admitted_depth& a = all.back();

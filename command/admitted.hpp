@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ struct admitted_depth {
   int64_t failing = 0;  // cases that no depth admits
 };
 // Judges the cases of within-error-bound again, by bounds of the smallest depth of sums that admits them. There is none
-// of operators whose candidate publishes our plan, and of those whose results show no addition.
-std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs);
+// of operators whose candidate publishes our plan, and of those whose results show no addition. Jobs with another
+// failure than wrong values (a crash, a timeout) have none. `results` are those of the jobs, in their order.
+std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs,
+                                            std::span<const engine::job_result> results);
 // "reduce: admitted by sums of depth <= 96"
 std::string text_of(const admitted_depth& a);
 // [{"operator", "sum_depth", "failing"}, ...]

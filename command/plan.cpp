@@ -111,14 +111,20 @@ std::string too_large(const property& p, const target& t, uint64_t seed) {
   return fmt::format("its cases have millions of elements, which --size quick leaves out on device {}", t.device);
 }
 
-std::string why_left_out(const verify_options& o, const property& p, const target& t, uint64_t seed) {
+struct asked_target {
+  target t;
+  bool hangs;  // a call that asked for its offer took too long
+};
+
+std::string why_left_out(const verify_options& o, const property& p, const target& t, bool hangs, uint64_t seed) {
   if (p.needs_our_plan && !t.offered.has_our_plan)
     return fmt::format("{}the order of sums and the workspaces of our own kernels", k_needs);
   if (has_case(p, t, seed)) {
     if (std::string why = too_large(p, t, seed); !why.empty()) return why;
-    if (t.candidate == "builtin" && !o.accepts_nondeterminism) return "";
+    if ((t.candidate == "builtin" && !o.accepts_nondeterminism) || hangs) return "";
     return unmet_need(
-        p, t, [make = maker_of(o, p, t, seed)](int64_t index) { return make(index, 0); }, seed);
+        p, t, [make = maker_of(o, p, t, seed)](int64_t index) { return make(index, 0); }, seed,
+        timeout_of(o.timeout, t.device));
   }
   target unlimited_offer = t;
   unlimited_offer.offered = {};
@@ -144,6 +150,41 @@ bool leave_out_unwanted(const std::vector<unwanted_property>& unwanted, const pr
   for (const unwanted_property& u : unwanted)
     if (u.name == p.name) left_out[p.op + "/" + p.name] = fmt::format("{}{}", k_unwanted, u.reason);
   return left_out.count(p.op + "/" + p.name) > 0;
+}
+
+// The operator's properties that the user asks for, in their order.
+std::vector<const property*> chosen_properties(const verify_options& o, const std::string& op,
+                                               const std::vector<unwanted_property>& unwanted,
+                                               left_out_properties& left_out) {
+  std::vector<const property*> chosen;
+  for (const property& p : all_properties()) {
+    const bool is_named =
+        o.properties.empty() || std::find(o.properties.begin(), o.properties.end(), p.name) != o.properties.end();
+    if (p.op == op && is_named && !leave_out_unwanted(unwanted, p, left_out)) chosen.push_back(&p);
+  }
+  return chosen;
+}
+
+// True if the property is one of this element type, and the user asks for the type.
+bool is_asked_in(const verify_options& o, const property& p, dtype type) {
+  return std::find(p.types.begin(), p.types.end(), type) != p.types.end() &&
+         (o.dtypes.empty() || std::find(o.dtypes.begin(), o.dtypes.end(), name_of(type)) != o.dtypes.end());
+}
+
+// The candidate's element types that a chosen property will judge, each with what the candidate offers to it.
+std::vector<asked_target> asked_targets(const verify_options& o, const std::string& op, const std::string& device,
+                                        const std::vector<const property*>& chosen,
+                                        const std::optional<tensor_spec>& input) {
+  std::vector<asked_target> targets;
+  for (target& t : ask_targets(o.candidate, op, device)) {
+    std::vector<const property*> asked;
+    for (const property* const p : chosen)
+      if (is_asked_in(o, *p, t.type) && (!input || (p->for_input && t.type == input->type))) asked.push_back(p);
+    if (asked.empty()) continue;
+    const bool hangs = !ask_offer_of(t, asked, timeout_of(o.timeout, device));
+    targets.push_back({std::move(t), hangs});
+  }
+  return targets;
 }
 
 std::string listed_reasons(const left_out_properties& left_out) {
@@ -196,17 +237,12 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
   const std::optional<tensor_spec> input = input_tensor(o);
   std::vector<planned_job> jobs;
   for (const std::string& op : ops) {
-    std::vector<target> targets = ask_targets(o.candidate, op, device);
-    ask_offers(targets);
-    for (const property& p : all_properties()) {
-      if (p.op != op) continue;
-      if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
-        continue;
-      if (leave_out_unwanted(unwanted, p, left_out)) continue;
-      for (target t : targets) {
-        if (std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-        if (!o.dtypes.empty() && std::find(o.dtypes.begin(), o.dtypes.end(), name_of(t.type)) == o.dtypes.end())
-          continue;
+    const std::vector<const property*> chosen = chosen_properties(o, op, unwanted, left_out);
+    const std::vector<asked_target> targets = asked_targets(o, op, device, chosen, input);
+    for (const property* const chosen_property : chosen) {
+      const property& p = *chosen_property;
+      for (auto [t, hangs] : targets) {
+        if (!is_asked_in(o, p, t.type)) continue;
         t.size = size;
         t.max_rows = o.max_rows;
         t.max_cols = o.max_cols;
@@ -221,7 +257,7 @@ std::vector<planned_job> plan_jobs(const verify_options& o, const std::string& d
           planned.j.count = static_cast<int64_t>(cases.size());
           planned.j.make = [cases](int64_t index) { return cases[static_cast<size_t>(index)]; };
         } else {
-          if (const std::string why = why_left_out(o, p, t, seed); !why.empty()) {
+          if (const std::string why = why_left_out(o, p, t, hangs, seed); !why.empty()) {
             left_out[op + "/" + p.name] = why;
             continue;
           }

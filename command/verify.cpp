@@ -482,7 +482,7 @@ int verify(const verify_options& o) {
   const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out);
   const asked_properties asked = asked_of(o, jobs, results);
   std::vector<admitted_depth> admitted;
-  if (!results.interrupted) admitted = admitted_depths(jobs);
+  if (!results.interrupted) admitted = admitted_depths(jobs, results.jobs);
   for (const admitted_depth& a : admitted) fmt::print("{}\n", text_of(a));
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {

@@ -1,17 +1,26 @@
 #include "command/candidates/offers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "command/support.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
+#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/null_kernels.hpp"
@@ -26,12 +35,14 @@ using namespace engine;
 namespace {
 
 constexpr double k_patience_seconds = 20;       // for all questions of one process
-constexpr double k_long_patience_seconds = 60;  // where it has a GPU's context or an interpreter to start first
+constexpr double k_long_patience_seconds = 60;  // where it has a GPU's context to start first
+constexpr double k_patient_cases = 4;           // after which all questions take no longer than so many cases may
 constexpr int k_most_processes = 8;             // of which all but the last ended at a question
 
 // What a child has come to know, kept where its parent sees it however the child ends.
 struct shared_notes {
   int64_t question = 0;
+  std::chrono::steady_clock::time_point since;  // of the question
   char lacks[1 << 16] = "";
 };
 
@@ -48,41 +59,67 @@ class note_pad {
 
   void write(int64_t question, const offer& o) {
     notes_->question = question;
+    notes_->since = std::chrono::steady_clock::now();
     std::snprintf(notes_->lacks, sizeof notes_->lacks, "%s", text_of(o).c_str());
   }
   int64_t question() const { return notes_->question; }
+  double seconds_of_question() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - notes_->since).count();
+  }
   offer known(const std::string& op) const { return parse_offer(op, notes_->lacks); }
 
  private:
   shared_notes* notes_;
 };
 
+// "LACKS\nNAME\n...", as a child that asked puts it.
+asked_offer parse_answer(std::string_view op, std::string_view text) {
+  const std::vector<std::string_view> lines = trimmed_parts(text, '\n');
+  asked_offer o{parse_offer(op, lines.front()), {}};
+  for (const std::string_view line : std::span(lines).subspan(1))
+    if (!line.empty()) o.answered.emplace(line);
+  return o;
+}
+
+struct answers {
+  offer found;
+  std::optional<std::set<std::string>> answered;  // as in asked_offer; none where one process does not know them all
+};
+
 // None where the candidate answered no call at all.
-std::optional<std::vector<trait_set>> asked_lacks(const target& t) {
-  const bool starts_slowly = t.device == "cuda";
+std::optional<answers> answers_of(const target& t, const std::vector<const property*>& properties,
+                                  double timeout_seconds, bool& hangs) {
+  const double patience =
+      std::min(t.device == "cuda" ? k_long_patience_seconds : k_patience_seconds, k_patient_cases * timeout_seconds);
   note_pad notes;
   notes.write(0, t.offered);
   int64_t first = 0;
   for (int i = 0; i < k_most_processes; ++i) {
     const child_outcome outcome = run_in_child(
         [&]() -> std::string {
-          const auto o = ask_offer(t, first, notes.known(t.op),
+          const auto o = ask_offer(t, properties, first, notes.known(t.op),
                                    [&](int64_t question, const offer& known) { notes.write(question, known); });
-          return o ? "+" + text_of(*o) : "-";
+          return o ? fmt::format("+{}\n{}", text_of(o->found), fmt::join(o->answered, "\n")) : "-";
         },
-        starts_slowly ? k_long_patience_seconds : k_patience_seconds);
+        patience);
     if (outcome.finished && outcome.text == "-" && i == 0) return std::nullopt;
-    if (outcome.finished && outcome.text.starts_with('+')) return parse_offer(t.op, outcome.text.substr(1)).lacks;
+    if (outcome.finished && outcome.text.starts_with('+')) {
+      asked_offer o = parse_answer(t.op, outcome.text.substr(1));
+      if (i > 0) return answers{std::move(o.found), std::nullopt};
+      return answers{std::move(o.found), std::move(o.answered)};
+    }
+    hangs = outcome.timed_out && notes.seconds_of_question() > patience / 2;
     if (outcome.finished || outcome.timed_out) break;
     first = notes.question() + 1;  // the question that ended the process is the run's own to judge
   }
-  return notes.known(t.op).lacks;
+  return answers{notes.known(t.op), std::nullopt};
 }
 
-// Optional tensors and choices of the description that are offered, for people.
-std::string offered_text(const target& t) {
+// Optional tensors and choices of the description that are offered, for people: those that a call had, if it is known.
+std::string offered_text(const target& t, const std::optional<std::set<std::string>>& answered) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
+    if (answered && answered->count(name) == 0) return;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
   const auto is_lacked = [&](const std::string& name, const std::string& value) {
@@ -106,25 +143,24 @@ std::string offered_text(const target& t) {
 
 }  // namespace
 
-void ask_offers(std::vector<target>& targets) {
-  for (target& t : targets) {
-    if (t.candidate == "builtin" || t.candidate.starts_with(k_null_prefix) || !find_description(t.op)) continue;
-    const auto lacks = asked_lacks(t);
-    if (!lacks) {
-      fmt::print("{} {}: offers nothing: every call was answered by unsupported\n", t.op, name_of(t.type));
-      t.offered.lacks.clear();
-      continue;
-    }
-    t.offered.lacks = *lacks;
+bool ask_offer_of(target& t, const std::vector<const property*>& properties, double timeout_seconds) {
+  if (t.candidate == "builtin" || t.candidate.starts_with(k_null_prefix) || !find_description(t.op)) return true;
+  bool hangs = false;
+  if (const auto o = answers_of(t, properties, timeout_seconds, hangs)) {
+    t.offered.lacks = o->found.lacks;
     remember_offer(t.candidate, t.op, t.device, t.type, t.offered);
-    fmt::print("{} {}: offers {}{}\n", t.op, name_of(t.type), offered_text(t),
+    fmt::print("{} {}: offers {}{}\n", t.op, name_of(t.type), offered_text(t, o->answered),
                t.offered.is_everything() ? "" : "; does not offer " + text_of(t.offered));
+  } else {
+    fmt::print("{} {}: offers nothing: every call was answered by unsupported\n", t.op, name_of(t.type));
+    t.offered.lacks.clear();
   }
   std::fflush(stdout);
+  return !hangs;
 }
 
 std::string unmet_need(const property& p, const target& t, const std::function<trial_case(int64_t index)>& make,
-                       uint64_t seed) {
+                       uint64_t seed, double timeout_seconds) {
   constexpr int k_questions = 2;
   constexpr int64_t k_draws = 20;
   constexpr int64_t k_cheap = 1 << 14;  // elements; to judge a wrong long row takes minutes, and asking must not
@@ -137,7 +173,7 @@ std::string unmet_need(const property& p, const target& t, const std::function<t
     c.knobs.insert({"schedule", "fair"});
     if (c.knob("detect") != "only") c.knobs["detect"] = "off";
     c.knobs.erase("repeat");
-    const case_report r = run_contained(run_case, c, k_long_patience_seconds);
+    const case_report r = run_contained(run_case, c, std::min(k_long_patience_seconds, timeout_seconds));
     if (r.result != verdict::skipped) return "";
     // A check passes over a case that has lost what it is about.
     need = r.message.starts_with(k_needs) ? r.message : missing_trait(p, t, seed);

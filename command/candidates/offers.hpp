@@ -10,12 +10,15 @@
 
 namespace warpcheck::cli {
 
-// Gives each target the offer that its candidate's answers show, and prints it. All of a built-in candidate is offered.
-void ask_offers(std::vector<engine::target>& targets);
+// Gives the target the offer that its candidate's answers to calls of these properties show, and prints it. All of a
+// built-in candidate is offered. Returns false if a call took too long, measured by the timeout of a case: the
+// candidate is then asked no further.
+bool ask_offer_of(engine::target& t, const std::vector<const engine::property*>& properties, double timeout_seconds);
 
 // Why the property cannot be asked of a candidate with this offer: "needs lengths"; "" where it can. Cases of it are
-// tried in processes of their own.
+// tried in processes of their own, as long as a case of the run may take.
 std::string unmet_need(const engine::property& p, const engine::target& t,
-                       const std::function<engine::trial_case(int64_t index)>& make, uint64_t seed);
+                       const std::function<engine::trial_case(int64_t index)>& make, uint64_t seed,
+                       double timeout_seconds);
 
 }  // namespace warpcheck::cli

@@ -266,6 +266,28 @@ TEST_F(Python, WhatItDoesNotOfferIsNotAsked) {
   EXPECT_TRUE(less.has("worst error")) << less.output;
 }
 
+// No call has another type than the run, and none is like the cases of a property that the run leaves out.
+TEST_F(Python, IsAskedForWhatTheRunJudges) {
+  folder_.write("records.py", R"(
+import numpy
+def total(x, y, op):
+    x, y = numpy.from_dlpack(x), numpy.from_dlpack(y)
+    with open("calls", "a") as f: f.write(f"{x.dtype}\n")
+    y[...] = [numpy.sum, numpy.min, numpy.max][op](x.astype("f8"), axis=1, **({} if x.shape[1] else {"initial": 0}))
+total.dtypes = ["f32", "f64"]
+)");
+  const auto verify_total = [&](const std::string& property) {
+    return run("verify reduce --python records.py:total --interpreter " + interpreter() +
+               " --dtype f32 --cases 4 --size quick --max-cols 300 --property " + property);
+  };
+  const result empty = verify_total("empty"), all = verify_total("within-error-bound");
+  EXPECT_EQ(empty.status, 0) << empty.output;
+  EXPECT_TRUE(empty.has("reduce f32: offers the plain call\n")) << empty.output;
+  EXPECT_TRUE(all.has("reduce f32: offers op\n")) << all.output;
+  const result calls = warpcheck::self::run_command("sort -u " + folder_.path("calls"));
+  EXPECT_EQ(calls.output, "float32\n");
+}
+
 // By chance alone some calls are answered: within what was found to be offered, that is a failure of its own.
 TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
   const result r = run("verify softmax --python door.py:fickle --interpreter " + interpreter() +

@@ -21,7 +21,8 @@
 namespace warpcheck::engine {
 namespace {
 
-constexpr int64_t k_cases_of_property = 4;
+constexpr int64_t k_least_cases_of_property = 4;
+constexpr int64_t k_least_questions = 64;  // of which each property asks the same number
 constexpr uint64_t k_seed = 1;
 constexpr int64_t k_most_elements = int64_t{1} << 14;          // of a drawn case
 constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
@@ -111,6 +112,7 @@ class inquiry {
         keep_plainest(c);
         return;
       }
+      was_refused_ |= c.tensors.front().elements() > 0;
       trait_set traits = least_refused(c);
       if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
         traits = least_refused(small);
@@ -193,7 +195,17 @@ class inquiry {
   }
 
   const offer& known() const { return known_; }
-  bool is_answered() const { return !answered_.empty(); }
+  std::set<std::string> answered_traits() const {
+    std::set<std::string> names;
+    for (const trial_case& c : answered_)
+      for (const trait& t : traits_of(c)) {
+        if (t.kind == trait::present || t.kind == trait::unequal) names.insert(t.name);
+        if (t.kind != trait::equal || is_usual(c, t)) continue;
+        names.insert(find_scalar(c, t.name)->names.empty() ? t.name : text_of(trait_set{t}));
+      }
+    return names;
+  }
+  bool refuses_everything() const { return answered_.empty() && was_refused_; }
 
  private:
   static std::string form_name(const trial_case& c) { return find_description(c.op)->form_of(c)->name; }
@@ -319,6 +331,7 @@ class inquiry {
   offer known_;
   trial_case plainest_;               // of the cases that were answered
   std::vector<trial_case> answered_;  // that had something to do
+  bool was_refused_ = false;          // a call that had something to do
   std::set<std::string> answered_forms_, refused_forms_;
   std::map<std::string, int> tries_alone_;  // by the text of the lack
   std::map<std::string, bool> answers_;     // to questions about sizes, by the case's line
@@ -336,22 +349,22 @@ bool draw_question(const property& p, const target& t, int64_t index, trial_case
 
 }  // namespace
 
-std::optional<offer> ask_offer(const target& of, int64_t first, offer known,
-                               const std::function<void(int64_t question, const offer&)>& answered) {
+std::optional<asked_offer> ask_offer(const target& of, std::span<const property* const> properties, int64_t first,
+                                     offer known, const std::function<void(int64_t question, const offer&)>& answered) {
   target t = of;
   t.size = 0;
   t.offered = {};
   inquiry asking(t, std::move(known));
   int64_t question = 0;
+  const int64_t cases_of_property =
+      std::max(k_least_cases_of_property, k_least_questions / std::max<int64_t>(1, std::ssize(properties)));
   const auto for_each_question = [&](const std::function<void(const property&, int64_t index)>& ask) {
-    for (const property& p : all_properties()) {
-      if (p.op != t.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-      for (int64_t i = 0; i < k_cases_of_property; ++i, ++question) {
+    for (const property* const p : properties)
+      for (int64_t i = 0; i < cases_of_property; ++i, ++question) {
         if (question < first) continue;
         answered(question, asking.known());
-        ask(p, i);
+        ask(*p, i);
       }
-    }
   };
   for_each_question([&](const property& p, int64_t i) {
     if (trial_case c; draw_question(p, t, i, c)) asking.ask(std::move(c));
@@ -364,8 +377,8 @@ std::optional<offer> ask_offer(const target& of, int64_t first, offer known,
   if (first <= question) asking.ask_sizes();
   asking.forget_mistakes();
   asking.note_forms(*find_description(t.op));
-  if (!asking.is_answered()) return std::nullopt;
-  return asking.known();
+  if (asking.refuses_everything()) return std::nullopt;
+  return asked_offer{asking.known(), asking.answered_traits()};
 }
 
 }  // namespace warpcheck::engine

@@ -5,16 +5,24 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::engine {
 
-// Asks from question number `first` on, given what is known already. `answered` is called before each question with
-// its number and what is known by then, so that a question which ends the process can be passed over. None where no
-// call was answered.
-std::optional<offer> ask_offer(const target& t, int64_t first, offer known,
-                               const std::function<void(int64_t question, const offer&)>& answered);
+struct asked_offer {
+  offer found;
+  std::set<std::string> answered;  // of answered calls with elements: optional tensors, numbers, SCALAR=VALUE
+};
+
+// Asks calls like the cases of these properties, from question number `first` on, given what is known already.
+// `answered` is called before each question with its number and what is known by then, so that a question which ends
+// the process can be passed over. None where every call with elements was answered by unsupported.
+std::optional<asked_offer> ask_offer(const target& t, std::span<const property* const> properties, int64_t first,
+                                     offer known, const std::function<void(int64_t question, const offer&)>& answered);
 
 }  // namespace warpcheck::engine
