@@ -6,8 +6,10 @@
 #include <initializer_list>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "properties/engine/cases/description.hpp"
@@ -337,6 +339,18 @@ class inquiry {
   std::map<std::string, bool> answers_;     // to questions about sizes, by the case's line
 };
 
+// Halves the largest extents until the case is cheap to ask.
+void make_cheap(trial_case& c) {
+  const description& d = *find_description(c.op);
+  while (c.elements() > k_most_elements) {
+    std::optional<std::pair<int64_t, std::string>> largest;
+    for (const auto& [name, size] : sizes_of(d, c))
+      if (!d.find(name)->derived && size > 1) largest = std::max(largest, std::optional(std::pair(size, name)));
+    if (!largest) return;
+    c = resized(c, {largest->second}, largest->first / 2);
+  }
+}
+
 // A case for the question, or none.
 bool draw_question(const property& p, const target& t, int64_t index, trial_case& c) {
   try {
@@ -344,6 +358,7 @@ bool draw_question(const property& p, const target& t, int64_t index, trial_case
   } catch (const no_case_fits&) {
     return false;
   }
+  make_cheap(c);
   return c.elements() <= k_most_elements && what_is_wrong(*find_description(c.op), c, false).empty();
 }
 
