@@ -29,9 +29,13 @@ sigmoid_model model_of(const trial& t) { return {shift_of(t), gain_of(t), t.the_
 void judge_sigmoid(trial& t, const run_result& r, int64_t) {
   const host_tensor &x = t.input("x"), &y = r.at("y");
   const sigmoid_model model = model_of(t);
+  reference::judgement last;
   for (int64_t i = 0; i < x.spec.cols(); ++i) {
     const double in = x.value(0, i), actual = y.value(0, i);
-    t.judge("y", 0, i, in, actual, model.judge(in, actual), [&] { return model.expected_text(in); });
+    // Long vectors hold one value almost everywhere, and a judgement takes 0.4 us.
+    const bool is_repeated = i > 0 && x.bits(0, i) == x.bits(0, i - 1) && y.bits(0, i) == y.bits(0, i - 1);
+    if (!is_repeated) last = model.judge(in, actual);
+    t.judge("y", 0, i, in, actual, last, [&] { return model.expected_text(in); });
   }
 }
 
