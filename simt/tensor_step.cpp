@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "simt/error.hpp"
@@ -20,17 +21,24 @@ using longs = int64_t __attribute__((vector_size(32)));
 using doubles = double __attribute__((vector_size(32)));
 using floats = float __attribute__((vector_size(16)));
 constexpr int k_lanes = 8;
-constexpr int k_most_rows = 64, k_most_cols = 64, k_most_depth = 16;  // of what is computed at once
+constexpr int k_most_rows = 64, k_most_cols = 64, k_most_depth = 32;  // of what is computed at once
 constexpr int k_no_exponent = -4096;
 constexpr int k_least_top = -133;  // nothing is aligned to a lesser exponent
 constexpr uint32_t k_nan = 0x7fffffff;
 
 struct format {
   int exponent_bits, fraction_bits, unused_bits;
+  bool has_infinity = true;  // else only the largest of all patterns is no number
   constexpr int least_exponent() const { return 2 - (1 << (exponent_bits - 1)); }
 };
 constexpr format format_of(tensor_type type) {
-  return type == tensor_type::f16 ? format{5, 10, 0} : type == tensor_type::bf16 ? format{8, 7, 0} : format{8, 10, 13};
+  switch (type) {
+    case tensor_type::f16: return {5, 10, 0};
+    case tensor_type::bf16: return {8, 7, 0};
+    case tensor_type::e4m3: return {4, 3, 0, false};
+    case tensor_type::e5m2: return {5, 2, 0};
+    default: return {8, 10, 13};
+  }
 }
 
 // significand / 2^fraction_bits * 2^exponent; sign is 0 or -1.
@@ -45,7 +53,7 @@ number split(uint32_t bits, const format& f) {
   const uint32_t field = bits >> f.fraction_bits & ((1u << f.exponent_bits) - 1);
   number n;
   n.sign = bits >> (f.fraction_bits + f.exponent_bits) & 1 ? -1 : 0;
-  n.is_finite = field != (1u << f.exponent_bits) - 1;
+  n.is_finite = field != (1u << f.exponent_bits) - 1 || (!f.has_infinity && fraction + 1 != 1u << f.fraction_bits);
   n.significand = static_cast<int32_t>(field == 0 ? fraction : fraction | 1u << f.fraction_bits);
   n.exponent = n.significand == 0 ? k_no_exponent : f.least_exponent() + static_cast<int>(field) - (field == 0 ? 0 : 1);
   return n;
@@ -73,8 +81,8 @@ struct operands {
   bool a_is_finite[k_most_rows], b_is_finite[k_most_cols];
 };
 
-float cut_subnormal(double x) {
-  const auto kept = static_cast<float>(std::trunc(x * 0x1p149) * 0x1p-149);
+float cut_subnormal(double x, int result_bits) {
+  const auto kept = static_cast<float>(std::ldexp(std::trunc(std::ldexp(x, 126 + result_bits)), -126 - result_bits));
   return kept == 0 ? 0.0f : kept;  // what vanishes has lost its sign
 }
 
@@ -88,15 +96,15 @@ float nearest_f16(double x) {
 }
 
 // Where an operand or c is not finite: NaN and Inf by IEEE's rules.
-float special(const uint32_t* a, const uint32_t* b, int depth, const format& f, float c) {
+float special(const uint32_t* a, const uint32_t* b, int depth, const format& of_a, const format& of_b, float c) {
   bool is_nan = c != c, is_inf[2] = {};
   if ((bits_of(c) & 0x7fffffffu) == 0x7f800000u) is_inf[bits_of(c) >> 31] = true;
-  const int32_t one = 1 << f.fraction_bits;  // the significand of an infinity
+  const int32_t one_of_a = 1 << of_a.fraction_bits, one_of_b = 1 << of_b.fraction_bits;  // significands of infinities
   for (int k = 0; k < depth; ++k) {
-    const number x = split(a[k], f), y = split(b[k], f);
+    const number x = split(a[k], of_a), y = split(b[k], of_b);
     if (x.is_finite && y.is_finite) continue;
-    if ((!x.is_finite && x.significand != one) || (!y.is_finite && y.significand != one) || x.significand == 0 ||
-        y.significand == 0)
+    if ((!x.is_finite && x.significand != one_of_a) || (!y.is_finite && y.significand != one_of_b) ||
+        x.significand == 0 || y.significand == 0)
       is_nan = true;
     else
       is_inf[x.sign != y.sign] = true;
@@ -131,22 +139,24 @@ __attribute__((always_inline)) inline void add_products(const operands& x, int r
 // A row of results, but for those of which an operand is not finite: the sums of eight columns at a time, exact as
 // doubles, of which f32 gets the upper 24 bits.
 template <int Depth, tensor_sum Sum>
-__attribute__((always_inline)) inline void row_results(const operands& x, int row, int fraction_bits, const float* c,
-                                                       float* d) {
+__attribute__((always_inline)) inline void row_results(const operands& x, int row, const tensor_rules& rules,
+                                                       const float* c, float* d) {
   const ints zero = {}, most = zero + 31;
+  const int fraction_bits = rules.fraction_bits, unkept_bits = 52 - rules.result_bits;
   for (int col = 0; col < x.cols; col += k_lanes) {
     ints bits;
     std::memcpy(&bits, c + col, sizeof bits);
     const ints field = bits >> 23 & 255, sign = bits >> 31;
     ints significand = bits & 0x7fffff;
-    significand = (significand | (0x800000 & (field != zero))) << (fraction_bits - 23);
+    significand |= 0x800000 & (field != zero);
+    significand = fraction_bits < 23 ? significand >> (23 - fraction_bits) : significand << (fraction_bits - 23);
     ints c_exponent = field - 127;
     blend(c_exponent, field == zero, zero - 126);
-    blend(c_exponent, significand == zero, zero + k_no_exponent);
+    blend(c_exponent, (bits & 0x7fffffff) == zero, zero + k_no_exponent);
     ints exponent[Depth], top = zero + k_least_top;
     if constexpr (Sum == tensor_sum::f16) {
       ints field_exponent = c_exponent;
-      blend(field_exponent, (c_exponent < zero - 14) & (significand != zero), zero - 14);
+      blend(field_exponent, (c_exponent < zero - 14) & ((bits & 0x7fffffff) != zero), zero - 14);
       blend(top, field_exponent > top, field_exponent);
     } else {
       blend(top, c_exponent > top, c_exponent);
@@ -155,7 +165,7 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
       exponent[k] = load(&x.b_exponent[k][col]) + x.a_exponent[row][k];
       blend(top, exponent[k] > top, exponent[k]);
     }
-    ints sum[2] = {}, shift = top - c_exponent;
+    ints sum[2] = {}, shift = top - c_exponent;  // 24 products of 8 bits are short enough for one
     blend(shift, shift > most, most);
     add_products(x, row, col, 0, Depth < 8 ? Depth : 8, exponent, top, sum[0]);
     if constexpr (Depth > 8) add_products(x, row, col, 8, Depth, exponent, top, sum[1]);
@@ -177,25 +187,27 @@ __attribute__((always_inline)) inline void row_results(const operands& x, int ro
         for (int lane = 0; lane < 4; ++lane) d[col + i + lane] = nearest_f16(value[lane]);
         continue;
       }
-      const longs kept = reinterpret_cast<longs>(value) & ~((int64_t{1} << 29) - 1);
+      const longs kept = reinterpret_cast<longs>(value) & ~((int64_t{1} << unkept_bits) - 1);
       const floats rounded = __builtin_convertvector(reinterpret_cast<doubles>(kept), floats);
       std::memcpy(d + col + i, &rounded, sizeof rounded);
       // Below 2^-126 fewer bits are kept.
       for (int lane = 0; lane < 4; ++lane)
-        if (std::fabs(value[lane]) < 0x1p-126 && value[lane] != 0) d[col + i + lane] = cut_subnormal(value[lane]);
+        if (std::fabs(value[lane]) < 0x1p-126 && value[lane] != 0)
+          d[col + i + lane] = cut_subnormal(value[lane], rules.result_bits);
     }
   }
 }
 
 template <int Depth, tensor_sum Sum>
-void portable_row(const operands& x, int row, int fraction_bits, const float* c, float* d) {
-  row_results<Depth, Sum>(x, row, fraction_bits, c, d);
+void portable_row(const operands& x, int row, const tensor_rules& rules, const float* c, float* d) {
+  row_results<Depth, Sum>(x, row, rules, c, d);
 }
-using row_function = void (*)(const operands&, int, int, const float*, float*);
+using row_function = void (*)(const operands&, int, const tensor_rules&, const float*, float*);
 #ifdef __x86_64__
 template <int Depth, tensor_sum Sum>
-__attribute__((target("avx2"))) void avx2_row(const operands& x, int row, int fraction_bits, const float* c, float* d) {
-  row_results<Depth, Sum>(x, row, fraction_bits, c, d);
+__attribute__((target("avx2"))) void avx2_row(const operands& x, int row, const tensor_rules& rules, const float* c,
+                                              float* d) {
+  row_results<Depth, Sum>(x, row, rules, c, d);
 }
 template <int Depth, tensor_sum Sum>
 row_function row_for() {
@@ -210,14 +222,19 @@ row_function row_for() {
 #endif
 template <tensor_sum Sum>
 row_function row_of_depth(int depth) {
-  return depth == 4 ? row_for<4, Sum>() : depth == 8 ? row_for<8, Sum>() : row_for<16, Sum>();
+  switch (depth) {
+    case 4: return row_for<4, Sum>();
+    case 8: return row_for<8, Sum>();
+    case 16: return row_for<16, Sum>();
+    default: return row_for<32, Sum>();
+  }
 }
 
 // At most k_most_cols columns.
-void step(tensor_type type, tensor_rules rules, int rows, int cols, int stride, const uint32_t* a, const uint32_t* b,
+void step(tensor_types types, tensor_rules rules, int rows, int cols, int stride, const uint32_t* a, const uint32_t* b,
           const float* c, float* d, tensor_sum sum) {
-  const format f = format_of(type);
-  const int depth = tensor_depth(type), share = depth / rules.parts;
+  const format of_a = format_of(types.a), of_b = format_of(types.b);
+  const int depth = tensor_depth(types.a), share = depth / rules.parts;
   operands x;
   x.rows = rows;
   x.cols = cols;
@@ -226,8 +243,8 @@ void step(tensor_type type, tensor_rules rules, int rows, int cols, int stride, 
     for (int row = 0; row < rows; ++row) {
       x.a_is_finite[row] = true;
       for (int k = 0; k < share; ++k) {
-        const number n = split(a[row * depth + part * share + k], f);
-        x.a_significand[row][k] = n.significand << (rules.fraction_bits - 2 * f.fraction_bits);
+        const number n = split(a[row * depth + part * share + k], of_a);
+        x.a_significand[row][k] = n.significand << (rules.fraction_bits - of_a.fraction_bits - of_b.fraction_bits);
         x.a_exponent[row][k] = n.exponent;
         x.a_sign[row][k] = n.sign;
         x.a_is_finite[row] &= n.is_finite;
@@ -236,7 +253,7 @@ void step(tensor_type type, tensor_rules rules, int rows, int cols, int stride, 
     for (int col = 0; col < cols; ++col) {
       x.b_is_finite[col] = true;
       for (int k = 0; k < share; ++k) {
-        const number n = split(b[col * depth + part * share + k], f);
+        const number n = split(b[col * depth + part * share + k], of_b);
         x.b_significand[k][col] = n.significand;
         x.b_exponent[k][col] = n.exponent;
         x.b_sign[k][col] = n.sign;
@@ -249,11 +266,11 @@ void step(tensor_type type, tensor_rules rules, int rows, int cols, int stride, 
     for (int row = 0; row < rows; ++row) {
       float addends[k_most_cols], results[k_most_cols];
       std::memcpy(addends, from + row * stride, static_cast<size_t>(cols) * sizeof(float));
-      row_of(x, row, rules.fraction_bits, addends, results);
+      row_of(x, row, rules, addends, results);
       for (int col = 0; col < cols; ++col)
         if (!x.a_is_finite[row] || !x.b_is_finite[col] || (bits_of(addends[col]) & 0x7f800000u) == 0x7f800000u)
           results[col] =
-              special(a + row * depth + part * share, b + col * depth + part * share, share, f, addends[col]);
+              special(a + row * depth + part * share, b + col * depth + part * share, share, of_a, of_b, addends[col]);
       std::memcpy(d + row * stride, results, static_cast<size_t>(cols) * sizeof(float));
     }
   }
@@ -272,11 +289,28 @@ tensor_rules tensor_rules_of(unsigned sm_arch) {
   }
 }
 
-void tensor_step(tensor_type type, tensor_rules rules, int rows, int cols, const uint32_t* a, const uint32_t* b,
+void tensor_step(tensor_types types, tensor_rules rules, int rows, int cols, const uint32_t* a, const uint32_t* b,
                  const float* c, float* d, tensor_sum sum) {
-  const int depth = tensor_depth(type);
+  const int depth = tensor_depth(types.a);
   for (int col = 0; col < cols; col += k_most_cols)
-    step(type, rules, rows, std::min(k_most_cols, cols - col), cols, a, b + col * depth, c + col, d + col, sum);
+    step(types, rules, rows, std::min(k_most_cols, cols - col), cols, a, b + col * depth, c + col, d + col, sum);
+}
+
+void tensor_step(tensor_types types, int rows, int cols, const uint32_t* a, const uint32_t* b, const int32_t* c,
+                 int32_t* d, bool saturates) {
+  const int depth = tensor_depth(types.a);
+  const auto value = [](tensor_type type, uint32_t bits) {
+    return type == tensor_type::s8 ? int32_t{static_cast<int8_t>(bits)} : int32_t{static_cast<uint8_t>(bits)};
+  };
+  for (int row = 0; row < rows; ++row)
+    for (int col = 0; col < cols; ++col) {
+      int64_t sum = c[row * cols + col];
+      for (int k = 0; k < depth; ++k)
+        sum += int64_t{value(types.a, a[row * depth + k])} * value(types.b, b[col * depth + k]);
+      d[row * cols + col] = static_cast<int32_t>(
+          saturates ? std::clamp<int64_t>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max())
+                    : sum);
+    }
 }
 
 }  // namespace simt

@@ -254,31 +254,44 @@ std::string ptx_translator::integer_mma(const instruction& i) {
   return code;
 }
 
-// wgmma.mma_async.sync.aligned.m64nNkK.f32.T.T d, a, b, scale-d, imm-scale-a, imm-scale-b, transpositions
+// wgmma.mma_async.sync.aligned.m64nNkK.D.A.B d, a, b, scale-d, and of reals imm-scale-a, imm-scale-b, of 16 bits also
+// the transpositions of what lies in shared memory; of integers with .satfinite before or behind the types.
 std::string ptx_translator::wgmma(const instruction& i) {
   const auto& o = i.operands;
-  const auto& p = i.opcode;
-  if (p.size() != 8 || p[5] != "f32" || p[6] != p[7] || o.size() < 6) return "";
-  const bool half = p[6] == "f16" || p[6] == "bf16";
-  if (!half && p[6] != "tf32") return "";
+  words p = i.opcode;
+  const bool saturates = i.has("satfinite");
+  if (saturates) p.erase(std::find(p.begin(), p.end(), "satfinite"));
+  if (p.size() != 8 || o.size() < 4) return "";
+  const std::string &sum = p[5], &left = p[6], &right = p[7];
+  const bool halves = left == "f16" || left == "bf16", integers = left == "s8" || left == "u8";
+  const bool bytes = left == "e4m3" || left == "e5m2";
+  const bool right_fits = integers ? right == "s8" || right == "u8" : bytes ? right == "e4m3" || right == "e5m2" : true;
+  if (!(integers || bytes || left == "tf32" || halves) || !right_fits || (!integers && !bytes && left != right))
+    return "";
+  const bool sums_f16 = sum == "f16";
+  if (integers ? sum != "s32" : saturates || (sum != "f32" && !(sums_f16 && (bytes || left == "f16")))) return "";
   int n = 0, k = 0;
-  if (std::sscanf(p[4].c_str(), "m64n%dk%d", &n, &k) != 2 || k != (half ? 16 : 8)) return "";
+  if (std::sscanf(p[4].c_str(), "m64n%dk%d", &n, &k) != 2 || k != (halves ? 16 : left == "tf32" ? 8 : 32)) return "";
   const words d = vector(o[0]), a = vector(o[1]);
   const bool in_registers = o[1][0] == '{';
-  if (d.size() != static_cast<size_t>(n) / 2 || (in_registers && a.size() != 4)) return "";
+  const size_t scales = integers ? 4 : 6, turns = !halves ? 0 : in_registers ? 1 : 2;
+  if (d.size() != static_cast<size_t>(sums_f16 ? n / 4 : n / 2) || (in_registers && a.size() != 4) ||
+      o.size() != scales + turns)
+    return "";
   words places;
   for (const std::string& one : d) places.push_back("&" + value(one));
-  const size_t turns = 6;
-  const std::string major_a = half && !in_registers && o.size() > turns ? as("int", o[turns]) : "0";
-  const std::string major_b =
-      half && o.size() > turns + (in_registers ? 0 : 1) ? as("int", o[turns + (in_registers ? 0 : 1)]) : "0";
+  const auto major = [&](bool given, size_t at) {
+    return given ? fmt::format("ptx::major_of({})", as("int", o[at])) : "::simt::major::k";
+  };
+  const auto negates = [&](size_t at) { return integers ? "false" : fmt::format("{} < 0", as("int", o[at])); };
   return fmt::format(
-      "float* const simt_d[] = {{{}}}; {}ptx::products(::simt::tensor_type::{}, simt_d, {}, {}, {}, {}, {}, {}, {}, "
-      "{});",
+      "void* const simt_d[] = {{{}}}; {}ptx::products({{{{::simt::tensor_type::{}, ::simt::tensor_type::{}}}, {}, {}, "
+      "{}, ::simt::tensor_sum::{}, {}, {}}}, simt_d, {}, {}, {}, {});",
       fmt::join(places, ", "),
-      in_registers ? fmt::format("const uint32_t simt_a[4] = {}; ", array("uint32_t", o[1])) : "", p[6],
+      in_registers ? fmt::format("const uint32_t simt_a[4] = {}; ", array("uint32_t", o[1])) : "", left, right, n,
+      major(turns == 2, 6), major(turns > 0, 5 + turns), saturates ? "saturated_s32" : sum, negates(4), negates(5),
       in_registers ? "simt_a" : "nullptr", in_registers ? "0" : as("uint64_t", o[1]), as("uint64_t", o[2]),
-      as("bool", o[3]), as("int", o[4]), as("int", o[5]), major_a, major_b);
+      as("bool", o[3]));
 }
 
 std::string ptx_translator::memory(const instruction& i) {

@@ -78,8 +78,8 @@ struct pending_store {
 
 // Registers of a thread's products, in flight or done since: accumulators, or a fragment of A, which is only read.
 struct watched_registers {
-  const float* begin;
-  const float* end;
+  const uint32_t* begin;
+  const uint32_t* end;
   bool in_flight, touched;
   uint32_t pc;              // of the first product in flight
   uint32_t read_until = 0;  // of a fragment: the last group of products that reads it; 0: accumulators

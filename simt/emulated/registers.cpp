@@ -11,7 +11,7 @@
 namespace simt {
 inline namespace emu {
 
-void registers_taken(thread& t, const float* d, size_t count, const void* pc) {
+void registers_taken(thread& t, const uint32_t* d, size_t count, const void* pc) {
   const auto overlaps = [&](const watched_registers& w) {
     return w.begin < d + count && d < w.end && w.read_until == 0;
   };
@@ -54,19 +54,18 @@ void note_store(thread& t, const void* p, size_t bytes, uint32_t pc) {
   t.stored = {static_cast<const char*>(p), bytes, pc};
 }
 
-void registers_landed(thread& t, const float* d) {
+void registers_landed(thread& t, const uint32_t* d) {
   for (watched_registers& w : t.watched)
     if (w.begin == d) w.in_flight = false;
 }
 
 void fragment_taken(thread& t, const uint32_t* a, uint32_t group, const void* pc) {
-  const auto* begin = reinterpret_cast<const float*>(a);
   for (watched_registers& w : t.watched) {
-    if (w.begin != begin || w.read_until == 0) continue;
+    if (w.begin != a || w.read_until == 0) continue;
     w.read_until = group;
     return;
   }
-  t.watched.push_back({begin, begin + 4, true, false, code_offset(pc), group});
+  t.watched.push_back({a, a + 4, true, false, code_offset(pc), group});
 }
 
 void fragments_landed(thread& t, uint32_t below) {

@@ -6,20 +6,20 @@
 namespace simt {
 inline namespace emu {
 
-// What accumulators in flight hold: a signalling NaN, whose lower bits arithmetic passes on.
+// What registers of accumulators in flight hold: as f32 a signalling NaN, whose lower bits arithmetic passes on.
 inline constexpr uint32_t k_in_flight = 0x7fa5c35a;
 
 #ifdef SIMT_FLAVOUR_RACE
-void registers_taken(thread& t, const float* d, size_t count, const void* pc);
-void registers_landed(thread& t, const float* d);
+void registers_taken(thread& t, const uint32_t* d, size_t count, const void* pc);
+void registers_landed(thread& t, const uint32_t* d);
 // A fragment of A, which products up to this group read.
 void fragment_taken(thread& t, const uint32_t* a, uint32_t group, const void* pc);
 void fragments_landed(thread& t, uint32_t below);
 void registers_fenced(thread& t);
 void check_last_store(thread& t);
 #else
-inline void registers_taken(thread&, const float*, size_t, const void*) {}
-inline void registers_landed(thread&, const float*) {}
+inline void registers_taken(thread&, const uint32_t*, size_t, const void*) {}
+inline void registers_landed(thread&, const uint32_t*) {}
 inline void fragment_taken(thread&, const uint32_t*, uint32_t, const void*) {}
 inline void fragments_landed(thread&, uint32_t) {}
 inline void registers_fenced(thread&) {}

@@ -85,11 +85,15 @@ void wgmma_wait(Accumulators&...) {
 }
 
 struct wgmma_shape {
-  tensor_type type;
+  tensor_types types;
   int n;
   major a, b;
+  tensor_sum sum = tensor_sum::f32;
+  bool negates_a = false, negates_b = false;  // reals
+  // Registers of a thread that hold its accumulators: two of f16 in one.
+  size_t registers() const { return static_cast<size_t>(sum == tensor_sum::f16 ? n / 4 : n / 2); }
 };
-void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers, matrix_descriptor a,
+void issue_wgmma(const wgmma_shape& shape, void* d, const uint32_t* a_registers, matrix_descriptor a,
                  matrix_descriptor b, bool accumulate, const call_site& site);
 
 template <int N, class T, major MajorA = major::k, major MajorB = major::k>

@@ -12,10 +12,12 @@ inline namespace emu {
 
 constexpr uint32_t k_group = 128;  // threads of a warpgroup
 
-// Accumulators of the warpgroup: row by row what its threads hold.
+// Accumulators of the warpgroup: row by row what its threads hold, of s32 as integers.
 struct product_sum {
   int n;
-  std::vector<float> tile;
+  size_t registers;  // of a thread
+  std::vector<float> reals;
+  std::vector<int32_t> integers;
 };
 
 struct warpgroup_product {
@@ -35,7 +37,7 @@ struct thread_products {
   std::vector<std::pair<uint32_t, uint64_t>> groups;  // committed ones, and how many products there were by then
   bool is_fenced = false;
   struct held {
-    float* d;
+    uint32_t* d;
     std::shared_ptr<product_sum> sum;
     uint32_t group;  // of the last product
   };
@@ -66,6 +68,30 @@ size_t place_in(const product_sum& s, uint32_t thread_in_group, size_t i) {
   return row * static_cast<size_t>(s.n) + col;
 }
 
+// The r-th register of a thread.
+uint32_t register_of(const product_sum& s, uint32_t thread_in_group, size_t r) {
+  uint32_t bits;
+  if (!s.integers.empty()) {
+    std::memcpy(&bits, &s.integers[place_in(s, thread_in_group, r)], sizeof bits);
+  } else if (s.registers == static_cast<size_t>(s.n / 2)) {
+    std::memcpy(&bits, &s.reals[place_in(s, thread_in_group, r)], sizeof bits);
+  } else {
+    bits = pack(from_float<f16>(s.reals[place_in(s, thread_in_group, 2 * r)]),
+                from_float<f16>(s.reals[place_in(s, thread_in_group, 2 * r + 1)]));
+  }
+  return bits;
+}
+void set_register(product_sum& s, uint32_t thread_in_group, size_t r, uint32_t bits) {
+  if (!s.integers.empty()) {
+    std::memcpy(&s.integers[place_in(s, thread_in_group, r)], &bits, sizeof bits);
+  } else if (s.registers == static_cast<size_t>(s.n / 2)) {
+    std::memcpy(&s.reals[place_in(s, thread_in_group, r)], &bits, sizeof bits);
+  } else {
+    s.reals[place_in(s, thread_in_group, 2 * r)] = to_float(f16{static_cast<uint16_t>(bits)});
+    s.reals[place_in(s, thread_in_group, 2 * r + 1)] = to_float(f16{static_cast<uint16_t>(bits >> 16)});
+  }
+}
+
 // An operand in shared memory, taken from its descriptor.
 struct operand {
   uint32_t base, leading, stride;
@@ -79,7 +105,7 @@ struct operand {
         stride(static_cast<uint32_t>(d.bits >> 32 & 0x3fff) << 4),
         pattern(static_cast<swizzle>(d.bits >> 62)),
         is_k_major(m == major::k),
-        element(type == tensor_type::tf32 ? 4 : 2) {}
+        element(static_cast<uint32_t>(tensor_bytes(type))) {}
 
   // The shared address of 16 bytes. K-major: piece `inner` of row `outer`. MN-major: elements 8 outer to 8 outer + 7 of
   // M or N, at `inner` of K.
@@ -113,6 +139,10 @@ struct operand {
         std::memcpy(elements + outer * depth + 4 * inner, p, 16);
         return;
       }
+      if (element == 1) {
+        for (uint32_t i = 0; i < 16; ++i) elements[outer * depth + 16 * inner + i] = static_cast<uint8_t>(p[i]);
+        return;
+      }
       uint16_t eight[8];
       std::memcpy(eight, p, sizeof eight);
       for (uint32_t i = 0; i < 8; ++i)
@@ -137,32 +167,46 @@ void read_operand(thread& t, const operand& o, uint32_t begin, uint32_t end, uin
   });
 }
 
-void compute(const block_state& b, const warpgroup_product& p) {
-  const auto depth = static_cast<uint32_t>(tensor_depth(p.shape.type));
-  const auto n = static_cast<uint32_t>(p.shape.n);
-  uint32_t a[64 * 16];
-  static uint32_t columns[256 * 16];
-  if (p.has_a_registers) {
-    for (uint32_t i = 0; i < k_group; ++i) {
-      const uint32_t row = i / 32 * 16 + i % 32 / 4, place = i % 4;
-      for (uint32_t r = 0; r < 4; ++r) {
-        const uint32_t bits = p.a_registers[4 * i + r];
-        uint32_t* to = a + (row + 8 * (r & 1)) * depth;
-        if (depth == 8) {
-          to[place + 4 * (r >> 1)] = bits;
-        } else {
-          to[2 * place + 8 * (r >> 1)] = bits & 0xffff;
-          to[2 * place + 8 * (r >> 1) + 1] = bits >> 16;
-        }
-      }
+// A's elements from the registers of the warpgroup's threads, as many in one as fit.
+void gather_registers(const warpgroup_product& p, uint32_t depth, uint32_t* a) {
+  const uint32_t each = depth / 8, bits = 32 / each;
+  for (uint32_t i = 0; i < k_group; ++i) {
+    const uint32_t row = i / 32 * 16 + i % 32 / 4, place = i % 4;
+    for (uint32_t r = 0; r < 4; ++r) {
+      uint32_t* to = a + (row + 8 * (r & 1)) * depth + each * (place + 4 * (r >> 1));
+      for (uint32_t j = 0; j < each; ++j) to[j] = p.a_registers[4 * i + r] << (32 - bits - bits * j) >> (32 - bits);
     }
-  } else {
-    operand(p.a, p.shape.a, p.shape.type).load(b, 64, depth, a);
   }
-  operand(p.b, p.shape.b, p.shape.type).load(b, n, depth, columns);
-  float* sum = p.sum->tile.data();
-  if (!p.accumulate) std::fill(p.sum->tile.begin(), p.sum->tile.end(), 0.0f);
-  tensor_step(p.shape.type, device.rules, 64, p.shape.n, a, columns, sum, sum);
+}
+
+// Turns the signs of reals that fill the low bits of their words.
+void negate(uint32_t* elements, uint32_t count, tensor_type type) {
+  for (uint32_t i = 0; i < count; ++i) elements[i] ^= 1u << (8 * tensor_bytes(type) - 1);
+}
+
+void compute(const block_state& b, const warpgroup_product& p) {
+  const wgmma_shape& s = p.shape;
+  const auto depth = static_cast<uint32_t>(tensor_depth(s.types.a));
+  const auto n = static_cast<uint32_t>(s.n);
+  uint32_t a[64 * 32];
+  static uint32_t columns[256 * 32];
+  if (p.has_a_registers)
+    gather_registers(p, depth, a);
+  else
+    operand(p.a, s.a, s.types.a).load(b, 64, depth, a);
+  operand(p.b, s.b, s.types.b).load(b, n, depth, columns);
+  if (s.negates_a) negate(a, 64 * depth, s.types.a);
+  if (s.negates_b) negate(columns, n * depth, s.types.b);
+  if (is_integer(s.types.a)) {
+    int32_t* const sum = p.sum->integers.data();
+    if (!p.accumulate) std::fill(p.sum->integers.begin(), p.sum->integers.end(), 0);
+    tensor_step(s.types, 64, s.n, a, columns, sum, sum, s.sum == tensor_sum::saturated_s32);
+    return;
+  }
+  float* const sum = p.sum->reals.data();
+  if (!p.accumulate) std::fill(p.sum->reals.begin(), p.sum->reals.end(), 0.0f);
+  const tensor_rules rules = tensor_bytes(s.types.a) == 1 ? k_rules_of_8_bits : device.rules;
+  tensor_step(s.types, rules, 64, s.n, a, columns, sum, sum, s.sum);
 }
 
 // Computes the oldest products, up to number `end` (not with it), which all have brought.
@@ -188,7 +232,8 @@ uint64_t complete_end(const warpgroup_state& w) {
 
 bool is_same(const warpgroup_product& p, const wgmma_shape& s, bool has_a_registers, matrix_descriptor a,
              matrix_descriptor b, bool accumulate, const call_site& site) {
-  return p.shape.type == s.type && p.shape.n == s.n && p.shape.a == s.a && p.shape.b == s.b && p.a.bits == a.bits &&
+  return p.shape.types == s.types && p.shape.n == s.n && p.shape.a == s.a && p.shape.b == s.b && p.shape.sum == s.sum &&
+         p.shape.negates_a == s.negates_a && p.shape.negates_b == s.negates_b && p.a.bits == a.bits &&
          p.b.bits == b.bits && p.accumulate == accumulate && p.has_a_registers == has_a_registers &&
          p.site.line == site.line && __builtin_strcmp(p.site.file, site.file) == 0;
 }
@@ -233,19 +278,16 @@ void check_call(const thread& t, const thread_products& mine, bool has_a_registe
 // A product as its first thread calls it; one that goes on with a sum shares it.
 warpgroup_product begun(const wgmma_shape& shape, bool has_a_registers, matrix_descriptor a, matrix_descriptor b,
                         bool accumulate, const call_site& site, std::shared_ptr<product_sum> sum) {
-  warpgroup_product p;
-  p.shape = shape;
-  p.a = a;
-  p.b = b;
-  p.accumulate = accumulate;
-  p.has_a_registers = has_a_registers;
-  p.site = site;
-  p.is_new_sum = sum == nullptr;
-  p.sum = std::move(sum);
+  const bool is_new = sum == nullptr;
+  warpgroup_product p = {shape, a, b, accumulate, has_a_registers, site, std::move(sum), is_new, 0, {}};
   if (p.is_new_sum) {
     p.sum = std::make_shared<product_sum>();
     p.sum->n = shape.n;
-    p.sum->tile.resize(static_cast<size_t>(64 * shape.n));
+    p.sum->registers = shape.registers();
+    if (is_integer(shape.types.a))
+      p.sum->integers.resize(static_cast<size_t>(64 * shape.n));
+    else
+      p.sum->reals.resize(static_cast<size_t>(64 * shape.n));
   }
   if (has_a_registers) p.a_registers.resize(4 * k_group);
   return p;
@@ -312,14 +354,16 @@ void wgmma_wait_groups(unsigned groups) {
       mine.in_flight[kept++] = std::move(h);
       continue;
     }
-    for (size_t i = 0; i < static_cast<size_t>(h.sum->n / 2); ++i)
-      h.d[i] = h.sum->tile[place_in(*h.sum, self.linear % k_group, i)];
+    for (size_t i = 0; i < h.sum->registers; ++i) {
+      const uint32_t bits = register_of(*h.sum, self.linear % k_group, i);
+      std::memcpy(h.d + i, &bits, sizeof bits);
+    }
     registers_landed(self, h.d);
   }
   mine.in_flight.resize(kept);
 }
 
-void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers, matrix_descriptor a,
+void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a_registers, matrix_descriptor a,
                  matrix_descriptor b, bool accumulate, const call_site& site) {
   thread& self = *current;
   self.site = site;
@@ -331,20 +375,26 @@ void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers
   const uint32_t group = self.linear / k_group, in_group = self.linear % k_group;
   warpgroup_state& w = home.warpgroups[group];
 
+  auto* const d = static_cast<uint32_t*>(accumulators);
   auto held = std::find_if(mine.in_flight.begin(), mine.in_flight.end(), [&](const auto& h) { return h.d == d; });
   const bool is_new = held == mine.in_flight.end();
-  if (is_new) registers_taken(self, d, static_cast<size_t>(shape.n / 2), SIMT_PC);
+  if (is_new) registers_taken(self, d, shape.registers(), SIMT_PC);
   const uint64_t number = mine.issued++ - w.computed;
   if (number == w.products.size())
     w.products.push_back(begun(shape, a_registers != nullptr, a, b, accumulate, site, is_new ? nullptr : held->sum));
   warpgroup_product& p = w.products[number];
   if (!is_same(p, shape, a_registers != nullptr, a, b, accumulate, site))
     report_different(self, "another line, shape, descriptor or whether it accumulates", p.site);
-  if (p.is_new_sum != is_new || (!is_new && held->sum != p.sum) || p.sum->n != shape.n)
+  if (p.is_new_sum != is_new || (!is_new && held->sum != p.sum) || p.sum->n != shape.n ||
+      p.sum->registers != shape.registers() || p.sum->integers.empty() == is_integer(shape.types.a))
     report_different(self, "other accumulators", p.site);
   if (is_new) {
-    for (size_t i = 0; i < static_cast<size_t>(shape.n / 2); ++i) p.sum->tile[place_in(*p.sum, in_group, i)] = d[i];
-    for (int i = 0; i < shape.n / 2; ++i) std::memcpy(d + i, &k_in_flight, sizeof k_in_flight);
+    for (size_t i = 0; i < shape.registers(); ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, d + i, sizeof bits);
+      set_register(*p.sum, in_group, i, bits);
+      std::memcpy(d + i, &k_in_flight, sizeof k_in_flight);
+    }
     mine.in_flight.push_back({d, p.sum, 0});
     held = std::prev(mine.in_flight.end());
   }
@@ -358,8 +408,8 @@ void issue_wgmma(const wgmma_shape& shape, float* d, const uint32_t* a_registers
     if (agent == 0) agent = hb_name_agent(self, agent_kind::product);
     const uint32_t rows = 16 * (self.warp % 4);
     if (a_registers == nullptr)
-      read_operand(self, operand(a, shape.a, shape.type), rows, rows + 16, agent, mine.open_group, SIMT_PC);
-    read_operand(self, operand(b, shape.b, shape.type), 0, static_cast<uint32_t>(shape.n), agent, mine.open_group,
+      read_operand(self, operand(a, shape.a, shape.types.a), rows, rows + 16, agent, mine.open_group, SIMT_PC);
+    read_operand(self, operand(b, shape.b, shape.types.b), 0, static_cast<uint32_t>(shape.n), agent, mine.open_group,
                  SIMT_PC);
   }
   if (++p.arrived < k_group) return;

@@ -125,15 +125,14 @@ inline uint64_t arrive_for_state(char* p, unsigned bytes, barrier_order order, S
 
 // ---- tensor cores
 
+inline major major_of(int transposed) { return transposed != 0 ? major::mn : major::k; }
 // Accumulators must be neighbours, as the elements of an array are: their places distinguish their registers.
 template <size_t N>
-void products(tensor_type type, float* const (&d)[N], const uint32_t* a_registers, uint64_t a, uint64_t b,
-              bool accumulate, int scale_a, int scale_b, int mn_major_a, int mn_major_b, SIMT_SITE) {
+SIMT_INLINE void products(const wgmma_shape& shape, void* const (&d)[N], const uint32_t* a_registers, uint64_t a,
+                          uint64_t b, bool accumulate, SIMT_SITE) {
   for (size_t i = 1; i < N; ++i)
-    if (d[i] != d[0] + i) misuse("wgmma", site, "its accumulators are not the elements of one array, in order");
-  if (scale_a != 1 || scale_b != 1) misuse("wgmma", site, "an operand is scaled by -1, which is not modelled");
-  const wgmma_shape shape = {type, static_cast<int>(2 * N), mn_major_a != 0 ? major::mn : major::k,
-                             mn_major_b != 0 ? major::mn : major::k};
+    if (d[i] != static_cast<uint32_t*>(d[0]) + i)
+      misuse("wgmma", site, "its accumulators are not the elements of one array, in order");
   issue_wgmma(shape, d[0], a_registers, {a}, {b}, accumulate, site);
 }
 

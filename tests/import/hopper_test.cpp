@@ -49,6 +49,26 @@ TEST(TensorMaps, AreJudgedLikeOtherBulkCopies) {
   }
 }
 
+// Types of operands and accumulators, A in memory and in registers, negated operands, saturation.
+TEST(Wgmma, MultipliesInEveryForm) {
+  const result r = run("wgmma.cu --no-trace --seeds 1");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("wgmma.cu: clean under 6 schedules")) << r.output;
+}
+
+TEST(Wgmma, IsJudgedInEveryForm) {
+  const slip slips[] = {{"", "NO_WAIT", "of an accumulator"},
+                        {"", "NO_REGISTER_FENCE", "are used for the first time without a wgmma_fence before it"},
+                        {"", "NO_PROXY_FENCE", "is not visible to the async proxy, which reads"},
+                        {"", "EARLY_WRITE", "race: "}};
+  for (const char* form : {"f16_f16", "s8_u8"})
+    for (const slip& s : slips) {
+      const result r = run(std::string("wgmma.cu --no-trace --schedule fair -D ") + s.macro + " -- " + form);
+      EXPECT_EQ(r.status, 1) << r.output;
+      EXPECT_TRUE(r.has(s.says)) << form << " " << s.macro << "\n" << r.output;
+    }
+}
+
 struct rule {
   const char* name;
   const char* says;

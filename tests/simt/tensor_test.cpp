@@ -16,7 +16,10 @@
 namespace warpcheck::self {
 namespace {
 
+using simt::tensor_rules;
+using simt::tensor_sum;
 using simt::tensor_type;
+using simt::tensor_types;
 
 uint32_t bits_of(float x) {
   uint32_t b;
@@ -32,6 +35,14 @@ float from_bits(uint32_t b) {
 double value_of(tensor_type type, uint32_t bits) {
   if (type == tensor_type::tf32) return static_cast<double>(from_bits(bits & ~0x1fffu));
   if (type == tensor_type::bf16) return static_cast<double>(from_bits(bits << 16));
+  if (type == tensor_type::e4m3) {
+    const int field = bits >> 3 & 15, fraction = bits & 7;
+    const double magnitude = (bits & 127) == 127 ? std::nan("")
+                             : field == 0        ? std::ldexp(fraction, -9)
+                                                 : std::ldexp(8 + fraction, field - 10);
+    return bits >> 7 & 1 ? -magnitude : magnitude;
+  }
+  if (type == tensor_type::e5m2) return value_of(tensor_type::f16, bits << 8);
   const int field = bits >> 10 & 31, fraction = bits & 1023;
   const double magnitude = field == 31  ? (fraction != 0 ? std::nan("") : HUGE_VAL)
                            : field == 0 ? std::ldexp(fraction, -24)
@@ -43,24 +54,33 @@ constexpr int k_none = -100000;
 int exponent_of(double x, int least) { return x == 0 ? k_none : std::max(std::ilogb(x), least); }
 
 // tensor_step.hpp's definition for `depth` products. An x87 number holds each aligned addend and their sum exactly.
-float model(tensor_type type, const uint32_t* a, const uint32_t* b, int depth, float c, int fraction_bits) {
-  const int least = type == tensor_type::f16 ? -14 : -126;
+float model(tensor_types types, const uint32_t* a, const uint32_t* b, int depth, float c, tensor_rules rules,
+            tensor_sum sum_type = tensor_sum::f32) {
+  const auto least = [](tensor_type type) {
+    return type == tensor_type::f16 || type == tensor_type::e5m2 ? -14 : type == tensor_type::e4m3 ? -6 : -126;
+  };
+  const bool is_f16 = sum_type == tensor_sum::f16;
   long double ieee = c;
-  int top = std::max(-133, exponent_of(static_cast<double>(c), -126));
+  int top = std::max(-133, exponent_of(static_cast<double>(c), is_f16 ? -14 : -126));
   for (int k = 0; k < depth; ++k) {
-    const double x = value_of(type, a[k]), y = value_of(type, b[k]);
+    const double x = value_of(types.a, a[k]), y = value_of(types.b, b[k]);
     if (!std::isfinite(x) || !std::isfinite(y)) ieee += x * y;  // a finite product decides nothing beside it
-    if (x != 0 && y != 0) top = std::max(top, exponent_of(x, least) + exponent_of(y, least));
+    if (x != 0 && y != 0) top = std::max(top, exponent_of(x, least(types.a)) + exponent_of(y, least(types.b)));
   }
   if (std::isnan(ieee)) return from_bits(0x7fffffff);
   if (std::isinf(ieee)) return static_cast<float>(ieee);
   const auto cut = [](long double x, int quantum) { return std::ldexp(std::trunc(std::ldexp(x, -quantum)), quantum); };
-  long double sum = cut(c, top - fraction_bits);
+  long double sum = cut(c, top - rules.fraction_bits);
   for (int k = 0; k < depth; ++k)
-    sum += cut(static_cast<long double>(value_of(type, a[k])) * static_cast<long double>(value_of(type, b[k])),
-               top - fraction_bits);
+    sum += cut(static_cast<long double>(value_of(types.a, a[k])) * static_cast<long double>(value_of(types.b, b[k])),
+               top - rules.fraction_bits);
   if (sum == 0) return 0.0f;
-  const auto kept = static_cast<float>(cut(sum, std::max(std::ilogb(sum) - 23, -149)));
+  if (is_f16) {
+    const int quantum = std::max(std::ilogb(sum), -14) - 10;
+    const auto nearest = static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(sum, -quantum)), quantum));
+    return nearest == 0 ? 0.0f : std::fabs(nearest) >= 65536 ? std::copysign(HUGE_VALF, nearest) : nearest;
+  }
+  const auto kept = static_cast<float>(cut(sum, std::max(std::ilogb(sum), -126) - rules.result_bits));
   return kept == 0 ? 0.0f : kept;
 }
 
@@ -72,7 +92,7 @@ std::vector<float> model(tensor_type type, simt::tensor_rules rules, const step_
       for (int part = 0; part < rules.parts; ++part) {
         float& sum = d[static_cast<size_t>(i * cols + j)];
         sum = model(type, &o.a[static_cast<size_t>(i * depth + part * share)],
-                    &o.b[static_cast<size_t>(j * depth + part * share)], share, sum, rules.fraction_bits);
+                    &o.b[static_cast<size_t>(j * depth + part * share)], share, sum, rules);
       }
   return d;
 }
@@ -93,6 +113,54 @@ TEST(TensorStep, IsWhatItsDefinitionSays) {
                           << ": " << std::hex << bits_of(actual[i]) << " for " << bits_of(expected[i]);
           }
       }
+}
+
+// Steps of 32 products of 8 bits: any bits, and operands of similar size, whose sums are cut.
+TEST(TensorStep, OfEightBitsIsWhatItsDefinitionSays) {
+  constexpr int k_rows = 40, k_cols = 72, k_depth = 32;
+  bit_stream bits(3);
+  for (const tensor_types types :
+       {tensor_types(tensor_type::e4m3), tensor_types(tensor_type::e5m2),
+        tensor_types(tensor_type::e4m3, tensor_type::e5m2), tensor_types(tensor_type::e5m2, tensor_type::e4m3)})
+    for (const tensor_sum sum : {tensor_sum::f32, tensor_sum::f16})
+      for (const bool any : {false, true}) {
+        const auto element = [&](tensor_type type) {
+          const uint32_t x = bits.next() & 0xff;
+          if (any && x % 8 != 0) return x & 0xbf;  // few NaN, so that most sums are finite
+          return any ? x : type == tensor_type::e4m3 ? (x & 0x87) | (x % 5 + 5) << 3 : (x & 0x83) | (x % 5 + 13) << 2;
+        };
+        std::vector<uint32_t> a(k_rows * k_depth), b(k_cols * k_depth);
+        for (uint32_t& x : a) x = element(types.a);
+        for (uint32_t& x : b) x = element(types.b);
+        std::vector<float> c(k_rows * k_cols), actual(c.size());
+        for (float& x : c) x = static_cast<float>(bits.between(-1000, 1000)) / (any ? 65536.0f : 8.0f);
+        simt::tensor_step(types, simt::k_rules_of_8_bits, k_rows, k_cols, a.data(), b.data(), c.data(), actual.data(),
+                          sum);
+        size_t wrong = 0, finite = 0;
+        for (size_t i = 0; i < actual.size(); ++i) {
+          const float expected = model(types, &a[i / k_cols * k_depth], &b[i % k_cols * k_depth], k_depth, c[i],
+                                       simt::k_rules_of_8_bits, sum);
+          wrong += bits_of(actual[i]) != bits_of(expected);
+          finite += std::isfinite(expected);
+        }
+        EXPECT_EQ(wrong, 0u) << static_cast<int>(types.a) << " " << static_cast<int>(types.b) << " any " << any;
+        EXPECT_GT(finite, actual.size() / 4);
+      }
+}
+
+TEST(TensorStep, OfIntegersWrapsOrSaturates) {
+  const std::vector<uint32_t> least(32, 0x80), most(8 * 32, 0x7f);
+  const auto step = [&](tensor_types types, int32_t c, bool saturates) {
+    std::vector<int32_t> sum(8, c);
+    simt::tensor_step(types, 1, 8, least.data(), most.data(), sum.data(), sum.data(), saturates);
+    return sum[7];
+  };
+  const tensor_types both(tensor_type::s8), left_without_sign(tensor_type::u8, tensor_type::s8);
+  EXPECT_EQ(step(both, 5, false), 5 - 32 * 128 * 127);
+  EXPECT_EQ(step(left_without_sign, 5, false), 5 + 32 * 128 * 127);
+  EXPECT_EQ(step(both, INT32_MIN, true), INT32_MIN);
+  EXPECT_EQ(step(both, INT32_MIN, false), INT32_MAX - 32 * 128 * 127 + 1);
+  EXPECT_EQ(step(left_without_sign, INT32_MAX, true), INT32_MAX);
 }
 
 TEST(TensorStep, ArchitecturesDiffer) {
