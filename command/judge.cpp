@@ -16,8 +16,10 @@
 #include "command/formula_arguments.hpp"
 #include "command/support.hpp"
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/recipe.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/call_observer.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
@@ -120,52 +122,107 @@ void set_tensor(trial_case& c, const std::string& name, const nlohmann::json& ar
 struct request_case {
   trial_case c;
   std::vector<std::string> inputs, outputs;  // names of the request's arrays
+  tensor_map values;                         // of the inputs
 };
 
-request_case case_of_request(const nlohmann::json& request) {
-  const std::string asked = request.at("operator");
+// A recipe for every tensor of the form, where its cases list all of them.
+std::map<std::string, recipe> all_tensors_of(const description& d, const call_form& form) {
+  std::map<std::string, recipe> fills;
+  for (const tensor_info& t : form.tensors)
+    if (d.lists_all_tensors) fills[t.name] = {};
+  return fills;
+}
+
+// Takes the elements from every tensor that may be left out and was not given.
+void leave_out_others(trial_case& c, const call_form& form, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs) {
+  for (tensor_spec& t : c.tensors) {
+    const std::vector<std::string>& given = t.is_input ? inputs : outputs;
+    if (!form.find(t.name)->is_optional || std::find(given.begin(), given.end(), t.name) != given.end()) continue;
+    t.shape.assign(t.shape.size(), 0);
+    t.ld = 0;
+  }
+}
+
+// The operator that the request names. usage_error for one whose calls nobody can judge.
+const description& operator_of_request(const std::string& asked) {
   const std::vector<std::string> named = use_formulas({asked});
   require_one_operator(asked, named.size());
   const std::string& op = named.front();
   const description* const d = find_description(op);
   if (!d) throw usage_error(unknown_operator(op));
   // As a benchmark has its results judged (bench/timed_call.cpp); other properties draw inputs of their own.
-  if (d->formula.empty() &&
+  if (!find_in_hand_judge(op) && d->formula.empty() &&
       std::none_of(d->bench.rows.begin(), d->bench.rows.end(), [](const bench_row& r) { return r.property.empty(); }))
     throw usage_error(fmt::format("{}: its properties judge calls of their own making only; use verify", op));
-  const nlohmann::json outputs = request.value("outputs", nlohmann::json::array());
-  const auto form =
-      std::find_if(d->forms.begin(), d->forms.end(), [&](const call_form& f) { return fits(request, f); });
-  if (form == d->forms.end())
-    throw usage_error(fmt::format("{}: no call of it has {} inputs and {} outputs; see 'warpcheck list {}'", op,
-                                  request.at("inputs").size(), outputs.size(), op));
-  request_case r;
-  r.inputs = names_of(request.at("inputs"), *form, true);
-  r.outputs = names_of(outputs, *form, false);
+  return *d;
+}
+
+// A case of the form whose tensors have one element or, where they may be left out, none.
+trial_case smallest_case(const description& d, size_t form, dtype type) {
   sizes of;
-  for (const extent_info& e : d->extents)
+  for (const extent_info& e : d.extents)
     if (!e.derived) of[e.name] = 1;
   target t;
-  t.op = op;
+  t.op = d.op;
   t.device = "cpu";
   t.candidate = k_in_hand;
-  t.type = dtype_of(request.at("inputs").at(0));
-  r.c = make_case(*d, t, of, {}, static_cast<size_t>(form - d->forms.begin()));
-  r.c.property = find_property(op, k_judge).name;
-  const nlohmann::json scalars = request.value("scalars", nlohmann::json::object());
-  for (const auto& [name, value] : scalars.items()) set_knob(r.c, name, value.get<std::string>());
-  for (size_t i = 0; i < r.inputs.size(); ++i) set_tensor(r.c, r.inputs[i], request.at("inputs")[i]);
+  t.type = type;
+  trial_case c = make_case(d, t, of, all_tensors_of(d, d.forms[form]), form);
+  for (tensor_spec& s : c.tensors)
+    if (const std::vector<dtype>& types = d.forms[form].find(s.name)->types;
+        !types.empty() && std::find(types.begin(), types.end(), s.type) == types.end())
+      s.type = types.front();
+  const in_hand_judge* const own = find_in_hand_judge(d.op);
+  c.property = own ? own->property : find_property(d.op, k_judge).name;
+  return c;
+}
+
+// Gives the case the shapes and element types of the request's arrays.
+void set_tensors(request_case& r, const nlohmann::json& request, const description& d, const call_form& form) {
+  const nlohmann::json inputs = request.at("inputs"), outputs = request.value("outputs", nlohmann::json::array());
+  const auto set_inputs = [&] {
+    for (size_t i = 0; i < r.inputs.size(); ++i) set_tensor(r.c, r.inputs[i], inputs[i]);
+  };
+  set_inputs();
+  if (d.lists_all_tensors) leave_out_others(r.c, form, r.inputs, r.outputs);
   follow(r.c);
+  set_inputs();  // what is derived is one way to make a case: tables of the caller's own keep their sizes
   for (size_t i = 0; i < r.outputs.size(); ++i) set_tensor(r.c, r.outputs[i], outputs[i]);
+  for (tensor_spec& t : r.c.tensors)
+    if (t.is_input) t.fill = make_recipe("constant", {0});  // the values are given
   // The candidate has the outputs that were given, and no others; without any, all that the call must have.
-  if (!r.outputs.empty())
+  if (!r.outputs.empty() && !d.lists_all_tensors)
     std::erase_if(r.c.tensors, [&](const tensor_spec& s) {
       return !s.is_input && std::find(r.outputs.begin(), r.outputs.end(), s.name) == r.outputs.end();
     });
+}
+
+request_case case_of_request(const nlohmann::json& request) {
+  const description& d = operator_of_request(request.at("operator"));
+  const nlohmann::json inputs = request.at("inputs"), outputs = request.value("outputs", nlohmann::json::array());
+  const auto form = std::find_if(d.forms.begin(), d.forms.end(), [&](const call_form& f) { return fits(request, f); });
+  if (form == d.forms.end())
+    throw usage_error(fmt::format("{}: no call of it has {} inputs and {} outputs; see 'warpcheck list {}'", d.op,
+                                  inputs.size(), outputs.size(), d.op));
+  request_case r;
+  r.inputs = names_of(inputs, *form, true);
+  r.outputs = names_of(outputs, *form, false);
+  r.c = smallest_case(d, static_cast<size_t>(form - d.forms.begin()), dtype_of(inputs.at(0)));
+  const nlohmann::json scalars = request.value("scalars", nlohmann::json::object());
+  for (const auto& [name, value] : scalars.items()) set_knob(r.c, name, value.get<std::string>());
+  set_tensors(r, request, d, *form);
+  for (size_t i = 0; i < r.inputs.size(); ++i) {
+    host_tensor x(r.c.at(r.inputs[i]));
+    read_bytes(inputs[i], x);
+    r.values.insert_or_assign(r.inputs[i], std::move(x));
+  }
+  if (const in_hand_judge* const own = find_in_hand_judge(d.op); own && own->complete)
+    own->complete(r.c, r.values, !r.outputs.empty());
   r.c.knobs["device"] = "cpu";
   r.c.knobs["candidate"] = k_in_hand;
-  if (const std::string wrong = what_is_wrong(*d, r.c, false); !wrong.empty())
-    throw usage_error(fmt::format("{}: {}", op, wrong));
+  if (const std::string wrong = what_is_wrong(d, r.c, false); !wrong.empty())
+    throw usage_error(fmt::format("{}: {}", d.op, wrong));
   return r;
 }
 
@@ -192,7 +249,8 @@ case_report judge_case_of(const request_case& r, trial& t, std::map<std::string,
   observing = judged ? &observer : nullptr;
   const std::shared_ptr<void> looks(nullptr, [](void*) { observing = nullptr; });
   try {
-    find_property(r.c.op, r.c.property).check(t);
+    const in_hand_judge* const own = find_in_hand_judge(r.c.op);
+    own ? own->check(t) : find_property(r.c.op, r.c.property).check(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
   }
@@ -203,11 +261,7 @@ nlohmann::json answer_to(const nlohmann::json& request) {
   const request_case r = case_of_request(request);
   name_outputs_in_hand(r.c.op);
   trial t(r.c);
-  for (size_t i = 0; i < r.inputs.size(); ++i) {
-    host_tensor x(r.c.at(r.inputs[i]));
-    read_bytes(request.at("inputs")[i], x);
-    t.give(std::move(x));
-  }
+  for (const auto& [name, values] : r.values) t.give(values);
   outputs_in_hand().clear();
   std::map<std::string, judged_output> judged;
   nlohmann::json outputs = nlohmann::json::array();

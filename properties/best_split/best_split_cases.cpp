@@ -568,16 +568,21 @@ std::vector<split_result> check_split(trial& t, const split_instance& s) {
 
 std::vector<split_result> check_float(trial& t, const split_instance& s) {
   const std::vector<split_result> records = records_of(t, s);
-  for (size_t l = 0; l < records.size(); ++l) {
-    const split_problem p = s.problem(l);
-    const std::string wrong = reference::refute(p, records[l]);
-    if (!wrong.empty())  // asked first: the model is slow
-      t.require(false, "leaf {}: {}: {}; the model finds {}", l, text_of(records[l]), wrong,
-                text_of(reference::best_split(p)));
-    t.judge("value", static_cast<int64_t>(l), 0, 0, records[l].gain,
-            reference::judge_fixed(dtype::f64, records[l].gain, records[l].gain));
-  }
+  for (size_t l = 0; l < records.size(); ++l) refute_record(t, s, l, records[l]);
   return records;
+}
+
+void refute_record(trial& t, const split_instance& s, size_t leaf, const split_result& r) {
+  const split_problem p = s.problem(leaf);
+  const std::string wrong = reference::refute(p, r);
+  if (!wrong.empty())  // asked first: the model is slow
+    t.require(false, "leaf {}: {}: {}; the model finds {}", leaf, text_of(r), wrong, text_of(reference::best_split(p)));
+  t.judge("value", static_cast<int64_t>(leaf), 0, 0, r.gain, reference::judge_fixed(dtype::f64, r.gain, r.gain));
+}
+
+void judge_record(trial& t, const split_instance& s, size_t leaf, const split_result& r) {
+  if (!has_exact_sums(s)) return refute_record(t, s, leaf, r);
+  require_record(t, r, reference::best_split(s.problem(leaf)), fmt::format("leaf {}", leaf));
 }
 
 }  // namespace warpcheck

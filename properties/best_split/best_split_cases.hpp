@@ -98,6 +98,10 @@ std::vector<reference::split_result> records_of(engine::trial& t, const split_in
 // Requires the record to be the only right one, to the bit.
 void require_record(engine::trial& t, const reference::split_result& actual, const reference::split_result& expected,
                     const std::string& what);
+// Requires the record of a leaf to be one that its bins allow, within the bounds of their sums.
+void refute_record(engine::trial& t, const split_instance& s, size_t leaf, const reference::split_result& r);
+// By whether the instance's sums are exact.
+void judge_record(engine::trial& t, const split_instance& s, size_t leaf, const reference::split_result& r);
 // Runs and judges every leaf, by the model on exact sums or by the bounds; returns what it ran.
 std::vector<reference::split_result> check_dyadic(engine::trial& t, const split_instance& s);
 std::vector<reference::split_result> check_float(engine::trial& t, const split_instance& s);

@@ -367,10 +367,6 @@ reference::gru_accuracy accuracy_of(const trial_case& c, const gru_shape& s) {
                                                                 : dot_arithmetic::ieee);
 }
 
-namespace {
-
-// Every output of a call of both passes by the bounds of the whole trajectory; nothing where these are beyond first
-// order.
 void judge_trajectory(trial& t, const gru_data& data, const gru_answer& a, const reference::gru_radii& radii) {
   const auto states = reference::gru_forward(data.problem);
   gru_answer exact{states, reference::gru_backward(data.problem, states, data.dy, data.dhn)};
@@ -385,8 +381,6 @@ void judge_trajectory(trial& t, const gru_data& data, const gru_answer& a, const
     ++k;
   });
 }
-
-}  // namespace
 
 void judge_steps(trial& t, const gru_data& d, const gru_answer& a, const gru_request& r) {
   const trial_case c = related(t.the_case(), d, r);

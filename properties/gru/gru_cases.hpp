@@ -104,6 +104,8 @@ void judge_steps(engine::trial& t, const gru_data& d, const gru_answer& a, const
 void check_steps(engine::trial& t);
 // How far an answer of both passes may be from the exact one. Skips the case where first order is not enough.
 reference::gru_radii radii_of(engine::trial& t, const gru_data& d, const gru_request& r = {});
+// Judges every output by the bounds of the whole trajectory.
+void judge_trajectory(engine::trial& t, const gru_data& data, const gru_answer& a, const reference::gru_radii& radii);
 // Asks for both passes of the case, and judges them by steps and by the bounds of the whole trajectory.
 void judge_whole(engine::trial& t);
 // Judges one element of a tensor.

@@ -288,23 +288,7 @@ host_tensor ask_judged(trial& t, const histogram_problem& p, const histogram_cal
 }
 
 void judge_bound(trial& t, const histogram_problem& p, const host_tensor& hist, histogram_accum accum) {
-  const std::vector<reference::histogram_update> updates = p.updates();
-  for (int part = 0; part < 2; ++part) {
-    const std::vector<double> x = (part == 0 ? *p.g : *p.h).row(0);
-    const int e = reference::fixed_exponent(x, max_rows_of(t.the_case()));
-    std::vector<reference::judged_sum> sums(static_cast<size_t>(p.columns.total_bins));
-    for (const reference::histogram_update& u : updates)
-      sums[static_cast<size_t>(u.slot)].add(x[static_cast<size_t>(u.row)]);
-    for (int64_t slot = 0; slot < hist.spec.rows(); ++slot) {
-      const reference::judged_sum& sum = sums[static_cast<size_t>(slot)];
-      const double actual = hist.value(slot, part);
-      t.judge("hist", slot, part, 0, actual,
-              accum == histogram_accum::fixed64   ? sum.judge_fixed64(actual, e)
-              : accum == histogram_accum::float32 ? sum.judge_float32(actual)
-                                                  : sum.judge_float64(actual),
-              [&] { return sum.expected_text(); });
-    }
-  }
+  judge_sums(t, p.updates(), p.g->row(0), p.h->row(0), hist, accum);
 }
 
 void require_same(trial& t, const host_tensor& a, const host_tensor& b, const std::string& what) {

@@ -105,6 +105,9 @@ void judge_values(engine::trial& t, const engine::host_tensor& hist, const histo
 engine::host_tensor ask_judged(engine::trial& t, const histogram_problem& p, const histogram_call& call = {});
 // Float modes against their bounds, fixed64 against the exact sums.
 void judge_bound(engine::trial& t, const histogram_problem& p, const engine::host_tensor& hist, histogram_accum accum);
+// The same of any updates by the rows' values g and h.
+void judge_sums(engine::trial& t, const std::vector<reference::histogram_update>& updates, const std::vector<double>& g,
+                const std::vector<double>& h, const engine::host_tensor& hist, histogram_accum accum);
 void require_same(engine::trial& t, const engine::host_tensor& a, const engine::host_tensor& b,
                   const std::string& what);
 

@@ -228,6 +228,8 @@ def bound(operator: str, *inputs: Arrays, **keywords: Any) -> Bound:
         name = judge.operator(operator)
         request = {"operator": name, "inputs": listed, "scalars": scalars, "exact": [file.path]}
         answer = judge.ask(request)
+        if answer["report"]["verdict"] == "skipped":
+            raise command.UsageError(f"{operator}: {answer['report']['message']}")
         shape = answer["outputs"][0]["shape"]
         count = int(numpy.prod(shape))
         values = file.read(2 * count)

@@ -205,11 +205,90 @@ class Api(unittest.TestCase):
         self.assertEqual(found[1:6], [True, 195, False, True, [False, True]])
         self.assertIn("name one as rows.op:NAME", found[6])
 
+    def test_check_and_bound_take_products_and_sequences(self):
+        found = python("""
+            draw = numpy.random.default_rng(1)
+            a, b, c = (draw.uniform(-1, 1, shape).astype("f4") for shape in ((5, 7), (7, 3), (5, 3)))
+            told, exact, bound = [], *warpcheck.bound("matmul", a, b)
+            told.append(bool(abs(exact - a.astype("f8") @ b).max() < 1e-15 and 0 < bound.max() < 1e-5))
+            y = exact.astype("f4")
+            told.append(warpcheck.check("matmul", y, a, b).passed)
+            y[4, 2] += 2 * numpy.float32(bound[4, 2])
+            bad = warpcheck.check("matmul", y, a, b)
+            told.append([bad.passed, bad.worst.row, bad.worst.column])
+            exact, bound = warpcheck.bound("matmul", a.T.copy(), b, ta="yes", alpha=2, beta=1, c_in=c)
+            told.append(bool(abs(exact - (2 * a.astype("f8") @ b + c)).max() < 1e-15))
+            told.append(warpcheck.check("matmul", exact.astype("f4"), a.T.copy(), b, ta="yes", alpha=2, beta=1,
+                                        c_in=c).passed)
+            # A gated recurrent unit of two steps, by its definition (gates r, z, n).
+            x, w, u = (draw.uniform(-.5, .5, shape).astype("f4") for shape in ((2, 3, 4), (1, 15, 4), (1, 15, 5)))
+            h, states = numpy.zeros((3, 5)), []
+            for step in x.astype("f8"):
+                of_x, of_h = numpy.split(step @ w[0].T, 3, axis=1), numpy.split(h @ u[0].T.astype("f8"), 3, axis=1)
+                r, z = (1 / (1 + numpy.exp(-of_x[k] - of_h[k])) for k in (0, 1))
+                h = (1 - z) * numpy.tanh(of_x[2] + r * of_h[2]) + z * h
+                states.append(h)
+            exact, bound = warpcheck.bound("gru", x, w, u)
+            told.append([exact.shape, bool(abs(exact - numpy.array(states)).max() < 1e-12 and 0 < bound.max() < 1e-4)])
+            y = exact.astype("f4")
+            told.append(warpcheck.check("gru", y, x, w, u).passed)
+            y[1, 2, 4] += 2 * numpy.float32(bound[1, 2, 4])
+            told.append(warpcheck.check("gru", y, x, w, u).passed)
+            print(json.dumps(told))
+        """)
+        self.assertEqual(found, [True, True, [False, 4, 2], True, True, [[2, 3, 5], True], True, False])
+
+    def test_check_and_bound_take_indices_histograms_and_splits(self):
+        found = python("""
+            draw, told = numpy.random.default_rng(1), []
+            bins = draw.integers(0, 4, (50, 2)).astype("u1")
+            g, h = (draw.integers(-64, 64, 50).astype("f4") / 64 for _ in range(2))
+            h = abs(h) + 1
+            cols = numpy.array([[0, 4], [4, 4]])  # offset, bins
+            sums = numpy.zeros((8, 2))
+            for column in range(2):
+                numpy.add.at(sums, (4 * column + bins[:, column], 0), g)
+                numpy.add.at(sums, (4 * column + bins[:, column], 1), h)
+            exact, bound = warpcheck.bound("histogram", bins, cols, g, h)
+            told.append(bool((exact == sums).all() and bound.shape == (8, 2)))
+            told.append(warpcheck.check("histogram", sums, bins, cols, g, h).passed)
+            keys = draw.integers(0, 9, (3, 20)).astype("f4")
+            told.append(warpcheck.bound("argmax", keys).exact.tolist() == keys.argmax(axis=1).tolist())
+            order = numpy.argsort(keys, axis=1, kind="stable")
+            told.append(bool((warpcheck.bound("argsort", keys).exact == order).all()))
+            told.append(warpcheck.check("histogram", sums + [0, 1], bins, cols, g, h, accum=2).passed)
+            gh = draw.integers(1, 9, (50, 2)).astype("u2")
+            whole = numpy.zeros((8, 2), "i8")
+            for column in range(2):
+                numpy.add.at(whole, 4 * column + bins[:, column], gh)
+            told.append(warpcheck.check("histogram", whole, bins, cols, gh).passed)
+            # One leaf, the first column as its feature: no penalties, so a side gains g^2 / h.
+            hist = sums[:4]
+            feature = numpy.array([[0, 4, 0, 0, 0, 0, 0]])  # id, bins, default, offset, mfb, missing, categorical
+            G, H = hist.sum(axis=0)
+            leaf = numpy.array([[0, G, H, 50, G * G / H, 0, 0]])
+            count = numpy.bincount(bins[:, 0], minlength=4)
+            arrays = hist, count, feature, numpy.zeros((0, 0), "u1"), leaf
+            exact, _ = warpcheck.bound("best_split", *arrays)
+            left = [hist[:t + 1].sum(axis=0) for t in range(3)]
+            gains = [l[0] ** 2 / l[1] + (G - l[0]) ** 2 / (H - l[1]) - G * G / H for l in left]
+            best = int(numpy.argmax(gains))
+            told.append(bool(abs(exact[0, 0] - gains[best]) < 1e-12 and (exact[0, 1:3] == left[best]).all()))
+            rows = int(count[:best + 1].sum())
+            got = {"value": exact, "field": numpy.array([[0x101, 0, best, 0, rows, 50 - rows]]),
+                   "cat": numpy.full((1, 32), 0xffffffff, "u4")}
+            told.append(warpcheck.check("best_split", got, *arrays).passed)
+            got["field"][0, 2] += 1
+            told.append(warpcheck.check("best_split", got, *arrays).passed)
+            print(json.dumps(told))
+        """)
+        self.assertEqual(found, [True, True, True, True, False, True, True, True, False])
+
     def test_mistakes_are_exceptions(self):
         found = python("""
             told, eye = [], numpy.eye(3, dtype="f4")
             for call in (lambda: warpcheck.verify("nosuch", softmax), lambda: warpcheck.verify("softmax", "x.txt"),
-                         lambda: warpcheck.bench("softmax"), lambda: warpcheck.bound("matmul", eye, eye),
+                         lambda: warpcheck.bench("softmax"), lambda: warpcheck.bound("matmul", eye, eye[:2]),
                          lambda: warpcheck.bound("sigmoid", eye)):
                 try:
                     call()
@@ -220,7 +299,7 @@ class Api(unittest.TestCase):
         names = [name for name, _ in found]
         self.assertEqual(names, ["UsageError", "UsageError", "Missing", "UsageError", "UsageError"])
         self.assertIn("x: it has 2 dimensions, must have 1", found[4][1])
-        self.assertIn("judge calls of their own making only", found[3][1])
+        self.assertIn("matmul: tensor b: dimension 0 is 2, must be k = 3", found[3][1])
         self.assertIn("nosuch", found[0][1])
 
 

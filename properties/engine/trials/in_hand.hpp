@@ -1,0 +1,33 @@
+// Calls whose inputs and outputs somebody has in hand, of operators whose properties prepare inputs of their own.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/trials/trial.hpp"
+
+namespace warpcheck::engine {
+
+struct in_hand_judge {
+  std::string op;
+  std::string property;  // whose sentence it judges by, for the case's line
+  // Runs the case's own call once and judges its outputs on its own inputs.
+  void (*check)(trial& t) = nullptr;
+  // Completes a case that has the tensors which were given, from these values of its inputs: scalars that nobody set,
+  // and, where no outputs were given, those that a call must have. usage_error for a call that `check` does not judge.
+  // Null: there is nothing to complete.
+  void (*complete)(trial_case& c, const tensor_map& inputs, bool has_outputs) = nullptr;
+};
+
+// Every operator's file registers its judge once, before main.
+struct in_hand_registration {
+  explicit in_hand_registration(in_hand_judge judge);
+};
+// Null: the operator's property within-error-bound judges any call.
+const in_hand_judge* find_in_hand_judge(std::string_view op);
+
+// The values of all inputs of the trial's case, given or drawn.
+tensor_map inputs_of(trial& t);
+
+}  // namespace warpcheck::engine
