@@ -168,7 +168,7 @@ std::string unmet_need(const property& p, const target& t, const std::function<t
   int asked = 0;
   for (int64_t i = 0; i < k_draws && asked < k_questions; ++i) {
     trial_case c = make(i);
-    if (c.elements() > k_cheap) continue;
+    if (elements_without_workspaces(c) > k_cheap) continue;
     ++asked;
     c.knobs.insert({"schedule", "fair"});
     if (c.knob("detect") != "only") c.knobs["detect"] = "off";

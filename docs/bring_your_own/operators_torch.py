@@ -66,9 +66,26 @@ reduce.dtypes = ["f32", "f64"]
 scan.dtypes = ["f32", "f64", "i64"]
 
 
-def matmul(a, b, c, ta, tb):
+def product(a, b, c, ta, tb, allow_tf32):
+    torch.backends.cuda.matmul.allow_tf32 = allow_tf32
     a, b, c = arrays(a, b, c)
+    if c.dtype != a.dtype:
+        raise NotImplementedError("torch.matmul returns the type of its operands")
+    if a.dtype == torch.float16 and not a.is_cuda:
+        raise NotImplementedError("not every torch.matmul takes f16 on the CPU")
     c.copy_(torch.matmul(a.mT if ta else a, b.mT if tb else b))
+
+
+def matmul(a, b, c, ta, tb):
+    product(a, b, c, ta, tb, allow_tf32=False)
+
+
+def matmul_tf32(a, b, c, ta, tb):
+    """On a GPU, torch may then round the operands of an f32 product to tf32: less precise than the contract allows."""
+    product(a, b, c, ta, tb, allow_tf32=True)
+
+
+matmul.dtypes = ["f32", "f16", "bf16"]
 
 
 GRU_LACKS = ("lengths", "reset", "h_reset", "dh_reset", "history", "history_in", "y_in", "trace_e")
@@ -104,3 +121,11 @@ def gru(x, w_ih, w_hh, **others):
         for name, leaf in leaves.items():
             if "d" + name in given:
                 given["d" + name].copy_(leaf.grad)
+
+
+def gru_forward(x, w_ih, w_hh, **others):
+    """torch.nn.GRU's function without gradients."""
+    if others["pass"] != 0:
+        raise NotImplementedError("only the forward pass is offered")
+    gru(x, w_ih, w_hh, **others)
+

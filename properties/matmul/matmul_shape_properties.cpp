@@ -529,6 +529,9 @@ const property_registration registration([] {
       may_break(matmul_property("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused",
                                 every, space_case, check_space, 8));
   workspaces.needs_our_plan = true;
+  property alone = matmul_property("rows-alone", "with rows_alone a row has the same bits among any others", every,
+                                   rows_case, check_rows, 20);
+  alone.holds = [](const trial_case& c) { return c.knob("rows_alone") == "1"; };
   property far = matmul_property("large-offset", "rows that lie more than 2^31 elements apart are read and written",
                                  every, far_case, check_product, 27);
   far.holds = [](const trial_case& c) {
@@ -555,8 +558,7 @@ const property_registration registration([] {
       matmul_property("no-hazard",
                       "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
                       every, hazard_case, check_product, 25),
-      matmul_property("rows-alone", "with rows_alone a row has the same bits among any others", every, rows_case,
-                      check_rows, 20),
+      std::move(alone),
       matmul_property("model-bits", "techniques on tensor cores, and GPU and emulated device, agree to the bit", every,
                       tensor_case, check_model_bits, 15),
       may_break(matmul_property("rejects-invalid-calls",

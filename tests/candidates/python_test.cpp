@@ -201,6 +201,33 @@ TEST_F(PyTorch, ProductGetsEveryPropertyThatNeedsNoMoreThanIt) {
   EXPECT_FALSE(r.has("skipped")) << r.output;
 }
 
+// Debian's PyTorch adds the products of bf16 in bf16: one property after the other sees it, and none is skipped.
+TEST_F(PyTorch, ProductOfSixteenBitsIsRejectedForItsSums) {
+  const auto verify_product = [&](const std::string& options) {
+    return run("verify matmul --python " + docs("operators_torch.py:matmul") + " --interpreter " + torch() +
+               " --cases 8 --size quick --shrink-seconds 0.5 --property rows-alone " + options);
+  };
+  const result bf16 = verify_product("--dtype bf16 --property within-error-bound");
+  EXPECT_EQ(bf16.status, 1) << bf16.output;
+  EXPECT_TRUE(bf16.has("matmul/within-error-bound: violation: ")) << bf16.output;
+  EXPECT_TRUE(bf16.has("The sum of the products departs first")) << bf16.output;
+  EXPECT_TRUE(bf16.has("not asked: matmul/rows-alone: needs rows_alone!=0")) << bf16.output;
+  EXPECT_FALSE(bf16.has("skipped")) << bf16.output;
+}
+
+TEST_F(PyTorch, GruWithoutGradientsIsListedAsTheForwardPassAlone) {
+  const result r = run("verify gru --python " + docs("operators_torch.py:gru_forward") + " --interpreter " + torch() +
+                       " --dtype f32 --cases 3 --size quick --property forward-matches-the-reference --property "
+                       "the-adjoint-identity-holds");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const std::string offers = r.output.substr(0, r.output.find("; does not offer"));
+  EXPECT_TRUE(offers.find("gru f32: offers ") != std::string::npos) << r.output;
+  for (const char* other : {"pass=both", "pass=backward", "history_mode=save", "lengths"})
+    EXPECT_EQ(offers.find(other), std::string::npos) << r.output;
+  EXPECT_TRUE(r.has("not asked: gru/the-adjoint-identity-holds: needs ")) << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+}
+
 // A call may be refused for several reasons at once; dw_hh alone is offered.
 TEST_F(PyTorch, GruKeepsItsOwnReserveAndIsJudgedInBothPasses) {
   const result r = run("verify gru --python " + docs("operators_torch.py:gru") + " --interpreter " + torch() +

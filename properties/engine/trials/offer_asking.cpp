@@ -342,7 +342,7 @@ class inquiry {
 // Halves the largest extents until the case is cheap to ask.
 void make_cheap(trial_case& c) {
   const description& d = *find_description(c.op);
-  while (c.elements() > k_most_elements) {
+  while (elements_without_workspaces(c) > k_most_elements) {
     std::optional<std::pair<int64_t, std::string>> largest;
     for (const auto& [name, size] : sizes_of(d, c))
       if (!d.find(name)->derived && size > 1) largest = std::max(largest, std::optional(std::pair(size, name)));
@@ -359,10 +359,17 @@ bool draw_question(const property& p, const target& t, int64_t index, trial_case
     return false;
   }
   make_cheap(c);
-  return c.elements() <= k_most_elements && what_is_wrong(*find_description(c.op), c, false).empty();
+  return elements_without_workspaces(c) <= k_most_elements && what_is_wrong(*find_description(c.op), c, false).empty();
 }
 
 }  // namespace
+
+int64_t elements_without_workspaces(const trial_case& c) {
+  int64_t elements = 0;
+  for (const tensor_spec& t : c.tensors)
+    if (!t.is_workspace()) elements += t.elements();
+  return elements;
+}
 
 std::optional<asked_offer> ask_offer(const target& of, std::span<const property* const> properties, int64_t first,
                                      offer known, const std::function<void(int64_t question, const offer&)>& answered) {

@@ -14,6 +14,9 @@
 
 namespace warpcheck::engine {
 
+// Elements of all tensors but workspaces, which cost a call nothing.
+int64_t elements_without_workspaces(const trial_case& c);
+
 struct asked_offer {
   offer found;
   std::set<std::string> answered;  // of answered calls with elements: optional tensors, numbers, SCALAR=VALUE
