@@ -2,7 +2,10 @@
 // verdicts, and what is wrong with a source is said in a sentence.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "tests/run_command.hpp"
 #include "tests/scratch_folder.hpp"
@@ -395,6 +398,44 @@ TEST(Gru, OfOnePassAndOneDirectionIsJudgedOnThem) {
       verify("gru", source, "forward", "--cases 4 --property forward-matches-the-reference -D STATE=42");
   EXPECT_EQ(wrong.status, 1) << wrong.output;
   EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
+}
+
+// One thread for each unit, forward only: what it does is judged by most properties, and none of their cases is skipped.
+TEST(SourceTemplate, OfGruIsJudgedByThirtyProperties) {
+  const std::string gru = templates("gru.cu");
+  const result r = verify("gru", gru, "my_gru", "--cases 2");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_FALSE(r.has("not tried")) << r.output;
+  const size_t at = r.output.find("asked ");
+  ASSERT_NE(at, std::string::npos) << r.output;
+  EXPECT_GE(std::stoi(r.output.substr(at + 6)), 30) << r.output;
+  for (const char* name :
+       {"an-open-update-gate-copies-h0", "bias-only-networks-have-a-closed-form", "splitting-time-chains-hn-and-dh0",
+        "both-directions-equal-each-alone", "the-reverse-direction-is-the-flipped-forward-one"})
+    EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
+}
+
+// What these properties see of a forward pass: a state that an open gate rounds, and a direction that is visited wrongly.
+TEST(SourceTemplate, OfGruIsRejectedForItsFaults) {
+  const warpcheck::self::scratch_folder folder;
+  const std::pair<const char*, const char*> faults[][2] = {
+      {{"fmaf(z, before ? before[j] : 0.f, fmaf(-z, n, n))", "n + z * ((before ? before[j] : 0.f) - n)"},
+       {"an-open-update-gate-copies-h0", "y"}},
+      {{"d == 0 ? s : length - 1 - s", "d == 0 ? s : g.time - 1 - s"},
+       {"the-reverse-direction-is-the-flipped-forward-one", "y"}}};
+  std::ifstream file(templates("gru.cu"));
+  const std::string right{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& [change, killer] : faults) {
+    std::string wrong = right;
+    const size_t at = wrong.find(change.first);
+    ASSERT_NE(at, std::string::npos) << change.first;
+    wrong.replace(at, std::string(change.first).size(), change.second);
+    const result r = verify("gru", folder.write("gru.cu", wrong), "my_gru",
+                            std::string("--cases 40 --fail-fast --property ") + killer.first);
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has(std::string("gru/") + killer.first + ": ")) << r.output;
+  }
 }
 
 TEST(Source, MistakesAreOneSentence) {
