@@ -115,6 +115,8 @@ async def run(context: Context, arguments: Sequence[str], written: str = "--json
             command.judge_exit(process.returncode, *texts)
         except command.WarpcheckError as error:
             raise ToolError(str(error)) from error
+        if not file.exists():  # `bench` measures no kernel that fails its verification
+            raise ToolError("".join(texts))
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return found
 
@@ -195,10 +197,20 @@ async def run_emulated(
 
 
 @server.tool()
-async def bench(context: Context, operator: str, device: str = "cuda") -> dict[str, Any]:
-    """Times the built-in kernels of an operator beside the limits of the device."""
-    options = [f"--device={name(device, 'device')}", "--benchmark_out_format=json"]
-    return await run(context, ["bench", operator_of(operator), *options], "--benchmark_out")
+async def bench(
+    context: Context,
+    operator: str,
+    kernel: Optional[str] = None,
+    entry: Optional[str] = None,
+    device: str = "cuda",
+    rows: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Times a kernel beside the limits of the device, after it was verified: one like those of verify, or nothing for
+    the built-in kernels. `rows` are sizes, such as rows=4096,cols=64,type=f16, in place of the operator's own.
+    """
+    options = [f"--device={name(device, 'device')}", *(f"--row={text}" for text in rows)]
+    words = ["bench", operator_of(operator), *kernel_options(kernel, entry), *options, "--benchmark_out_format=json"]
+    return await run(context, words, "--benchmark_out")
 
 
 @server.tool()

@@ -10,6 +10,7 @@ import tempfile
 from typing import Any, Optional, Sequence, Union
 
 from . import command
+from .kernels import Kernel, options
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,12 +68,25 @@ class Row:
 
 
 def bench(
-    operator: str, *, device: str = "cuda", filter: Optional[str] = None, more: Sequence[str] = ()
+    operator: str,
+    kernel: Kernel = None,
+    *,
+    entry: Optional[str] = None,
+    device: str = "cuda",
+    filter: Optional[str] = None,
+    more: Sequence[str] = (),
 ) -> tuple[Row, ...]:
-    """Times the built-in kernels of an operator beside the limits of the device. Missing: there is no GPU."""
+    """Times a kernel (kernels.options says what can be one) beside the limits of the device.
+
+    A kernel that is not built in is verified first. Missing: there is no GPU. WarpcheckError: the kernel failed its
+    verification, or a row could not be measured.
+    """
     with tempfile.TemporaryDirectory(prefix="warpcheck-") as folder:
         out = pathlib.Path(folder) / "bench.json"
-        arguments = ["bench", operator, "--device", device, f"--benchmark_out={out}", "--benchmark_out_format=json"]
-        command.run([*arguments, *([f"--benchmark_filter={filter}"] if filter else []), *more])
+        arguments = ["bench", operator, *options(kernel, entry), "--device", device]
+        arguments += [f"--benchmark_out={out}", "--benchmark_out_format=json"]
+        done = command.run([*arguments, *([f"--benchmark_filter={filter}"] if filter else []), *more])
+        if done.returncode != command.PASS:
+            raise command.WarpcheckError(done.stdout + done.stderr)
         rows = json.loads(out.read_text(encoding="utf-8"))["benchmarks"]
     return tuple(Row(r["name"], float(r["median_us"]), r.get("fraction_of_limit"), r) for r in rows if "median_us" in r)

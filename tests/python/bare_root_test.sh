@@ -11,3 +11,6 @@ trap 'rm -rf "$scratch"' EXIT
 "$python" -m build --wheel --no-isolation "-Ccmake.define.WARPCHECK_BUILD=$build" "-Cbuild-dir=$scratch/made" \
   --outdir "$scratch" "$source"
 "$source/ci/bare_root" "$scratch"/*.whl
+if [ -f /usr/share/keyrings/ubuntu-archive-keyring.gpg ]; then
+  "$source/ci/bare_root" --suite noble "$scratch"/*.whl
+fi

@@ -303,6 +303,24 @@ class Api(unittest.TestCase):
         self.assertIn("nosuch", found[0][1])
 
 
+    def test_bench_times_a_kernel_that_passes(self):
+        if not (BUILD / "libwarpcheck_bench.so").exists():
+            self.skipTest("this build has no benchmarks")
+        found = python(f"""
+            import os
+            os.environ["WARPCHECK_COMMAND"] = {str(BUILD / "warpcheck")!r}  # the wheel has no benchmarks
+            options = dict(device="cpu", more=["--cases", "3", "--row", "rows=2,cols=64"])
+            rows = warpcheck.bench("softmax", softmax, **options)
+            try:
+                warpcheck.bench("softmax", wrong, **options)
+            except warpcheck.WarpcheckError as error:
+                refused = str(error)
+            print(json.dumps([[row.name for row in rows], rows[0].us > 0, refused]))
+        """)
+        self.assertEqual(found[:2], [["softmax/f32/2x64/iterations:3/manual_time"], True])
+        self.assertIn("is not measured, since it failed verification", found[2])
+
+
 RACE = """
 #include <cstdio>
 __global__ void sum(int* out) { {STATEMENT}; }
