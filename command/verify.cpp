@@ -15,6 +15,7 @@
 #include "command/asked.hpp"
 #include "command/candidates/python_candidate.hpp"
 #include "command/candidates/source_candidate.hpp"
+#include "command/formula_verdict.hpp"
 #include "command/mps.hpp"
 #include "command/plan.hpp"
 #include "command/report/causes.hpp"
@@ -390,7 +391,8 @@ asked_properties asked_of(const verify_options& o, const std::vector<planned_job
 // Says what stands below the table, and returns the exit code.
 int conclude(const verify_options& o, const job_result& all, const run_result_set& results,
              const coverage_result& coverage, const std::vector<std::string>& unjudged,
-             const left_out_properties& left_out) {
+             const left_out_properties& left_out, const std::vector<formula_verdict>& formulas) {
+  for (const formula_verdict& f : formulas) print(f);
   for (const std::string& v : coverage.unreached_variants) fmt::print("coverage: no case reached the variant {}\n", v);
   for (const std::string& sentence : coverage.unmet_classes) fmt::print("coverage: {}\n", sentence);
   fmt::print("{} cases, {} launches, {} elements compared in {:.1f} s ({:.0f} cases/s){}{}\n", all.cases, all.launches,
@@ -401,6 +403,8 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
   if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
   int code = k_pass;
   if (all.worst > verdict::skipped || !coverage.met()) code = k_violation;
+  for (const formula_verdict& f : formulas)
+    if (f.is_free()) code = k_violation;
   // A device that was named must run every case of ours; another candidate may offer less, and the table says so.
   if (all.skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
   for (const job_result& r : results.jobs)
@@ -479,7 +483,8 @@ int verify(const verify_options& o) {
   print_table(jobs, results);
   const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
   const std::vector<std::string> unjudged = nothing_judged(jobs, results);
-  const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out);
+  const std::vector<formula_verdict> formulas = formula_verdicts(jobs, results.jobs);
+  const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out, formulas);
   const asked_properties asked = asked_of(o, jobs, results);
   std::vector<admitted_depth> admitted;
   if (!results.interrupted) admitted = admitted_depths(jobs, results.jobs);
@@ -492,6 +497,7 @@ int verify(const verify_options& o) {
     j["nothing_judged"] = unjudged;
     j["asked"] = to_json(asked);
     j["admitted"] = to_json(admitted);
+    for (const formula_verdict& f : formulas) j["formulas"].push_back(to_json(f));
     j["not_run"] = not_run_json(not_run(o, jobs, left_out));
     for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
     j["timing"]["begun"] = begun;

@@ -2,8 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <utility>
 
+#include "properties/engine/cases/classes.hpp"
+#include "properties/engine/trials/case_notes.hpp"
 #include "properties/engine/trials/trial.hpp"
+#include "properties/formula/formula_needs.hpp"
 #include "properties/formula/formula_properties.hpp"
 #include "reference/formula/evaluate.hpp"
 
@@ -15,10 +20,49 @@ namespace {
 
 constexpr double k_most_operations = 0x1p32;  // of an output that is judged whole: half a minute
 constexpr int64_t k_most_elements = int64_t{1} << 20;
-constexpr double k_sampled_operations = 0x1p24;  // of any other output
+constexpr double k_sampled_operations = 0x1p24;  // of any other output, and of a case whose needs are looked for
 constexpr int64_t k_fewest_elements = 64;
+constexpr std::string_view k_values_class = "values:";
 
-// All elements, or ends, neighbours of powers of two and a random choice.
+// Elements that use the largest parts of their bounds: those that a smaller contract would reject first.
+class nearest_elements {
+ public:
+  void add(double used, returned_element e) {
+    if (list_.size() == k_most && !(used > list_.front().first)) return;
+    if (list_.size() == k_most) list_.erase(list_.begin());
+    const auto larger =
+        std::upper_bound(list_.begin(), list_.end(), used, [](double a, const auto& entry) { return a < entry.first; });
+    list_.emplace(larger, used, std::move(e));
+  }
+  std::vector<returned_element> elements() const {
+    std::vector<returned_element> all;
+    for (const auto& [used, e] : list_) all.push_back(e);
+    return all;
+  }
+
+ private:
+  static constexpr size_t k_most = 4;
+  std::vector<std::pair<double, returned_element>> list_;  // ascending
+};
+
+tensor_map inputs_of(trial& t) {
+  tensor_map inputs;
+  for (const tensor_spec& s : t.the_case().tensors)
+    if (s.is_input) inputs.emplace(s.name, t.input(s.name));
+  return inputs;
+}
+
+// By the class of the case's values.
+void note_counts(const trial_case& c, int64_t compared, int64_t free) {
+  for (const std::string& name : classes_of(c))
+    if (name.starts_with(k_values_class)) {
+      case_notes::add(k_compared_note + name, static_cast<double>(compared));
+      case_notes::add(k_free_note + name, static_cast<double>(free));
+    }
+}
+
+}  // namespace
+
 std::vector<int64_t> judged_elements(int64_t elements, double operations) {
   std::vector<int64_t> chosen;
   if (operations <= (elements <= k_most_elements ? k_most_operations : k_sampled_operations)) {
@@ -36,20 +80,14 @@ std::vector<int64_t> judged_elements(int64_t elements, double operations) {
   return {some.begin(), some.end()};
 }
 
-tensor_map inputs_of(trial& t) {
-  tensor_map inputs;
-  for (const tensor_spec& s : t.the_case().tensors)
-    if (s.is_input) inputs.emplace(s.name, t.input(s.name));
-  return inputs;
-}
-
-}  // namespace
-
 void judge_outputs(trial& t, const run_result& r, const named_formula& f) {
   const trial_case& c = t.the_case();
   const formula::call_data call = call_of(f, c, inputs_of(t));
   formula::evaluation reference(f.op, call);
   const double operations = cost_of(f.op, call.sizes);
+  nearest_elements nearest;
+  bool is_admitted = true;
+  int64_t compared = 0, free = 0;
   for (const formula::tensor& out : f.op.outputs) {
     const host_tensor& y = r.at(out.name);
     // The input beside an element, for people, is one of the same place.
@@ -59,10 +97,19 @@ void judge_outputs(trial& t, const run_result& r, const named_formula& f) {
     for (const int64_t i : judged_elements(y.spec.elements(), operations)) {
       const int64_t row = i / cols, col = i % cols;
       const double actual = y.value(row, col);
-      t.judge(out.name, row, col, is_alike ? t.input(first.name).value(row, col) : NAN, actual,
-              reference.judge(out.name, i, actual), [&] { return reference.text(out.name, i); });
+      const warpcheck::reference::judgement j = reference.judge(out.name, i, actual);
+      t.judge(out.name, row, col, is_alike ? t.input(first.name).value(row, col) : NAN, actual, j,
+              [&] { return reference.text(out.name, i); });
+      is_admitted = is_admitted && j.accepted;
+      ++compared;
+      free += j.bound == HUGE_VAL ? 1 : 0;
+      if (j.budget() > 0) nearest.add(j.budget(), {out.name, i, actual});
     }
   }
+  note_counts(c, compared, free);
+  if (!is_admitted || operations > k_sampled_operations) return;
+  for (const auto& [statement, least] : least_needs(f, call, nearest.elements()))
+    case_notes::add(k_need_note + statement, least);
 }
 
 }  // namespace warpcheck::formula_trial

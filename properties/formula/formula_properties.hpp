@@ -27,7 +27,11 @@ void register_formula(const named_formula& f);
 // The formula of an operator; null if the operator is none.
 shared_formula formula_of(std::string_view op);
 
-// Judges every output by the reference; of outputs that would take too long, some elements.
+// The elements of an output that are judged: all, or ends, neighbours of powers of two and a random choice.
+// `operations`: of all outputs.
+std::vector<int64_t> judged_elements(int64_t elements, double operations);
+// Judges these elements of every output by the reference. Of a case in which all are accepted, the report gets the
+// least numbers of the contract that admit them.
 void judge_outputs(engine::trial& t, const engine::run_result& r, const named_formula& f);
 
 }  // namespace warpcheck::formula_trial

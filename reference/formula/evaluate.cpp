@@ -75,6 +75,12 @@ struct element_model {
   }
 };
 
+// Accepted, and every other finite number would be, too.
+judgement free_verdict(judgement j) {
+  j.bound = k_inf;
+  return j;
+}
+
 judgement verdict(bool accepted, double actual, double expected, dtype type) {
   if (accepted) {
     judgement j;
@@ -110,7 +116,7 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
     return verdict(mine >= best && mine > -k_inf, actual, b.v, dtype::f64);
   }
   if (is_integer(d.output ? d.output->type : number_type::f32)) return verdict(actual == b.v, actual, b.v, dtype::f64);
-  if (b.e == k_inf) return verdict(true, actual, b.v, type);
+  if (b.e == k_inf) return free_verdict(verdict(true, actual, b.v, type));
   const uint8_t kind_of_actual = special_of(actual);
   if (kind_of_actual != 0 && (kind_of_actual & b.s)) return verdict(true, actual, b.v, type);
   if (b.is_special()) return verdict(kind_of_actual == special_of(b.v), actual, b.v, type);
@@ -130,7 +136,10 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
   const std::function<claim<double>()> in_double = [&] { return claim<double>{{b.v, b.r}, bound}; };
   const std::function<claim<mp50>()> in_50 = [&] { return exact(parts_->exact50, mp50(0)); };
   const std::function<claim<mp100>()> in_100 = [&] { return exact(parts_->exact100, mp100(0)); };
-  return reference::decide<mp50, mp100>(type, actual, policy, element_model{in_double, in_50, in_100}, i);
+  const judgement j = reference::decide<mp50, mp100>(type, actual, policy, element_model{in_double, in_50, in_100}, i);
+  const bool is_free =
+      j.accepted && std::isfinite(actual) && j.bound > reference::overflow_threshold(type) + std::fabs(b.v);
+  return is_free ? free_verdict(j) : j;
 }
 
 demand evaluation::demand_of(std::string_view output, int64_t i) {

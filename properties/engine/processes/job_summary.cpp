@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 #include "properties/engine/cases/classes.hpp"
+#include "properties/engine/trials/case_notes.hpp"
 
 namespace warpcheck::engine {
 
@@ -18,9 +20,19 @@ void job_summary::add(int64_t index, const case_report& r, double seconds, int m
   result.seconds += seconds;
   result.worst = std::max(result.worst, r.result);
   for (const std::string& v : r.variants) ++result.variants[v];
-  for (const std::string& name : r.classes) ++result.classes[name];
-  if (!r.classes.empty())
-    for (const std::string& v : r.variants) ++result.combinations[combination_of(r.classes, v)];
+  std::vector<std::string> classes;
+  for (const std::string& name : r.classes) {
+    if (const auto note = note_of_class(name)) {
+      summed_note& noted = result.notes[note->first];
+      noted.sum += note->second;
+      noted.greatest = std::max(noted.greatest, note->second);
+    } else {
+      ++result.classes[name];
+      classes.push_back(name);
+    }
+  }
+  if (!classes.empty())
+    for (const std::string& v : r.variants) ++result.combinations[combination_of(classes, v)];
   if (r.errors.elements() > 0)
     result.errors[r.variants.empty() ? "" : r.variants.size() == 1 ? r.variants[0] : "several"].add(r.errors);
   if (r.variants.size() == 1 && !r.budgets.thousandths.empty()) result.budgets[r.variants[0]].add(r.budgets);

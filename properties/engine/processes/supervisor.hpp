@@ -72,6 +72,11 @@ struct supervise_options {
 
 inline constexpr const char* k_first_job = "regressions";  // the id of the job that replays supervise_options::first
 
+// What the cases of a job noted by one name.
+struct summed_note {
+  double sum = 0, greatest = 0;
+};
+
 struct job_result {
   std::string id;
   int64_t cases = 0;    // that finished
@@ -89,6 +94,7 @@ struct job_result {
   std::vector<case_report> failures;                // neither pass nor skipped; in the order of the index
   std::map<std::string, int64_t> variants;          // variant -> cases in which it ran
   std::map<std::string, int64_t> classes;           // class (classes.hpp) -> cases of it
+  std::map<std::string, summed_note> notes;         // by name
   std::map<std::string, int64_t> combinations;      // classes and variant in one word -> cases
   std::map<std::string, error_histogram> errors;    // variant, "several" or, of a candidate without variants, ""
   std::map<std::string, budget_histogram> budgets;  // variant -> of cases that ran this one only, where reports have it

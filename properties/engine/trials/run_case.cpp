@@ -10,6 +10,7 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/call.hpp"
+#include "properties/engine/trials/case_notes.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -67,6 +68,7 @@ case_report judge_case(const trial_case& c, bool budgets) {
   trial t(c, budgets);
   std::string suite_error;
   bool fits = false;
+  const case_notes notes;
   try {
     skip_what_does_not_fit(t, c);
     fits = true;
@@ -81,6 +83,7 @@ case_report judge_case(const trial_case& c, bool budgets) {
     suite_error = thrown_text(std::current_exception());
   }
   case_report report = t.finish();
+  for (std::string& note : notes.as_classes()) report.classes.push_back(std::move(note));
   if (!suite_error.empty()) {
     report.result = verdict::suite_error;
     report.message = "the property threw " + suite_error;
