@@ -46,6 +46,7 @@ extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt
                                                                      char** argv) {
 #ifdef SIMT_INCLUDES_THRUST
   ::simt::import::work_never_waits();
+  ::simt::import::the_program().host_writes_unseen = true;
 #endif
   return ::simt::import::run_program([=]() noexcept { return simt_import_main(argc, argv); }, *options);
 }

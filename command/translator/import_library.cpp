@@ -67,12 +67,13 @@ std::string toolkit_folder(const toolchain& tools) {
 }
 
 // Where headers are looked for behind all others: the toolkit's own, for those of Thrust, libcu++ and cuRAND's device
-// API are plain C++ and device code; last, stand-ins for the headers that NVIDIA's samples share.
+// API are plain C++ and device code; last, stand-ins for Thrust's and for the headers that NVIDIA's samples share.
 std::vector<std::string> last_folders(const toolchain& tools) {
   std::vector<std::string> options;
   if (const std::string folder = toolkit_folder(tools); !folder.empty())
     options = {"-idirafter", folder + "/cccl", "-idirafter", folder};
-  options.insert(options.end(), {"-idirafter", tools.root() + "/simt/import/samples"});
+  for (const char* folder : {"stand_ins", "samples"})
+    options.insert(options.end(), {"-idirafter", fmt::format("{}/simt/import/{}", tools.root(), folder)});
   return options;
 }
 
@@ -111,8 +112,10 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
+// Whether a source includes the toolkit's Thrust, and not what stands in for it.
 bool includes_thrust(std::string_view preprocessed) {
-  return preprocessed.find("/thrust/detail/config") != std::string_view::npos;
+  return preprocessed.find("/thrust/detail/config") != std::string_view::npos &&
+         preprocessed.find("/simt/import/stand_ins/thrust/") == std::string_view::npos;
 }
 
 // Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half

@@ -25,7 +25,6 @@ struct refused {
 constexpr refused k_refused[] = {
     {"texture", "plain loads instead of textures", true},
     {"surface", "plain loads and stores instead of surfaces", true},
-    {"cudaLaunchKernelExC", "cudaLaunchKernelEx"},
     {"cuLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
 };
 
@@ -70,7 +69,10 @@ class rewriter {
     if (word == "__host__" || word == "__global__") return replace(i, i + 1, "");
     if (word == "__noinline__" && !is(i - 1, "(")) return replace(i, i + 1, "__attribute__((noinline))");
     if (word == "cudaLaunchCooperativeKernel" && is(i + 1, "(")) return drop_cast_to_void(i + 2);
-    if (s_.kernel(word) != nullptr) keep_type(i);
+    if (s_.kernel(word) != nullptr) {
+      keep_type(i);
+      keep_address(i);
+    }
     if (s_.device_code(i) != nullptr && rewrite_math(i)) return;
     if (s_.is_member(i)) return;
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
@@ -273,6 +275,20 @@ class rewriter {
     replace(begin, k, c_style ? "::simt::import::erased(" : "(::simt::import::erased(");
     size_t last = name;
     if (is(name + 1, "<") && !is(name + 2, "<")) last = template_end(name + 1);
+    edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
+  }
+
+  // `auto k = &kernel<float>;`: a launch may get `k` as `void*`.
+  void keep_address(size_t name) {
+    size_t k = name;
+    while (k >= 2 && is(k - 1, "::")) k -= t_.is_identifier(k - 2) ? 2 : 1;
+    if (is(k - 1, "&")) --k;
+    if (k < 3 || !is(k - 1, "=")) return;
+    size_t type = k - 3;
+    while (type > 0 && (is(type, "*") || is(type, "&") || is(type, "const"))) --type;
+    const size_t last = is(name + 1, "<") && !is(name + 2, "<") ? template_end(name + 1) : name;
+    if (!is(type, "auto") || !is(last + 1, ";")) return;
+    edits_.push_back({t_.tokens[k].begin, t_.tokens[k].begin, "::simt::import::known("});
     edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
   }
 

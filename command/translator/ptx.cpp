@@ -92,7 +92,7 @@ std::string ptx_translator::run() {
   for (size_t i = 0; i < s_.operands.size(); ++i) {
     const ptx_operand& o = s_.operands[i];
     const bool written = o.constraint.find_first_of("=+") != std::string::npos;
-    head += fmt::format(" [[maybe_unused]] {} simt_o{} = ({});", written ? "auto&&" : "const auto", i, o.expression);
+    head += fmt::format(" [[maybe_unused]] {} simt_o{} = ({});", written ? "auto&&" : "auto", i, o.expression);
   }
   // A label needs a statement after it; a jump must not pass a declaration.
   return fmt::format("do {{ namespace ptx = ::simt::import::ptx;{}{}{} }} while (false)", head, registers_, code_);

@@ -36,7 +36,8 @@
 #undef blockDim
 #undef gridDim
 
-// One compilation serves host and device. Sources that ask see a device of compute capability 8.0.
+// One compilation serves host and device. Sources that ask see a device of compute capability 8.0,
+// or what -D __CUDA_ARCH__ names.
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define SIMT_IMPORT_HEADERS 1  // these headers, and not nvcc's
@@ -57,3 +58,9 @@
 // CUDA's own guards, by which other headers ask for what is here.
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__
+
+namespace simt::import {
+
+inline const int architecture_of_sources = the_program().architecture = __CUDA_ARCH__;
+
+}  // namespace simt::import

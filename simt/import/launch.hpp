@@ -45,6 +45,7 @@ struct program {
   emulation device;              // of every stream
   emulation* current = &device;  // where launches without a stream go
   int last_error = 0;
+  int architecture = 800;  // __CUDA_ARCH__ of its sources
   std::map<const char*, allocation> memory;
   std::map<const void*, int> dynamic_limit;          // kernel: opted-in bytes of dynamic shared memory
   std::map<const void*, kernel_by_address> kernels;  // those whose names were taken as void*
@@ -55,6 +56,7 @@ struct program {
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
   bool keep_going = false;
+  bool host_writes_unseen = false;  // the host's code fills device memory without a call
   bool has_launched = false;
   bool has_ended = false;
   unsigned long long* launches = nullptr;  // counts those that have ended

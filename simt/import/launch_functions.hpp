@@ -30,6 +30,12 @@ void* erased(void (*kernel)(Parameters...)) {
   });
   return address;
 }
+// What it makes of `auto k = kernel`, so that a launch takes `(void*)k`, too.
+template <class... Parameters>
+auto known(void (*kernel)(Parameters...)) {
+  erased(kernel);
+  return kernel;
+}
 // A variable that has a kernel's name.
 template <class T>
 void* erased(T* p) {
@@ -76,12 +82,13 @@ enum cudaLaunchAttributeID {
   cudaLaunchAttributeCooperative = 2,
   cudaLaunchAttributeClusterDimension = 4,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
-  cudaLaunchAttributePriority = 8
+  cudaLaunchAttributePriority = 8,
+  cudaLaunchAttributePreferredClusterDimension = 11
 };
 union cudaLaunchAttributeValue {
   struct {
     unsigned x, y, z;
-  } clusterDim;
+  } clusterDim, preferredClusterDim;
   int cooperative;
   int programmaticStreamSerializationAllowed;
   int priority;
@@ -115,7 +122,8 @@ inline cudaError_t apply_attributes(const located_config& c, launch_config& to) 
     const cudaLaunchAttribute& a = c.config.attrs[i];
     switch (a.id) {
       case cudaLaunchAttributeIgnore:
-      case cudaLaunchAttributePriority: break;
+      case cudaLaunchAttributePriority:
+      case cudaLaunchAttributePreferredClusterDimension: break;  // larger clusters, where a GPU has room for them
       case cudaLaunchAttributeCooperative: to.cooperative = a.val.cooperative != 0; break;
       case cudaLaunchAttributeProgrammaticStreamSerialization:
         to.programmatic_launch = a.val.programmaticStreamSerializationAllowed != 0;
@@ -151,6 +159,26 @@ cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*k
   const cudaStream_t stream = ::simt::import::on(config.stream);
   ::simt::import::kernel_launch<Parameters...>(kernel, to, stream, c.where)(std::forward<Arguments>(arguments)...);
   return cudaPeekAtLastError();
+}
+
+// By name, or by the address that `(void*)name` gave.
+inline cudaError_t cudaLaunchKernelExC(const ::simt::import::located_config& c, const void* kernel, void** arguments) {
+  const auto found = ::simt::import::the_program().kernels.find(kernel);
+  if (found == ::simt::import::the_program().kernels.end())
+    return ::simt::import::misuse("cudaLaunchKernelExC", c.where,
+                                  "func is no kernel whose name is written as (void*)name",
+                                  cudaErrorInvalidDeviceFunction);
+  ::simt::launch_config to{c.config.gridDim, c.config.blockDim, c.config.dynamicSmemBytes};
+  const cudaError_t refused = ::simt::import::apply_attributes(c, to);
+  if (refused != cudaSuccess) return refused;
+  ::simt::import::enqueue({"cudaLaunchKernelExC", c.where, ::simt::import::on(c.config.stream)},
+                          found->second(to, arguments, c.where));
+  return cudaPeekAtLastError();
+}
+template <class... Parameters>
+cudaError_t cudaLaunchKernelExC(const ::simt::import::located_config& c, void (*kernel)(Parameters...),
+                                void** arguments) {
+  return cudaLaunchKernelExC(c, ::simt::import::erased(kernel), arguments);
 }
 
 // In kernels.

@@ -1,5 +1,5 @@
 // Stands in for CUDA's header of this name: wmma fragments of f16, bf16 and bytes (16 x 16 x 16, 32 x 8 x 16,
-// 8 x 32 x 16), tf32 (16 x 16 x 8) and f64 (8 x 8 x 4). Those of f16, bf16 and tf32 are products of mma.sync side by
+// 8 x 32 x 16), tf32 (16 x 16 x 8), f64 (8 x 8 x 4), 4 bits (8 x 8 x 32) and single bits (8 x 8 x 128). Those of f16, bf16 and tf32 are products of mma.sync side by
 // side; which element is whose is not CUDA's.
 #pragma once
 
@@ -18,6 +18,15 @@ enum layout_t { mem_row_major, mem_col_major };
 namespace precision {
 struct tf32 {};
 }  // namespace precision
+namespace experimental {
+namespace precision {
+struct s4 {};
+struct u4 {};
+struct b1 {};
+}  // namespace precision
+enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
+enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
+}  // namespace experimental
 inline float __float_to_tf32(float x) { return ::simt::round_tf32(x); }
 
 namespace detail {
@@ -44,8 +53,16 @@ struct element<precision::tf32> {
   using operand = ::simt::tf32;
 };
 
+// Bits of an element of which a lane has a word; 0: elements lie apart.
+template <class T>
+constexpr int narrow_bits = std::is_same_v<T, experimental::precision::b1>
+                                ? 1
+                                : 4 * (std::is_same_v<T, experimental::precision::s4> ||
+                                       std::is_same_v<T, experimental::precision::u4>);
+
 template <int M, int N, int K, class T>
 constexpr bool is_shape() {
+  if (std::is_same_v<T, int> && M == 8 && N == 8 && (K == 32 || K == 128)) return true;
   if constexpr (std::is_same_v<T, double>) return M == 8 && N == 8 && K == 4;
   if constexpr (std::is_same_v<T, precision::tf32>) return M == 16 && N == 16 && K == 8;
   const bool has_depth = K == 16 || (K == 8 && std::is_same_v<T, float>);  // sums of tf32
@@ -71,7 +88,7 @@ inline coordinate place_in_b(int lane, int k_size, int i) {
 }
 inline coordinate place_in_sums(int lane, int k_size, int cols, int i) {
   const int group = lane / 4, within = lane % 4, block = i / 4;
-  if (k_size == 4) return {group, within * 2 + i};
+  if (k_size == 4 || k_size >= 32) return {group, within * 2 + i};
   return {block / (cols / 8) * 16 + group + (i & 2 ? 8 : 0), block % (cols / 8) * 8 + within * 2 + (i & 1)};
 }
 template <class Use, int M, int N, int K>
@@ -89,6 +106,13 @@ template <class Use, int M, int N, int K>
 coordinate place(int i) {
   return place<Use, M, N, K>(static_cast<int>(::simt::emu::lane_index()), i);
 }
+
+// Words of 32 or 8 elements: of a row of A, of a column of B.
+template <class Word, int Elements>
+struct narrow_fragment {
+  static constexpr int num_elements = Elements, num_storage_elements = 1;
+  Word x[1];
+};
 
 }  // namespace detail
 
@@ -109,13 +133,25 @@ struct fragment {
   element_type x[num_elements];
 };
 
+template <class Use, class Layout>
+struct fragment<Use, 8, 8, 128, experimental::precision::b1, Layout> : detail::narrow_fragment<unsigned, 32> {};
+template <class Use, class Layout>
+struct fragment<Use, 8, 8, 32, experimental::precision::s4, Layout> : detail::narrow_fragment<int, 8> {};
+template <class Use, class Layout>
+struct fragment<Use, 8, 8, 32, experimental::precision::u4, Layout> : detail::narrow_fragment<unsigned, 8> {};
+
 template <class Use, int M, int N, int K, class T, class Layout, class V>
 void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, const V& value) {
   for (auto& x : f.x) x = value;
 }
 template <class Use, int M, int N, int K, class T, class Layout, class Memory>
 void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const Memory* p, unsigned pitch) {
-  for (int i = 0; i < f.num_elements; ++i) {
+  if constexpr (detail::narrow_bits<T> != 0) {
+    const unsigned lane = ::simt::emu::lane_index(), words = pitch * detail::narrow_bits<T> / 32;
+    f.x[0] = reinterpret_cast<const unsigned*>(p)[lane / 4 * words + lane % 4];
+    return;
+  }
+  for (int i = 0; i < f.num_storage_elements; ++i) {
     const auto [row, col] = detail::place<Use, M, N, K>(i);
     f.x[i] = p[std::is_same_v<Layout, row_major> ? row * pitch + col : col * pitch + row];
   }
@@ -197,12 +233,52 @@ void multiply_scalars(const A& a, const B& b, const C& c, D& d, const ::simt::ca
   }
 }
 
+// The sum of the products of two words: of elements of 4 bits, or what `of_bits` counts.
+template <class T>
+int narrow_product(unsigned a, unsigned b, experimental::bmmaBitOp of_bits) {
+  if constexpr (narrow_bits<T> == 1) return __builtin_popcount(of_bits == experimental::bmmaBitOpXOR ? a ^ b : a & b);
+  const auto element = [](unsigned word, int i) {
+    if constexpr (std::is_same_v<T, experimental::precision::s4>)
+      return static_cast<int>(word << (28 - 4 * i)) >> 28;
+    else
+      return static_cast<int>(word >> 4 * i & 15);
+  };
+  int sum = 0;
+  for (int i = 0; i < 8; ++i) sum += element(a, i) * element(b, i);
+  return sum;
+}
+template <class T, class A, class B, class Sums>
+void multiply_words(const A& a, const B& b, const Sums& c, Sums& d, experimental::bmmaBitOp of_bits,
+                    const ::simt::call_site& site) {
+  const int lane = static_cast<int>(::simt::emu::lane_index()), row = lane / 4 * 4, col = lane % 4 * 8;
+  for (int i = 0; i < 2; ++i) {
+    int sum = c.x[i];
+    for (int k = 0; k < 4; ++k) {
+      const auto left = static_cast<unsigned>(__shfl_sync(~0u, a.x[0], row + k, 32, site));
+      const auto right = static_cast<unsigned>(__shfl_sync(~0u, b.x[0], col + 4 * i + k, 32, site));
+      sum += narrow_product<T>(left, right, of_bits);
+    }
+    d.x[i] = sum;
+  }
+}
+
 }  // namespace detail
+
+template <class Layout, class OtherLayout>
+void bmma_sync(fragment<accumulator, 8, 8, 128, int>& d,
+               const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, Layout>& a,
+               const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, OtherLayout>& b,
+               const fragment<accumulator, 8, 8, 128, int>& c, experimental::bmmaBitOp how = experimental::bmmaBitOpXOR,
+               experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC, SIMT_SITE) {
+  detail::multiply_words<experimental::precision::b1>(a, b, c, d, how, site);
+}
 
 template <int M, int N, int K, class T, class LayoutA, class LayoutB, class D, class C>
 void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matrix_a, M, N, K, T, LayoutA>& a,
               const fragment<matrix_b, M, N, K, T, LayoutB>& b, const fragment<accumulator, M, N, K, C>& c, SIMT_SITE) {
-  if constexpr (std::is_void_v<typename detail::element<T>::operand>) {
+  if constexpr (detail::narrow_bits<T> == 4) {
+    detail::multiply_words<T>(a, b, c, d, experimental::bmmaBitOpAND, site);
+  } else if constexpr (std::is_void_v<typename detail::element<T>::operand>) {
     static_assert(std::is_same_v<D, C> && std::is_same_v<D, std::conditional_t<sizeof(T) == 1, int, double>>,
                   "sums of bytes are of int, those of double of double");
     detail::multiply_scalars<M, N, K>(a, b, c, d, site);

@@ -377,7 +377,7 @@ cudaError_t allocate(void** p, size_t bytes, bool host_too, const site& where) {
     return returned(cudaErrorMemoryAllocation);
   }
   // Managed and pinned memory may be filled by the host, which nobody observes.
-  if (!host_too) mark_uninitialized(*p, bytes);
+  if (!host_too && !the_program().host_writes_unseen) mark_uninitialized(*p, bytes);
   add_allocation(*p, {bytes, where, host_too});
   follow_memory(*p, host_too);
   return cudaSuccess;
@@ -450,7 +450,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   }
   p->clockRate = p->memoryClockRate = 1;
   p->memoryBusWidth = 8;
-  p->major = 8;
+  p->major = ::simt::import::the_program().architecture / 100;
+  p->minor = ::simt::import::the_program().architecture / 10 % 10;
   p->multiProcessorCount = own.sm_count;
   p->maxThreadsPerMultiProcessor = 2048;
   p->concurrentKernels = p->cooperativeLaunch = p->managedMemory = p->unifiedAddressing = p->canMapHostMemory = 1;

@@ -291,7 +291,7 @@ std::string ptx(const std::string& statement) {
 TEST(Ptx, OperandsAreBoundOnceAndRegistersComeFirst) {
   EXPECT_EQ(ptx(R"(asm volatile("{ .reg .b32 t<2>; mov.u32 t1, %%laneid; add.s32 %0, t1, %1; }" )"
                 R"(: "=r"(x) : "r"(y + 1) : "memory"))"),
-            "[[maybe_unused]] auto&& simt_o0 = (x); [[maybe_unused]] const auto simt_o1 = (y + 1); "
+            "[[maybe_unused]] auto&& simt_o0 = (x); [[maybe_unused]] auto simt_o1 = (y + 1); "
             "uint32_t simt_r_t0{}; uint32_t simt_r_t1{}; "
             "{ ptx::put(simt_r_t1, ptx::move<uint32_t>(ptx::get<uint32_t>(::simt::emu::lane_index()))); } "
             "{ ptx::put(simt_o0, ptx::add<int32_t>(ptx::get<int32_t>(simt_r_t1), ptx::get<int32_t>(simt_o1))); }");
@@ -333,11 +333,11 @@ TEST(Ptx, AConstraintMayBeOfSeveralLiterals) {
 }
 
 TEST(Refused, ConstructsAreNamedAllAtOnce) {
-  const imported_source s = rewrite_cuda("void f() {\n__shared__ int s = 3;\n}\ncudaLaunchKernelExC;\n", "a.cu");
+  const imported_source s = rewrite_cuda("void f() {\n__shared__ int s = 3;\n}\ncuLaunchKernel;\n", "a.cu");
   ASSERT_EQ(s.errors.size(), 2u);
   EXPECT_TRUE(has(describe(s.errors[0]), "a.cu:2: __shared__ s with an initialiser"));
-  EXPECT_TRUE(has(describe(s.errors[1]), "a.cu:4: cudaLaunchKernelExC"));
-  EXPECT_TRUE(has(refused("cudaLaunchKernelExC;"), "a.cu:1: cudaLaunchKernelExC"));
+  EXPECT_TRUE(has(describe(s.errors[1]), "a.cu:4: cuLaunchKernel"));
+  EXPECT_TRUE(has(refused("cuLaunchKernel;"), "a.cu:1: cuLaunchKernel"));
   EXPECT_TRUE(has(refused("void f() { int x[3; }"), "balanced brackets"));
 }
 

@@ -40,12 +40,30 @@ TEST_P(ToolkitLibraries, Run) {
 
 INSTANTIATE_TEST_SUITE_P(Of, ToolkitLibraries, testing::Values("generators", "device-generators", "transforms"));
 
+TEST(Fragments, AreOfFourBitsAndOfSingleBits) {
+  const result r = run("narrow_wmma.cu");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 TEST(ToolkitLibraries, JudgeWhatTheyRead) {
   const result r = run("toolkit_libraries.cu -- unwritten");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("uninitialized: cufftExecC2C at toolkit_libraries.cu:")) << r.output;
   EXPECT_TRUE(r.has("reads 64 bytes that nobody wrote")) << r.output;
   EXPECT_TRUE(r.has("fidelity: approximated are cuFFT; all else is exact")) << r.output;
+}
+
+// Where no toolkit is found, stand-ins of Thrust run: results and order with kernels and streams.
+TEST(Thrust, StandsInWhereThereIsNoToolkit) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");
+  const result r = run("thrust_algorithms.cu", "CUDA_HOME=" + folder.path("home"));
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("thrust_algorithms.cu: clean under 1 schedules")) << r.output;
+  const result unwritten = run("-D UNWRITTEN thrust_algorithms.cu", "CUDA_HOME=" + folder.path("home"));
+  EXPECT_EQ(unwritten.status, 1) << unwritten.output;
+  EXPECT_TRUE(unwritten.has("uninitialized: read by block (0,0,0) thread 0 at thrust_algorithms.cu:"))
+      << unwritten.output;
 }
 
 TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {

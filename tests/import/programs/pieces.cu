@@ -285,7 +285,18 @@ bool by_address() {
   const void* kernel = reinterpret_cast<const void*>(&add);
   cudaLaunchKernel(kernel, dim3(1), dim3(4), of_add, 0, 0);
   cudaLaunchKernel((void*)scale<int>, dim3(1), dim3(4), of_scale, 0, 0);
-  const int expected[4] = {14, 14, 14, 14};
+  cudaLaunchAttribute attribute[1];
+  attribute[0].id = cudaLaunchAttributePreferredClusterDimension;
+  attribute[0].val.preferredClusterDim = {2, 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 1;
+  config.blockDim = 4;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  auto* const by_pointer = &add;
+  cudaLaunchKernelExC(&config, (void*)by_pointer, of_add);
+  cudaLaunchKernelExC(&config, (void*)scale<int>, of_scale);
+  const int expected[4] = {42, 42, 42, 42};
   return equal(p, expected, 4);
 }
 

@@ -5,6 +5,7 @@
 
 #include "../../../cuda_runtime.h"
 
+#ifndef SIMT_THRUST_STANDS_IN  // which has it
 THRUST_NAMESPACE_BEGIN
 namespace cuda {
 struct par_t : std::decay_t<decltype(thrust::cpp::par)> {
@@ -13,3 +14,4 @@ struct par_t : std::decay_t<decltype(thrust::cpp::par)> {
 inline const par_t par, par_nosync;
 }  // namespace cuda
 THRUST_NAMESPACE_END
+#endif

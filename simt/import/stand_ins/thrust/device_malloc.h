@@ -1,0 +1,4 @@
+// Stands in for Thrust's header of this name.
+#pragma once
+
+#include "device_ptr.h"

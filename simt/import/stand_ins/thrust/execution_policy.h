@@ -1,0 +1,28 @@
+// Stands in for Thrust's header of this name: where an algorithm runs, of which the stream alone counts.
+#pragma once
+
+#include "../../cuda_runtime.h"
+#include "detail/config.h"
+
+namespace thrust {
+
+struct execution_policy {
+  cudaStream_t stream = nullptr;
+  constexpr execution_policy on(cudaStream_t s) const { return {s}; }
+  template <class Allocator>
+  constexpr execution_policy operator()(const Allocator&) const {
+    return *this;
+  }
+};
+inline constexpr execution_policy device, host, seq;
+namespace cuda {
+inline constexpr execution_policy par, par_nosync;
+}
+namespace system {
+namespace cuda = thrust::cuda;
+}
+
+template <class T>
+constexpr bool is_policy = std::is_same_v<std::decay_t<T>, execution_policy>;
+
+}  // namespace thrust
