@@ -171,20 +171,21 @@ bool is_asked_in(const verify_options& o, const property& p, dtype type) {
          (o.dtypes.empty() || std::find(o.dtypes.begin(), o.dtypes.end(), name_of(type)) != o.dtypes.end());
 }
 
-// The candidate's element types that a chosen property will judge, each with what the candidate offers to it.
+// The candidate's element types that a chosen property will judge, each with what the candidate offers to it. A type of
+// which it offers nothing is left out if it offers another.
 std::vector<asked_target> asked_targets(const verify_options& o, const std::string& op, const std::string& device,
                                         const std::vector<const property*>& chosen,
                                         const std::optional<tensor_spec>& input) {
-  std::vector<asked_target> targets;
+  std::vector<asked_target> targets, refused;
   for (target& t : ask_targets(o.candidate, op, device)) {
     std::vector<const property*> asked;
     for (const property* const p : chosen)
       if (is_asked_in(o, *p, t.type) && (!input || (p->for_input && t.type == input->type))) asked.push_back(p);
     if (asked.empty()) continue;
-    const bool hangs = !ask_offer_of(t, asked, timeout_of(o.timeout, device));
-    targets.push_back({std::move(t), hangs});
+    const asking how = ask_offer_of(t, asked, timeout_of(o.timeout, device));
+    (how == asking::refused ? refused : targets).push_back({std::move(t), how == asking::hung});
   }
-  return targets;
+  return targets.empty() ? refused : targets;
 }
 
 std::string listed_reasons(const left_out_properties& left_out) {

@@ -144,10 +144,12 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
 
 }  // namespace
 
-bool ask_offer_of(target& t, const std::vector<const property*>& properties, double timeout_seconds) {
-  if (t.candidate == "builtin" || t.candidate.starts_with(k_null_prefix) || !find_description(t.op)) return true;
+asking ask_offer_of(target& t, const std::vector<const property*>& properties, double timeout_seconds) {
+  if (t.candidate == "builtin" || t.candidate.starts_with(k_null_prefix) || !find_description(t.op))
+    return asking::answered;
   bool hangs = false;
-  if (const auto o = answers_of(t, properties, timeout_seconds, hangs)) {
+  const auto o = answers_of(t, properties, timeout_seconds, hangs);
+  if (o) {
     t.offered.lacks = o->found.lacks;
     remember_offer(t.candidate, t.op, t.device, t.type, t.offered);
     fmt::print("{} {}: offers {}{}\n", t.op, name_of(t.type), offered_text(t, o->answered),
@@ -157,7 +159,7 @@ bool ask_offer_of(target& t, const std::vector<const property*>& properties, dou
     t.offered.lacks.clear();
   }
   std::fflush(stdout);
-  return !hangs;
+  return hangs ? asking::hung : o ? asking::answered : asking::refused;
 }
 
 std::string unmet_need(const property& p, const target& t, const std::function<trial_case(int64_t index)>& make,

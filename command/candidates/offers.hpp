@@ -10,10 +10,12 @@
 
 namespace warpcheck::cli {
 
+enum class asking { answered, refused, hung };  // refused: every call was answered by unsupported
+
 // Gives the target the offer that its candidate's answers to calls of these properties show, and prints it. All of a
-// built-in candidate is offered. Returns false if a call took too long, measured by the timeout of a case: the
-// candidate is then asked no further.
-bool ask_offer_of(engine::target& t, const std::vector<const engine::property*>& properties, double timeout_seconds);
+// built-in candidate is offered. A candidate of which a call takes too long, measured by the timeout of a case, is
+// asked no further.
+asking ask_offer_of(engine::target& t, const std::vector<const engine::property*>& properties, double timeout_seconds);
 
 // Why the property cannot be asked of a candidate with this offer: "needs lengths"; "" where it can. Cases of it are
 // tried in processes of their own, as long as a case of the run may take.

@@ -77,7 +77,8 @@ void mend(trial_case& c) {
   if (forward && c.knob("history_mode") == "save" && !has(c, "history"))
     set_knob(c, "history_mode", backward ? "recompute" : "none");
   if (!forward || c.knob("history_mode") != "save") drop(c, {"history"});
-  if (!forward) drop(c, {"y", "hn"});
+  drop(c, forward ? std::initializer_list<const char*>{"y_in", "history_in"}
+                  : std::initializer_list<const char*>{"y", "hn"});
   if (!backward) drop(c, {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"});
   if (!has(c, "b_ih")) drop(c, {"db_ih"});
   if (!has(c, "b_hh")) drop(c, {"db_hh"});

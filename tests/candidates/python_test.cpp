@@ -315,6 +315,22 @@ total.dtypes = ["f32", "f64"]
   EXPECT_EQ(calls.output, "float32\n");
 }
 
+TEST_F(Python, ATypeOfWhichNothingIsOfferedIsNotAsked) {
+  folder_.write("wide.py", R"(
+import numpy
+def total(x, y, op):
+    x, y = numpy.from_dlpack(x), numpy.from_dlpack(y)
+    if x.dtype == numpy.float64 or op != 0: raise NotImplementedError
+    y[...] = x.astype("f8").sum(axis=1)
+total.dtypes = ["f32", "f64"]
+)");
+  const result r = run("verify reduce --python wide.py:total --interpreter " + interpreter() +
+                       " --cases 4 --size quick --max-cols 300 --property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("reduce f64: offers nothing")) << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+}
+
 // By chance alone some calls are answered: within what was found to be offered, that is a failure of its own.
 TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
   const result r = run("verify softmax --python door.py:fickle --interpreter " + interpreter() +

@@ -400,7 +400,7 @@ TEST(Gru, OfOnePassAndOneDirectionIsJudgedOnThem) {
   EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
 }
 
-// One thread for each unit, forward only: what it does is judged by most properties, and none of their cases is skipped.
+// One thread for each unit, forward only: most properties judge it, and none of their cases is skipped.
 TEST(SourceTemplate, OfGruIsJudgedByThirtyProperties) {
   const std::string gru = templates("gru.cu");
   const result r = verify("gru", gru, "my_gru", "--cases 2");
@@ -416,7 +416,7 @@ TEST(SourceTemplate, OfGruIsJudgedByThirtyProperties) {
     EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
 }
 
-// What these properties see of a forward pass: a state that an open gate rounds, and a direction that is visited wrongly.
+// What these properties see of a forward pass: a state that an open gate rounds, a direction that is visited wrongly.
 TEST(SourceTemplate, OfGruIsRejectedForItsFaults) {
   const warpcheck::self::scratch_folder folder;
   const std::pair<const char*, const char*> faults[][2] = {

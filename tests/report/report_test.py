@@ -120,6 +120,16 @@ class Content(Report):
         self.assertIn("nothing was judged of gru", s["head"])
         self.assertIn("✗ nothing judged gru", s["verdicts"])
 
+    def test_the_depth_of_sums_and_what_was_left_out_are_said(self):
+        content = made.verify(failures=())
+        content.update(
+            admitted=[{"operator": "softmax", "sum_depth": 96, "failing": 2}],
+            asked={"properties": 1, "of": 2, "without": [{"property": "misalignment", "reason": "rows <are> aligned"}]},
+        )
+        _, s = self.page("--verify", self.file("v.json", content))
+        self.assertIn("the smallest depth of sums that admits its results is 96, except 2 cases", s["verdicts"])
+        self.assertIn("– left out misalignment: rows <are> aligned", s["verdicts"])
+
     def test_failures_of_one_cause_are_one_counterexample(self):
         names = ["within-error-bound", *(f"property-{i}" for i in range(16))]
         others = [made.RACE | {"case": made.LINE.replace("no-hazard", name)} for name in names]

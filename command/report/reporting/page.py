@@ -185,7 +185,9 @@ def render(read, title, draw):
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(plain=verdicts.plain, sign=verdicts.sign, kind=verdicts.kind, count=_count)
+    environment.filters.update(
+        plain=verdicts.plain, sign=verdicts.sign, kind=verdicts.kind, short=verdicts.short, count=_count
+    )
     values = {
         "title": title,
         "sentence": sentence(read),
