@@ -218,8 +218,9 @@ TEST_F(PyTorch, ProductOfSixteenBitsIsRejectedForItsSums) {
 TEST_F(PyTorch, GruWithoutGradientsIsListedAsTheForwardPassAlone) {
   const result r = run("verify gru --python " + docs("operators_torch.py:gru_forward") + " --interpreter " + torch() +
                        " --dtype f32 --cases 3 --size quick --property forward-matches-the-reference --property "
-                       "the-adjoint-identity-holds");
+                       "the-adjoint-identity-holds --property every-step-follows-from-the-step-before");
   EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has(", pass=backward")) << r.output;
   const std::string offers = r.output.substr(0, r.output.find("; does not offer"));
   EXPECT_TRUE(offers.find("gru f32: offers ") != std::string::npos) << r.output;
   for (const char* other : {"pass=both", "pass=backward", "history_mode=save", "lengths"})

@@ -32,6 +32,14 @@ constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
 constexpr int64_t k_most_multiple = 256;
 constexpr size_t k_most_vain_answers = 300;
 
+// True if the call has a first tensor and an output with elements. Any candidate may answer another call: it is not
+// called, or has nothing to do.
+bool has_work(const trial_case& c) {
+  return c.tensors.front().elements() > 0 && std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) {
+           return !t.is_input && !t.is_workspace() && t.elements() > 0;
+         });
+}
+
 bool is_usual(const trial_case& c, const trait& t) {
   const scalar_info* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
   return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
@@ -114,7 +122,7 @@ class inquiry {
         keep_plainest(c);
         return;
       }
-      was_refused_ |= c.tensors.front().elements() > 0;
+      was_refused_ |= has_work(c);
       trait_set traits = least_refused(c);
       if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
         traits = least_refused(small);
@@ -223,7 +231,7 @@ class inquiry {
   }
 
   void keep_plainest(const trial_case& c) {
-    if (c.tensors.front().elements() == 0) return;  // there was nothing to do
+    if (!has_work(c)) return;
     answered_.push_back(c);
     answered_forms_.insert(form_name(c));
     if (plainest_.op.empty() || traits_of(c).size() < traits_of(plainest_).size()) plainest_ = c;
@@ -232,7 +240,9 @@ class inquiry {
   // Neighbours without the trait that are not known to be refused.
   std::vector<trial_case> offered_without(const trial_case& c, const trait& t) const {
     std::vector<trial_case> others = without(c, t);
-    std::erase_if(others, [&](const trial_case& other) { return known_.missing(other) != nullptr; });
+    std::erase_if(others, [&](const trial_case& other) {
+      return known_.missing(other) != nullptr || (has_work(c) && !has_work(other));
+    });
     return others;
   }
 
