@@ -91,6 +91,14 @@ std::string find_program(const std::string& path) {
   return path;
 }
 
+// The compiler of a CUDA Toolkit that is on PATH, or where its packages put it; empty: there is none.
+std::string find_nvcc() {
+  std::error_code ignored;
+  for (const std::string& path : {find_program("nvcc"), std::string("/usr/local/cuda/bin/nvcc")})
+    if (path[0] == '/' && fs::exists(path, ignored)) return path;
+  return "";
+}
+
 const char* language_of(const std::string& source) { return is_c_source(source) ? "c" : "c++"; }
 
 // Of this user, for what an installed command compiles.
@@ -215,6 +223,7 @@ toolchain toolchain::load(const std::string& asked) {
     t.root_ = absolute(json.at("root"));
     t.version_ = json.at("version");
     t.nvcc_ = json.at("cuda").at("compiler");
+    if (installed && t.nvcc_.empty()) t.nvcc_ = find_nvcc();
     t.cuda_includes_ = folders_of(json.at("cuda").at("includes"));
     for (std::string& include : t.cuda_includes_) include = absolute(include);
     for (const auto& [name, j] : json.at("flavours").items()) {
@@ -317,7 +326,9 @@ std::string toolchain::compile(const compilation& c) const {
 }
 
 std::string toolchain::lacks_nvcc() const {
-  if (nvcc_.empty()) return "this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has";
+  if (nvcc_.empty())
+    return installed_ ? "there is no nvcc on PATH or in /usr/local/cuda/bin; install the CUDA Toolkit"
+                      : "this build has no nvcc; the preset cuda (WARPCHECK_CUDA=ON) makes one that has";
   std::error_code ignored;
   return fs::exists(nvcc_, ignored)
              ? ""

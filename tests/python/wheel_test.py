@@ -109,6 +109,38 @@ class Wheel(unittest.TestCase):
             said = run("cmake", *step)
             self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
 
+    def test_the_extra_for_gpus_is_a_wheel_beside_it(self):
+        version = re.search(r"project\(warpcheck VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        with zipfile.ZipFile(wheel) as content:
+            (metadata,) = [n for n in content.namelist() if n.endswith("METADATA")]
+            self.assertIn(f'Requires-Dist: warpcheck-cuda=={version}; extra == "cuda"',
+                          content.read(metadata).decode().replace("'", '"'))
+        build = folder / "cuda_build"
+        build.mkdir()
+        for name in ("cuda", "bench"):  # what a build of the preset cuda has, or any library in its place
+            library = BUILD / f"libwarpcheck_{name}.so"
+            library = library if library.exists() else BUILD / "libwarpcheck_emulated.so"
+            (build / f"libwarpcheck_{name}.so").write_bytes(library.read_bytes())
+        made = run(
+            sys.executable, "-m", "build", "--wheel", "--no-isolation", f"-Ccmake.define.WARPCHECK_BUILD={build}",
+            f"-Cbuild-dir={folder / 'cuda_made'}", "--outdir", str(folder / "cuda"), str(SOURCE / "python/cuda"),
+        )  # fmt: skip
+        self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
+        (extra,) = (folder / "cuda").glob("*.whl")
+        self.assertRegex(extra.name, rf"^warpcheck_cuda-{version}-py3-none-manylinux_2_\d+_x86_64\.whl$")
+        said = run(sys.executable, "-m", "twine", "check", "--strict", str(extra))
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        both = folder / "both"
+        said = run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--ignore-installed", "--prefix",
+                   str(both), str(wheel), str(extra))  # fmt: skip
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        (program,) = both.glob("lib*/python3*/site-packages/warpcheck/installed/bin/warpcheck")
+        said = run(str(program), "doctor")
+        self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+        place = program.parent.parent / "lib/warpcheck/libwarpcheck_cuda.so"
+        self.assertIn(f"library cuda     {place}", said.stdout)
+        self.assertNotIn("is not part of this build", said.stdout)
+
     def test_commands_without_a_compiler(self):
         said = command("verify", "softmax", "--device", "emulated", "--property", "within-error-bound", "--cases", "3",
                        "--dtype", "f32", "--json", "v.json")
