@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "simt/emulated/executor.hpp"
 #include "simt/emulated/symbols.hpp"
 #include "simt/import/runtime.hpp"
+#include "simt/import/streams.hpp"
 
 namespace simt::import {
 namespace {
@@ -159,12 +162,19 @@ void on_program_fault(int signal, siginfo_t* info, void* context) {
   std::abort();
 }
 
+bool has_one_thread() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator threads("/proc/self/task", ignored);
+  return std::distance(begin(threads), end(threads)) == 1;
+}
+
 }  // namespace
 
 void report_wait_for_host(const emulation& on) {
   if (on.ok() || on.findings.back().kind != "livelock") return;
   const auto* found = find_allocation(::simt::emu::device.awaited);
   if (found == nullptr || !found->second.host_too) return;
+  if (host_waits_for_the_last_work() && has_one_thread()) return;
   report("unsupported",
          "a kernel that waits for the host, at a word of the memory that was allocated at " +
              ::simt::import::describe(found->second.where) + " (" + on.findings.back().text + ")",

@@ -35,6 +35,7 @@ struct stream_set {
   uint32_t last = 0;                 // the timeline that did something last
   bool follows_all = false;          // two streams may be at work
   bool work_may_wait = true;
+  bool host_waits = false;  // for the work that runs
 
   stream_set() {
     legacy.timeline = 1;
@@ -122,7 +123,9 @@ void run_before(const stream_clock& clock) {
 }
 
 void host_has_waited_for(const stream_clock& clock) {
+  streams().host_waits = true;
   run_before(clock);
+  streams().host_waits = false;
   join(streams().host, clock);
   hb_host_knows(streams().host);
 }
@@ -189,6 +192,7 @@ void wait_and_enqueue(const stream_call& call, std::function<void()> work) {
   run_in(call, std::move(work));
 }
 void work_never_waits() { streams().work_may_wait = false; }
+bool host_waits_for_the_last_work() { return streams().host_waits && streams().waiting.empty(); }
 bool has_one_stream() { return !streams().follows_all; }
 void run_waiting() { wait_for_all(); }
 

@@ -64,6 +64,8 @@ struct stream_call {
 void enqueue(const stream_call& call, std::function<void()> work);
 // Work runs at its call from now on: the host's code of Thrust's algorithms accesses device memory without a call.
 void work_never_waits();
+// True while work runs for which the host waits, and behind which no other work is left.
+bool host_waits_for_the_last_work();
 // False once operations of two streams may overlap: then the schedule chooses their order, too.
 bool has_one_stream();
 // Runs what waits, at the program's end.

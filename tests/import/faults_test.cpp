@@ -11,11 +11,11 @@ namespace {
 using warpcheck::self::environment;
 using result = warpcheck::self::command_result;
 
-result run(const std::string& text) {
+result run(const std::string& text, const std::string& schedules = "--schedule fair") {
   const warpcheck::self::scratch_folder folder;
   folder.write("mine.cu", text);
   return warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                      "' run-emulated mine.cu --schedule fair --no-trace");
+                                      "' run-emulated mine.cu --no-trace " + schedules);
 }
 
 TEST(Division, ByZeroInAKernelGoesOnAndIsNoted) {
@@ -84,15 +84,16 @@ TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
   EXPECT_TRUE(r.has("in the host's code at mine.cu:")) << r.output;
 }
 
-// The same for a flag that only the host sets, and for one in device memory that nobody sets.
-std::string waiting(const std::string& allocate, const std::string& flag) {
+// A kernel that waits for a flag, which the host sets before and, perhaps, behind the launch.
+std::string waiting(const std::string& allocate, const std::string& flag, const std::string& behind = "") {
   return "__global__ void k(volatile int* flag, int* y) { while (*flag == 0) {} *y = 1; }\n"
          "int main() { int *flag, *y; " +
-         allocate + "(&flag, 4); cudaMalloc(&y, 4);\n" + flag +
-         "k<<<1, 1>>>(flag, y); cudaDeviceSynchronize(); return 0; }\n";
+         allocate + "(&flag, 4); cudaMalloc(&y, 4);\n" + flag + "k<<<1, 1>>>(flag, y); " + behind +
+         " cudaDeviceSynchronize(); return 0; }\n";
 }
+constexpr const char* k_late = "--schedule fair --schedule reverse";
 TEST(Livelock, OfAKernelThatWaitsForTheHostIsNoHazard) {
-  const result host = run(waiting("cudaMallocManaged", "*flag = 0;"));
+  const result host = run(waiting("cudaMallocManaged", "*flag = 0;", "*(volatile int*)flag = 1;"), k_late);
   EXPECT_EQ(host.status, 2) << host.output;
   EXPECT_TRUE(
       host.has("unsupported: a kernel that waits for the host, at a word of the memory that was allocated at "
@@ -102,6 +103,15 @@ TEST(Livelock, OfAKernelThatWaitsForTheHostIsNoHazard) {
   const result device = run(waiting("cudaMalloc", "cudaMemset(flag, 0, 4);"));
   EXPECT_EQ(device.status, 1) << device.output;
   EXPECT_TRUE(device.has("mine.cu: livelock under")) << device.output;
+}
+
+// The host waits for the launch, so that nobody is left to set the flag.
+TEST(Livelock, OfAKernelThatWaitsForAHostWhichWaitsForItIsAHazard) {
+  for (const char* allocate : {"cudaMallocManaged", "cudaMallocHost"}) {
+    const result r = run(waiting(allocate, "*flag = 0;"), k_late);
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has("mine.cu: livelock under 2 schedules")) << r.output;
+  }
 }
 
 TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
