@@ -11,7 +11,8 @@ void catch_program_faults();
 
 // Ends the program, as one that is not modelled, where its last launch was a livelock that asks a word of managed or
 // pinned memory: a launch runs while the host waits for it, so that a kernel which waits for the host never ends here.
-// Where the program has one thread, which waits for this launch, nobody is left to write: that livelock is the program's.
+// Where the program has one thread, which waits for this launch, nobody is left to write: that livelock is the
+// program's.
 void report_wait_for_host(const emulation& on);
 
 }  // namespace simt::import

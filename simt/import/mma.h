@@ -1,6 +1,6 @@
 // Stands in for CUDA's header of this name: wmma fragments of f16, bf16 and bytes (16 x 16 x 16, 32 x 8 x 16,
-// 8 x 32 x 16), tf32 (16 x 16 x 8), f64 (8 x 8 x 4), 4 bits (8 x 8 x 32) and single bits (8 x 8 x 128). Those of f16, bf16 and tf32 are products of mma.sync side by
-// side; which element is whose is not CUDA's.
+// 8 x 32 x 16), tf32 (16 x 16 x 8), f64 (8 x 8 x 4), 4 bits (8 x 8 x 32) and single bits (8 x 8 x 128). Those of f16,
+// bf16 and tf32 are products of mma.sync side by side; which element is whose is not CUDA's.
 #pragma once
 
 #include "cuda_bf16.h"
