@@ -34,9 +34,10 @@ using namespace engine;
 
 namespace {
 
-constexpr double k_patience_seconds = 20;       // for all questions of one process
+constexpr double k_patience_seconds = 20;       // for a question
 constexpr double k_long_patience_seconds = 60;  // where it has a GPU's context to start first
-constexpr double k_patient_cases = 4;           // after which all questions take no longer than so many cases may
+constexpr double k_patient_cases = 4;           // a question takes no longer than so many cases may
+constexpr double k_most_patience = 10;          // all questions of one process take no longer than so many may
 constexpr int k_most_processes = 8;             // of which all but the last ended at a question
 
 // What a child has come to know, kept where its parent sees it however the child ends.
@@ -91,25 +92,27 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
                                   double timeout_seconds, bool& hangs) {
   const double patience =
       std::min(t.device == "cuda" ? k_long_patience_seconds : k_patience_seconds, k_patient_cases * timeout_seconds);
+  const double longest = k_most_patience * patience;
   note_pad notes;
   notes.write(0, t.offered);
   int64_t first = 0;
   for (int i = 0; i < k_most_processes; ++i) {
+    notes.write(notes.question(), notes.known(t.op));  // its time begins
     const child_outcome outcome = run_in_child(
         [&]() -> std::string {
           const auto o = ask_offer(t, properties, first, notes.known(t.op),
                                    [&](int64_t question, const offer& known) { notes.write(question, known); });
           return o ? fmt::format("+{}\n{}", text_of(o->found), fmt::join(o->answered, "\n")) : "-";
         },
-        patience);
+        longest, [&] { return notes.seconds_of_question() > patience; });
     if (outcome.finished && outcome.text == "-" && i == 0) return std::nullopt;
     if (outcome.finished && outcome.text.starts_with('+')) {
       asked_offer o = parse_answer(t.op, outcome.text.substr(1));
       if (i > 0) return answers{std::move(o.found), std::nullopt};
       return answers{std::move(o.found), std::move(o.answered)};
     }
-    hangs = outcome.timed_out && notes.seconds_of_question() > patience / 2;
-    if (outcome.finished || outcome.timed_out) break;
+    hangs = outcome.stopped;
+    if (outcome.finished || outcome.timed_out || outcome.stopped) break;
     first = notes.question() + 1;  // the question that ended the process is the run's own to judge
   }
   return answers{notes.known(t.op), std::nullopt};

@@ -96,8 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
         expectation{"flush-subnormals", 1, "floating-point environment"},
         expectation{"trap-inexact", 1, "floating-point environment"},
         // Rude, but every number is right.
-        expectation{"fork", 0, "0 failures"}, expectation{"print", 0, "0 failures"},
-        expectation{"unending-message", 0, "0 failures"}));
+        expectation{"fork", 0, " pass\n"}, expectation{"print", 0, " pass\n"},
+        expectation{"unending-message", 0, " pass\n"}));
 
 // All that this candidate is asked for and answers are calls that break the contract.
 TEST(NothingJudged, EndsWithOneWhateverTheOptions) {
