@@ -56,7 +56,7 @@ double propagated(function f, const bounded& a, const enclosure& exact) {
     case function::sqrt: {
       const double low = down_to(0);
       if (low < 0) return k_inf;
-      return sure > 0 ? e / (std::sqrt(sure) + std::sqrt(low)) : std::sqrt(e);
+      return sure > 0 ? std::fmin(e / (std::sqrt(sure) + std::sqrt(low)), std::sqrt(e)) : std::sqrt(e);
     }
     case function::rsqrt: {
       const double low = down_to(0);
@@ -105,7 +105,10 @@ double apply_in_double(function f, double x) {
 
 bounded bound_algebra::function_of(function f, const value& a) const {
   const bool is_exact_step = f == function::abs || f == function::floor || f == function::round;
-  const enclosure exact = exact_of(f, {a.v, a.r});
+  enclosure exact = exact_of(f, {a.v, a.r});
+  // Of what is at most 0, as x - max(x), the exponential is at most 1.
+  const bool is_part = f == function::exp && a.high <= 0;
+  if (is_part && !(exact.value + exact.radius < 2)) exact = {0.5, 0.5};
   value y;
   y.v = exact.value;
   y.r = exact.radius;
@@ -137,7 +140,7 @@ bounded bound_algebra::function_of(function f, const value& a) const {
   round(y, relative, absolute + (y.size() + y.e > 0 ? c_.eta / 2 : 0));
   if (f == function::tanh || f == function::erf || f == function::sin || f == function::cos)
     y.e = std::fmin(y.e, 2 + c_.function);
-  if (f == function::exp && a.high <= 0) {
+  if (is_part) {
     y.high = 1 + c_.function;
     y.e = std::fmin(y.e, y.high);
     y.s &= static_cast<uint8_t>(~plus_infinity);

@@ -105,7 +105,7 @@ bounded bound_algebra::held(double v) const {
   if (!std::isfinite(v)) return special_value(v);
   value y;
   y.v = v;
-  y.low = v >= 0 ? 0 : -k_inf;
+  y.low = v >= 4 * c_.eta ? v / 2 : v >= 0 ? 0 : -k_inf;  // no rounding loses half of it
   if (holds(c_.of.format, v)) return y;
   y.e = (c_.u * std::fabs(v) + c_.eta / 2) * reference::k_inflate;
   overflow(y);
@@ -140,7 +140,8 @@ void bound_algebra::overflow(value& y) const {
 
 bounded bound_algebra::quotient(const value& a, const value& b) const {
   value y;
-  const double size = std::fabs(b.v) - b.r * reference::k_inflate;  // of the exact divisor, at least
+  // Of the exact divisor, at least.
+  const double size = std::fmax(std::fabs(b.v) - b.r * reference::k_inflate, b.low);
   if (!(size > 0)) {
     y.r = k_inf;
     return y;
@@ -293,6 +294,8 @@ bounded bound_algebra::stored(const value& a, number_type t) const {
   const double u = std::ldexp(1.0, -f.digits), size = a.size() + a.e;
   y.e = (a.e + u * size + (size > 0 ? std::ldexp(0.5, f.min_exponent) : 0)) * reference::k_inflate;
   const double omega = t == number_type::f64 ? DBL_MAX : std::ldexp(2 - u, f.max_exponent);
+  y.low = std::fmin(y.low, round_to_type(t, y.low));
+  y.high = std::fmax(y.high, round_to_type(t, y.high));
   if (y.upper() >= omega) y.s |= plus_infinity;
   if (y.lower() <= -omega) y.s |= minus_infinity;
   return y;
@@ -307,6 +310,8 @@ bounded bound_algebra::cast(const value& a, number_type t) const {
   if (low != high && !(std::fabs(low) < k_inf && std::fabs(high) < k_inf)) return unknown_value();
   y.r = std::isinf(middle) ? 0 : std::fmax(high - middle, middle - low);
   const double least = round_to_type(t, a.lower()), most = round_to_type(t, a.upper());
+  y.low = round_to_type(t, a.low);
+  y.high = round_to_type(t, a.high);
   if (std::isinf(middle)) {
     y.e = least == most ? 0 : k_inf;
     return y;

@@ -340,6 +340,54 @@ TEST(FormulaCost, ASharedReductionIsThatOfTheSameElements) {
   }
 }
 
+// The squares underflow, and the constant holds the divisor up.
+TEST(FormulaBound, AConstantKeepsADivisorFromZero) {
+  const formula_operator op =
+      parse_file("operator f(x[n]) -> y[n]\n  y[i] = x[i] / max(sqrt(sum(k) x[k]^2), 1e-12)\n")[0];
+  call_data c;
+  c.inputs.emplace("x", array{{2}, {1e-36F, 2e-36F}});
+  evaluation e(op, c);
+  EXPECT_TRUE(e.judge("y", 0, 1e-24F).accepted);
+  EXPECT_FALSE(e.judge("y", 0, 1.001e-24F).accepted);
+  EXPECT_FALSE(e.judge("y", 1, 0).accepted);
+}
+
+// Whatever the scores are, weights lie in [0, 1] and one of them is 1.
+TEST(FormulaBound, AttentionIsBoundedWhateverItsScoresAre) {
+  const formula_operator op = parse_file(
+      "operator f(q[n, d], k[n, d], v[n, d]) -> o[n, d]\n  score[i, j] = sum(e) q[i, e] * k[j, e] / sqrt(d)\n"
+      "  top[i] = max(j where j <= i) score[i, j]\n  p[i, j] = exp(score[i, j] - top[i])\n"
+      "  o[i, e] = sum(j where j <= i) p[i, j] * v[j, e] / (sum(j where j <= i) p[i, j])\n")[0];
+  const int64_t n = 5, d = 3;
+  draws g(11);
+  int64_t bounded_elements = 0;
+  for (int call = 0; call < 300; ++call) {
+    call_data c;
+    for (const char* name : {"q", "k", "v"}) {
+      array a{{n, d}};
+      const int recipe = *name == 'v' ? 0 : call % 6;
+      const double scale = call % 3 == 0 ? 1e20 : 1;
+      for (int64_t i = 0; i < n * d; ++i) a.values.push_back(static_cast<float>(drawn_value(g, recipe) * scale));
+      if (*name == 'v')
+        for (double& x : a.values) x = static_cast<float>(x / scale);
+      c.inputs.emplace(name, std::move(a));
+    }
+    evaluation e(op, c);
+    program code(op, c);
+    walker<machine_algebra> kernel(code, machine_algebra({.seed = g() | 1}));
+    for (int64_t i = 0; i < n * d; ++i) {
+      const double actual = kernel.element(*code.find("o"), i);
+      const judgement j = e.judge("o", i, actual);
+      EXPECT_TRUE(j.accepted) << "call " << call << " element " << i << " actual " << actual << " v "
+                              << e.element("o", i).v << " e " << e.element("o", i).e;
+      const bool is_refused = !e.judge("o", i, 1e30).accepted;
+      EXPECT_TRUE(is_refused || call % 6 >= 4) << "call " << call << " element " << i;
+      bounded_elements += e.element("o", i).e < k_inf;
+    }
+  }
+  EXPECT_GT(bounded_elements, 200 * n * d);
+}
+
 TEST(FormulaBound, KernelsOfLowerPrecisionExceedIt) {
   const outcome o = try_trees(2, 300, {.format = number_type::bf16, .accumulate = number_type::bf16, .seed = 1});
   EXPECT_GT(o.rejected, o.judged / 5);
