@@ -11,6 +11,7 @@ extern "C" {
  *   sums chain                      a sum may be one chain of additions, one after the other
  *   sums <= 64                      no sum has a longer chain of additions than this
  *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
+ *   batch-invariant                 a row has the same bits whatever the number of rows and wherever it stands
  * docs/bring_your_own/README.md says what can be lacked. */
 const char* warpcheck_candidate_states(const char* op);
 typedef const char* (*warpcheck_candidate_states_fn)(const char* op);

@@ -14,6 +14,11 @@ set(WARPCHECK_OPERATORS
   matmul
   gru)
 
+# Those whose kernels state batch-invariant: a row has the same bits in any batch. The sums of softmax, log_softmax,
+# logsumexp and reduce follow the alignment of a row, so the row's place shows; matmul states it of calls with
+# rows_alone.
+set(WARPCHECK_BATCH_INVARIANT scan sigmoid matmul gru)
+
 # A build for whoever works on some of them: ci/check, and ci/verify with operators named.
 set(WARPCHECK_ONLY "" CACHE STRING "Build these operators only, without tests and benchmarks (a list; empty: all)")
 set(WARPCHECK_LEFT_OUT "")

@@ -119,6 +119,8 @@ struct asked_target {
 std::string why_left_out(const verify_options& o, const property& p, const target& t, bool hangs, uint64_t seed) {
   if (p.needs_our_plan && !t.offered.has_our_plan)
     return fmt::format("{}the order of sums and the workspaces of our own kernels", k_needs);
+  if (p.needs_batch_invariance && !t.offered.is_batch_invariant)
+    return fmt::format("{}the statement 'batch-invariant'", k_needs);
   if (has_case(p, t, seed)) {
     if (std::string why = too_large(p, t, seed); !why.empty()) return why;
     if ((t.candidate == "builtin" && !o.accepts_nondeterminism) || hangs) return "";

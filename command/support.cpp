@@ -196,6 +196,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
                           {"extents", t.extents},
                           {"lacks", text_of(t.offered)},
                           {"has_our_plan", t.offered.has_our_plan},
+                          {"is_batch_invariant", t.offered.is_batch_invariant},
                           {"sum_depth", t.offered.sum_depth.value_or(-1)},
                           {"variants", variants},
                           {"boundaries", t.boundaries}});
@@ -213,6 +214,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
     t.extents = j.at("extents").get<std::vector<std::string>>();
     t.offered = engine::parse_offer(op, j.at("lacks").get<std::string>());
     t.offered.has_our_plan = j.at("has_our_plan");
+    t.offered.is_batch_invariant = j.at("is_batch_invariant");
     if (const int64_t depth = j.at("sum_depth"); depth >= 0) t.offered.sum_depth = depth;
     for (const auto& v : j.at("variants")) {
       t.variants.push_back({v.at("name"), {}});

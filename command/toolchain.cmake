@@ -45,6 +45,8 @@ endforeach()
 list(JOIN flavours ",\n" flavours)
 list(JOIN installed_flavours ",\n" installed_flavours)
 
+warpcheck_json_array(batch_invariant "${WARPCHECK_BATCH_INVARIANT}")
+
 # A source that is brought for device cuda.
 set(cuda_includes "[]")
 if(TARGET warpcheck_kernels_cuda)
@@ -66,6 +68,7 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/warpcheck_toolchain.json CONTENT
   \"ctest\": \"${CMAKE_CTEST_COMMAND}\",
   \"root\": \"${PROJECT_SOURCE_DIR}\",
   \"version\": \"${PROJECT_VERSION}\",
+  \"batch_invariant\": ${batch_invariant},
   \"cuda\": {
     \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
     \"includes\": ${cuda_includes}
@@ -86,6 +89,7 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json CO
   \"ctest\": \"\",
   \"root\": \"../../${CMAKE_INSTALL_INCLUDEDIR}\",
   \"version\": \"${PROJECT_VERSION}\",
+  \"batch_invariant\": ${batch_invariant},
   \"cuda\": {
     \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
     \"includes\": [\"../../${CMAKE_INSTALL_INCLUDEDIR}\"]

@@ -40,6 +40,7 @@ const property_registration registration([] {
   p.add_common("rows-beyond-grid");
   p.add_common("large-offset");
   p.add_common("bit-repeatability");
+  p.add_reused_storage();
   p.add_common("no-hazard");
   p.add_common("rejects-invalid-calls");
   return p.take();

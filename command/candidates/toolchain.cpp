@@ -222,6 +222,7 @@ toolchain toolchain::load(const std::string& asked) {
     t.ctest_ = json.at("ctest");
     t.root_ = absolute(json.at("root"));
     t.version_ = json.at("version");
+    t.batch_invariant_ = json.at("batch_invariant").get<std::vector<std::string>>();
     t.nvcc_ = json.at("cuda").at("compiler");
     if (installed && t.nvcc_.empty()) t.nvcc_ = find_nvcc();
     t.cuda_includes_ = folders_of(json.at("cuda").at("includes"));
@@ -369,14 +370,17 @@ std::string toolchain::preprocess_cuda(const std::string& source, const std::str
 }
 
 std::string toolchain::module_source(const std::vector<std::string>& operators, std::string_view flavour) const {
-  std::string declarations, entries;
+  std::string declarations, entries, batch_invariant;
   for (const std::string& op : operators) {
+    if (std::find(batch_invariant_.begin(), batch_invariant_.end(), op) != batch_invariant_.end())
+      batch_invariant += fmt::format("\"{}\", ", op);
     declarations += fmt::format("const warpcheck_operator* warpcheck_operator_{}_emulated(void);\n", op);
     entries += fmt::format("warpcheck_operator_{}_emulated(), ", op);
   }
   std::string text = read_text(root_ + "/abi/candidate_module.cpp.in");
   text = replaced(text, "@declarations@", declarations);
   text = replaced(text, "@entries@", entries);
+  text = replaced(text, "@batch_invariant@", batch_invariant);
   text = replaced(text, "@device@", "emulated");
   text = replaced(text, "@flavour@", std::string(flavour));
   return replaced(text, "@PROJECT_VERSION@", version_);

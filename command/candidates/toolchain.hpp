@@ -75,6 +75,7 @@ class toolchain {
 
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
+  std::vector<std::string> batch_invariant_;  // operators whose kernels state that
   bool installed_ = false, is_clang_ = false;
   std::string nvcc_;  // empty where the build has no CUDA kernels
   std::vector<std::string> cuda_includes_;

@@ -10,6 +10,7 @@
 
 #include "properties/best_split/best_split_cases.hpp"
 #include "properties/engine/cases/classes.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 #include "properties/rows/own_dispatch.hpp"
 #include "reference/numerics/compare.hpp"
 
@@ -528,6 +529,12 @@ trial_case unpenalised_zero_gate(const target& t, draw& d) {
   return plain_split(t, d, 300, 1, {{"min_hessian", 0}, {"at", static_cast<double>(d.between(0, 30))}});
 }
 trial_case short_leaf(const target& t, draw& d) { return plain_split(t, d, 24, 1, {{"missing", 3}}); }
+trial_case few_bins(const target& t, draw& d) {
+  const split_knobs knobs = {{"seed", d.seed()}, {"missing", k_mixed_missing}, {"encoding", k_mixed}};
+  const int64_t bins = d.between(2, 17), features = d.between(1, 3), leaves = d.between(1, 2);
+  return split_case(t, bins, features, leaves, dyadic_masses(d), knobs);
+}
+
 const property_registration registration([] {
   std::vector<property> list;
   const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
@@ -559,6 +566,7 @@ const property_registration registration([] {
       .share_percent = 20;
   add("no-stale-fields", "a leaf without a split gets every byte of the record that says so", nothing_to_split,
       check_nothing);
+  list.push_back(reused_storage(split_property("usual", "", few_bins, check_any)));
   add("leaf-batch-isolation", "every leaf of a batch gets what it gets alone", several_leaves, check_batch);
   add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
       hazardous, check_any)

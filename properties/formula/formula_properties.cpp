@@ -13,6 +13,7 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/checks.hpp"
 #include "properties/engine/trials/explanation.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_cases.hpp"
 #include "properties/formula/formula_story.hpp"
@@ -189,6 +190,10 @@ class planner {
     else
       leave_out("slice-isolation",
                 unknown.empty() ? "no input that may hold NaN has an extent whose slices are independent" : unknown);
+    if (structure_.batch_extents.empty())
+      leave_out("batch-invariance", unknown.empty() ? "no extent has slices that are independent" : unknown);
+    else
+      add_batch_invariance(structure_.batch_extents.front());
     if (!causal.empty())
       add("causality", "NaN at later places changes no bit of what comes before", 15,
           any({.most = 80, .least = 2, .is_plain = true}),
@@ -224,6 +229,13 @@ class planner {
       leave_out("empty-extents", "no extent is a dimension of every output, so none empties them all");
   }
 
+  // Candidates may state that they hold it.
+  void add_batch_invariance(const std::string& extent) {
+    plan_.properties.push_back(batch_invariance(f_->engine_name(), {type_}, extent,
+                                                any({.most = 80, .least = 2, .is_plain = true}),
+                                                [f = f_](trial& t, const run_result& r) { judge_outputs(t, r, *f); }));
+  }
+
   void add_memory() {
     add(
         "misalignment", "inputs and outputs may begin at any element", 15,
@@ -255,6 +267,8 @@ class planner {
           return with_knob(draw_case(*f, t, d, {.most = 80, .is_plain = true}), "repeat", "3");
         },
         judged());
+    add("usual", "", 5, any({.most = 80, .is_plain = true}), judged());
+    plan_.properties.back() = reused_storage(std::move(plan_.properties.back()));
     add(
         "no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier", 15,
         [f = f_](const target& t, draw& d) {

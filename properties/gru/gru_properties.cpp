@@ -11,6 +11,9 @@
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/refusals.hpp"
+#include "properties/engine/trials/checks.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
+#include "properties/gru/gru_call.hpp"
 #include "properties/gru/gru_cases.hpp"
 #include "properties/rows/own_dispatch.hpp"
 
@@ -466,6 +469,10 @@ const property_registration registration([] {
       with_work, check_steps, 50);
   add("same-input-same-bits", "a call gives the same bits again, after another one of another shape, too", small_gru,
       check_repeats, 20);
+  list.push_back(reused_storage(gru_property("usual", "", small_gru, check_steps)));
+  list.push_back(batch_invariance("gru", list.front().types, "batch", small_gru, [](trial& t, const run_result& r) {
+    judge_steps(t, data_of(t), answer_of(r.tensors));
+  }));
   add("random-delays-change-nothing", "no order of blocks, warps or threads changes a bit", delayed, check_steps, 20);
   add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
       hazardous, check_steps, 50);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "properties/engine/cases/classes.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 #include "properties/histogram/histogram_problem.hpp"
 #include "properties/rows/own_dispatch.hpp"
 #include "properties/rows/row_inputs.hpp"
@@ -514,6 +515,7 @@ const std::vector<property> k_properties = {
          check_exact_model, 5),
     make("bit-repeatability", "every launch, schedule and processor count gives the same bits", k_one,
          repeated_histogram, check_exact_model, 30),
+    reused_storage(make("usual", "", k_one, small_histogram, check_exact_model)),
     make("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
          k_narrow_and_wide, hazard_histogram, check_exact_model, 50),
     make("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", k_one,

@@ -171,6 +171,8 @@ const property_registration registration([] {
   wide.types = {dtype::f32};
   wide.share_percent = 1;
   p.add_common("bit-repeatability");
+  p.add_reused_storage();
+  p.add_batch_invariance();
   p.add_common("no-hazard");
   p.add("empty", "no rows or no columns: nothing is written", empty_rows, check_empty).share_percent = 5;
   p.add_common("rejects-invalid-calls");

@@ -204,6 +204,8 @@ const property_registration registration([] {
   long_row.types = {dtype::f32};
   long_row.share_percent = 2;
   p.add_common("bit-repeatability");
+  p.add_reused_storage();
+  p.add_batch_invariance();
   p.add_common("no-hazard");
   p.add("empty", "rows without columns give -Inf; without rows nothing is written", empty_rows, check_empty_rows)
       .share_percent = 20;

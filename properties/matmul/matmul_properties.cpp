@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "properties/engine/trials/reused_storage.hpp"
 #include "properties/matmul/matmul_problem.hpp"
 #include "properties/matmul/matmul_registration.hpp"
 #include "reference/sigmoid/sigmoid.hpp"
@@ -334,6 +335,7 @@ const property_registration registration([] {
                       40),
       matmul_property("permutation", "permuted rows and columns give permuted results, to the bit", every, small_case,
                       check_permutation, 40),
+      reused_storage(matmul_property("usual", "", every, small_case, check_product)),
       matmul_property("transpose-agreement", "how operands are stored changes nothing, and C^T is B^T A^T", every,
                       transposed_case, check_transposes, 40),
       std::move(layer)};

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "properties/engine/cases/refusals.hpp"
+#include "properties/engine/trials/checks.hpp"
 #include "properties/matmul/matmul_problem.hpp"
 #include "properties/matmul/matmul_registration.hpp"
 #include "reference/numerics/float_value.hpp"
@@ -372,6 +373,14 @@ trial_case rows_case(const target& t, draw& d) {
   return c;
 }
 
+trial_case few_rows_case(const target& t, draw& d) {
+  const int64_t m = d.between(2, 40), n = d.between(1, 20), k = d.one_of({int64_t{60}, int64_t{300}});
+  trial_case c = drawn_product(t, d, {m, n, k}, operands::moderate);
+  set_knob(c, "rows_alone", "1");
+  follow(c);
+  return c;
+}
+
 // The last rows first, fewer and fewer of them.
 void check_rows(trial& t) {
   matmul_problem p(t.the_case());
@@ -558,6 +567,8 @@ const property_registration registration([] {
       matmul_property("no-hazard",
                       "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
                       every, hazard_case, check_product, 25),
+      batch_invariance("matmul", every, "m", few_rows_case,
+                       [](trial& t, const run_result& r) { judge_bound(t, matmul_problem(t.the_case()), r.at("c")); }),
       std::move(alone),
       matmul_property("model-bits", "techniques on tensor cores, and GPU and emulated device, agree to the bit", every,
                       tensor_case, check_model_bits, 15),

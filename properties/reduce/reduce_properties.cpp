@@ -211,6 +211,8 @@ const property_registration registration([] {
   long_row.types = {dtype::f32};
   long_row.share_percent = 1;
   p.add_common("bit-repeatability");
+  p.add_reused_storage();
+  p.add_batch_invariance();
   p.add_common("device-agreement");
   p.add_common("no-hazard");
   p.add("empty", "rows without columns give +0, +Inf, -Inf; without rows nothing is written", empty_rows,

@@ -10,7 +10,9 @@
 
 #include "properties/engine/cases/refusals.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/checks.hpp"
 #include "properties/engine/trials/library.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 #include "properties/rows/equal_launches.hpp"
 #include "reference/numerics/float_value.hpp"
 
@@ -376,6 +378,38 @@ property& row_properties::add_common(std::string_view name, row_generator genera
   p.may_break_contract = name == "rejects-invalid-calls";
   p.share_percent = common->share_percent;
   return p;
+}
+
+namespace {
+
+// Few rows, or many short ones, of any length.
+trial_case batch_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = d.index() % 3 == 0 ? any_rows(op, t, d) : small_rows(op, t, d);
+  tensor_spec& x = *c.find("x");
+  if (is_matrix(x)) x.shape[0] = d.between(2, x.cols() > 256 ? 6 : 40);
+  follow(c);
+  return c;
+}
+
+}  // namespace
+
+void row_properties::add_batch_invariance() {
+  list_.push_back(batch_invariance(
+      op_.described.op, op_.described.forms.front().tensors.front().types, op_.described.extents.front().name,
+      [op = op_](const target& t, draw& d) {
+        trial_case c = batch_rows(op, t, d);
+        if (op.dense) close_gaps(c);
+        return c;
+      },
+      [op = op_](trial& t, const run_result& r) {
+        need_equal_launches(t);
+        judge_rows(op, t, r);
+      }));
+}
+
+void row_properties::add_reused_storage(row_generator generate) {
+  add("usual", "", generate, check_values);
+  list_.back() = reused_storage(std::move(list_.back()));
 }
 
 }  // namespace warpcheck

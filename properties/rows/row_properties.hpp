@@ -124,6 +124,10 @@ class row_properties {
   // A property that row operators have in common, by its name, which must be one of the table in row_properties.cpp;
   // with other cases or another check, where they are given.
   engine::property& add_common(std::string_view name, row_generator generate = nullptr, row_check check = nullptr);
+  // Property reused-storage (properties/engine/trials/reused_storage.hpp).
+  void add_reused_storage(row_generator generate = small_rows);
+  // Property batch-invariance (properties/engine/trials/checks.hpp), of rows or, of a vector, of elements.
+  void add_batch_invariance();
   std::vector<engine::property> take() { return std::move(list_); }
 
  private:

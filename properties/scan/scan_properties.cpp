@@ -490,6 +490,8 @@ const property_registration registration([] {
       .share_percent = 5;
   p.add("long-row", "the error does not grow with the row", long_rows, check_values).share_percent = 2;
   p.add_common("bit-repeatability");
+  p.add_reused_storage();
+  p.add_batch_invariance();
   p.add_common("no-hazard");
   p.add("empty", "without elements nothing is written", empty_rows, check_empty_rows).share_percent = 20;
   p.add_common("rejects-invalid-calls", refused_scans, check_refusals);

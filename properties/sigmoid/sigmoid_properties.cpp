@@ -120,6 +120,13 @@ trial_case any_vector(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+trial_case short_vector(const row_operator& op, const target& t, draw& d) {
+  const int64_t n = draw_extent(d, t, 300, 2100);
+  trial_case c = op.make_case(t, 1, n, op.draw_fill(d, t, n), 0);
+  draw_scalars(d, t, c);
+  return c;
+}
+
 trial_case phases(const row_operator& op, const target& t, draw& d) {
   const int64_t n = draw_extent(d, t, 300, 5000);
   trial_case c = op.make_case(t, 1, n, make_recipe("uniform", {d.seed(), -20, 20}), 0);
@@ -292,6 +299,8 @@ const property_registration registration([] {
   p.add_common("in-place-equals-out-of-place", any_vector);
   p.add("misalignment", "every combination of input and output misalignment is right", phases, check_values);
   p.add_common("bit-repeatability", repeated_vector);
+  p.add_reused_storage(short_vector);
+  p.add_batch_invariance();
   p.add("large-offset", "vectors that take more than one size of tile are right to the last element", long_vector,
         check_values)
       .share_percent = 2;

@@ -158,6 +158,8 @@ const property_registration registration([] {
   p.add_common("many-rows-per-block");
   p.add_common("large-offset");
   p.add_common("bit-repeatability");
+  p.add_reused_storage();
+  p.add_batch_invariance();
   p.add("first-index", "the index is the lowest of the largest logit's, and the first NaN's if there is one",
         tied_maxima, check_values);
   property& wide =

@@ -31,11 +31,14 @@ REASONS = {
     "off_by_a_thousandth": WRONG,
 }
 LARGE = "slices_of_a_known_judge"
+KEPT_PLAN = "kept_plan"
 RESULT_IN_INPUT = "result_in_input"
+ROWS_MATTER = "rows_matter"
 TWINS = (
     "honest",
     "honest_plan_cache",
     "honest_special_size",
+    "honest_batch",
     "honest_thread",
     "kernel_for_show",
     "stopped_clock",
@@ -70,6 +73,30 @@ class Adversaries(unittest.TestCase):
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         self.assertIn(WRONG, r.stdout + r.stderr)
 
+    def test_results_kept_by_shape_are_found_on_reused_storage_alone(self):
+        others = ("within-error-bound", "row-isolation", "exact-shift", "permutation", "bit-repeatability")
+        r = verify(KEPT_PLAN, "--cases", "6", *(word for name in others for word in ("--property", name)))
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        r = verify(KEPT_PLAN, "--cases", "20", "--property", "reused-storage", "--shrink-seconds", "2")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        failure = r"softmax/reused-storage: nondeterministic: .*; call \d+ of 11 on the same memory: 'v1 softmax"
+        self.assertRegex(r.stdout, failure)
+        r = verify("honest_plan_cache", "--cases", "20", "--property", "reused-storage")
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+    def test_a_statement_of_batch_invariance_is_tried(self):
+        options = ("--cases", "20", "--property", "within-error-bound", "--property", "batch-invariance")
+        r = verify(ROWS_MATTER, *options, "--shrink-seconds", "1")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, r"softmax/batch-invariance: violation: y: slice \d+ of \d+ has .* as slice 0 of 1")
+        self.assertRegex(r.stdout, r"within-error-bound +20 .* pass")
+        r = verify("honest_batch", *options)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, r"batch-invariance +2 .* pass")
+        r = verify("honest", *options)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        self.assertIn("not asked: softmax/batch-invariance: needs the statement 'batch-invariant'", r.stdout)
+
     def test_a_result_in_the_memory_of_an_input_is_refused(self):
         r = verify(RESULT_IN_INPUT, "--cases", "2", "--property", "within-error-bound", "--shrink-seconds", "1")
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
@@ -84,7 +111,7 @@ class Adversaries(unittest.TestCase):
 
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
-        self.assertEqual(functions, {LARGE, RESULT_IN_INPUT, *REASONS, *TWINS})
+        self.assertEqual(functions, {LARGE, KEPT_PLAN, RESULT_IN_INPUT, ROWS_MATTER, *REASONS, *TWINS})
 
     def test_as_a_peer_each_has_no_part_and_ours_is_measured(self):
         peers = [f"source:{SOURCE}:{name}" for name in ("seen_pointers", "first_pointer", "kept_result", "honest")]

@@ -287,6 +287,8 @@ offer parse_statements(std::string_view op, std::string_view text) {
     if (part.empty()) continue;
     if (part == "plan")
       o.has_our_plan = true;
+    else if (part == "batch-invariant")
+      o.is_batch_invariant = true;
     else if (part == "sums chain")
       o.sum_depth = reference::k_longest_stated_chain;
     else if (part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), depth))
@@ -295,7 +297,8 @@ offer parse_statements(std::string_view op, std::string_view text) {
       for (trait_set& traits : parse_offer(op, part.substr(5)).lacks) o.lacks.push_back(std::move(traits));
     else
       throw usage_error(fmt::format(
-          "states: '{}' is no statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N' and 'plan'",
+          "states: '{}' is no statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N', "
+          "'plan' and 'batch-invariant'",
           part));
   }
   return o;

@@ -55,6 +55,7 @@ struct offer {
   std::vector<trait_set> lacks;
   std::optional<int64_t> sum_depth;  // the longest chain of additions in a sum, where the candidate states one
   bool has_our_plan = false;         // sums, bits and workspaces are those of our own kernels
+  bool is_batch_invariant = false;   // the bits of a row do not depend on the other rows' number, nor on its place
 
   bool is_everything() const { return lacks.empty(); }
   // The first set of traits that the case has and the candidate lacks; null where the case is offered.

@@ -6,8 +6,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "properties/engine/cases/draw.hpp"
+#include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
 namespace warpcheck::engine {
@@ -27,6 +29,11 @@ void require_same_bits(trial& t, const run_result& before, const run_result& aft
 void check_layout(trial& t, const judge_outputs& judge);
 // NaN throughout a row of the input changes no bit of another row's result.
 void check_isolation(trial& t, std::string_view input, const judge_outputs& judge);
+// Slices of the extent have the same bits alone, in reverse order, and in a call of twice as many and one.
+void check_batch_invariance(trial& t, std::string_view extent, const judge_outputs& judge);
+// Property batch-invariance of an operator for the slices of an extent, on the cases of `generate`.
+property batch_invariance(std::string op, std::vector<dtype> types, std::string extent,
+                          std::function<trial_case(const target&, draw&)> generate, judge_outputs judge);
 // What ran is what the dispatch publishes, for sizes for which it says so; and each technique that takes the sizes is
 // right.
 void check_dispatch(trial& t, const judge_outputs& judge);

@@ -39,23 +39,29 @@ bool leaves_room(const tensor_spec& s, const tensor_spec* guest) {
   return (static_cast<size_t>(s.offset) * size_of(s.type) + span_bytes(s, guest)) % k_cpu_alignment != 0;
 }
 
+void* allocate(const tensor_spec& s, const warpcheck_device_api& api, size_t bytes) {
+  const size_t element = size_of(s.type);
+  void* const data = api.alloc(bytes, static_cast<size_t>(s.offset) * element % 256, element);
+  if (!data)
+    device_failed(
+        api, fmt::format("tensor {}: {} bytes do not fit the device's memory: {}", s.name, bytes, api.last_error()));
+  return data;
+}
+
 device_tensor::device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill,
-                             const tensor_spec* guest)
+                             const tensor_spec* guest, void* lent)
     : spec_(spec),
       api_(&api),
       has_own_memory_(true),
+      is_lent_(lent != nullptr),
       bytes_(span_bytes(spec, guest)),
       fill_(fill),
       first_gap_(guest ? guest->rows() : 0),
       end_of_gaps_(spec.rows() - 1),
       gap_(spec.ld - spec.cols()),
+      data_(lent ? lent : allocate(spec, api, bytes_)),
       shape_(spec.shape),
       strides_(strides_of(spec)) {
-  const size_t element = size_of(spec.type);
-  data_ = api.alloc(bytes_, static_cast<size_t>(spec.offset) * element % 256, element);
-  if (!data_)
-    device_failed(api, fmt::format("tensor {}: {} bytes do not fit the device's memory: {}", spec.name, bytes_,
-                                   api.last_error()));
   if (bytes_ == 0) return;
   if (whole() || is_contiguous()) {
     const std::vector<unsigned char> poison(std::min(bytes_, k_copied_at_once), fill);
@@ -70,6 +76,7 @@ device_tensor::device_tensor(const tensor_spec& spec, const device_tensor& host)
     : spec_(spec),
       api_(host.api_),
       has_own_memory_(false),
+      is_lent_(false),
       bytes_(host.bytes_),
       fill_(host.fill_),
       first_gap_(0),

@@ -28,16 +28,20 @@ size_t span_bytes(const tensor_spec& s, const tensor_spec* guest);
 // page stops.
 bool leaves_room(const tensor_spec& s, const tensor_spec* guest);
 
+// Memory of the device for `bytes` bytes, aligned as the spec says. Throws as device_failed does.
+void* allocate(const tensor_spec& s, const warpcheck_device_api& api, size_t bytes);
+
 // Laid out as its spec says. Every function throws as device_failed does.
 class device_tensor {
  public:
-  // In memory of its own. `guest`: the tensor whose rows will lie in its gaps, or null.
+  // In memory of its own, which is `lent` where that is not null: as long at least, and its owner's to release.
+  // `guest`: the tensor whose rows will lie in its gaps, or null.
   device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill,
-                const tensor_spec* guest = nullptr);
+                const tensor_spec* guest = nullptr, void* lent = nullptr);
   // In the gaps of `host`, which was made for it and outlives it.
   device_tensor(const tensor_spec& spec, const device_tensor& host);
   ~device_tensor() {
-    if (has_own_memory_) api_->release(data_);
+    if (has_own_memory_ && !is_lent_) api_->release(data_);
   }
   device_tensor(const device_tensor&) = delete;
   device_tensor& operator=(const device_tensor&) = delete;
@@ -65,7 +69,7 @@ class device_tensor {
 
   tensor_spec spec_;
   const warpcheck_device_api* api_;
-  bool has_own_memory_;
+  bool has_own_memory_, is_lent_;
   size_t bytes_;
   unsigned char fill_;
   // Behind rows [first_gap_, end_of_gaps_) lie elements that are no tensor's, so many behind each.

@@ -49,8 +49,9 @@ struct property {
   std::function<void(trial&)> check;
   // Whether a case whose sizes or fill were changed is still one of this property; null: it is.
   std::function<bool(const trial_case&)> holds;
-  bool needs_our_plan = false;      // it holds for candidates with the sums, bits and workspaces of our kernels
-  bool may_break_contract = false;  // its cases may have scalars that the description does not allow
+  bool needs_our_plan = false;          // it holds for candidates with the sums, bits and workspaces of our kernels
+  bool needs_batch_invariance = false;  // it holds for candidates that state batch-invariant
+  bool may_break_contract = false;      // its cases may have scalars that the description does not allow
   // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
   int share_percent = 100;
   // The cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for; null where

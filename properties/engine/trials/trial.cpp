@@ -13,6 +13,7 @@
 #include "properties/engine/trials/call_observer.hpp"
 #include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/null_kernels.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 
 namespace warpcheck::engine {
 
@@ -156,7 +157,7 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const la
       if (spec.is_input) inputs.emplace(spec.name, values(spec));
     observing->begun(c, std::move(inputs));
   }
-  const launch_group launched(c, group, sm_count, values);
+  const launch_group launched(c, group, sm_count, values, nullptr, memory_);
   report_.launches += launched.launches();
   std::vector<run_result> results;
   for (size_t i = 0; i < group.size(); ++i) {
@@ -252,6 +253,41 @@ void trial::judge_memory(const trial_case& c, const launch_spec* how, const memo
     case memory_facts::input:
       decide(verdict::input_modified, fmt::format("input {} changed {}", memory.tensor, during), c, how);
   }
+}
+
+void trial::run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check) {
+  reused_memory memory(calls);
+  const trial_case own = case_;
+  const auto leave = [&] {
+    case_ = own;
+    memory_ = nullptr;
+  };
+  memory_ = &memory;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (i > 0 && !offers(calls[i])) continue;
+    case_ = calls[i];
+    if (!is_accepted(case_)) case_.knobs.erase("variant");
+    inputs_.clear();
+    which_call_ =
+        fmt::format("; call {} of {} on the same memory: '{}'", i + 1, calls.size(), shortened(format(case_)));
+    try {
+      check(*this);
+    } catch (const trial_over&) {
+      const bool is_passed_over = report_.result == verdict::skipped && i > 0;
+      if (!is_passed_over) {
+        leave();
+        report_.line = format(case_);
+        throw;
+      }
+      report_.result = verdict::pass;
+      report_.message.clear();
+    } catch (...) {
+      leave();
+      throw;
+    }
+    if (rejected_ > 0) break;
+  }
+  leave();
 }
 
 void trial::expect_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case* changed) {
@@ -365,6 +401,7 @@ case_report trial::finish() {
     report_.result = verdict::violation;
     report_.message = fmt::format("{} of {} compared elements lie outside their bound", rejected_, report_.compared);
   }
+  if (report_.result > verdict::skipped) report_.message += which_call_;
   return report_;
 }
 

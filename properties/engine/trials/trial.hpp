@@ -26,6 +26,8 @@
 
 namespace warpcheck::engine {
 
+class reused_memory;
+
 struct run_result {
   tensor_map tensors;  // every output by name, but a workspace
   const host_tensor& at(std::string_view name) const;
@@ -61,6 +63,9 @@ class trial {
   // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
   // recipe's.
   run_result run(const trial_case& c, const tensor_map& replace = {});
+  // Checks calls of the case's kind in turn, their tensors in the same memory. Calls beyond the candidate's offer, and
+  // calls but the first of which the check has nothing to judge, are passed over.
+  void run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check);
   // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
   // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
   // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
@@ -120,6 +125,8 @@ class trial {
   int64_t rejected_ = 0;
   bool is_unsupported_ = false;
   bool keeps_nan_bits_ = false;
+  reused_memory* memory_ = nullptr;  // that calls share
+  std::string which_call_;           // of those that share memory, for the message of a failure
   const bool keeps_budgets_;
 };
 

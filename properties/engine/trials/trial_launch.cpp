@@ -11,6 +11,7 @@
 #include "properties/engine/trials/cpu_device.hpp"
 #include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/floating_point.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -52,11 +53,11 @@ struct launch_group::launch_state {
 };
 
 launch_group::launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
-                           const input_values& values, const spoil_tensors& spoil)
+                           const input_values& values, const spoil_tensors& spoil, reused_memory* memory)
     : case_(c) {
   for (const launch_spec& how : launch_specs) {
     launch_states_.push_back(std::make_unique<launch_state>(how));
-    prepare(*launch_states_.back(), values);
+    prepare(*launch_states_.back(), values, memory);
     if (spoil) spoil(launch_states_.back()->tensors);
   }
   const warpcheck_device_api& api = *launch_specs[0].api;
@@ -79,7 +80,8 @@ launch_group::~launch_group() = default;
 
 const call_facts& launch_group::call(size_t i) const { return launch_states_[i]->facts; }
 
-void launch_group::prepare(launch_state& f, const input_values& values) const {
+void launch_group::prepare(launch_state& f, const input_values& values, reused_memory* memory) const {
+  const size_t slot = launch_states_.size() - 1;
   place_cpu_buffers(f.how.placement);
   for (const tensor_spec& spec : case_.tensors) {
     if (!spec.in_place.empty()) {
@@ -92,8 +94,10 @@ void launch_group::prepare(launch_state& f, const input_values& values) const {
       f.written[spec.name] = f.written.at(spec.same);
       continue;
     }
+    const tensor_spec* const guest = guest_of(case_, spec);
+    void* const lent = memory && !guest && spec.beside.empty() ? memory->at(spec, *f.how.api, slot) : nullptr;
     f.memory.push_back(spec.beside.empty()
-                           ? std::make_unique<device_tensor>(spec, *f.how.api, f.how.poison, guest_of(case_, spec))
+                           ? std::make_unique<device_tensor>(spec, *f.how.api, f.how.poison, guest, lent)
                            : std::make_unique<device_tensor>(spec, *f.by_name.at(spec.beside)));
     f.by_name[spec.name] = f.memory.back().get();
     if (spec.is_workspace()) f.memory.back()->write(work_of(spec, f.how.work));

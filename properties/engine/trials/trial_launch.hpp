@@ -18,6 +18,8 @@
 
 namespace warpcheck::engine {
 
+class reused_memory;
+
 // The values of an input of the call. They outlive the launches.
 using input_values = std::function<const host_tensor&(const tensor_spec&)>;
 // Changes a call's tensors, in the case's order, before it is made.
@@ -62,9 +64,10 @@ struct memory_facts {
 // failed for good, usage_error or environment_error where it cannot do what it is asked for.
 class launch_group {
  public:
-  // Makes the tensors, launches and waits. A launch that fails is the last. `c` and `launch_specs` outlive the group.
+  // Makes the tensors, in `memory` where it has room for them, launches and waits. A launch that fails is the last.
+  // `c`, `launch_specs` and `memory` outlive the group.
   launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
-               const input_values& values, const spoil_tensors& spoil = nullptr);
+               const input_values& values, const spoil_tensors& spoil = nullptr, reused_memory* memory = nullptr);
   ~launch_group();
 
   const call_facts& call(size_t i) const;
@@ -75,7 +78,7 @@ class launch_group {
 
  private:
   struct launch_state;
-  void prepare(launch_state& f, const input_values& values) const;
+  void prepare(launch_state& f, const input_values& values, reused_memory* memory) const;
   void launch(launch_state& f, void* stream);
   void wait(const warpcheck_device_api& api);
 

@@ -1,0 +1,115 @@
+#include "properties/engine/trials/reused_storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/shrinking/shrink_steps.hpp"
+#include "properties/engine/trials/device_tensor.hpp"
+#include "properties/engine/trials/trial.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr size_t k_calls = 11;          // more than the ten warm-up calls after which some candidates capture a graph
+constexpr int k_draws_for_a_seed = 50;  // recipes without a seed are fewer than half
+constexpr int64_t k_seeds = 1'000'000;
+
+// The place of the seed among the arguments of the recipe, or -1.
+int seed_argument(const recipe& r) {
+  for (const distribution_info& info : distributions()) {
+    if (info.name != r.distribution) continue;
+    int place = 0;
+    for (std::string_view rest = info.parameters; !rest.empty(); ++place) {
+      const size_t end = std::min(rest.find(','), rest.size());
+      if (rest.substr(0, end) == "seed") return static_cast<size_t>(place) < r.arguments.size() ? place : -1;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return -1;
+}
+
+void draw_new_data(trial_case& c, size_t call) {
+  for (tensor_spec& t : c.tensors) {
+    const int place = t.is_input ? seed_argument(t.fill) : -1;
+    if (place < 0) continue;
+    double& seed = t.fill.arguments[static_cast<size_t>(place)];
+    seed = static_cast<double>(hash64(static_cast<uint64_t>(seed), call) % k_seeds);
+  }
+}
+
+// The case with one extent smaller, for each extent that can be.
+std::vector<trial_case> smaller_shapes(const trial_case& c) {
+  std::vector<trial_case> found;
+  for (const axis& a : axes(c))
+    for (const int64_t n : {extent(c, a) - 1, extent(c, a) / 2}) {
+      if (n < 1 || n >= extent(c, a)) continue;
+      trial_case smaller = resized(c, a, n);
+      if (is_legal(smaller) && std::find(found.begin(), found.end(), smaller) == found.end())
+        found.push_back(std::move(smaller));
+    }
+  return found;
+}
+
+}  // namespace
+
+reused_memory::reused_memory(const std::vector<trial_case>& calls) {
+  for (const trial_case& c : calls)
+    for (const tensor_spec& t : c.tensors) {
+      room& of = rooms_.try_emplace(t.name, room{t.type, t.offset, 0}).first->second;
+      of.bytes = std::max(of.bytes, span_bytes(t));
+    }
+}
+
+reused_memory::~reused_memory() {
+  for (const auto& [key, memory] : memory_) std::get<0>(key)->release(memory);
+}
+
+void* reused_memory::at(const tensor_spec& spec, const warpcheck_device_api& api, size_t slot) {
+  const auto found = rooms_.find(spec.name);
+  if (found == rooms_.end()) return nullptr;
+  const room& of = found->second;
+  if (of.type != spec.type || of.offset != spec.offset || span_bytes(spec) > of.bytes) return nullptr;
+  void*& memory = memory_[{&api, slot, spec.name}];
+  if (!memory) memory = allocate(spec, api, of.bytes);
+  return memory;
+}
+
+bool has_seeded_input(const trial_case& c) {
+  return std::any_of(c.tensors.begin(), c.tensors.end(),
+                     [](const tensor_spec& t) { return t.is_input && t.elements() > 0 && seed_argument(t.fill) >= 0; });
+}
+
+std::vector<trial_case> calls_on_same_storage(const trial_case& c) {
+  const std::vector<trial_case> others = smaller_shapes(c);
+  std::vector<trial_case> calls = {c};
+  for (size_t i = 1; i < k_calls; ++i) {
+    calls.push_back(i % 2 && !others.empty() ? others[i / 2 % others.size()] : c);
+    draw_new_data(calls.back(), i);
+  }
+  return calls;
+}
+
+property reused_storage(property usual) {
+  property p = std::move(usual);
+  p.name = "reused-storage";
+  p.sentence = "calls on the same memory with new data, and of shapes that alternate, are right every time";
+  p.share_percent = std::min(p.share_percent, 10);
+  p.for_input = nullptr;
+  p.generate = [generate = p.generate](const target& t, draw& d) {
+    trial_case c = generate(t, d);
+    for (int i = 0; i < k_draws_for_a_seed && !has_seeded_input(c); ++i) c = generate(t, d);
+    c.knobs["schedule"] = "fair";
+    if (t.device == "emulated") c.knobs["detect"] = "off";
+    c.knobs.erase("repeat");
+    return c;
+  };
+  p.holds = [holds = p.holds](const trial_case& c) { return has_seeded_input(c) && (!holds || holds(c)); };
+  p.check = [check = p.check](trial& t) { t.run_on_same_storage(calls_on_same_storage(t.the_case()), check); };
+  return p;
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,51 @@
+// Calls one after another on the same memory, with new data each time and shapes that alternate: what property
+// reused-storage asks of a candidate. It finds graphs that are replayed with old values, and results kept by address.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "abi/candidate.h"
+#include "properties/engine/cases/case.hpp"
+#include "properties/engine/trials/property.hpp"
+
+namespace warpcheck::engine {
+
+// Device memory for the tensors of several calls, each tensor at the same address in all of them.
+class reused_memory {
+ public:
+  // Every tensor gets as much as the largest of its name needs.
+  explicit reused_memory(const std::vector<trial_case>& calls);
+  ~reused_memory();
+  reused_memory(const reused_memory&) = delete;
+  reused_memory& operator=(const reused_memory&) = delete;
+
+  // The tensor's memory on the device, or null if the tensor is of none of the calls. `slot` numbers launches that are
+  // prepared at the same time. Throws as device_failed does.
+  void* at(const tensor_spec& spec, const warpcheck_device_api& api, size_t slot);
+
+ private:
+  struct room {
+    dtype type = dtype::f32;
+    int64_t offset = 0;
+    size_t bytes = 0;
+  };
+  std::map<std::string, room> rooms_;  // by tensor
+  std::map<std::tuple<const warpcheck_device_api*, size_t, std::string>, void*> memory_;
+};
+
+// True if the values of an input follow from a seed, so that there is new data of the same kind.
+bool has_seeded_input(const trial_case& c);
+// The case and ten more calls: every other one has a smaller shape, where an extent can shrink, and all have values of
+// other seeds.
+std::vector<trial_case> calls_on_same_storage(const trial_case& c);
+
+// Property reused-storage of an operator: cases are generated as `usual` generates them, and each call is checked as
+// `usual` checks its case.
+property reused_storage(property usual);
+
+}  // namespace warpcheck::engine
