@@ -66,6 +66,11 @@ TEST(Thrust, StandsInWhereThereIsNoToolkit) {
       << unwritten.output;
 }
 
+TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
+  const result r = run("header_names.cu");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");
