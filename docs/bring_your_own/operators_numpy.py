@@ -110,7 +110,7 @@ def matmul(a, b, c, *, ta, tb, alpha, beta, sigmoid, mu, sigma, mode, rows_alone
     a, b = (a.T if ta else a).astype("f8"), (b.T if tb else b).astype("f8")
     result = alpha * (a @ b) if alpha else numpy.zeros(c.shape)  # with alpha = 0 a and b are not read
     if beta:
-        result += beta * numpy.asarray(c_in)
+        result += beta * numpy.asarray(c_in).astype("f8")
     if bias is not None:
         result += numpy.asarray(bias)
     c[...] = 1 / (1 + numpy.exp(-(result - mu) * sigma)) if sigmoid else result

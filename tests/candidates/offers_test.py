@@ -1,0 +1,134 @@
+"""Each template candidate in NumPy, with each optional feature removed in turn: a property that does not need the
+feature judges at least 95 % of the cases that are asked, and one that does is named with its need."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WARPCHECK = os.environ["WARPCHECK_TEST_COMMAND"]
+DOCS = os.environ["WARPCHECK_TEST_DOCS"]
+
+if subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).returncode:
+    print("WARPCHECK_SKIP: there is no NumPy (ci/requirements.txt)")
+    sys.exit(0)
+
+# Of each operator, what a call may have beyond the plain one: the name of an optional tensor, or of a scalar with the
+# value that is usual; then the words of its traits.
+FEATURES = {
+    "softmax": [("index", None, ["index"])],
+    "reduce": [("op", 0, ["op!=0", "op=1", "op=2"])],
+    "scan": [("kind", 0, ["kind!=0", "kind=1"])],
+    "argsort": [("order", 0, ["order!=0", "order=1"])],
+    "sigmoid": [("mu", 0, ["mu!=0"]), ("sigma", 1, ["sigma!=1"])],
+    "matmul": [
+        ("bias", None, ["bias"]),
+        ("c_in", None, ["c_in", "beta!=0"]),
+        ("ta", 0, ["ta=yes"]),
+        ("alpha", 1, ["alpha!=1"]),
+        ("sigmoid", 0, ["sigmoid!=0", "sigmoid=1"]),
+        ("rows_alone", 0, ["rows_alone!=0", "rows_alone=1"]),
+    ],
+}
+
+WHOLE = """
+import sys
+
+sys.path.insert(0, {docs!r})
+from operators_numpy import {op}
+
+{op}.dtypes = [{dtype!r}]
+"""
+
+WITHOUT = """
+import functools
+import inspect
+import sys
+
+import numpy
+
+sys.path.insert(0, {docs!r})
+import operators_numpy
+
+
+@functools.wraps(operators_numpy.{op})
+def {op}(*tensors, **others):
+    given = inspect.signature(operators_numpy.{op}).bind(*tensors, **others).arguments
+    if given.get({name!r}, {usual!r}) != {usual!r}:
+        raise NotImplementedError("removed for the test")
+    operators_numpy.{op}(*tensors, **others)
+    output = numpy.from_dlpack(given[{output!r}])
+    if {is_wrong} and output.size:
+        output[(-1,) * output.ndim] += 1
+
+
+{op}.dtypes = [{dtype!r}]
+"""
+
+
+def dtype_of(op):
+    return "f16" if op == "matmul" else "f32"
+
+
+class Offers(unittest.TestCase):
+    def run_verify(self, folder, op, file, *more):
+        return subprocess.run(
+            [WARPCHECK, "verify", op, "--python", f"{file}:{op}", "--interpreter", sys.executable,
+             "--dtype", dtype_of(op), "--cases", "6", "--size", "quick", "--max-rows", "64", "--max-cols", "300",
+             *more],
+            capture_output=True, text=True, cwd=folder,
+        )
+
+    def without(self, folder, op, feature, usual, is_wrong):
+        """A file whose function has no such feature, and gives a wrong last element if it is to be wrong."""
+        file = folder / f"without_{feature}{'_wrong' * is_wrong}.py"
+        output = {"matmul": "c", "argsort": "index"}.get(op, "y")
+        text = WITHOUT.format(docs=DOCS, op=op, name=feature, usual=usual, output=output, dtype=dtype_of(op),
+                              is_wrong=is_wrong)
+        file.write_text(text)
+        return file.name
+
+    def verify(self, folder, op, file):
+        out = folder / "verify.json"
+        done = self.run_verify(folder, op, file, "--json", str(out))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        run = json.loads(out.read_text())
+        judged = {}
+        for job in run["jobs"]:
+            self.assertLessEqual(job["skipped"], 0.05 * job["cases"], f"{op}/{job['property']}\n{done.stdout}")
+            judged[job["property"]] = job["cases"] - job["skipped"]
+        return judged, {left["property"]: left["why"] for left in run["not_run"] if left["operator"] == op}
+
+    def test_a_property_that_does_not_need_what_is_removed_judges_as_before(self):
+        for op, features in FEATURES.items():
+            with tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "whole.py").write_text(WHOLE.format(docs=DOCS, op=op, dtype=dtype_of(op)))
+                whole, _ = self.verify(folder, op, "whole.py")
+                for feature, usual, words in features:
+                    with self.subTest(op=op, without=feature):
+                        file = self.without(folder, op, feature, usual, False)
+                        judged, left_out = self.verify(folder, op, file)
+                        for p, cases in whole.items():
+                            if p in judged:
+                                self.assertGreaterEqual(judged[p], 0.95 * cases, p)
+                                continue
+                            why = left_out[p]
+                            self.assertTrue(why.startswith("needs ") and any(w in why for w in words), f"{p}: {why}")
+                        self.assertGreater(len(judged), len(whole) / 2)
+
+    def test_a_fault_of_what_remains_is_seen(self):
+        for op, features in FEATURES.items():
+            for feature, usual, _ in features:
+                with self.subTest(op=op, without=feature), tempfile.TemporaryDirectory() as name:
+                    file = self.without(pathlib.Path(name), op, feature, usual, True)
+                    done = self.run_verify(pathlib.Path(name), op, file, "--fail-fast", "--shrink-seconds", "0.5",
+                                           "--property", "within-error-bound")
+                    self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                    self.assertIn(f"{op}/within-error-bound: violation: ", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
