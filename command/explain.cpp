@@ -56,7 +56,7 @@ void print_table(const std::vector<std::vector<std::string>>& table) {
 }
 
 void print_sections(const explanation& e) {
-  for (const story_section& s : e.sections) {
+  for (const explanation_section& s : e.sections) {
     fmt::print("{}\n", s.title);
     for (const std::string& sentence : s.sentences) fmt::print("  {}\n", sentence);
     print_table(s.table);
@@ -115,7 +115,7 @@ int explain(const explain_options& o) {
   for (const std::string& f : r.findings) fmt::print("{}\n", f);
   if (!o.json.empty()) {
     nlohmann::json j = failure_json(r);
-    add_story(j, e);
+    add_explanation(j, e);
     write_file(o.json, j.dump(1) + "\n");
   }
   if (!o.plot.empty()) {

@@ -370,7 +370,7 @@ class fuzzer {
       const case_report r = report_from_json(f.report);
       findings.back()["report"] = failure_json(r);
       if (!interrupted_ && !interrupt_watch::seen())
-        add_story(findings.back()["report"], explain_failure(r, o_.what.shrink_seconds, interrupt_watch::seen));
+        add_explanation(findings.back()["report"], explain_failure(r, o_.what.shrink_seconds, interrupt_watch::seen));
     }
     return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
                           {"version", WARPCHECK_VERSION},

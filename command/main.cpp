@@ -237,7 +237,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
       ->required();
   explain->add_option("--device", x.device, "Another device than the line's");
   explain->add_option("--candidate", x.candidate, "Another candidate than the line's");
-  add_output(explain, "--json", x.json, "Write the case's report and its story as JSON to this file");
+  add_output(explain, "--json", x.json, "Write the case's report and its explanation as JSON to this file");
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
   explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);

@@ -190,7 +190,8 @@ nlohmann::json failures_json(const std::vector<case_report>& failures, const exp
   nlohmann::json list = nlohmann::json::array();
   for (const case_report& r : failures) {
     list.push_back(failure_json(r));
-    if (const auto found = explained.find(r.line); found != explained.end()) add_story(list.back(), found->second);
+    if (const auto found = explained.find(r.line); found != explained.end())
+      add_explanation(list.back(), found->second);
   }
   return list;
 }

@@ -1,4 +1,4 @@
-// Golden data on both sides of the court: the reference must agree with every file, and so must a candidate.
+// Golden data judge both sides: the reference must agree with every file, and so must a candidate.
 #pragma once
 
 #include <functional>

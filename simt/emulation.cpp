@@ -103,7 +103,7 @@ void emulation::clear() {
   recorded.clear();
   recorded_accesses = false;
   recorded_build = 0;
-  story.clear();
+  applied_deviations.clear();
   choices.clear();
   certified = launches = steps = switches = accesses = 0;
 }

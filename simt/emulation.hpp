@@ -75,14 +75,15 @@ struct emulation {
   uint64_t step_budget = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
   uint32_t shared_pattern = 0xffffffff;  // what shared memory holds when a block starts (dirty shared memory)
   bool detect = true;                    // race flavour: look for races (bounds and initialisation are always checked)
-  bool record = false;  // keep a seeded schedule's deviations from `fair` in recorded, and a replay's story in story
+  bool record =
+      false;  // keep a seeded schedule's deviations from `fair` in recorded, and a replay's in applied_deviations
 
   // The report, filled by launches.
   std::vector<finding> findings;
   std::vector<deviation> recorded;
   bool recorded_accesses = false;  // the recorded steps count memory accesses
   uint32_t recorded_build = 0;
-  std::vector<std::string> story;  // one sentence per deviation that a replay applied
+  std::vector<std::string> applied_deviations;  // one sentence per deviation that a replay applied
   // Race flavour: launches that have the same outcome under every schedule, and what denied that to the others.
   uint64_t certified = 0;
   std::vector<schedule_choice> choices;

@@ -20,7 +20,7 @@ class ${op}_row {
   std::string expected_text(int64_t i) const { return evaluate<mp50>(i).exact.value.str(20); }
 
   template <class Real>
-  claim<Real> evaluate(int64_t i) const {
+  bounded_value<Real> evaluate(int64_t i) const {
     using number = basic_enclosure<Real>;
 #error "reference/$op/$op.hpp: return the exact value of y[i] and the bound of a kernel's, as enclosures (step 3)"
     return {number(x_[static_cast<size_t>(i)]), number(0)};

@@ -62,7 +62,7 @@ class argument_list {
     values_[at].pointer = is_there ? v.data : nullptr;
     if (const int32_t distance = find(entry_meaning::distance, v.rule->name); distance >= 0)
       set_integer(distance, v.tensor ? v.ld : 0);
-    else if (is_there && v.rows > 1 && v.ld != v.cols && !is_told(v, all))
+    else if (is_there && v.rows > 1 && v.ld != v.cols && !is_described(v, all))
       throw not_offered(
           fmt::format("the entry has no parameter ld{0}, and the rows of {0} are {1} apart", v.rule->name, v.ld));
   }
@@ -97,7 +97,7 @@ class argument_list {
   }
 
   // Whether the distance of its rows is known from another tensor in the same memory.
-  bool is_told(const tensor_view& v, const std::vector<tensor_view>& all) const {
+  bool is_described(const tensor_view& v, const std::vector<tensor_view>& all) const {
     return std::any_of(all.begin(), all.end(), [&](const tensor_view& other) {
       return other.tensor && other.data == v.data && other.ld == v.ld &&
              find(entry_meaning::distance, other.rule->name) >= 0;

@@ -361,7 +361,7 @@ int mutants(const mutants_options& asked) {
   if (o.operators.empty()) o.operators = plugin_operators();
   const stopwatch watch;
   const interrupt_watch signals;
-  const engine::stray_collector strays;
+  const engine::orphan_collector orphans;
   check_options(o);
   const uint64_t seed = parse_seed(o.seed);
   const toolchain tools = toolchain::load();

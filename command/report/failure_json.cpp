@@ -136,7 +136,7 @@ nlohmann::json row_json(const engine::explanation& e) {
           {"input", part(e.input)}, {"exact", part(e.exact)}, {"bound", part(e.bound)}, {"actual", part(e.actual)}};
 }
 
-void add_story(nlohmann::json& failure, const engine::explanation& e) {
+void add_explanation(nlohmann::json& failure, const engine::explanation& e) {
   failure["explanation"] = sections_json(e);
   if (!e.exact.empty()) failure["row"] = row_json(e);
 }

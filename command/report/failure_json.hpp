@@ -24,7 +24,7 @@ engine::explanation explain_failure(const engine::case_report& r, double seconds
 
 // Adds `explanation` (explanation.hpp: title, sentences and table of each section) and, where a row
 // is explained, `row`.
-void add_story(nlohmann::json& failure, const engine::explanation& e);
+void add_explanation(nlohmann::json& failure, const engine::explanation& e);
 // {"output", "row", "first", "element", "input", "exact", "bound", "actual"}: at most 512 elements around the one that
 // is explained; `first` is the column of the first. `input` is empty where the output has no element for each of it.
 nlohmann::json row_json(const engine::explanation& e);

@@ -227,7 +227,7 @@ const engine::property_registration registration([] {
   engine::property p;
   p.op = "best_split";
   p.name = "golden";
-  p.sentence = "leaves whose split can be told by hand, and published field bugs, come out right";
+  p.sentence = "leaves whose split is known by hand, and published field bugs, come out right";
   p.types = {dtype::f64};
   p.generate = [](const engine::target& t, engine::draw& d) {
     static const std::vector<golden_file> answers = known_answers();

@@ -1,5 +1,5 @@
 // gru: small nets whose results the definition gives with 100 digits, among them published field bugs; closed forms are
-// told by their names.
+// recognised by their names.
 #include <algorithm>
 #include <map>
 #include <string>

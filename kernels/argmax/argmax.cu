@@ -25,7 +25,7 @@ struct winner {
 
 template <class T>
 struct winner_reduction {
-  static constexpr bool k_dear = false;
+  static constexpr bool k_expensive = false;
   using element = T;
   using result = int64_t;
   using partial = winner;

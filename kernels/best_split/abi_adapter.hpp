@@ -219,8 +219,8 @@ void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path pat
   const record_tables out = output_tables(tensors, num_leaves, list_length(config.max_cat_threshold));
   config.path = path;
   if (path == split_path::mixed) {
-    const int64_t told = 2 * whole_argument(call, "long_features");
-    config.known.long_tasks = told > 0 ? told : num_tasks / 2;  // a feature's tasks, or one of them
+    const int64_t given = 2 * whole_argument(call, "long_features");
+    config.known.long_tasks = given > 0 ? given : num_tasks / 2;  // a feature's tasks, or one of them
   }
   const size_t ws_bytes = split_workspace_bytes(num_tasks, num_leaves, config);
   const simt::buffer<split_task> tasks(room_for(num_tasks), stream);

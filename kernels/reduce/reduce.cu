@@ -20,7 +20,7 @@ namespace {
 // Sums in T: a lane's values in four chains, then lane by lane. Padding adds +0, which changes no sum from +0.
 template <class T>
 struct sum_reduction : merging_reduction<sum_reduction<T>, T> {
-  static constexpr bool k_dear = false;
+  static constexpr bool k_expensive = false;
   using element = T;
   using partial = T;
   using result = T;
@@ -42,7 +42,7 @@ struct sum_reduction : merging_reduction<sum_reduction<T>, T> {
 // The least element, or the greatest; NaN wins over both, and -0 is less than +0.
 template <class T, bool Greatest>
 struct extremum_reduction : merging_reduction<extremum_reduction<T, Greatest>, T> {
-  static constexpr bool k_dear = false;
+  static constexpr bool k_expensive = false;
   using element = T;
   using partial = T;
   using result = T;

@@ -7,7 +7,7 @@
 //   over_lanes<Lanes>(partial)        the partial of `Lanes` neighbouring lanes, in each of them, with the same bits
 //   collect(partials, first, last, step)  that of every step-th of an array of partials
 //   finish(partial)                   the result
-//   k_dear                            whether taking in values and merging partials cost so much that they show beside
+//   k_expensive                            whether taking in values and merging partials cost so much that they show beside
 //                                     the time of reading; if so, absorb looks at the values alone, and there is
 //   over_row<Lanes>(value)            the partial of a row whose values `Lanes` neighbouring lanes hold, as over_lanes
 //   of_warp(value, partial)           likewise of a warp, by a short cut; false where that is not accurate enough
@@ -73,15 +73,15 @@ __device__ inline typename RowReduction::partial merge_block(typename RowReducti
 constexpr int k_reduction_warp_threads = 128;
 constexpr int k_reduction_warp_values = 32;  // of a lane at a time
 
-constexpr int k_reduction_tile_values = 32;  // of a thread at a time
-constexpr int k_reduction_chunks = 16;       // of the largest tile: bounds the chain of merges
-constexpr int k_reduction_dear_chunks = 8;   // the same where merging loses accuracy
+constexpr int k_reduction_tile_values = 32;      // of a thread at a time
+constexpr int k_reduction_chunks = 16;           // of the largest tile: bounds the chain of merges
+constexpr int k_reduction_expensive_chunks = 8;  // the same where merging loses accuracy
 constexpr int k_reduction_tiles_threads = 128;
 constexpr int k_reduction_large_tiles_threads = 512;
 
 constexpr int k_reduction_ahead_threads = 128;
 constexpr int k_reduction_ahead_blocks = 4;  // of a multiprocessor: all that the registers of two chunks leave room for
-// of the largest tile, of k_reduction_dear_chunks chunks: bounds the chain of merges
+// of the largest tile, of k_reduction_expensive_chunks chunks: bounds the chain of merges
 constexpr int k_reduction_ahead_groups = 4;
 
 // A chunk of such elements has half the bytes, so that merging counts twice.
@@ -115,11 +115,11 @@ __global__ void __launch_bounds__(k_reduction_warp_threads) reduction_warp(reduc
     typename RowReduction::partial of_row[Rows];
 #pragma unroll
     for (int j = 0; j < Rows; ++j) {
-      if constexpr (Rows > 1 && RowReduction::k_dear) {
+      if constexpr (Rows > 1 && RowReduction::k_expensive) {
         of_row[j] = RowReduction::template over_row<Lanes>(value[j]);
       } else {
         // Worth asking where instructions limit.
-        if constexpr (Lanes == k_warp_size && reduction_is_16_bit<RowReduction> && RowReduction::k_dear)
+        if constexpr (Lanes == k_warp_size && reduction_is_16_bit<RowReduction> && RowReduction::k_expensive)
           if (cols / slice_type::k_width <= Lanes * Vectors && RowReduction::of_warp(value[j], of_row[j])) continue;
         const int64_t r = first + j * k_groups;
         of_row[j] = RowReduction::none();
@@ -190,11 +190,11 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
   }
   auto partial = RowReduction::none();
   int chunk = 0;
-  if constexpr (Access == row_access::aligned && !RowReduction::k_dear)  // where looking for each vector shows
+  if constexpr (Access == row_access::aligned && !RowReduction::k_expensive)  // where looking for each vector shows
     for (; (chunk + 1) * k_chunk <= cols; ++chunk)
       absorb_chunk<RowReduction, row_access::whole, Threads>(partial, row + begin, cols, chunk, begin);
   // Of a misaligned row the first and the last tile alone have ends, whose single elements cost as much as a vector's.
-  if constexpr (Access == row_access::peeled && RowReduction::k_dear)
+  if constexpr (Access == row_access::peeled && RowReduction::k_expensive)
     if (cols == tile_size && edge_misalignment(row + begin, edge_of<typename RowReduction::element>(Threads)) == 0)
       for (; chunk < cols / k_chunk; ++chunk)
         absorb_chunk<RowReduction, row_access::whole, Threads>(partial, row + begin, cols, chunk, begin);
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
 }
 
 // The same for aligned rows and dear reductions, with blocks that stay: the next chunk, of this tile or another, is on
-// its way while one is taken in. tile_size: at most k_reduction_ahead_groups groups of k_reduction_dear_chunks chunks.
+// its way while one is taken in. tile_size: at most k_reduction_ahead_groups groups of k_reduction_expensive_chunks chunks.
 template <class RowReduction>
 __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_blocks)
     reduction_ahead(reduction_arguments<RowReduction> a, int64_t tiles, int tile_size,
@@ -216,7 +216,8 @@ __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_b
   static_assert(std::is_same_v<element, wide_type<element>>, "a conversion would wait for what is on its way");
   SIMT_SHARED(scratch, typename RowReduction::partial[2][k_max_warps]);
   if (partials != nullptr) simt::trigger_dependents();
-  const bool grouped = tile_size > k_reduction_dear_chunks * k_chunk && a.cols > k_reduction_dear_chunks * k_chunk;
+  const bool grouped =
+      tile_size > k_reduction_expensive_chunks * k_chunk && a.cols > k_reduction_expensive_chunks * k_chunk;
   // What is read next.
   int64_t i = blockIdx.x;
   const element* tile = nullptr;
@@ -251,7 +252,7 @@ __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_b
     }
     if (more) slice_of().load(next);
     RowReduction::absorb(partial, slice, value, 0);
-    if (grouped && chunk % k_reduction_dear_chunks == 0) {
+    if (grouped && chunk % k_reduction_expensive_chunks == 0) {
       const typename RowReduction::partial both[2] = {of_groups, partial};
       of_groups = RowReduction::collect(both, 0, 2, 1);
       partial = ends ? of_groups : RowReduction::none();
@@ -292,9 +293,9 @@ void launch_reduction_warp(const reduction_arguments<RowReduction>& a, simt::str
   constexpr int k_in_flight =
       k_reduction_warp_values / (Vectors * access_width<typename RowReduction::element, Access>);
   // Measured on an H200: with three rows, registers leave room for more blocks where that counts.
-  constexpr int k_most_rows = Access == row_access::aligned && Lanes == 8          ? 8
-                              : RowReduction::k_dear && Lanes == 4 && Vectors == 2 ? 3
-                                                                                   : 4;
+  constexpr int k_most_rows = Access == row_access::aligned && Lanes == 8               ? 8
+                              : RowReduction::k_expensive && Lanes == 4 && Vectors == 2 ? 3
+                                                                                        : 4;
   constexpr int k_rows = Lanes == k_warp_size ? 1 : k_in_flight < k_most_rows ? k_in_flight : k_most_rows;
   // Rows that would leave multiprocessors idle go in blocks of one warp and not eight at a time. The bits of a result
   // depend on neither.
@@ -318,12 +319,10 @@ void reduce_by_warp(const reduction_arguments<RowReduction>& a, simt::stream_t s
   const int64_t vectors = a.cols / row_vector<typename RowReduction::element>::k_width;
   if (has_aligned_rows(a)) {
     if (vectors <= 1) return launch_reduction_warp<RowReduction, k_aligned, 1, 1>(a, stream);
-    // Lanes side by side read whole lines; where merging is dear, few lanes with many values each come out ahead.
-    constexpr bool k_dear = RowReduction::k_dear;
-    if (vectors <= 4)
-      return launch_reduction_warp < RowReduction, k_aligned, k_dear ? 1 : 4, k_dear ? 4 : 1 > (a, stream);
-    if (vectors <= 8)
-      return launch_reduction_warp < RowReduction, k_aligned, k_dear ? 4 : 8, k_dear ? 2 : 1 > (a, stream);
+    // Lanes side by side read whole lines; where merging is expensive, few lanes with many values each come out ahead.
+    constexpr int k_lanes_of_4 = RowReduction::k_expensive ? 1 : 4, k_lanes_of_8 = RowReduction::k_expensive ? 4 : 8;
+    if (vectors <= 4) return launch_reduction_warp<RowReduction, k_aligned, k_lanes_of_4, 4 / k_lanes_of_4>(a, stream);
+    if (vectors <= 8) return launch_reduction_warp<RowReduction, k_aligned, k_lanes_of_8, 8 / k_lanes_of_8>(a, stream);
     if (vectors <= 16) return launch_reduction_warp<RowReduction, k_aligned, 4, 4>(a, stream);
     if (vectors <= 32) return launch_reduction_warp<RowReduction, k_aligned, 8, 4>(a, stream);
     if (vectors <= 64) return launch_reduction_warp<RowReduction, k_aligned, 8, k_most>(a, stream);
@@ -363,7 +362,7 @@ void launch_reduction_ahead(const reduction_arguments<RowReduction>& a, simt::st
   constexpr int64_t k_blocks = 132 * k_reduction_ahead_blocks;
   int tile_size = 0;
   int64_t least = INT64_MAX;
-  for (int chunks = k_reduction_ahead_groups * k_reduction_dear_chunks; chunks > 0; chunks /= 2) {
+  for (int chunks = k_reduction_ahead_groups * k_reduction_expensive_chunks; chunks > 0; chunks /= 2) {
     const int64_t tiles = ceil_div(a.cols, chunks * k_chunk);
     const int64_t chunks_of_tile = std::min<int64_t>(chunks, ceil_div(a.cols, k_chunk));
     const int64_t cost = ceil_div(a.rows * tiles, k_blocks) * (8 * chunks_of_tile + 1) + (tiles > 1 ? 8 : 0);
@@ -384,7 +383,7 @@ void launch_reduction_ahead(const reduction_arguments<RowReduction>& a, simt::st
 // reduction_ahead takes the rows, as it wants them.
 template <class RowReduction, int Threads>
 void launch_reduction_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
-  if constexpr (RowReduction::k_dear && std::is_same_v<typename RowReduction::element, float>)
+  if constexpr (RowReduction::k_expensive && std::is_same_v<typename RowReduction::element, float>)
     if (has_aligned_rows(a) && a.cols > k_reduction_ahead_threads * k_reduction_tile_values)
       return launch_reduction_ahead(a, stream);
   // A grid has a block for each tile, and fewer than 2^31 of them; so many rows are of one tile each.
@@ -397,8 +396,8 @@ void launch_reduction_tiles(const reduction_arguments<RowReduction>& a, simt::st
   }
   constexpr int64_t k_blocks = (1 << 17) / Threads;
   const auto tiles_of = [&](int tile_size) { return tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_size); };
-  int tile_size =
-      (RowReduction::k_dear ? k_reduction_dear_chunks : k_reduction_chunks) * Threads * k_reduction_tile_values;
+  int tile_size = (RowReduction::k_expensive ? k_reduction_expensive_chunks : k_reduction_chunks) * Threads *
+                  k_reduction_tile_values;
   while (tile_size > Threads * k_reduction_tile_values && a.rows * tiles_of(tile_size) < k_blocks) tile_size /= 2;
   const int64_t tiles = tiles_of(tile_size);
   const simt::launch_config config{static_cast<unsigned>(a.rows * tiles), Threads, 0, stream};
@@ -417,7 +416,7 @@ template <class RowReduction>
 void reduce_by_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   if (reduction_is_16_bit<RowReduction> && a.cols > k_reduction_warp_cols && a.cols <= 2 * k_reduction_warp_cols)
     return reduce_by_warp(a, stream);
-  if (!reduction_is_16_bit<RowReduction> && !RowReduction::k_dear && a.cols > k_reduction_tiles_cols / 2 &&
+  if (!reduction_is_16_bit<RowReduction> && !RowReduction::k_expensive && a.cols > k_reduction_tiles_cols / 2 &&
       a.cols <= k_reduction_tiles_cols)
     return launch_reduction_tiles<RowReduction, k_reduction_large_tiles_threads>(a, stream);
   launch_reduction_tiles<RowReduction, k_reduction_tiles_threads>(a, stream);
@@ -430,11 +429,12 @@ template <class RowReduction>
 void reduce_by_large_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   constexpr int k_small_tile = k_reduction_chunks * k_reduction_tiles_threads * k_reduction_tile_values;
   constexpr int64_t k_least_blocks = (1 << 17) / k_reduction_tiles_threads, k_most_blocks = 8 * 132;
-  if (!RowReduction::k_dear && sizeof(typename RowReduction::element) == 4 && a.rows >= k_least_blocks &&
+  if (!RowReduction::k_expensive && sizeof(typename RowReduction::element) == 4 && a.rows >= k_least_blocks &&
       a.rows <= k_most_blocks && tiles_of_rows(a.x, a.ldx, a.rows, a.cols, k_small_tile) == 1)
     return launch_reduction_tiles<RowReduction, k_reduction_tiles_threads>(a, stream);
-  constexpr int k_threads = reduction_is_16_bit<RowReduction> && RowReduction::k_dear ? k_reduction_tiles_threads
-                                                                                      : k_reduction_large_tiles_threads;
+  constexpr int k_threads = reduction_is_16_bit<RowReduction> && RowReduction::k_expensive
+                                ? k_reduction_tiles_threads
+                                : k_reduction_large_tiles_threads;
   if (reduction_is_16_bit<RowReduction> && a.cols > k_reduction_tiles_cols && a.cols <= 2 * k_reduction_tiles_cols)
     return launch_reduction_tiles<RowReduction, k_reduction_tiles_threads>(a, stream);
   launch_reduction_tiles<RowReduction, k_threads>(a, stream);

@@ -506,7 +506,7 @@ void check_nothing(trial& t) {
 void check_refusals(trial& t) {
   if (t.the_case().at("leaf").rows() < 1 || t.the_case().at("feature").rows() < 1)
     return t.skip("it takes a leaf and a feature");
-  const auto refuse = [&](const char* what, const auto& spoil) { t.expect_refusal(what, spoil); };
+  const auto refuse = [&](const char* what, const auto& change) { t.expect_refusal(what, change); };
   if (t.the_case().knobs.count("lambda_l2") && t.the_case().number("lambda_l2") < 0)
     return refuse("lambda_l2 is negative", [](auto&) {});
   refuse("hist is null", [](auto& v) { v[0].data = nullptr; });

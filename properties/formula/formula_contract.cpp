@@ -35,15 +35,15 @@ std::string shape_text(const std::vector<expr>& shape) {
   return parts.empty() ? "" : fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-story_section formula_section(const named_formula& f) {
-  story_section s{fmt::format("The formula {}", f.identity()), {}, {}};
+explanation_section formula_section(const named_formula& f) {
+  explanation_section s{fmt::format("The formula {}", f.identity()), {}, {}};
   std::istringstream lines(formula::to_text(f.op));
   for (std::string line; std::getline(lines, line);) s.sentences.push_back(line);
   return s;
 }
 
-story_section demand_section(const named_formula& f) {
-  story_section s{"What is demanded", {}, {}};
+explanation_section demand_section(const named_formula& f) {
+  explanation_section s{"What is demanded", {}, {}};
   for (const formula::tensor& y : f.op.outputs)
     s.sentences.push_back(fmt::format(
         "{}{}, {}: {}.", y.name, shape_text(y.shape), formula::name_of(y.type),
@@ -121,8 +121,9 @@ class rule_list {
   std::set<std::string> seen_;
 };
 
-story_section bound_section(const named_formula& f, const formula::contract& c) {
-  story_section s{"The bound", {}, {{"definition", "operation", "besides the errors of its operands it may err by"}}};
+explanation_section bound_section(const named_formula& f, const formula::contract& c) {
+  explanation_section s{
+      "The bound", {}, {{"definition", "operation", "besides the errors of its operands it may err by"}}};
   s.sentences.push_back(fmt::format(
       "Errors of operands are carried through each operation, and the operation adds its own. u is {:.4g}, the unit "
       "roundoff of {}; to each error comes {:.3g} for results that underflow.",
@@ -139,8 +140,8 @@ story_section bound_section(const named_formula& f, const formula::contract& c) 
   return s;
 }
 
-story_section arithmetic_section(const named_formula& f, const formula::contract& c) {
-  story_section s{"The arithmetic that a kernel may use", {}, {}};
+explanation_section arithmetic_section(const named_formula& f, const formula::contract& c) {
+  explanation_section s{"The arithmetic that a kernel may use", {}, {}};
   const auto say = [&]<class... Values>(fmt::format_string<Values...> text, Values&&... values) {
     s.sentences.push_back(fmt::format(text, std::forward<Values>(values)...));
   };
@@ -176,9 +177,9 @@ std::vector<trial_case> sample_of(const shared_formula& f, const char* device) {
   return cases;
 }
 
-story_section size_section(const named_formula& f, const std::vector<trial_case>& emulated,
-                           const std::vector<trial_case>& host) {
-  story_section s{"Sizes that are drawn", {}, {{"extent", "device", "least", "median", "largest"}}};
+explanation_section size_section(const named_formula& f, const std::vector<trial_case>& emulated,
+                                 const std::vector<trial_case>& host) {
+  explanation_section s{"Sizes that are drawn", {}, {{"extent", "device", "least", "median", "largest"}}};
   s.sentences.push_back(
       fmt::format("In {} cases of within-error-bound each; one extent is long in turn, and the candidate's own "
                   "boundaries are added.",
@@ -197,8 +198,8 @@ story_section size_section(const named_formula& f, const std::vector<trial_case>
   return s;
 }
 
-story_section input_section(const named_formula& f, const std::vector<trial_case>& cases) {
-  story_section s{"Inputs that are drawn", {}, {{"input", "recipes, with their share of the cases"}}};
+explanation_section input_section(const named_formula& f, const std::vector<trial_case>& cases) {
+  explanation_section s{"Inputs that are drawn", {}, {{"input", "recipes, with their share of the cases"}}};
   s.sentences.emplace_back("'warpcheck list --distributions' explains the recipes.");
   for (const formula::tensor& x : f.op.inputs) {
     std::map<std::string, int> counts;
@@ -229,18 +230,18 @@ story_section input_section(const named_formula& f, const std::vector<trial_case
 }
 
 // How large the bound is beside the exact value, in a small case of each usual recipe.
-story_section magnitude_section(const shared_formula& f, const std::vector<trial_case>& cases) {
+explanation_section magnitude_section(const shared_formula& f, const std::vector<trial_case>& cases) {
   constexpr double k_cheap = 0x1p16;
   constexpr size_t k_rows = 6;
-  story_section s{
+  explanation_section s{
       "How large the bound is", {}, {{"case", "elements", "median bound / exact value", "largest", "free elements"}}};
   s.sentences.emplace_back(
       "Of the first output, in cases that are drawn. A free element has no bound: it is not judged.");
   const formula::tensor& y = f->op.outputs.front();
-  std::set<std::string> told;
+  std::set<std::string> listed;
   for (const trial_case& c : cases) {
     const std::string& recipe = c.tensors.front().fill.distribution;
-    if (told.size() == k_rows || told.count(recipe) || c.at(y.name).elements() == 0) continue;
+    if (listed.size() == k_rows || listed.count(recipe) || c.at(y.name).elements() == 0) continue;
     tensor_map inputs;
     for (const tensor_spec& t : c.tensors)
       if (t.is_input) inputs.emplace(t.name, materialize(t));
@@ -255,7 +256,7 @@ story_section magnitude_section(const shared_formula& f, const std::vector<trial
       free += d.is_free;
       if (!d.is_free && std::isfinite(d.expected) && d.expected != 0) shares.push_back(d.bound / std::fabs(d.expected));
     }
-    told.insert(recipe);
+    listed.insert(recipe);
     std::sort(shares.begin(), shares.end());
     const auto text = [&](size_t i) { return shares.empty() ? std::string("-") : fmt::format("{:.2g}", shares[i]); };
     std::vector<std::string> sizes;
@@ -268,19 +269,19 @@ story_section magnitude_section(const shared_formula& f, const std::vector<trial
 
 }  // namespace
 
-std::vector<story_section> contract_in_words(const shared_formula& f) {
+std::vector<explanation_section> contract_in_words(const shared_formula& f) {
   const formula::contract c = formula::parse_contract(f->op.contract);
-  std::vector<story_section> all = {formula_section(*f), demand_section(*f), bound_section(*f, c),
-                                    arithmetic_section(*f, c)};
-  story_section reads{"What an element depends on", {}, {}};
+  std::vector<explanation_section> all = {formula_section(*f), demand_section(*f), bound_section(*f, c),
+                                          arithmetic_section(*f, c)};
+  explanation_section reads{"What an element depends on", {}, {}};
   for (const access_summary& a : study(f->op).accesses) reads.sentences.push_back(to_text(f->op, a) + ".");
   all.push_back(std::move(reads));
   const std::vector<trial_case> host = sample_of(f, "cpu"), emulated = sample_of(f, "emulated");
   all.push_back(magnitude_section(f, emulated));
   all.push_back(size_section(*f, emulated, host));
   all.push_back(input_section(*f, host));
-  story_section asked{"Properties that follow", {}, {{"property", "what it claims"}}};
-  story_section unasked{"Properties that do not follow", {}, {}};
+  explanation_section asked{"Properties that follow", {}, {{"property", "what it bounded_values"}}};
+  explanation_section unasked{"Properties that do not follow", {}, {}};
   const formula_trial_plan plan = plan_of(f);
   for (const property& p : plan.properties) asked.table.push_back({p.name, p.sentence});
   for (const unasked_property& p : plan.unasked) unasked.sentences.push_back(fmt::format("{}: {}.", p.name, p.why));

@@ -10,6 +10,6 @@ namespace warpcheck::formula_trial {
 
 // The contract of a registered formula: its exact value and bound, the arithmetic that a kernel may use, what an
 // element depends on, the cases that are drawn, the properties that follow, and why others do not.
-std::vector<engine::story_section> contract_in_words(const shared_formula& f);
+std::vector<engine::explanation_section> contract_in_words(const shared_formula& f);
 
 }  // namespace warpcheck::formula_trial

@@ -16,7 +16,7 @@
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_cases.hpp"
-#include "properties/formula/formula_story.hpp"
+#include "properties/formula/formula_explanation.hpp"
 #include "properties/formula/formula_structure.hpp"
 
 namespace warpcheck::formula_trial {
@@ -302,7 +302,7 @@ void register_formula(const named_formula& f) {
   const auto shared = std::make_shared<const named_formula>(f);
   registered_formulas()[op] = shared;
   property_registration{plan_of(shared).properties};
-  story_registration{op, [shared](const observed_call& call) { return tell_formula(*shared, call); }};
+  explainer_registration{op, [shared](const observed_call& call) { return explain_formula(*shared, call); }};
   std::vector<coverage_exemption> exemptions;
   for (const std::string& name : required_classes())
     exemptions.push_back({op, name, "a formula's cases follow from its own extents"});

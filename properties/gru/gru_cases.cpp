@@ -354,9 +354,9 @@ void judge_near(trial& t, const char* tensor, size_t i, double actual, double ex
   if (!std::isfinite(expected))
     return t.judge(tensor, 0, static_cast<int64_t>(i), 0, actual, reference::judge_fixed(dtype::f32, actual, expected));
   t.judge(tensor, 0, static_cast<int64_t>(i), 0, actual,
-          *reference::settle(dtype::f32, actual,
-                             reference::claim<double>{reference::enclosure(expected), reference::enclosure(bound)}, 0,
-                             true));
+          *reference::settle(
+              dtype::f32, actual,
+              reference::bounded_value<double>{reference::enclosure(expected), reference::enclosure(bound)}, 0, true));
 }
 
 reference::gru_accuracy accuracy_of(const trial_case& c, const gru_shape& s) {
@@ -522,14 +522,14 @@ trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outp
   return c;
 }
 
-trial_case gru_case_of(const target& t, draw& d, const gru_wish& wish) {
-  const gru_shape& s = wish.shape;
-  const double weight = wish.weights / std::sqrt(static_cast<double>(std::max<int64_t>(1, s.hidden)));
+trial_case gru_case_of(const target& t, draw& d, const gru_choice& choice) {
+  const gru_shape& s = choice.shape;
+  const double weight = choice.weights / std::sqrt(static_cast<double>(std::max<int64_t>(1, s.hidden)));
   const auto drawn = [&](double scale) {
     const double seed = d.seed();
-    if (wish.steps == 0) return make_recipe("uniform", {seed, -scale, scale});
-    return make_recipe(
-        "dyadic", {seed, std::max(1.0, std::floor(std::ldexp(scale, wish.steps))), static_cast<double>(wish.steps)});
+    if (choice.steps == 0) return make_recipe("uniform", {seed, -scale, scale});
+    return make_recipe("dyadic", {seed, std::max(1.0, std::floor(std::ldexp(scale, choice.steps))),
+                                  static_cast<double>(choice.steps)});
   };
   std::map<std::string, recipe> fills;
   fills["x"] = drawn(1);
@@ -557,19 +557,19 @@ trial_case gru_case_of(const target& t, draw& d, const gru_wish& wish) {
   leave_out(c, "history_in");
   leave_out(c, "work");
   // Full, empty and ragged rows, rows of one step, and what is clamped.
-  for (int64_t b = 0; wish.ragged && b < s.batch; ++b) {
+  for (int64_t b = 0; choice.ragged && b < s.batch; ++b) {
     const int64_t any = d.between(0, s.time), of_64_bits = int64_t{1} << 32;
     const int64_t length = d.one_of(
         {s.time, any, any, int64_t{1}, s.time - 1, int64_t{0}, s.time + 2, int64_t{-1}, of_64_bits, 1 - of_64_bits});
     if (length != s.time) c.find("lengths")->fill.edits.push_back({0, b, static_cast<double>(length)});
   }
-  for (int64_t at = 0; wish.marked && at < s.time * s.batch; ++at)
+  for (int64_t at = 0; choice.marked && at < s.time * s.batch; ++at)
     if (d.chance(20)) {
       constexpr double k_marks[] = {1, 2, 128, 255};
       c.find("reset")->fill.edits.push_back({at / s.batch, at % s.batch, k_marks[at % 4]});
     }
-  if (!wish.ragged && d.chance(50)) leave_out(c, "lengths");
-  if (!wish.marked) leave_out(c, "reset");
+  if (!choice.ragged && d.chance(50)) leave_out(c, "lengths");
+  if (!choice.marked) leave_out(c, "reset");
   return c;
 }
 

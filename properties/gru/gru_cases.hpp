@@ -127,14 +127,14 @@ void judge_sums(engine::trial& t, const gru_part& whole, const std::vector<gru_p
 
 // ---- cases ----
 
-struct gru_wish {
+struct gru_choice {
   reference::gru_shape shape;
   double weights = 1;  // over sqrt(hidden)
   int steps = 0;       // bits behind the point of parameters that lie on a grid; 0: they do not
   bool ragged = true, marked = true;
 };
 // All tensors there, pass both, history saved.
-engine::trial_case gru_case_of(const engine::target& t, engine::draw& d, const gru_wish& wish);
+engine::trial_case gru_case_of(const engine::target& t, engine::draw& d, const gru_choice& choice);
 // Takes a tensor away.
 void leave_out(engine::trial_case& c, std::string_view tensor);
 // A case of these inputs, all zeros, without a device: for files that list the values.

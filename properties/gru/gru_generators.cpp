@@ -46,8 +46,8 @@ void draw_precision(draw& d, trial_case& c, int of) {
 }
 
 trial_case usual_gru(const target& t, draw& d) {
-  const gru_wish wish{draw_shape(d, t), d.one_of({0.5, 1.0, 2.0})};
-  trial_case c = gru_case_of(t, d, wish);
+  const gru_choice choice{draw_shape(d, t), d.one_of({0.5, 1.0, 2.0})};
+  trial_case c = gru_case_of(t, d, choice);
   if (!t.variants.empty()) draw_variant(d, c);
   if (d.chance(25)) set_knob(c, "history_mode", "recompute"), leave_out(c, "history");
   for (const char* optional : {"h0", "h_reset", "lengths", "reset", "dhn"})

@@ -101,12 +101,12 @@ trial_case sloped(const target& t, draw& d, int directions) {
   gru_shape s{d.between(2, 3), 2, d.one_of({1, 3}), d.between(2, 3), directions};
   if (s.input == s.hidden) s.input = 1;
   if (many) s = {4, 3, 5, 7, directions};
-  gru_wish wish{s, d.one_of({1.0, 2.0, 3.0})};
-  if (many) wish.weights = 1;
-  wish.ragged = wish.marked = directions == 2 || d.chance(40);
-  trial_case c = gru_case_of(t, d, wish);
+  gru_choice choice{s, d.one_of({1.0, 2.0, 3.0})};
+  if (many) choice.weights = 1;
+  choice.ragged = choice.marked = directions == 2 || d.chance(40);
+  trial_case c = gru_case_of(t, d, choice);
   // One row is whole, another is not.
-  if (wish.ragged) {
+  if (choice.ragged) {
     auto& lengths = c.find("lengths")->fill.edits;
     std::erase_if(lengths, [](const edit& e) { return e.col == 0; });
     if (lengths.empty()) lengths.push_back({0, 1, 1});
@@ -196,7 +196,7 @@ double allowed_of(const slope_errors& e, double truncation) {
 }
 
 // Whether the case shows a wrong gradient, by the reference alone.
-bool says_enough(const trial_case& c) {
+bool has_significant_gradient(const trial_case& c) {
   const gru_data data = data_of(c);
   const gru_case<double> v = directions_of(data);
   const auto states = reference::gru_forward(data.problem);
@@ -210,10 +210,10 @@ trial_case own_slope(const target& t, draw& d) {
   trial_case c;
   int refused = 0;
   for (;; ++refused) {
-    gru_wish wish{{d.between(2, 3), 2, d.between(1, 3), d.between(2, 3), static_cast<int>(d.between(1, 2))}, 2};
-    wish.steps = 10;
-    c = gru_case_of(t, d, wish);
-    if (refused == 20 || says_enough(c)) break;
+    gru_choice choice{{d.between(2, 3), 2, d.between(1, 3), d.between(2, 3), static_cast<int>(d.between(1, 2))}, 2};
+    choice.steps = 10;
+    c = gru_case_of(t, d, choice);
+    if (refused == 20 || has_significant_gradient(c)) break;
   }
   if (!t.variants.empty()) draw_variant(d, c);
   set_knob(c, "refused", fmt::format("{}", refused));
@@ -298,8 +298,8 @@ void check_adjoint(trial& t) {
 trial_case of_any_size(const target& t, draw& d) {
   gru_shape s = draw_shape(d, t);
   if (d.index() % 8 == 6) s = {t.device == "cuda" ? 300 : 12, 3, 20, t.device == "cuda" ? 120 : 40, 2};
-  gru_wish wish{s};
-  trial_case c = gru_case_of(t, d, wish);
+  gru_choice choice{s};
+  trial_case c = gru_case_of(t, d, choice);
   if (!t.variants.empty()) draw_variant(d, c);
   c.knobs["schedule"] = "fair";
   return c;

@@ -38,7 +38,7 @@ trial_case small_in_a_precision(const target& t, draw& d) {
 }
 
 // Two weights of which the precision keeps every bit and the next lower one does not.
-std::vector<double> telling_weights(const std::string& precision) {
+std::vector<double> distinguishing_weights(const std::string& precision) {
   if (precision == "tf32") return {1 + 0x1p-9, 1 + 0x1p-10};
   if (precision == "bf16") return {1 + 0x1p-6, 1 + 0x1p-7};
   return {1 + 0x1p-12, 1 + 0x1p-20};
@@ -55,15 +55,15 @@ void check_mode(trial& t) {
   data.problem.lengths.clear();
   data.problem.reset.clear();
   const std::string precision = t.the_case().knob("precision");
-  const std::vector<double> telling = telling_weights(precision);
+  const std::vector<double> weights = distinguishing_weights(precision);
   // A split leaves 8 u, and a step on tensor cores is cut.
   const double slack = (precision == "tf32x3" ? 40 : 10) * 0x1p-24;
   const auto one_hot = [](std::vector<double>& v, int64_t columns) {
     for (size_t i = 0; i < v.size(); ++i)
       v[i] = static_cast<int64_t>(i) % columns == static_cast<int64_t>(i) / columns % columns ? 1 : 0;
   };
-  const auto tell = [&](std::vector<double>& v) {
-    for (size_t i = 0; i < v.size(); ++i) v[i] = telling[i % 2];
+  const auto set_weights = [&](std::vector<double>& v) {
+    for (size_t i = 0; i < v.size(); ++i) v[i] = weights[i % 2];
   };
   const auto judge_gates = [&](auto weight, bool of_state) {
     const gru_answer a = ask(t, data, {.pass = "forward"});
@@ -80,13 +80,13 @@ void check_mode(trial& t) {
           }
   };
   one_hot(data.problem.x, s.input);
-  tell(data.problem.w_ih);
+  set_weights(data.problem.w_ih);
   judge_gates([&](int d, int g, int64_t b, int64_t k) { return data.problem.w_ih[s.w_ih(d, g, k, b % s.input)]; },
               false);
   data.problem.x.assign(data.problem.x.size(), 0);
   data.problem.h0.assign(static_cast<size_t>(s.state_size()), 0);
   one_hot(data.problem.h0, s.hidden);
-  tell(data.problem.w_hh);
+  set_weights(data.problem.w_hh);
   judge_gates([&](int d, int g, int64_t b,
                   int64_t k) { return data.problem.w_hh[s.w_hh(d, g, k, (d * s.batch + b) % s.hidden)]; },
               true);

@@ -61,15 +61,15 @@ trial_case special_gru(const target& t, draw& d) {
   const special_place& place = places[static_cast<size_t>(d.index()) % places.size()];
   const gru_shape s{d.between(2, 4), d.between(1, 3), d.between(1, 5), d.between(1, 8),
                     static_cast<int>(d.between(1, 2))};
-  gru_wish wish{s};
-  wish.ragged = wish.marked = d.chance(50);
-  trial_case c = gru_case_of(t, d, wish);
+  gru_choice choice{s};
+  choice.ragged = choice.marked = d.chance(50);
+  trial_case c = gru_case_of(t, d, choice);
   if (!t.variants.empty()) draw_variant(d, c);
   const bool given = place.tensor.ends_with("_in");
   if (!given && d.index() % 3 == 1) set_knob(c, "history_mode", "recompute"), leave_out(c, "history");
   if (given) give_history(d, c);
   // State and gradient beyond a step: rows as long as the sequence is.
-  if (wish.ragged) c.find("lengths")->fill.edits.clear();
+  if (choice.ragged) c.find("lengths")->fill.edits.clear();
   place_special_value(d, c, place);
   if (d.index() % 5 == 2 && place.value != 3e38) draw_precision(d, c);
   c.knobs["schedule"] = "fair";

@@ -40,8 +40,8 @@ row_operator logsumexp_operator() {
   op.described.bench = {"rows", reduction_bench_rows(true)};
   op.judge_row = judge_logsumexp;
   op.seldom_one_column = true;
-  op.rows_beyond_grid = rows_beyond_fold_grid;
-  op.tiled_grids = tiled_fold_grids();
+  op.rows_beyond_grid = rows_beyond_reduction_grid;
+  op.tiled_grids = tiled_reduction_grids();
   return op;
 }
 

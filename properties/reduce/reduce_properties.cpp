@@ -44,8 +44,8 @@ row_operator reduce_operator() {
   op.spike_peak = 1;
   op.spike_rest = 0;
   op.seldom_one_column = true;
-  op.rows_beyond_grid = rows_beyond_fold_grid;
-  op.tiled_grids = tiled_fold_grids();
+  op.rows_beyond_grid = rows_beyond_reduction_grid;
+  op.tiled_grids = tiled_reduction_grids();
   return op;
 }
 

@@ -23,12 +23,12 @@ constexpr int64_t k_most_seam = int64_t{1} << 19;
 
 int64_t seldom_one(const draw& d, int64_t cols) { return cols == 1 && d.index() % 8 ? 2 + d.index() % 7 : cols; }
 
-int64_t telling(const row_operator& op, const draw& d, int64_t cols) {
+int64_t distinguishing(const row_operator& op, const draw& d, int64_t cols) {
   return op.seldom_one_column ? seldom_one(d, cols) : cols;
 }
 
-row_length telling(const row_operator& op, const draw& d, row_length length) {
-  length.cols = telling(op, d, length.cols);
+row_length distinguishing(const row_operator& op, const draw& d, row_length length) {
+  length.cols = distinguishing(op, d, length.cols);
   return length;
 }
 
@@ -68,7 +68,7 @@ int64_t draw_meeting_place(draw& d, int64_t cols) {
 // must draw the same case everywhere.
 
 trial_case any_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length = telling(
+  const row_length length = distinguishing(
       op, d,
       d.index() % 4 == 1 ? row_length{draw_extent(d, t, 300, most_cols(t))} : draw_row_length(d, t, most_cols(t)));
   const int64_t rows = draw_rows(d, t, length);
@@ -81,7 +81,7 @@ trial_case any_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case small_rows(const row_operator& op, const target& t, draw& d) {
-  const int64_t cols = telling(op, d, draw_extent(d, t, 300, std::min<int64_t>(most_cols(t), 2100)));
+  const int64_t cols = distinguishing(op, d, draw_extent(d, t, 300, std::min<int64_t>(most_cols(t), 2100)));
   const int extra = op.draw_extra(d, 30);
   recipe fill = op.draw_fill(d, t, cols);
   const int64_t rows = draw_rows(d, t, cols);
@@ -95,7 +95,7 @@ trial_case related_rows(const row_operator& op, const target& t, draw& d) {
 trial_case tied_rows(const row_operator& op, const target& t, draw& d) {
   if (const std::vector<std::string> names = variants_of_any_length(t); !names.empty() && d.index() % 8 == 5)
     return tied_tiles(op, t, d, names[static_cast<size_t>(d.index() / 8) % names.size()]);
-  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const row_length length = distinguishing(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   recipe fill;
   switch (d.between(0, 3)) {
@@ -141,7 +141,7 @@ trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
   // many.
   const int64_t turn = d.index() / 2;
   const bool in_turn = d.index() % 2 == 0;
-  const row_length length = telling(
+  const row_length length = distinguishing(
       op, d,
       in_turn ? row_length{std::min(1 + (641 + turn * 377) % k_every_position, std::max<int64_t>(1, t.max_cols))}
               : draw_row_length(d, t, most_cols(t)));
@@ -169,7 +169,7 @@ trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case masked_rows(const row_operator& op, const target& t, draw& d) {
-  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const row_length length = distinguishing(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = length.cols;
   const int64_t unit = d.one_of({int64_t{1}, int64_t{4}, int64_t{32}, int64_t{128}, int64_t{256}, int64_t{1024}});
   const int64_t begin = d.between(0, (cols - 1) / unit) * unit;
@@ -186,7 +186,7 @@ namespace {
 
 // Zeros of both signs are the largest elements, in every row one sign or the other first.
 trial_case signed_zeros(const row_operator& op, const target& t, draw& d) {
-  const row_length length = telling(
+  const row_length length = distinguishing(
       op, d,
       d.chance(50) ? draw_forced_length(d, t, d.index() / 4, most_cols(t)) : draw_row_length(d, t, most_cols(t)));
   const int64_t cols = std::max<int64_t>(2, length.cols);
@@ -238,7 +238,7 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case tied_maxima(const row_operator& op, const target& t, draw& d) {
-  const row_length length = telling(op, d, draw_row_length(d, t, most_cols(t)));
+  const row_length length = distinguishing(op, d, draw_row_length(d, t, most_cols(t)));
   const int64_t cols = std::max<int64_t>(2, length.cols);
   recipe fill = make_recipe("uniform", {d.seed(), -9, 1});
   const int64_t rows = d.between(1, 3);
@@ -297,9 +297,9 @@ trial_case misaligned_rows(const row_operator& op, const target& t, draw& d) {
   if (whole)
     length = {8 * d.between(1, most / 8)};
   else
-    length = telling(op, d,
-                     turn % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
-                              : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
+    length = distinguishing(op, d,
+                            turn % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
+                                     : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
   const int64_t cols = length.cols;
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   const int64_t rows = d.between(whole ? 2 : 1, 3);
@@ -353,7 +353,7 @@ trial_case misaligned_or_team_rows(const row_operator& op, const target& t, draw
   return c;
 }
 
-trial_case seam_rows(const row_operator& op, const target& t, draw& d) {
+trial_case boundary_rows(const row_operator& op, const target& t, draw& d) {
   // Where the dispatch changes and, in every other case, where a kernel may: powers of two, tiles, and their
   // neighbours. Also where clusters end, which is beyond the rows that others draw.
   const int64_t common = most_cols(t);
@@ -517,7 +517,7 @@ trial_case repeated_rows(const row_operator& op, const target& t, draw& d) {
   if (d.index() % 2) {
     // More than a tile of any variant.
     const int64_t most = std::min<int64_t>(most_cols(t), t.device == "emulated" ? 17000 : 131072);
-    const row_length length = telling(op, d, draw_forced_length(d, t, d.index() / 2, most));
+    const row_length length = distinguishing(op, d, draw_forced_length(d, t, d.index() / 2, most));
     const int extra = op.draw_extra(d, 30);
     recipe fill = op.draw_fill(d, t, length.cols);
     const int64_t rows = draw_rows(d, t, length);
@@ -531,7 +531,7 @@ trial_case repeated_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case stagnation_rows(const row_operator& op, const target& t, draw& d) {
-  const int64_t cols = telling(op, d, draw_extent_of_variant(d, t, d.index(), most_cols(t)));
+  const int64_t cols = distinguishing(op, d, draw_extent_of_variant(d, t, d.index(), most_cols(t)));
   const double at = static_cast<double>(d.one_of({int64_t{0}, int64_t{0}, cols - 1, d.between(0, cols - 1)}));
   if (d.index() % 5 == 3) return late_rise(op, t, d, cols);
   trial_case c = op.make_case(t, 1, cols, make_recipe("stagnation", {at, -16.64}), op.draw_extra(d, 0));

@@ -60,12 +60,12 @@ struct row_operator {
 };
 
 // Of the operators on kernels/rows/row_reduction.hpp: those by lanes take up to 512 rows a block.
-inline int64_t rows_beyond_fold_grid(const engine::target::variant& v) {
+inline int64_t rows_beyond_reduction_grid(const engine::target::variant& v) {
   return cols_of(v).max >= 0 ? 2048 * 512 + 300 : 2100;
 }
 // Theirs, in small blocks and in large ones: rows of a tile of two parts, and an end; rows of one tile, of a part and
 // an end.
-inline std::vector<row_operator::tiled_grid> tiled_fold_grids() {
+inline std::vector<row_operator::tiled_grid> tiled_reduction_grids() {
   return {{8192, 520}, {4096, 1030}, {32768, 130}, {16384, 260}};
 }
 
@@ -113,7 +113,7 @@ engine::trial_case misaligned_rows(const row_operator&, const engine::target&, e
 // y than in x; and rows that all blocks of a large device keep together.
 engine::trial_case misaligned_or_team_rows(const row_operator&, const engine::target&, engine::draw&);
 // Row lengths where the dispatch changes, and their neighbours.
-engine::trial_case seam_rows(const row_operator&, const engine::target&, engine::draw&);
+engine::trial_case boundary_rows(const row_operator&, const engine::target&, engine::draw&);
 // More rows than a grid carries, by what the dispatch picks and by every variant in turn.
 engine::trial_case many_rows(const row_operator&, const engine::target&, engine::draw&);
 // Up to 256 columns, and so many rows that every multiprocessor (one on the emulated device) has two blocks of four

@@ -346,7 +346,7 @@ constexpr common_property k_common[] = {
     {"interleaved-rows", "an output whose rows lie in the gaps between those of the input is right", interleaved_rows,
      check_values, 15},
     {"dispatch-boundaries",
-     "every variant that accepts a row length is right there, above all where the dispatch changes", seam_rows,
+     "every variant that accepts a row length is right there, above all where the dispatch changes", boundary_rows,
      check_seam},
     {"rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values, 5},
     {"many-rows-per-block", "so many short rows that every multiprocessor is busy are right", full_grid_rows,

@@ -42,7 +42,7 @@ void judge_integer(trial& t, const host_tensor& x, const host_tensor& y, int64_t
           reference::judge_fixed(dtype::f64, y.value(row, i), y.value(row, i)));
 }
 
-constexpr int64_t k_told_exactly = 4096;
+constexpr int64_t k_most_exact_texts = 4096;
 
 // The outputs y of x by `kind`.
 void judge_scan(trial& t, const host_tensor& x, const host_tensor& y, int64_t row, prefix kind) {
@@ -56,7 +56,7 @@ void judge_scan(trial& t, const host_tensor& x, const host_tensor& y, int64_t ro
   for (int64_t i = 0; i < x.spec.cols(); ++i) {
     const double actual = y.value(row, i);
     // All digits cost as much as the prefix is long, and in a long row each element may be worse than the one before.
-    const auto text = [&] { return i < k_told_exactly ? model.expected_text(i) : std::string(); };
+    const auto text = [&] { return i < k_most_exact_texts ? model.expected_text(i) : std::string(); };
     t.judge("y", row, i, values[static_cast<size_t>(i)], actual, model.judge(i, actual), text);
   }
 }
@@ -152,8 +152,8 @@ trial_case exact_inclusive_rows(const row_operator& op, const target& t, draw& d
   return op.make_case(t, rows, cols, std::move(fill), k_inclusive);
 }
 
-trial_case seam_rows_exact(const row_operator& op, const target& t, draw& d) {
-  trial_case c = seam_rows(op, t, d);
+trial_case exact_boundary_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = boundary_rows(op, t, d);
   tensor_spec& x = *c.find("x");
   x.fill = draw_exact_fill(d, t, x.cols());
   return c;
@@ -481,7 +481,7 @@ const property_registration registration([] {
   p.add("in-place", "the in-place form gives the same bits", small_rows, check_in_place);
   p.add("misalignment", "every combination of input and output misalignment is right", misaligned_rows, check_values);
   p.add_common("dispatch-boundaries").share_percent = 30;
-  p.add("path-agreement", "all variants agree where no sum is rounded", seam_rows_exact, check_path_agreement)
+  p.add("path-agreement", "all variants agree where no sum is rounded", exact_boundary_rows, check_path_agreement)
       .share_percent = 30;
   p.add("rows-beyond-grid", "more rows than any grid dimension give every row its own prefixes", many_scans,
         check_values)

@@ -8,7 +8,7 @@
 
 namespace warpcheck::formula {
 
-using reference::claim, reference::judgement, reference::mp100, reference::mp50, reference::precision;
+using reference::bounded_value, reference::judgement, reference::mp100, reference::mp50, reference::precision;
 
 namespace {
 
@@ -59,12 +59,12 @@ namespace {
 
 // What decide() evaluates: the exact value in the precision that it asks for, and the bound of double.
 struct element_model {
-  const std::function<claim<double>()>& in_double;
-  const std::function<claim<mp50>()>& in_50;
-  const std::function<claim<mp100>()>& in_100;
+  const std::function<bounded_value<double>()>& in_double;
+  const std::function<bounded_value<mp50>()>& in_50;
+  const std::function<bounded_value<mp100>()>& in_100;
 
   template <class Real>
-  claim<Real> evaluate(int64_t) const {
+  bounded_value<Real> evaluate(int64_t) const {
     if constexpr (std::is_same_v<Real, double>) {
       return in_double();
     } else if constexpr (std::is_same_v<Real, mp50>) {
@@ -131,11 +131,11 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
     const bool agrees =
         v.special == 0 && v.x.radius < k_inf &&
         std::fabs(static_cast<double>(Real(v.x.value - Real(b.v)))) <= (b.r + v.x.radius) * (1 + 0x1p-40);
-    return claim<Real>{agrees ? v.x : basic_enclosure<Real>(Real(b.v), b.r), basic_enclosure<Real>(b.e)};
+    return bounded_value<Real>{agrees ? v.x : basic_enclosure<Real>(Real(b.v), b.r), basic_enclosure<Real>(b.e)};
   };
-  const std::function<claim<double>()> in_double = [&] { return claim<double>{{b.v, b.r}, bound}; };
-  const std::function<claim<mp50>()> in_50 = [&] { return exact(parts_->exact50, mp50(0)); };
-  const std::function<claim<mp100>()> in_100 = [&] { return exact(parts_->exact100, mp100(0)); };
+  const std::function<bounded_value<double>()> in_double = [&] { return bounded_value<double>{{b.v, b.r}, bound}; };
+  const std::function<bounded_value<mp50>()> in_50 = [&] { return exact(parts_->exact50, mp50(0)); };
+  const std::function<bounded_value<mp100>()> in_100 = [&] { return exact(parts_->exact100, mp100(0)); };
   const judgement j = reference::decide<mp50, mp100>(type, actual, policy, element_model{in_double, in_50, in_100}, i);
   const bool is_free =
       j.accepted && std::isfinite(actual) && j.bound > reference::overflow_threshold(type) + std::fabs(b.v);
@@ -149,7 +149,8 @@ demand evaluation::demand_of(std::string_view output, int64_t i) {
   const bool is_float = d.output && !is_integer(d.output->type);
   if (is_float && b.is_finite() && size_of(dtype_of(d.output->type)) == 2)
     y.bound =
-        reference::output_bound(dtype_of(d.output->type), claim<double>{{b.v, b.r}, reference::enclosure(b.e)}).upper();
+        reference::output_bound(dtype_of(d.output->type), bounded_value<double>{{b.v, b.r}, reference::enclosure(b.e)})
+            .upper();
   return y;
 }
 

@@ -18,16 +18,16 @@ std::optional<double> log_softmax_row::contract_value(int64_t i) const {
 }
 
 template <class Real>
-claim<Real> log_softmax_row::evaluate(int64_t i) const {
+bounded_value<Real> log_softmax_row::evaluate(int64_t i) const {
   const exp_sum<Real>& sum = row_.sum<Real>();
   const basic_enclosure<Real> d = row_.gap<Real>(i);
   const basic_enclosure<Real> z = -d - sum.log_sum;
   return {z, (k_unit * d + sum.log_error) * (1 + k_unit) + k_unit * abs(z)};
 }
 
-template claim<double> log_softmax_row::evaluate<double>(int64_t) const;
-template claim<mp50> log_softmax_row::evaluate<mp50>(int64_t) const;
-template claim<mp100> log_softmax_row::evaluate<mp100>(int64_t) const;
+template bounded_value<double> log_softmax_row::evaluate<double>(int64_t) const;
+template bounded_value<mp50> log_softmax_row::evaluate<mp50>(int64_t) const;
+template bounded_value<mp100> log_softmax_row::evaluate<mp100>(int64_t) const;
 
 judgement log_softmax_row::judge(int64_t i, double actual) const {
   if (const auto value = contract_value(i)) return judge_fixed(output_, actual, *value);

@@ -30,7 +30,7 @@ class log_softmax_row {
   double bound(int64_t i) const;
   std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
   template <class Real>
-  claim<Real> evaluate(int64_t i) const;
+  bounded_value<Real> evaluate(int64_t i) const;
   std::string expected_text(int64_t i) const;
 
   // The value that the contract fixes (special rows and elements), if it does.

@@ -24,15 +24,15 @@ std::optional<double> logsumexp_row::contract_value() const {
 }
 
 template <class Real>
-claim<Real> logsumexp_row::evaluate(int64_t) const {
+bounded_value<Real> logsumexp_row::evaluate(int64_t) const {
   const exp_sum<Real>& sum = row_.sum<Real>();
   const basic_enclosure<Real> y = row_.max() + sum.log_sum;
   return {y, sum.log_error * (1 + k_unit) + k_unit * abs(y)};
 }
 
-template claim<double> logsumexp_row::evaluate<double>(int64_t) const;
-template claim<mp50> logsumexp_row::evaluate<mp50>(int64_t) const;
-template claim<mp100> logsumexp_row::evaluate<mp100>(int64_t) const;
+template bounded_value<double> logsumexp_row::evaluate<double>(int64_t) const;
+template bounded_value<mp50> logsumexp_row::evaluate<mp50>(int64_t) const;
+template bounded_value<mp100> logsumexp_row::evaluate<mp100>(int64_t) const;
 
 judgement logsumexp_row::judge(double actual) const {
   if (const auto value = contract_value()) {

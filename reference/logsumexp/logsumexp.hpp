@@ -29,7 +29,7 @@ class logsumexp_row {
   std::vector<bound_term> bound_terms() const;  // none where only one value passes
   // The index is ignored: a row has one value.
   template <class Real>
-  claim<Real> evaluate(int64_t index = 0) const;
+  bounded_value<Real> evaluate(int64_t index = 0) const;
   std::string expected_text() const;
   std::optional<double> contract_value() const;
 

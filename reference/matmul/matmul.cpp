@@ -108,7 +108,7 @@ std::optional<double> matmul_element::sign_of_sum() const {
 // A number on that side of mu on which v lies; any where the scalars alone decide.
 std::optional<double> matmul_element::beside_mu() const {
   if (!std::isfinite(setting_.mu) || std::isnan(setting_.sigma)) return 0;
-  const claim<double> v = linear<double>();
+  const bounded_value<double> v = linear<double>();
   const double away = v.exact.value - setting_.mu, error = v.exact.radius + v.bound.upper();
   if (std::fabs(away) <= error && error > 0) return std::nullopt;
   return setting_.mu + (away == 0 ? 0 : std::copysign(std::fabs(setting_.mu) + 1, away));
@@ -141,7 +141,7 @@ matmul_element::sums<Real> matmul_element::sum() const {
 }
 
 template <class Real>
-claim<Real> matmul_element::linear() const {
+bounded_value<Real> matmul_element::linear() const {
   using number = basic_enclosure<Real>;
   const sums<Real> s = sum<Real>();
   const auto k = static_cast<int64_t>(operands_.a.size());
@@ -158,7 +158,7 @@ claim<Real> matmul_element::linear() const {
 }
 
 template <class Real>
-claim<Real> matmul_element::evaluate(int64_t) const {
+bounded_value<Real> matmul_element::evaluate(int64_t) const {
   using number = basic_enclosure<Real>;
   const auto [v, bound] = linear<Real>();
   if (!setting_.sigmoid) return {v, bound};
@@ -171,9 +171,9 @@ claim<Real> matmul_element::evaluate(int64_t) const {
   return {y, (y.value >= 0.5 ? y : 1.0 - y) + 4 * k_unit};
 }
 
-template claim<double> matmul_element::evaluate<double>(int64_t) const;
-template claim<mp50> matmul_element::evaluate<mp50>(int64_t) const;
-template claim<mp100> matmul_element::evaluate<mp100>(int64_t) const;
+template bounded_value<double> matmul_element::evaluate<double>(int64_t) const;
+template bounded_value<mp50> matmul_element::evaluate<mp50>(int64_t) const;
+template bounded_value<mp100> matmul_element::evaluate<mp100>(int64_t) const;
 
 judgement matmul_element::judge(double actual, precision policy) const {
   if (may_overflow_) {

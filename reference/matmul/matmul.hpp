@@ -57,7 +57,7 @@ class matmul_element {
 
   // Real: double, mp50, mp100. The index is not used.
   template <class Real>
-  claim<Real> evaluate(int64_t index) const;
+  bounded_value<Real> evaluate(int64_t index) const;
 
  private:
   template <class Real>
@@ -65,7 +65,7 @@ class matmul_element {
   template <class Real>
   sums<Real> sum() const;
   template <class Real>
-  claim<Real> linear() const;  // v
+  bounded_value<Real> linear() const;  // v
   void classify();
   std::optional<double> sign_of_sum() const;
   std::optional<double> beside_mu() const;

@@ -50,21 +50,21 @@ struct judgement {
 
 // The exact value of one element and the bound B, each enclosed.
 template <class Real>
-struct claim {
+struct bounded_value {
   basic_enclosure<Real> exact;
   basic_enclosure<Real> bound;
 };
 
 // B, and for a 16-bit output the error of its last rounding.
 template <class Real>
-basic_enclosure<Real> output_bound(dtype output, const claim<Real>& c) {
+basic_enclosure<Real> output_bound(dtype output, const bounded_value<Real>& c) {
   if (size_of(output) != 2) return c.bound;
   return c.bound + basic_enclosure<Real>(unit_roundoff(output)) * (abs(c.exact) + c.bound) + min_subnormal(output) / 2;
 }
 
 // Decides with the enclosures of `c`, or returns nothing if they are too wide and this is not the `last` attempt.
 template <class Real>
-std::optional<judgement> settle(dtype output, double actual, const claim<Real>& c, int digits, bool last) {
+std::optional<judgement> settle(dtype output, double actual, const bounded_value<Real>& c, int digits, bool last) {
   judgement j;
   j.digits = digits;
   j.expected = static_cast<double>(c.exact.value);
@@ -97,19 +97,19 @@ std::optional<judgement> settle(dtype output, double actual, const claim<Real>& 
   return j;
 }
 
-// Decides element `index` of a model that offers `evaluate<Real>(index)`, a claim, for double and the two types of
+// Decides element `index` of a model that offers `evaluate<Real>(index)`, a bounded_value, for double and the two types of
 // numerics/multiprecision.hpp, which this header does not include: the caller names them.
 template <class Digits50, class Digits100, class Model>
 judgement decide(dtype output, double actual, precision policy, const Model& model, int64_t index) {
   if (policy == precision::adaptive) {
-    const claim<double> c = model.template evaluate<double>(index);
+    const bounded_value<double> c = model.template evaluate<double>(index);
     if (const auto j = settle(output, actual, c, 0, false)) return *j;
   }
   if (policy != precision::digits100) {
-    const claim<Digits50> c = model.template evaluate<Digits50>(index);
+    const bounded_value<Digits50> c = model.template evaluate<Digits50>(index);
     if (const auto j = settle(output, actual, c, 50, false)) return *j;
   }
-  const claim<Digits100> c = model.template evaluate<Digits100>(index);
+  const bounded_value<Digits100> c = model.template evaluate<Digits100>(index);
   return *settle(output, actual, c, 100, true);
 }
 

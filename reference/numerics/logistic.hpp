@@ -8,7 +8,7 @@
 namespace warpcheck::reference {
 
 template <class Real>
-claim<Real> logistic(const basic_enclosure<Real>& z, const basic_enclosure<Real>& argument_error) {
+bounded_value<Real> logistic(const basic_enclosure<Real>& z, const basic_enclosure<Real>& argument_error) {
   using number = basic_enclosure<Real>;
   const number size = abs(z);
   const number e = size.value > k_far_gap ? number(Real(0), k_far_value) : exp(-size);

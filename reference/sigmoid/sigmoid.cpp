@@ -15,7 +15,7 @@ struct element {
   const sigmoid_model& model;
   double x;
   template <class Real>
-  claim<Real> evaluate(int64_t) const {
+  bounded_value<Real> evaluate(int64_t) const {
     return model.evaluate<Real>(x);
   }
 };
@@ -35,16 +35,16 @@ std::optional<double> sigmoid_model::contract_value(double x) const {
 }
 
 template <class Real>
-claim<Real> sigmoid_model::evaluate(double x) const {
+bounded_value<Real> sigmoid_model::evaluate(double x) const {
   using number = basic_enclosure<Real>;
   const exact_difference shift(x, mu_);
   const number z = (number(shift.high) + shift.low) * sigma_;
   return logistic<Real>(z, logistic_argument_error<Real>(z));
 }
 
-template claim<double> sigmoid_model::evaluate<double>(double) const;
-template claim<mp50> sigmoid_model::evaluate<mp50>(double) const;
-template claim<mp100> sigmoid_model::evaluate<mp100>(double) const;
+template bounded_value<double> sigmoid_model::evaluate<double>(double) const;
+template bounded_value<mp50> sigmoid_model::evaluate<mp50>(double) const;
+template bounded_value<mp100> sigmoid_model::evaluate<mp100>(double) const;
 
 judgement sigmoid_model::judge(double x, double actual) const {
   if (const auto value = contract_value(x)) return judge_fixed(output_, actual, *value);

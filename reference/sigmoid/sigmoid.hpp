@@ -33,7 +33,7 @@ class sigmoid_model {
   std::optional<double> contract_value(double x) const;
 
   template <class Real>
-  claim<Real> evaluate(double x) const;
+  bounded_value<Real> evaluate(double x) const;
 
  private:
   double mu_, sigma_;

@@ -25,7 +25,7 @@ std::optional<double> softmax_row::contract_value(int64_t i) const {
 }
 
 template <class Real>
-claim<Real> softmax_row::evaluate(int64_t i) const {
+bounded_value<Real> softmax_row::evaluate(int64_t i) const {
   using number = basic_enclosure<Real>;
   const exp_sum<Real>& sum = row_.sum<Real>();
   const number g = row_.exponential<Real>(i) / (1.0 + sum.tail);
@@ -36,9 +36,9 @@ claim<Real> softmax_row::evaluate(int64_t i) const {
   return {g, g * relative + 4 * k_eta / (left * left)};
 }
 
-template claim<double> softmax_row::evaluate<double>(int64_t) const;
-template claim<mp50> softmax_row::evaluate<mp50>(int64_t) const;
-template claim<mp100> softmax_row::evaluate<mp100>(int64_t) const;
+template bounded_value<double> softmax_row::evaluate<double>(int64_t) const;
+template bounded_value<mp50> softmax_row::evaluate<mp50>(int64_t) const;
+template bounded_value<mp100> softmax_row::evaluate<mp100>(int64_t) const;
 
 judgement softmax_row::judge(int64_t i, double actual) const {
   if (const auto value = fixed(i)) return judge_fixed(output_, actual, *value);

@@ -43,7 +43,7 @@ class softmax_row {
   // Enclosures of the exact value and of B (without the rounding to a 16-bit output). Real is double, mp50 or mp100;
   // only for elements that `judge` decides by the bound.
   template <class Real>
-  claim<Real> evaluate(int64_t i) const;
+  bounded_value<Real> evaluate(int64_t i) const;
 
   // The exact value with 20 significant digits (sums the whole row with 50 digits: about 4 us per element).
   std::string expected_text(int64_t i) const;

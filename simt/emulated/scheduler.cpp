@@ -181,7 +181,7 @@ uint32_t pick(uint32_t last, turn t) {
       const uint32_t choice = replayed_choice(step);
       if (!device.runnable.contains(choice) || choice == usual) return usual;
       if (device.stream->record)
-        device.stream->story.push_back(
+        device.stream->applied_deviations.push_back(
             "step " + std::to_string(step) + ": " +
             (last == k_nobody ? std::string("at the start")
                               : "after " + describe(thread_of(last)) + " [" + describe(thread_of(last).site) + "]") +

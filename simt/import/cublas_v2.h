@@ -105,8 +105,8 @@ inline const char* cublasGetStatusString(cublasStatus_t status) { return cublasG
 namespace simt::import::blas {
 
 // The program's own values, or others where the trace asks for them.
-SIMT_INLINE double told(double exact) { return approximate("cuBLAS", exact); }
-inline call at(const char* function, const site& where) { return {function, where, told}; }
+SIMT_INLINE double reported(double exact) { return approximate("cuBLAS", exact); }
+inline call at(const char* function, const site& where) { return {function, where, reported}; }
 
 template <class T>
 constexpr cudaDataType type_of() {

@@ -140,7 +140,7 @@ struct entry_type {
       return static_cast<int>(f(value_as<T>(v[I])...));
     }
   }
-  static constexpr bool tells_why = std::is_same<R, cudaError_t>::value;
+  static constexpr bool returns_reason = std::is_same<R, cudaError_t>::value;
 };
 template <class Source, class R, class... T>
 entry_type<Source, R, T...> type_of(R (*)(T...)) {
@@ -227,7 +227,7 @@ struct source_library {
     if (!has_stream()) end_alone();
     if (code != 0) {
       const std::string said = "the entry returned " + std::to_string(code);
-      if (type::tells_why && code == static_cast<int>(cudaErrorInvalidValue))
+      if (type::returns_reason && code == static_cast<int>(cudaErrorInvalidValue))
         return answer(call, WARPCHECK_INVALID_ARGUMENT, said + ", cudaErrorInvalidValue");
       if (code == static_cast<int>(cudaErrorNotSupported))
         return answer(call, WARPCHECK_UNSUPPORTED, said + ", cudaErrorNotSupported");

@@ -52,7 +52,7 @@ struct program {
   std::map<const char*, size_t> registered;          // host memory: bytes
   std::vector<std::function<void()>> children;       // what kernels have launched, behind the launch that runs
   std::vector<const char*> approximated;             // constructs that ran and whose results are not a GPU's to the bit
-  size_t approximations_told = 0;
+  size_t approximations_reported = 0;
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
   bool keep_going = false;

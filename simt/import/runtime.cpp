@@ -19,8 +19,8 @@ namespace {
 // Reports what is approximated and was not reported yet. Not in kernels, whose stacks are small.
 void report_approximations() {
   program& p = the_program();
-  for (; p.approximations_told < p.approximated.size(); ++p.approximations_told)
-    report("approximated", p.approximated[p.approximations_told], false);
+  for (; p.approximations_reported < p.approximated.size(); ++p.approximations_reported)
+    report("approximated", p.approximated[p.approximations_reported], false);
 }
 // The races that launches have outlived, and what they were the first to approximate.
 void report_notices() {

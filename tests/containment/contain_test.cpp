@@ -177,23 +177,23 @@ TEST(containment, children_of_the_caller_are_left_alone) {
   close(ready[1]);
 }
 
-TEST(containment, what_spoils_a_process) {
+TEST(containment, verdicts_that_corrupt_a_process) {
   case_report r;
   for (verdict v : {verdict::pass, verdict::skipped, verdict::violation, verdict::race, verdict::error_return}) {
     r.result = v;
-    EXPECT_FALSE(spoils_process(r)) << name_of(v);
+    EXPECT_FALSE(corrupts_process(r)) << name_of(v);
   }
   for (verdict v : {verdict::crash, verdict::timeout, verdict::out_of_bounds}) {
     r.result = v;
-    EXPECT_TRUE(spoils_process(r)) << name_of(v);
+    EXPECT_TRUE(corrupts_process(r)) << name_of(v);
   }
   r.result = verdict::error_return;
   // Words that a candidate can write decide nothing.
   r.message = r.findings.emplace_back("cudaErrorIllegalAddress: the process is unusable");
-  EXPECT_FALSE(spoils_process(r));
+  EXPECT_FALSE(corrupts_process(r));
   r.device_failed = true;
-  EXPECT_TRUE(spoils_process(r));
-  EXPECT_TRUE(spoils_process(report_from_json(to_json(r))));
+  EXPECT_TRUE(corrupts_process(r));
+  EXPECT_TRUE(corrupts_process(report_from_json(to_json(r))));
 }
 
 TEST(containment, a_case_of_many_elements_has_more_time) {

@@ -59,7 +59,7 @@ struct killed_run {
 
 void kill_at_random_moments(int moments) {
   // Orphaned workers come to this process, which can so wait for their end.
-  const stray_collector orphans;
+  const orphan_collector orphans;
   std::string expected;
   int64_t total_bytes = 0;
   {
@@ -99,7 +99,7 @@ void kill_at_random_moments(int moments) {
 }
 
 TEST(resume, workers_die_with_their_supervisor) {
-  const stray_collector orphans;
+  const orphan_collector orphans;
   const scratch_folder folder;
   shared_numbers in_flight(1);
   const pid_t supervising = fork();

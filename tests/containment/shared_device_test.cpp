@@ -203,7 +203,7 @@ TEST(shared_device, a_job_that_has_failed_often_enough_ends_although_suspects_ar
 
 // Kills the run when its journals have grown to `bytes`, and resumes it.
 TEST(shared_device, after_kills_nothing_is_lost_or_repeated) {
-  const stray_collector orphans;
+  const orphan_collector orphans;
   std::string expected;
   int64_t whole = 0;
   for (int64_t moment = 0; moment < 12; ++moment) {

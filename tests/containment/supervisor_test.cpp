@@ -99,7 +99,7 @@ TEST(supervisor, reports_every_hostile_case_rightly_and_runs_all_others) {
       const std::string& part = b.message_in_worker.empty() ? b.message : b.message_in_worker;
       EXPECT_NE(found->second->message.find(part), std::string::npos) << b.name << ": " << found->second->message;
       EXPECT_EQ(found->second->message.find("not a record"), std::string::npos)
-          << b.name << " is told with the output of another case: " << found->second->message;
+          << b.name << " is reported with the output of another case: " << found->second->message;
     }
     EXPECT_EQ(failures.size(), expected);
     for (int pid : left_behind()) EXPECT_NE(kill(pid, 0), 0) << "process " << pid << " outlived the run";
@@ -138,7 +138,7 @@ TEST(supervisor, results_do_not_depend_on_the_number_of_workers) {
   }
 }
 
-// Code on trial that finds the memory in which workers claim positions, and moves the next one beyond the end.
+// Code on trial that finds the memory in which workers bounded_value positions, and moves the next one beyond the end.
 void lose_positions() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

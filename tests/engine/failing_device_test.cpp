@@ -37,7 +37,7 @@ TEST_P(failing_device, that_is_lost_is_a_verdict_after_which_the_process_ends) {
   EXPECT_EQ(r.result, verdict::error_return) << describe(r);
   EXPECT_NE(r.message.find("planted; the process is unusable"), std::string::npos) << r.message;
   EXPECT_TRUE(may_be_the_device(r));
-  EXPECT_TRUE(spoils_process(r));
+  EXPECT_TRUE(corrupts_process(r));
 }
 
 TEST_P(failing_device, that_refuses_is_an_error_of_the_run) {

@@ -19,7 +19,7 @@ struct known {
   double exact, bound;
   double radius_double = 0, radius_50 = 0;
   template <class Real>
-  claim<Real> evaluate(int64_t) const {
+  bounded_value<Real> evaluate(int64_t) const {
     const double radius = std::is_same_v<Real, double> ? radius_double : std::is_same_v<Real, mp50> ? radius_50 : 0;
     return {basic_enclosure<Real>(Real(exact), radius), basic_enclosure<Real>(bound)};
   }
@@ -155,7 +155,7 @@ TEST(compare, forced_digits_are_forced) {
 struct narrow_model {
   double excess;
   template <class Real>
-  claim<Real> evaluate(int64_t) const {
+  bounded_value<Real> evaluate(int64_t) const {
     return {basic_enclosure<Real>(1.0), basic_enclosure<Real>(Real(Real(0.25) - Real(excess)), 0)};
   }
 };

@@ -18,8 +18,8 @@ namespace {
 
 // `slack` pays for the plain formulas' own loss of digits: ln(1 - x) of a small x, m + ln s.
 template <class Real>
-void expect_claim(const claim<Real>& c, const mp100& exact, const mp100& bound, const mp100& slack,
-                  const std::string& at) {
+void expect_bounded_value(const bounded_value<Real>& c, const mp100& exact, const mp100& bound, const mp100& slack,
+                          const std::string& at) {
   ASSERT_TRUE(contains(c.exact, exact, slack)) << at << " exact " << c.exact.value << " plain " << exact;
   ASSERT_TRUE(contains(c.bound, bound, slack)) << at << " bound " << c.bound.value << " plain " << bound;
 }
@@ -33,9 +33,9 @@ TEST(log_reference, log_softmax_encloses_what_the_plain_formulas_give) {
         if (std::isinf(x[i])) continue;
         const mp100 z = plain.log_softmax(i), b = plain.log_softmax_bound(i), slack = (abs(z) + 1) * mp100("1e-96");
         const std::string at = name + "[" + std::to_string(i) + "]";
-        expect_claim(row.evaluate<double>(i), z, b, slack, at + " double");
-        expect_claim(row.evaluate<mp50>(i), z, b, slack, at + " 50");
-        expect_claim(row.evaluate<mp100>(i), z, b, slack, at + " 100");
+        expect_bounded_value(row.evaluate<double>(i), z, b, slack, at + " double");
+        expect_bounded_value(row.evaluate<mp50>(i), z, b, slack, at + " 50");
+        expect_bounded_value(row.evaluate<mp100>(i), z, b, slack, at + " 100");
         ASSERT_LE(row.evaluate<double>(i).exact.radius, 1e-6 * static_cast<double>(b)) << at;
       }
     }
@@ -51,9 +51,9 @@ TEST(log_reference, logsumexp_encloses_what_the_plain_formulas_give) {
       if (row.contract_value()) continue;
       const mp100 b = plain.logsumexp_bound(), slack = (abs(plain.m) + 1) * mp100("1e-96");
       const std::string at = name + ", n = " + std::to_string(n);
-      expect_claim(row.evaluate<double>(), plain.lse, b, slack, at + " double");
-      expect_claim(row.evaluate<mp50>(), plain.lse, b, slack, at + " 50");
-      expect_claim(row.evaluate<mp100>(), plain.lse, b, slack, at + " 100");
+      expect_bounded_value(row.evaluate<double>(), plain.lse, b, slack, at + " double");
+      expect_bounded_value(row.evaluate<mp50>(), plain.lse, b, slack, at + " 50");
+      expect_bounded_value(row.evaluate<mp100>(), plain.lse, b, slack, at + " 100");
       ASSERT_LE(row.evaluate<double>().exact.radius, 1e-6 * static_cast<double>(b)) << at;
       ASSERT_GE(mp100(row.bound()), b) << at;
     }
@@ -152,7 +152,7 @@ TEST(log_reference, forcing_100_digits_changes_no_verdict) {
         const logsumexp_row sum(x, t), sum100(x, t, precision::digits100);
         if (sum.contract_value()) continue;
         const auto check = [&, &at = name](const mp100& exact, const mp100& b32, auto&& judge, auto&& judge100) {
-          const mp100 b = output_bound(t, claim<mp100>{{exact, 0}, {b32, 0}}).value;
+          const mp100 b = output_bound(t, bounded_value<mp100>{{exact, 0}, {b32, 0}}).value;
           std::vector<double> actuals = {0.0, k_nan, static_cast<double>(exact)};
           for (const int side : {-1, 1})
             for (const double delta : {0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-3, -1e-3})

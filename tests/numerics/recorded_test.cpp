@@ -32,7 +32,7 @@ struct record {
 };
 
 template <class Real>
-void add_claim(std::vector<double>& numbers, const claim<Real>& c) {
+void add_bounded_value(std::vector<double>& numbers, const bounded_value<Real>& c) {
   for (const basic_enclosure<Real>& e : {c.exact, c.bound}) {
     numbers.push_back(static_cast<double>(e.value));
     numbers.push_back(e.radius);
@@ -49,8 +49,8 @@ void add_row(std::vector<record>& records, const std::string& op, const named_ro
     one.numbers.push_back(r.bound(i));
     one.numbers.push_back(r.contract_value(i).value_or(-1));
     if (r.bound(i) == 0) continue;
-    add_claim(one.numbers, r.template evaluate<double>(i));
-    add_claim(one.numbers, r.template evaluate<mp50>(i));
+    add_bounded_value(one.numbers, r.template evaluate<double>(i));
+    add_bounded_value(one.numbers, r.template evaluate<mp50>(i));
   }
   records.push_back(one);
 }
@@ -93,9 +93,9 @@ std::vector<record> all_records() {
       const logsumexp_row lse(row.x, output);
       record one{"logsumexp/" + row.name + "/" + std::to_string(n), {lse.expected(), lse.bound()}};
       if (lse.bound() > 0) {
-        add_claim(one.numbers, lse.evaluate<double>());
-        add_claim(one.numbers, lse.evaluate<mp50>());
-        if (n == 300) add_claim(one.numbers, lse.evaluate<mp100>());
+        add_bounded_value(one.numbers, lse.evaluate<double>());
+        add_bounded_value(one.numbers, lse.evaluate<mp50>());
+        if (n == 300) add_bounded_value(one.numbers, lse.evaluate<mp100>());
       }
       records.push_back(one);
       for (const auto& [op, name] :
@@ -129,8 +129,8 @@ std::vector<record> all_records() {
         one.numbers.push_back(model.bound(x));
         one.numbers.push_back(model.contract_value(x).value_or(-1));
         if (!(model.bound(x) > 0)) continue;
-        add_claim(one.numbers, model.evaluate<double>(x));
-        add_claim(one.numbers, model.evaluate<mp50>(x));
+        add_bounded_value(one.numbers, model.evaluate<double>(x));
+        add_bounded_value(one.numbers, model.evaluate<mp50>(x));
       }
       records.push_back(one);
     }
@@ -193,13 +193,13 @@ TEST(multiprecision, functions_meet_at_their_thresholds) {
 
 TEST(references, say_the_values_that_are_fixed) {
   constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> masked = {-infinity, 1, 2}, one = {-infinity, 3}, spoilt = {0, nan};
+  const std::vector<double> masked = {-infinity, 1, 2}, one = {-infinity, 3}, with_nan = {0, nan};
   EXPECT_EQ(softmax_row(masked, dtype::f32).expected_text(0), "0");
   EXPECT_EQ(softmax_row(one, dtype::f32).expected_text(1), "1");
-  EXPECT_EQ(softmax_row(spoilt, dtype::f32).expected_text(0), "nan");
+  EXPECT_EQ(softmax_row(with_nan, dtype::f32).expected_text(0), "nan");
   EXPECT_EQ(log_softmax_row(masked, dtype::f32).expected_text(0), "-inf");
   EXPECT_EQ(log_softmax_row(one, dtype::f32).expected_text(1), "0");
-  EXPECT_EQ(log_softmax_row(spoilt, dtype::f32).expected_text(1), "nan");
+  EXPECT_EQ(log_softmax_row(with_nan, dtype::f32).expected_text(1), "nan");
   EXPECT_EQ(argmax(std::vector<double>{nan, nan}), 0);
   EXPECT_EQ(argmax(std::vector<double>{1, 3, 3}), 1);
   EXPECT_EQ(argmax(std::vector<double>{}), -1);

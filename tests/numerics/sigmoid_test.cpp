@@ -135,7 +135,7 @@ TEST(sigmoid_reference, forcing_100_digits_changes_no_verdict) {
         if (std::isinf(x) || model.contract_value(x)) continue;
         const mp100 z = plain_argument(x, s), y = plain_sigmoid(z);
         if (z < -600) continue;  // -4 eta is off by 4 eta + e^z: a tie in any number of digits, settled as acceptance
-        const mp100 b = output_bound(t, claim<mp100>{{y, 0}, {plain_bound(z), 0}}).value;
+        const mp100 b = output_bound(t, bounded_value<mp100>{{y, 0}, {plain_bound(z), 0}}).value;
         for (const int side : {-1, 1}) {
           for (const double delta : {0.0, 1e-15, -1e-15, 1e-9, -1e-9}) {
             const auto actual = static_cast<double>(mp100(y + side * b * (1 + mp100(delta))));

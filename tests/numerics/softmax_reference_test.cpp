@@ -245,7 +245,7 @@ TEST(softmax_reference, forcing_100_digits_changes_no_verdict) {
         for (int i = 0; i < n; i += 1 + static_cast<int>(random() % 7)) {
           const bool finite = std::isfinite(x[i]);
           const mp100 g = plain.softmax(i),
-                      b = finite ? output_bound(t, claim<mp100>{{g, 0}, {plain.softmax_bound(i), 0}}).value : 0;
+                      b = finite ? output_bound(t, bounded_value<mp100>{{g, 0}, {plain.softmax_bound(i), 0}}).value : 0;
           std::vector<double> actuals = {0.0, 1.0, k_nan, k_inf, static_cast<double>(g)};
           for (const int side : {-1, 1}) {
             for (const double delta : {0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-6, -1e-6, 0.3, -0.3}) {

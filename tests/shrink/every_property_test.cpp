@@ -81,7 +81,7 @@ void expect_explained(const shrunk& s) {
   if (elements_of(s.smallest) > k_most_elements) return;
   const explanation e = explain(with_zeros(s.smallest), s.report, k_patience);
   ASSERT_FALSE(e.sections.empty()) << s.report.line;
-  for (const story_section& section : e.sections)
+  for (const explanation_section& section : e.sections)
     for (const std::string& sentence : section.sentences)
       EXPECT_EQ(sentence.find("The suite cannot say more"), std::string::npos) << s.report.line << "\n" << sentence;
 }

@@ -85,7 +85,7 @@ TEST_P(every_seeded, same_seed_same_order_and_replay_repeats_it) {
   replay.record = true;
   EXPECT_EQ(arrivals(replay), first);
   EXPECT_EQ(replay.steps, steps);
-  EXPECT_FALSE(replay.story.empty());
+  EXPECT_FALSE(replay.applied_deviations.empty());
 
   simt::emulation other;
   other.schedule = simt::schedule::parse(std::string(GetParam()) + ":6");
@@ -175,13 +175,14 @@ TEST(trailing_barrier_softmax, is_found_by_value_and_shrunk) {
   EXPECT_LT(shrunk.schedule.deviations.size(), 40u);
   EXPECT_LT(shrunk.schedule.deviations.size(), failing.deviations.size());
 
-  simt::emulation told;
-  told.schedule = shrunk.schedule;
-  told.record = true;
-  told.detect = false;
-  EXPECT_FALSE(buggy.passes(told));
-  ASSERT_FALSE(told.story.empty());
-  EXPECT_NE(told.story.front().find("schedule_kernels.cu:"), std::string::npos) << told.story.front();
+  simt::emulation replayed;
+  replayed.schedule = shrunk.schedule;
+  replayed.record = true;
+  replayed.detect = false;
+  EXPECT_FALSE(buggy.passes(replayed));
+  ASSERT_FALSE(replayed.applied_deviations.empty());
+  EXPECT_NE(replayed.applied_deviations.front().find("schedule_kernels.cu:"), std::string::npos)
+      << replayed.applied_deviations.front();
 }
 
 TEST(shrinking, prefers_a_fixed_order_and_refuses_a_passing_schedule) {

@@ -79,7 +79,7 @@ bool allows(std::string_view verdicts, std::string_view found) {
   }
 }
 
-struct court {
+struct trial_set {
   std::vector<tagged_line> tags;
   int shard = 0, shards = 1, met = 0;  // runs met, of all shards
   unsigned spare_names = 0;
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   int seeds = 3;
   const char* only = nullptr;
   bool show = false, async_world = false;
-  court c;
+  trial_set c;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--show") == 0)
       show = true;

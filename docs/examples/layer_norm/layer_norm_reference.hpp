@@ -12,7 +12,7 @@
 
 namespace layer_norm {
 
-using warpcheck::reference::basic_enclosure, warpcheck::reference::claim, warpcheck::reference::judgement;
+using warpcheck::reference::basic_enclosure, warpcheck::reference::bounded_value, warpcheck::reference::judgement;
 using warpcheck::reference::mp100, warpcheck::reference::mp50;
 
 template <class Real>
@@ -39,7 +39,7 @@ class row_model {
   }
 
   template <class Real>
-  claim<Real> evaluate(int64_t what) const {
+  bounded_value<Real> evaluate(int64_t what) const {
     using number = basic_enclosure<Real>;
     const row_moments<Real>& row = moments<Real>();
     if (what == k_mean) return rounded(row.mean, row.mean_error);
@@ -50,6 +50,7 @@ class row_model {
     const number before = abs(scale) * (abs(gap) * more + row.mean_error * (1.0 + more));
     return rounded(exact, before + 0x1p-53 * (abs(exact) + before));
   }
+
  private:
   template <class Real>
   static basic_enclosure<Real> chain(double k) {  // gamma_k of f64
@@ -57,7 +58,7 @@ class row_model {
     return kw / (1.0 - kw);
   }
   template <class Real>  // to f32
-  static claim<Real> rounded(const basic_enclosure<Real>& exact, const basic_enclosure<Real>& error) {
+  static bounded_value<Real> rounded(const basic_enclosure<Real>& exact, const basic_enclosure<Real>& error) {
     return {exact, error + 0x1p-24 * (abs(exact) + error) + 0x1p-150};
   }
   std::optional<double> contract_value(int64_t what) const {

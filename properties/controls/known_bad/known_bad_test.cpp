@@ -356,8 +356,8 @@ TEST(KnownBad, ADegenerateCallTellsNothing) {
                                  engine::parse_case_line(line + " device=cpu candidate=null:constant"), 60);
   };
   EXPECT_EQ(null(own).result, verdict::pass) << describe(null(own));
-  const std::string telling = "v1 sigmoid/within-error-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1";
-  EXPECT_EQ(null(telling).result, verdict::violation) << describe(null(telling));
+  const std::string distinguishing = "v1 sigmoid/within-error-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1";
+  EXPECT_EQ(null(distinguishing).result, verdict::violation) << describe(null(distinguishing));
   const case_report infinite = judge("sigmoid_degenerate_call", "within-error-bound",
                                      "x=f32[2] fill=uniform(1,-9,9) edit=0,1:+inf | y=f32[2]", "mu=1");
   ASSERT_EQ(infinite.result, verdict::violation) << describe(infinite);

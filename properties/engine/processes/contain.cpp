@@ -32,7 +32,7 @@ using steady = std::chrono::steady_clock;
 constexpr size_t k_tail_bytes = 2048;
 constexpr std::string_view k_mark = "\x1ewarpcheck\x1e";
 
-// Children that are no strays: those before the outermost collector, and the live child processes of ours.
+// Children that are no orphans: those before the outermost collector, and the live child processes of ours.
 std::set<pid_t> g_known_children;
 int g_collectors = 0;
 
@@ -44,7 +44,7 @@ std::vector<pid_t> children_of_this_process() {
 }
 
 // Orphans of a dead child become ours only after it is reaped; killing one may bring its own children, hence the loop.
-void end_strays() {
+void end_orphans() {
   if (g_collectors == 0) return;
   for (bool found = true; found;) {
     found = false;
@@ -151,7 +151,7 @@ bool may_be_the_device(const case_report& r) {
   return r.result == verdict::crash || r.result == verdict::timeout || r.device_failed;
 }
 
-bool spoils_process(const case_report& r) { return may_be_the_device(r) || r.result == verdict::out_of_bounds; }
+bool corrupts_process(const case_report& r) { return may_be_the_device(r) || r.result == verdict::out_of_bounds; }
 
 child_process::child_process(const std::function<void()>& body) {
   int ends[2];
@@ -208,12 +208,12 @@ void child_process::mark_output() { write_all(STDERR_FILENO, k_mark); }
 
 void child_process::finish() {
   // The process is dead but not yet reaped, so that its id still names its own group and no other. Strays that left the
-  // group are found by end_strays, where the kernel lists children.
+  // group are found by end_orphans, where the kernel lists children.
   kill(-pid_, SIGKILL);
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
   g_known_children.erase(pid_);
   pid_ = -1;
-  end_strays();
+  end_orphans();
   drain();
   close(output_);
   output_ = -1;
@@ -255,7 +255,7 @@ std::string child_process::death() const {
   return text;
 }
 
-stray_collector::stray_collector() {
+orphan_collector::orphan_collector() {
   if (g_collectors++ > 0) return;
   for (pid_t pid : children_of_this_process()) g_known_children.insert(pid);
   // Where SIGCHLD is ignored, as some launchers leave it, the kernel reaps children and their status is lost.
@@ -264,7 +264,7 @@ stray_collector::stray_collector() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-stray_collector::~stray_collector() {
+orphan_collector::~orphan_collector() {
   if (--g_collectors > 0) return;
   prctl(PR_SET_CHILD_SUBREAPER, previous_);
   g_known_children.clear();
@@ -300,7 +300,7 @@ case_report run_judged(const std::function<case_report(const trial_case&)>& run,
 
 child_outcome run_in_child(const std::function<std::string()>& body, double timeout_seconds,
                            const std::function<bool()>& stop) {
-  const stray_collector strays;
+  const orphan_collector orphans;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     throw environment_error(fmt::format("cannot make a pipe for a worker process: {}", std::strerror(errno)));

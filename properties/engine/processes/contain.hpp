@@ -22,7 +22,7 @@ namespace warpcheck::engine {
 inline constexpr std::string_view k_process_unusable = "process is unusable";
 // True if the next case must not run in the process that made this report: its device has failed, or its verdict means
 // that memory of the process may be spoilt.
-bool spoils_process(const case_report& r);
+bool corrupts_process(const case_report& r);
 // True if a failure of the device, which may be another process's doing, can be what this report is of.
 bool may_be_the_device(const case_report& r);
 
@@ -87,9 +87,9 @@ class child_process {
   void drain();
   // Called in the child: output before the mark is forgotten, so that a message shows one case's output only.
   static void mark_output();
-  // True once the child is dead; its group and its strays are then killed and it is reaped. Does not wait.
+  // True once the child is dead; its group and its orphans are then killed and it is reaped. Does not wait.
   bool reap();
-  // Kills the child, its group and its strays, and waits for it.
+  // Kills the child, its group and its orphans, and waits for it.
   void kill_and_reap();
 
   // Seconds that the running child has stood in line for a processor. They count against no time limit, so that a
@@ -111,12 +111,12 @@ class child_process {
 
 // While one lives, processes orphaned by dead children come to this process, and child_process kills and reaps them;
 // children that this process had before are left alone.
-class stray_collector {
+class orphan_collector {
  public:
-  stray_collector();
-  ~stray_collector();
-  stray_collector(const stray_collector&) = delete;
-  stray_collector& operator=(const stray_collector&) = delete;
+  orphan_collector();
+  ~orphan_collector();
+  orphan_collector(const orphan_collector&) = delete;
+  orphan_collector& operator=(const orphan_collector&) = delete;
 
  private:
   int previous_ = 0;

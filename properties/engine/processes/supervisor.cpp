@@ -94,7 +94,7 @@ class supervisor {
         last_progress = steady::now();
         options_.on_progress(how_far(resumed));
       }
-      if (first_left_ == 0) tell_of_first_cases();
+      if (first_left_ == 0) report_first_cases();
       results.interrupted = g_signalled != 0;
       results.out_of_time = options_.time_budget_seconds > 0 && seconds_since(begin_) > options_.time_budget_seconds;
       results.failed_fast = options_.fail_fast && failures() > 0;
@@ -228,7 +228,7 @@ class supervisor {
           _exit(0);
         }
         w.writer.finish(i.job, i.index, seconds_since(begin), report, line);
-        if (alone_ || spoils_process(report)) _exit(0);
+        if (alone_ || corrupts_process(report)) _exit(0);
       }
     } catch (const journal_error& e) {
       child_process::mark_output();
@@ -285,19 +285,19 @@ class supervisor {
     if (!w.process.running()) return;
     w.process.drain();
     const bool dead = w.process.reap();
-    bool spoilt = !read_or_end(w);
+    bool is_corrupt = !read_or_end(w);
     const auto last = w.last;
-    if (!dead && !spoilt) {
+    if (!dead && !is_corrupt) {
       if (seconds_since(last) - (w.process.seconds_in_line() - w.in_line) <= limit(w)) return;
       w.overdue = true;
       w.process.kill_and_reap();
-      spoilt = !read_or_end(w);
+      is_corrupt = !read_or_end(w);
     }
     --alive_;
     // Else what was overdue came just before the end, and what the worker had gone on to was not: that is run again.
-    const bool to_blame = spoilt || w.last == last;
+    const bool to_blame = is_corrupt || w.last == last;
     if (to_blame)
-      bury(w, spoilt);
+      bury(w, is_corrupt);
     else if (alone_ && w.in_flight >= 0)
       suspects_.push_back(std::move(*alone_));
     alone_.reset();
@@ -334,9 +334,9 @@ class supervisor {
   }
 
   // Decides what the end of a worker says about its case.
-  void bury(worker& w, bool spoilt) {
+  void bury(worker& w, bool is_corrupt) {
     const std::string& output = w.process.last_output();
-    if (!spoilt && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == k_exit_journal &&
+    if (!is_corrupt && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == k_exit_journal &&
         output.starts_with("journal: "))
       throw journal_error(output);
     const bool making = w.in_flight < 0;
@@ -350,7 +350,7 @@ class supervisor {
     case_report r;
     r.line = w.line;
     r.result = verdict::crash;
-    if (spoilt) {
+    if (is_corrupt) {
       r.message = "it wrote into a file descriptor that it did not open";
     } else if (w.overdue) {
       r.result = verdict::timeout;
@@ -363,7 +363,7 @@ class supervisor {
       r.message = fmt::format("while case {} of {} was made: {}", i.index, plan_.jobs()[static_cast<size_t>(i.job)].id,
                               r.message);
     }
-    if (options_.shared_device && !alone_ && !spoilt) return suspect_case(w, position, std::move(r));
+    if (options_.shared_device && !alone_ && !is_corrupt) return suspect_case(w, position, std::move(r));
     w.writer = journal_writer(w.writer.path(), fingerprint_);  // cuts off a torn record
     if (making) w.writer.start(i.job, i.index, r.line);
     w.writer.finish(i.job, i.index, seconds_since(w.last), r, r.line);
@@ -399,7 +399,7 @@ class supervisor {
         w.leaving = true;
         return suspect_case(w, position, std::move(r.report));
       }
-      w.leaving = alone_.has_value() || spoils_process(r.report);
+      w.leaving = alone_.has_value() || corrupts_process(r.report);
       explained_ = explained_ || (alone_.has_value() && may_be_the_device(r.report));
       if (!done_[static_cast<size_t>(position)]) take(position, r);
     });
@@ -436,7 +436,7 @@ class supervisor {
     return sum;
   }
 
-  void tell_of_first_cases() {
+  void report_first_cases() {
     first_left_ = -1;
     if (!options_.on_first_cases || finished_ >= total_) return;
     std::vector<job_result> results;
@@ -491,7 +491,7 @@ class supervisor {
 
   const supervise_options& options_;
   const steady::time_point begin_ = steady::now();
-  const stray_collector strays_;
+  const orphan_collector orphans_;
   run_plan plan_;
   worker_control control_;
   run_folder folder_;

@@ -137,7 +137,7 @@ class confirmation {
     shrunk smallest;
     smallest.report = failing;
     smallest.smallest = c;
-    if (!spoils_process(failing)) {
+    if (!corrupts_process(failing)) {
       const search_record record;
       const auto search = [&] {
         const auto run = [&](const trial_case& x) { return judged(x); };

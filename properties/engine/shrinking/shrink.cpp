@@ -192,12 +192,12 @@ class search {
 
   // The sizes one below that pass; to nothing at all only if asked for.
   void sizes_below(bool to_nothing, std::vector<std::string>& texts) {
-    std::set<std::string> told;
+    std::set<std::string> covered;
     for (const axis& a : axes(now_)) {
       const int64_t n = extent(now_, a);
-      if (n == 0 || (n == 1) != to_nothing || told.count(a.front())) continue;
+      if (n == 0 || (n == 1) != to_nothing || covered.count(a.front())) continue;
       if (!passes(resized(now_, a, n - 1))) continue;
-      told.insert(a.begin(), a.end());
+      covered.insert(a.begin(), a.end());
       texts.push_back(fmt::format("fails at {}={}, passes at {}", fmt::join(a, "="), n, n - 1));
     }
   }

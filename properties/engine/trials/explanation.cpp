@@ -28,8 +28,8 @@ namespace {
 
 using doubles = std::vector<double>;
 
-std::map<std::string, tell_call, std::less<>>& stories() {
-  static std::map<std::string, tell_call, std::less<>> all;
+std::map<std::string, call_explainer, std::less<>>& explainers() {
+  static std::map<std::string, call_explainer, std::less<>> all;
   return all;
 }
 
@@ -59,14 +59,14 @@ bool is_made_by_property(const recipe& fill) {
 }
 
 // Where the tensor lies, if not in memory of its own; "" else.
-std::string told_place(const tensor_spec& t) {
+std::string place_sentence(const tensor_spec& t) {
   if (!t.in_place.empty()) return fmt::format("Output {} lies in the memory of input {}.", t.name, t.in_place);
   if (!t.same.empty()) return fmt::format("Input {} is the same memory as input {}.", t.name, t.same);
   if (t.beside.empty()) return "";
   return fmt::format("The rows of {} lie in the gaps between those of {}, {} elements apart.", t.name, t.beside, t.ld);
 }
 
-std::string told_input(const tensor_spec& t) {
+std::string input_sentence(const tensor_spec& t) {
   if (is_made_by_property(t.fill))
     return fmt::format("Input {} is {}[{}], which the property fills.", t.name, name_of(t.type),
                        fmt::join(t.shape, " x "));
@@ -81,7 +81,7 @@ std::string told_input(const tensor_spec& t) {
 }
 
 // The call that the property makes of the case, where it is not the case itself.
-std::vector<std::string> told_related(const trial_case& c, const trial_case& call) {
+std::vector<std::string> related_sentences(const trial_case& c, const trial_case& call) {
   std::vector<std::string> changed;
   for (const auto& [name, value] : call.knobs)
     if (const auto found = c.knobs.find(name); found == c.knobs.end() || found->second != value)
@@ -91,16 +91,17 @@ std::vector<std::string> told_related(const trial_case& c, const trial_case& cal
                       fmt::join(changed, ", "))};
 }
 
-story_section told_case(const trial_case& c) {
-  story_section s{"The case", {}, {}};
-  s.sentences.push_back(fmt::format("{}/{} claims: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
+explanation_section case_section(const trial_case& c) {
+  explanation_section s{"The case", {}, {}};
+  s.sentences.push_back(
+      fmt::format("{}/{} bounded_values: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
   std::vector<std::string> absent, knobs;
   for (const tensor_spec& t : c.tensors) {
     if (t.is_input && t.elements() == 0 && t.name != c.tensors.front().name)
       absent.push_back(t.name);
     else if (t.is_input && t.same.empty())
-      s.sentences.push_back(told_input(t));
-    if (std::string place = told_place(t); !place.empty()) s.sentences.push_back(std::move(place));
+      s.sentences.push_back(input_sentence(t));
+    if (std::string place = place_sentence(t); !place.empty()) s.sentences.push_back(std::move(place));
   }
   if (!absent.empty()) s.sentences.push_back(fmt::format("Without elements: {}.", fmt::join(absent, ", ")));
   for (const auto& [name, value] : c.knobs) knobs.push_back(fmt::format("{}={}", name, value));
@@ -108,57 +109,59 @@ story_section told_case(const trial_case& c) {
   return s;
 }
 
-story_section demanded(const told_story& story) {
-  const told_row& told = story.told;
-  const auto i = static_cast<size_t>(story.element);
-  story_section s{"What the contract demands", {told.formula, told.numbers}, {}};
+explanation_section demanded(const explained_call& explained) {
+  const explained_row& values = explained.values;
+  const auto i = static_cast<size_t>(explained.element);
+  explanation_section s{"What the contract demands", {values.formula, values.numbers}, {}};
   std::erase(s.sentences, "");
-  s.sentences.push_back(fmt::format("So {} is {} exactly, to nine digits.", story.element_name, number(told.exact[i])));
-  if (told.terms.empty()) {
-    s.sentences.push_back(told.bound_formula.empty() ? "Only this value passes." : told.bound_formula);
+  s.sentences.push_back(
+      fmt::format("So {} is {} exactly, to nine digits.", explained.element_name, number(values.exact[i])));
+  if (values.terms.empty()) {
+    s.sentences.push_back(values.bound_formula.empty() ? "Only this value passes." : values.bound_formula);
     return s;
   }
-  s.sentences.push_back(fmt::format("It may err by {:.4g}: {}", told.bound[i], told.bound_formula));
+  s.sentences.push_back(fmt::format("It may err by {:.4g}: {}", values.bound[i], values.bound_formula));
   s.table.push_back({"part of the bound", "may err by", "share"});
-  for (const reference::bound_term& t : told.terms)
-    s.table.push_back({t.what, fmt::format("{:.4g}", t.value), fmt::format("{:.1f} %", 100 * t.value / told.bound[i])});
+  for (const reference::bound_term& t : values.terms)
+    s.table.push_back(
+        {t.what, fmt::format("{:.4g}", t.value), fmt::format("{:.1f} %", 100 * t.value / values.bound[i])});
   return s;
 }
 
-std::string told_error(double error, double bound) {
+std::string error_sentence(double error, double bound) {
   if (error == 0) return "That is the exact value.";
   return fmt::format("Its error is {:.4g}, {}", error,
                      bound > 0 ? fmt::format("{:.4g} of what it may be.", error / bound) : "where none is allowed.");
 }
 
-std::string told_failure(const case_report& r) {
+std::string failure_sentence(const case_report& r) {
   return fmt::format("{}{}{}.", name_of(r.result), r.message.empty() ? "" : ": ", r.message);
 }
 
-story_section given(const told_story& story, const case_report& r) {
-  story_section s{"What the kernel gave", {}, {}};
-  const auto i = static_cast<size_t>(story.element);
-  const doubles &actual = story.actual, &exact = story.told.exact, &bound = story.told.bound;
-  s.sentences.push_back(fmt::format("{} is {} ({:a}).", story.element_name, number(actual[i]), actual[i]));
+explanation_section given(const explained_call& explained, const case_report& r) {
+  explanation_section s{"What the kernel gave", {}, {}};
+  const auto i = static_cast<size_t>(explained.element);
+  const doubles &actual = explained.actual, &exact = explained.values.exact, &bound = explained.values.bound;
+  s.sentences.push_back(fmt::format("{} is {} ({:a}).", explained.element_name, number(actual[i]), actual[i]));
   if (const double error = std::fabs(actual[i] - exact[i]); std::isfinite(error))
-    s.sentences.push_back(told_error(error, bound[i]));
+    s.sentences.push_back(error_sentence(error, bound[i]));
   std::vector<int64_t> outside;
   for (size_t k = 0; k < actual.size(); ++k)
     if (share_of_bound(actual[k], exact[k], bound[k]) > 1) outside.push_back(static_cast<int64_t>(k));
   s.sentences.push_back(outside.empty()
-                            ? fmt::format("Every element of {} lies within its bound.", story.row_name)
+                            ? fmt::format("Every element of {} lies within its bound.", explained.row_name)
                             : fmt::format("{} of {} elements of {} lie outside: {}.", outside.size(), actual.size(),
-                                          story.row_name, columns_text(story.item, outside)));
+                                          explained.row_name, columns_text(explained.item, outside)));
   // A property may compare several calls, of which this is one.
   if (outside.empty() && r.result > verdict::skipped)
-    s.sentences.push_back("The case fails all the same, with " + told_failure(r));
+    s.sentences.push_back("The case fails all the same, with " + failure_sentence(r));
   return s;
 }
 
-// Of an operator without a story of the call: what the report has.
-story_section given(const case_report& r) {
-  story_section s{"What the kernel gave", {}, {}};
-  if (r.result > verdict::skipped) s.sentences.push_back("The verdict is " + told_failure(r));
+// Of an operator whose operator explains no calls: what the report has.
+explanation_section given(const case_report& r) {
+  explanation_section s{"What the kernel gave", {}, {}};
+  if (r.result > verdict::skipped) s.sentences.push_back("The verdict is " + failure_sentence(r));
   if (!r.worst) return s;
   const worst_element& w = *r.worst;
   s.sentences.push_back(
@@ -166,18 +169,18 @@ story_section given(const case_report& r) {
                   "({:a}), where {} is due exactly.",
                   w.tensor, w.row, w.col, number(w.actual), w.actual,
                   w.expected_text.empty() ? number(w.expected) : w.expected_text));
-  if (std::isfinite(w.error)) s.sentences.push_back(told_error(w.error, w.bound));
+  if (std::isfinite(w.error)) s.sentences.push_back(error_sentence(w.error, w.bound));
   if (w.bound > 0) s.sentences.push_back(fmt::format("It may err by {:.4g}.", w.bound));
   return s;
 }
 
-story_section departure(const told_row& told) {
-  story_section s{
+explanation_section departure(const explained_row& values) {
+  explanation_section s{
       "Where it departs from a plain implementation", {}, {{"step", "exact", "plain", "implied by the kernel"}}};
-  for (const told_step& t : told.steps)
+  for (const explained_step& t : values.steps)
     s.table.push_back({t.what, number(t.exact), number(t.plain), std::isnan(t.implied) ? "-" : number(t.implied)});
-  if (told.steps.empty()) s.table.clear();
-  s.sentences.push_back(told.departs.empty() ? "No step departs by more than its rounding." : told.departs);
+  if (values.steps.empty()) s.table.clear();
+  s.sentences.push_back(values.departs.empty() ? "No step departs by more than its rounding." : values.departs);
   return s;
 }
 
@@ -236,37 +239,38 @@ observed observe(const trial_case& c, const case_report& r, bool launches) {
   return seen;
 }
 
-explanation told_of(const trial_case& c, const case_report& r, const tell_call& tell, bool launches) {
+explanation explain_call(const trial_case& c, const case_report& r, const call_explainer& explainer, bool launches) {
   explanation e;
-  e.sections.push_back(told_case(c));
+  e.sections.push_back(case_section(c));
   const observed seen = observe(c, r, launches);
   const observed::one* call = seen.chosen(r);
-  told_story story;
+  explained_call explained;
   if (call) {
     const tensor_map* outputs = call->outputs ? &*call->outputs : nullptr;
     const bool has_worst = outputs && r.worst && holds(*outputs, *r.worst);
-    story = tell({call->c, call->inputs, outputs, has_worst ? &*r.worst : nullptr});
-    for (const auto& sentences : {story.about, told_related(c, call->c)})
+    explained = explainer({call->c, call->inputs, outputs, has_worst ? &*r.worst : nullptr});
+    for (const auto& sentences : {explained.about, related_sentences(c, call->c)})
       e.sections[0].sentences.insert(e.sections[0].sentences.end(), sentences.begin(), sentences.end());
   }
-  if (story.told.exact.empty()) {
-    if (story_section s = given(r); !s.sentences.empty()) e.sections.push_back(std::move(s));
+  if (explained.values.exact.empty()) {
+    if (explanation_section s = given(r); !s.sentences.empty()) e.sections.push_back(std::move(s));
     return e;
   }
-  e.sections.push_back(demanded(story));
-  e.sections.push_back(story.actual.empty()
-                           ? story_section{"What the kernel gave", {"No result: " + told_failure(r)}, {}}
-                           : given(story, r));
-  if (!story.told.steps.empty() || !story.told.departs.empty()) e.sections.push_back(departure(story.told));
-  e.departs = story.told.departs;
-  if (story.output.empty()) return e;
-  e.output = story.output;
-  e.row = story.row;
-  e.element = story.element;
-  e.input = story.input;
-  e.actual = story.actual;
-  e.exact = story.told.exact;
-  e.bound = story.told.bound;
+  e.sections.push_back(demanded(explained));
+  e.sections.push_back(explained.actual.empty()
+                           ? explanation_section{"What the kernel gave", {"No result: " + failure_sentence(r)}, {}}
+                           : given(explained, r));
+  if (!explained.values.steps.empty() || !explained.values.departs.empty())
+    e.sections.push_back(departure(explained.values));
+  e.departs = explained.values.departs;
+  if (explained.output.empty()) return e;
+  e.output = explained.output;
+  e.row = explained.row;
+  e.element = explained.element;
+  e.input = explained.input;
+  e.actual = explained.actual;
+  e.exact = explained.values.exact;
+  e.bound = explained.values.bound;
   return e;
 }
 
@@ -303,16 +307,16 @@ explanation explanation_of(const std::string& text) {
 
 }  // namespace
 
-story_registration::story_registration(std::string op, tell_call tell) {
-  stories().emplace(std::move(op), std::move(tell));
+explainer_registration::explainer_registration(std::string op, call_explainer explainer) {
+  explainers().emplace(std::move(op), std::move(explainer));
 }
 
 explanation explain(const trial_case& c, const case_report& r, double timeout_seconds,
                     const std::function<bool()>& stop) {
-  const auto found = stories().find(c.op);
+  const auto found = explainers().find(c.op);
   explanation e;
-  e.sections = {told_case(c), given(r)};
-  if (found == stories().end()) {
+  e.sections = {case_section(c), given(r)};
+  if (found == explainers().end()) {
     e.sections.back().sentences.push_back(fmt::format("{} does not give the steps of its results.", c.op));
     return e;
   }
@@ -322,7 +326,7 @@ explanation explain(const trial_case& c, const case_report& r, double timeout_se
   for (const bool launches : {true, false}) {
     if (launches && !may_launch) continue;
     try {
-      const child_outcome ran = run_in_child([&] { return text_of(told_of(c, r, found->second, launches)); },
+      const child_outcome ran = run_in_child([&] { return text_of(explain_call(c, r, found->second, launches)); },
                                              time_limit(timeout_seconds, format(c)), stop);
       if (ran.finished) return explanation_of(ran.text);
       if (ran.stopped) break;
@@ -336,7 +340,7 @@ explanation explain(const trial_case& c, const case_report& r, double timeout_se
 
 nlohmann::json sections_json(const explanation& e) {
   nlohmann::json list = nlohmann::json::array();
-  for (const story_section& s : e.sections)
+  for (const explanation_section& s : e.sections)
     list.push_back({{"title", s.title}, {"sentences", s.sentences}, {"table", s.table}});
   return list;
 }

@@ -16,19 +16,19 @@
 namespace warpcheck::engine {
 
 // A step of a plain implementation, for one element.
-struct told_step {
+struct explained_step {
   std::string what;
   double exact = 0, plain = 0;                                // its exact value, and what f32 arithmetic makes of it
   double implied = std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: nothing
 };
 
 // One row of the first output, and element `i` of it.
-struct told_row {
+struct explained_row {
   std::vector<double> exact, bound;          // of every element of the row
   std::string formula, numbers;              // of element i: in symbols, and with its numbers
   std::string bound_formula;                 // why the bound is what it is
   std::vector<reference::bound_term> terms;  // of which the bound is the sum; none where only one value passes
-  std::vector<told_step> steps;
+  std::vector<explained_step> steps;
   std::string departs;  // which step first departs, in words; empty where nothing does or nothing is known
 };
 
@@ -40,7 +40,7 @@ struct observed_call {
   const worst_element* worst;  // of these outputs, as the report names it; null where it names none of them
 };
 // One row of an output (or whatever list of numbers the operator explains), and which call's.
-struct told_story {
+struct explained_call {
   std::string output;           // its name
   std::string element_name;     // "y[3]"
   std::string row_name;         // "the row"
@@ -48,38 +48,38 @@ struct told_story {
   int64_t row = 0, element = 0;
   std::vector<double> input;       // drawn beside it; may be empty
   std::vector<double> actual;      // empty where the call gave none
-  told_row told;                   // without exact values there is no explanation
+  explained_row values;            // without exact values there is no explanation
   std::vector<std::string> about;  // sentences on the case
 };
-using tell_call = std::function<told_story(const observed_call&)>;
+using call_explainer = std::function<explained_call(const observed_call&)>;
 
 // The row that is explained, for operators of one input and one output, row by row.
-struct told_call {
+struct row_call {
   const trial_case& c;
   const std::vector<double>& x;       // the row of the first input
   dtype output = dtype::f32;          // of the first output
   int64_t i = 0;                      // the element
   const std::vector<double>& actual;  // the candidate's row; empty where the call gave none
 };
-using tell_row = std::function<told_row(const told_call&)>;
+using row_explainer = std::function<explained_row(const row_call&)>;
 
 // The hook of an operator: one function, registered once, before main.
-struct story_registration {
-  story_registration(std::string op, tell_call tell);
-  story_registration(std::string op, tell_row tell);
+struct explainer_registration {
+  explainer_registration(std::string op, call_explainer explainer);
+  explainer_registration(std::string op, row_explainer explainer);
 };
 
 // error / bound; 0 for the exact value, infinite where none is allowed.
 double share_of_bound(double actual, double exact, double bound);
 
-struct story_section {
+struct explanation_section {
   std::string title;
   std::vector<std::string> sentences;
   std::vector<std::vector<std::string>> table;  // its head first; empty: none
 };
 
 struct explanation {
-  std::vector<story_section> sections;
+  std::vector<explanation_section> sections;
   std::string departs;  // the sentence on the step that departs first; empty where none does or none is known
   // Of the row that is explained; empty where there is none.
   std::string output;

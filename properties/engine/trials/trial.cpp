@@ -290,8 +290,8 @@ void trial::run_on_same_storage(const std::vector<trial_case>& calls, const std:
   leave();
 }
 
-void trial::expect_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case* changed) {
-  on_device(case_, [&] { try_refusal(what, spoil, changed ? *changed : case_); });
+void trial::expect_refusal(const std::string& what, const change_tensors& change, const trial_case* changed) {
+  on_device(case_, [&] { try_refusal(what, change, changed ? *changed : case_); });
 }
 
 // Whether the candidate takes the case's call as it is. The verdict is left as it was.
@@ -306,7 +306,7 @@ bool trial::is_offered() {
   return !is_unsupported_;
 }
 
-void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call) {
+void trial::try_refusal(const std::string& what, const change_tensors& change, const trial_case& call) {
   const std::vector<launch_spec> once = {refused_launch_spec(candidate_)};
   trial_case apart = call;
   for (tensor_spec& t : apart.tensors) {
@@ -315,7 +315,7 @@ void trial::try_refusal(const std::string& what, const spoil_tensors& spoil, con
     t.beside.clear();
   }
   const launch_group launched(
-      apart, once, 0, [&](const tensor_spec& spec) -> const host_tensor& { return input(spec.name); }, spoil);
+      apart, once, 0, [&](const tensor_spec& spec) -> const host_tensor& { return input(spec.name); }, change);
   report_.launches += launched.launches();
   const call_facts& facts = launched.call(0);
   if (facts.touched) judge_touch(case_, nullptr, *facts.touched);

@@ -66,11 +66,11 @@ class trial {
   // Checks calls of the case's kind in turn, their tensors in the same memory. Calls beyond the candidate's offer, and
   // calls but the first of which the check has nothing to judge, are passed over.
   void run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check);
-  // A call that breaks the contract: `spoil` changes the DLTensors of the case's call (in the case's order), and the
+  // A call that breaks the contract: `change` changes the DLTensors of the case's call (in the case's order), and the
   // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
   // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
   // `changed`: a case with other knobs and the same tensors, whose call it is.
-  void expect_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case* changed = nullptr);
+  void expect_refusal(const std::string& what, const change_tensors& change, const trial_case* changed = nullptr);
 
   // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
   // worst.
@@ -106,7 +106,7 @@ class trial {
   void judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory, const std::string& during);
   void judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
                   const run_result& first);
-  void try_refusal(const std::string& what, const spoil_tensors& spoil, const trial_case& call);
+  void try_refusal(const std::string& what, const change_tensors& change, const trial_case& call);
   bool is_offered();
   // What `body` returns; a device that fails meanwhile is the case's verdict.
   template <class Body>

@@ -53,12 +53,12 @@ struct launch_group::launch_state {
 };
 
 launch_group::launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
-                           const input_values& values, const spoil_tensors& spoil, reused_memory* memory)
+                           const input_values& values, const change_tensors& change, reused_memory* memory)
     : case_(c) {
   for (const launch_spec& how : launch_specs) {
     launch_states_.push_back(std::make_unique<launch_state>(how));
     prepare(*launch_states_.back(), values, memory);
-    if (spoil) spoil(launch_states_.back()->tensors);
+    if (change) change(launch_states_.back()->tensors);
   }
   const warpcheck_device_api& api = *launch_specs[0].api;
   warpcheck_stream_options options = {};

@@ -23,7 +23,7 @@ class reused_memory;
 // The values of an input of the call. They outlive the launches.
 using input_values = std::function<const host_tensor&(const tensor_spec&)>;
 // Changes a call's tensors, in the case's order, before it is made.
-using spoil_tensors = std::function<void(std::vector<DLTensor>&)>;
+using change_tensors = std::function<void(std::vector<DLTensor>&)>;
 
 // A touch of an inaccessible page: so many bytes from the start of the buffer of this tensor, or of none ("").
 struct touched_page {
@@ -67,7 +67,7 @@ class launch_group {
   // Makes the tensors, in `memory` where it has room for them, launches and waits. A launch that fails is the last.
   // `c`, `launch_specs` and `memory` outlive the group.
   launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
-               const input_values& values, const spoil_tensors& spoil = nullptr, reused_memory* memory = nullptr);
+               const input_values& values, const change_tensors& change = nullptr, reused_memory* memory = nullptr);
   ~launch_group();
 
   const call_facts& call(size_t i) const;

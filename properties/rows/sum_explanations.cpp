@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/rows/explanation_support.hpp"
 #include "properties/rows/row_properties.hpp"
-#include "properties/rows/story_support.hpp"
 #include "reference/reduce/reduce.hpp"
 #include "reference/scan/scan.hpp"
 
@@ -17,10 +17,10 @@ using namespace engine;
 constexpr const char* k_sum_bound =
     "h u / (1 - h u) times the sum of sizes, in chains of at most h additions (docs/numerics.md).";
 
-told_row tell_reduce(const told_call& call) {
+explained_row explain_reduce(const row_call& call) {
   const auto op = static_cast<reference::reduction>(static_cast<int>(knob_or(call.c, "op", 0)));
   const reference::reduce_row model(op, call.x, call.output);
-  told_row t;
+  explained_row t;
   t.exact = {model.expected()};
   t.bound = {model.bound()};
   const bool is_sum = op == reference::reduction::sum;
@@ -30,8 +30,8 @@ told_row tell_reduce(const told_call& call) {
   t.terms = model.bound_terms();
   const double sizes = sum_of_sizes(call.x, call.x.size());
   t.numbers =
-      fmt::format("y = {}{}.", told(t.exact[0]),
-                  is_sum ? fmt::format("; the sizes of its {} terms add up to {}", call.x.size(), told(sizes)) : "");
+      fmt::format("y = {}{}.", digits(t.exact[0]),
+                  is_sum ? fmt::format("; the sizes of its {} terms add up to {}", call.x.size(), digits(sizes)) : "");
   if (is_sum) t.bound_formula = k_sum_bound;
   const double actual = call.actual.empty() ? std::nan("") : call.actual[0];
   if (is_sum)
@@ -39,7 +39,7 @@ told_row tell_reduce(const told_call& call) {
                {"sum", t.exact[0], plain_sum(call.output, call.x, call.x.size()), actual}};
   if (call.actual.empty() || columns_outside(t, call.actual).empty()) return t;
   if (is_sum) {
-    t.departs = told_missing(call.x, t.exact[0], actual, t.bound[0]);
+    t.departs = missing_sentence(call.x, t.exact[0], actual, t.bound[0]);
     return t;
   }
   const auto find = [&](double value) {
@@ -51,7 +51,7 @@ told_row tell_reduce(const told_call& call) {
               static_cast<double>(right - call.x.begin()),
               at == call.x.end() ? std::nan("") : static_cast<double>(at - call.x.begin())},
              {"element", t.exact[0], t.exact[0], actual}};
-  t.departs = at == call.x.end() ? fmt::format("{} is no element of the row.", told(actual))
+  t.departs = at == call.x.end() ? fmt::format("{} is no element of the row.", digits(actual))
                                  : fmt::format(
                                        "A comparison departs: the element of column {} was taken, so that of column {} "
                                        "was not looked at or lost.",
@@ -59,11 +59,11 @@ told_row tell_reduce(const told_call& call) {
   return t;
 }
 
-told_row tell_scan(const told_call& call) {
+explained_row explain_scan(const row_call& call) {
   const auto kind = knob_or(call.c, "kind", 0) == 0 ? reference::prefix::inclusive : reference::prefix::exclusive;
   const auto n = static_cast<int64_t>(call.x.size());
   const size_t terms = static_cast<size_t>(call.i) + (kind == reference::prefix::inclusive);
-  told_row t;
+  explained_row t;
   t.formula = fmt::format("y[{}] = the sum of x[0] to x[{}].", call.i, static_cast<int64_t>(terms) - 1);
   if (terms == 0) t.formula = "y[0] = 0: an exclusive prefix of no terms.";
   if (!is_float(call.output)) {
@@ -81,8 +81,8 @@ told_row tell_scan(const told_call& call) {
     t.bound.push_back(model.bound(k));
   }
   const auto i = static_cast<size_t>(call.i);
-  t.numbers = fmt::format("y[{}] = {}, a sum of {} terms whose sizes add up to {}.", call.i, told(t.exact[i]), terms,
-                          told(sum_of_sizes(call.x, terms)));
+  t.numbers = fmt::format("y[{}] = {}, a sum of {} terms whose sizes add up to {}.", call.i, digits(t.exact[i]), terms,
+                          digits(sum_of_sizes(call.x, terms)));
   t.terms = model.bound_terms(call.i);
   t.bound_formula = k_sum_bound;
   const double actual = call.actual.empty() ? std::nan("") : call.actual[i];
@@ -97,13 +97,13 @@ told_row tell_scan(const told_call& call) {
   const size_t of_first = first + (kind == reference::prefix::inclusive);
   t.departs = fmt::format("Column {} is the first that departs, {} of {} follow. ", first, outside.size() - 1,
                           call.x.size() - first - 1) +
-              told_missing({call.x.begin(), call.x.begin() + static_cast<std::ptrdiff_t>(of_first)}, t.exact[first],
-                           call.actual[first], t.bound[first]);
+              missing_sentence({call.x.begin(), call.x.begin() + static_cast<std::ptrdiff_t>(of_first)}, t.exact[first],
+                               call.actual[first], t.bound[first]);
   return t;
 }
 
-const story_registration reduce("reduce", tell_reduce);
-const story_registration scan("scan", tell_scan);
+const explainer_registration reduce("reduce", explain_reduce);
+const explainer_registration scan("scan", explain_scan);
 
 }  // namespace
 }  // namespace warpcheck

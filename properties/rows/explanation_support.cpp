@@ -1,4 +1,4 @@
-#include "properties/rows/story_support.hpp"
+#include "properties/rows/explanation_support.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace warpcheck {
 
-std::string told(double v) { return std::isnan(v) ? "NaN" : fmt::format("{:.9g}", v); }
+std::string digits(double v) { return std::isnan(v) ? "NaN" : fmt::format("{:.9g}", v); }
 
 std::string missing_terms(const doubles& terms, double missing, double tolerance, const term_words& w) {
   const auto n = static_cast<int64_t>(terms.size());
@@ -46,10 +46,10 @@ double sum_of_sizes(const doubles& x, size_t terms) {
   return sum;
 }
 
-std::string told_missing(const doubles& terms, double exact, double actual, double bound, const term_words& words) {
-  if (std::isnan(actual)) return told_nan({actual}, {0});
+std::string missing_sentence(const doubles& terms, double exact, double actual, double bound, const term_words& words) {
+  if (std::isnan(actual)) return nan_sentence({actual}, {0});
   const std::string missing = missing_terms(terms, exact - actual, bound + 1e-9 * std::fabs(exact), words);
-  return fmt::format("The sum departs by {}", told(actual - exact)) +
+  return fmt::format("The sum departs by {}", digits(actual - exact)) +
          (missing.empty()
               ? fmt::format(", which no few {} explain: partial sums lose digits, or are added twice or not at all.",
                             words.many)
@@ -67,14 +67,14 @@ size_t furthest(const doubles& actual, const doubles& exact, const doubles& boun
   return found;
 }
 
-std::vector<int64_t> columns_outside(const engine::told_row& row, const doubles& actual) {
+std::vector<int64_t> columns_outside(const engine::explained_row& row, const doubles& actual) {
   std::vector<int64_t> columns;
   for (size_t i = 0; i < actual.size(); ++i)
     if (engine::share_of_bound(actual[i], row.exact[i], row.bound[i]) > 1) columns.push_back(static_cast<int64_t>(i));
   return columns;
 }
 
-std::string told_nan(const doubles& actual, const std::vector<int64_t>& outside) {
+std::string nan_sentence(const doubles& actual, const std::vector<int64_t>& outside) {
   if (std::none_of(outside.begin(), outside.end(),
                    [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); }))
     return "";

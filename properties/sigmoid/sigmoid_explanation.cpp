@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "properties/rows/explanation_support.hpp"
 #include "properties/rows/row_properties.hpp"
-#include "properties/rows/story_support.hpp"
 #include "reference/numerics/float_value.hpp"
 #include "reference/sigmoid/sigmoid.hpp"
 
@@ -22,14 +22,14 @@ std::string departure(double z, double actual, double exact) {
   if (!(actual > 0 && actual < 1)) return "The quotient departs first: it is no value between 0 and 1.";
   const double implied = std::log(actual / (1 - actual));
   return fmt::format("The argument or its exponential departs first: {} is the sigmoid of {}, and z is {}.",
-                     told(actual), told(implied), told(z)) +
+                     digits(actual), digits(implied), digits(z)) +
          (std::fabs(actual - (1 - exact)) < 1e-6 * std::fabs(exact) ? " The sign of z is turned." : "");
 }
 
-told_row tell_sigmoid(const told_call& call) {
+explained_row explain_sigmoid(const row_call& call) {
   const double mu = knob_or(call.c, "mu", 0), sigma = knob_or(call.c, "sigma", 1);
   const reference::sigmoid_model model(mu, sigma, call.output);
-  told_row t;
+  explained_row t;
   for (const double x : call.x) {
     t.exact.push_back(model.expected(x));
     t.bound.push_back(model.bound(x));
@@ -37,8 +37,8 @@ told_row tell_sigmoid(const told_call& call) {
   const auto i = static_cast<size_t>(call.i);
   const double x = call.x[i], z = (x - mu) * sigma;
   t.formula = fmt::format("y[{0}] = 1 / (1 + e^-z), z = (x[{0}] - mu) sigma.", call.i);
-  t.numbers = fmt::format("z = ({} - {}) * {} = {}, y[{}] = {}.", told(x), told(mu), told(sigma), told(z), call.i,
-                          told(t.exact[i]));
+  t.numbers = fmt::format("z = ({} - {}) * {} = {}, y[{}] = {}.", digits(x), digits(mu), digits(sigma), digits(z),
+                          call.i, digits(t.exact[i]));
   t.terms = model.bound_terms(x);
   if (t.terms.empty()) return t;
   t.bound_formula =
@@ -62,7 +62,7 @@ told_row tell_sigmoid(const told_call& call) {
   return t;
 }
 
-const story_registration sigmoid("sigmoid", tell_sigmoid);
+const explainer_registration sigmoid("sigmoid", explain_sigmoid);
 
 }  // namespace
 }  // namespace warpcheck

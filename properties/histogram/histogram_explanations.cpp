@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "properties/histogram/histogram_problem.hpp"
-#include "properties/rows/story_support.hpp"
+#include "properties/rows/explanation_support.hpp"
 #include "reference/histogram/histogram_parts.hpp"
 
 namespace warpcheck {
@@ -81,7 +81,7 @@ struct added_numbers {
   }
 };
 
-std::string told_mode(const added_numbers& x) {
+std::string mode_sentence(const added_numbers& x) {
   if (x.is_quantised) return "Sums of integers are exact: only this value passes.";
   if (!x.is_float())
     return fmt::format(
@@ -183,14 +183,14 @@ bool all_are(const std::vector<int64_t>& outside, const doubles& actual, const d
   return says;
 }
 
-struct slot_story {
+struct slot_explanation {
   const added_numbers& x;
   const slot_range& range;
   const slot_values &due, &other;  // of this part and of the other
   const doubles& actual;
 
   std::string departs(const std::vector<int64_t>& outside, int part) const {
-    if (const std::string nan = told_nan(actual, outside); !nan.empty()) return nan;
+    if (const std::string nan = nan_sentence(actual, outside); !nan.empty()) return nan;
     if (all_are(outside, actual, other.exact))
       return fmt::format("The number that is added departs: the sums are those of the {}.", k_parts[1 - part]);
     for (const int64_t shift : {-1, 1})
@@ -203,12 +203,12 @@ struct slot_story {
         fmt::format("Slot {} is the first that departs, with {} rows. ", range.first + outside.front(), terms.size());
     if (is_moved(outside))
       return where + "All slots together hold what they should: rows were added to another slot than their own.";
-    if (terms.empty()) return where + fmt::format("No row comes to it, yet it holds {}.", told(actual[first]));
+    if (terms.empty()) return where + fmt::format("No row comes to it, yet it holds {}.", digits(actual[first]));
     if (actual[first] == 0) return where + "It holds 0: none of its rows was added, or the sum was not stored.";
     if (!x.is_float() && actual[first] == plain_sum(dtype::f32, terms, terms.size()))
       return where + "It holds what additions in f32 give.";
-    return where + told_missing(terms, due.exact[first], actual[first],
-                                std::ldexp(x.is_quantised ? 0 : 0.5, -x.exponent), k_rows);
+    return where + missing_sentence(terms, due.exact[first], actual[first],
+                                    std::ldexp(x.is_quantised ? 0 : 0.5, -x.exponent), k_rows);
   }
 
  private:
@@ -224,7 +224,7 @@ struct slot_story {
   }
 };
 
-std::vector<told_step> steps_of(const added_numbers& x, const doubles& terms, double exact, double actual) {
+std::vector<explained_step> steps_of(const added_numbers& x, const doubles& terms, double exact, double actual) {
   const auto rows = static_cast<double>(terms.size());
   const double sizes = sum_of_sizes(terms, terms.size());
   return {{"rows of the slot", rows, rows},
@@ -260,9 +260,9 @@ std::pair<int64_t, int> place_of(const observed_call& call, const host_tensor& h
   return found;
 }
 
-told_story tell_slots(const observed_call& call) {
+explained_call explain_slots(const observed_call& call) {
   const tensor_spec& spec = call.c.at("hist");
-  told_story s;
+  explained_call s;
   if (spec.elements() == 0) return s;
   const host_tensor none(spec);
   const host_tensor& hist = call.outputs ? call.outputs->at("hist") : none;
@@ -281,7 +281,7 @@ told_story tell_slots(const observed_call& call) {
   const added_numbers::value sum = x.sum(terms);
   for (size_t k = 0; k < due.exact.size() && call.outputs; ++k)
     s.actual.push_back(hist.value(range.first + static_cast<int64_t>(k), part));
-  told_row& t = s.told;
+  explained_row& t = s.values;
   t.exact = due.exact;
   t.bound = due.bound;
   // Beside a term that is not finite, the float modes need give neither NaN nor an infinity of a certain sign.
@@ -290,21 +290,21 @@ told_story tell_slots(const observed_call& call) {
   t.formula = fmt::format("hist[{},{}] = the sum of the {} of the leaf's rows whose bin of {} is number {} there.",
                           slot, part, k_parts[part], range.name, s.element);
   t.numbers = fmt::format("{} rows come to it, whose sizes add up to {}.", terms.size(),
-                          told(sum_of_sizes(terms, terms.size())));
-  t.bound_formula = told_mode(x);
+                          digits(sum_of_sizes(terms, terms.size())));
+  t.bound_formula = mode_sentence(x);
   t.terms = sum.terms;
   t.steps = steps_of(x, terms, sum.exact, s.actual.empty() ? std::nan("") : s.actual[i]);
   if (s.actual.empty()) return s;
   const std::vector<int64_t> outside = columns_outside(t, s.actual);
   if (outside.empty()) return s;
   const slot_values other = values_of(added_numbers(call, 1 - part), range);
-  t.departs = slot_story{x, range, due, other, s.actual}.departs(outside, part);
+  t.departs = slot_explanation{x, range, due, other, s.actual}.departs(outside, part);
   return s;
 }
 
 // Both sums and the number of rows.
-told_story tell_totals(const observed_call& call) {
-  told_story s;
+explained_call explain_totals(const observed_call& call) {
+  explained_call s;
   s.item = "number";
   s.row_name = "the totals (sum of gradients, sum of hessians, rows)";
   const std::vector<int64_t> leaf = leaf_of(call, call.inputs.at("g").spec.cols());
@@ -312,41 +312,42 @@ told_story tell_totals(const observed_call& call) {
   for (const int part : {0, 1}) {
     parts.emplace_back(call, part);
     const added_numbers::value sum = parts.back().sum(parts.back().of(leaf));
-    s.told.exact.push_back(sum.exact);
-    s.told.bound.push_back(sum.bound);
+    s.values.exact.push_back(sum.exact);
+    s.values.bound.push_back(sum.bound);
   }
-  s.told.exact.push_back(static_cast<double>(leaf.size()));
-  s.told.bound.push_back(0);
+  s.values.exact.push_back(static_cast<double>(leaf.size()));
+  s.values.bound.push_back(0);
   if (call.outputs) {
     const host_tensor& out = call.outputs->at("totals");
     s.actual = {std::bit_cast<double>(out.bits(0, 0)), std::bit_cast<double>(out.bits(0, 1)),
                 static_cast<double>(static_cast<int64_t>(out.bits(0, 2)))};
   }
-  const size_t i = furthest(s.actual, s.told.exact, s.told.bound);
+  const size_t i = furthest(s.actual, s.values.exact, s.values.bound);
   s.element = static_cast<int64_t>(i);
   s.element_name = fmt::format("totals[{}]", i);
-  s.told.formula = i == 2 ? "totals[2] = the number of the leaf's rows."
-                          : fmt::format("totals[{}] = the sum of the leaf's {}.", i, k_parts[i]);
+  s.values.formula = i == 2 ? "totals[2] = the number of the leaf's rows."
+                            : fmt::format("totals[{}] = the sum of the leaf's {}.", i, k_parts[i]);
   if (i == 2) return s;
   const doubles terms = parts[i].of(leaf);
-  s.told.bound_formula = told_mode(parts[i]);
-  s.told.terms = parts[i].sum(terms).terms;
-  s.told.steps = steps_of(parts[i], terms, s.told.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]);
-  if (!s.actual.empty() && share_of_bound(s.actual[i], s.told.exact[i], s.told.bound[i]) > 1)
-    s.told.departs = told_missing(terms, s.told.exact[i], s.actual[i], std::ldexp(0.5, -parts[i].exponent), k_rows);
+  s.values.bound_formula = mode_sentence(parts[i]);
+  s.values.terms = parts[i].sum(terms).terms;
+  s.values.steps = steps_of(parts[i], terms, s.values.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]);
+  if (!s.actual.empty() && share_of_bound(s.actual[i], s.values.exact[i], s.values.bound[i]) > 1)
+    s.values.departs =
+        missing_sentence(terms, s.values.exact[i], s.actual[i], std::ldexp(0.5, -parts[i].exponent), k_rows);
   return s;
 }
 
 // Exponents of the grids, the most rows, and what is not finite.
-told_story tell_scale(const observed_call& call) {
-  told_story s;
+explained_call explain_scale(const observed_call& call) {
+  explained_call s;
   s.item = "number";
   s.row_name = "the scale (exponent of gradients, of hessians, most rows, what is not finite)";
   const auto most = static_cast<double>(max_rows_of(call.c));
   double not_finite = 0, largest[2] = {0, 0};
   for (const int part : {0, 1}) {
     const added_numbers x(call, part);
-    s.told.exact.push_back(x.exponent);
+    s.values.exact.push_back(x.exponent);
     bool is_finite = true;
     for (const double v : x.of_row)
       if (std::isfinite(v))
@@ -355,29 +356,30 @@ told_story tell_scale(const observed_call& call) {
         is_finite = false;
     if (!is_finite) not_finite += part + 1;
   }
-  s.told.exact.insert(s.told.exact.end(), {most, not_finite});
-  s.told.bound.assign(4, 0);
+  s.values.exact.insert(s.values.exact.end(), {most, not_finite});
+  s.values.bound.assign(4, 0);
   if (call.outputs) {
     const host_tensor& out = call.outputs->at("scale");
     const uint64_t both = out.bits(0, 0);
     s.actual = {static_cast<double>(static_cast<int32_t>(both)), static_cast<double>(static_cast<int32_t>(both >> 32)),
                 static_cast<double>(out.bits(0, 1)), static_cast<double>(out.bits(0, 2))};
   }
-  const size_t i = furthest(s.actual, s.told.exact, s.told.bound);
+  const size_t i = furthest(s.actual, s.values.exact, s.values.bound);
   s.element = static_cast<int64_t>(i);
   s.element_name = fmt::format("scale[{}]", i);
   if (i < 2) {
-    s.told.formula = "e = 53 - ceil(log2(the most rows)) - (ilogb(M) + 1), M the largest finite size; 0 where M is 0.";
-    s.told.numbers =
-        fmt::format("Of the {}, M is {}, and a leaf has at most {} rows.", k_parts[i], told(largest[i]), told(most));
+    s.values.formula =
+        "e = 53 - ceil(log2(the most rows)) - (ilogb(M) + 1), M the largest finite size; 0 where M is 0.";
+    s.values.numbers = fmt::format("Of the {}, M is {}, and a leaf has at most {} rows.", k_parts[i],
+                                   digits(largest[i]), digits(most));
   } else {
-    s.told.formula = i == 2 ? "The most rows of a leaf are handed on as they are."
-                            : "Bit 0 says whether a gradient is not finite, bit 1 whether a hessian is.";
+    s.values.formula = i == 2 ? "The most rows of a leaf are handed on as they are."
+                              : "Bit 0 says whether a gradient is not finite, bit 1 whether a hessian is.";
   }
-  if (!s.actual.empty() && s.actual[i] != s.told.exact[i])
-    s.told.departs = i < 2 ? fmt::format("The exponent departs: the grid is {} times what it must be.",
-                                         told(std::ldexp(1, static_cast<int>(s.told.exact[i] - s.actual[i]))))
-                           : "The number is not handed on.";
+  if (!s.actual.empty() && s.actual[i] != s.values.exact[i])
+    s.values.departs = i < 2 ? fmt::format("The exponent departs: the grid is {} times what it must be.",
+                                           digits(std::ldexp(1, static_cast<int>(s.values.exact[i] - s.actual[i]))))
+                             : "The number is not handed on.";
   return s;
 }
 
@@ -397,14 +399,14 @@ std::optional<fix_entry> entry_of(const host_tensor& table, int64_t slot) {
 }
 
 // A restored slot is the leaf's sum less the other slots; the others keep what they hold.
-told_story tell_fix(const observed_call& call) {
+explained_call explain_fix(const observed_call& call) {
   const host_tensor &before = call.inputs.at("before"), &leaf = call.inputs.at("leaf");
   const bool is_named = call.worst && call.worst->tensor == "hist";
   const int part = is_named ? static_cast<int>(call.worst->col) : 0;
   const std::optional<fix_entry> entry = entry_of(call.inputs.at("entries"), is_named ? call.worst->row : -1);
-  told_story s;
+  explained_call s;
   if (!entry) return s;
-  told_row& t = s.told;
+  explained_row& t = s.values;
   reference::judged_sum sum;
   doubles terms = {leaf.value(0, part)};
   sum.add(terms[0]);
@@ -431,7 +433,7 @@ told_story tell_fix(const observed_call& call) {
                            entry->first + entry->count - 1);
   t.formula = fmt::format("{} = the leaf's sum less the other {} slots.", s.element_name, entry->count - 1);
   t.numbers = fmt::format("The leaf's sum, term 0, is {}; the other slots, terms 1 to {}, add up to {}.",
-                          told(terms[0]), terms.size() - 1, told(terms[0] - t.exact[at]));
+                          digits(terms[0]), terms.size() - 1, digits(terms[0] - t.exact[at]));
   t.bound_formula = is_double ? "gamma_48(2^-53) times the sum of sizes (docs/numerics.md)."
                               : "Integers wrap modulo 2^64; beyond 2^53 they are shown rounded.";
   if (is_double) t.terms = reference::fix_terms(sizes);
@@ -441,15 +443,15 @@ told_story tell_fix(const observed_call& call) {
   const std::vector<int64_t> outside = columns_outside(t, s.actual);
   if (outside.empty()) return s;
   t.departs = outside.front() == entry->restored
-                  ? told_missing(terms, t.exact[at], s.actual[at], t.bound[at], k_terms)
+                  ? missing_sentence(terms, t.exact[at], s.actual[at], t.bound[at], k_terms)
                   : fmt::format("Slot {} departs, which is not restored and keeps what it holds.",
                                 entry->first + outside.front());
   return s;
 }
 
-told_story tell_subtract(const observed_call& call) {
+explained_call explain_subtract(const observed_call& call) {
   const host_tensor &parent = call.inputs.at("parent"), &smaller = call.inputs.at("smaller");
-  told_story s;
+  explained_call s;
   if (parent.spec.elements() == 0) return s;
   const int64_t slot = call.worst ? call.worst->row : 0;
   const int64_t part = call.worst ? call.worst->col : 0;
@@ -457,10 +459,10 @@ told_story tell_subtract(const observed_call& call) {
                 end = std::min(parent.spec.rows(), first + k_most_slots);
   for (int64_t k = first; k < end; ++k) {
     const bool is_double = parent.spec.type == dtype::f64;
-    s.told.exact.push_back(
+    s.values.exact.push_back(
         is_double ? parent.value(k, part) - smaller.value(k, part)
                   : static_cast<double>(static_cast<int64_t>(parent.bits(k, part) - smaller.bits(k, part))));
-    s.told.bound.push_back(0);
+    s.values.bound.push_back(0);
     if (call.outputs) s.actual.push_back(call.outputs->at("larger").value(k, part));
   }
   const auto i = static_cast<size_t>(slot - first);
@@ -471,31 +473,31 @@ told_story tell_subtract(const observed_call& call) {
   s.element = slot - first;
   s.element_name = fmt::format("larger[{},{}]", slot, part);
   s.row_name = fmt::format("the {} of slots {} to {}", k_parts[part], first, end - 1);
-  s.told.formula = fmt::format("larger[{0},{1}] = parent[{0},{1}] - smaller[{0},{1}], one subtraction.", slot, part);
-  s.told.numbers = fmt::format("{} - {} = {}.", told(a), told(b), told(s.told.exact[i]));
+  s.values.formula = fmt::format("larger[{0},{1}] = parent[{0},{1}] - smaller[{0},{1}], one subtraction.", slot, part);
+  s.values.numbers = fmt::format("{} - {} = {}.", digits(a), digits(b), digits(s.values.exact[i]));
   if (s.actual.empty()) return s;
-  s.told.steps = {{"parent less smaller", s.told.exact[i], s.told.exact[i], s.actual[i]}};
-  if (columns_outside(s.told, s.actual).empty()) return s;
-  s.told.departs = s.actual[i] == a                  ? "The subtraction departs: the parent's sum stands there."
-                   : s.actual[i] == b                ? "The subtraction departs: the smaller leaf's sum stands there."
-                   : s.actual[i] == -s.told.exact[i] ? "The subtraction departs: its sign is turned."
-                                                     : "The subtraction departs.";
+  s.values.steps = {{"parent less smaller", s.values.exact[i], s.values.exact[i], s.actual[i]}};
+  if (columns_outside(s.values, s.actual).empty()) return s;
+  s.values.departs = s.actual[i] == a   ? "The subtraction departs: the parent's sum stands there."
+                     : s.actual[i] == b ? "The subtraction departs: the smaller leaf's sum stands there."
+                     : s.actual[i] == -s.values.exact[i] ? "The subtraction departs: its sign is turned."
+                                                         : "The subtraction departs.";
   return s;
 }
 
-told_story tell_histogram(const observed_call& call) {
+explained_call explain_histogram(const observed_call& call) {
   switch (static_cast<histogram_stage>(call.c.number("stage"))) {
     case histogram_stage::build:
-    case histogram_stage::quantised: return tell_slots(call);
-    case histogram_stage::scale: return tell_scale(call);
-    case histogram_stage::totals: return tell_totals(call);
-    case histogram_stage::fix: return tell_fix(call);
-    case histogram_stage::subtract: return tell_subtract(call);
+    case histogram_stage::quantised: return explain_slots(call);
+    case histogram_stage::scale: return explain_scale(call);
+    case histogram_stage::totals: return explain_totals(call);
+    case histogram_stage::fix: return explain_fix(call);
+    case histogram_stage::subtract: return explain_subtract(call);
   }
   return {};
 }
 
-const story_registration histogram("histogram", tell_histogram);
+const explainer_registration histogram("histogram", explain_histogram);
 
 }  // namespace
 }  // namespace warpcheck

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "properties/rows/story_support.hpp"
+#include "properties/rows/explanation_support.hpp"
 #include "reference/log_softmax/log_softmax.hpp"
 #include "reference/logsumexp/logsumexp.hpp"
 #include "reference/numerics/float_value.hpp"
@@ -50,17 +50,17 @@ std::string what_a_special_row_demands(const exp_row& row) {
   }
 }
 
-std::string told_sum(const exact_row& exact, double implied, double tolerance) {
+std::string sum_sentence(const exact_row& exact, double implied, double tolerance) {
   std::string text =
       fmt::format("The sum of the exponentials departs first: the results are those of a sum of {} in place of {}",
-                  told(implied), told(exact.sum));
+                  digits(implied), digits(exact.sum));
   const std::string missing = missing_terms(exact.terms, exact.sum - implied, tolerance);
   return text + (missing.empty() ? "." : fmt::format(", as if {}.", missing));
 }
 
-// Whether the elements that can tell agree on one value of what `implied(k)` says, and which.
+// Whether the elements that imply a value, `implied(k)`, agree on one, and which.
 template <class Implied>
-bool agree(const told_row& row, const doubles& actual, double slack, const Implied& implied, double& common) {
+bool agree(const explained_row& row, const doubles& actual, double slack, const Implied& implied, double& common) {
   doubles seen;
   for (size_t k = 0; k < actual.size(); ++k) {
     const double v = implied(k);
@@ -75,7 +75,7 @@ bool agree(const told_row& row, const doubles& actual, double slack, const Impli
 
 // The median of exact / actual, where it is more than half of what the sum of the row may err by, and where it brings
 // every element inside its bound: the elements are wrong by their common divisor. NaN where that is not so.
-double common_factor(const told_row& row, const doubles& actual) {
+double common_factor(const explained_row& row, const doubles& actual) {
   doubles seen;
   for (size_t k = 0; k < actual.size(); ++k)
     if (std::isfinite(row.exact[k]) && actual[k] > 0x1p-100 && std::isfinite(actual[k]))
@@ -91,7 +91,7 @@ double common_factor(const told_row& row, const doubles& actual) {
 }
 
 // What an error of that size comes from, if a single chain of f32 additions explains it.
-std::string told_chain(size_t n, double factor) {
+std::string chain_sentence(size_t n, double factor) {
   const auto chain = static_cast<double>(reference::chain_length(static_cast<int64_t>(n)));
   const double additions = static_cast<double>(n) - 1;
   if (additions <= chain || std::fabs(factor - 1) > 2 * additions * reference::k_unit) return "";
@@ -101,7 +101,7 @@ std::string told_chain(size_t n, double factor) {
       std::fabs(factor - 1) / reference::k_unit, n - 1, chain);
 }
 
-std::string told_columns(const std::vector<int64_t>& outside, size_t n, const char* last) {
+std::string columns_sentence(const std::vector<int64_t>& outside, size_t n, const char* last) {
   if (outside.size() < n)
     return fmt::format(
         "{} of {} elements {} off and the others right, so the maximum and the sum are right: the "
@@ -115,28 +115,28 @@ std::string told_columns(const std::vector<int64_t>& outside, size_t n, const ch
 // Without the maximum subtracted, e^x is infinite in f32 from here on.
 constexpr double k_overflow = 88.72;
 
-std::string told_overflow(const doubles& x, const doubles& actual) {
+std::string overflow_sentence(const doubles& x, const doubles& actual) {
   const double most = *std::max_element(x.begin(), x.end());
   const bool nothing = std::none_of(actual.begin(), actual.end(), [](double v) { return std::isfinite(v) && v != 0; });
   if (!nothing || most < k_overflow) return "";
   return fmt::format(
       "The maximum departs first: {} is above {}, where e^x overflows f32, and the results are those of "
       "exponentials from which no maximum was subtracted.",
-      told(most), k_overflow);
+      digits(most), k_overflow);
 }
 
 // NaN, infinities and single columns; what is common to the whole row comes from the operator.
-std::string told_elements(const told_call& call, const told_row& row, const std::vector<int64_t>& outside,
-                          const char* last) {
-  if (const std::string overflow = told_overflow(call.x, call.actual); !overflow.empty()) return overflow;
-  if (const std::string nan = told_nan(call.actual, outside); !nan.empty()) return nan;
-  return told_columns(outside, row.exact.size(), last);
+std::string elements_sentence(const row_call& call, const explained_row& row, const std::vector<int64_t>& outside,
+                              const char* last) {
+  if (const std::string overflow = overflow_sentence(call.x, call.actual); !overflow.empty()) return overflow;
+  if (const std::string nan = nan_sentence(call.actual, outside); !nan.empty()) return nan;
+  return columns_sentence(outside, row.exact.size(), last);
 }
 
-// What a story begins with. Where one value is due whatever the sums are, there are no terms, and that is all.
+// What an explanation begins with. Where one value is due whatever the sums are, there are no terms, and that is all.
 template <class Model>
-told_row begin_row(const told_call& call, const exp_row& row, const Model& model, std::string formula) {
-  told_row t;
+explained_row begin_row(const row_call& call, const exp_row& row, const Model& model, std::string formula) {
+  explained_row t;
   t.formula = std::move(formula);
   for (size_t k = 0; k < call.x.size(); ++k) {
     t.exact.push_back(model.expected(static_cast<int64_t>(k)));
@@ -148,14 +148,14 @@ told_row begin_row(const told_call& call, const exp_row& row, const Model& model
 }
 
 // Notes what the candidate gave as the last step; the columns that are wrong.
-std::vector<int64_t> end_steps(told_row& t, const told_call& call) {
+std::vector<int64_t> end_steps(explained_row& t, const row_call& call) {
   if (call.actual.empty()) return {};
   t.steps.back().implied = call.actual[call.actual.size() == 1 ? 0 : static_cast<size_t>(call.i)];
   return columns_outside(t, call.actual);
 }
 
-std::vector<told_step> first_steps(const told_call& call, const exp_row& row, const exact_row& exact,
-                                   const plain_row& plain) {
+std::vector<explained_step> first_steps(const row_call& call, const exp_row& row, const exact_row& exact,
+                                        const plain_row& plain) {
   const double x = call.x[static_cast<size_t>(call.i)];
   return {{"maximum of the row", exact.maximum, plain.maximum},
           {"element - maximum", -row.gap<double>(call.i).value, plain.gap(x)},
@@ -163,10 +163,10 @@ std::vector<told_step> first_steps(const told_call& call, const exp_row& row, co
           {"sum of the exponentials", exact.sum, plain.sum}};
 }
 
-told_row tell_softmax(const told_call& call) {
+explained_row explain_softmax(const row_call& call) {
   const reference::softmax_row model(call.x, call.output);
   const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
-  told_row t = begin_row(
+  explained_row t = begin_row(
       call, row, model,
       fmt::format("y[{0}] = e^(x[{0}] - m) / s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
                   call.i));
@@ -174,8 +174,9 @@ told_row tell_softmax(const told_call& call) {
   const exact_row exact(row);
   const plain_row plain(call.x);
   const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)];
-  t.numbers = fmt::format("y[{}] = e^({} - {}) / {} = {} / {} = {}.", call.i, told(x), told(exact.maximum),
-                          told(exact.sum), told(exact.terms[static_cast<size_t>(call.i)]), told(exact.sum), told(y));
+  t.numbers =
+      fmt::format("y[{}] = e^({} - {}) / {} = {} / {} = {}.", call.i, digits(x), digits(exact.maximum),
+                  digits(exact.sum), digits(exact.terms[static_cast<size_t>(call.i)]), digits(exact.sum), digits(y));
   t.bound_formula = fmt::format(
       "y ((1 + tau)(1 + u) / (1 - D) - 1) + 4 eta / (1 - D)^2, u = 2^-24, D the relative error of a sum of {} "
       "terms in chains of at most {} additions (docs/numerics.md).",
@@ -189,20 +190,20 @@ told_row tell_softmax(const told_call& call) {
   const auto implied = [&](size_t k) { return call.actual[k] > 0x1p-100 ? t.exact[k] / call.actual[k] : NAN; };
   if (agree(t, call.actual, slack, implied, factor) && std::fabs(factor - 1) > slack) {
     t.steps[3].implied = factor * exact.sum;
-    t.departs = told_sum(exact, factor * exact.sum, slack * exact.sum);
+    t.departs = sum_sentence(exact, factor * exact.sum, slack * exact.sum);
   } else if (const double common = common_factor(t, call.actual); !std::isnan(common)) {
     t.steps[3].implied = common * exact.sum;
-    t.departs = told_sum(exact, common * exact.sum, 0) + told_chain(call.x.size(), common);
+    t.departs = sum_sentence(exact, common * exact.sum, 0) + chain_sentence(call.x.size(), common);
   } else {
-    t.departs = told_elements(call, t, outside, "the division");
+    t.departs = elements_sentence(call, t, outside, "the division");
   }
   return t;
 }
 
-told_row tell_log_softmax(const told_call& call) {
+explained_row explain_log_softmax(const row_call& call) {
   const reference::log_softmax_row model(call.x, call.output);
   const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
-  told_row t = begin_row(
+  explained_row t = begin_row(
       call, row, model,
       fmt::format("y[{0}] = (x[{0}] - m) - ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
                   call.i));
@@ -211,8 +212,8 @@ told_row tell_log_softmax(const told_call& call) {
   const plain_row plain(call.x);
   const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)],
                log = row.sum<double>().log_sum.value;
-  t.numbers = fmt::format("y[{}] = ({} - {}) - ln {} = {} - {} = {}.", call.i, told(x), told(exact.maximum),
-                          told(exact.sum), told(-row.gap<double>(call.i).value), told(log), told(y));
+  t.numbers = fmt::format("y[{}] = ({} - {}) - ln {} = {} - {} = {}.", call.i, digits(x), digits(exact.maximum),
+                          digits(exact.sum), digits(-row.gap<double>(call.i).value), digits(log), digits(y));
   t.bound_formula =
       "(u d + E)(1 + u) + u abs(y), u = 2^-24, d the distance from the maximum, E what ln s may err by "
       "(docs/numerics.md).";
@@ -227,17 +228,17 @@ told_row tell_log_softmax(const told_call& call) {
           t, call.actual, slack, [&](size_t k) { return call.actual[k] - t.exact[k]; }, off)) {
     t.steps[4].implied = log - off;
     t.steps[3].implied = std::exp(log - off);
-    t.departs = told_sum(exact, t.steps[3].implied, slack * exact.sum);
+    t.departs = sum_sentence(exact, t.steps[3].implied, slack * exact.sum);
   } else {
-    t.departs = told_elements(call, t, outside, "the last subtraction");
+    t.departs = elements_sentence(call, t, outside, "the last subtraction");
   }
   return t;
 }
 
-told_row tell_logsumexp(const told_call& call) {
+explained_row explain_logsumexp(const row_call& call) {
   const reference::logsumexp_row model(call.x, call.output);
   const exp_row row(call.x, reference::logsumexp_budget(static_cast<int64_t>(call.x.size())));
-  told_row t;
+  explained_row t;
   t.exact = {model.expected()};
   t.bound = {model.bound()};
   t.formula = "y = m + ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.";
@@ -249,8 +250,8 @@ told_row tell_logsumexp(const told_call& call) {
   const exact_row exact(row);
   const plain_row plain(call.x);
   const double y = t.exact[0], log = row.sum<double>().log_sum.value;
-  t.numbers = fmt::format("y = {} + ln {} = {} + {} = {}.", told(exact.maximum), told(exact.sum), told(exact.maximum),
-                          told(log), told(y));
+  t.numbers = fmt::format("y = {} + ln {} = {} + {} = {}.", digits(exact.maximum), digits(exact.sum),
+                          digits(exact.maximum), digits(log), digits(y));
   t.bound_formula = "E (1 + u) + u abs(y), u = 2^-24, E what ln s may err by (docs/numerics.md).";
   t.steps = {{"maximum of the row", exact.maximum, plain.maximum},
              {"sum of the exponentials", exact.sum, plain.sum},
@@ -263,16 +264,16 @@ told_row tell_logsumexp(const told_call& call) {
   if (std::isfinite(actual) && implied > 0 && std::isfinite(implied)) {
     t.steps[2].implied = actual - exact.maximum;
     t.steps[1].implied = implied;
-    t.departs = told_sum(exact, implied, 0x1p-12 * exact.sum);
+    t.departs = sum_sentence(exact, implied, 0x1p-12 * exact.sum);
   } else {
-    t.departs = told_elements(call, t, outside, "the last addition");
+    t.departs = elements_sentence(call, t, outside, "the last addition");
   }
   return t;
 }
 
-const story_registration softmax("softmax", tell_softmax);
-const story_registration log_softmax("log_softmax", tell_log_softmax);
-const story_registration logsumexp("logsumexp", tell_logsumexp);
+const explainer_registration softmax("softmax", explain_softmax);
+const explainer_registration log_softmax("log_softmax", explain_log_softmax);
+const explainer_registration logsumexp("logsumexp", explain_logsumexp);
 
 }  // namespace
 }  // namespace warpcheck

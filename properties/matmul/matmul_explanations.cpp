@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "properties/matmul/matmul_call.hpp"
-#include "properties/rows/story_support.hpp"
+#include "properties/rows/explanation_support.hpp"
 #include "reference/matmul/matmul_parts.hpp"
 #include "reference/numerics/float_value.hpp"
 
@@ -81,15 +81,15 @@ class departure {
       : p_(p), s_(p.setting()), e_(e), exact_(exact), bound_(bound), actual_(actual) {}
 
   // `c`: all that the candidate gave.
-  std::string told(const host_tensor& c, const std::vector<int64_t>& outside) const {
-    if (std::isnan(actual_)) return told_nan(c.row(e_.i), outside);
+  std::string digits(const host_tensor& c, const std::vector<int64_t>& outside) const {
+    if (std::isnan(actual_)) return nan_sentence(c.row(e_.i), outside);
     if (const std::string text = of_sigmoid(); !text.empty()) return text;
     const double v = before_sigmoid(s_, actual_);
     if (const std::string text = of_what_follows(v); !text.empty()) return text;
     if (const std::string text = of_sum(v); !text.empty()) return text;
     if (const std::string text = of_place(); !text.empty()) return text;
     return fmt::format("The sum of the products departs first: the result is that of a sum of {} in place of {}.",
-                       warpcheck::told((v - rest()) / s_.alpha), warpcheck::told(sum())) +
+                       warpcheck::digits((v - rest()) / s_.alpha), warpcheck::digits(sum())) +
            where(c, outside);
   }
 
@@ -169,7 +169,7 @@ class departure {
   const double exact_, bound_, actual_;
 };
 
-// ---- the story ----
+// ---- the explanation ----
 
 std::string formula_of(const matmul_problem& p, const element& e) {
   std::string v = fmt::format("{}the sum of a[{},l] b[l,{}] over l = 0 to {}", p.alpha == 1 ? "" : "alpha times ", e.i,
@@ -185,13 +185,14 @@ std::string numbers_of(const reference::matmul_setting& s, const element& e) {
   const doubles products = products_of(e, 1);
   const size_t k = products.size();
   std::string text =
-      fmt::format("v = {}{}", s.alpha == 1 ? "" : told(s.alpha) + " * ", told(plain_sum(dtype::f64, products, k)));
-  if (s.beta != 0) text += fmt::format(" + {} * {}", told(s.beta), told(e.c));
-  if (s.has_bias) text += " + " + told(e.bias);
-  return text + fmt::format("; the sizes of the {} products add up to {}.", k, told(sum_of_sizes(products, k)));
+      fmt::format("v = {}{}", s.alpha == 1 ? "" : digits(s.alpha) + " * ", digits(plain_sum(dtype::f64, products, k)));
+  if (s.beta != 0) text += fmt::format(" + {} * {}", digits(s.beta), digits(e.c));
+  if (s.has_bias) text += " + " + digits(e.bias);
+  return text + fmt::format("; the sizes of the {} products add up to {}.", k, digits(sum_of_sizes(products, k)));
 }
 
-std::vector<told_step> steps_of(const reference::matmul_setting& s, const element& e, double exact, double actual) {
+std::vector<explained_step> steps_of(const reference::matmul_setting& s, const element& e, double exact,
+                                     double actual) {
   const doubles products = products_of(e, 1);
   const double sum = plain_sum(dtype::f64, products, products.size());
   const auto plain =
@@ -199,7 +200,7 @@ std::vector<told_step> steps_of(const reference::matmul_setting& s, const elemen
   const double c = s.beta == 0 ? 0 : s.beta * e.c, bias = s.has_bias ? e.bias : 0;
   const double v = before_sigmoid(s, actual);
   const auto single = [](double x) { return static_cast<double>(static_cast<float>(x)); };
-  std::vector<told_step> steps = {{"sum of the products", sum, plain, (v - c - bias) / s.alpha}};
+  std::vector<explained_step> steps = {{"sum of the products", sum, plain, (v - c - bias) / s.alpha}};
   double at = s.alpha * sum, by_hand = single(s.alpha * plain);
   if (s.alpha != 1) steps.push_back({"times alpha", at, by_hand, v - c - bias});
   at += c;
@@ -218,7 +219,7 @@ std::vector<told_step> steps_of(const reference::matmul_setting& s, const elemen
 }
 
 // Exact values and bounds of a row of C.
-void fill_row(told_row& t, const matmul_problem& p, int64_t i) {
+void fill_row(explained_row& t, const matmul_problem& p, int64_t i) {
   const reference::matmul_setting setting = p.setting();
   for (int64_t j = 0; j < p.n(); ++j) {
     const element each(p, i, j);
@@ -235,7 +236,7 @@ std::pair<int64_t, int64_t> place_of(const observed_call& call, const matmul_pro
   double worst = -1;
   const int64_t rows = std::min<int64_t>(p.m(), k_most_products / std::max<int64_t>(1, p.n() * p.k()) + 1);
   for (int64_t i = 0; i < rows && call.outputs; ++i) {
-    told_row row;
+    explained_row row;
     fill_row(row, p, i);
     const doubles actual = call.outputs->at("c").row(i);
     const size_t j = furthest(actual, row.exact, row.bound);
@@ -247,8 +248,8 @@ std::pair<int64_t, int64_t> place_of(const observed_call& call, const matmul_pro
   return found;
 }
 
-told_story tell_matmul(const observed_call& call) {
-  told_story s;
+explained_call explain_matmul(const observed_call& call) {
+  explained_call s;
   const matmul_problem p = problem_of(call.c, call.inputs);
   const reference::matmul_setting setting = p.setting();
   const bool is_finite =
@@ -261,7 +262,7 @@ told_story tell_matmul(const observed_call& call) {
   s.element_name = fmt::format("c[{},{}]", i, j);
   s.row_name = fmt::format("row {} of c", i);
   if (call.outputs) s.actual = call.outputs->at("c").row(i);
-  told_row& t = s.told;
+  explained_row& t = s.values;
   fill_row(t, p, i);
   const element e(p, i, j);
   t.formula = formula_of(p, e);
@@ -278,17 +279,17 @@ told_story tell_matmul(const observed_call& call) {
   }
   if (p.is_ieee() && !p.sigmoid)
     t.numbers += fmt::format(" In the plan's order of additions, f32 gives {}.",
-                             told(static_cast<double>(reference::ieee_value(setting, e.operands()))));
+                             digits(static_cast<double>(reference::ieee_value(setting, e.operands()))));
   const auto at = static_cast<size_t>(j);
   const double actual = s.actual.empty() ? std::nan("") : s.actual[at];
   t.steps = steps_of(setting, e, t.exact[at], actual);
   const std::vector<int64_t> outside = columns_outside(t, s.actual);
   if (share_of_bound(actual, t.exact[at], t.bound[at]) > 1 && !outside.empty())
-    t.departs = departure(p, e, t.exact[at], t.bound[at], actual).told(call.outputs->at("c"), outside);
+    t.departs = departure(p, e, t.exact[at], t.bound[at], actual).digits(call.outputs->at("c"), outside);
   return s;
 }
 
-const story_registration matmul("matmul", tell_matmul);
+const explainer_registration matmul("matmul", explain_matmul);
 
 }  // namespace
 }  // namespace warpcheck

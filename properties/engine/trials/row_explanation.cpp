@@ -31,7 +31,7 @@ struct place {
 };
 
 // The report's worst element, else the element that lies furthest from its exact value, in shares of its bound.
-place place_of(const observed_call& call, const host_tensor& x, const host_tensor* y, const tell_row& tell) {
+place place_of(const observed_call& call, const host_tensor& x, const host_tensor* y, const row_explainer& explainer) {
   const trial_case& c = call.c;
   if (call.worst && call.worst->tensor == first_output(c).name)
     return is_row_value(c) ? place{call.worst->col, 0} : place{call.worst->row, call.worst->col};
@@ -41,9 +41,9 @@ place place_of(const observed_call& call, const host_tensor& x, const host_tenso
   for (int64_t row = 0; y && row < std::min(x.spec.rows(), k_most_rows); ++row) {
     const doubles values = x.row(row), actual = row_of(c, *y, row);
     if (actual.empty()) continue;
-    const told_row told = tell({c, values, y->spec.type, 0, actual});
+    const explained_row explained = explainer({c, values, y->spec.type, 0, actual});
     for (size_t i = 0; i < actual.size(); ++i)
-      if (const double s = share_of_bound(actual[i], told.exact[i], told.bound[i]); s > worst) {
+      if (const double s = share_of_bound(actual[i], explained.exact[i], explained.bound[i]); s > worst) {
         worst = s;
         found = {row, static_cast<int64_t>(i)};
       }
@@ -51,7 +51,7 @@ place place_of(const observed_call& call, const host_tensor& x, const host_tenso
   return found;
 }
 
-std::string told_input(const told_story& s) {
+std::string input_sentence(const explained_call& s) {
   double least = HUGE_VAL, most = -HUGE_VAL;
   int64_t nans = 0, infinite = 0;
   for (const double v : s.input) {
@@ -66,13 +66,13 @@ std::string told_input(const told_story& s) {
   return text + ".";
 }
 
-told_story tell_rows(const observed_call& call, const tell_row& tell) {
-  told_story s;
+explained_call explain_rows(const observed_call& call, const row_explainer& explainer) {
+  explained_call s;
   const tensor_spec& out = first_output(call.c);
   const host_tensor& x = call.inputs.at(call.c.tensors.front().name);
   if (x.spec.elements() == 0) return s;
   const host_tensor* y = call.outputs ? &call.outputs->at(out.name) : nullptr;
-  const place at = place_of(call, x, y, tell);
+  const place at = place_of(call, x, y, explainer);
   s.output = out.name;
   s.element_name = fmt::format("{}[{}]", out.name, at.element);
   s.row_name = "the row";
@@ -80,16 +80,17 @@ told_story tell_rows(const observed_call& call, const tell_row& tell) {
   s.element = at.element;
   s.input = x.row(at.row);
   if (y) s.actual = row_of(call.c, *y, at.row);
-  s.told = tell({call.c, s.input, out.type, at.element, s.actual});
-  s.about = {told_input(s)};
+  s.values = explainer({call.c, s.input, out.type, at.element, s.actual});
+  s.about = {input_sentence(s)};
   return s;
 }
 
 }  // namespace
 
-story_registration::story_registration(std::string op, tell_row tell)
-    : story_registration(std::move(op), tell_call([tell = std::move(tell)](const observed_call& call) {
-                           return tell_rows(call, tell);
-                         })) {}
+explainer_registration::explainer_registration(std::string op, row_explainer explainer)
+    : explainer_registration(std::move(op),
+                             call_explainer([explainer = std::move(explainer)](const observed_call& call) {
+                               return explain_rows(call, explainer);
+                             })) {}
 
 }  // namespace warpcheck::engine

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "properties/rows/explanation_support.hpp"
 #include "properties/rows/row_properties.hpp"
-#include "properties/rows/story_support.hpp"
 #include "reference/argmax/argmax.hpp"
 #include "reference/argsort/argsort.hpp"
 
@@ -23,20 +23,20 @@ double element(const doubles& x, double index) {
   return is_column(x, index) ? x[static_cast<size_t>(index)] : std::nan("");
 }
 
-told_row tell_argmax(const told_call& call) {
+explained_row explain_argmax(const row_call& call) {
   const auto expected = static_cast<double>(reference::argmax(call.x));
-  told_row t;
+  explained_row t;
   t.exact = {expected};
   t.bound = {0};
   t.formula = "index = the lowest column of the largest element; the first NaN wins, -0 equals +0.";
-  t.numbers = fmt::format("The largest is {}, first in column {}.", told(element(call.x, expected)), expected);
+  t.numbers = fmt::format("The largest is {}, first in column {}.", digits(element(call.x, expected)), expected);
   const double actual = call.actual.empty() ? std::nan("") : call.actual[0];
   t.steps = {{"largest element", element(call.x, expected), element(call.x, expected), element(call.x, actual)},
              {"its column", expected, expected, actual}};
   if (call.actual.empty() || actual == expected) return t;
   const double given = element(call.x, actual), due = element(call.x, expected);
   if (!is_column(call.x, actual))
-    t.departs = fmt::format("{} is no column of the row.", told(actual));
+    t.departs = fmt::format("{} is no column of the row.", digits(actual));
   else if (given == due || (std::isnan(given) && std::isnan(due)))
     t.departs =
         fmt::format("The rule for ties departs: columns {} and {} hold equal elements, and the lower one is due.",
@@ -44,20 +44,20 @@ told_row tell_argmax(const told_call& call) {
   else
     t.departs =
         fmt::format("The comparison departs: {} in column {} was taken, so {} in column {} was not looked at or lost.",
-                    told(given), actual, told(due), expected);
+                    digits(given), actual, digits(due), expected);
   return t;
 }
 
-told_row tell_argsort(const told_call& call) {
+explained_row explain_argsort(const row_call& call) {
   const bool descending = knob_or(call.c, "order", 0) == 1;
-  told_row t;
+  explained_row t;
   for (const int64_t column : reference::argsort(call.x, descending)) t.exact.push_back(static_cast<double>(column));
   t.bound.assign(call.x.size(), 0);
   const auto i = static_cast<size_t>(call.i);
   t.formula = fmt::format(
       "index[{}] = the column of the element that is number {} in {} order; NaN come last, equal elements by column.",
       call.i, call.i, descending ? "descending" : "ascending");
-  t.numbers = fmt::format("Number {} is {}, in column {}.", call.i, told(element(call.x, t.exact[i])), t.exact[i]);
+  t.numbers = fmt::format("Number {} is {}, in column {}.", call.i, digits(element(call.x, t.exact[i])), t.exact[i]);
   const double actual = call.actual.empty() ? std::nan("") : call.actual[i];
   t.steps = {
       {"element at this place", element(call.x, t.exact[i]), element(call.x, t.exact[i]), element(call.x, actual)},
@@ -84,13 +84,13 @@ told_row tell_argsort(const told_call& call) {
   else if (given == due || (std::isnan(given) && std::isnan(due)))
     t.departs += "The elements are equal, so the rule for ties departs: the lower column is due.";
   else
-    t.departs += fmt::format("All columns are there, so a comparison departs: {} stands where {} is due.", told(given),
-                             told(due));
+    t.departs += fmt::format("All columns are there, so a comparison departs: {} stands where {} is due.",
+                             digits(given), digits(due));
   return t;
 }
 
-const story_registration argmax("argmax", tell_argmax);
-const story_registration argsort("argsort", tell_argsort);
+const explainer_registration argmax("argmax", explain_argmax);
+const explainer_registration argsort("argsort", explain_argsort);
 
 }  // namespace
 }  // namespace warpcheck

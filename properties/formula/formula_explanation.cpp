@@ -1,4 +1,4 @@
-#include "properties/formula/formula_story.hpp"
+#include "properties/formula/formula_explanation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,8 +22,8 @@ using formula::expr, formula::formula_operator, formula::kind;
 
 namespace {
 
-constexpr double k_most_told_operations = 0x1p24;  // of a row, or of the search for a change: seconds
-constexpr size_t k_most_told_steps = 24;
+constexpr double k_most_explained_operations = 0x1p24;  // of a row, or of the search for a change: seconds
+constexpr size_t k_most_explained_steps = 24;
 
 // The expressions that one element is made of, innermost first: definitions are inlined, reductions are one step.
 class step_list {
@@ -33,7 +33,7 @@ class step_list {
   }
 
   void add(const expr& e) {
-    if (!e || steps.size() >= k_most_told_steps || e->what == kind::number || formula::is_whole(op_, e)) return;
+    if (!e || steps.size() >= k_most_explained_steps || e->what == kind::number || formula::is_whole(op_, e)) return;
     if ((e->what == kind::at || e->what == kind::name) && op_.shape_of(e->text)) {
       const formula::definition* const d = op_.find_definition(e->text);
       if (!d) return;
@@ -94,8 +94,8 @@ formula_operator with_steps(const formula_operator& op, const formula::definitio
   return all;
 }
 
-std::vector<told_step> steps_of(const named_formula& f, const formula::definition& d, const formula::call_data& call,
-                                int64_t element) {
+std::vector<explained_step> steps_of(const named_formula& f, const formula::definition& d,
+                                     const formula::call_data& call, int64_t element) {
   step_list list(f.op, d);
   list.add(d.value);
   const formula_operator op = with_steps(f.op, d, list), plain_op = formula::expanded(op);
@@ -104,7 +104,7 @@ std::vector<told_step> steps_of(const named_formula& f, const formula::definitio
   formula::machine_options options;
   options.format = options.accumulate = formula::parse_contract(op.contract).format;
   formula::walker<formula::machine_algebra> plain(code, formula::machine_algebra(options));
-  std::vector<told_step> steps;
+  std::vector<explained_step> steps;
   for (size_t k = 0; k < list.steps.size(); ++k) {
     constexpr size_t k_widest = 64;
     std::string text = list.steps[k].second;
@@ -189,7 +189,7 @@ std::string change_that_explains(const named_formula& f, const formula::call_dat
                                  const host_tensor& y, int64_t worst) {
   const std::vector<int64_t> probed = probed_elements(y.spec.elements(), worst);
   const int64_t cols = std::max<int64_t>(1, y.spec.cols());
-  double budget = 8 * k_most_told_operations;
+  double budget = 8 * k_most_explained_operations;
   std::vector<formula::formula_mutant> mutants = formula::mutants_of(f.op);
   // What is left out is a likelier mistake than what is exchanged.
   std::stable_partition(mutants.begin(), mutants.end(), [](const formula::formula_mutant& m) {
@@ -221,58 +221,59 @@ std::string departure_of(const named_formula& f, const observed_call& o, const f
 }
 
 // The row of the element, or the element alone where a row takes too long.
-void tell_row_of(told_story& story, const named_formula& f, const observed_call& o, formula::evaluation& reference,
-                 const tensor_spec& s, int64_t element, double operations) {
+void explain_row_of(explained_call& explained, const named_formula& f, const observed_call& o,
+                    formula::evaluation& reference, const tensor_spec& s, int64_t element, double operations) {
   const int64_t cols = std::max<int64_t>(1, s.cols());
   const bool is_whole =
-      operations * static_cast<double>(cols) / static_cast<double>(s.elements()) < k_most_told_operations;
-  story.row = element / cols;
-  story.element = is_whole ? element % cols : 0;
-  story.row_name = is_whole ? "the row" : "the element";
-  const int64_t first = is_whole ? story.row * cols : element, count = is_whole ? cols : 1;
+      operations * static_cast<double>(cols) / static_cast<double>(s.elements()) < k_most_explained_operations;
+  explained.row = element / cols;
+  explained.element = is_whole ? element % cols : 0;
+  explained.row_name = is_whole ? "the row" : "the element";
+  const int64_t first = is_whole ? explained.row * cols : element, count = is_whole ? cols : 1;
   const formula::tensor& x = f.op.inputs.front();
   const auto given = o.inputs.find(x.name);
   const bool is_alike = given != o.inputs.end() && given->second.spec.shape == s.shape;
-  const host_tensor* const y = o.outputs ? &o.outputs->find(story.output)->second : nullptr;
+  const host_tensor* const y = o.outputs ? &o.outputs->find(explained.output)->second : nullptr;
   for (int64_t i = first; i < first + count; ++i) {
-    const formula::demand d = reference.demand_of(story.output, i);
-    story.told.exact.push_back(d.expected);
-    story.told.bound.push_back(d.bound);
-    if (y) story.actual.push_back(y->value(i / cols, i % cols));
-    if (is_alike) story.input.push_back(given->second.value(i / cols, i % cols));
+    const formula::demand d = reference.demand_of(explained.output, i);
+    explained.values.exact.push_back(d.expected);
+    explained.values.bound.push_back(d.bound);
+    if (y) explained.actual.push_back(y->value(i / cols, i % cols));
+    if (is_alike) explained.input.push_back(given->second.value(i / cols, i % cols));
   }
 }
 
 }  // namespace
 
-told_story tell_formula(const named_formula& f, const observed_call& o) {
+explained_call explain_formula(const named_formula& f, const observed_call& o) {
   const formula::call_data call = call_of(f, o.c, o.inputs);
   formula::evaluation reference(f.op, call);
-  told_story story;
-  story.output = o.worst ? o.worst->tensor : f.op.outputs.front().name;
-  const tensor_spec& s = o.c.at(story.output);
-  if (s.elements() == 0) return story;
+  explained_call explained;
+  explained.output = o.worst ? o.worst->tensor : f.op.outputs.front().name;
+  const tensor_spec& s = o.c.at(explained.output);
+  if (s.elements() == 0) return explained;
   const int64_t element = o.worst ? o.worst->row * s.cols() + o.worst->col : 0;
-  const formula::definition& d = *f.op.find_definition(story.output);
-  story.element_name = story.output + place_text(s.shape, element);
-  tell_row_of(story, f, o, reference, s, element, cost_of(f.op, call.sizes));
-  told_row& told = story.told;
+  const formula::definition& d = *f.op.find_definition(explained.output);
+  explained.element_name = explained.output + place_text(s.shape, element);
+  explain_row_of(explained, f, o, reference, s, element, cost_of(f.op, call.sizes));
+  explained_row& values = explained.values;
   std::vector<std::string> indices;
   for (const formula::binder& b : d.indices) indices.push_back(b.index);
-  told.formula = fmt::format("{}{} = {}.", d.name, indices.empty() ? "" : fmt::format("[{}]", fmt::join(indices, ", ")),
-                             formula::to_text(d.value));
-  told.numbers = numbers_of(d, reference.shape_of(story.output), element, call);
-  const formula::demand demanded = reference.demand_of(story.output, element);
+  values.formula =
+      fmt::format("{}{} = {}.", d.name, indices.empty() ? "" : fmt::format("[{}]", fmt::join(indices, ", ")),
+                  formula::to_text(d.value));
+  values.numbers = numbers_of(d, reference.shape_of(explained.output), element, call);
+  const formula::demand demanded = reference.demand_of(explained.output, element);
   const std::string contract = f.op.contract.empty() ? "the default contract of arithmetic" : f.op.contract;
   if (demanded.is_free) {
-    told.bound_formula = fmt::format("Nothing is demanded of it: under {} an intermediate may overflow.", contract);
+    values.bound_formula = fmt::format("Nothing is demanded of it: under {} an intermediate may overflow.", contract);
   } else if (demanded.bound > 0) {
-    told.terms = terms_of(f.op, call, story.output, element, demanded);
-    told.bound_formula = fmt::format("the errors of its steps under {}, carried through the formula.", contract);
+    values.terms = terms_of(f.op, call, explained.output, element, demanded);
+    values.bound_formula = fmt::format("the errors of its steps under {}, carried through the formula.", contract);
   }
-  told.steps = steps_of(f, d, call, element);
-  told.departs = departure_of(f, o, call, story.output, element);
-  return story;
+  values.steps = steps_of(f, d, call, element);
+  values.departs = departure_of(f, o, call, explained.output, element);
+  return explained;
 }
 
 }  // namespace warpcheck::formula_trial

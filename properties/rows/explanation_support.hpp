@@ -11,7 +11,7 @@ namespace warpcheck {
 
 using doubles = std::vector<double>;
 
-std::string told(double v);  // nine digits
+std::string digits(double v);  // nine digits
 
 // What the terms of a sum are called.
 struct term_words {
@@ -26,15 +26,16 @@ double plain_sum(dtype type, const doubles& x, size_t terms);
 double sum_of_sizes(const doubles& x, size_t terms);
 
 // How a sum departs, and by which of its terms if that can be said.
-std::string told_missing(const doubles& terms, double exact, double actual, double bound, const term_words& words = {});
+std::string missing_sentence(const doubles& terms, double exact, double actual, double bound,
+                             const term_words& words = {});
 
 // The worst element's place along a list of numbers: that of the largest share of its bound; 0 without numbers.
 size_t furthest(const std::vector<double>& actual, const std::vector<double>& exact, const std::vector<double>& bound);
 
 // The columns of a row that lie further from the exact values than their bounds; NaN where a number is due does.
-std::vector<int64_t> columns_outside(const engine::told_row& row, const doubles& actual);
+std::vector<int64_t> columns_outside(const engine::explained_row& row, const doubles& actual);
 
 // The sentence for a row that holds NaN where numbers are due: all of it, or the columns.
-std::string told_nan(const doubles& actual, const std::vector<int64_t>& outside);
+std::string nan_sentence(const doubles& actual, const std::vector<int64_t>& outside);
 
 }  // namespace warpcheck

@@ -8,6 +8,6 @@
 namespace warpcheck::formula_trial {
 
 // Explains the report's worst element, or the first one of the first output.
-engine::told_story tell_formula(const named_formula& f, const engine::observed_call& call);
+engine::explained_call explain_formula(const named_formula& f, const engine::observed_call& call);
 
 }  // namespace warpcheck::formula_trial

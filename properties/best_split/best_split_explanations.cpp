@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "properties/best_split/best_split_call.hpp"
-#include "properties/rows/story_support.hpp"
+#include "properties/rows/explanation_support.hpp"
 
 namespace warpcheck {
 namespace {
@@ -82,16 +82,17 @@ std::string closed_gate(const split_problem& p, const split_candidate_sums& c) {
   constexpr const char* sides[] = {"left", "right"};
   for (size_t i = 0; i < 2; ++i) {
     if (!(h[i] + reference::k_split_eps >= s.min_hessian))
-      return fmt::format("the {} side's sum of hessians, {}, is below {}", sides[i], told(h[i]), told(s.min_hessian));
+      return fmt::format("the {} side's sum of hessians, {}, is below {}", sides[i], digits(h[i]),
+                         digits(s.min_hessian));
     if (n[i] < static_cast<double>(reference::least_rows(s)))
-      return fmt::format("the {} side has {} rows, fewer than {}", sides[i], told(n[i]), reference::least_rows(s));
+      return fmt::format("the {} side has {} rows, fewer than {}", sides[i], digits(n[i]), reference::least_rows(s));
   }
-  return fmt::format("its sides gain no more than the leaf and min_gain, {}", told(p.leaf.parent_gain + s.min_gain));
+  return fmt::format("its sides gain no more than the leaf and min_gain, {}", digits(p.leaf.parent_gain + s.min_gain));
 }
 
 // ---- which step departs ----
 
-struct record_story {
+struct record_explanation {
   const split_problem& p;
   const split_result &due, &given;
   const std::string& complaint;  // of reference::refute, on sums that round
@@ -100,7 +101,7 @@ struct record_story {
     if (!due.is_valid && given.is_valid) return of_no_split();
     if (!given.is_valid)
       return fmt::format("The gates depart: no split was found, where {} is admissible and gains {}.", name_of(due),
-                         told(due.gain));
+                         digits(due.gain));
     const std::optional<split_candidate_sums> own = candidate_of(p, given);
     if (!own)
       return fmt::format("The choice departs: {} is no candidate of this leaf, by its features, thresholds and bins.",
@@ -116,7 +117,7 @@ struct record_story {
                          name_of(given));
     return fmt::format(
         "The choice departs: {} gains {}, which is less than {} of {}; that one was not looked at, or lost.",
-        name_of(given), told(real->gain), told(due.gain), name_of(due));
+        name_of(given), digits(real->gain), digits(due.gain), name_of(due));
   }
 
  private:
@@ -141,7 +142,7 @@ struct record_story {
     const std::vector<reference::bin_mass> bins = reference::bins_of(p, feature(own));
     const auto mass = [&](size_t b) { return is_g ? bins[b].g : bins[b].h; };
     const std::string what = fmt::format("The left side's sum of {} departs first: {} in place of {}", is_g ? "g" : "h",
-                                         told(sum), told(due_sum));
+                                         digits(sum), digits(due_sum));
     const int64_t missing = feature(own).missing == reference::split_missing::nan    ? feature(own).num_bin - 1
                             : feature(own).missing == reference::split_missing::zero ? feature(own).default_bin
                                                                                      : -1;
@@ -170,12 +171,12 @@ struct record_story {
     for (size_t i = k_left_h + 1; i < a.size(); ++i)
       if (!(a[i] == e[i]))
         return fmt::format("The {} departs first: {} in place of {}; what it is made of is right.", k_steps[i],
-                           told(a[i]), told(e[i]));
+                           digits(a[i]), digits(e[i]));
     return "";
   }
 };
 
-// ---- the story ----
+// ---- the explanation ----
 
 bool is_wrong(const split_instance& s, const split_problem& p, const split_result& given) {
   if (!has_exact_sums(s)) return !reference::refute(p, given).empty();
@@ -205,17 +206,17 @@ std::string formula_of(const reference::split_settings& s) {
 
 std::string numbers_of(const split_problem& p, size_t leaf, const split_result& due) {
   const std::string of_leaf =
-      fmt::format("Leaf {}: {} rows, g {}, h {}, parent's gain {}, {} features. ", leaf, p.leaf.n, told(p.leaf.g),
-                  told(p.leaf.h), told(p.leaf.parent_gain), p.features.size());
+      fmt::format("Leaf {}: {} rows, g {}, h {}, parent's gain {}, {} features. ", leaf, p.leaf.n, digits(p.leaf.g),
+                  digits(p.leaf.h), digits(p.leaf.parent_gain), p.features.size());
   if (!due.is_valid) return of_leaf + "No candidate is admissible.";
   return of_leaf +
          fmt::format("Due is {}: left g {}, h {}, {} rows; right g {}, h {}, {} rows; gain ({} + {}) - {} = {}.",
-                     name_of(due), told(due.left.g), told(due.left.h), due.left.n, told(due.right.g), told(due.right.h),
-                     due.right.n, told(due.left.gain), told(due.right.gain),
-                     told(p.leaf.parent_gain + p.settings.min_gain), told(due.gain));
+                     name_of(due), digits(due.left.g), digits(due.left.h), due.left.n, digits(due.right.g),
+                     digits(due.right.h), due.right.n, digits(due.left.gain), digits(due.right.gain),
+                     digits(p.leaf.parent_gain + p.settings.min_gain), digits(due.gain));
 }
 
-void name_record(told_story& s, size_t leaf) {
+void name_record(explained_call& s, size_t leaf) {
   s.item = "number";
   s.row = static_cast<int64_t>(leaf);
   s.element = k_gain;
@@ -224,21 +225,21 @@ void name_record(told_story& s, size_t leaf) {
       fmt::format("the record of leaf {} (feature, threshold, default left, sums, rows, gains, values, gain)", leaf);
 }
 
-void fill_steps(told_story& s) {
+void fill_steps(explained_call& s) {
   for (size_t i = 0; i < std::size(k_steps); ++i)
-    s.told.steps.push_back(
-        {k_steps[i], s.told.exact[i], s.told.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]});
+    s.values.steps.push_back(
+        {k_steps[i], s.values.exact[i], s.values.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]});
 }
 
-told_story tell_split(const observed_call& call) {
-  told_story s;
+explained_call explain_split(const observed_call& call) {
+  explained_call s;
   const split_instance instance = given_instance(call.c, call.inputs);
   if (instance.leaves.empty()) return s;
   const size_t leaf = leaf_of(call, instance);
   const split_problem p = instance.problem(leaf);
   split_result due = reference::best_split(p);
   name_record(s, leaf);
-  told_row& t = s.told;
+  explained_row& t = s.values;
   t.formula = formula_of(p.settings);
   t.numbers = numbers_of(p, leaf, due);
   const bool is_exact = has_exact_sums(instance);
@@ -260,15 +261,15 @@ told_story tell_split(const observed_call& call) {
       t.bound[k_left_h] = own->radius_h;
     }
     if (!complaint.empty() || (is_exact && is_wrong(instance, p, given)))
-      t.departs = record_story{p, due, given, complaint}.departs();
+      t.departs = record_explanation{p, due, given, complaint}.departs();
   }
   fill_steps(s);
   return s;
 }
 
 // The second stage: the best of a leaf's records, by the same order.
-told_story tell_reduction(const observed_call& call) {
-  told_story s;
+explained_call explain_reduction(const observed_call& call) {
+  explained_call s;
   const auto per_leaf = static_cast<int64_t>(call.c.number("per_leaf"));
   const tensor_map records = {
       {"value", call.inputs.at("in_value")}, {"field", call.inputs.at("in_field")}, {"cat", call.inputs.at("in_cat")}};
@@ -284,30 +285,30 @@ told_story tell_reduction(const observed_call& call) {
     place = k;
   }
   name_record(s, static_cast<size_t>(leaf));
-  s.told.formula =
+  s.values.formula =
       "The best valid record of the leaf is copied: larger gain, lower feature, default left, lower threshold.";
-  s.told.numbers = due ? fmt::format("Of {} records number {} is the best: {}, gain {}.", per_leaf, place,
-                                     name_of(*due), told(due->gain))
-                       : fmt::format("None of {} records is valid.", per_leaf);
+  s.values.numbers = due ? fmt::format("Of {} records number {} is the best: {}, gain {}.", per_leaf, place,
+                                       name_of(*due), digits(due->gain))
+                         : fmt::format("None of {} records is valid.", per_leaf);
   if (!due) return {};
-  s.told.exact = list_of(*due);
-  s.told.bound.assign(s.told.exact.size(), 0);
+  s.values.exact = list_of(*due);
+  s.values.bound.assign(s.values.exact.size(), 0);
   if (call.outputs) {
     const split_result given = record_of(*call.outputs, leaf);
     s.actual = list_of(given);
-    if (!columns_outside(s.told, s.actual).empty())
-      s.told.departs = given.gain == due->gain ? "The rule for ties departs, or the record was not copied whole."
-                                               : "The comparison of gains departs: a lesser record was taken.";
+    if (!columns_outside(s.values, s.actual).empty())
+      s.values.departs = given.gain == due->gain ? "The rule for ties departs, or the record was not copied whole."
+                                                 : "The comparison of gains departs: a lesser record was taken.";
   }
   fill_steps(s);
   return s;
 }
 
-told_story tell_best_split(const observed_call& call) {
-  return call.inputs.count("in_value") ? tell_reduction(call) : tell_split(call);
+explained_call explain_best_split(const observed_call& call) {
+  return call.inputs.count("in_value") ? explain_reduction(call) : explain_split(call);
 }
 
-const story_registration best_split("best_split", tell_best_split);
+const explainer_registration best_split("best_split", explain_best_split);
 
 }  // namespace
 }  // namespace warpcheck

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "properties/gru/gru_call.hpp"
-#include "properties/rows/story_support.hpp"
+#include "properties/rows/explanation_support.hpp"
 #include "reference/gru/gru_bound_parts.hpp"
 #include "reference/gru/gru_step.hpp"
 
@@ -40,9 +40,9 @@ bool is_finite(const gru_data& d) {
 }
 
 // A call with all that is known of it.
-class told_call_of_gru {
+class gru_row_call {
  public:
-  explicit told_call_of_gru(const observed_call& call)
+  explicit gru_row_call(const observed_call& call)
       : data(data_of(call.c, call.inputs)),
         forward(call.c.knob("pass") != "backward"),
         backward(call.c.knob("pass") != "forward"),
@@ -142,7 +142,7 @@ gru_place place_of(const reference::gru_shape& s, std::string_view tensor, size_
 }
 
 // The step of the walk that visits time t; -1: none does.
-int64_t step_of(const told_call_of_gru& call, const gru_place& p) {
+int64_t step_of(const gru_row_call& call, const gru_place& p) {
   const reference::gru_walk walk(call.data.problem, p.d, p.b);
   for (int64_t step = 0; step < walk.length; ++step)
     if (walk.time(step) == p.t) return step;
@@ -167,7 +167,7 @@ std::string first_that_fits(const std::vector<mistake>& list, double actual, dou
 struct gate_sums {
   double of_x, of_h, b_ih, b_hh, x_transposed;
 
-  gate_sums(const told_call_of_gru& call, const gru_place& p, const std::vector<double>& h, int gate)
+  gate_sums(const gru_row_call& call, const gru_place& p, const std::vector<double>& h, int gate)
       : of_x(reference::gru_input_sum(call.data.problem, p.d, p.t, p.b, gate, p.k)),
         of_h(reference::gru_hidden_sum(call.data.problem, p.d, h, gate, p.k)),
         b_ih(reference::element_or_zero(call.data.problem.b_ih, call.shape().bias(p.d, gate, p.k))),
@@ -192,7 +192,7 @@ struct gate_sums {
 
 class step_departure {
  public:
-  step_departure(const told_call_of_gru& call, const gru_place& p, int64_t step)
+  step_departure(const gru_row_call& call, const gru_place& p, int64_t step)
       : call_(call), p_(p), units_(call.units(p.d, p.b, step)) {
     for (const unit_step& u : units_) h_.push_back(u.h_prev);
   }
@@ -250,14 +250,14 @@ class step_departure {
  private:
   const unit_step& unit() const { return units_[static_cast<size_t>(p_.k)]; }
 
-  const told_call_of_gru& call_;
+  const gru_row_call& call_;
   const gru_place p_;
   const std::vector<unit_step> units_;
   std::vector<double> h_;
 };
 
 // e = dy + dh: what is missing of it, or whose dy it has.
-std::string departing_trace(const told_call_of_gru& call, const gru_place& p, int64_t step) {
+std::string departing_trace(const gru_row_call& call, const gru_place& p, int64_t step) {
   const reference::gru_shape& s = call.shape();
   const judged_tensor& trace = call.tensors.at("trace_e");
   const size_t at = s.trace(p.d, p.t, p.b, p.k);
@@ -286,7 +286,7 @@ std::string departing_trace(const told_call_of_gru& call, const gru_place& p, in
 }
 
 // What each row of the sequence adds to a gradient of weights or biases; nothing for other tensors.
-doubles row_terms(const told_call_of_gru& call, std::string_view tensor, size_t index) {
+doubles row_terms(const gru_row_call& call, std::string_view tensor, size_t index) {
   const reference::gru_shape& s = call.shape();
   const bool of_input = tensor == "dw_ih" || tensor == "db_ih", is_bias = tensor == "db_ih" || tensor == "db_hh";
   if (!of_input && !is_bias && tensor != "dw_hh") return {};
@@ -311,21 +311,21 @@ doubles row_terms(const told_call_of_gru& call, std::string_view tensor, size_t 
   return terms;
 }
 
-std::string told_first(const told_call_of_gru& call, std::string_view name, size_t i) {
+std::string first_sentence(const gru_row_call& call, std::string_view name, size_t i) {
   const judged_tensor& t = call.tensors.find(name)->second;
   const double actual = t.actual[i];
-  if (std::isnan(actual)) return fmt::format("{}[{}] is the first. ", name, i) + told_nan({actual}, {0});
+  if (std::isnan(actual)) return fmt::format("{}[{}] is the first. ", name, i) + nan_sentence({actual}, {0});
   if (name != "y" && name != "history" && name != "trace_e") {
     const doubles terms = row_terms(call, name, i);
     return fmt::format("States, gates and e of every step are right; {}[{}] departs, which is made of them. ", name,
                        i) +
-           (terms.empty() ? "" : told_missing(terms, t.exact[i], actual, t.bound[i], k_rows));
+           (terms.empty() ? "" : missing_sentence(terms, t.exact[i], actual, t.bound[i], k_rows));
   }
   const gru_place p = place_of(call.shape(), name, i);
   const int64_t step = step_of(call, p);
   const std::string what = name == "history" ? k_blocks[p.block] : name == "y" ? "state h" : "gradient e of the state";
   std::string text =
-      fmt::format("The {} departs first, at {}: {} in place of {}", what, p.text(), told(actual), told(t.exact[i]));
+      fmt::format("The {} departs first, at {}: {} in place of {}", what, p.text(), digits(actual), digits(t.exact[i]));
   if (step < 0) return text + ". The row has ended there, and 0 is due.";
   const std::string why = name == "trace_e" ? departing_trace(call, p, step)
                           : name == "y"     ? step_departure(call, p, step).of_state(actual, t.bound[i])
@@ -335,7 +335,7 @@ std::string told_first(const told_call_of_gru& call, std::string_view name, size
 
 // The first wrong element in the order of computation: gates and states step by step, then e from the last step on,
 // then what is made of them.
-std::string departs(const told_call_of_gru& call) {
+std::string departs(const gru_row_call& call) {
   const reference::gru_shape& s = call.shape();
   const auto found = [&](const char* name) {
     const auto at = call.tensors.find(name);
@@ -350,21 +350,21 @@ std::string departs(const told_call_of_gru& call) {
           const int64_t t = (d == 1) == back ? turn : s.time - 1 - turn;
           for (int64_t k = 0; k < s.hidden; ++k) {
             if (back && trace && trace->is_wrong(s.trace(d, t, b, k)))
-              return told_first(call, "trace_e", s.trace(d, t, b, k));
+              return first_sentence(call, "trace_e", s.trace(d, t, b, k));
             for (const int block : {3, 0, 1, 2})
               if (!back && history && history->is_wrong(s.history(d, t, b, block, k)))
-                return told_first(call, "history", s.history(d, t, b, block, k));
-            if (!back && y && y->is_wrong(s.y(t, b, d, k))) return told_first(call, "y", s.y(t, b, d, k));
+                return first_sentence(call, "history", s.history(d, t, b, block, k));
+            if (!back && y && y->is_wrong(s.y(t, b, d, k))) return first_sentence(call, "y", s.y(t, b, d, k));
           }
         }
   for (const char* name : {"hn", "dh0", "dh_reset", "dx", "dw_ih", "dw_hh", "db_ih", "db_hh"})
     if (const judged_tensor* t = found(name))
       for (size_t i = 0; i < t->actual.size(); ++i)
-        if (t->is_wrong(i)) return told_first(call, name, i);
+        if (t->is_wrong(i)) return first_sentence(call, name, i);
   return "";
 }
 
-// ---- the story ----
+// ---- the explanation ----
 
 const std::map<std::string, std::string, std::less<>> k_formulas = {
     {"y", "h = (1 - z) n + z h_prev, h_prev as the kernel wrote it for the step before."},
@@ -382,7 +382,7 @@ const std::map<std::string, std::string, std::less<>> k_formulas = {
 double single(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 // The step that makes element i of y or the history, in f32 by hand; implied: what the kernel wrote.
-std::vector<told_step> steps_of_unit(const told_call_of_gru& call, const gru_place& p, int64_t step) {
+std::vector<explained_step> steps_of_unit(const gru_row_call& call, const gru_place& p, int64_t step) {
   const std::vector<unit_step> units = call.units(p.d, p.b, step);
   const unit_step& u = units[static_cast<size_t>(p.k)];
   std::vector<double> h;
@@ -400,7 +400,8 @@ std::vector<told_step> steps_of_unit(const told_call_of_gru& call, const gru_pla
     return history.empty() ? std::nan("") : history[call.shape().history(p.d, p.t, p.b, block, p.k)];
   };
   const double state = single(single((1 - plain[1]) * plain[2]) + single(plain[1] * u.h_prev));
-  std::vector<told_step> steps = {{"state before", u.h_prev, u.h_prev}, {"W_ih x + b of n", sums[2], single(sums[2])}};
+  std::vector<explained_step> steps = {{"state before", u.h_prev, u.h_prev},
+                                       {"W_ih x + b of n", sums[2], single(sums[2])}};
   const double exact[] = {u.r.value, u.z.value, u.n.value, u.hn.value};
   for (const int block : {3, 0, 1, 2}) steps.push_back({k_blocks[block], exact[block], plain[block], written(block)});
   const size_t at = call.shape().y(p.t, p.b, p.d, p.k);
@@ -410,7 +411,7 @@ std::vector<told_step> steps_of_unit(const told_call_of_gru& call, const gru_pla
 }
 
 // The element that the report names; else the furthest of all tensors.
-std::pair<std::string, size_t> element_of(const observed_call& call, const told_call_of_gru& gru) {
+std::pair<std::string, size_t> element_of(const observed_call& call, const gru_row_call& gru) {
   if (call.worst)
     if (const auto t = gru.tensors.find(call.worst->tensor); t != gru.tensors.end()) {
       const int64_t cols = call.c.at(call.worst->tensor).cols();
@@ -429,9 +430,9 @@ std::pair<std::string, size_t> element_of(const observed_call& call, const told_
   return found;
 }
 
-told_story tell_gru(const observed_call& call) {
-  told_story s;
-  const told_call_of_gru gru(call);
+explained_call explain_gru(const observed_call& call) {
+  explained_call s;
+  const gru_row_call gru(call);
   const auto [name, index] = element_of(call, gru);
   if (name.empty()) return s;
   const judged_tensor& t = gru.tensors.find(name)->second;
@@ -448,31 +449,31 @@ told_story tell_gru(const observed_call& call) {
   s.element_name = fmt::format("{}[{}]", name, index);
   s.row_name = fmt::format("row {} of {}", row, name);
   if (call.outputs) s.actual = part(t.actual);
-  s.told.exact = part(t.exact);
-  s.told.bound = part(t.bound);
-  s.told.formula = k_formulas.find(name)->second;
-  if (t.bound[index] > 0 && index < t.parts.size()) s.told.terms = t.parts[index];
+  s.values.exact = part(t.exact);
+  s.values.bound = part(t.bound);
+  s.values.formula = k_formulas.find(name)->second;
+  if (t.bound[index] > 0 && index < t.parts.size()) s.values.terms = t.parts[index];
   if (t.bound[index] > 0)
-    s.told.bound_formula =
+    s.values.bound_formula =
         "radii of the sums of products and of the gates, from what the kernel wrote for the steps before "
         "(docs/numerics.md, \"Gated "
         "recurrent units\").";
-  if (t.bound[index] > 0 && s.told.terms.empty())
-    s.told.terms = {{"sums and products of the step that it comes from", t.bound[index]}};
+  if (t.bound[index] > 0 && s.values.terms.empty())
+    s.values.terms = {{"sums and products of the step that it comes from", t.bound[index]}};
   if (name == "y" || name == "history" || name == "trace_e") {
     const gru_place p = place_of(gru.shape(), name, index);
-    s.told.numbers =
+    s.values.numbers =
         fmt::format("That is {}{}.", p.block < 0 ? "" : fmt::format("the {} at ", k_blocks[p.block]), p.text());
-    if (const int64_t step = step_of(gru, p); step >= 0 && gru.forward) s.told.steps = steps_of_unit(gru, p, step);
+    if (const int64_t step = step_of(gru, p); step >= 0 && gru.forward) s.values.steps = steps_of_unit(gru, p, step);
   }
-  if (s.told.steps.empty() || name == "trace_e")
-    s.told.steps.push_back(
+  if (s.values.steps.empty() || name == "trace_e")
+    s.values.steps.push_back(
         {name, t.exact[index], single(t.exact[index]), s.actual.empty() ? std::nan("") : t.actual[index]});
-  if (!s.actual.empty()) s.told.departs = departs(gru);
+  if (!s.actual.empty()) s.values.departs = departs(gru);
   return s;
 }
 
-const story_registration gru("gru", tell_gru);
+const explainer_registration gru("gru", explain_gru);
 
 }  // namespace
 }  // namespace warpcheck
