@@ -148,12 +148,14 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
                         {"skipped", r.skipped},
                         {"launches", r.launches},
                         {"compared", r.compared},
+                        {"every_schedule", r.every_schedule},
                         {"needed_multiprecision", r.needed_multiprecision},
                         {"max_error_ratio", json_number(r.max_error_ratio)},
                         {"max_ulp", json_number(r.max_ulp)},
                         {"verdict", verdict_text(r)},
                         {"stopped", r.stopped},
                         {"variants", r.variants},
+                        {"proven_variants", r.proven},
                         {"classes", r.classes}};
     for (const auto& [variant, h] : r.errors) j["errors"][variant] = to_json(h);
     if (r.worst_error_ratio_case) j["worst"] = nlohmann::json::parse(to_json(*r.worst_error_ratio_case));
@@ -345,6 +347,7 @@ job_result sum_of(const job_result& regressions, const run_result_set& results) 
     all.skipped += r.skipped;
     all.launches += r.launches;
     all.compared += r.compared;
+    all.every_schedule += r.every_schedule;
     all.worst = std::max(all.worst, r.worst);
     all.failures.insert(all.failures.end(), r.failures.begin(), r.failures.end());
   }
@@ -401,6 +404,9 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
              results.seconds > 0 ? static_cast<double>(all.cases) / results.seconds : 0.0,
              all.skipped ? fmt::format(", {} skipped", all.skipped) : "",
              all.failures.empty() ? "" : ", " + count_text(all.failures.size()));
+  if (all.every_schedule > 0)
+    fmt::print("every schedule: proven for this input in {} of {} cases\n", all.every_schedule,
+               all.cases - all.skipped);
   if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
   int code = k_pass;
   if (all.worst > verdict::skipped || !coverage.met()) code = k_violation;
@@ -528,8 +534,9 @@ int replay(const replay_options& o) {
       run_contained([&](const trial_case& one) { return shown.run(one); }, c, timeout_of(o.timeout, device));
   waiting.reset();
   if (r.result == verdict::pass)
-    fmt::print("{}/{}: {} ({} elements compared, {} launches, worst error/bound {:.3f})\n", c.op, c.property,
-               in_green("pass"), r.compared, r.launches, r.max_error_ratio);
+    fmt::print("{}/{}: {} ({} elements compared, {} launches, worst error/bound {:.3f}){}\n", c.op, c.property,
+               in_green("pass"), r.compared, r.launches, r.max_error_ratio,
+               r.is_every_schedule ? "\nevery schedule: proven for this input" : "");
   else
     fmt::print("{}", colored_failure(describe(r)));
   if (!o.json.empty()) write_file(o.json, to_json(r) + "\n");

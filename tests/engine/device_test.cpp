@@ -97,6 +97,40 @@ TEST(device_launch, under_a_known_schedule_follows_one_without) {
   EXPECT_EQ(record(), k_plain + " " + k_plain);
 }
 
+// The strategy of each word "create:SCHEDULE".
+std::vector<std::string> strategies(const std::string& recorded) {
+  std::vector<std::string> kinds;
+  std::istringstream words(recorded);
+  for (std::string word; words >> word;)
+    if (word.starts_with("create:")) kinds.push_back(word.substr(7, word.find(':', 7) - 7));
+  return kinds;
+}
+
+// The twin with a detector proves every schedule of its launch, unless the variant is trusts_old_output.
+TEST(device_launch, ends_when_the_race_detector_has_proven_every_schedule) {
+  const std::string knobs = "candidate=" PRETENDED_DETECTED " variant=";
+  const auto recorded = [] {
+    return std::pair(strategies(record(PRETENDED_DETECTED)), strategies(record(PRETENDED_DETECTED_RACE)));
+  };
+  const std::vector<std::string> all = {"fair", "greedy", "reverse", "random", "pct_warp", "preempt"};
+  case_report r = launch(knobs + "right", "emulated");
+  EXPECT_TRUE(r.is_every_schedule);
+  EXPECT_EQ(r.launches, 2);
+  EXPECT_EQ(recorded(), std::pair(std::vector<std::string>{"fair"}, std::vector<std::string>{"fair"}));
+  r = launch(knobs + "trusts_old_output", "emulated");
+  EXPECT_FALSE(r.is_every_schedule);
+  EXPECT_EQ(r.launches, 7);
+  EXPECT_EQ(recorded(), std::pair(all, std::vector<std::string>{"fair"}));
+  // Launches that were asked for one by one are made.
+  r = launch(knobs + "right schedule=greedy", "emulated");
+  EXPECT_TRUE(r.is_every_schedule);
+  EXPECT_EQ(recorded(), std::pair(std::vector<std::string>{"greedy", "greedy"}, std::vector<std::string>{"greedy"}));
+  EXPECT_EQ(launch(knobs + "right repeat=2", "emulated").launches, 6 + 3 + 1);
+  r = launch(knobs + "right detect=off", "emulated");
+  EXPECT_FALSE(r.is_every_schedule);
+  EXPECT_EQ(r.launches, 6);
+}
+
 // On the emulated device each launch has a schedule of its own; here there is no twin with a detector.
 TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
   const std::string knobs = "candidate=" PRETENDED_EMULATED, launched = " run:stream wait:stream";
@@ -104,17 +138,13 @@ TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
   EXPECT_EQ(record(PRETENDED_EMULATED), "create:greedy" + launched + " create:greedy" + launched);
   EXPECT_EQ(launch(knobs + " repeat=3", "emulated").launches, 6 + 2 * 3);
   const std::string first = record(PRETENDED_EMULATED);
-  std::vector<std::string> kinds;
   std::set<std::string> orders;
   std::istringstream words(first);
-  for (std::string word; words >> word;) {
-    if (!word.starts_with("create:")) continue;
-    kinds.push_back(word.substr(7, word.find(':', 7) - 7));
-    orders.insert(word);
-  }
+  for (std::string word; words >> word;)
+    if (word.starts_with("create:")) orders.insert(word);
   const std::vector<std::string> expected = {"fair",   "greedy",   "reverse", "random", "pct_warp", "preempt",
                                              "random", "pct_warp", "preempt", "random", "pct_warp", "preempt"};
-  EXPECT_EQ(kinds, expected);
+  EXPECT_EQ(strategies(first), expected);
   EXPECT_EQ(orders.size(), expected.size()) << "an order is tried twice in " << first;
   launch(knobs + " repeat=3", "emulated");
   EXPECT_EQ(record(PRETENDED_EMULATED), first) << "the same case has other orders";

@@ -14,6 +14,11 @@
 
 #include "abi/candidate_table.hpp"
 
+#ifdef PRETENDED_RACE
+constexpr bool k_detects = true;
+#else
+constexpr bool k_detects = false;
+#endif
 #ifndef PRETENDED_DEVICE
 #define PRETENDED_DEVICE WARPCHECK_DEVICE_CUDA
 #endif
@@ -40,6 +45,7 @@ stream& stream_of(void* handle) { return handle ? *static_cast<stream*>(handle) 
 std::string name_of(void* handle) { return handle ? "stream" : "default"; }
 
 std::string error;
+bool is_proven = false;  // whatever the variant, but "trusts_old_output"
 
 const char* describe() { return "a pretended device"; }
 const char* last_error() { return error.c_str(); }
@@ -62,8 +68,9 @@ void* stream_create(const warpcheck_stream_options* options) {
   return new stream;
 }
 void stream_destroy(void* handle) { delete static_cast<stream*>(handle); }
-int stream_synchronize(void* handle, warpcheck_finding_fn, void*) {
+int stream_synchronize(void* handle, warpcheck_finding_fn report, void* user) {
   note("wait:" + name_of(handle));
+  if (k_detects && is_proven) report(user, "every schedule", "");
   stream& s = stream_of(handle);
   for (const auto& one : s.work) one();
   s.work.clear();
@@ -105,6 +112,7 @@ warpcheck_status run(warpcheck_call* call) {
   if (x.device.device_type != k_memory || y.device.device_type != k_memory) return WARPCHECK_INTERNAL_ERROR;
   if (variant == "loses_the_device") error = "lost";
   if (variant == "makes_no_graph") error = "no graph";
+  is_proven = variant != "trusts_old_output";
   stream& s = stream_of(call->stream);
   if (variant == "fails_in_a_capture" && s.captures) return WARPCHECK_DEVICE_ERROR;
   (s.captures ? s.captured : s.work).push_back([=] { softmax(x, y, variant == "trusts_old_output"); });

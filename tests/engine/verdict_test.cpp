@@ -18,6 +18,7 @@ case_report sample() {
   r.neighbour = "fails at cols=33, passes at 32";
   r.compared = 2;
   r.launches = 7;
+  r.is_every_schedule = true;
   r.max_error_ratio = std::numeric_limits<double>::infinity();
   r.max_ulp = 1e30;
   r.findings = {"race: write and read"};
@@ -33,6 +34,7 @@ TEST(report, round_trips_through_json_with_nan_and_infinity) {
   ASSERT_TRUE(again.worst);
   EXPECT_TRUE(std::isnan(again.worst->actual));
   EXPECT_TRUE(std::isinf(again.max_error_ratio));
+  EXPECT_TRUE(again.is_every_schedule);
 }
 
 TEST(report, survives_bytes_that_are_not_text) {

@@ -177,6 +177,13 @@ class Content(Report):
         self.assertIn("nothing was run on the emulated device, so no race was looked for", s["head"])
         self.assertIn("which alone has a race detector", s["hazards"])
 
+    def test_cases_with_every_schedule_proven_are_counted_by_kernel(self):
+        _, s = self.page("--verify", self.file("v.json", made.verify(failures=())))
+        self.assertIn("operator kernel cases proven softmax softmax_warp 85 85 softmax softmax_block 15 0 "
+                      "argmax argmax_warp 68 68 argmax argmax_block 12 0", s["verdicts"])
+        _, s = self.page("--verify", self.file("v.json", made.verify(failures=(), device="cuda")))
+        self.assertNotIn("Every schedule", s["verdicts"])
+
     def test_devices_are_columns(self):
         files = []
         for device in ("cuda", "emulated"):

@@ -198,6 +198,7 @@ def render(read, title, draw):
         "absent_devices": absent,
         "device_words": verdicts.DEVICES,
         "overview": verdicts.overview(rows, devices),
+        "schedules": verdicts.schedules(read.verify),
         "errors": _errors(read, draw),
         "detailed": detailed,
         "hazards": [one for one in detailed if one["hazards"]],

@@ -175,6 +175,18 @@ def overview(rows, devices):
     return operators
 
 
+def schedules(runs):
+    """(operator, variant, candidate) -> [cases with every schedule proven, cases], of runs on the emulated device."""
+    counts = {}
+    for run in runs:
+        for job in run["jobs"] if run["device"] == "emulated" else []:
+            for variant, cases in job.get("variants", {}).items():
+                both = counts.setdefault((job["operator"], variant, short(run["candidate"])), [0, 0])
+                both[0] += job.get("proven_variants", {}).get(variant, 0)
+                both[1] += cases
+    return counts
+
+
 def histograms(runs):
     """(operator, device) -> [(name, elements, ulps, shares)], the name being element type and variant."""
     sums = {}

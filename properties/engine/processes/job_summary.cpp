@@ -19,7 +19,11 @@ void job_summary::add(int64_t index, const case_report& r, double seconds, int m
   result.needed_multiprecision += r.needed_multiprecision;
   result.seconds += seconds;
   result.worst = std::max(result.worst, r.result);
-  for (const std::string& v : r.variants) ++result.variants[v];
+  result.every_schedule += r.is_every_schedule;
+  for (const std::string& v : r.variants) {
+    ++result.variants[v];
+    if (r.is_every_schedule) ++result.proven[v];
+  }
   std::vector<std::string> classes;
   for (const std::string& name : r.classes) {
     if (const auto note = note_of_class(name)) {

@@ -83,6 +83,7 @@ struct job_result {
   int64_t skipped = 0;  // of these
   int64_t launches = 0;
   int64_t compared = 0;
+  int64_t every_schedule = 0;  // cases of which every schedule is proven
   int64_t needed_multiprecision = 0;
   double max_error_ratio = 0;
   double max_ulp = 0;
@@ -93,6 +94,7 @@ struct job_result {
   std::optional<case_report> first_skipped;
   std::vector<case_report> failures;                // neither pass nor skipped; in the order of the index
   std::map<std::string, int64_t> variants;          // variant -> cases in which it ran
+  std::map<std::string, int64_t> proven;            // variant -> of these, cases with every schedule proven
   std::map<std::string, int64_t> classes;           // class (classes.hpp) -> cases of it
   std::map<std::string, summed_note> notes;         // by name
   std::map<std::string, int64_t> combinations;      // classes and variant in one word -> cases

@@ -106,20 +106,42 @@ run_result trial::run(const trial_case& asked, const tensor_map& replace) {
   const std::vector<launch_spec> list = launch_specs_of(c, knobs, candidate_);
   if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
   related_.clear();
+  agrees_in_bits_ = knobs.agree_in_bits;
   std::optional<run_result> first;
-  for (size_t begin = 0; begin < list.size();) {
+  // The launch of the race detector. It is judged last, so that a wrong value is reported before a hazard; but in memory
+  // that the next launch uses, too, results do not last.
+  struct {
+    std::span<const launch_spec> members;
+    std::unique_ptr<launch_group> launched;
+  } instrumented;
+  bool is_proven = false, is_complete = false;
+  for (size_t begin = 0; begin < list.size() && !is_complete;) {
     const std::span<const launch_spec> members = std::span(list).subspan(begin, group_size(c, list, begin));
-    std::vector<run_result> group = on_device(c, [&] { return run_group(c, members, knobs.sm_count, replace); });
-    for (size_t i = 0; i < group.size(); ++i) {
-      // Bits may depend on the alignment.
-      if (!first)
-        first = std::move(group[i]);
-      else if (knobs.agree_in_bits && members[i].placement != cpu_placement::flush)
-        judge_bits(c, members[i], group[i], list.front(), *first);
-    }
     begin += members.size();
+    auto launched = on_device(c, [&] { return launch(c, members, knobs.sm_count, replace); });
+    is_proven = is_proven || launched->device().is_every_schedule;
+    is_complete = is_proven && members.front().may_be_last;
+    if (members.front().may_be_last && memory_ == nullptr)
+      instrumented = {members, std::move(launched)};
+    else
+      on_device(c, [&] { add_results(c, members, *launched, list.front(), first); });
   }
+  if (instrumented.launched)
+    on_device(c, [&] { add_results(c, instrumented.members, *instrumented.launched, list.front(), first); });
+  ++(is_proven ? proven_calls_ : unproven_calls_);
   return std::move(*first);
+}
+
+void trial::add_results(const trial_case& c, std::span<const launch_spec> group, const launch_group& launched,
+                        const launch_spec& first_spec, std::optional<run_result>& first) {
+  std::vector<run_result> results = results_of(c, group, launched);
+  for (size_t i = 0; i < results.size(); ++i) {
+    // Bits may depend on the alignment.
+    if (!first)
+      first = std::move(results[i]);
+    else if (agrees_in_bits_ && group[i].placement != cpu_placement::flush)
+      judge_bits(c, group[i], results[i], first_spec, *first);
+  }
 }
 
 void trial::judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
@@ -144,8 +166,8 @@ void trial::judge_bits(const trial_case& c, const launch_spec& how, const run_re
   }
 }
 
-std::vector<run_result> trial::run_group(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
-                                         const tensor_map& replace) {
+std::unique_ptr<launch_group> trial::launch(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
+                                            const tensor_map& replace) {
   const auto values = [&](const tensor_spec& spec) -> const host_tensor& {
     const auto given = replace.find(spec.name);
     if (given != replace.end()) return given->second;
@@ -157,8 +179,13 @@ std::vector<run_result> trial::run_group(const trial_case& c, std::span<const la
       if (spec.is_input) inputs.emplace(spec.name, values(spec));
     observing->begun(c, std::move(inputs));
   }
-  const launch_group launched(c, group, sm_count, values, nullptr, memory_);
-  report_.launches += launched.launches();
+  auto launched = std::make_unique<launch_group>(c, group, sm_count, values, nullptr, memory_);
+  report_.launches += launched->launches();
+  return launched;
+}
+
+std::vector<run_result> trial::results_of(const trial_case& c, std::span<const launch_spec> group,
+                                          const launch_group& launched) {
   std::vector<run_result> results;
   for (size_t i = 0; i < group.size(); ++i) {
     const launch_spec& how = group[i];
@@ -396,6 +423,7 @@ void trial::decide(verdict v, std::string message, const trial_case& c, const la
 }
 
 case_report trial::finish() {
+  report_.is_every_schedule = proven_calls_ > 0 && unproven_calls_ == 0;
   // What was seen before a call that the candidate does not offer counts.
   if (report_.result <= verdict::skipped && rejected_ > 0) {
     report_.result = verdict::violation;

@@ -97,9 +97,15 @@ class trial {
 
  private:
   const host_tensor& related_input(const tensor_spec& spec);
-  // The results of launches that one wait is enough for, in their order.
-  std::vector<run_result> run_group(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
-                                    const tensor_map& replace);
+  // Makes launches that share one wait.
+  std::unique_ptr<launch_group> launch(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
+                                       const tensor_map& replace);
+  // Judges what the launches left; returns their results in order.
+  std::vector<run_result> results_of(const trial_case& c, std::span<const launch_spec> group,
+                                     const launch_group& launched);
+  // Adds the results of launches: the first of all is kept, and the others must equal it in their bits.
+  void add_results(const trial_case& c, std::span<const launch_spec> group, const launch_group& launched,
+                   const launch_spec& first_spec, std::optional<run_result>& first);
   void judge_hazards(const trial_case& c, const launch_spec& how, const device_facts& device);
   void judge_call(const trial_case& c, const launch_spec& how, const call_facts& call, const device_facts& device);
   void judge_touch(const trial_case& c, const launch_spec* how, const touched_page& touch);
@@ -125,8 +131,10 @@ class trial {
   int64_t rejected_ = 0;
   bool is_unsupported_ = false;
   bool keeps_nan_bits_ = false;
-  reused_memory* memory_ = nullptr;  // that calls share
-  std::string which_call_;           // of those that share memory, for the message of a failure
+  bool agrees_in_bits_ = true;                 // the present call must
+  int proven_calls_ = 0, unproven_calls_ = 0;  // of which every schedule is proven, or is not
+  reused_memory* memory_ = nullptr;            // that calls share
+  std::string which_call_;                     // of those that share memory, for the message of a failure
   const bool keeps_budgets_;
 };
 

@@ -154,9 +154,13 @@ void launch_group::wait(const warpcheck_device_api& api) {
   const int sync = api.stream_synchronize(
       launch_states_[0]->prepared->view().stream,
       [](void* user, const char* kind, const char* text) {
-        static_cast<decltype(device_.hazards)*>(user)->emplace_back(kind, text);
+        auto& facts = *static_cast<device_facts*>(user);
+        if (std::string_view(kind) == "every schedule")
+          facts.is_every_schedule = true;
+        else
+          facts.hazards.emplace_back(kind, text);
       },
-      &device_.hazards);
+      &device_);
   if (sync) device_.error = api.last_error();
   for (const auto& f : launch_states_) {
     if (!f->prepared || f->facts.status != WARPCHECK_OK || f->facts.touched) continue;

@@ -47,6 +47,7 @@ struct call_facts {
 struct device_facts {
   std::vector<std::pair<std::string, std::string>> hazards;  // kind and text, as abi/candidate.h has them
   std::optional<std::string> error;
+  bool is_every_schedule = false;  // proven for the calls
 };
 
 // What a call left in memory: its outputs, or the first damage.

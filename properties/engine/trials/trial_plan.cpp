@@ -73,6 +73,17 @@ std::vector<std::string> seeded_schedules(uint64_t seed) {
   return {fmt::format("random:{}", seed), fmt::format("pct_warp:{}", seed), fmt::format("preempt:{}", seed)};
 }
 
+// Adds the launch of the race detector: as the last of the fewest launches if it may prove that further schedules are
+// needless, else behind all of them.
+void add_instrumented(const trial_case& c, const launch_knobs& knobs, const candidate& on, const std::string& schedule,
+                      std::vector<launch_spec>& list) {
+  const size_t fewest = fewest_attempts(c) - 1;
+  launch_spec instrumented = {on.instrumented_op, on.instrumented_api, schedule, true, 0};
+  instrumented.may_be_last = knobs.schedule == "default" && knobs.repeat == 1 && list.size() > fewest;
+  list.insert(instrumented.may_be_last ? list.begin() + static_cast<std::ptrdiff_t>(fewest) : list.end(), instrumented);
+  for (size_t i = 0; i < list.size(); ++i) list[i].poison = poison_of(i);
+}
+
 std::vector<launch_spec> emulated_launch_specs(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
   std::vector<std::string> schedules(fewest_attempts(c), knobs.schedule);
   uint64_t seed = 0;
@@ -90,8 +101,7 @@ std::vector<launch_spec> emulated_launch_specs(const trial_case& c, const launch
       for (const std::string& s :
            k > 0 && knobs.schedule == "default" ? seeded_schedules(seed + static_cast<uint64_t>(k)) : schedules)
         list.push_back({on.op, on.api, s, false, poison_of(list.size())});
-  if (knobs.detect != launch_knobs::off && on.instrumented_op)
-    list.push_back({on.instrumented_op, on.instrumented_api, schedules[0], true, poison_of(list.size())});
+  if (knobs.detect != launch_knobs::off && on.instrumented_op) add_instrumented(c, knobs, on, schedules[0], list);
   if (knobs.detect == launch_knobs::only && !list.empty()) {
     list.push_back(list[0]);
     list.back().poison = poison_of(1);

@@ -44,6 +44,7 @@ struct launch_spec {
   launch_way launch = {};
   uint32_t work = 0;  // and a workspace as words of this one
   cpu_placement placement = cpu_placement::behind_page;
+  bool may_be_last = false;  // the launches after it are needless if it proves every schedule
 };
 
 // All of them, in their order; none where the case asks for an instrumented build that the candidate does not have.

@@ -119,6 +119,7 @@ std::string to_json(const case_report& r) {
                       {"sum_squared_ulp", json_number(r.sum_squared_ulp)}};
   if (!r.message.empty()) j["message"] = r.message;
   if (r.device_failed) j["device_failed"] = true;
+  if (r.is_every_schedule) j["every_schedule"] = true;
   if (!r.neighbour.empty()) j["neighbour"] = r.neighbour;
   if (!r.findings.empty()) j["findings"] = r.findings;
   if (!r.variants.empty()) j["variants"] = r.variants;
@@ -165,6 +166,7 @@ case_report report_from_json(std::string_view text) {
     r.sum_squared_ulp = number_from_json(j.at("sum_squared_ulp"));
     r.message = j.value("message", "");
     r.device_failed = j.value("device_failed", false);
+    r.is_every_schedule = j.value("every_schedule", false);
     r.neighbour = j.value("neighbour", "");
     r.findings = j.value("findings", std::vector<std::string>());
     r.variants = j.value("variants", std::vector<std::string>());

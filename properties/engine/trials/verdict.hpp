@@ -88,6 +88,7 @@ struct case_report {
   std::string neighbour;  // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
   int64_t compared = 0;   // output elements that were compared
   int64_t launches = 0;
+  bool is_every_schedule = false;     // proven of all its calls (docs/emulated_device.md)
   int64_t needed_multiprecision = 0;  // comparisons that needed more than double precision
   double max_error_ratio = 0;         // max error / bound
   double max_ulp = 0;
