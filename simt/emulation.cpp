@@ -9,8 +9,8 @@
 namespace simt {
 namespace {
 
-constexpr std::array<std::string_view, 8> k_names = {"fair",    "greedy", "reverse",  "random",
-                                                     "preempt", "pct",    "pct_warp", "replay"};
+constexpr std::array<std::string_view, 9> k_names = {"fair", "greedy",   "reverse", "random", "preempt",
+                                                     "pct",  "pct_warp", "replay",  "explore"};
 
 bool is_fixed(strategy s) { return s <= strategy::reverse; }
 
@@ -31,8 +31,8 @@ strategy parse_name(std::string_view name, std::string_view token) {
   const auto it = std::find(k_names.begin(), k_names.end(), name);
   if (it == k_names.end())
     reject(token, "has unknown strategy '" + std::string(name) +
-                      "', allowed are fair, greedy, reverse, random:SEED, preempt:SEED, pct:SEED, pct_warp:SEED and "
-                      "replay:...");
+                      "', allowed are fair, greedy, reverse, random:SEED, preempt:SEED, pct:SEED, pct_warp:SEED, "
+                      "explore:CLASSES and replay:...");
   return static_cast<strategy>(it - k_names.begin());
 }
 
@@ -93,7 +93,7 @@ schedule schedule::parse(std::string_view token) {
   } else if (s.strategy == simt::strategy::replay) {
     parse_replay(s, rest, token);
   } else {
-    s.seed = parse_number<uint64_t>(rest, 10, token, "a seed");
+    s.seed = parse_number<uint64_t>(rest, 10, token, s.strategy == strategy::explore ? "a number" : "a seed");
   }
   return s;
 }
@@ -105,11 +105,12 @@ void emulation::clear() {
   recorded_build = 0;
   applied_deviations.clear();
   choices.clear();
+  explored = {};
   certified = launches = steps = switches = accesses = 0;
 }
 
 simt::schedule emulation::recorded_schedule() const {
-  if (is_fixed(schedule.strategy) || schedule.strategy == strategy::replay) return schedule;
+  if (is_fixed(schedule.strategy) || schedule.strategy >= strategy::replay) return schedule;
   simt::schedule s;
   s.strategy = strategy::replay;
   s.deviations = recorded;

@@ -21,6 +21,7 @@ enum class strategy : uint8_t {
   pct,       // random thread priorities with few random priority drops (Burckhardt et al., ASPLOS 2010)
   pct_warp,  // the same with one priority per warp
   replay,    // a base order with recorded deviations
+  explore,   // every class of schedules, one after the other (race flavour; fair in the others)
 };
 
 // At scheduler step `step` (counted over all launches since clear()), `choice` ran instead of the base order's choice:
@@ -33,7 +34,7 @@ struct deviation {
 
 struct schedule {
   simt::strategy strategy = simt::strategy::fair;
-  uint64_t seed = 0;
+  uint64_t seed = 0;  // explore: how many classes of a launch to run at most
   // replay only: fair, greedy or reverse; the deviations ascending by step; whether steps count memory accesses, and
   // then the build whose accesses were counted (0: any).
   simt::strategy base = simt::strategy::fair;
@@ -41,7 +42,7 @@ struct schedule {
   bool counts_accesses = false;
   uint32_t build = 0;
 
-  // "fair", "greedy", "reverse", "random:42", "preempt:42", "pct:42", "pct_warp:42", or
+  // "fair", "greedy", "reverse", "random:42", "preempt:42", "pct:42", "pct_warp:42", "explore:1000", or
   // "replay:BASE[@BUILD][.STEP-CHOICE]...": BASE is fair, greedy or reverse; BUILD (8 hex digits, 0 = any build) is
   // present where steps count memory accesses. No blanks, commas or bars, so that a token is one word of a case line.
   std::string to_string() const;
@@ -67,6 +68,15 @@ struct schedule_choice {
   uint64_t count = 0;
 };
 
+// What explored launches have shown.
+struct exploration {
+  uint64_t launches = 0;               // of which every class of schedules ran
+  uint64_t classes = 0;                // that ran
+  uint64_t left = 0;                   // at least so many more there are
+  uint64_t outcomes = 0;               // the most that one launch has: different contents of device memory
+  std::vector<std::string> obstacles;  // what is not explored
+};
+
 struct emulation {
   simt::schedule schedule;
   unsigned resident_blocks = 8;        // blocks in flight; a cooperative launch or a cluster raises it to what it needs
@@ -87,12 +97,17 @@ struct emulation {
   // Race flavour: launches that have the same outcome under every schedule, and what denied that to the others.
   uint64_t certified = 0;
   std::vector<schedule_choice> choices;
+  exploration explored;  // race flavour, schedule explore
   uint64_t launches = 0;
   uint64_t steps = 0;     // scheduler decisions
   uint64_t switches = 0;  // changes of the running thread
   uint64_t accesses = 0;  // checked memory accesses (race flavour)
 
   bool ok() const { return findings.empty(); }
+  // True if every schedule gives the launches the same outcome: each has a certificate, or all its classes ran and agree.
+  bool has_one_outcome() const {
+    return ok() && launches > 0 && (certified == launches || (explored.launches == launches && explored.outcomes <= 1));
+  }
   // Forgets the report and starts the schedule from its first step; the configuration stays.
   void clear();
   // The recorded run as a schedule that replays it (a fixed order or a replay is its own).

@@ -17,24 +17,71 @@
   M(unsigned, name)                   \
   M(unsigned long long, name)
 #define SIMT_ATOMIC_LIST(M)           \
-  SIMT_ATOMIC_INTEGERS(M, atomicAdd)  \
   M(float, atomicAdd)                 \
   M(double, atomicAdd)                \
-  M(int, atomicSub)                   \
-  M(unsigned, atomicSub)              \
   SIMT_ATOMIC_INTEGERS(M, atomicExch) \
   M(float, atomicExch)                \
-  SIMT_ATOMIC_INTEGERS(M, atomicMin)  \
-  M(long long, atomicMin)             \
-  SIMT_ATOMIC_INTEGERS(M, atomicMax)  \
-  M(long long, atomicMax)             \
-  SIMT_ATOMIC_INTEGERS(M, atomicAnd)  \
-  SIMT_ATOMIC_INTEGERS(M, atomicOr)   \
-  SIMT_ATOMIC_INTEGERS(M, atomicXor)  \
   M(unsigned, atomicInc)              \
   M(unsigned, atomicDec)
+// Those whose operation commutes with its like.
+#define SIMT_COMMUTING_LIST(M)       \
+  SIMT_ATOMIC_INTEGERS(M, atomicAdd) \
+  M(int, atomicSub)                  \
+  M(unsigned, atomicSub)             \
+  SIMT_ATOMIC_INTEGERS(M, atomicMin) \
+  M(long long, atomicMin)            \
+  SIMT_ATOMIC_INTEGERS(M, atomicMax) \
+  M(long long, atomicMax)            \
+  SIMT_ATOMIC_INTEGERS(M, atomicAnd) \
+  SIMT_ATOMIC_INTEGERS(M, atomicOr)  \
+  SIMT_ATOMIC_INTEGERS(M, atomicXor)
 
 SIMT_ATOMIC_LIST(SIMT_ATOMIC)
+#ifdef SIMT_FLAVOUR_RACE
+namespace simt {
+inline namespace emu {
+
+// The old value of an atomic, and a flag that says if anybody uses it (certificate.hpp).
+template <class T>
+struct noted_value {
+  T old;
+  unsigned char* used;
+};
+
+// Sets the flag and returns the old value. If the caller ignores the value, an optimising compiler removes the
+// instruction, which has no other result; then the flag stays.
+template <class T>
+SIMT_INLINE T use_noted(noted_value<T> value) {
+#ifdef __x86_64__
+  asm("movb $1, (%1)" : "+r"(value.old) : "r"(value.used));
+#else
+  *value.used = 1;
+#endif
+  return value.old;
+}
+
+}  // namespace emu
+}  // namespace simt
+
+#define SIMT_NOTED(T, name)                 \
+  namespace simt {                          \
+  inline namespace emu {                    \
+  namespace noted {                         \
+  noted_value<T> name(T* address, T value); \
+  }                                         \
+  }                                         \
+  }                                         \
+  SIMT_INLINE T name(T* address, T value) { return simt::use_noted(simt::noted::name(address, value)); }
+#define SIMT_COMMUTING(T, name) \
+  SIMT_NOTED(T, name)           \
+  SIMT_NOTED(T, name##_block)   \
+  SIMT_NOTED(T, name##_system)
+SIMT_COMMUTING_LIST(SIMT_COMMUTING)
+#undef SIMT_COMMUTING
+#undef SIMT_NOTED
+#else
+SIMT_COMMUTING_LIST(SIMT_ATOMIC)
+#endif
 SIMT_ATOMIC_CAS(int)
 SIMT_ATOMIC_CAS(unsigned)
 SIMT_ATOMIC_CAS(unsigned long long)

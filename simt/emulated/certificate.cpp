@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/symbols.hpp"
@@ -31,6 +32,14 @@ constexpr const char* k_choice_names[] = {
     "a launch before this one that it may overlap",
 };
 static_assert(std::size(k_choice_names) == k_choices);
+
+// The atomics of one place in the code whose operation commutes.
+struct atomic_site {
+  uint64_t count = 0;
+  unsigned char is_used = 0;  // somebody has taken the result of one
+};
+std::unordered_map<uint32_t, atomic_site> atomic_sites;      // of this launch, by their places
+std::unordered_map<uintptr_t, uint8_t> operations_of_words;  // by address / 4, since the first overlapping launch
 
 // The last summary of a thread's that was covered: neighbouring words have had the same readers.
 struct {
@@ -67,15 +76,46 @@ uint32_t known_phases(const phase_clock& k, const thread& t) {
 
 }  // namespace
 
-void count_choice(choice kind, uint32_t place) {
+void count_choices(choice kind, uint32_t place, uint64_t count) {
   const auto i = static_cast<size_t>(kind);
   certificate.holds = false;
-  if (certificate.counts[i]++ == 0) certificate.places[i] = place;
+  if (certificate.counts[i] == 0) certificate.places[i] = place;
+  certificate.counts[i] += count;
 }
 
 void hb_choice(choice kind, const void* pc) {
   if (current == nullptr && kind == choice::clock) return;  // the host's own
   count_choice(kind, pc == nullptr ? 0 : code_offset(pc));
+}
+
+unsigned char* hb_commutes(const void* p, size_t bytes, commuting operation, const void* pc) {
+  const uint32_t place = code_offset(pc);
+  const auto first = reinterpret_cast<uintptr_t>(p) / 4;
+  for (size_t i = 0; i < bytes / 4; ++i) {
+    // A word, and each half of a longer one, is a kind of its own.
+    const auto kind = static_cast<uint8_t>(static_cast<size_t>(operation) * 4 + bytes / 4 + i);
+    const auto [known, is_new] = operations_of_words.try_emplace(first + i, kind);
+    if (!is_new && known->second != kind) count_choice(choice::atomic, place);
+  }
+  atomic_site& site = atomic_sites[place];
+  ++site.count;
+  return &site.is_used;
+}
+
+std::vector<const char*> unexplored_choices() {
+  std::vector<const char*> names;
+  for (size_t i = 0; i < k_choices; ++i) {
+    const auto kind = static_cast<choice>(i);
+    const bool is_explored =
+        kind == choice::atomic || kind == choice::atomic_access || kind == choice::published || kind == choice::spin;
+    if (certificate.counts[i] > 0 && !is_explored) names.push_back(k_choice_names[i]);
+  }
+  return names;
+}
+
+void each_used_result(const std::function<void(uint32_t)>& f) {
+  for (const auto& [place, site] : atomic_sites)
+    if (site.is_used != 0) f(place);
 }
 
 void certificate_begins(bool overlaps) {
@@ -85,11 +125,15 @@ void certificate_begins(bool overlaps) {
   certificate.barriers = barriers;
   certificate.holds = device.stream->detect;
   last_covered = {};
+  atomic_sites.clear();
+  if (!overlaps) operations_of_words.clear();
   if (!held) count_choice(choice::earlier_launch, 0);
 }
 
 void certificate_ends(emulation& stream) {
   if (!stream.ok() || !stream.detect) return;
+  for (const auto& [place, site] : atomic_sites)
+    if (site.is_used != 0) count_choices(choice::atomic, place, site.count);
   if (certificate.holds) {
     ++stream.certified;
     return;

@@ -2,6 +2,7 @@
 // has the same outcome under every schedule (docs/emulated_device.md has the theorem). Race flavour only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "simt/emulated/kernel_api.hpp"
@@ -26,8 +27,15 @@ enum class choice : uint8_t {
   earlier_launch,  // a launch that this one may overlap has no certificate
 };
 
+// Operations of integer atomics of which two of a kind give the same word in either order. Minimum and maximum compare
+// as signed or as unsigned numbers.
+enum class commuting : uint8_t { no, add, min, unsigned_min, max, unsigned_max, bit_and, bit_or, bit_xor };
+
 #ifdef SIMT_FLAVOUR_RACE
 void hb_choice(choice kind, const void* pc);
+// Counts an atomic of a kind that commutes. It is a choice if the word takes another kind in this launch, or if the
+// flag that is returned is set before the launch ends: then somebody has used the atomic's result.
+unsigned char* hb_commutes(const void* p, size_t bytes, commuting operation, const void* pc);
 #else
 inline void hb_choice(choice, const void*) {}
 #endif

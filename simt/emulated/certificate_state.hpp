@@ -1,6 +1,9 @@
 // The certificate's state, and the accesses for which a shadow cell has no place (race flavour only).
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "simt/emulated/certificate.hpp"
 #include "simt/emulated/detector.hpp"
 
@@ -18,7 +21,14 @@ struct certificate_state {
 };
 extern certificate_state certificate;
 
-void count_choice(choice kind, uint32_t place);
+void count_choices(choice kind, uint32_t place, uint64_t count);
+inline void count_choice(choice kind, uint32_t place) { count_choices(kind, place, 1); }
+
+// Kinds of choices in this launch that no exploration makes in another order (explore.hpp).
+std::vector<const char*> unexplored_choices();
+// Calls f(place) for each place in the code with an atomic of which a result was used in this launch, although its
+// operation commutes.
+void each_used_result(const std::function<void(uint32_t)>& f);
 
 // `overlaps`: the launch goes on with the accesses of those before it.
 void certificate_begins(bool overlaps);

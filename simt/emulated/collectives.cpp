@@ -2,6 +2,7 @@
 #include "simt/emulated/collectives.hpp"
 
 #include "simt/emulated/certificate.hpp"
+#include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
 
 namespace simt {
@@ -20,6 +21,7 @@ void release_barrier(block_state& b) {
   b.any = b.count = 0;
   b.all = 1;
   hb_block_barrier(b);
+  explore_meet(b.slot, 1);
   for (uint32_t i = 0; i < device.threads; ++i)
     if (b.threads[i].state == thread_state::at_block_barrier) make_runnable(b.threads[i]);
 }
@@ -151,6 +153,7 @@ void complete(block_state& b, unsigned warp_number, uint32_t present) {
     make_runnable(t);
   }
   w.waiting &= ~present;
+  explore_meet(lanes, present);
   if (op == warp_op::sync) hb_warp_sync(b, warp_number, present);
 }
 

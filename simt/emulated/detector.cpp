@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "simt/emulated/certificate_state.hpp"
+#include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/host_memory.hpp"
 #include "simt/emulated/region.hpp"
@@ -354,9 +355,12 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
   if (write) current->has_fenced = false;
   if (is_plain && write) return access<access_kind::write>(p, bytes, pc);
   if (is_plain) return access<access_kind::read>(p, bytes, pc);
+  const atomic_kind kind = write ? atomic_kind::store : atomic_kind::load;
   access_point();
+  if (explores()) explore_point(p, bytes, kind, commuting::no, pc);
   hb_choice(choice::atomic_access, pc);
-  hb_atomic(*current, p, bytes, memory_scope::device, write ? atomic_kind::store : atomic_kind::load, pc);
+  hb_atomic(*current, p, bytes, memory_scope::device, kind, pc);
+  if (explores()) explore_executed(kind, write);
 }
 
 }  // namespace

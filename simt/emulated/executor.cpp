@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/region.hpp"
 
@@ -173,9 +174,13 @@ void run_blocks() {
   for (;;) {
     fill_slots();
     const uint32_t next = pick(last, turn::blocks);
-    if (next == k_nobody) {
+    if (next == k_nobody && !explore_gave_up()) {
       if (land_one_flight()) continue;
-      break;
+      return report_deadlock();
+    }
+    if (explore_gave_up()) {
+      device.failed = true;
+      return;
     }
     last = next;
     ++device.stream->switches;
@@ -183,12 +188,11 @@ void run_blocks() {
     switch_fiber(device.main, current->flow, false);
     current = nullptr;
     if (device.cause.kind != nullptr) return report_failure();
-    if (device.wanted_cluster != 0) {
+    if (device.wanted_cluster != 0 || explore_gave_up()) {
       device.failed = true;  // its stacks are left where they are
       return;
     }
   }
-  report_deadlock();
 }
 
 void end_launch() {
@@ -240,6 +244,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.next_cluster = device.blocks_started_here = 0;
   device.window.clear();
   uint64_t wanted = config.cooperative ? blocks : std::max(stream.resident_blocks, config.cluster);
+  if (explores()) wanted = std::max(wanted, blocks);
   wanted = std::min<uint64_t>(wanted / config.cluster * config.cluster, k_max_slots / config.cluster * config.cluster);
   device.slots = static_cast<uint32_t>(std::min(wanted, blocks));
   device.static_bytes = device.static_end = 0;
@@ -312,6 +317,17 @@ void cluster_dims(unsigned x, unsigned y, unsigned z, call_site site) {
 
 namespace {
 
+void run_once(const launch_config& config, emulation& stream, void (*run_thread)(void*), void* arguments) {
+  begin_launch(config, stream, run_thread, arguments);
+  struct cleanup {
+    ~cleanup() { end_launch(); }
+  } at_end;
+  run_blocks();
+  if (device.wanted_cluster == 0) report_unwritten(stream);
+  asan_launch_ends(stream);
+  if (!stream.ok()) throw_first_of(stream);
+}
+
 // A kernel that is of clusters is the first to say so: its first thread has not begun, and the launch starts again.
 void run_locked(launch_config config, void (*run_thread)(void*), void* arguments) {
   emulation& stream = config.stream == nullptr ? default_emulation() : *config.stream;
@@ -329,16 +345,9 @@ void run_locked(launch_config config, void (*run_thread)(void*), void* arguments
   } catch (const device_error& e) {
     refuse(stream, e.what());
   }
-  {
-    begin_launch(config, stream, run_thread, arguments);
-    struct cleanup {
-      ~cleanup() { end_launch(); }
-    } at_end;
-    run_blocks();
-    if (device.wanted_cluster == 0) report_unwritten(stream);
-    asan_launch_ends(stream);
-    if (!stream.ok()) throw_first_of(stream);
-  }
+  const auto once = [&] { run_once(config, stream, run_thread, arguments); };
+  explore_launch(
+      stream, config, [](const void* f) { (*static_cast<decltype(&once)>(f))(); }, &once);
   config.cluster = std::exchange(device.wanted_cluster, 0);
   if (config.cluster != 0) run_locked(config, run_thread, arguments);
 }

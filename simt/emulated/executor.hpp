@@ -50,6 +50,7 @@ enum class thread_state : uint8_t {
   at_mbarrier,
   at_named_barrier,
   at_warpgroup,
+  at_choice,  // an exploration decides when it goes on
   finished
 };
 
@@ -364,8 +365,11 @@ void after_sync();
 void access_point();
 // Others may run before the calling thread goes on.
 void give_way();
-// The calling thread performed an atomic; without effect on memory, it may be part of a spin.
-void atomic_done(bool changed, const void* p);
+// The calling thread performed an atomic; without effect on memory, it may be part of a spin. `waits`: a spin depends on
+// the order of the threads.
+void atomic_done(bool changed, const void* p, bool waits = true);
+// A spin: others may be what the calling thread waits for.
+void yield_to_others(const call_site& site);
 // The running thread ended; never returns.
 [[noreturn]] void leave_thread();
 enum class turn : uint8_t { may_continue, blocks, spins };

@@ -208,6 +208,12 @@ void device_free(void* p) {
   m.release(a.unit, a.units);
 }
 
+void each_allocation(const std::function<void(char*, size_t)>& f) {
+  allocator& m = memory();
+  const std::lock_guard<std::mutex> guard(m.lock);
+  for (const auto& [p, a] : m.live) f(p, a.bytes);
+}
+
 #ifndef SIMT_FLAVOUR_RACE
 void mark_uninitialized(void*, size_t) {}
 void mark_initialized(void*, size_t) {}

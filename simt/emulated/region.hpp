@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "simt/emulated_memory.hpp"
 
@@ -20,6 +21,9 @@ inline constexpr size_t k_guard_bytes = size_t{1} << 40;
 
 char* region_base();
 inline char* region_arena(uint32_t slot) { return region_base() + slot * k_arena_bytes; }
+
+// Calls f(begin, bytes) for every live allocation of device memory.
+void each_allocation(const std::function<void(char*, size_t)>& f);
 
 // Makes [p, p + bytes) of an arena accessible (and uninitialised), or inaccessible again, to the flavour's checks.
 void region_open(char* p, size_t bytes);

@@ -4,6 +4,7 @@
 
 #include "simt/emulated/certificate.hpp"
 #include "simt/emulated/executor.hpp"
+#include "simt/emulated/explore.hpp"
 #include "simt/emulated/symbols.hpp"
 
 namespace simt {
@@ -146,7 +147,7 @@ void begin_schedule() {
     device.stream->recorded_accesses = true;
     device.stream->recorded_build = build_id();
   }
-  device.order = s.strategy;
+  device.order = s.strategy == strategy::explore ? strategy::fair : s.strategy;
   device.step_at_access = device.order == strategy::preempt || (device.order == strategy::replay && s.counts_accesses);
   device.step_limit = device.stream->steps + device.stream->step_budget;
   device.idle_yields = 0;
@@ -170,6 +171,7 @@ void make_waiting(thread& t) {
 }
 
 uint32_t pick(uint32_t last, turn t) {
+  if (explores() && device.runnable.next(0) == k_nobody) explore_choose();
   const uint64_t step = ++device.stream->steps;
   if (step > device.step_limit) stop_livelock("the launch exceeded its budget of scheduler steps");
   switch (device.order) {
@@ -246,7 +248,7 @@ void access_point() {
   run_unless_self(pick(current->resident, turn::may_continue));
 }
 
-void atomic_done(bool changed, const void* p) {
+void atomic_done(bool changed, const void* p, bool waits) {
   thread& self = *current;
   self.accesses = 0;
   if (changed) device.idle_yields = 0;
@@ -255,7 +257,10 @@ void atomic_done(bool changed, const void* p) {
     self.idle_at = p;
   } else if (p == self.idle_at) {
     self.idle_steps = 0;
-    if (++self.idle > k_spin) spin_yield(self.site);
+    if (++self.idle > k_spin) {
+      if (waits) hb_choice(choice::spin, SIMT_PC);
+      yield_to_others(self.site);
+    }
   } else if (++self.idle_steps == self.idle_window) {
     // A loop that asks several words comes back to one of them. Which, and after how many others, it finds out by
     // comparing with ever later ones (R. P. Brent, "An improved Monte Carlo factorization algorithm", BIT 20, 1980).
@@ -266,8 +271,12 @@ void atomic_done(bool changed, const void* p) {
 }
 
 void spin_yield(const call_site& site) {
-  thread& self = *current;
   hb_choice(choice::spin, SIMT_PC);
+  yield_to_others(site);
+}
+
+void yield_to_others(const call_site& site) {
+  thread& self = *current;
   self.site = site;
   self.is_not_idle();
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;

@@ -1,4 +1,5 @@
 // Barriers wider than a block: of a cluster and of a cooperative grid, and the clusters' shared memory.
+#include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/wide.hpp"
@@ -21,6 +22,7 @@ void complete(wide_barrier& w) {
   const thread_state waiting = w.grid ? thread_state::at_grid_barrier : thread_state::at_cluster_barrier;
   const uint32_t first = w.grid ? 0 : w.first_slot, count = w.grid ? device.slots : device.cluster;
   hb_wide_completes(w, first, count);
+  explore_meet(first, count);
   ++w.phase;
   w.arrived = 0;
   for (uint32_t slot = first; slot < first + count; ++slot) {

@@ -172,6 +172,68 @@ __global__ void grid_broadcast(int* out) {
   out[global_thread()] = sum;
 }
 
+// ---- atomics that commute
+
+// Every operation on words of its own, in shared and in device memory, read behind a barrier or after the launch.
+__global__ void commuting_atomics(int* out) {
+  SIMT_SHARED(bins, unsigned[8]);
+  SIMT_SHARED(largest, unsigned long long);
+  const int i = global_thread();
+  const unsigned bit = 1u << i % 32, last = blockDim.x - 1;
+  if (threadIdx.x < 8) bins[threadIdx.x] = 0;
+  if (threadIdx.x == 8) largest = 0;
+  __syncthreads();
+  atomicAdd(&bins[i * 5 % 8], 1u);
+  atomicMax(&largest, static_cast<unsigned long long>(i) << 20);
+  atomicAdd(out + 512, i);
+  atomicSub(out + 512, 3);
+  atomicMin(out + 513, -i);
+  atomicMax(reinterpret_cast<unsigned*>(out + 514), bit);
+  atomicOr(out + 515, 1 << i % 32);
+  atomicXor(reinterpret_cast<unsigned*>(out + 516), bit);
+  atomicAnd(reinterpret_cast<unsigned*>(out + 517), ~bit);
+  atomicAdd(reinterpret_cast<unsigned long long*>(out + 518), 1ull << i % 50);
+  __syncthreads();
+  out[i] = static_cast<int>(bins[(last - threadIdx.x) & 7] + static_cast<unsigned>(largest >> 20));
+}
+
+// As often as a loop that waits would ask.
+__global__ void patient_maximum(int* out) {
+  for (int i = 0; i < 200; ++i) atomicMax(out + 512, i % 100);
+  out[global_thread()] = 1;
+}
+
+// Flaw 1: an operation of another kind; 2: another type compares otherwise; 3: half of a longer word; 4: the result is
+// used now and then; 5: one result is used in an address, and the sum commutes.
+template <int Flaw>
+__global__ void mixed_atomics(int* out) {
+  const int i = global_thread();
+  atomicMax(out + 512, i);
+  if (Flaw == 1 && i == 20) atomicAdd(out + 512, 100);
+  if (Flaw == 2 && i == 20) atomicMax(reinterpret_cast<unsigned*>(out + 512), 7u);
+  if (Flaw == 3 && i == 20) atomicMax(reinterpret_cast<unsigned long long*>(out + 512), 7ull);
+  if (Flaw == 4) {
+    const int before = atomicAdd(out + 514, 1);
+    if (i == 20) out[i] = before;
+  }
+  if (Flaw == 5) atomicAdd(out + 600 + (atomicAdd(out + 514, 1) & 1), 1);
+}
+
+__global__ void host_atomic(int* out, int* host) {
+  atomicAdd(host, 1);
+  out[global_thread()] = 1;
+}
+
+// Warp 0 adds and does not wait for the others. Under fair it is the first, so that the reader sees its sum.
+__global__ void early_read(int* out) {
+  SIMT_SHARED(sum, int);
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, 1);
+  if (threadIdx.x >= 32) simt::named_barrier<1>::sync(96);
+  if (threadIdx.x == 32) out[0] = sum;
+}
+
 // ---- what leaves a choice
 
 __global__ void ticket(int* out) { out[1 + atomicAdd(out, 1)] = 1; }
@@ -245,6 +307,10 @@ void run_host_write(int* out, simt::emulation* stream) {
   static int of_host;
   launch_on(2, 32, stream, host_write, out, &of_host);
 }
+void run_host_atomic(int* out, simt::emulation* stream) {
+  static int of_host;
+  launch_on(2, 32, stream, host_atomic, out, &of_host);
+}
 // A launch that may overlap one without a certificate, whose accesses it cannot know.
 void run_overlapping(int* out, simt::emulation* stream) {
   launch_on(2, 32, stream, ticket, out);
@@ -274,6 +340,15 @@ std::vector<certificate_trial> certificate_trials() {
       {"async_tile", "", run_async_tile},
       {"cluster", "", run_cluster},
       {"grid", "", run_grid},
+      {"commuting_atomics", "", simple<commuting_atomics, 3, 64>},
+      {"patient_maximum", "", simple<patient_maximum, 2, 32>},
+      {"mixed_kinds", "an atomic whose", simple<mixed_atomics<1>, 2, 32>},
+      {"mixed_signs", "an atomic whose", simple<mixed_atomics<2>, 2, 32>},
+      {"mixed_sizes", "an atomic whose", simple<mixed_atomics<3>, 2, 32>},
+      {"result_used_once", "an atomic whose", simple<mixed_atomics<4>, 2, 32>},
+      {"result_as_address", "an atomic whose", simple<mixed_atomics<5>, 2, 32>},
+      {"host_atomic", "does not follow", run_host_atomic},
+      {"early_read", readers, simple<early_read, 1, 128>},
       {"ticket", "an atomic whose", simple<ticket, 2, 32>},
       {"float_sum", "an atomic whose", simple<float_sum, 2, 32>},
       {"flag", "an atomic load or store", simple<flag, 2, 32>},
