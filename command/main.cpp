@@ -366,8 +366,10 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->add_option("--with", e.others, "Another source of the program: .cu, .cpp or .c (may be repeated)")
       ->allow_extra_args(false);
   emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
-  emulated->add_option("--schedule", e.schedules, "A schedule: fair, greedy, reverse, random:N, ... (may be repeated)")
-      ->allow_extra_args(false);
+  CLI::Option* named = emulated->add_option("--schedule", e.schedules, "fair, greedy, random:N, ... (may be repeated)");
+  named->allow_extra_args(false);
+  emulated->add_flag("--explore", e.explore, "Run small launches in every class of schedules, 10000 at most")
+      ->excludes(named);
   emulated
       ->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, where no --schedule is given")
       ->capture_default_str();

@@ -119,6 +119,7 @@ struct program_run {
   std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
   bool is_every_schedule = false;         // proven: the launches have this outcome under each
   std::vector<std::string> choices;       // what of the launches depends on the schedule
+  std::string explored;                   // how many classes of schedules ran; empty: not asked for
   std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines
   int exit_status = 0;
 };
@@ -170,6 +171,7 @@ verdict severity(const std::string& kind) { return engine::verdict_from_name(kin
 
 std::vector<std::string> schedules_of(const run_emulated_options& o) {
   std::vector<std::string> list = o.schedules;
+  if (o.explore) list = {"explore:10000"};
   if (list.empty()) {
     list = {"fair", "greedy", "reverse"};
     for (int seed = 1; seed <= o.seeds; ++seed)
@@ -279,6 +281,8 @@ program_run run_once(const run_request& request, const run_emulated_options& o, 
       r.approximated.push_back(j["text"]);
     } else if (j["kind"] == "every schedule") {
       r.is_every_schedule = true;
+    } else if (j["kind"] == "explored") {
+      r.explored = j["text"];
     } else if (j["kind"] == "choice") {
       r.choices.push_back(tidy(j["text"]));
     } else if (j["kind"] == "unsupported") {
@@ -370,6 +374,7 @@ void print_findings(const std::vector<program_run>& runs) {
 bool is_proven(const program_run& r) { return r.is_every_schedule && r.result == "pass" && r.hazards.empty(); }
 
 void print_choices(const program_run& r) {
+  if (!r.explored.empty()) fmt::print("explored: {}\n", r.explored);
   if (is_proven(r))
     fmt::print("every schedule: proven for this input\n");
   else if (!r.choices.empty())
@@ -450,6 +455,7 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
                     {"approximated", r.approximated},
                     {"every_schedule", r.is_every_schedule},
                     {"choices", r.choices},
+                    {"explored", r.explored},
                     {"unsupported", r.unsupported},
                     {"exit_status", r.exit_status}});
   }

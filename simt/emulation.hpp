@@ -104,7 +104,8 @@ struct emulation {
   uint64_t accesses = 0;  // checked memory accesses (race flavour)
 
   bool ok() const { return findings.empty(); }
-  // True if every schedule gives the launches the same outcome: each has a certificate, or all its classes ran and agree.
+  // True if every schedule gives the launches the same outcome: each has a certificate, or all its classes ran and
+  // agree.
   bool has_one_outcome() const {
     return ok() && launches > 0 && (certified == launches || (explored.launches == launches && explored.outcomes <= 1));
   }

@@ -1,7 +1,7 @@
-// Dynamic partial-order reduction over the choices of a launch: source sets (Abdulla, Aronis, Jonsson, Sagonas, "Optimal
-// dynamic partial order reduction", POPL 2014, algorithm 1) with sleep sets (Godefroid, LNCS 1032). A thread runs until
-// its next choice and waits there for its turn. A state is the sequence of choices that leads to it, so the launch
-// starts again from its memory for each class.
+// Dynamic partial-order reduction over the choices of a launch: source sets (Abdulla et al., "Optimal dynamic partial
+// order reduction", POPL 2014, algorithm 1) with sleep sets (Godefroid, LNCS 1032). A thread runs until its next choice
+// and waits there for its turn. A state is the sequence of choices that leads to it. So the launch starts again, from
+// its memory, for each class.
 #include "simt/emulated/explore.hpp"
 
 #include <algorithm>

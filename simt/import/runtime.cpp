@@ -28,10 +28,25 @@ void report_notices() {
   report_approximations();
 }
 
-// Says if the program has one outcome under every schedule, or what of it depends on that.
+// What an exploration of the program's launches has shown.
+void report_exploration(const exploration& shown) {
+  const bool is_complete = shown.left == 0 && shown.obstacles.empty();
+  const std::string classes = shown.classes == 1 ? " class of schedules" : " classes of schedules";
+  std::string text = std::to_string(shown.classes);
+  text += shown.left > 0 ? " of at least " + std::to_string(shown.classes + shown.left) + " classes of schedules"
+          : is_complete  ? classes + (shown.classes == 1 ? ", which ran" : ", all run")
+                         : classes;
+  if (shown.outcomes > 1) text += "; device memory ends in " + std::to_string(shown.outcomes) + " ways";
+  for (const std::string& what : shown.obstacles) text += "; not explored: " + what;
+  report("explored", text, false);
+}
+
+// Reports that the program has one outcome under every schedule, or what of it depends on that.
 void report_choices() {
   const emulation& on = the_program().device;
-  if (on.launches > 0 && on.certified == on.launches && has_one_stream()) report("every schedule", "", false);
+  if (on.launches > 0 && on.schedule.strategy == strategy::explore) report_exploration(on.explored);
+  if (has_one_stream() && on.has_one_outcome()) report("every schedule", "", false);
+  if (has_one_stream() && on.explored.launches == on.launches) return;
   for (const schedule_choice& c : on.choices) {
     const std::string place = c.place == 0 ? "" : " at " + source_line(c.place);
     report("choice", c.what + place + " (" + std::to_string(c.count) + " times)", false);

@@ -83,7 +83,7 @@ stream_clock before_next(const CUstream_st& s) {
 // A choice among `options` that the schedule makes, of which `fair` takes the first and `reverse` the last.
 size_t choose(size_t options) {
   const schedule& order = the_program().device.schedule;
-  const strategy base = order.strategy == strategy::replay ? order.base : order.strategy;
+  const strategy base = order.strategy >= strategy::replay ? order.base : order.strategy;
   if (base == strategy::fair || base == strategy::greedy) return 0;
   if (base == strategy::reverse) return options - 1;
   uint64_t z = order.seed * 0x9e3779b97f4a7c15u + ++streams().decisions;  // splitmix64's mixture

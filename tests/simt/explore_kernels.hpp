@@ -11,8 +11,8 @@ inline constexpr int k_explore_words = 256;
 
 struct explore_trial {
   const char* name;
-  // Launches the kernel over zeroed `out`, k_explore_words of device memory. Flaws: 0 none; 1 nothing acquires; 2 nothing
-  // is released; 3 fences of the block's scope.
+  // Launches the kernel over zeroed `out`, k_explore_words of device memory. Flaws: 0 none; 1 nothing acquires; 2
+  // nothing is released; 3 fences of the block's scope.
   void (*run)(int* out, int flaw, simt::emulation* stream);
   int flaws;                 // that it can have
   unsigned long long least;  // classes
@@ -32,8 +32,8 @@ struct program_step {
 };
 inline constexpr int k_program_threads = 3, k_program_steps = 3;
 
-// Runs a program, a block of one thread for each of its threads. out[0] and out[1] are the words; what step s of thread t
-// has seen goes to out[2 + t * k_program_steps + s].
+// Runs a program, a block of one thread for each of its threads. out[0] and out[1] are the words; what step s of thread
+// t has seen goes to out[2 + t * k_program_steps + s].
 void run_program(const program_step* steps, int* out, simt::emulation* stream);
 
 }  // namespace warpcheck::self

@@ -47,7 +47,9 @@ TEST_P(explorations, run_every_class_of_a_correct_kernel) {
   EXPECT_GE(stream.explored.classes, trial.least);
   EXPECT_EQ(stream.explored.outcomes, trial.outcomes);
   RecordProperty("classes", static_cast<int>(stream.explored.classes));
-  if (trial.outcomes == 1) EXPECT_EQ(after, fair);
+  if (trial.outcomes == 1) {
+    EXPECT_EQ(after, fair);
+  }
 }
 
 TEST_P(explorations, find_each_broken_memory_order) {
@@ -181,7 +183,9 @@ TEST(exploration, has_the_classes_and_outcomes_of_all_orders) {
     // Before its turn a compare and swap counts as a write, so that a class may run twice.
     const bool compares =
         std::any_of(p.begin(), p.end(), [](const program_step& s) { return s.kind == step_compare_and_swap; });
-    if (!compares) EXPECT_EQ(stream.explored.classes, classes.size()) << "program " << trial;
+    if (!compares) {
+      EXPECT_EQ(stream.explored.classes, classes.size()) << "program " << trial;
+    }
   }
 }
 
