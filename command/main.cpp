@@ -7,9 +7,8 @@
 #include <exception>
 
 #include "command/bench.hpp"
+#include "command/candidates/brought_candidate.hpp"
 #include "command/candidates/plugin.hpp"
-#include "command/candidates/python_candidate.hpp"
-#include "command/candidates/source_candidate.hpp"
 #include "command/commands.hpp"
 #include "command/completion.hpp"
 #include "command/formula_arguments.hpp"
@@ -49,51 +48,6 @@ CLI::Option* add_output(CLI::App* command, const std::string& name, std::string&
   return command->add_option(name, path, what)->each([](const std::string& text) { cli::check_writable(text); });
 }
 
-// What --source or --python bring as the candidate.
-struct brought_candidate {
-  cli::source_request source;
-  std::string python, interpreter;
-
-  void prepare(cli::verify_options& o) const {
-    cli::use_formulas(o, !source.file.empty() || !python.empty());
-    if (!source.file.empty()) o.candidate = cli::prepare_source(o, source);
-    if (!python.empty()) cli::prepare_python(o, python, interpreter);
-  }
-};
-
-void add_source_options(CLI::App* command, cli::source_request& s, CLI::Option* of_source) {
-  command->add_option("-I,--include", s.includes, "A folder for the headers of --source (may be repeated)")
-      ->allow_extra_args(false)
-      ->needs(of_source);
-  command->add_option("-D,--define", s.defines, "A macro for --source: NAME or NAME=VALUE (may be repeated)")
-      ->allow_extra_args(false)
-      ->needs(of_source);
-  command->add_option("--std", s.standard, "The C++ standard of --source (default: c++17)")->needs(of_source);
-  command
-      ->add_option("--args", s.arguments,
-                   "What the entry's parameters stand for: 'in=x,out=y,N=rows', or all by position 'x,y,rows,cols'")
-      ->needs(of_source);
-}
-
-// What is tried, in place of ours.
-void add_candidate(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
-  command->add_option("--candidate", o.candidate, "builtin, or a candidate library (abi/candidate.h)")
-      ->capture_default_str();
-  CLI::Option* of_source =
-      command->add_option("--source", b.source.file, "A CUDA source (.cu) whose function is the candidate");
-  CLI::Option* of_entry = command->add_option(
-      "--entry", b.source.entry,
-      "The function of --source: f, ns::f or 'f<float, 128>'; list OP prints what its parameters can be");
-  of_source->needs(of_entry);
-  of_entry->needs(of_source);
-  add_source_options(command, b.source, of_source);
-  CLI::Option* of_python = command->add_option(
-      "--python", b.python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
-  of_python->excludes(of_source);
-  command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
-      ->needs(of_python);
-}
-
 void add_unwanted(CLI::App* command, cli::verify_options& o) {
   command
       ->add_option("--without-property", o.without,
@@ -102,7 +56,7 @@ void add_unwanted(CLI::App* command, cli::verify_options& o) {
 }
 
 // What verify and fuzz have in common: what is tried, and how.
-void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate& b) {
+void add_selection(CLI::App* command, cli::verify_options& o, cli::brought_candidate& b) {
   command->add_option(
       "operators", o.operators,
       "Only these operators (default: all; see 'warpcheck list'), or formulas: FILE.op, FILE.op:NAME, NAME.op of the "
@@ -115,7 +69,7 @@ void add_selection(CLI::App* command, cli::verify_options& o, brought_candidate&
   command->add_option("--property", o.properties, "Only this property (may be repeated)");
   add_unwanted(command, o);
   command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
-  add_candidate(command, o, b);
+  cli::add_candidate(command, o, b);
 }
 void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--regressions", o.regressions,
@@ -147,12 +101,12 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
 
 struct verify_command {
   cli::verify_options options;
-  brought_candidate brought;
+  cli::brought_candidate brought;
   bool null_kernels = false;
 };
 void add_verify(CLI::App& app, verify_command& command, int& code) {
   cli::verify_options& v = command.options;
-  brought_candidate& b = command.brought;
+  cli::brought_candidate& b = command.brought;
   CLI::App* verify =
       app.add_subcommand("verify", "Run the properties of operators on generated cases, or on your own array");
   add_selection(verify, v, b);
@@ -168,10 +122,11 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   CLI::Option* of_null_kernels = verify->add_flag(
       "--null-kernels", command.null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
-  for (const char* name : {"--candidate", "--source",         "--python",      "--device", "--dtype",
-                           "--size",      "--max-rows",       "--max-cols",    "--shard",  "--regressions",
-                           "--junit",     "--input",          "--journal",     "--resume", "--mps",
-                           "--fail-fast", "--shrink-seconds", "--allow-skips", "--accept", "--without-property"})
+  for (const char* name :
+       {"--candidate",      "--source",      "--python",   "--device",          "--dtype", "--kernelbench",
+        "--gpumode",        "--size",        "--max-rows", "--max-cols",        "--shard", "--regressions",
+        "--junit",          "--input",       "--journal",  "--resume",          "--mps",   "--fail-fast",
+        "--shrink-seconds", "--allow-skips", "--accept",   "--without-property"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {
@@ -182,7 +137,7 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
 
 struct fuzz_command {
   cli::fuzz_options options;
-  brought_candidate brought;
+  cli::brought_candidate brought;
 };
 void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
   cli::fuzz_options& f = command.options;
@@ -427,7 +382,7 @@ void add_run(CLI::App& app, cli::run_formula_options& r, int& code) {
 struct bench_command {
   bench::operator_bench_options options;
   cli::verify_options verify;  // of the candidate
-  brought_candidate brought;
+  cli::brought_candidate brought;
   bool unverified = false;
 };
 void run_bench(bench_command& command, const std::vector<std::string>& google_benchmark, int& code) {
@@ -454,7 +409,7 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   command.verify.cases = 20;
   bench->add_option("--device", command.verify.device, "cuda; emulated or cpu (with a candidate): to see that rows run")
       ->capture_default_str();
-  add_candidate(bench, command.verify, command.brought);
+  cli::add_candidate(bench, command.verify, command.brought);
   bench->add_option("--cases", command.verify.cases, "Verify a candidate first with so many cases of each property")
       ->capture_default_str();
   add_unwanted(bench, command.verify);

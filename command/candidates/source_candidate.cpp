@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "command/candidates/entry_parameters.hpp"
+#include "command/candidates/inline_source.hpp"
 #include "command/support.hpp"
 #include "command/translator/cuda_structure.hpp"
 #include "command/translator/importer.hpp"
@@ -33,6 +34,11 @@ constexpr std::string_view k_prefix = "source:";
 struct entry_request : source_request {
   std::string op;
   const engine::description* described;
+  std::string made_of = {},
+              made_by = {};  // the Python file that the source is from and its entry; empty: it is the user's file
+
+  // The name that its statements have.
+  std::string stated_by() const { return made_by.empty() ? entry.substr(0, entry.find('<')) : made_by; }
 
   // Of nvcc.
   std::vector<std::string> options() const {
@@ -72,7 +78,7 @@ std::string statements_of(const entry_request& r) {
   const std::string text = read_text(r.file);
   std::string all;
   for (std::sregex_iterator i(text.begin(), text.end(), comment), end; i != end; ++i)
-    if ((*i)[1] == r.entry.substr(0, r.entry.find('<'))) all += (*i)[2].str() + ";";
+    if ((*i)[1] == r.stated_by()) all += (*i)[2].str() + ";";
   engine::parse_statements(r.op, all);
   return all;
 }
@@ -156,8 +162,21 @@ std::string compile_emulated(const toolchain& tools, const entry_request& e, con
   try {
     return import_library(tools, r);
   } catch (const usage_error& refused) {
-    throw usage_error(fitted(e, refused.what()));
+    const std::string said = fitted(e, refused.what());
+    throw usage_error(e.made_of.empty() ? said : replaced(said, e.file, e.made_of));
   }
+}
+
+// The source inside a Python file, as a file of its own.
+void take_out(entry_request& e, const toolchain& tools, const std::string& device) {
+  if (device != "emulated")
+    throw usage_error(fmt::format("source: device {} does not run the CUDA source inside '{}'; --device emulated does",
+                                  device, e.file));
+  const std::string name = engine::sha256_hex(read_text(e.file) + e.file + e.entry + e.op).substr(0, 32) + ".cu";
+  const std::string path = (fs::path(import_folder(tools)) / name).string();
+  write_file(path, inline_source(e.file, e.entry, *e.described, path));
+  e.made_of = std::exchange(e.file, path);
+  e.made_by = std::exchange(e.entry, k_inline_entry);
 }
 
 // nvcc makes code for the GPU that is present; the suite's own device interface runs it.
@@ -229,8 +248,9 @@ source_request request_of(const std::string& candidate) {
 }  // namespace
 
 std::string prepare_source(const source_request& request, const std::string& op, const std::string& device) {
-  const entry_request e = checked_request(request, op);
+  entry_request e = checked_request(request, op);
   const toolchain tools = toolchain::load();
+  if (has_inline_source(e.file)) take_out(e, tools, device);
   const std::string name = name_of(request);
   if (device == "cuda") {
     engine::name_candidate(name, compile_cuda(tools, e), "");

@@ -27,20 +27,6 @@ namespace fs = std::filesystem;
 using engine::environment_error;
 using engine::usage_error;
 
-// Where compiled sources are kept: in the build folder, or for this user only where that cannot be written.
-fs::path cache_folder(const toolchain& tools) {
-  std::error_code error;
-  const fs::path beside = fs::path(tools.build_folder()) / "imported";
-  fs::create_directories(beside, error);
-  if (!error && access(beside.c_str(), W_OK) == 0) return beside;
-  const fs::path own = fs::path(engine::temporary_folder()) / fmt::format("warpcheck-imported-{}", getuid());
-  fs::create_directories(own, error);
-  fs::permissions(own, fs::perms::owner_all, error);
-  if (access(own.c_str(), W_OK) != 0)
-    throw environment_error(fmt::format("import: neither '{}' nor '{}' can be written", beside.string(), own.string()));
-  return own;
-}
-
 // A file name beside the cached one that no other process uses.
 std::string private_path(const fs::path& folder, const std::string& name) {
   return (folder / fmt::format("{}.{}", name, getpid())).string();
@@ -212,6 +198,19 @@ std::vector<imported_source> rewritten_sources(const toolchain& tools, const imp
 
 }  // namespace
 
+std::string import_folder(const toolchain& tools) {
+  std::error_code error;
+  const fs::path beside = fs::path(tools.build_folder()) / "imported";
+  fs::create_directories(beside, error);
+  if (!error && access(beside.c_str(), W_OK) == 0) return beside.string();
+  const fs::path own = fs::path(engine::temporary_folder()) / fmt::format("warpcheck-imported-{}", getuid());
+  fs::create_directories(own, error);
+  fs::permissions(own, fs::perms::owner_all, error);
+  if (access(own.c_str(), W_OK) != 0)
+    throw environment_error(fmt::format("import: neither '{}' nor '{}' can be written", beside.string(), own.string()));
+  return own.string();
+}
+
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
                                     const std::string& file) {
   std::string plain = name.substr(0, name.find('<'));
@@ -239,7 +238,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   std::error_code error;
   for (const std::string& file : files)
     if (!fs::is_regular_file(file, error)) throw usage_error(fmt::format("source: there is no file '{}'", file));
-  const fs::path folder = cache_folder(tools);
+  const fs::path folder = import_folder(tools);
 
   std::vector<imported_source> sources = rewritten_sources(tools, r, files, folder);
   const bool has_main = std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.has_main; });

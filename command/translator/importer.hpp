@@ -51,6 +51,9 @@ imported_source rewrite_cuda(std::string_view preprocessed, std::string_view fil
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
                                     const std::string& file);
 
+// The folder where compiled sources are kept: in the build folder, or one of this user alone if that cannot be written.
+std::string import_folder(const toolchain& tools);
+
 // Compiles a foreign source for the emulated device into a shared library and returns its path, cached by content.
 struct import_request {
   std::string file;                 // as the user names it

@@ -1,0 +1,68 @@
+#include "command/candidates/brought_candidate.hpp"
+
+#include "command/candidates/inline_source.hpp"
+#include "command/candidates/python_candidate.hpp"
+#include "command/formula_arguments.hpp"
+
+namespace warpcheck::cli {
+namespace {
+
+void add_source_options(CLI::App* command, source_request& s, CLI::Option* of_source) {
+  command->add_option("-I,--include", s.includes, "A folder for the headers of --source (may be repeated)")
+      ->allow_extra_args(false)
+      ->needs(of_source);
+  command->add_option("-D,--define", s.defines, "A macro for --source: NAME or NAME=VALUE (may be repeated)")
+      ->allow_extra_args(false)
+      ->needs(of_source);
+  command->add_option("--std", s.standard, "The C++ standard of --source (default: c++17)")->needs(of_source);
+  command
+      ->add_option("--args", s.arguments,
+                   "What the entry's parameters stand for: 'in=x,out=y,N=rows', or all by position 'x,y,rows,cols'")
+      ->needs(of_source);
+}
+
+// Files that hold a CUDA source: `--source FILE.py --entry NAME` with the name that they all have.
+void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_source) {
+  const auto add = [&](const std::string& option, const std::string& entry, const std::string& what) {
+    const auto take = [&s, entry](const std::string& file) {
+      s.file = file;
+      s.entry = entry;
+    };
+    return command->add_option_function<std::string>(option, take, what)->excludes(of_source);
+  };
+  CLI::Option* of_kernelbench = add("--kernelbench", "ModelNew",
+                                    "A KernelBench file: the CUDA source that its ModelNew calls is the candidate, on "
+                                    "the emulated device");
+  add("--gpumode", "custom_kernel", "A submission to GPU MODE: the same of its custom_kernel")
+      ->excludes(of_kernelbench);
+}
+
+}  // namespace
+
+void brought_candidate::prepare(verify_options& o) const {
+  use_formulas(o, !source.file.empty() || !python.empty());
+  if (has_inline_source(source.file) && o.device == "auto") o.device = "emulated";
+  if (!source.file.empty()) o.candidate = prepare_source(o, source);
+  if (!python.empty()) prepare_python(o, python, interpreter);
+}
+
+void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
+  command->add_option("--candidate", o.candidate, "builtin, or a candidate library (abi/candidate.h)")
+      ->capture_default_str();
+  CLI::Option* of_source =
+      command->add_option("--source", b.source.file, "A CUDA source (.cu) whose function is the candidate");
+  CLI::Option* of_entry = command->add_option(
+      "--entry", b.source.entry,
+      "The function of --source: f, ns::f or 'f<float, 128>'; list OP prints what its parameters can be");
+  of_source->needs(of_entry);
+  of_entry->needs(of_source);
+  add_source_options(command, b.source, of_source);
+  add_inline_sources(command, b.source, of_source);
+  CLI::Option* of_python = command->add_option(
+      "--python", b.python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");
+  for (const char* other : {"--source", "--kernelbench", "--gpumode"}) of_python->excludes(command->get_option(other));
+  command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
+      ->needs(of_python);
+}
+
+}  // namespace warpcheck::cli

@@ -1,0 +1,23 @@
+// The options by which verify, fuzz and bench are given a candidate in place of ours.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "command/candidates/source_candidate.hpp"
+#include "command/commands.hpp"
+
+namespace warpcheck::cli {
+
+// What these options name.
+struct brought_candidate {
+  source_request source;
+  std::string python, interpreter;
+
+  // Compiles or loads it, for the one operator of the options.
+  void prepare(verify_options& o) const;
+};
+
+void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b);
+
+}  // namespace warpcheck::cli

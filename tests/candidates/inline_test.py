@@ -1,0 +1,219 @@
+"""CUDA sources inside Python files, as KernelBench and GPU MODE have them: --kernelbench and --gpumode on the emulated
+device. The files raise an error where they are run: the command only reads them."""
+
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "command/candidates/inline_source.py"
+spec = importlib.util.spec_from_file_location("inline_source", SOURCE)
+inline_source = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(inline_source)
+
+KERNEL = r"""
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+
+constexpr int threads = 128;
+
+__global__ void rows(const float* x, float* y, int cols) {
+  __shared__ float part[threads];
+  const float* row = x + (size_t)blockIdx.x * cols;
+  float most = -INFINITY;
+  for (int i = threadIdx.x; i < cols; i += threads) most = fmaxf(most, row[i]);
+  part[threadIdx.x] = most;
+  __syncthreads();
+  for (int w = threads / 2; w > 0; w /= 2) {
+    if (threadIdx.x < w) part[threadIdx.x] = fmaxf(part[threadIdx.x], part[threadIdx.x + w]);
+    __syncthreads();
+  }
+  most = part[0];
+  __syncthreads();
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < cols; i += threads) sum += expf(row[i] - most);
+  part[threadIdx.x] = sum;
+  __syncthreads();
+  for (int w = threads / 2; w > 0; w /= 2) {
+    if (threadIdx.x < w) part[threadIdx.x] += part[threadIdx.x + w];
+    __syncthreads();
+  }
+  for (int i = threadIdx.x; i < cols; i += threads) y[blockIdx.x * (size_t)cols + i] = expf(row[i] - most) / part[0];
+}
+"""
+RETURNS = KERNEL + r"""
+torch::Tensor softmax_cuda(torch::Tensor x) {
+  TORCH_CHECK(x.is_cuda() && x.dim() == 2, "x must be a matrix on the GPU, has sizes ", x.sizes());
+  auto y = torch::empty_like(x);
+  auto stream = at::cuda::getCurrentCUDAStream();
+  rows<<<x.size(0), threads, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return y;
+}
+"""
+WRITES = KERNEL + r"""
+void softmax_into(torch::Tensor x, torch::Tensor y, int64_t n, int cols) {
+  rows<<<n, threads>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+}
+"""
+KERNELBENCH = '''raise RuntimeError("the file is run")
+import torch
+from torch.utils.cpp_extension import load_inline
+
+source = """{source}"""
+softmax = load_inline(
+    name="softmax",
+    cpp_sources="torch::Tensor softmax_cuda(torch::Tensor x);",
+    cuda_sources=source,
+    functions=["softmax_cuda"],
+)
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.softmax = softmax
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Softmax of each row."""
+        x = x.contiguous()
+        {body}
+
+
+def get_inputs():
+    return [torch.rand(16, 1024)]
+'''
+GPUMODE = '''raise RuntimeError("the file is run")
+import torch
+from task import input_t, output_t
+
+module = torch.utils.cpp_extension.load_inline(
+    name="softmax", cpp_sources=["void softmax_into(torch::Tensor, torch::Tensor, int64_t, int);"],
+    cuda_sources=[r"""{source}"""], functions=["softmax_into"])
+
+
+def custom_kernel(data: input_t) -> output_t:
+    x, y = data
+    n, cols = x.shape
+    module.softmax_into(x, y, n, cols)
+    return y
+'''
+CALL = "return self.softmax.softmax_cuda(x)"
+
+
+def kernelbench(body=CALL, source=RETURNS):
+    return KERNELBENCH.format(source=source, body=body)
+
+
+class Inline(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, text):
+        path = self.folder / "kernel.py"
+        path.write_text(text)
+        return path
+
+    def command(self, *arguments):
+        r = subprocess.run([os.environ["WARPCHECK"], *arguments], capture_output=True, text=True)
+        return r.returncode, r.stdout + r.stderr
+
+    def verify(self, option, text, *others):
+        path = self.write(text)
+        usual = ("--cases", "6", "--dtype", "f32", "--shrink-seconds", "1")
+        if "--property" not in others:
+            usual += ("--property", "within-error-bound")
+        return self.command("verify", "softmax", option, str(path), *usual, *others)
+
+    def refused(self, text, entry="ModelNew", inputs=1):
+        with self.assertRaises(inline_source.Refused) as caught:
+            inline_source.find(self.write(text), entry, inputs)
+        return str(caught.exception)
+
+    def test_a_right_kernel_of_either_kind_passes(self):
+        for option, text in (("--kernelbench", kernelbench()), ("--gpumode", GPUMODE.format(source=WRITES))):
+            code, output = self.verify(option, text)
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, r"within-error-bound +6 ")
+
+    def test_a_race_is_named_by_the_line_of_the_python_file_and_replays(self):
+        before, after = RETURNS.split("  most = part[0];\n  __syncthreads();\n")
+        text = kernelbench(source=before + "  most = part[0];\n" + after)
+        line = text.splitlines().index("  most = part[0];") + 1
+        code, output = self.verify("--kernelbench", text, "--property", "no-hazard")
+        self.assertEqual(code, 1, output)
+        self.assertIn("no-hazard: race:", output)
+        self.assertIn(f"kernel.py:{line}", output)
+        case = output.split("warpcheck replay '")[1].split("'")[0]
+        self.assertIn("candidate=source:", case)
+        code, output = self.command("replay", case)
+        self.assertEqual(code, 1, output)
+        self.assertIn("race", output)
+
+    def test_what_the_kernel_does_not_write_is_found(self):
+        few = RETURNS.replace("< cols; i += threads) y", "< 7; i += threads) y")
+        code, output = self.verify("--kernelbench", kernelbench(source=few))
+        self.assertEqual(code, 1, output)
+
+    def test_a_result_of_other_sizes_is_refused_in_the_words_of_the_call(self):
+        reshaped = RETURNS.replace("return y;", "return y.view({-1, 1}).unsqueeze(0);")
+        code, output = self.verify("--kernelbench", kernelbench(source=reshaped))
+        self.assertEqual(code, 0, output)
+        small = RETURNS.replace("return y;", "return torch::zeros({1});")
+        code, output = self.verify("--kernelbench", kernelbench(source=small))
+        self.assertEqual(code, 1, output)
+        self.assertIn("a tensor [1] of Float is copied into one [", output)
+
+    def test_what_does_not_compile_is_shown_with_the_line_of_the_python_file(self):
+        text = kernelbench(source=RETURNS.replace("part[0];\n", "parts[0];\n", 1))
+        code, output = self.verify("--kernelbench", text)
+        self.assertEqual(code, 2, output)
+        self.assertIn(f"kernel.py:{text.splitlines().index('  most = parts[0];') + 1}", output)
+        self.assertIn("'parts' was not declared", output)
+
+    def test_what_is_done_beside_the_call_is_refused(self):
+        for body, why in (
+            ("return 2 * self.softmax.softmax_cuda(x)", "returns something else than the call's result"),
+            ("y = self.softmax.softmax_cuda(x)\n        return y / y.sum()", "returns something else"),
+            ("return self.softmax.softmax_cuda(x + 1)", "is neither a tensor of the call nor a size of one"),
+            ("if x.size(1) == 1024:\n            return x\n        " + CALL, "is not understood"),
+            ("y = self.softmax.softmax_cuda(x)\n        return self.softmax.softmax_cuda(x)", "is a second call"),
+            ("return torch.softmax(x, 1)", "returns something else"),
+            ("return x", "returns something else"),
+            ("x = x.half()\n        " + CALL, "is neither"),
+        ):
+            self.assertIn(why, self.refused(kernelbench(body)), body)
+        self.assertIn("it defines no 'Model'", self.refused(kernelbench(), "Model"))
+        two = kernelbench().replace("self, x:", "self, x, y:")
+        self.assertIn("takes 2 inputs (x, y), the operator has 3", self.refused(two, inputs=3))
+        plain = "def custom_kernel(data):\n    return data\n"
+        self.assertIn("calls no load_inline", self.refused(plain, "custom_kernel"))
+
+    def test_a_refusal_is_a_usage_error_with_the_line(self):
+        code, output = self.verify("--kernelbench", kernelbench("return 2 * self.softmax.softmax_cuda(x)"))
+        self.assertEqual(code, 2, output)
+        self.assertRegex(output, r"source: .*kernel\.py: line \d+: 'return 2 \* self\.softmax\.softmax_cuda\(x\)' ")
+
+    def test_sizes_are_passed_as_the_file_computes_them(self):
+        found = inline_source.find(self.write(GPUMODE.format(source=WRITES)), "custom_kernel", 1)
+        self.assertEqual(found["call"], "softmax_into(in0, out0, in0.size(0), in0.size(1))")
+        self.assertEqual((found["returns"], found["zeroed"]), (False, False))
+        body = "y = torch.zeros_like(x)\n        self.softmax.softmax_cuda(x, y, x.numel() // 2, -1)\n        return y"
+        found = inline_source.find(self.write(kernelbench(body)), "ModelNew", 1)
+        self.assertEqual(found["call"], "softmax_cuda(in0, out0, (in0.numel() / 2), -1)")
+        self.assertEqual((found["returns"], found["zeroed"]), (False, True))
+
+    def test_other_devices_are_refused(self):
+        code, output = self.verify("--kernelbench", kernelbench(), "--device", "cpu")
+        self.assertEqual(code, 2, output)
+        self.assertIn("--device emulated", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
