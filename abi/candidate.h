@@ -130,7 +130,7 @@ typedef struct warpcheck_stream_options {
   uint32_t shared_fill;    /* pattern that shared memory holds when a block starts */
 } warpcheck_stream_options;
 
-/* Receives a hazard (`kind`: a verdict's name or `misaligned`), or `every schedule`: proven of the stream's launches. */
+/* Receives a hazard (`kind`: a verdict's name or `misaligned`), or `every schedule`: proven of the launches. */
 typedef void (*warpcheck_finding_fn)(void* user, const char* kind, const char* text);
 
 /* Memory and streams of a device. All functions return 0 for success or non-zero with the reason in last_error(). */

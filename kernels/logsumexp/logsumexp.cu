@@ -16,8 +16,8 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-// Rescales of one term: when a lane takes in more values (at most k_reduction_expensive_chunks - 1 times, once for rows of
-// 1024) or merges groups of them, over the warp, over the block, and where the tiles of a row are collected, merged
+// Rescales of one term: when a lane takes in more values (at most k_reduction_expensive_chunks - 1 times, once for rows
+// of 1024) or merges groups of them, over the warp, over the block, and where the tiles of a row are collected, merged
 // over the warp and the block.
 static_assert(k_reduction_expensive_chunks - 1 + k_reduction_ahead_groups + 2 + 3 <= 16,
               "the contract's budget of rescales");

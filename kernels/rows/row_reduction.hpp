@@ -7,7 +7,7 @@
 //   over_lanes<Lanes>(partial)        the partial of `Lanes` neighbouring lanes, in each of them, with the same bits
 //   collect(partials, first, last, step)  that of every step-th of an array of partials
 //   finish(partial)                   the result
-//   k_expensive                            whether taking in values and merging partials cost so much that they show beside
+//   k_expensive                       true if taking in values and merging partials cost so much that they show beside
 //                                     the time of reading; if so, absorb looks at the values alone, and there is
 //   over_row<Lanes>(value)            the partial of a row whose values `Lanes` neighbouring lanes hold, as over_lanes
 //   of_warp(value, partial)           likewise of a warp, by a short cut; false where that is not accurate enough
@@ -204,8 +204,9 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
   if (threadIdx.x == 0) store_partial(a, blockIdx.x, partial, partials);
 }
 
-// The same for aligned rows and dear reductions, with blocks that stay: the next chunk, of this tile or another, is on
-// its way while one is taken in. tile_size: at most k_reduction_ahead_groups groups of k_reduction_expensive_chunks chunks.
+// The same for aligned rows and expensive reductions, with blocks that stay: the next chunk, of this tile or another,
+// is on its way while one is taken in. tile_size: at most k_reduction_ahead_groups groups of
+// k_reduction_expensive_chunks chunks.
 template <class RowReduction>
 __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_blocks)
     reduction_ahead(reduction_arguments<RowReduction> a, int64_t tiles, int tile_size,

@@ -97,8 +97,8 @@ std::optional<judgement> settle(dtype output, double actual, const bounded_value
   return j;
 }
 
-// Decides element `index` of a model that offers `evaluate<Real>(index)`, a bounded_value, for double and the two types of
-// numerics/multiprecision.hpp, which this header does not include: the caller names them.
+// Decides element `index` of a model that offers `evaluate<Real>(index)`, a bounded_value, for double and the two types
+// of numerics/multiprecision.hpp, which this header does not include: the caller names them.
 template <class Digits50, class Digits100, class Model>
 judgement decide(dtype output, double actual, precision policy, const Model& model, int64_t index) {
   if (policy == precision::adaptive) {

@@ -9,8 +9,8 @@ extern "C" {
 /* Receives a hazard or misuse: `kind` is a verdict's name, "benign" for a race that is harmless in practice, "note" for
  * what is no failure, "approximated" for a construct whose result is not a GPU's to the bit, or "unsupported" for one
  * that is not modelled and ran. "every schedule" says that the program has one outcome under each; "choice" names
- * something that may depend on the schedule; "explored" says how many classes of schedules ran. After a fatal one the device's state means nothing, and the program cannot
- * go on: the receiver ends the process. */
+ * something that may depend on the schedule; "explored" says how many classes of schedules ran. After a fatal one the
+ * device's state means nothing, and the program cannot go on: the receiver ends the process. */
 typedef void (*simt_import_report_fn)(void* user, const char* kind, const char* text, int fatal);
 
 typedef struct simt_import_options {

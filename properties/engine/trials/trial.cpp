@@ -108,8 +108,8 @@ run_result trial::run(const trial_case& asked, const tensor_map& replace) {
   related_.clear();
   agrees_in_bits_ = knobs.agree_in_bits;
   std::optional<run_result> first;
-  // The launch of the race detector. It is judged last, so that a wrong value is reported before a hazard; but in memory
-  // that the next launch uses, too, results do not last.
+  // The launch of the race detector. It is judged last, so that a wrong value is reported before a hazard; but results
+  // in memory that the next launch uses, too, do not last.
   struct {
     std::span<const launch_spec> members;
     std::unique_ptr<launch_group> launched;
