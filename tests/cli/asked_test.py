@@ -1,4 +1,4 @@
-"""What a run says of the properties that it asked and left out. Run by CTest with WARPCHECK set."""
+"""What a run says of the properties that it asked and left out, and of what it proved. Run by CTest with WARPCHECK set."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import unittest
 
 WARPCHECK = os.environ["WARPCHECK"]
 REASON = "the vendor aligns: always"
+LINE = "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | index=i64[3] | device=emulated"
 WITHOUT = ["--without-property", f"misalignment:{REASON}"]
 
 
@@ -31,6 +32,17 @@ class Asked(unittest.TestCase):
     def verify(self, *arguments):
         return self.json_of("verify", "softmax", "--device", "emulated", "--cases", "2", "--property", "empty",
                             "--property", "misalignment", *arguments)
+
+    def test_cases_with_every_schedule_proven_are_counted_by_kernel(self):
+        lines, result = self.json_of("verify", "softmax", "--device", "emulated", "--cases", "6", "--dtype", "f32",
+                                     "--max-cols", "64", "--property", "within-error-bound")
+        (job,) = result["jobs"]
+        self.assertGreater(job["every_schedule"], 0)
+        self.assertIn(f"every schedule: proven for this input in {job['every_schedule']} of {job['cases']} cases", lines)
+        self.assertEqual(sum(job["proven_variants"].values()), job["every_schedule"])
+        self.assertLess(job["launches"], 7 * job["cases"])
+        self.assertIn("every schedule: proven for this input\n", run("replay", LINE).stdout)
+        self.assertNotIn("every schedule", run("replay", LINE + " detect=off").stdout)
 
     def test_the_last_line_counts_the_properties(self):
         lines, result = self.verify()
