@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -223,7 +224,12 @@ struct source_library {
     const redirected_launches here(call->stream);
     if (!has_stream() && !begins_alone(call->stream))
       return answer(call, WARPCHECK_UNSUPPORTED, "an entry without a stream is called while none is captured");
-    const int code = type::call(Source::function, values, k_all);
+    int code = 0;
+    try {
+      code = type::call(Source::function, values, k_all);
+    } catch (const std::exception& e) {
+      return answer(call, WARPCHECK_INTERNAL_ERROR, std::string("the entry threw: ") + e.what());
+    }
     if (!has_stream()) end_alone();
     if (code != 0) {
       const std::string said = "the entry returned " + std::to_string(code);

@@ -168,14 +168,14 @@ class Inline(unittest.TestCase):
         small = RETURNS.replace("return y;", "return torch::zeros({1});")
         code, output = self.verify("--kernelbench", kernelbench(source=small))
         self.assertEqual(code, 1, output)
-        self.assertIn("a tensor [1] of Float is copied into one [", output)
+        self.assertRegex(output, r"the entry threw: a tensor \[1\] of Float is copied into one \[\d+, \d+\] of Float")
 
     def test_what_does_not_compile_is_shown_with_the_line_of_the_python_file(self):
         text = kernelbench(source=RETURNS.replace("part[0];\n", "parts[0];\n", 1))
         code, output = self.verify("--kernelbench", text)
         self.assertEqual(code, 2, output)
         self.assertIn(f"kernel.py:{text.splitlines().index('  most = parts[0];') + 1}", output)
-        self.assertIn("'parts' was not declared", output)
+        self.assertRegex(output, ".parts. was not declared")
 
     def test_what_is_done_beside_the_call_is_refused(self):
         for body, why in (
