@@ -105,7 +105,7 @@ TEST_F(Python, NumPyPassesEveryProperty) {
                        interpreter() + " --cases 4 --size quick --max-cols 3000 --allow-skips");
   EXPECT_EQ(r.status, 0) << r.output;
   EXPECT_TRUE(r.has("rejects-invalid-calls")) << r.output;
-  EXPECT_TRUE(r.has("142 cases, ")) << r.output;
+  EXPECT_TRUE(r.has("144 cases, ")) << r.output;
 }
 
 TEST_F(Python, EveryTemplateOfNumPyPasses) {

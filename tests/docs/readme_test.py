@@ -13,6 +13,9 @@ import unittest
 
 import numpy
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "../candidates"))
+import inline_test  # noqa: E402  its sample of a KernelBench file
+
 SMALL = ["--cases", "2", "--size", "quick", "--property", "within-error-bound"]
 # What makes a command of the page short, by its first words; the last fit counts.
 SHORTER = {
@@ -58,6 +61,7 @@ class Readme(unittest.TestCase):
         cls.write("mine.cu", kernel.replace(repair.splitlines()[0] + "\n", repair))
         cls.write("operators_numpy.py", cls.text("docs/bring_your_own/operators_numpy.py"))
         cls.write("mine.py", "from operators_numpy import softmax as my_softmax\n")
+        cls.write("softmax.py", inline_test.kernelbench())
         cls.write("program.cu", PROGRAM)
         os.symlink(cls.library, os.path.join(cls.folder, "libmine.so"))
         numpy.save(os.path.join(cls.folder, "logits.npy"), numpy.arange(12, dtype="f4").reshape(3, 4))
