@@ -134,16 +134,27 @@ bool went_on(ucontext_t* context) {
 bool went_on(ucontext_t*) { return false; }
 #endif
 
-// The line of the program that the fault came from, through functions of libraries.
-std::string faulting_line() {
+// The faulting instruction; nullptr where it is unknown.
+void* instruction_of([[maybe_unused]] void* context) {
+#ifdef __x86_64__
+  return reinterpret_cast<void*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#else
+  return nullptr;
+#endif
+}
+
+// The line of the program that the fault at `pc` came from, through functions of libraries.
+std::string faulting_line(void* pc) {
   void* frames[64];
-  const int count = backtrace(frames, 64);
-  const void* own = reinterpret_cast<const void*>(&faulting_line);
-  const uint32_t before = ::simt::emu::code_offset(own);
-  for (int i = 0; i < count; ++i) {
-    if (!::simt::emu::is_of_this_module(frames[i])) continue;
-    const std::string line = ::simt::emu::source_line(::simt::emu::code_offset(frames[i]));
-    if (::simt::emu::code_offset(frames[i]) - before > 4096 && line.find("simt/") == std::string::npos) return line;
+  void** const end = frames + backtrace(frames, 64);
+  void** const fault = std::find(frames, end, pc);  // what stands before it is the handler
+  for (void** frame = fault; frame != end; ++frame) {
+    if (!::simt::emu::is_of_this_module(*frame)) continue;
+    // Other frames are return addresses, which lie behind their call.
+    const char* const behind = static_cast<const char*>(*frame) + (frame == fault ? 1 : 0);
+    const std::string line = ::simt::emu::source_line(::simt::emu::code_offset(behind));
+    const bool is_of_the_emulator = line.find("simt/") != std::string::npos || line.find("+0x") != std::string::npos;
+    if (!is_of_the_emulator) return line;
   }
   return "an unknown line";
 }
@@ -158,7 +169,7 @@ void on_program_fault(int signal, siginfo_t* info, void* context) {
     text = "access to address " + std::string(address) + ", where nothing is,";
   }
   if (signal == SIGFPE && info->si_code != FPE_INTDIV) text = "an arithmetic fault";
-  report("crash", text + " in the host's code at " + faulting_line(), true);
+  report("crash", text + " in the host's code at " + faulting_line(instruction_of(context)), true);
   std::abort();
 }
 
