@@ -268,7 +268,7 @@ class Outputs(unittest.TestCase):
                                             timeout=600).returncode, 0)
             out.seek(0)
             lines = out.read().splitlines()
-        self.assertIn("within-error-bound: pass", lines[-2])
+        self.assertIn("within-error-bound: pass", lines[-3])
         self.expect_report(lines[-1])
 
     def test_what_cannot_be_written_is_refused_before_the_run(self):
