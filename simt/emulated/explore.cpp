@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -29,7 +30,18 @@ constexpr uint64_t k_runs_a_class = 50;                   // of which all but on
 constexpr uint32_t k_no_actor = ~0u;
 
 // By the number of an actor (a thread that makes choices), how many of its events happened before.
-using event_counts = std::vector<uint32_t>;
+// Vectors whose code no other file shares: that of a user's instrumented source would call the race detector.
+template <class T>
+struct own_allocator : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = own_allocator<U>;
+  };
+};
+template <class T>
+using own_vector = std::vector<T, own_allocator<T>>;
+
+using event_counts = own_vector<uint32_t>;
 
 void join_counts(event_counts& to, const event_counts& from) {
   if (to.size() < from.size()) to.resize(from.size());
@@ -59,7 +71,7 @@ struct exploring_thread {
   bool is_at_choice = false;
   choice_operation next;
   event_counts before;
-  std::vector<asked_word> asked;
+  own_vector<asked_word> asked;
   size_t latest = 0;  // its last event in this run, counted from 1
 };
 
@@ -75,23 +87,23 @@ struct choice_node {
 struct saved_memory {
   struct range {
     char* p;
-    std::vector<char> bytes;
-    std::vector<uint8_t> flags;
+    own_vector<char> bytes;
+    own_vector<uint8_t> flags;
   };
-  std::vector<range> ranges;
+  own_vector<range> ranges;
 };
 
 struct exploration_state {
   bool is_active = false, gave_up = false;
   const char* obstacle = nullptr;  // why this run says nothing
-  std::vector<choice_node> nodes;
+  own_vector<choice_node> nodes;
   size_t depth = 0;  // choices of this run
-  std::vector<choice_event> events;
-  std::vector<exploring_thread> threads;                         // by resident index
-  std::unordered_map<uintptr_t, std::vector<size_t>> events_of;  // by word
-  std::unordered_map<uintptr_t, uint64_t> changes_of;            // by word
-  size_t idle = 0;                                               // choices since memory last changed
-  std::vector<uint32_t> actor_of;                                // by resident index, for all runs
+  own_vector<choice_event> events;
+  own_vector<exploring_thread> threads;                         // by resident index
+  std::unordered_map<uintptr_t, own_vector<size_t>> events_of;  // by word
+  std::unordered_map<uintptr_t, uint64_t> changes_of;           // by word
+  size_t idle = 0;                                              // choices since memory last changed
+  own_vector<uint32_t> actor_of;                                // by resident index, for all runs
   uint32_t actors = 0;
   std::set<uint32_t> used_results;  // places of atomics whose result somebody uses
 };
@@ -124,7 +136,7 @@ bool has_happened(const choice_event& e, const event_counts& before) {
 }
 
 // True if the thread is in a loop that waits: it asks what it has asked before, and nothing of that has changed.
-bool are_unchanged(const std::vector<asked_word>& words) {
+bool are_unchanged(const own_vector<asked_word>& words) {
   return std::all_of(words.begin(), words.end(), [](const asked_word& a) { return a.version == version_of(a.what); });
 }
 bool asks_in_vain(const exploring_thread& t) {
@@ -180,7 +192,7 @@ bool push_node() {
 }
 
 // The threads that can be the first of these events and lead to the same state (the initials of the sequence).
-std::set<uint32_t> initials_of(const std::vector<const choice_event*>& events) {
+std::set<uint32_t> initials_of(const own_vector<const choice_event*>& events) {
   std::set<uint32_t> seen, initials;
   for (size_t i = 0; i < events.size(); ++i) {
     if (!seen.insert(events[i]->thread).second) continue;
@@ -194,7 +206,7 @@ std::set<uint32_t> initials_of(const std::vector<const choice_event*>& events) {
 // The event number `first` and the latest one could be exchanged: another run must try that.
 void reverse_later(size_t first) {
   const choice_event& earlier = exploring.events[first];
-  std::vector<const choice_event*> others;
+  own_vector<const choice_event*> others;
   for (size_t i = first + 1; i + 1 < exploring.events.size(); ++i)
     if (!has_happened(earlier, exploring.events[i].before)) others.push_back(&exploring.events[i]);
   others.push_back(&exploring.events.back());
@@ -244,7 +256,7 @@ uint64_t hash_of_memory() {
 
 // The next run's prefix: the latest state in which a choice is still wanted. False if there is none.
 bool take_next() {
-  std::vector<choice_node>& nodes = exploring.nodes;
+  own_vector<choice_node>& nodes = exploring.nodes;
   for (; !nodes.empty(); nodes.pop_back()) {
     choice_node& n = nodes.back();
     n.sleeping.emplace(n.chosen, n.enabled.at(n.chosen));
@@ -400,11 +412,11 @@ void explore_executed(atomic_kind kind, bool changed) {
   if (t.before.size() <= actor) t.before.resize(actor + 1);
   std::set<size_t, std::greater<>> earlier;
   each_word(t.next, [&](uintptr_t word) {
-    const std::vector<size_t>& list = exploring.events_of[word];
+    const own_vector<size_t>& list = exploring.events_of[word];
     earlier.insert(list.begin(), list.end());
   });
   choice_event now = {resident, actor, t.before[actor] + 1, t.next, t.before};
-  std::vector<size_t> races;
+  own_vector<size_t> races;
   for (const size_t i : earlier) {
     const choice_event& e = exploring.events[i];
     if (has_happened(e, now.before) || are_independent(e.what, now.what)) continue;
@@ -429,7 +441,7 @@ void explore_executed(atomic_kind kind, bool changed) {
 
 void explore_choose() {
   if (exploring.gave_up) return;
-  std::vector<exploring_thread>& threads = exploring.threads;
+  own_vector<exploring_thread>& threads = exploring.threads;
   const auto waiting = std::count_if(threads.begin(), threads.end(), [](const auto& t) { return t.is_at_choice; });
   if (waiting == 0) return;
   if (exploring.idle > 64 + 8 * static_cast<size_t>(waiting))
