@@ -1,6 +1,7 @@
 // A device played on the host (`cuda`, or what PRETENDED_DEVICE says): an interface that does what a GPU's does, late
 // and stream by stream, and keeps a record of what it was asked. What the engine does with streams and graphs is
 // thereby tried without a GPU.
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -30,10 +32,12 @@ constexpr DLDeviceType k_memory = PRETENDED_DEVICE == WARPCHECK_DEVICE_CUDA ? kD
 std::string record;
 void note(const std::string& text) { record += (record.empty() ? "" : " ") + text; }
 
-// Appends the GPU that this process may use to the file that a test names.
+// Appends the GPU that this process may use to the file that a test names, and gives other workers time to take a case.
 void note_gpu() {
   const char *path = std::getenv("PRETENDED_DEVICE_GPUS"), *gpu = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (path) std::ofstream(path, std::ios::app) << (gpu ? gpu : "all") + std::string("\n");
+  if (!path) return;
+  std::ofstream(path, std::ios::app) << (gpu ? gpu : "all") + std::string("\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 struct stream {
