@@ -35,6 +35,8 @@ constexpr quota k_quotas[] = {
     {"", "empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
     {"", "equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
     {"", "no-hazard", 40, "it looks at the way to the values, not at the values"},
+    {"", "reused-storage", 40, "a run has few cases of it, and of a short row the answer is one that one can guess"},
+    {"", "batch-invariance", 60, "a run has few cases of it, and a constant keeps its bits in any batch"},
     {"", "golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
     {"", "dispatch-boundaries", 40, "rows of one and two elements are among the seams"},
     {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
