@@ -1,5 +1,5 @@
 // Reads golden files. Files are hostile until proven otherwise: every defect is one sentence with file and line, memory
-// is bounded by the file's size, whatever the file bounded_values.
+// is bounded by the file's size, whatever the file claims.
 #pragma once
 
 #include <functional>

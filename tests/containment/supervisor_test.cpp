@@ -138,7 +138,7 @@ TEST(supervisor, results_do_not_depend_on_the_number_of_workers) {
   }
 }
 
-// Code on trial that finds the memory in which workers bounded_value positions, and moves the next one beyond the end.
+// Code on trial that finds the memory in which workers claim positions, and moves the next one beyond the end.
 void lose_positions() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -93,8 +93,7 @@ std::vector<std::string> related_sentences(const trial_case& c, const trial_case
 
 explanation_section case_section(const trial_case& c) {
   explanation_section s{"The case", {}, {}};
-  s.sentences.push_back(
-      fmt::format("{}/{} bounded_values: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
+  s.sentences.push_back(fmt::format("{}/{} claims: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
   std::vector<std::string> absent, knobs;
   for (const tensor_spec& t : c.tensors) {
     if (t.is_input && t.elements() == 0 && t.name != c.tensors.front().name)
@@ -158,7 +157,7 @@ explanation_section given(const explained_call& explained, const case_report& r)
   return s;
 }
 
-// Of an operator whose operator explains no calls: what the report has.
+// For an operator that explains no calls: what the report has.
 explanation_section given(const case_report& r) {
   explanation_section s{"What the kernel gave", {}, {}};
   if (r.result > verdict::skipped) s.sentences.push_back("The verdict is " + failure_sentence(r));

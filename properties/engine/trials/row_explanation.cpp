@@ -1,4 +1,4 @@
-// Stories of operators with one input and one output, row by row: which row and which element of it.
+// Explanations of operators with one input and one output, row by row: which row and which element of it.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
