@@ -2,22 +2,20 @@
 // another's long cases.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "properties/engine/processes/shared_words.hpp"
+
 namespace warpcheck::engine {
 
-// Memory that the parent and its workers share. It can be written only during take(), so that a stray write of the code
-// on trial ends its process; a position that is lost all the same is still missing at the end, and the parent puts the
-// claims back to it.
+// Memory that the parent and its workers share. It can be written only within take(), give() and set_next(), so that a
+// stray write of the code on trial ends its process; a position that is lost all the same is still missing at the end,
+// and the parent puts the claims back to it.
 class claims {
  public:
   // Throws environment_error where the memory cannot be mapped.
   explicit claims(size_t workers);
-  ~claims();
-  claims(const claims&) = delete;
-  claims& operator=(const claims&) = delete;
 
   // The next position that nobody took, which is then the worker's; it may be beyond the last one of the run.
   int64_t take(size_t worker);
@@ -30,12 +28,7 @@ class claims {
   void set_next(int64_t position);
 
  private:
-  using word = std::atomic<int64_t>;
-  static_assert(word::is_always_lock_free);
-  void allow_writes(bool allow) const;
-
-  size_t bytes_;
-  word* words_;
+  shared_words words_;
 };
 
 }  // namespace warpcheck::engine

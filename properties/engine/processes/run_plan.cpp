@@ -1,16 +1,10 @@
 #include "properties/engine/processes/run_plan.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <new>
 #include <numeric>
 #include <string_view>
-
-#include "properties/engine/error.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -92,16 +86,6 @@ std::string run_plan::fingerprint(const supervise_options& options) const {
   return fmt::format("{:016x}", h);
 }
 
-worker_control::worker_control(size_t jobs) : jobs_(jobs) {
-  void* memory = mmap(nullptr, (jobs + 1) * sizeof(word), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw environment_error(fmt::format("cannot map memory: {}", std::strerror(errno)));
-  words_ = static_cast<word*>(memory);
-  for (size_t i = 0; i < jobs; ++i) new (&words_[i]) word(k_no_limit);
-  new (&words_[jobs]) word(0);
-}
-
-worker_control::~worker_control() { munmap(words_, (jobs_ + 1) * sizeof(word)); }
-
-void worker_control::make_read_only() { mprotect(words_, (jobs_ + 1) * sizeof(word), PROT_READ); }
+worker_control::worker_control(size_t jobs) : jobs_(jobs), words_(jobs + 1, k_no_limit) { set_leave(false); }
 
 }  // namespace warpcheck::engine

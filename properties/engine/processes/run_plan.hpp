@@ -1,13 +1,13 @@
 // Which cases a run has, who runs them, and what the parent lets its workers know of them.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "properties/engine/processes/shared_words.hpp"
 #include "properties/engine/processes/supervisor.hpp"
 
 namespace warpcheck::engine {
@@ -63,21 +63,16 @@ class run_plan {
 class worker_control {
  public:
   explicit worker_control(size_t jobs);
-  ~worker_control();
-  worker_control(const worker_control&) = delete;
-  worker_control& operator=(const worker_control&) = delete;
 
-  void make_read_only();
+  void make_read_only() { words_.allow_writes(false); }
   int64_t last(int64_t job) const { return words_[job].load(std::memory_order_relaxed); }
   void set_last(int64_t job, int64_t index) { words_[job].store(index, std::memory_order_relaxed); }
   bool leave() const { return words_[jobs_].load(std::memory_order_relaxed) != 0; }
   void set_leave(bool leave) { words_[jobs_].store(leave ? 1 : 0, std::memory_order_relaxed); }
 
  private:
-  using word = std::atomic<int64_t>;
-  static_assert(word::is_always_lock_free);
   size_t jobs_;
-  word* words_;
+  shared_words words_;
 };
 
 }  // namespace warpcheck::engine

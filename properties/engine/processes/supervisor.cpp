@@ -164,6 +164,12 @@ class supervisor {
     return position;
   }
 
+  // What the worker has taken and is still to be run; -1: nothing.
+  int64_t unfinished_of(const worker& w) const {
+    const int64_t position = claims_.of(w.number);
+    return position >= 0 && position < plan_.positions() && wanted(position) ? position : -1;
+  }
+
   // Starts the worker if there is something left for it: what another left unfinished, else what nobody has taken.
   void start(size_t number) {
     while (!unfinished_.empty()) {
@@ -301,8 +307,7 @@ class supervisor {
     else if (alone_ && w.in_flight >= 0)
       suspects_.push_back(std::move(*alone_));
     alone_.reset();
-    const int64_t position = claims_.of(number);
-    if (position >= 0 && position < plan_.positions() && wanted(position)) unfinished_.push_back(position);
+    if (const int64_t position = unfinished_of(w); position >= 0) unfinished_.push_back(position);
     if (suspects_.empty() && !control_.leave())
       start(number);
     else if (alive_ == 0)
@@ -342,9 +347,8 @@ class supervisor {
     const bool making = w.in_flight < 0;
     // Between two cases it may have been ordered to leave.
     const bool left = control_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
-    const int64_t taken = claims_.of(w.number);
-    const bool has_taken = taken >= 0 && taken < plan_.positions() && wanted(taken);
-    if (making && (w.leaving || left || !has_taken)) return;
+    const int64_t taken = unfinished_of(w);
+    if (making && (w.leaving || left || taken < 0)) return;
     const int64_t position = making ? taken : w.in_flight;
     const run_plan::item i = plan_.at(position);
     case_report r;
