@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"pitched-past-the-end", 1, "out_of_bounds", "pitched", "5 bytes from byte 1534"},
         mistake{"wider-than-the-pitch", 1, "error_return", "pitched",
                 "the width of 6 bytes is more than the pitch of 5"},
-#ifndef __clang__  // see docs/emulated_device.md, "What is not"
+#ifndef __clang__  // see docs/emulated_device.md, "Not modelled"
         mistake{"misaligned-load", 1, "misaligned", "misaligned", "4 modulo 16"},
         mistake{"misaligned-store", 1, "misaligned", "misaligned-store", "4 modulo 16"},
 #endif
@@ -429,7 +429,7 @@ TEST(Idioms, EveryDefectIsFound) {
                             "race",
                             "out_of_bounds",
                             "out_of_bounds",
-#ifdef __clang__  // docs/emulated_device.md, "What is not": local arrays
+#ifdef __clang__  // docs/emulated_device.md, "Not modelled": local arrays
                             "clean",
 #else
                             "out_of_bounds",

@@ -487,7 +487,7 @@ std::vector<trial> async_world_trials() {
       {"own_no_barrier", "race", k_own<5>},
       {"fence_too_early", "race", k_own<6>},
       {"own_fragment", "", run<own_fragment<false>, one_product, 128, 4096>},
-#ifndef __clang__  // whose hooks do not show it (docs/emulated_device.md, "What is not")
+#ifndef __clang__  // whose hooks do not show it (docs/emulated_device.md, "Not modelled")
       {"fragment_overwritten", "race", run<own_fragment<true>, one_product, 128, 4096>},
 #endif
       {"two_products", "", run<two_products<false>, sum_of_two, 128, 8192>},
