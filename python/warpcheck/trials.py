@@ -90,7 +90,7 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What `verify` found. `json` is all that the command wrote (docs/architecture.md)."""
+    """What `verify` found. `json` is all that the command wrote (docs/command.md)."""
 
     passed: bool
     verdicts: dict[str, str]  # operator/property -> the worst verdict of its element types

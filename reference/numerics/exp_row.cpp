@@ -24,8 +24,8 @@ basic_enclosure<Real> fixed_error(int rescales, int slack) {
   return product;
 }
 
-// The absolute error per term, in units of eta, that subnormal exponentials and products add: docs/numerics.md, "What
-// underflow costs". With T = 0 and q = 2 it is 2.5 + 2/2 and a little, so 4.
+// The absolute error per term, in units of eta, that subnormal exponentials and products add: docs/numerics.md,
+// "Underflow". With T = 0 and q = 2 it is 2.5 + 2/2 and a little, so 4.
 double underflow_units(const row_budget& budget) {
   return std::ceil(2.5 * std::exp(budget.slack) + budget.rescales / 2.0 + 0.01);
 }
