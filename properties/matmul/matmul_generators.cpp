@@ -62,13 +62,25 @@ product_sizes within_budget(product_sizes s, int64_t budget) {
   return s;
 }
 
-// Far beyond a promotion and any slice, by turns, so that every mode has its own. On the emulated device a tensor
-// core's tile is computed whole.
+// On the emulated device our kernels compute a tensor core's tile whole.
+int64_t affordable_sum(const target& t, const draw& d, int64_t k) {
+  const bool whole_tiles = !t.variants.empty() && (t.type != dtype::f32 || mode_by_turns(t, d) != product_mode::ieee);
+  return t.device == "emulated" && whole_tiles ? std::min<int64_t>(k, t.size == 0 ? 1100 : 4097) : k;
+}
+
+// Far beyond a promotion and any slice, by turns, so that every mode has its own.
 int64_t long_sum(const target& t, const draw& d) {
   constexpr int64_t k_lengths[] = {4097, 1100, 1540, 20000, 2050, 1100};
-  const int64_t k = k_lengths[d.index() / 16 % 6];
-  const bool whole_tiles = t.type != dtype::f32 || mode_by_turns(t, d) != product_mode::ieee;
-  return t.device == "emulated" && whole_tiles ? std::min<int64_t>(k, t.size == 0 ? 1100 : 4097) : k;
+  return affordable_sum(t, d, k_lengths[d.index() / 16 % 6]);
+}
+
+// True if both operands are half_ulp. A sum in any order may err by gamma_(k-1) of its magnitudes, and tf32 operands
+// whose errors average out stay below that for large k. These lose at least 2^-11 (1 - 2^-7) of the magnitudes: more
+// than gamma_(k-1) up to k = 8000. All terms are positive, so a sum kept in 16 bits loses most of them.
+bool is_half_ulp(const draw& d) { return d.index() % 32 == 14; }
+int64_t half_ulp_sum(const target& t, const draw& d) {
+  constexpr int64_t k_lengths[] = {4096, 512, 1024, 69, 2048, 257};
+  return affordable_sum(t, d, k_lengths[d.index() / 32 % 6]);
 }
 
 }  // namespace
@@ -100,9 +112,10 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
     }
     case 6: {  // long sums; every other one is for an accumulator (drawn_product)
       const bool accumulates = d.index() % 16 == 6;
-      s.k = accumulates ? long_sum(t, d)
-                        : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511}, int64_t{512},
-                                    int64_t{704}, int64_t{1025}});
+      s.k = accumulates      ? long_sum(t, d)
+            : is_half_ulp(d) ? half_ulp_sum(t, d)
+                             : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511},
+                                         int64_t{512}, int64_t{704}, int64_t{1025}});
       const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(budget / s.k)));
       const int64_t widest = std::clamp<int64_t>(side, 1, 12);
       s.m = d.between(1, widest);
@@ -330,6 +343,12 @@ trial_case drawn_product(const target& t, draw& d, const product_sizes& of, oper
     case 3: p = same("duplicates", {seed, 4}); break;
     case 9: p = same("integers", {seed, -9, 9}); break;
     case 11: p = same("randn", {seed}); break;
+    case 14:
+      if (is_half_ulp(d)) {
+        p = same("half_ulp", {seed, 11});
+        break;
+      }
+      [[fallthrough]];
     default:
       p = which == operands::any ? draw_any(d, t) : which == operands::finite ? draw_finite(d, t) : draw_moderate(d, t);
   }
@@ -347,7 +366,7 @@ trial_case matmul_case(const target& t, draw& d, operands which, layers scalars)
   trial_case c = drawn_product(t, d, of, which);
   if (d.index() % 16 == 5) set_knob(c, "mode", "ieee");  // the vector of draw_product_sizes
   // What is made to lose most is left as it is.
-  if (d.index() % 16 != 6 && d.index() % 16 != 7) draw_scalars(d, c, scalars);
+  if (d.index() % 16 != 6 && d.index() % 16 != 7 && !is_half_ulp(d)) draw_scalars(d, c, scalars);
   draw_product_layout(d, c);
   if (d.index() % 3 == 2) force_a_variant(d, t, c);
   // A tile is computed whole: of large products one schedule is enough.
