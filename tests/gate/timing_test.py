@@ -35,7 +35,7 @@ RECORDED = {row["name"]: row for row in BASELINE[::3]}
 
 
 def spread_of(name):
-    """How processes differ: 3 % where a row moves about 1 MB (docs/STATUS.md), which bootstrap intervals within one
+    """How processes differ: 3 % where a row moves about 1 MB (docs/performance.md), which bootstrap intervals within one
     process (the baselines' ratios) do not show; large rows a fifth of that."""
     _, dtype, shape = name.split("/")[:3]
     rows, cols = map(int, re.match(r"(\d+)x(\d+)", shape).groups())
