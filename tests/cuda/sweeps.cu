@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/gru/sequence.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/sigmoid/sigmoid.hpp"
 #include "kernels/softmax/arithmetic.hpp"
@@ -260,6 +261,29 @@ __global__ void judge_sigmoid(const float* x, const float* y, int nudge, sigmoid
   atomicMax(&results->worst, worst);
 }
 
+__device__ double part_of_gate_bound(double actual, double exact) {
+  const double part = fabs(actual - exact) / (8 * k_unit * fabs(exact) + 0x1p-126);
+  return isnan(part) || fabs(actual) > 1 ? HUGE_VAL : part;
+}
+
+__global__ void judge_gates(unsigned long long* result) {
+  for_every_pattern<2>(result, [](uint32_t bits, unsigned long long* worst, unsigned long long& wrong) {
+    const float a = __uint_as_float(bits), logistic = gru_logistic(a), tangent = gru_tanh(a);
+    if (isnan(a)) {
+      wrong += isnan(logistic) && isnan(tangent) ? 0 : 1;
+      return;
+    }
+    const double x = a, of_logistic = part_of_gate_bound(logistic, 1 / (1 + exp(-x)));
+    const double of_tangent = part_of_gate_bound(tangent, tanh(x));
+    take(worst[0], of_logistic, bits);
+    take(worst[1], of_tangent, bits);
+    const bool right = of_logistic <= 1 && of_tangent <= 1 && logistic >= 0 && (a > -104 || logistic == 0) &&
+                       (a < 18 || logistic == 1) && (a != 0 || logistic == 0.5f) &&
+                       __float_as_uint(gru_tanh(-a)) == (__float_as_uint(tangent) ^ 0x80000000u);
+    wrong += right ? 0 : 1;
+  });
+}
+
 std::vector<unsigned long long> run(void (*kernel)(unsigned long long*), size_t words) {
   const device_array<unsigned long long> result(words);
   kernel<<<k_blocks, k_threads>>>(result.get());
@@ -287,6 +311,11 @@ log1p_errors sweep_log1p(log1p_function which) {
       which == log1p_function::accurate ? judge_log1p<log1p_function::accurate> : judge_log1p<log1p_function::naive>,
       4);
   return {argument_of(words[0]), argument_of(words[1]), argument_of(words[2]), words[3]};
+}
+
+gate_errors sweep_gates() {
+  const auto words = run(judge_gates, 3);
+  return {argument_of(words[0]), argument_of(words[1]), words[2]};
 }
 
 sigmoid_errors sweep_sigmoid(int nudge) {

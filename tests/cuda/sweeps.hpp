@@ -59,4 +59,12 @@ struct sigmoid_errors {
 // Before it is judged, each result is moved by `nudge` floats, to show that wrong ones are seen.
 sigmoid_errors sweep_sigmoid(int nudge);
 
+// The gate functions of gru: how many values break their bounds or special values, and the largest part of a bound that
+// an error takes.
+struct gate_errors {
+  worst_argument logistic, tangent;
+  uint64_t wrong = 0;
+};
+gate_errors sweep_gates();
+
 }  // namespace warpcheck::self

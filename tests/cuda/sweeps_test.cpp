@@ -1,5 +1,5 @@
 // All 2^32 values of f32 on a GPU: the errors of expf, log1pf, quick_exp and squared_exp that docs/numerics.md assumes,
-// and the kernel sigmoid within its bound.
+// the kernel sigmoid and the gates of gru within their bounds.
 #include "tests/cuda/sweeps.hpp"
 
 #include <gtest/gtest.h>
@@ -75,6 +75,15 @@ TEST(Sweep, SeesThatTheNaiveLogarithmIsNot) {
   const log1p_errors e = sweep_log1p(log1p_function::naive);
   EXPECT_GT(e.positive.error, 3);
   EXPECT_GT(e.subnormal_argument.error, 1);
+}
+
+TEST(Sweep, GatesAreWithinTheirBounds) {
+  const gate_errors e = sweep_gates();
+  print("gru_logistic, error / bound", e.logistic, "");
+  print("gru_tanh, error / bound", e.tangent, "");
+  EXPECT_EQ(e.wrong, 0u);
+  EXPECT_GT(e.logistic.error, 0.1) << "no function of f32 is more accurate than rounding to nearest";
+  EXPECT_GT(e.tangent.error, 0.05);
 }
 
 TEST(Sweep, SigmoidIsWithinItsBoundForEveryInput) {
