@@ -35,8 +35,8 @@ RECORDED = {row["name"]: row for row in BASELINE[::3]}
 
 
 def spread_of(name):
-    """How processes differ: 3 % where a row moves about 1 MB (docs/performance.md), which bootstrap intervals within one
-    process (the baselines' ratios) do not show; large rows a fifth of that."""
+    """How processes differ: 3 % where a row moves about 1 MB (docs/performance.md), which bootstrap intervals within
+    one process (the baselines' ratios) do not show; large rows a fifth of that."""
     _, dtype, shape = name.split("/")[:3]
     rows, cols = map(int, re.match(r"(\d+)x(\d+)", shape).groups())
     return 0.03 if rows * cols * BYTES[dtype] <= 1 << 21 else 0.006
