@@ -1,5 +1,4 @@
-// Speed of the emulated device, one executable per flavour. Times are of one launch; docs/emulated_device.md has a
-// table.
+// Speed of the emulated device, one executable per flavour. Times are of one launch.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
