@@ -473,7 +473,7 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
     return text == "--benchmark_list_tests" || text == "--benchmark_list_tests=true";
   });
   benchmark::Initialize(&count, arguments.data());
-  if (count > 1) throw usage_error(fmt::format("'{}' is no option of bench or of Google Benchmark", arguments[1]));
+  if (count > 1) throw usage_error(fmt::format("'{}' is not an option of bench or of Google Benchmark", arguments[1]));
   program p{options, *d, std::move(rows)};
   try {
     return run_all(p, only_lists);

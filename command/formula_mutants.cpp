@@ -179,7 +179,7 @@ void check_formula_options(const mutants_options& o) {
   for (const std::string& op : o.operators)
     if (!is_formula_argument(op))
       throw usage_error(
-          fmt::format("mutants: '{}' is no formula; name formulas and other subjects in commands of "
+          fmt::format("mutants: '{}' is not a formula; name formulas and other subjects in commands of "
                       "their own",
                       op));
 }

@@ -61,7 +61,7 @@ void name_outputs_in_hand(const std::string& op) {
 dtype dtype_of(const nlohmann::json& array) {
   const std::string text = array.at("dtype");
   const auto type = dtype_from_name(text);
-  if (!type) throw usage_error(fmt::format("dtype: '{}' is no element type", text));
+  if (!type) throw usage_error(fmt::format("dtype: '{}' is not an element type", text));
   return *type;
 }
 

@@ -34,14 +34,14 @@ using namespace warpcheck;
 std::string exit_codes(const std::string& own, const std::string& last = "") {
   return "Exit codes: " + own +
          ", 2 usage or malformed input,\n"
-         "3 a device, toolkit or library that was asked for is missing, or a result cannot be written" +
+         "3 a requested device, toolkit or library is missing, or a result cannot be written" +
          last + ".";
 }
 constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass";
 constexpr const char* k_verified = "0 all pass, 1 a verdict other than pass or an unmet coverage minimum";
 constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
 constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
-constexpr const char* k_kept = ",\n130 interrupted (what is finished is kept)";
+constexpr const char* k_kept = ",\n130 interrupted (the finished part is kept)";
 
 // An option that names a file for the result: a path that cannot be written is refused before the run.
 CLI::Option* add_output(CLI::App* command, const std::string& name, std::string& path, const std::string& what) {
@@ -51,7 +51,7 @@ CLI::Option* add_output(CLI::App* command, const std::string& name, std::string&
 void add_unwanted(CLI::App* command, cli::verify_options& o) {
   command
       ->add_option("--without-property", o.without,
-                   "NAME:REASON: leave out this property; the last line and the results say so (may be repeated)")
+                   "NAME:REASON: leave out this property; the last line and the results repeat it (may be repeated)")
       ->allow_extra_args(false);
 }
 
@@ -79,8 +79,9 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
       ->capture_default_str();
   command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
-  command->add_option("--max-rows", o.max_rows, "Generate no input with more rows; properties about more are left out");
-  command->add_option("--max-cols", o.max_cols, "Generate no input with more columns, likewise");
+  command->add_option("--max-rows", o.max_rows,
+                      "Generate at most this many rows; properties that need more are left out");
+  command->add_option("--max-cols", o.max_cols, "Generate at most this many columns, likewise");
   command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
       ->capture_default_str();
   command->add_flag("--mps", o.mps,
@@ -88,14 +89,14 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   command
       ->add_option_function<std::string>(
           "--accept", [&o](const std::string&) { o.accepts_nondeterminism = true; },
-          "nondeterministic: the launches of a case may differ in their bits, as those of atomics in floating point do")
+          "nondeterministic: launches of a case may give different bits, as floating-point atomics do")
       ->check(CLI::IsMember({"nondeterministic"}));
   command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
   command
       ->add_option("--timeout", o.timeout,
-                   "Seconds after which a case is stopped; one of more than 2^24 elements has more, in proportion")
+                   "Seconds after which a case is stopped; more in proportion for more than 2^24 elements")
       ->default_str(k_usual_timeout);
-  command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which a failure is made no smaller")
+  command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which the shrinking of a failure ends")
       ->capture_default_str();
 }
 
@@ -117,11 +118,11 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify->add_option("--input", v.input,
                      "A NumPy .npy file: judge the operator on this array instead of generated cases");
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
-  verify->add_flag("--fail-fast", v.fail_fast,
-                   "End the run with the first failure; what is finished by then is reported");
+  verify->add_flag("--fail-fast", v.fail_fast, "End the run with the first failure and report the finished part");
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
-  CLI::Option* of_null_kernels = verify->add_flag(
-      "--null-kernels", command.null_kernels, "Instead: count the cases that kernels which compute nothing would pass");
+  CLI::Option* of_null_kernels =
+      verify->add_flag("--null-kernels", command.null_kernels,
+                       "Count the cases that kernels which compute nothing pass, instead of a verdict");
   for (const char* name :
        {"--candidate",      "--source",      "--python",   "--device",          "--dtype", "--kernelbench",
         "--gpumode",        "--size",        "--max-rows", "--max-cols",        "--shard", "--regressions",
@@ -141,24 +142,20 @@ struct fuzz_command {
 };
 void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
   cli::fuzz_options& f = command.options;
-  CLI::App* fuzz = app.add_subcommand(
-      "fuzz", "Search for failures with new seeds for as long as you like; keep what is found, minimised");
+  CLI::App* fuzz =
+      app.add_subcommand("fuzz", "Search for failures with new seeds, and keep each finding as a shrunk case");
   f.what.shrink_seconds = 300;  // a finding is read more often than it is made
   add_selection(fuzz, f.what, command.brought);
   add_limits(fuzz, f.what);
   f.what.seed = "random";
-  fuzz->add_option("--out", f.out,
-                   "Folder of findings and state; the same folder again goes on where the last run ended")
-      ->required();
+  fuzz->add_option("--out", f.out, "Folder of findings and state; an existing folder is resumed")->required();
   fuzz->add_option("--time", f.time, "How long: 90s, 10m, 8h (default: until --cases, or Ctrl-C)");
-  fuzz->add_option("--cases", f.cases, "At most so many cases per (property, dtype); 0: no limit")
+  fuzz->add_option("--cases", f.cases, "At most this many cases per (property, dtype); 0: no limit")
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
       ->capture_default_str();
-  fuzz->footer(
-      exit_codes(k_judged, k_kept) +
-      "\nHere 1: a case failed in a round that this run began or went on with, be it kept as a finding or not,\n"
-      "or a counterexample that was replayed first still fails.");
+  fuzz->footer(exit_codes(k_judged, k_kept) +
+               "\nExit code 1: a case failed in a round of this run, or a replayed counterexample still fails.");
   fuzz->callback([&] {
     command.brought.prepare(f.what);
     code = cli::fuzz(f);
@@ -184,8 +181,7 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
 void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   CLI::App* explain = app.add_subcommand(
       "explain",
-      "Put one case into words: what is demanded and why, what the kernel gave, which step first departs; or the "
-      "contract of a formula");
+      "Explain one case: contract, bound, the kernel's result and the first wrong step; or the contract of a formula");
   explain
       ->add_option("line", x.line,
                    "The case line, quoted; or FILE.op, FILE.op:NAME: its bound, arithmetic, cases and properties")
@@ -201,14 +197,14 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
 }
 
 void add_report(CLI::App& app, cli::report_options& w, int& code) {
-  CLI::App* report = app.add_subcommand("report", "Make one HTML page of what commands wrote with --json");
+  CLI::App* report = app.add_subcommand("report", "Make one HTML page from the files that commands wrote with --json");
   report->add_option("--verify", w.verify, "JSON of verify (may be repeated)")->allow_extra_args(false);
   report->add_option("--fuzz", w.fuzz, "JSON of fuzz (may be repeated)")->allow_extra_args(false);
   report->add_option("--bench", w.bench, "JSON of a benchmark (--benchmark_out), or a baseline (may be repeated)")
       ->allow_extra_args(false);
   report->add_option("--mutants", w.mutants, "JSON of mutants (may be repeated)")->allow_extra_args(false);
   report->add_option("--history", w.history, "nightly.db of ci/nightly");
-  report->add_option("--title", w.title, "What the page is about, for its heading");
+  report->add_option("--title", w.title, "The heading of the page");
   add_output(report, "--out", w.out, "The page to write")->required();
   report->add_option("--python", w.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
   report->footer(exit_codes("0 written"));
@@ -217,28 +213,27 @@ void add_report(CLI::App& app, cli::report_options& w, int& code) {
 
 void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
   CLI::App* mutants =
-      app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself: are they found?");
+      app.add_subcommand("mutants", "Plant bugs in our kernels and in the suite itself, and check that they are found");
   mutants->add_option(
       "subjects", m.operators,
       "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins); or "
       "formulas (FILE.op): does the trial of a formula find each change of it?");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   CLI::Option* of_only = mutants->get_option("--only");
-  mutants->add_option("--one-in", m.one_in, "Of each list only one mutant in so many, at least one, drawn by the seed")
+  mutants
+      ->add_option("--one-in", m.one_in, "Only one mutant in this many of each list, at least one, drawn by the seed")
       ->capture_default_str()
       ->excludes(of_only);
   mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
   mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();
-  mutants->add_option("--jobs", m.jobs, "Mutants on trial at a time (0: one per core)")->capture_default_str();
+  mutants->add_option("--jobs", m.jobs, "Mutants tested at a time (0: one per core)")->capture_default_str();
   mutants->add_option("--folder", m.folder, "The folder of the lists (default: ci/mutate of the source tree)");
   mutants->add_flag("--generated", m.generated,
                     "Judge a fresh sample of ci/mutate/generate instead, over kernels and suite; no score may go down");
   CLI::Option* of_mutants = add_output(mutants, "--json", m.json, "Write the result as JSON to this file");
   mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
-  mutants->footer(
-      exit_codes("0 all are killed as expected, or no score went down, 1 not so; of a formula\n"
-                 "0 every change is killed or has the exact values of the formula in every case, 1 one survives",
-                 k_kept));
+  mutants->footer(exit_codes(
+      "0 all are killed as expected and no score fell, 1 otherwise (of a formula: a changed one survives)", k_kept));
   mutants->callback([&] {
     const bool has_formula = std::any_of(m.operators.begin(), m.operators.end(), cli::is_formula_argument);
     code = has_formula ? cli::formula_mutants(m) : cli::mutants(m);
@@ -246,12 +241,12 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
 }
 
 void add_list(CLI::App& app, cli::list_options& l, int& code) {
-  CLI::App* list = app.add_subcommand("list", "List operators; of an operator its variants and properties");
+  CLI::App* list = app.add_subcommand("list", "List operators, or the variants and properties of one operator");
   list->add_option("operator", l.op, "The operator to describe");
   list->add_flag("--distributions", l.distributions, "The distributions that a recipe can name");
   list->add_flag("--verdicts", l.verdicts, "The verdicts that a case can get, by severity");
   add_output(list, "--json", l.json,
-             "Write what is claimed of each operator, or of the one named, as JSON to this file");
+             "Write the properties of each operator, or of the named one, as JSON to this file");
   list->callback([&] {
     for (const std::string& op : cli::use_formulas({l.op})) {
       l.op = op;
@@ -262,15 +257,14 @@ void add_list(CLI::App& app, cli::list_options& l, int& code) {
 
 void add_doctor(CLI::App& app, cli::doctor_options& d, int& code) {
   CLI::App* doctor = app.add_subcommand(
-      "doctor", "Name which devices, libraries and commands work here, and the package that another lacks");
+      "doctor", "List the devices, libraries and commands that work here, and the packages to install for the others");
   add_output(doctor, "--json", d.json, "Write the list as JSON to this file");
   doctor->footer(exit_codes("0 the emulated device works"));
   doctor->callback([&] { code = cli::doctor(d); });
 }
 
 void add_completion(CLI::App& app, std::string& shell, int& code) {
-  CLI::App* completion =
-      app.add_subcommand("completion", "Print the script by which a shell completes this command (docs/command.md)");
+  CLI::App* completion = app.add_subcommand("completion", "Print the completion script of a shell (docs/command.md)");
   completion->add_option("shell", shell, "The shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->callback([&] {
     fmt::print("{}", cli::completion_script(app, shell, engine::operators_with_properties()));
@@ -280,7 +274,7 @@ void add_completion(CLI::App& app, std::string& shell, int& code) {
 
 // The same for every command, before its name and after it.
 void add_color(CLI::App& app, std::string& when) {
-  app.add_option("--color", when, "Colours in what is printed: auto (a terminal, without NO_COLOR), always or never")
+  app.add_option("--color", when, "Colours: auto (a terminal, without NO_COLOR), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->each([](const std::string& text) { cli::use_color(text); });
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) add_color(*command, when);
@@ -306,7 +300,7 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
   check->add_flag("--ratchet", g.ratchet,
                   "Hold another candidate, too, to the accuracy of the committed error profiles");
   CLI::App* regenerate = golden->add_subcommand(
-      "regenerate", "Write the known answers of an operator, the checksums and the error profile anew");
+      "regenerate", "Write the known answers of an operator, the checksums and the error profile");
   regenerate->add_option("operator", g.operators, "The operator")->required();
   regenerate->add_option("--folder", g.folder, k_golden_folder);
   regenerate->add_option("--device", g.device, "Of the error profile: auto, emulated, cuda or cuda:N")
@@ -325,8 +319,7 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   named->allow_extra_args(false);
   emulated->add_flag("--explore", e.explore, "Run small launches in every class of schedules, 10000 at most")
       ->excludes(named);
-  emulated
-      ->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, where no --schedule is given")
+  emulated->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, if no --schedule is given")
       ->capture_default_str();
   emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
       ->allow_extra_args(false);
@@ -343,14 +336,15 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
       ->add_option("--step-budget", e.step_budget,
                    "Scheduler steps without the end of a thread after which a launch is a livelock")
       ->capture_default_str();
-  emulated->add_option("--volatile", e.volatile_as, "How volatile accesses are judged: relaxed atomics, or plain ones")
+  emulated->add_option("--volatile", e.volatile_as, "Treat volatile accesses as relaxed atomics, or as plain ones")
       ->check(CLI::IsMember({"relaxed", "plain"}))
       ->capture_default_str();
-  emulated->add_flag("--keep-going", e.keep_going, "Go on after a finding: a race ends no launch, a launch no program");
-  emulated->add_flag("--no-trace", e.no_trace,
-                     "Name what is approximated, without the runs that show where its values go");
+  emulated->add_flag(
+      "--keep-going", e.keep_going,
+      "Continue after findings: a race does not end its launch, a failed launch does not end the program");
+  emulated->add_flag("--no-trace", e.no_trace, "List approximated functions, without the runs that trace their values");
   emulated->add_option("--suppress", e.suppress, "A file of known findings, a line each: KIND FILE:LINE REASON");
-  emulated->add_flag("--quiet", e.quiet, "Do not show what the program prints");
+  emulated->add_flag("--quiet", e.quiet, "Do not show the output of the program");
   emulated->footer(exit_codes(k_judged));
   emulated->callback([&] { code = cli::run_emulated(e); });
 }
@@ -366,12 +360,12 @@ void add_formulas(CLI::App& app, std::string& formula, int& code) {
 
 void add_run(CLI::App& app, cli::run_formula_options& r, int& code) {
   CLI::App* run = app.add_subcommand("run", "Compute the exact value and the bound of a formula on your arrays");
-  run->add_option("formula", r.formula, "FILE.op, or FILE.op:NAME where the file has several operators")->required();
-  run->add_option("--input", r.inputs, "NAME=FILE.npy: an input (each is needed)")->allow_extra_args(false);
+  run->add_option("formula", r.formula, "FILE.op, or FILE.op:NAME if the file has several operators")->required();
+  run->add_option("--input", r.inputs, "NAME=FILE.npy: an input (all are required)")->allow_extra_args(false);
   run->add_option("--set", r.values, "NAME=NUMBER: a scalar, or an extent that no input has (may be repeated)")
       ->allow_extra_args(false);
   run->add_option("--output", r.outputs,
-                  "FILE.npy, or NAME=FILE.npy where there are several outputs: write the exact values as f64")
+                  "FILE.npy, or NAME=FILE.npy if there are several outputs: write the exact values as f64")
       ->allow_extra_args(false);
   run->add_option("--bound", r.bounds, "The same for the bound of each element; an element without one has inf")
       ->allow_extra_args(false);
@@ -402,22 +396,25 @@ void run_bench(bench_command& command, const std::vector<std::string>& google_be
 }
 void add_bench(CLI::App& app, bench_command& command, int& code) {
   bench::operator_bench_options& b = command.options;
-  CLI::App* bench = app.add_subcommand(
-      "bench", "Measure an operator, ours or yours, next to what the device can do at best (bench/README.md)");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Time an operator, ours or yours, beside the limit of the device (bench/README.md)");
   bench->add_option("operator", b.op, "The operator, or that of a plug-in")->required();
   command.verify.device = "cuda";
   command.verify.cases = 20;
-  bench->add_option("--device", command.verify.device, "cuda; emulated or cpu (with a candidate): to see that rows run")
+  bench
+      ->add_option("--device", command.verify.device,
+                   "cuda; or emulated or cpu (with a candidate), to check that rows run")
       ->capture_default_str();
   cli::add_candidate(bench, command.verify, command.brought);
-  bench->add_option("--cases", command.verify.cases, "Verify a candidate first with so many cases of each property")
+  bench->add_option("--cases", command.verify.cases, "Cases of each property with which a candidate is verified first")
       ->capture_default_str();
   add_unwanted(bench, command.verify);
   bench->add_flag("--unverified", command.unverified, "Measure a candidate without verifying it first");
   bench
-      ->add_option("--row", b.rows,
-                   "In place of the description's rows: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
-                   "repeated)")
+      ->add_option(
+          "--row", b.rows,
+          "A row instead of those of the description: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
+          "repeated)")
       ->allow_extra_args(false);
   bench->add_option("--peer", b.peers, "A library, or source:FILE.cu:ENTRY, that is measured in turn (may be repeated)")
       ->allow_extra_args(false);
@@ -443,7 +440,7 @@ bool names_a_command(const CLI::App& app, int argc, char** argv) {
     if (command->get_name() == argv[1]) return true;
     names += (names.empty() ? "" : ", ") + command->get_name();
   }
-  fmt::print(stderr, "warpcheck: '{}' is no command; {} are\n", argv[1], names);
+  fmt::print(stderr, "warpcheck: unknown command '{}'; commands are {}\n", argv[1], names);
   return false;
 }
 

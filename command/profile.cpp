@@ -76,7 +76,7 @@ error_profile read_profile(const std::string& path) {
       p.entries[name] = {e.at("max"), e.at("p99.9"), e.at("elements")};
     return p;
   } catch (const nlohmann::json::exception& e) {
-    throw usage_error(fmt::format("{}: it is no error profile: {}", path, e.what()));
+    throw usage_error(fmt::format("{}: it is not an error profile: {}", path, e.what()));
   }
 }
 

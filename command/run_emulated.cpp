@@ -492,7 +492,7 @@ int run_emulated(const run_emulated_options& o) {
   const std::vector<suppression> known = read_suppressions(o.suppress);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(o.file, ignored))
-    throw usage_error(fmt::format("file: there is no file '{}'", o.file));
+    throw usage_error(fmt::format("file: '{}' not found", o.file));
   const import_request request = import_request_of(o);
   const std::string library = import_library(toolchain::load(), request);
 

@@ -53,7 +53,7 @@ std::vector<std::string> disagreements_with(const golden_file& f, const output_m
       const std::string& exact = o.values[k];
       const std::string text = model.text(o.tensor, i);
       if (is_float(type) ? !agrees(exact, f.digits, text, k_reference_digits) : exact != text) {
-        found.push_back(fmt::format("{}[{}]: the file says {}, the reference {}", o.tensor, i, exact, text));
+        found.push_back(fmt::format("{}[{}]: the file has {}, the reference {}", o.tensor, i, exact, text));
         continue;
       }
       if (!is_float(type)) continue;

@@ -118,7 +118,7 @@ std::vector<std::string> row_disagreements(const golden_file& f, const row_model
             model.size == 1 ? fmt::format("{}[{}]", model.tensor, r) : fmt::format("{}[{},{}]", model.tensor, r, i);
         const std::string text = model.text(i);
         if (is_float(type) ? !agrees(exact, f.digits, text, reference_digits) : exact != text) {
-          found.push_back(fmt::format("{}: the file says {}, the reference {}", place, exact, text));
+          found.push_back(fmt::format("{}: the file has {}, the reference {}", place, exact, text));
           continue;
         }
         if (!is_float(type)) continue;

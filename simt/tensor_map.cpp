@@ -18,7 +18,7 @@ std::string of_dimension(const char* array, unsigned i, uint64_t value, const st
 
 // The rules of single arguments; "" where none is broken.
 std::string broken_rule_of_scalars(const tensor_map_request& r) {
-  if (r.type < 0) return "tensorDataType: " + std::to_string(r.type) + " is no type";
+  if (r.type < 0) return "tensorDataType: " + std::to_string(r.type) + " is not a type";
   if (r.type >= k_types)
     return "tensorDataType: " + std::to_string(r.type) + " needs compute capability 10.0; the device has 9.0";
   if (r.rank < 1 || r.rank > k_most_dimensions) return "tensorRank: " + std::to_string(r.rank) + ", allowed are 1 to 5";

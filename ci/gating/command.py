@@ -43,7 +43,7 @@ def explain_command(options):
         kinds = [options.explain] if options.explain in KINDS else [k for k in KINDS if any(f["kind"] == k for f in of)]
         text = "\n\n".join(explain(kind, [f for f in of if f["kind"] == kind]) for kind in kinds)
     except (KeyError, TypeError, ValueError) as error:
-        raise Usage(f"explain: '{path}' is no gate.json of this gate ({said_of(error)}); another run writes it anew")
+        raise Usage(f"explain: '{path}' is not a gate.json of this gate ({said_of(error)}); another run writes it anew")
     if not kinds:
         raise Usage(f"explain: '{options.explain}' is neither a finding of {path} nor one of {', '.join(KINDS)}")
     print(text)

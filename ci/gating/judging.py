@@ -160,7 +160,7 @@ class Judging:
 def judge(options):
     begin = time.monotonic()
     if git(options.tree, "rev-parse", "HEAD", check=False) is None:
-        raise Usage(f"tree: '{options.tree}' is no git repository with a commit")
+        raise Usage(f"tree: '{options.tree}' is not a git repository with a commit")
     base = git(options.tree, "merge-base", options.base, "HEAD", check=False)
     if base is None:
         raise CannotJudge(f"base: '{options.base}' has no common ancestor with HEAD here; fetch it (fetch-depth: 0)")

@@ -157,7 +157,7 @@ def plan_of(path):
         return plan
     except (KeyError, TypeError, ValueError) as error:
         raise Usage(
-            f"out: '{path}' is no plan of a night ({error}); move its folder away: nightly.db has what was merged"
+            f"out: '{path}' is not a plan of a night ({error}); move its folder away: nightly.db has what was merged"
         )
 
 
@@ -408,7 +408,7 @@ def status(options):
             with history.transaction():
                 history.add_missed(last[0]["begun"], text_of(now()), datetime.timedelta(seconds=options.every))
         if not writable:
-            say("a night is at work here; it is no row yet")
+            say("a night is at work here; it has no row yet")
         rows = history.all("SELECT * FROM run ORDER BY begun DESC LIMIT 14")
     for r in rows:
         say(f"{r['id']:<24} {r['status']:<6} {r['cases'] if r['cases'] is not None else '-':>12}  {r['reason']}")

@@ -69,7 +69,7 @@ class Shard:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            sentence = f"'{self.result_path}' is no result of a shard ({error}); without the file the shard goes on"
+            sentence = f"'{self.result_path}' is not a result of a shard ({error}); without the file the shard goes on"
             raise CannotRun(2, sentence) from error
 
     def attempts(self):

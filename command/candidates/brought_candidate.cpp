@@ -33,7 +33,7 @@ void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_so
   CLI::Option* of_kernelbench = add("--kernelbench", "ModelNew",
                                     "A KernelBench file: the CUDA source that its ModelNew calls is the candidate, on "
                                     "the emulated device");
-  add("--gpumode", "custom_kernel", "A submission to GPU MODE: the same of its custom_kernel")
+  add("--gpumode", "custom_kernel", "A submission to GPU MODE: the CUDA source that its custom_kernel calls")
       ->excludes(of_kernelbench);
 }
 

@@ -105,7 +105,7 @@ void load_here(const std::string& path) {
 
 void load_plugin(const std::string& given) {
   std::error_code error;
-  if (!fs::is_regular_file(given, error)) throw environment_error(fmt::format("plugin: there is no file '{}'", given));
+  if (!fs::is_regular_file(given, error)) throw environment_error(fmt::format("plugin: file '{}' not found", given));
   const std::string path = fs::canonical(given).string();
   ask_child(
       [&] {

@@ -74,7 +74,7 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
   s.rules = contract_of(*described);
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(s.file, ignored))
-    throw usage_error(fmt::format("python: there is no file '{}'", s.file));
+    throw usage_error(fmt::format("python: file '{}' not found", s.file));
   const std::string library = engine::builtin_library("python");
   if (library.empty()) throw environment_error("python: libwarpcheck_python.so is not beside this command");
   setenv(python::k_settings_variable, python::to_text(s).c_str(), 1);

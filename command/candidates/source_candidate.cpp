@@ -133,7 +133,7 @@ entry_request checked_request(const source_request& given, const std::string& op
     throw usage_error(fmt::format("entry: '{}' is not the name of a function; write f, ns::f or f<float, 128>", entry));
   std::error_code ignored;
   if (!fs::is_regular_file(given.file, ignored))
-    throw usage_error(fmt::format("source: there is no file '{}'", given.file));
+    throw usage_error(fmt::format("source: file '{}' not found", given.file));
   return {given, op, described};
 }
 
@@ -240,7 +240,8 @@ source_request request_of(const std::string& candidate) {
     else if (word.starts_with("--args="))
       r.arguments = word.substr(7);
     else
-      throw usage_error(fmt::format("candidate: '{}' is no option of a source; -I, -D, --std= and --args= are", word));
+      throw usage_error(
+          fmt::format("candidate: '{}' is not an option of a source; -I, -D, --std= and --args= are", word));
   }
   return r;
 }

@@ -106,7 +106,7 @@ test_judges::test_judges(const std::string& path, const toolchain& t) : path_(pa
       const size_t at = word.find('@');
       const auto found = std::find_if(all.begin(), all.end(),
                                       [&](const nlohmann::json& j) { return j.at("name") == word.substr(0, at); });
-      if (found == all.end()) throw usage_error(fmt::format("{}: '{}' is no test of this build", place, word));
+      if (found == all.end()) throw usage_error(fmt::format("{}: '{}' is not a test of this build", place, word));
       if (!found->contains("command"))
         throw environment_error(fmt::format("{}: the program of test '{}' is not built", place, word));
       test_program p;

@@ -237,7 +237,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   files.insert(files.end(), r.others.begin(), r.others.end());
   std::error_code error;
   for (const std::string& file : files)
-    if (!fs::is_regular_file(file, error)) throw usage_error(fmt::format("source: there is no file '{}'", file));
+    if (!fs::is_regular_file(file, error)) throw usage_error(fmt::format("source: file '{}' not found", file));
   const fs::path folder = import_folder(tools);
 
   std::vector<imported_source> sources = rewritten_sources(tools, r, files, folder);

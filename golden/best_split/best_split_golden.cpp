@@ -210,14 +210,14 @@ std::vector<std::string> disagreements(const golden_file& f) {
               : values[k] == exact ||
                     std::fabs(values[k] - exact) <= std::pow(10.0, 1 - std::min(f.digits, 15)) * std::fabs(exact);
       if (!is_near)
-        found.push_back(fmt::format("value[{},{}]: the file says {}, the reference {}", l, k, golden[9 * l + k], text));
+        found.push_back(fmt::format("value[{},{}]: the file has {}, the reference {}", l, k, golden[9 * l + k], text));
     }
     const int64_t fields[] = {
         (r.is_valid ? 1 : 0) + (r.default_left ? 0x100 : 0), r.feature, static_cast<int64_t>(r.threshold),
         static_cast<int64_t>(r.categories.size()),           r.left.n,  r.right.n};
     for (size_t k = 0; k < std::size(fields); ++k)
       if (f.output("field")->values[6 * l + k] != std::to_string(fields[k]))
-        found.push_back(fmt::format("field[{},{}]: the file says {}, the reference {}", l, k,
+        found.push_back(fmt::format("field[{},{}]: the file has {}, the reference {}", l, k,
                                     f.output("field")->values[6 * l + k], fields[k]));
   }
   return found;

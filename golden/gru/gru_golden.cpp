@@ -180,7 +180,7 @@ std::vector<std::string> disagreements(const golden_file& f) {
       const real& v = expected.at(output.tensor)[i];
       const std::string text = v == 0 ? "0" : rounded(v, k_reference_digits);
       if (!agrees(output.values[i], f.digits, text, k_reference_digits))
-        found.push_back(output.tensor + "[" + std::to_string(i) + "]: the file says " + output.values[i] +
+        found.push_back(output.tensor + "[" + std::to_string(i) + "]: the file has " + output.values[i] +
                         ", the reference " + text);
     }
   return found;

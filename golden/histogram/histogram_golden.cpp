@@ -240,7 +240,7 @@ std::vector<std::string> disagreements(const golden_file& f) {
     const std::string& text = golden->values[i];
     const double value = p.gh ? static_cast<double>(std::stoll(text)) : nearest_double(text);
     if (!reference::judge_fixed(dtype::f64, value, model).accepted)
-      found.push_back(fmt::format("hist[{},{}]: the file says {}, the reference {:.17g}", i / 2, i % 2, text, model));
+      found.push_back(fmt::format("hist[{},{}]: the file has {}, the reference {:.17g}", i / 2, i % 2, text, model));
   }
   return found;
 }

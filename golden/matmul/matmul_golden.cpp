@@ -331,7 +331,7 @@ std::vector<std::string> disagreements(const golden_file& f) {
     const bool same = fixed ? reference::judge_fixed(dtype::f64, nearest_double(text), *fixed).accepted
                             : agrees(text, f.digits, element.expected_text(), 20);
     if (!same)
-      found.push_back(fmt::format("c[{},{}]: the file says {}, the reference {}", i, j, text, element.expected_text()));
+      found.push_back(fmt::format("c[{},{}]: the file has {}, the reference {}", i, j, text, element.expected_text()));
   });
   return found;
 }

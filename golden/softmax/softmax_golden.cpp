@@ -320,7 +320,7 @@ std::vector<std::string> disagreements(const golden_file& f) {
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const std::string& exact = golden.values[static_cast<size_t>(r * x.spec.cols() + i)];
       if (const std::string text = model.expected_text(i); !agrees(exact, f.digits, text, reference_digits)) {
-        found.push_back(fmt::format("y[{},{}]: the file says {}, the reference {}", r, i, exact, text));
+        found.push_back(fmt::format("y[{},{}]: the file has {}, the reference {}", r, i, exact, text));
         continue;
       }
       // The nearest value of the output's type is what a perfect kernel returns: it must pass.
@@ -332,7 +332,7 @@ std::vector<std::string> disagreements(const golden_file& f) {
     if (!index) continue;
     const std::string first = fmt::format("{}", model.argmax());
     if (const std::string& exact = index->values[static_cast<size_t>(r)]; exact != first)
-      found.push_back(fmt::format("index[{}]: the file says {}, the reference {}", r, exact, first));
+      found.push_back(fmt::format("index[{}]: the file has {}, the reference {}", r, exact, first));
   }
   return found;
 }

@@ -252,7 +252,7 @@ void check_permutation_of_columns(const row_operator& op, trial& t) {
     std::vector<bool> seen(static_cast<size_t>(cols));
     for (int64_t j = 0; j < cols; ++j) {
       const int64_t c = index_at(index, row, j);
-      t.require(c >= 0 && c < cols, "index[{},{}] is {}, which is no column of {}", row, j, c, cols);
+      t.require(c >= 0 && c < cols, "index[{},{}] is {}, which is not a column of {}", row, j, c, cols);
       t.require(!seen[static_cast<size_t>(c)], "index[{},{}] is {}, which came before", row, j, c);
       seen[static_cast<size_t>(c)] = true;
     }
@@ -335,7 +335,7 @@ void check_idempotent(const row_operator& op, trial& t) {
   for (int64_t row = 0; row < x.spec.rows(); ++row)
     for (int64_t j = 0; j < x.spec.cols(); ++j) {
       const int64_t c = index_at(r.at("index"), row, j);
-      t.require(c >= 0 && c < x.spec.cols(), "index[{},{}] is {}, which is no column", row, j, c);
+      t.require(c >= 0 && c < x.spec.cols(), "index[{},{}] is {}, which is not a column", row, j, c);
       sorted.set_bits(row, j, x.bits(row, c));
     }
   const run_result again = t.run(t.the_case(), {{"x", sorted}});

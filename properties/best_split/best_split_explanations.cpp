@@ -104,8 +104,9 @@ struct record_explanation {
                          digits(due.gain));
     const std::optional<split_candidate_sums> own = candidate_of(p, given);
     if (!own)
-      return fmt::format("The choice departs: {} is no candidate of this leaf, by its features, thresholds and bins.",
-                         name_of(given));
+      return fmt::format(
+          "The choice departs: {} is not a candidate of this leaf, by its features, thresholds and bins.",
+          name_of(given));
     if (const std::string text = of_sums(*own); !text.empty()) return text;
     const std::optional<split_result> real = reference::evaluate(p, *own);
     if (!real)

@@ -47,7 +47,7 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   const bool forward = pass != "backward", backward = pass != "forward", saves = forward && history == "save";
   const auto named = [&](const char* tensor, bool allowed, bool needed) -> std::string {
     if (has(c, tensor) && !allowed)
-      return fmt::format("tensor {}: it is no output of pass {} with history_mode {}", tensor, pass, history);
+      return fmt::format("tensor {}: it is not an output of pass {} with history_mode {}", tensor, pass, history);
     if (!has(c, tensor) && needed) return fmt::format("tensor {}: pass {} needs it", tensor, pass);
     return "";
   };

@@ -110,7 +110,7 @@ class departure {
     if (actual_ == 0.5)
       return "The sigmoid departs: 0.5 is what it makes of an argument 0, whatever v is. Its gain, or v, got lost.";
     if (is_near(actual_, v_exact())) return "The sigmoid is missing: the result is v itself.";
-    if (!(actual_ > 0 && actual_ < 1)) return "The sigmoid departs: the result is no value between 0 and 1.";
+    if (!(actual_ > 0 && actual_ < 1)) return "The sigmoid departs: the result is not a value between 0 and 1.";
     return "";
   }
 

@@ -127,7 +127,7 @@ void check_integer_sum(const row_operator&, trial& t) {
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     double sum = 0, sizes = 0;
     for (const double v : x.row(row)) {
-      if (v != std::floor(v)) return t.skip(fmt::format("row {} holds {}, which is no integer", row, v));
+      if (v != std::floor(v)) return t.skip(fmt::format("row {} holds {}, which is not an integer", row, v));
       sum += v;
       sizes += std::fabs(v);
     }

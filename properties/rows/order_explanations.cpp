@@ -36,7 +36,7 @@ explained_row explain_argmax(const row_call& call) {
   if (call.actual.empty() || actual == expected) return t;
   const double given = element(call.x, actual), due = element(call.x, expected);
   if (!is_column(call.x, actual))
-    t.departs = fmt::format("{} is no column of the row.", digits(actual));
+    t.departs = fmt::format("{} is not a column of the row.", digits(actual));
   else if (given == due || (std::isnan(given) && std::isnan(due)))
     t.departs =
         fmt::format("The rule for ties departs: columns {} and {} hold equal elements, and the lower one is due.",

@@ -51,7 +51,7 @@ explained_row explain_reduce(const row_call& call) {
               static_cast<double>(right - call.x.begin()),
               at == call.x.end() ? std::nan("") : static_cast<double>(at - call.x.begin())},
              {"element", t.exact[0], t.exact[0], actual}};
-  t.departs = at == call.x.end() ? fmt::format("{} is no element of the row.", digits(actual))
+  t.departs = at == call.x.end() ? fmt::format("{} is not an element of the row.", digits(actual))
                                  : fmt::format(
                                        "A comparison departs: the element of column {} was taken, so that of column {} "
                                        "was not looked at or lost.",

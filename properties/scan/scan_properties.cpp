@@ -276,7 +276,7 @@ void check_last_equals_reduce(const row_operator&, trial& t) {
   const run_result sums = run_other(t, "reduce", "integer-sum", {output_vector("y", x.spec.type, x.spec.rows())});
   const host_tensor& y = r.at("y");
   for (int64_t row = 0; row < x.spec.rows(); ++row)
-    t.require(same(y, row, x.spec.cols() - 1, sums.at("y"), 0, row), "y[{},{}] = {}, but reduce says {}", row,
+    t.require(same(y, row, x.spec.cols() - 1, sums.at("y"), 0, row), "y[{},{}] = {}, but reduce gives {}", row,
               x.spec.cols() - 1, y.value(row, x.spec.cols() - 1), sums.at("y").value(0, row));
 }
 

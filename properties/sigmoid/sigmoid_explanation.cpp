@@ -19,7 +19,7 @@ std::string departure(double z, double actual, double exact) {
            "Inf or 0 * Inf.";
   if (z < 0 && actual == 0)
     return "The exponential departs first: the result is that of 1 / (1 + e^-z) with an e^-z that overflowed.";
-  if (!(actual > 0 && actual < 1)) return "The quotient departs first: it is no value between 0 and 1.";
+  if (!(actual > 0 && actual < 1)) return "The quotient departs first: it is not a value between 0 and 1.";
   const double implied = std::log(actual / (1 - actual));
   return fmt::format("The argument or its exponential departs first: {} is the sigmoid of {}, and z is {}.",
                      digits(actual), digits(implied), digits(z)) +

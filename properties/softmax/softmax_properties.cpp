@@ -79,7 +79,7 @@ void check_probability_row(const row_operator& op, trial& t) {
     if (values.empty() || std::isnan(model.expected(0))) continue;
     for (int64_t i = 0; i < x.spec.cols(); ++i) {
       const double p = y.value(row, i);
-      t.require(p >= 0 && p <= 1, "y[{},{}] = {:.9g} ({:a}) is no probability", row, i, p, p);
+      t.require(p >= 0 && p <= 1, "y[{},{}] = {:.9g} ({:a}) is not a probability", row, i, p, p);
     }
     const double sum = precise_sum(y, row), allowed = model.sum_of_bounds() + 0x1p-50;
     t.require(std::fabs(sum - 1) <= allowed, "row {} sums to {:.17g}; 1 +- {:.3g} is allowed", row, sum, allowed);

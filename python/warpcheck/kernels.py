@@ -34,7 +34,7 @@ def options(kernel: Kernel, entry: Optional[str] = None) -> list[str]:
         return ["--source", text, *(["--entry", entry] if entry else [])]
     if pathlib.Path(text).suffix == ".so":
         return ["--candidate", text if os.sep in text else os.path.join(".", text)]
-    raise UsageError(f"kernel: {text!r} is no function, FILE.py:FUNCTION, .cu file or shared library (.so)")
+    raise UsageError(f"kernel: {text!r} is not a function, FILE.py:FUNCTION, .cu file or shared library (.so)")
 
 
 def _place(function: Callable[..., Any]) -> str:
@@ -70,7 +70,7 @@ def _pickled(function: Callable[..., Any]) -> str:
     """The file of a function that no module holds: one of a notebook, a closure, a lambda."""
     if importlib.util.find_spec("cloudpickle") is None:
         raise UsageError(
-            f"kernel: {function!r} is no function at the top of a module; move it there, or install cloudpickle"
+            f"kernel: {function!r} is not a function at the top of a module; move it there, or install cloudpickle"
         )
     import cloudpickle
 

@@ -247,5 +247,5 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--root", default=".", help="the folder whose files may be read, run and written (default: .)")
     root = pathlib.Path(parser.parse_args(arguments).root).resolve()
     if not root.is_dir():
-        parser.error(f"--root: there is no folder '{root}'")
+        parser.error(f"--root: folder '{root}' not found")
     server.run("stdio")

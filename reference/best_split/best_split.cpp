@@ -449,7 +449,7 @@ std::string inconsistency(const split_problem& p, const split_result& r) {
 
 std::string refute(const split_problem& p, const split_result& r) {
   double best = -k_infinity;
-  std::string complaint = r.is_valid ? "it is no candidate" : "";
+  std::string complaint = r.is_valid ? "it is not a candidate" : "";
   for_each_candidate(p, [&](const split_candidate_sums& c) {
     if (const auto least = certain_gain(p, c)) best = std::max(best, *least);
     if (!r.is_valid || p.features[c.feature].id != r.feature || c.default_left != r.default_left ||

@@ -149,7 +149,7 @@ class checker {
   void resolve_name(const expr& e, size_t subscripts) {
     const std::string& name = e->text;
     if (name == "pi" || name == "inf" || std::find(indices_.begin(), indices_.end(), name) != indices_.end()) {
-      if (subscripts > 0) fail(file_, e->where, name + ": it is no tensor");
+      if (subscripts > 0) fail(file_, e->where, name + ": it is not a tensor");
       return;
     }
     if (current_ && later_.count(name) && !defined_.count(name)) {
@@ -184,7 +184,7 @@ class checker {
   // Throws where a subscript or extent is no integer expression.
   void whole(const expr& e, std::string_view what) {
     if (!is_whole(op_, e))
-      fail(file_, e->where, std::string(what) + ": " + in_quotes(to_text(e)) + " is no whole number");
+      fail(file_, e->where, std::string(what) + ": " + in_quotes(to_text(e)) + " is not a whole number");
   }
 
   formula_operator& op_;

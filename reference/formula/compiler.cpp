@@ -129,7 +129,7 @@ whole_code compiler::whole(const expr& e) const {
     case kind::divide: w.what = form::divide; break;
     case kind::remainder: w.what = form::remainder; break;
     case kind::call: w.what = e->text == "min" ? form::min : form::max; break;
-    default: throw formula_error("'" + to_text(e) + "' is no whole number");
+    default: throw formula_error("'" + to_text(e) + "' is not a whole number");
   }
   return w;
 }

@@ -27,7 +27,7 @@ struct evaluation::parts {
 
   definition_code& find(std::string_view name) {
     definition_code* const d = code.find(name);
-    if (!d) throw formula_error(std::string(name) + ": it is no definition");
+    if (!d) throw formula_error(std::string(name) + ": it is not a definition");
     return *d;
   }
   // Of an output in f32 of a formula in f64, its rounding, too.

@@ -295,7 +295,8 @@ expr expression_parser::call(std::string function, position place) {
   if (wanted == 0) {
     const std::string why = refusal_of(function);
     fail(file_, place,
-         why.empty() ? "'" + function + "' is no function; a tensor's subscripts stand in [ ]" : function + ": " + why);
+         why.empty() ? "'" + function + "' is not a function; a tensor's subscripts stand in [ ]"
+                     : function + ": " + why);
   }
   node n{.what = kind::call, .text = std::move(function)};
   expect("(");

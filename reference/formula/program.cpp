@@ -59,7 +59,7 @@ int64_t whole_value(const expr& e, const whole_values& of) {
     case kind::divide: return floor_divide(arg(0), arg(1));
     case kind::remainder: return arg(0) - floor_divide(arg(0), arg(1)) * arg(1);
     case kind::call: return e->text == "min" ? std::min(arg(0), arg(1)) : std::max(arg(0), arg(1));
-    default: throw formula_error("'" + to_text(e) + "' is no extent");
+    default: throw formula_error("'" + to_text(e) + "' is not an extent");
   }
 }
 

@@ -48,7 +48,7 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   if (encoded.mark != ::simt::k_tensor_map_mark)
     return misuse_of_driver(name, pc, "tensorMap: it is not one that cuTensorMapEncodeTiled encoded");
   if (reinterpret_cast<uintptr_t>(address) % 16 != 0)
-    return misuse_of_driver(name, pc, "globalAddress: it is no multiple of 16");
+    return misuse_of_driver(name, pc, "globalAddress: it is not a multiple of 16");
   encoded.address = static_cast<char*>(address);
   std::memcpy(map, &encoded, sizeof encoded);
   return CUDA_SUCCESS;

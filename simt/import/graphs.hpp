@@ -149,7 +149,7 @@ inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t gra
   auto work = ::simt::import::kernel_work(*p, site);
   if (!work)
     return ::simt::import::misuse("cudaGraphAddKernelNode", site,
-                                  "func is no kernel whose name is written as (void*)name",
+                                  "func is not a kernel whose name is written as (void*)name",
                                   cudaErrorInvalidDeviceFunction);
   return ::simt::import::add_node({"cudaGraphAddKernelNode", site}, node, graph, after, count, std::move(work));
 }

@@ -57,7 +57,7 @@ inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, v
                                     cudaStream_t stream = nullptr, SIMT_SITE) {
   const auto found = ::simt::import::the_program().kernels.find(kernel);
   if (found == ::simt::import::the_program().kernels.end())
-    return ::simt::import::misuse("cudaLaunchKernel", site, "func is no kernel whose name is written as (void*)name",
+    return ::simt::import::misuse("cudaLaunchKernel", site, "func is not a kernel whose name is written as (void*)name",
                                   cudaErrorInvalidDeviceFunction);
   ::simt::import::enqueue({"cudaLaunchKernel", site, ::simt::import::on(stream)},
                           found->second({grid, block, bytes}, arguments, site));
@@ -166,7 +166,7 @@ inline cudaError_t cudaLaunchKernelExC(const ::simt::import::located_config& c, 
   const auto found = ::simt::import::the_program().kernels.find(kernel);
   if (found == ::simt::import::the_program().kernels.end())
     return ::simt::import::misuse("cudaLaunchKernelExC", c.where,
-                                  "func is no kernel whose name is written as (void*)name",
+                                  "func is not a kernel whose name is written as (void*)name",
                                   cudaErrorInvalidDeviceFunction);
   ::simt::launch_config to{c.config.gridDim, c.config.blockDim, c.config.dynamicSmemBytes};
   const cudaError_t refused = ::simt::import::apply_attributes(c, to);

@@ -128,7 +128,7 @@ TEST(Files, ThatAreNoLibraryAreSaidSo) {
   folder.write("text.so", "this is not a library\n");
   folder.write("empty.so", "");
   EXPECT_EQ(judge(folder.path("none.so")).status, 3);
-  EXPECT_TRUE(judge(folder.path("none.so")).has("there is no file"));
+  EXPECT_TRUE(judge(folder.path("none.so")).has("not found"));
   EXPECT_EQ(judge(folder.path("text.so")).status, 3);
   EXPECT_TRUE(judge(folder.path("text.so")).has("does not load"));
   EXPECT_EQ(judge(folder.path("empty.so")).status, 3);

@@ -446,7 +446,7 @@ TEST_F(Python, MistakesAreSaid) {
     const char* said;
   } list[] = {
       {"verify softmax --python door.py", 2, "python: 'door.py' is not FILE.py:FUNCTION"},
-      {"verify softmax --python none.py:f", 2, "python: there is no file 'none.py'"},
+      {"verify softmax --python none.py:f", 2, "python: file 'none.py' not found"},
       {"verify softmax --python door.py:none --interpreter " + interpreter(), 2,
        "python: door.py defines no function 'none'; it defines softmax, unshifted, "},
       {"verify softmax --python door.py:narrow --interpreter " + interpreter(), 2, "narrow.dtypes of door.py is"},

@@ -288,7 +288,7 @@ TEST_F(Entries, AreJudgedAsTheChainsThatTheyState) {
   EXPECT_TRUE(promised.has("reduce/long-accumulation: violation: ")) << promised.output;
   const result misstated = chains("misstated");
   EXPECT_EQ(misstated.status, 2) << misstated.output;
-  EXPECT_TRUE(misstated.has("states: 'sums whatever' is no statement of a candidate")) << misstated.output;
+  EXPECT_TRUE(misstated.has("states: 'sums whatever' is not a statement of a candidate")) << misstated.output;
 }
 
 TEST_F(Entries, MayAddInAnyOrderWhereThatIsAccepted) {
@@ -443,7 +443,7 @@ TEST(Source, MistakesAreOneSentence) {
   EXPECT_EQ(run("verify softmax --device emulated --source " + source).status, 2);
   const result no_file = verify("softmax", "none.cu", "f", "");
   EXPECT_EQ(no_file.status, 2);
-  EXPECT_TRUE(no_file.has("there is no file 'none.cu'")) << no_file.output;
+  EXPECT_TRUE(no_file.has("file 'none.cu' not found")) << no_file.output;
   const result no_entry = verify("softmax", source, "nope", "");
   EXPECT_TRUE(no_entry.has("defines no function 'nope'; it defines larger")) << no_entry.output;
   EXPECT_EQ(run("verify softmax --device cpu --source " + source + " --entry my_softmax").status, 2);

@@ -76,7 +76,7 @@ class Usage(unittest.TestCase):
     def test_mistakes(self):
         for code, text, arguments in [
             (2, "subcommand", []),
-            (2, "'nosuch' is no command; verify", ["nosuch"]),
+            (2, "unknown command 'nosuch'; commands are verify", ["nosuch"]),
             (2, "'nosuch' is unknown; known are ", ["verify", "nosuch"]),
             (2, "cases: 0", ["verify", "softmax", "--cases", "0", "--device", "emulated"]),
             (2, "cases", ["verify", "softmax", "--cases", "many"]),
@@ -206,7 +206,7 @@ class Usage(unittest.TestCase):
         r = run("verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty",
                 env={**os.environ, "TMPDIR": "/nonexistent"})
         self.assertEqual(r.returncode, 3, r.stdout + r.stderr)
-        self.assertIn("TMPDIR: '/nonexistent' is no folder", r.stderr)
+        self.assertIn("TMPDIR: '/nonexistent' is not a folder", r.stderr)
 
     def test_full_disk_is_an_error(self):
         self.expect(3, "/dev/full", "verify", "softmax", "--device", "emulated", "--cases", "1", "--property", "empty",

@@ -90,7 +90,7 @@ class Ratchet(unittest.TestCase):
             ('"cases": "', '"cases": "0', 1, "the generators changed"),
             ("f32 softmax_warp", "f32 softmax_gone", 1, "softmax f32 softmax_gone: no case reached it"),
             ("warpcheck-profile-1", "warpcheck-profile-9", 2, "warpcheck-profile-1 is allowed"),
-            ("{", "[", 2, "it is no error profile"),
+            ("{", "[", 2, "it is not an error profile"),
         ]:
             with self.subTest(new=new):
                 with open(self.profile, "w") as f:

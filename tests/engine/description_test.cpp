@@ -176,7 +176,7 @@ std::string refused(description d) {
 TEST(descriptions, that_are_wrong_are_refused_with_a_sentence) {
   EXPECT_EQ(refused({"described_test", {}, {}}), "operator: two are named 'described_test'");
   EXPECT_EQ(refused({"other_test", {{"rows"}}, {{"any", {{"x", true, "rows, 2*width"}}}}}),
-            "operator other_test: tensor x [rows, 2*width] names 'width', which is no extent and no scalar");
+            "operator other_test: tensor x [rows, 2*width] names 'width', which is neither an extent nor a scalar");
 }
 
 std::string refused(bench_row row, const char* slices = "rows") {
@@ -190,16 +190,16 @@ TEST(descriptions, with_wrong_bench_rows_are_refused_with_a_sentence) {
   EXPECT_EQ(refused(bench_row{.of = {{"rows", 3}}}),
             "operator other_test: bench row 0: it has no size of extent 'cols'");
   EXPECT_EQ(refused(bench_row{.of = {{"rows", 3}, {"cols", 4}, {"width", 5}}}),
-            "operator other_test: bench row 0: 'width' is no extent");
+            "operator other_test: bench row 0: 'width' is not an extent");
   EXPECT_EQ(refused(bench_row{.of = of, .tensors = {{"y", dtype::f32}}}),
-            "operator other_test: bench row 0: 'y' is no tensor");
+            "operator other_test: bench row 0: 'y' is not a tensor");
   EXPECT_EQ(refused(bench_row{.of = of, .scalars = {{"order", "1"}}}),
-            "operator other_test: bench row 0: 'order' is no scalar");
+            "operator other_test: bench row 0: 'order' is not a scalar");
   EXPECT_EQ(refused(bench_row{.of = of, .fills = {{"y", recipe{}}}}),
-            "operator other_test: bench row 0: 'y' is no tensor");
+            "operator other_test: bench row 0: 'y' is not a tensor");
   EXPECT_EQ(refused(bench_row{.of = of, .form = 1}), "operator other_test: bench row 0: there is no form 1");
   EXPECT_EQ(refused(bench_row{.of = of}, "width"),
-            "operator other_test: bench rows are sliced by 'width', which is no extent");
+            "operator other_test: bench rows are sliced by 'width', which is not an extent");
 }
 
 TEST(descriptions, are_there_for_every_operator_with_properties) {

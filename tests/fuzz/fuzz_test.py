@@ -286,7 +286,7 @@ class Fuzz(unittest.TestCase):
                                  ("name the one operator", "softmax", "argmax", "--source", TEMPLATE, "--entry", "f"),
                                  ("parameter 3 of 'my_softmax' is 'y'", "argmax", "--source", TEMPLATE,
                                   "--entry", "my_softmax"),
-                                 ("there is no file", "softmax", "--source", self.path("none.cu"), "--entry", "f"),
+                                 ("not found", "softmax", "--source", self.path("none.cu"), "--entry", "f"),
                                  ("together with --candidate", "softmax", "--source", TEMPLATE, "--entry", "f",
                                   "--candidate", RIGHT)):
             r = run("fuzz", "--out", out, "--device", "emulated", *arguments)

@@ -554,13 +554,13 @@ class Mistakes(unittest.TestCase):
         for option in ("--tree", "--candidate", "--build", "--base-build", "--text", "--history"):
             self.assertEqual(self.said(option, "/no/such", code=3), f"gate: {option[2:]}: '/no/such' is not there\n")
         self.assertIn("gate: cases: 0 is not at least 1", self.said("--cases", "0", code=2))
-        self.assertIn(f"gate: tree: '{self.out}' is no git repository", self.said("--tree", self.out, code=2))
+        self.assertIn(f"gate: tree: '{self.out}' is not a git repository", self.said("--tree", self.out, code=2))
 
     def test_explain_of_a_file_that_is_no_gate_json(self):
         for text in ("{", '{"verdict": "pass"}', "[]", '{"findings": [1]}', '{"findings": [{"kind": "race"}]}'):
             (self.out / "gate.json").write_text(text)
             said = self.said("--explain", "race", code=2)
-            self.assertIn(f"gate: explain: '{self.out}/gate.json' is no gate.json", said)
+            self.assertIn(f"gate: explain: '{self.out}/gate.json' is not a gate.json", said)
         (self.out / "gate.json").unlink()
         self.assertIn("'no such' is neither a finding of", self.said("--explain", "no such", code=2))
         self.assertIn("race: Two threads touch the same memory", self.explained("race"))

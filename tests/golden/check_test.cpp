@@ -108,7 +108,7 @@ TEST(golden_regenerate, does_not_bless_a_changed_oracle) {
   fill(folder, oracle);
   const std::string before = contents(folder.path());
   EXPECT_THAT(message_of<usage_error>([&] { regenerate(folder.path(), "softmax"); }),
-              HasSubstr("two.golden: y[0,0]: the file says 6e-1, the reference 0.5"));
+              HasSubstr("two.golden: y[0,0]: the file has 6e-1, the reference 0.5"));
   EXPECT_EQ(contents(folder.path()), before);
   EXPECT_THROW(regenerate(folder.path(), "sofmax"), usage_error);
 }
@@ -171,13 +171,13 @@ TEST(golden_check, finds_values_that_the_reference_denies) {
   EXPECT_TRUE(differences({"5.000000000000000000000000000000000000000e-1", "5e-1"}, "0").empty());
   EXPECT_TRUE(differences({"5.000000001e-1", "4.999999999e-1"}, "0", 10).empty());  // one unit of the last digit
   EXPECT_THAT(differences({"5.000000002e-1", "5e-1"}, "0", 10),
-              testing::ElementsAre(HasSubstr("y[0,0]: the file says 5.000000002e-1")));
+              testing::ElementsAre(HasSubstr("y[0,0]: the file has 5.000000002e-1")));
   EXPECT_THAT(differences({"5e-1", "5.0000000000000001e-1"}, "0"), testing::ElementsAre(HasSubstr("y[0,1]")));
   EXPECT_THAT(differences({"nan", "5e-1"}, "0"), testing::ElementsAre(HasSubstr("y[0,0]")));
   EXPECT_THAT(differences({"0", "5e-1"}, "0"), testing::ElementsAre(HasSubstr("y[0,0]")));
   EXPECT_THAT(differences({"5e-1", "+inf"}, "0"), testing::ElementsAre(HasSubstr("y[0,1]")));
   EXPECT_THAT(differences({"-5e-1", "5e-1"}, "0"), testing::ElementsAre(HasSubstr("y[0,0]")));
-  EXPECT_THAT(differences({"5e-1", "5e-1"}, "1"), testing::ElementsAre("index[0]: the file says 1, the reference 0"));
+  EXPECT_THAT(differences({"5e-1", "5e-1"}, "1"), testing::ElementsAre("index[0]: the file has 1, the reference 0"));
   EXPECT_THAT(differences({"6e-1", "4e-1"}, "-1"), testing::SizeIs(3));
 }
 

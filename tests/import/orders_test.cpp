@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Weakness,
                          testing::Values(weakness{"active-masks", "error_return", nullptr, "the program returned 1"},
                                          weakness{"turns", "livelock", nullptr,
                                                   "56 of 64 blocks have not started, and will when one of the 8"},
-                                         weakness{"far", "out_of_bounds", "far", "to what is no address"}));
+                                         weakness{"far", "out_of_bounds", "far", "to an invalid address"}));
 
 // By the letter of PTX two volatile accesses do not race.
 TEST(Volatile, IsPlainOnlyWhereThatIsAskedFor) {

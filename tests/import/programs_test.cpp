@@ -557,7 +557,7 @@ TEST(Subset, IsRefusedByNameAndLineOutside) {
 }
 
 TEST(Arguments, AreCheckedByOneSentence) {
-  EXPECT_TRUE(run("none.cu").has("file: there is no file 'none.cu'"));
+  EXPECT_TRUE(run("none.cu").has("file: 'none.cu' not found"));
   EXPECT_EQ(run("none.cu").status, 2);
   EXPECT_EQ(run("misuse.cu --schedule sometimes").status, 2);
   EXPECT_TRUE(run("misuse.cu --schedule sometimes").has("schedule: "));

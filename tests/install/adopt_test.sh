@@ -62,4 +62,4 @@ cat >>CMakeLists.txt <<'CMAKE'
 warpcheck_add_kernel_tests(NAME other OPERATOR softmax SOURCE softmax.cu ENTRY rows_softmax PROPERTIES no-such)
 CMAKE
 if "$cmake" -B build >said 2>&1; then exit 1; fi
-expect said "'no-such' is no property of softmax"
+expect said "'no-such' is not a property of softmax"

@@ -264,7 +264,7 @@ class Files(Made):
         shard = Shard(self.out / "s")
         shard.publish(shard.take(), {"exit_code": 0})
         shard.result_path.write_text('{"exit_code": 0, "fu')
-        with self.assertRaisesRegex(CannotRun, f"'{shard.result_path}' is no result of a shard .*; without the file"):
+        with self.assertRaisesRegex(CannotRun, f"'{shard.result_path}' is not a result of a shard .*; without"):
             shard.result()
 
     def test_status_tells_of_a_night_that_is_overdue(self):

@@ -249,7 +249,7 @@ class Mistakes(Nights):
         self.assertIn("another ci/nightly is at work", r.stderr)
         # Its history can be read meanwhile.
         r = self.run_night("a", "status", program=False, code=0)
-        self.assertRegex(r.stdout, "^a night is at work here; it is no row yet\n.* green +2  \n$")
+        self.assertRegex(r.stdout, "^a night is at work here; it has no row yet\n.* green +2  \n$")
         self.run_night("a", "export", str(self.folder / "csv"), program=False, code=0)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)

@@ -329,7 +329,7 @@ TEST(split_reference, rational_gain_is_the_gain_by_hand) {
   EXPECT_EQ(refute(p, wrong), "a candidate is certainly admissible");
   wrong = r;
   wrong.threshold = 2;
-  EXPECT_EQ(refute(p, wrong), "it is no candidate");
+  EXPECT_EQ(refute(p, wrong), "it is not a candidate");
   wrong = r;
   wrong.left.g = 3.5;
   EXPECT_EQ(refute(p, wrong), "its left sums lie outside their bound");

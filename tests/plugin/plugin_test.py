@@ -26,8 +26,8 @@ class BadPlugins(unittest.TestCase):
         self.assertEqual(r.stdout, "")
 
     def test_a_library_that_cannot_be_loaded(self):
-        self.expect(3, "plugin: there is no file '/nowhere/lib.so'", "--plugin", "/nowhere/lib.so", "list")
-        self.expect(3, "plugin: there is no file '/tmp'", "--plugin", "/tmp", "list")
+        self.expect(3, "plugin: file '/nowhere/lib.so' not found", "--plugin", "/nowhere/lib.so", "list")
+        self.expect(3, "plugin: file '/tmp' not found", "--plugin", "/tmp", "list")
         self.expect(3, "does not export warpcheck_plugin_get", "--plugin", CANDIDATE, "list")
         with tempfile.NamedTemporaryFile(suffix=".so") as text:
             text.write(b"no library\n")
@@ -42,7 +42,7 @@ class BadPlugins(unittest.TestCase):
     def test_what_a_plugin_may_not_describe(self):
         for wrong, text in [
             ("extent",
-             "operator described: tensor y [rows, columns] names 'columns', which is no extent and no scalar"),
+             "operator described: tensor y [rows, columns] names 'columns', which is neither an extent nor a scalar"),
             ("name", "operator: the name 'Described' may hold small letters, digits and '_' only"),
             ("operator", "operator: two are named 'softmax'"),
             ("property-twice", "property: described has two named 'one'"),

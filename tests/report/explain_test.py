@@ -274,7 +274,7 @@ class WrongStages(unittest.TestCase):
             (subtract, "keeps_parent", "the parent's sum stands there"),
             (largest, "drops_last_element", "the element of column 3 was taken, so that of column 4 was not looked at"),
             (lambda knobs: largest(knobs, "edit=0,2:nan"), "skips_nan", "so that of column 2 was not looked at"),
-            (largest, "adds_one", "8 is no element of the row."),
+            (largest, "adds_one", "8 is not an element of the row."),
             (subtract, "keeps_smaller", "the smaller leaf's sum stands there"),
         ):
             with self.subTest(flaw):

@@ -285,7 +285,7 @@ TEST(shrink, keeps_the_kind_of_failure) {
   EXPECT_EQ(format(s.smallest), tensors("3x13", "fill=constant(0)", "3") + " schedule=fair");
   EXPECT_EQ(s.report.result, verdict::race);
   EXPECT_NE(s.neighbour.find("fails at cols=13, passes at 12"), std::string::npos) << s.neighbour;
-  EXPECT_EQ(s.neighbour.find("rows"), std::string::npos) << "a case that crashes is no passing neighbour";
+  EXPECT_EQ(s.neighbour.find("rows"), std::string::npos) << "a case that crashes is not a passing neighbour";
 }
 
 TEST(shrink, keeps_to_its_budget_and_stops_when_told) {

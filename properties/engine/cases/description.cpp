@@ -125,13 +125,13 @@ std::string what_is_wrong(const description& d, const bench_row& row) {
           return fmt::format("it has no size of extent '{}'", e->name);
   }
   for (const auto& [name, size] : row.of)
-    if (!d.find(name)) return fmt::format("'{}' is no extent", name);
+    if (!d.find(name)) return fmt::format("'{}' is not an extent", name);
   for (const auto& [name, type] : row.tensors)
-    if (!form.find(name)) return fmt::format("'{}' is no tensor", name);
+    if (!form.find(name)) return fmt::format("'{}' is not a tensor", name);
   for (const auto& [name, fill] : row.fills)
-    if (!form.find(name)) return fmt::format("'{}' is no tensor", name);
+    if (!form.find(name)) return fmt::format("'{}' is not a tensor", name);
   for (const auto& [name, value] : row.scalars)
-    if (!find_scalar(form, name)) return fmt::format("'{}' is no scalar", name);
+    if (!find_scalar(form, name)) return fmt::format("'{}' is not a scalar", name);
   return "";
 }
 
@@ -147,15 +147,16 @@ void describe_operator(description d) {
         for (const std::string_view dimension : trimmed_parts(shape, ','))
           for (const std::string_view factor : trimmed_parts(dimension, '*'))
             if (!number_of(factor) && !find_scalar(form, factor) && !d.find(factor))
-              throw usage_error(fmt::format("operator {}: tensor {} [{}] names '{}', which is no extent and no scalar",
-                                            d.op, t.name, shape, factor));
+              throw usage_error(
+                  fmt::format("operator {}: tensor {} [{}] names '{}', which is neither an extent nor a scalar", d.op,
+                              t.name, shape, factor));
     }
   for (size_t i = 0; i < d.bench.rows.size(); ++i)
     if (const std::string wrong = what_is_wrong(d, d.bench.rows[i]); !wrong.empty())
       throw usage_error(fmt::format("operator {}: bench row {}: {}", d.op, i, wrong));
   if (!d.bench.slices.empty() && !d.find(d.bench.slices))
     throw usage_error(
-        fmt::format("operator {}: bench rows are sliced by '{}', which is no extent", d.op, d.bench.slices));
+        fmt::format("operator {}: bench rows are sliced by '{}', which is not an extent", d.op, d.bench.slices));
   described_operators().push_back(std::move(d));
 }
 

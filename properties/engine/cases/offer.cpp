@@ -297,7 +297,7 @@ offer parse_statements(std::string_view op, std::string_view text) {
       for (trait_set& traits : parse_offer(op, part.substr(5)).lacks) o.lacks.push_back(std::move(traits));
     else
       throw usage_error(fmt::format(
-          "states: '{}' is no statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N', "
+          "states: '{}' is not a statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N', "
           "'plan' and 'batch-invariant'",
           part));
   }

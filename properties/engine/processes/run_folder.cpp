@@ -32,7 +32,7 @@ std::string temporary_folder() {
   if (!error) return folder.string();
   const char* asked = getenv("TMPDIR");
   throw environment_error(
-      fmt::format("TMPDIR: '{}' is no folder for temporary files: {}", asked ? asked : "/tmp", error.message()));
+      fmt::format("TMPDIR: '{}' is not a folder for temporary files: {}", asked ? asked : "/tmp", error.message()));
 }
 
 folder_lock::~folder_lock() {

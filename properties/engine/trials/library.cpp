@@ -153,7 +153,7 @@ const candidate_library& candidate_library::load(const std::string& path) {
   static std::map<std::string, std::unique_ptr<candidate_library>> loaded;
   if (const auto found = loaded.find(path); found != loaded.end()) return *found->second;
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw environment_error(fmt::format("candidate: there is no file '{}'", path));
+  if (!fs::exists(path, ignored)) throw environment_error(fmt::format("candidate: file '{}' not found", path));
   for (const char* stem : {"emulated", "race"})
     if (path == builtin_library(stem) && !emulated_problem().empty())
       throw environment_error("device emulated: " + emulated_problem());

@@ -26,7 +26,7 @@ void read_bins(const nlohmann::json& list, double (*edge)(int), std::array<int64
     const double wanted = number_from_json(entry.at(0));
     int bin = 0;
     while (bin < static_cast<int>(N) && edge(bin) != wanted) ++bin;
-    if (bin == static_cast<int>(N)) throw usage_error(fmt::format("report: {} is no edge of a bin", wanted));
+    if (bin == static_cast<int>(N)) throw usage_error(fmt::format("report: {} is not an edge of a bin", wanted));
     bins[static_cast<size_t>(bin)] = entry.at(1);
   }
 }
