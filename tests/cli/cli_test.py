@@ -101,7 +101,7 @@ class Usage(unittest.TestCase):
             (2, "mps: it shares a GPU", ["fuzz", "softmax", "--mps", "--device", "emulated",
                                          "--out", "/tmp/never-made"]),
             (2, "timeout", ["verify", "softmax", "--timeout", "0"]),
-            (3, "no file", ["verify", "softmax", "--device", "emulated", "--candidate", "/nonexistent.so"]),
+            (3, "not found", ["verify", "softmax", "--device", "emulated", "--candidate", "/nonexistent.so"]),
             (3, "device cpu", ["verify", "softmax", "--device", "cpu"]),
             (2, "grammar version", ["replay", "nonsense"]),
             *[(2, f"timeout: {seconds} is not a positive", ["replay", LINE, "--timeout", seconds])

@@ -257,7 +257,7 @@ class Files(Made):
             (folder / "night.json").write_text(text)
             r = subprocess.run([SOURCE / "ci/nightly", "merge", "--out", self.out], capture_output=True, text=True)
             self.assertEqual((r.returncode, r.stdout), (2, ""), r.stderr)
-            said = rf"is no plan of a night \(.*{why}.*\); move its folder away[^\n]*\n$"
+            said = rf"is not a plan of a night \(.*{why}.*\); move its folder away[^\n]*\n$"
             self.assertRegex(r.stderr, f"^nightly: out: '{folder}/night.json' {said}")
 
     def test_a_result_of_a_shard_that_is_none_is_named(self):
