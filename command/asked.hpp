@@ -7,17 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "command/commands.hpp"
+#include "command/request.hpp"
 
 namespace warpcheck::cli {
-
-// A property that the user leaves out, and why.
-struct unwanted_property {
-  std::string name, reason;
-};
-// Parses the options --without-property NAME:REASON. usage_error for one without a reason, or whose name no operator of
-// `ops` has; the message lists near names.
-std::vector<unwanted_property> unwanted_properties(const verify_options& o, const std::vector<std::string>& ops);
 
 // How the reason begins for which a run leaves out an unwanted property.
 inline constexpr std::string_view k_unwanted = "at the user's request: ";
@@ -27,7 +19,7 @@ struct asked_properties {
   std::vector<unwanted_property> without;
 };
 // `judged`: properties of which a case was judged, as OP/NAME.
-asked_properties count_asked(const verify_options& o, const std::set<std::string>& judged);
+asked_properties count_asked(const run_request& r, const std::set<std::string>& judged);
 // "asked 12 of 14 properties, without misalignment (REASON)"
 std::string text_of(const asked_properties& a);
 nlohmann::json to_json(const asked_properties& a);

@@ -55,9 +55,11 @@ std::vector<trial_case> cases_of_trial(const mutants_options& o, const std::stri
   verify_options v;
   v.operators = {op};
   v.cases = o.cases;
+  v.device = "cpu";
+  v.seed = o.seed;
   left_out_properties left_out;
   std::vector<trial_case> all;
-  for (const planned_job& p : plan_jobs(v, "cpu", parse_seed(o.seed), left_out))
+  for (const planned_job& p : plan_jobs(request_of(v), left_out))
     for (int64_t i = 0; i < p.j.count; ++i) all.push_back(p.j.make(i));
   std::stable_sort(all.begin(), all.end(),
                    [](const trial_case& a, const trial_case& b) { return a.elements() < b.elements(); });

@@ -6,12 +6,16 @@
 #include <nlohmann/json.hpp>
 
 #include "command/asked.hpp"
+#include "command/coverage.hpp"
+#include "command/ending.hpp"
 #include "command/fuzz_state.hpp"
 #include "command/mps.hpp"
 #include "command/plan.hpp"
+#include "command/progress.hpp"
 #include "command/report/causes.hpp"
 #include "command/report/failure_json.hpp"
 #include "command/report/junit.hpp"
+#include "command/request.hpp"
 #include "command/support.hpp"
 #include "golden/reader.hpp"
 #include "properties/engine/cases/classes.hpp"
@@ -78,28 +82,23 @@ void add_results(fuzz_state& s, const std::vector<planned_job>& jobs, const run_
 class fuzzer {
  public:
   explicit fuzzer(const fuzz_options& options)
-      : o_(options), budget_(parse_time(options.time)), shard_(parse_shard(options.what.shard)) {
+      : o_(options), budget_(parse_time(options.time)), request_(request_of(options.what)) {
     if (o_.out.empty()) throw usage_error("out: the path of the folder is empty");
     if (o_.cases < 0) throw usage_error(fmt::format("cases: {} is negative; 0 means no limit", o_.cases));
-    check_timeout(o_.what.timeout);
-    check_shrink_seconds(o_.what.shrink_seconds);
-    if (o_.what.workers < 0)
-      throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o_.what.workers));
-    if (shard_.second > 1 && o_.what.seed == "random")
+    if (request_.shards > 1 && o_.what.seed == "random")
       throw usage_error(fmt::format(
           "shard: the parts of '{}' are disjoint only under one seed; give --seed the same number in every shard",
           o_.what.shard));
-    chosen_operators(o_.what);
-    device_ = resolve_device(o_.what.device, note_);
-    mps_ = mps_if(o_.what.mps, device_);
+    mps_ = mps_if(o_.what.mps, request_.device);
     open_folder();
-    jobs_ = plan_jobs(o_.what, device_, state_.seed, left_out_);
+    request_.seed = state_.seed;
+    jobs_ = plan_jobs(request_, left_out_);
   }
 
   int run() {
-    fmt::print("warpcheck {}: {}, candidate {}, seed {}, {} in {}\n", WARPCHECK_VERSION, note_, o_.what.candidate,
-               state_.seed, state_.rounds > 0 ? fmt::format("going on after {} rounds", state_.rounds) : "fuzzing",
-               o_.out);
+    fmt::print("warpcheck {}: {}, candidate {}, seed {}, {} in {}\n", WARPCHECK_VERSION, request_.device_note,
+               o_.what.candidate, state_.seed,
+               state_.rounds > 0 ? fmt::format("going on after {} rounds", state_.rounds) : "fuzzing", o_.out);
     std::fflush(stdout);
     // A round has its own way to end (supervise); a failure that is being shrunk is shrunk again by the next run.
     const interrupt_watch watch;
@@ -110,7 +109,7 @@ class fuzzer {
 
  private:
   std::string shard_folder() const {
-    return (fs::path(o_.out) / fmt::format("shard-{}-of-{}", shard_.first, shard_.second)).string();
+    return (fs::path(o_.out) / fmt::format("shard-{}-of-{}", request_.shard, request_.shards)).string();
   }
   std::string state_path() const { return (fs::path(shard_folder()) / "state.json").string(); }
   std::string findings_folder() const { return (fs::path(o_.out) / "findings").string(); }
@@ -130,21 +129,21 @@ class fuzzer {
     lock_.take(shard_folder());
     const std::string asked = fmt::format(
         "operators {} properties {} dtypes {} device {} candidate {} size {} max-rows {} max-cols {}{}",
-        fmt::join(chosen_operators(o_.what), ","), fmt::join(o_.what.properties, ","), fmt::join(o_.what.dtypes, ","),
-        device_, o_.what.candidate, o_.what.size, o_.what.max_rows, o_.what.max_cols,
+        fmt::join(request_.operators, ","), fmt::join(o_.what.properties, ","), fmt::join(o_.what.dtypes, ","),
+        request_.device, o_.what.candidate, o_.what.size, o_.what.max_rows, o_.what.max_cols,
         o_.what.without.empty() ? "" : fmt::format(" without {}", fmt::join(o_.what.without, ",")));
     if (fs::exists(state_path())) {
       state_ = fuzz_state_from_json(golden::read_text(state_path(), k_most_state_bytes), state_path());
       if (state_.options != asked)
         throw usage_error(fmt::format("out: '{}' holds a run of '{}', this one is of '{}'; choose another folder",
                                       o_.out, state_.options, asked));
-      if (o_.what.seed != "random" && parse_seed(o_.what.seed) != state_.seed)
+      if (o_.what.seed != "random" && request_.seed != state_.seed)
         throw usage_error(fmt::format("seed: '{}' holds a run of seed {}, {} was given; leave --seed out to go on",
                                       o_.out, state_.seed, o_.what.seed));
     } else {
       state_.options = asked;
       // What a golden header can carry.
-      state_.seed = o_.what.seed == "random" ? parse_seed("random") >> 11 : parse_seed(o_.what.seed);
+      state_.seed = o_.what.seed == "random" ? request_.seed >> 11 : request_.seed;
     }
     for (const fuzz_finding& f : state_.findings)
       if (!f.report.empty()) causes_.add(f.name, report_from_json(f.report));
@@ -157,9 +156,9 @@ class fuzzer {
 
   supervise_options how() const {
     supervise_options s;
-    s.workers = workers_for(o_.what, device_);
-    s.timeout_seconds = timeout_of(o_.what.timeout, device_);
-    s.shared_device = device_ == "cuda";
+    s.workers = request_.workers;
+    s.timeout_seconds = request_.timeout;
+    s.shared_device = request_.device == "cuda";
     s.at_start = choose_gpu;
     s.run = run_case;
     s.on_progress = print_progress;
@@ -168,7 +167,7 @@ class fuzzer {
 
   // Counterexamples of earlier runs: those of the repository, which must pass, and the findings of this folder.
   void replay_first() {
-    std::vector<trial_case> known = regressions_for(o_.what.regressions, jobs_, device_, o_.what.candidate);
+    std::vector<trial_case> known = regressions_for(o_.what.regressions, jobs_, request_.device, o_.what.candidate);
     const size_t regressions = known.size();
     for (const fuzz_finding& f : state_.findings) known.push_back(parse_case_line(f.line));
     if (known.empty()) return;
@@ -208,7 +207,8 @@ class fuzzer {
     s.journal_folder = round_folder(state_.rounds);
     s.resume = true;
     s.fingerprint = fmt::format("{} {} {}", WARPCHECK_VERSION, state_.options, state_.seed);
-    std::tie(s.shard_index, s.shard_count) = shard_;
+    s.shard_index = request_.shard;
+    s.shard_count = request_.shards;
     s.max_failures_per_job = k_most_failures;
     if (budget_ > 0) s.time_budget_seconds = std::max(0.001, left());
     const run_result_set results = supervise(list, s);
@@ -244,7 +244,7 @@ class fuzzer {
     confirm_options e;
     e.run = run_case;
     e.holds = p.holds;
-    e.timeout_seconds = timeout_of(o_.what.timeout, device_);
+    e.timeout_seconds = request_.timeout;
     e.shrink_seconds = o_.what.shrink_seconds;
     e.stop = interrupt_watch::seen;
     const case_report smallest = confirm_failure(failure, e);
@@ -268,8 +268,8 @@ class fuzzer {
       return known->name;
     }
     write_finding(findings_folder(), f, smallest, state_.seed,
-                  fmt::format("Found by warpcheck {} fuzz, {}, candidate {}, seed {}.", WARPCHECK_VERSION, note_,
-                              o_.what.candidate, state_.seed));
+                  fmt::format("Found by warpcheck {} fuzz, {}, candidate {}, seed {}.", WARPCHECK_VERSION,
+                              request_.device_note, o_.what.candidate, state_.seed));
     fmt::print("\nfinding {}: {}", f.name,
                causes_.add(f.name, smallest) ? describe(smallest) : causes_.reference(smallest) + "\n");
     std::fflush(stdout);
@@ -296,23 +296,15 @@ class fuzzer {
     }
     for (const coverage_result::group& g : groups())
       fmt::print("coverage {}: {} of {} combinations of shape, values and variant\n", g.name, g.reached, g.possible);
-    for (const auto& [name, why] : left_out_) fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
     const double rate = shown_.seconds > 0 ? static_cast<double>(cases) / shown_.seconds : 0;
     fmt::print("{} cases, {} launches in {:.1f} s ({:.0f} cases/s){}; {} findings in {}\n", cases, launches,
                shown_.seconds, rate, skipped ? fmt::format(", {} skipped", skipped) : "", state_.findings.size(),
                findings_folder());
     if (failed_ > 0) fmt::print("{} cases failed in the rounds of this run\n", failed_);
-    int code = failed_ == 0 && known_failures_.empty() ? k_pass : k_violation;
-    // As for verify: a device that was named must run every case of ours.
-    if (skipped > 0 && o_.what.device != "auto" && o_.what.candidate == "builtin") code = k_violation;
-    for (const std::string& op : unjudged()) fmt::print("{}\n", nothing_judged_text(op));
-    if (cases == skipped) fmt::print("no case was judged, so nothing is proven\n");
-    if (cases == skipped || !unjudged().empty()) code = k_violation;
-    if (too_many_skips(o_.what, skipped, cases) && code == k_pass) code = k_violation;
-    if (interrupted_) {
-      fmt::print("interrupted: the finished cases are kept; the same command goes on\n");
-      code = k_interrupted;
-    }
+    const int code = conclude(request_,
+                              {cases, skipped, failed_ > 0 || !known_failures_.empty(), unjudged(),
+                               interrupted_ ? "the finished cases are kept; the same command goes on" : ""},
+                              left_out_);
     fmt::print("{}\n", text_of(asked()));
     if (!o_.what.json.empty()) write_file(o_.what.json, json(code, cases, rate));
     if (!o_.what.junit.empty()) write_file(o_.what.junit, junit());
@@ -330,7 +322,7 @@ class fuzzer {
     std::set<std::string> judged;
     for (const auto& [name, t] : shown_.totals)
       if (t.cases > t.skipped) judged.insert(name);
-    return count_asked(o_.what, judged);
+    return count_asked(request_, judged);
   }
 
   std::vector<coverage_result::group> groups() const {
@@ -375,8 +367,8 @@ class fuzzer {
     return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
                           {"version", WARPCHECK_VERSION},
                           {"candidate", o_.what.candidate},
-                          {"device", device_},
-                          {"device_name", note_},
+                          {"device", request_.device},
+                          {"device_name", request_.device_note},
                           {"options", state_.options},
                           {"seed", state_.seed},
                           {"shard", o_.what.shard},
@@ -418,8 +410,7 @@ class fuzzer {
   const steady::time_point begin_ = steady::now();
   const std::string begun_ = now_text();  // of this process
   const double budget_;                   // seconds; 0: none
-  const std::pair<int, int> shard_;
-  std::string device_, note_;
+  run_request request_;                   // of `o_.what`, with the seed of the state
   std::unique_ptr<mps_daemon> mps_;
   folder_lock lock_;
   fuzz_state state_;  // as on the disk

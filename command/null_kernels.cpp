@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "command/plan.hpp"
+#include "command/progress.hpp"
 #include "command/support.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
@@ -172,7 +173,7 @@ null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view pro
 int null_kernels(const verify_options& o) {
   check_cases(o.cases);
   const uint64_t seed = parse_seed(o.seed);
-  const std::vector<target> targets = targets_of(chosen_operators(o));
+  const std::vector<target> targets = targets_of(chosen_operators(o.operators));
   const null_kernel_plan plan = plan_of(o, targets, seed);
   if (plan.jobs.empty())
     throw usage_error(fmt::format("null kernels: no chosen property has a case of at most {} columns", k_null_cols));

@@ -15,12 +15,16 @@
 #include "command/asked.hpp"
 #include "command/candidates/python_candidate.hpp"
 #include "command/candidates/source_candidate.hpp"
+#include "command/coverage.hpp"
+#include "command/ending.hpp"
 #include "command/formula_verdict.hpp"
 #include "command/mps.hpp"
 #include "command/plan.hpp"
+#include "command/progress.hpp"
 #include "command/report/causes.hpp"
 #include "command/report/failure_json.hpp"
 #include "command/report/junit.hpp"
+#include "command/request.hpp"
 #include "command/support.hpp"
 #include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
@@ -133,17 +137,16 @@ void print_table(const std::vector<planned_job>& jobs, const run_result_set& res
   }
 }
 
-nlohmann::json result_json(const verify_options& o, const std::string& device, uint64_t seed,
-                           const std::vector<planned_job>& jobs, const run_result_set& results,
-                           const nlohmann::json& failures, const coverage_result& coverage, int64_t regressions,
-                           int code) {
+nlohmann::json result_json(const run_request& request, const std::vector<planned_job>& jobs,
+                           const run_result_set& results, const nlohmann::json& failures,
+                           const coverage_result& coverage, int64_t regressions, int code) {
   nlohmann::json list = nlohmann::json::array(), seconds = nlohmann::json::object();
   for (size_t i = 0; i < jobs.size(); ++i) {
     const job_result& r = results.jobs[i];
     nlohmann::json j = {{"operator", jobs[i].p->op},
                         {"property", jobs[i].p->name},
                         {"dtype", name_of(jobs[i].t.type)},
-                        {"device", device},
+                        {"device", request.device},
                         {"cases", r.cases},
                         {"skipped", r.skipped},
                         {"launches", r.launches},
@@ -167,14 +170,14 @@ nlohmann::json result_json(const verify_options& o, const std::string& device, u
     groups.push_back({{"name", g.name}, {"classes", g.classes}, {"reached", g.reached}, {"possible", g.possible}});
   return {{"schema", "warpcheck-verify-1"},
           {"version", WARPCHECK_VERSION},
-          {"candidate", o.candidate},
-          {"device", device},
-          {"seed", seed},
-          {"cases", o.cases},
+          {"candidate", request.given.candidate},
+          {"device", request.device},
+          {"seed", request.seed},
+          {"cases", request.given.cases},
           {"exit_code", code},
           {"interrupted", results.interrupted},
-          {"accepted",
-           o.accepts_nondeterminism ? std::vector<std::string>{"nondeterministic"} : std::vector<std::string>()},
+          {"accepted", request.given.accepts_nondeterminism ? std::vector<std::string>{"nondeterministic"}
+                                                            : std::vector<std::string>()},
           {"jobs", list},
           {"failures", failures},
           {"regressions", regressions},
@@ -255,34 +258,24 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
   return list;
 }
 
-void check_options(const verify_options& o) {
-  check_cases(o.cases);
-  if (o.resume && o.journal.empty())
-    throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
-  check_timeout(o.timeout);
-  check_shrink_seconds(o.shrink_seconds);
-  if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
-  if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
-  if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
-}
-
-supervise_options supervision_of(const verify_options& o, const std::string& device, uint64_t seed,
-                                 const std::vector<planned_job>& jobs) {
+supervise_options supervision_of(const run_request& r, const std::vector<planned_job>& jobs) {
+  const verify_options& o = r.given;
   supervise_options options;
-  options.workers = workers_for(o, device);
-  options.timeout_seconds = timeout_of(o.timeout, device);
-  options.shared_device = device == "cuda";
+  options.workers = r.workers;
+  options.timeout_seconds = r.timeout;
+  options.shared_device = r.device == "cuda";
   options.at_start = choose_gpu;
   options.journal_folder = o.journal;
   options.resume = o.resume;
   options.fingerprint =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, device, o.candidate, seed, o.cases, o.size,
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, r.device, o.candidate, r.seed, o.cases, o.size,
                   o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism, fmt::join(o.without, ","));
-  std::tie(options.shard_index, options.shard_count) = parse_shard(o.shard);
+  options.shard_index = r.shard;
+  options.shard_count = r.shards;
   options.fail_fast = o.fail_fast;
   options.run = run_case;
   options.on_progress = print_progress;
-  options.first = regressions_for(o.regressions, jobs, device, o.candidate);
+  options.first = regressions_for(o.regressions, jobs, r.device, o.candidate);
   return options;
 }
 
@@ -384,16 +377,15 @@ std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, co
   return operators_without_judgement(counts);
 }
 
-asked_properties asked_of(const verify_options& o, const std::vector<planned_job>& jobs,
-                          const run_result_set& results) {
+asked_properties asked_of(const run_request& r, const std::vector<planned_job>& jobs, const run_result_set& results) {
   std::set<std::string> judged;
   for (size_t i = 0; i < jobs.size(); ++i)
     if (results.jobs[i].cases > results.jobs[i].skipped) judged.insert(jobs[i].p->op + "/" + jobs[i].p->name);
-  return count_asked(o, judged);
+  return count_asked(r, judged);
 }
 
 // Says what stands below the table, and returns the exit code.
-int conclude(const verify_options& o, const job_result& all, const run_result_set& results,
+int conclude(const run_request& request, const job_result& all, const run_result_set& results,
              const coverage_result& coverage, const std::vector<std::string>& unjudged,
              const left_out_properties& left_out, const std::vector<formula_verdict>& formulas) {
   for (const formula_verdict& f : formulas) print(f);
@@ -408,28 +400,14 @@ int conclude(const verify_options& o, const job_result& all, const run_result_se
     fmt::print("every schedule: proven for this input in {} of {} cases\n", all.every_schedule,
                all.cases - all.skipped);
   if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
-  int code = k_pass;
-  if (all.worst > verdict::skipped || !coverage.met()) code = k_violation;
-  for (const formula_verdict& f : formulas)
-    if (f.is_free()) code = k_violation;
-  // A device that was named must run every case of ours; another candidate may offer less, and the table says so.
-  if (all.skipped > 0 && o.device != "auto" && o.candidate == "builtin") code = k_violation;
   for (const job_result& r : results.jobs)
     if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);
-  for (const std::string& op : unjudged) fmt::print("{}\n", nothing_judged_text(op));
-  if (all.cases == all.skipped) fmt::print("no case was judged, so nothing is proven\n");
-  if (all.cases == all.skipped || !unjudged.empty()) code = k_violation;
-  if (o.accepts_nondeterminism)
-    fmt::print(
-        "accepted: nondeterministic: the launches of a case may differ in their bits, and the first is judged\n");
-  for (const auto& [name, why] : left_out) fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
-  if (results.interrupted) {
-    fmt::print("interrupted: the finished cases are in this table{}\n",
-               o.journal.empty() ? "" : "; --resume continues");
-    code = k_interrupted;
-  }
-  if (too_many_skips(o, all.skipped, all.cases) && code == k_pass) code = k_violation;
-  return code;
+  run_ending e{all.cases, all.skipped, all.worst > verdict::skipped || !coverage.met(), unjudged, ""};
+  for (const formula_verdict& f : formulas) e.failed |= f.is_free();
+  if (results.interrupted)
+    e.interrupted = fmt::format("the finished cases are in this table{}",
+                                request.given.journal.empty() ? "" : "; --resume continues");
+  return conclude(request, e, left_out);
 }
 
 // What kernels, host code and Python functions print goes where this command's own output does, not into a message.
@@ -459,21 +437,19 @@ class shown_output {
 }  // namespace
 
 int verify(const verify_options& o) {
-  check_options(o);
+  if (o.resume && o.journal.empty())
+    throw usage_error("resume: it needs the folder of the interrupted run's journal in --journal");
   const auto begin = std::chrono::steady_clock::now();
   const std::string begun = now_text();
-  const uint64_t seed = parse_seed(o.seed);
-  parse_shard(o.shard);
-  chosen_operators(o);  // a misspelt operator is answered before a device is looked for
-  std::string note;
-  const std::string device = resolve_device(o.device, note);
-  const std::unique_ptr<mps_daemon> mps = mps_if(o.mps, device);
-  fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, note, o.candidate, seed);
+  const run_request request = request_of(o);
+  const std::unique_ptr<mps_daemon> mps = mps_if(o.mps, request.device);
+  fmt::print("warpcheck {}: {}, candidate {}, seed {}\n", WARPCHECK_VERSION, request.device_note, o.candidate,
+             request.seed);
   std::fflush(stdout);
 
   left_out_properties left_out;
-  const std::vector<planned_job> jobs = plan_jobs(o, device, seed, left_out);
-  supervise_options options = supervision_of(o, device, seed, jobs);
+  const std::vector<planned_job> jobs = plan_jobs(request, left_out);
+  supervise_options options = supervision_of(request, jobs);
   options.on_first_cases = [&](const std::vector<job_result>& first, double seconds) {
     print_first_cases(jobs, first, seconds);
   };
@@ -488,24 +464,25 @@ int verify(const verify_options& o) {
   results.interrupted |= interrupt_watch::seen();
   fmt::print("\n");
   print_table(jobs, results);
-  const coverage_result coverage = coverage_of(jobs, results.jobs, o, !results.interrupted && !results.failed_fast);
+  const coverage_result coverage =
+      coverage_of(jobs, results.jobs, request, !results.interrupted && !results.failed_fast);
   const std::vector<std::string> unjudged = nothing_judged(jobs, results);
   const std::vector<formula_verdict> formulas = formula_verdicts(jobs, results.jobs);
-  const int code = conclude(o, sum_of(regressions, results), results, coverage, unjudged, left_out, formulas);
-  const asked_properties asked = asked_of(o, jobs, results);
+  const int code = conclude(request, sum_of(regressions, results), results, coverage, unjudged, left_out, formulas);
+  const asked_properties asked = asked_of(request, jobs, results);
   std::vector<admitted_depth> admitted;
   if (!results.interrupted) admitted = admitted_depths(jobs, results.jobs);
   for (const admitted_depth& a : admitted) fmt::print("{}\n", text_of(a));
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
-    nlohmann::json j = result_json(o, device, seed, jobs, results, failures_json(failures, explained), coverage,
-                                   regressions.cases, code);
-    j["device_name"] = note;
+    nlohmann::json j =
+        result_json(request, jobs, results, failures_json(failures, explained), coverage, regressions.cases, code);
+    j["device_name"] = request.device_note;
     j["nothing_judged"] = unjudged;
     j["asked"] = to_json(asked);
     j["admitted"] = to_json(admitted);
     for (const formula_verdict& f : formulas) j["formulas"].push_back(to_json(f));
-    j["not_run"] = not_run_json(not_run(o, jobs, left_out));
+    j["not_run"] = not_run_json(not_run(request, jobs, left_out));
     for (const property& p : all_properties()) j["sentences"][p.op + "/" + p.name] = p.sentence;
     j["timing"]["begun"] = begun;
     write_file(o.json, j.dump(1) + "\n");

@@ -16,8 +16,9 @@ TEST(Quick, HasNoCaseOfMillionsOfElements) {
   constexpr int64_t k_giant = int64_t{1} << 22;
   verify_options o;
   o.size = "quick";
+  o.device = "emulated";
   left_out_properties left_out;
-  const std::vector<planned_job> jobs = plan_jobs(o, "emulated", 1, left_out);
+  const std::vector<planned_job> jobs = plan_jobs(request_of(o), left_out);
   EXPECT_GT(jobs.size(), 100u);
   for (const planned_job& planned : jobs)
     for (int64_t i = 0; i < std::min<int64_t>(planned.j.count, 60); ++i) {

@@ -304,6 +304,7 @@ class Fuzz(unittest.TestCase):
         self.expect(2, "time: 'soon'", "--out", out, "--time", "soon")
         self.expect(2, "time: '0'", "--out", out, "--time", "0")
         self.expect(2, "cases: -1", "--out", out, "--cases", "-1")
+        self.expect(2, "max-rows: 0 is not at least 1", "--out", out, "--max-rows", "0")
         self.expect(2, "shard: the parts of '0/2'", "--out", out, "--shard", "0/2")
         self.expect(2, "/nowhere: it is not a folder that can be read", "--out", out, "--cases", "1",
                     "--regressions", "/nowhere")

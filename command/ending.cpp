@@ -1,0 +1,52 @@
+#include "command/ending.hpp"
+
+#include <fmt/format.h>
+
+#include "properties/engine/trials/property.hpp"
+
+namespace warpcheck::cli {
+
+std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts) {
+  std::vector<std::string> ops;
+  for (const std::string& op : engine::operators_with_properties()) {
+    run_counts all;
+    bool values_unjudged = false;
+    for (const auto& [name, c] : counts) {
+      if (!name.starts_with(op + "/")) continue;
+      all.skipped += c.skipped;
+      all.compared += c.compared;
+      all.failures += c.failures;
+      values_unjudged |= name == op + "/within-error-bound" && c.cases > 0 && c.compared == 0;
+    }
+    if (all.failures == 0 && (values_unjudged || (all.skipped > 0 && all.compared == 0))) ops.push_back(op);
+  }
+  return ops;
+}
+
+std::string nothing_judged_text(const std::string& op) {
+  return fmt::format("{}: nothing was judged: no element of its results was compared", op);
+}
+
+int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out) {
+  int code = e.failed ? k_violation : k_pass;
+  // A device that was named must run every case of ours; another candidate may offer less, and the table says so.
+  if (e.skipped > 0 && r.given.device != "auto" && r.given.candidate == "builtin") code = k_violation;
+  for (const std::string& op : e.unjudged) fmt::print("{}\n", nothing_judged_text(op));
+  if (e.cases == e.skipped) fmt::print("no case was judged, so nothing is proven\n");
+  if (e.cases == e.skipped || !e.unjudged.empty()) code = k_violation;
+  if (r.given.accepts_nondeterminism)
+    fmt::print(
+        "accepted: nondeterministic: the launches of a case may differ in their bits, and the first is judged\n");
+  for (const auto& [name, why] : left_out) fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
+  if (!e.interrupted.empty()) {
+    fmt::print("interrupted: {}\n", e.interrupted);
+    code = k_interrupted;
+  }
+  if (!r.given.allow_skips && e.skipped * 10 > e.cases) {
+    fmt::print("{} of {} cases were skipped, more than a tenth; --allow-skips accepts that\n", e.skipped, e.cases);
+    if (code == k_pass) code = k_violation;
+  }
+  return code;
+}
+
+}  // namespace warpcheck::cli

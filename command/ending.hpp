@@ -1,0 +1,32 @@
+// How a run ends, of verify and of fuzz: what is said below the tables, and the exit code.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "command/plan.hpp"
+#include "command/request.hpp"
+
+namespace warpcheck::cli {
+
+struct run_counts {
+  int64_t cases = 0, skipped = 0, compared = 0, failures = 0;
+};
+// Operators of which nothing was judged: nothing failed, and within-error-bound ran and compared no element, or cases
+// were skipped and the others compared none. `counts`: by "operator/property".
+std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts);
+// The sentence that says so of one operator.
+std::string nothing_judged_text(const std::string& op);
+
+struct run_ending {
+  int64_t cases = 0, skipped = 0;
+  bool failed = false;
+  std::vector<std::string> unjudged;  // operators_without_judgement()
+  std::string interrupted;            // what is said of a run that was interrupted; "": it was not
+};
+// Says what is left to say, and returns the exit code.
+int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out);
+
+}  // namespace warpcheck::cli

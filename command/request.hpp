@@ -1,0 +1,40 @@
+// What a run is asked, understood once: names are known, words are values, and the device is there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "command/commands.hpp"
+#include "reference/numerics/dtype.hpp"
+
+namespace warpcheck::cli {
+
+// A property that the user leaves out, and why.
+struct unwanted_property {
+  std::string name, reason;
+};
+
+struct run_request {
+  verify_options given;                     // numbers, paths and switches hold as they are
+  std::vector<std::string> operators;       // each once, all of them where none is named
+  std::vector<dtype> dtypes;                // empty: all that the candidate offers
+  std::vector<unwanted_property> unwanted;  // properties that the run leaves out
+  std::string device, device_note;          // as resolve_device() has both
+  uint64_t seed = 1;
+  int shard = 0, shards = 1;
+  int size = 1;        // as target::size
+  double timeout = 0;  // seconds of a case
+  int workers = 0;     // 0: one for each core
+
+  bool limits_shapes() const;  // whether the user does
+};
+
+// usage_error for an operator, property or type that does not exist, which is told before a device is looked for, and
+// for a value out of its range; environment_error where the device is missing.
+run_request request_of(const verify_options& given);
+
+// The operators that were asked for, each once, all of them by default; usage_error for one that does not exist.
+std::vector<std::string> chosen_operators(const std::vector<std::string>& named);
+
+}  // namespace warpcheck::cli
