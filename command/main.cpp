@@ -96,7 +96,10 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
       ->add_option("--timeout", o.timeout,
                    "Seconds after which a case is stopped; more in proportion for more than 2^24 elements")
       ->default_str(k_usual_timeout);
-  command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which the shrinking of a failure ends")
+  command
+      ->add_option("--shrink-seconds", o.shrink_seconds,
+                   "Seconds after which the shrinking of a failure ends; verify gives all failures together six times "
+                   "as many")
       ->capture_default_str();
 }
 

@@ -86,23 +86,32 @@ struct asked_target {
   bool hangs;  // a call that asked for its offer took too long
 };
 
-std::string why_left_out(const run_request& r, const property& p, const target& t, bool hangs) {
-  const uint64_t seed = r.seed;
+std::string why_left_out(const property& p, const target& t, uint64_t seed) {
   if (p.needs_our_plan && !t.offered.has_our_plan)
     return fmt::format("{}the order of sums and the workspaces of our own kernels", k_needs);
   if (p.needs_batch_invariance && !t.offered.is_batch_invariant)
     return fmt::format("{}the statement 'batch-invariant'", k_needs);
-  if (has_case(p, t, seed)) {
-    if (std::string why = too_large(p, t, seed); !why.empty()) return why;
-    if ((t.candidate == "builtin" && !r.given.accepts_nondeterminism) || hangs) return "";
-    return unmet_need(
-        p, t, [make = maker_of(r, p, t)](int64_t index) { return make(index, 0); }, seed, r.timeout);
-  }
+  if (has_case(p, t, seed)) return too_large(p, t, seed);
   target unlimited_offer = t;
   unlimited_offer.offered = {};
   if (has_case(p, unlimited_offer, seed))
     if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
   return fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
+}
+
+// Takes the jobs from `jobs` whose candidate lacks what their checks need.
+void take_unmet(const run_request& r, std::vector<planned_job>& jobs, left_out_properties& left_out) {
+  std::vector<planned_property> asked;
+  for (const planned_job& j : jobs)
+    if (j.may_lack) asked.push_back({j.p, j.t, j.j.make});
+  if (asked.empty()) return;
+  const std::vector<std::string> needs = unmet_needs(asked, r.seed, r.timeout);
+  size_t next = 0;
+  std::erase_if(jobs, [&](const planned_job& j) {
+    const std::string need = j.may_lack ? needs[next++] : "";
+    if (!need.empty()) left_out[j.p->op + "/" + j.p->name] = need;
+    return !need.empty();
+  });
 }
 
 // Each cut to what the candidate offers, once.
@@ -193,7 +202,7 @@ std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& le
           planned.j.count = static_cast<int64_t>(cases.size());
           planned.j.make = [cases](int64_t index) { return cases[static_cast<size_t>(index)]; };
         } else {
-          if (const std::string why = why_left_out(r, p, t, hangs); !why.empty()) {
+          if (const std::string why = why_left_out(p, t, r.seed); !why.empty()) {
             left_out[op + "/" + p.name] = why;
             continue;
           }
@@ -201,11 +210,13 @@ std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& le
           planned.j.make = [make = maker_of(r, p, t)](int64_t index) { return make(index, 0); };
           planned.j.draw_again = maker_of(r, p, t);
           planned.j.cost = 100 - p.share_percent;
+          planned.may_lack = (t.candidate != "builtin" || r.given.accepts_nondeterminism) && !hangs;
         }
         jobs.push_back(std::move(planned));
       }
     }
   }
+  take_unmet(r, jobs, left_out);
   if (jobs.empty())
     throw usage_error(
         input ? fmt::format("input: no property of {} judges an array of {}", fmt::join(r.operators, ", "),

@@ -17,6 +17,7 @@ struct planned_job {
   const engine::property* p;
   engine::target t;
   engine::job j;
+  bool may_lack = false;  // the candidate may lack what the property's check needs
 };
 
 // Whether a case line can carry the path.

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
+#include "properties/engine/processes/contain.hpp"
+
 namespace warpcheck::cli {
 
 void print_progress(const engine::progress& p) {
-  constexpr double k_long = 5;  // seconds after which a case is named
+  constexpr double k_long = 5;    // seconds after which a case is named
+  constexpr double k_often = 30;  // seconds between lines in a file
   constexpr size_t k_most = 120;
   static const bool terminal = isatty(STDERR_FILENO);
   static int64_t last = -1;
@@ -26,7 +30,12 @@ void print_progress(const engine::progress& p) {
     fmt::print(stderr, "running for {:.0f} s: {}{}\n", p.running_seconds, named.substr(0, k_most),
                named.size() > k_most ? "..." : "");
   }
-  if (terminal && p.done < p.total) fmt::print(stderr, "{}", text);
+  static auto printed = std::chrono::steady_clock::now();
+  const bool is_due = terminal || engine::seconds_since(printed) > k_often;
+  if (is_due && p.done < p.total) {
+    printed = std::chrono::steady_clock::now();
+    fmt::print(stderr, "{}{}", text, terminal ? "" : "\n");
+  }
   std::fflush(stderr);
 }
 

@@ -289,13 +289,32 @@ job_result take_regressions(run_result_set& results) {
   return regressions;
 }
 
+size_t failing_properties(const std::vector<planned_job>& jobs, const run_result_set& results) {
+  std::set<const property*> failing;
+  for (size_t i = 0; i < jobs.size(); ++i)
+    if (!results.jobs[i].failures.empty()) failing.insert(jobs[i].p);
+  return failing.size();
+}
+
+case_report not_repeated(case_report r, const property& p, double seconds) {
+  r.message += fmt::format(
+      "; it was not repeated and not shrunk, because the failures before it took {:.0f} s: --property {} does both",
+      seconds, p.name);
+  return r;
+}
+
 // Returns all failures. The first of every property is shrunk and explained, and added to `explained`, unless it is a
-// hazard of source lines that an earlier property has shown. Each cause is described once.
+// hazard of source lines that an earlier property has shown, or the failures before it took k_whole_times as long as
+// one may. Each cause is described once.
 std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, const run_result_set& results,
                                          const verify_options& o, double timeout, explanations& explained) {
+  constexpr double k_whole_times = 6;
+  const auto begin = std::chrono::steady_clock::now();
+  const size_t failing = failing_properties(jobs, results);
   std::vector<case_report> failures;
   cause_groups causes;
   const property* reported = nullptr;
+  size_t number = 0;  // of the failing property
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const case_report& f : results.jobs[i].failures) {
       // A case that died while it was made has no line to try again.
@@ -304,10 +323,16 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
         continue;
       }
       reported = jobs[i].p;
+      ++number;
       const std::string name = jobs[i].p->op + "/" + jobs[i].p->name;
       if (causes.knows_hazard(f)) {
         causes.add(name, f);
         failures.push_back(f);
+        continue;
+      }
+      if (const double seconds = seconds_since(begin); seconds > k_whole_times * o.shrink_seconds) {
+        failures.push_back(not_repeated(f, *jobs[i].p, seconds));
+        if (causes.add(name, failures.back())) fmt::print("\n{}", colored_failure(describe(failures.back())));
         continue;
       }
       confirm_options how;
@@ -316,7 +341,8 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
       how.timeout_seconds = timeout;
       how.shrink_seconds = o.shrink_seconds;
       how.stop = interrupt_watch::seen;
-      fmt::print(stderr, "{}: shrinking the failing case\n", results.jobs[i].id);
+      fmt::print(stderr, "{}: shrinking the failing case ({} of {} properties that fail)\n", results.jobs[i].id, number,
+                 failing);
       std::fflush(stderr);
       failures.push_back(confirm_failure(f, how));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);

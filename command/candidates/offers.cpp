@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +45,7 @@ constexpr int k_most_processes = 8;             // of which all but the last end
 struct shared_notes {
   int64_t question = 0;
   std::chrono::steady_clock::time_point since;  // of the question
-  char lacks[1 << 16] = "";
+  char text[1 << 16] = "";
 };
 
 class note_pad {
@@ -58,16 +59,16 @@ class note_pad {
   note_pad(const note_pad&) = delete;
   note_pad& operator=(const note_pad&) = delete;
 
-  void write(int64_t question, const offer& o) {
+  void write(int64_t question, const std::string& text) {
     notes_->question = question;
     notes_->since = std::chrono::steady_clock::now();
-    std::snprintf(notes_->lacks, sizeof notes_->lacks, "%s", text_of(o).c_str());
+    std::snprintf(notes_->text, sizeof notes_->text, "%s", text.c_str());
   }
   int64_t question() const { return notes_->question; }
   double seconds_of_question() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - notes_->since).count();
   }
-  offer known(const std::string& op) const { return parse_offer(op, notes_->lacks); }
+  std::string text() const { return notes_->text; }
 
  private:
   shared_notes* notes_;
@@ -94,14 +95,15 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
       std::min(t.device == "cuda" ? k_long_patience_seconds : k_patience_seconds, k_patient_cases * timeout_seconds);
   const double longest = k_most_patience * patience;
   note_pad notes;
-  notes.write(0, t.offered);
+  notes.write(0, text_of(t.offered));
   int64_t first = 0;
   for (int i = 0; i < k_most_processes; ++i) {
-    notes.write(notes.question(), notes.known(t.op));  // its time begins
+    notes.write(notes.question(), notes.text());  // its time begins
     const child_outcome outcome = run_in_child(
         [&]() -> std::string {
-          const auto o = ask_offer(t, properties, first, notes.known(t.op),
-                                   [&](int64_t question, const offer& known) { notes.write(question, known); });
+          const auto o =
+              ask_offer(t, properties, first, parse_offer(t.op, notes.text()),
+                        [&](int64_t question, const offer& known) { notes.write(question, text_of(known)); });
           return o ? fmt::format("+{}\n{}", text_of(o->found), fmt::join(o->answered, "\n")) : "-";
         },
         longest, [&] { return notes.seconds_of_question() > patience; });
@@ -115,7 +117,7 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
     if (outcome.finished || outcome.timed_out || outcome.stopped) break;
     first = notes.question() + 1;  // the question that ended the process is the run's own to judge
   }
-  return answers{notes.known(t.op), std::nullopt};
+  return answers{parse_offer(t.op, notes.text()), std::nullopt};
 }
 
 // Optional tensors and choices of the description that are offered, for people: those that a call had, if it is known.
@@ -165,26 +167,56 @@ asking ask_offer_of(target& t, const std::vector<const property*>& properties, d
   return hangs ? asking::hung : o ? asking::answered : asking::refused;
 }
 
-std::string unmet_need(const property& p, const target& t, const std::function<trial_case(int64_t index)>& make,
-                       uint64_t seed, double timeout_seconds) {
-  constexpr int k_questions = 2;
+namespace {
+
+constexpr int k_cases_of_need = 2;
+
+// In this process.
+std::string unmet_need(const planned_property& q, uint64_t seed) {
   constexpr int64_t k_draws = 20;
   constexpr int64_t k_cheap = 1 << 14;  // elements; to judge a wrong long row takes minutes, and asking must not
   std::string need;
   int asked = 0;
-  for (int64_t i = 0; i < k_draws && asked < k_questions; ++i) {
-    trial_case c = make(i);
+  for (int64_t i = 0; i < k_draws && asked < k_cases_of_need; ++i) {
+    trial_case c = q.make(i);
     if (elements_without_workspaces(c) > k_cheap) continue;
     ++asked;
     c.knobs.insert({"schedule", "fair"});
     if (c.knob("detect") != "only") c.knobs["detect"] = "off";
     c.knobs.erase("repeat");
-    const case_report r = run_contained(run_case, c, std::min(k_long_patience_seconds, timeout_seconds));
+    const case_report r = run_judged(run_case, c, format(c));
     if (r.result != verdict::skipped) return "";
     // A check passes over a case that has lost what it is about.
-    need = r.message.starts_with(k_needs) ? r.message : missing_trait(p, t, seed);
+    need = r.message.starts_with(k_needs) ? r.message : missing_trait(*q.p, q.t, seed);
   }
   return need;  // "" without a cheap case
+}
+
+}  // namespace
+
+std::vector<std::string> unmet_needs(const std::vector<planned_property>& list, uint64_t seed, double timeout_seconds) {
+  const double patience = k_cases_of_need * std::min(k_long_patience_seconds, timeout_seconds);
+  std::vector<std::string> needs(list.size());
+  note_pad notes;
+  size_t first = 0;
+  for (int i = 0; i < k_most_processes && first < list.size(); ++i) {
+    notes.write(0, "");
+    const child_outcome outcome = run_in_child(
+        [&] {
+          std::string all;
+          for (size_t j = first; j < list.size(); ++j) {
+            notes.write(static_cast<int64_t>(j - first), all);
+            all += unmet_need(list[j], seed) + "\n";
+          }
+          return all;
+        },
+        patience * static_cast<double>(list.size()), [&] { return notes.seconds_of_question() > patience; });
+    std::istringstream lines(outcome.finished ? outcome.text : notes.text());
+    for (size_t j = first; j < list.size() && std::getline(lines, needs[j]);) ++j;
+    // The run's own cases show why the process ended there.
+    first = outcome.finished ? list.size() : first + static_cast<size_t>(notes.question()) + 1;
+  }
+  return needs;
 }
 
 }  // namespace warpcheck::cli

@@ -17,10 +17,14 @@ enum class asking { answered, refused, hung };  // refused: every call was answe
 // asked no further.
 asking ask_offer_of(engine::target& t, const std::vector<const engine::property*>& properties, double timeout_seconds);
 
-// Why the property cannot be asked of a candidate with this offer: "needs lengths"; "" where it can. Cases of it are
-// tried in processes of their own, as long as a case of the run may take.
-std::string unmet_need(const engine::property& p, const engine::target& t,
-                       const std::function<engine::trial_case(int64_t index)>& make, uint64_t seed,
-                       double timeout_seconds);
+// A property of a target, with its cases.
+struct planned_property {
+  const engine::property* p;
+  engine::target t;
+  std::function<engine::trial_case(int64_t index)> make;
+};
+// Why each property cannot be asked of a candidate with this offer: "needs lengths"; "" where it can. Cases of all are
+// tried in one process, each as long as a case of the run may take; a new process follows one that dies.
+std::vector<std::string> unmet_needs(const std::vector<planned_property>& list, uint64_t seed, double timeout_seconds);
 
 }  // namespace warpcheck::cli

@@ -294,6 +294,40 @@ TEST_F(Python, WhatItDoesNotOfferIsNotAsked) {
   EXPECT_TRUE(less.has("worst error")) << less.output;
 }
 
+// Its time grows with the columns: no call is made that would take longer than all the others.
+TEST_F(Python, ASlowFunctionIsAskedForWhatItOffers) {
+  folder_.write("slow.py", R"(
+import time
+import numpy
+def slow(x, index):
+    if x.shape[1] == 0: raise NotImplementedError("rows without elements")
+    time.sleep(x.shape[1] * 1e-4)
+    numpy.from_dlpack(index)[...] = numpy.argmax(numpy.from_dlpack(x), axis=1)
+)");
+  const result r = run("verify argmax --python slow.py:slow --interpreter " + interpreter() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 30 --timeout 1 --property every-element-used "
+                       "--property empty --property cross-operator");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("argmax f32: offers the plain call; does not offer cols<1")) << r.output;
+  EXPECT_TRUE(r.has("not asked: argmax/cross-operator: needs softmax of the same candidate")) << r.output;
+}
+
+// Each process loads the module anew, which takes its time for every failure.
+TEST_F(Python, FailuresOfASlowModuleShareATime) {
+  folder_.write("slow.py", R"(
+import threading, time
+import numpy
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+time.sleep(0.5)
+def ones(x, y): numpy.asarray(y)[...] = 1
+)");
+  const result r = run("verify softmax --python slow.py:ones --interpreter " + interpreter() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.2 --workers 1");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("shrinking the failing case (1 of ")) << r.output;
+  EXPECT_TRUE(r.has("; it was not repeated and not shrunk, because the failures before it took ")) << r.output;
+}
+
 // No call has another type than the run, and none is like the cases of a property that the run leaves out.
 TEST_F(Python, IsAskedForWhatTheRunJudges) {
   folder_.write("records.py", R"(

@@ -1,6 +1,7 @@
 #include "properties/engine/trials/offer_asking.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <initializer_list>
@@ -15,6 +16,7 @@
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/engine/trials/trial_launch.hpp"
@@ -100,7 +102,7 @@ size_rule rule_of(const size_answers& answers, int64_t size) {
       all_are(answers, false, {a - 1, a + m + 1, a + 2 * m - 1, a + 2 * m + m / 2, a + 3 * m + 1}))
     return {trait::not_multiple, m};
   // A call of no elements may be answered by candidates that have a least size.
-  const auto below = [&](int64_t other) { return std::max(std::min<int64_t>(size, 1), other); };
+  const auto below = [&](int64_t other) { return std::clamp(other, std::min<int64_t>(size, 1), a - 1); };
   if (all_are(answers, true, {a + 1, a + 2, a + 3}) &&
       all_are(answers, false, {below(1), below(size / 2), below(size - 3), below(size - 2), below(size - 1), a - 1}))
     return {trait::fewer, a};
@@ -160,8 +162,10 @@ class inquiry {
     if (is_mistaken) forget_mistakes();
   }
 
-  // Sizes that drawn cases do not have, of one extent after the other.
-  void ask_sizes() {
+  // Sizes that drawn cases do not have, of one extent after the other; next() begins a question. No call is made that
+  // would take longer than k_most_seconds, if time grows in proportion to the extent.
+  void ask_sizes(const std::function<void()>& next) {
+    constexpr double k_most_seconds = 2;
     if (plainest_.op.empty()) return;
     const description& d = *find_description(plainest_.op);
     constexpr int64_t k_small = 3;
@@ -170,11 +174,17 @@ class inquiry {
       if (trial_case c = resized(plain, {name}, k_small);
           !d.find(name)->derived && size > k_small && what_is_wrong(d, c, false).empty() && !is_refused(c))
         plain = std::move(c);
+    const double least_seconds = seconds_of_call(plain);
     for (const extent_info& e : d.extents) {
       if (e.derived) continue;
+      double seconds_of_one = 0;
       for (const int64_t size : k_large_extents) {
-        trial_case c = resized(plain, {e.name}, size);
-        if (c.elements() <= k_most_elements_of_long && what_is_wrong(d, c, false).empty()) ask(std::move(c));
+        const trial_case c = resized(plain, {e.name}, size);
+        if (c.elements() > k_most_elements_of_long || !what_is_wrong(d, c, false).empty()) continue;
+        if (seconds_of_one * static_cast<double>(size) > k_most_seconds) break;
+        next();
+        ask(c);
+        if (size > k_small) seconds_of_one = (seconds_of_call(c) - least_seconds) / static_cast<double>(size);
       }
     }
   }
@@ -228,6 +238,12 @@ class inquiry {
     const launch_spec once = refused_launch_spec(candidate_);
     const launch_group launched(c, std::span(&once, 1), 0, values);
     return launched.call(0).status == WARPCHECK_UNSUPPORTED;
+  }
+
+  double seconds_of_call(const trial_case& c) const {
+    const auto begin = std::chrono::steady_clock::now();
+    is_refused(c);
+    return seconds_since(begin);
   }
 
   void keep_plainest(const trial_case& c) {
@@ -405,8 +421,7 @@ std::optional<asked_offer> ask_offer(const target& of, std::span<const property*
     if (asking.known().lacks == of.offered.lacks) return;  // all are stated
     if (trial_case c; draw_question(p, t, i, c)) asking.ask_alone(c, of.offered);
   });
-  answered(question, asking.known());
-  if (first <= question) asking.ask_sizes();
+  if (first <= question) asking.ask_sizes([&] { answered(question, asking.known()); });
   asking.forget_mistakes();
   asking.note_forms(*find_description(t.op));
   if (asking.refuses_everything()) return std::nullopt;
