@@ -1,5 +1,5 @@
-// What the benchmark of a described operator needs of a device beside what engine/library.hpp has: memory for several
-// calls, time, and limits.
+// Operations on a device for the benchmark of a described operator, beside those of engine/library.hpp: memory for
+// several calls, time, and limits.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the GPU can do at best, measured in the same run as the operators: copies, reads and launches.
+// Limits of the GPU, measured in the same run as the operators: copies, reads and launches.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -115,7 +115,7 @@ class cublas {
       throw std::runtime_error(std::string("cublasGemmEx failed for ") + name_of(peer));
   }
 
-  // Whether BF16x9 multiplies a small product: libraries before CUDA 13 and some GPUs do not offer it.
+  // True if BF16x9 multiplies a small product: libraries before CUDA 13 and some GPUs do not offer it.
   bool has_bf16x9() const {
     if (!is_there()) return false;
     float* x = nullptr;

@@ -1,4 +1,4 @@
-// What matmul_bench measures: products on random data of the GPU, ours and cuBLAS', each verified by reference/.
+// The products that matmul_bench measures on random data of the GPU, ours and cuBLAS', each verified by reference/.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,7 +36,7 @@ struct product_shape {
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-// Whether a peer is there, and takes products of this shape.
+// True if a peer is there, and takes products of this shape.
 bool offers(product_peer peer, const product_shape& shape);
 
 struct sampled_judge;  // matmul_verify.hpp

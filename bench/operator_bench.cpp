@@ -303,7 +303,7 @@ void print_what_times_mean(const program& p) {
   }
 }
 
-// Whether anything is below the bar; says what.
+// True if anything is below the bar; prints it.
 bool print_below_bar(const program& p) {
   bool any = false;
   for (const measurement& m : p.results)

@@ -1,4 +1,4 @@
-// What operators are measured against beside copies and reads (device_timing.hpp), on a GPU.
+// Further limits of operators beside copies and reads (device_timing.hpp), on a GPU.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// What becomes of measured times.
+// Statistics of measured times.
 #pragma once
 
 #include <algorithm>

@@ -74,7 +74,7 @@ class timed_call {
   void fill_inputs(const engine::tensor_map& asked) const;
   engine::host_tensor values_of(size_t i, const engine::tensor_map& asked) const;
   engine::host_tensor random_values(size_t i, uint64_t seed) const;
-  // Whether the inputs of a judged execution are new.
+  // True if the inputs of a judged execution are new.
   bool has_new_inputs() const;
   void write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const;
   // Of about so many elements; the seed draws which slices, else they are spread evenly.

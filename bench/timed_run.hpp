@@ -1,4 +1,4 @@
-// What takes turns on a device while its time is measured.
+// Runs that take turns on a device while their time is measured.
 #pragma once
 
 #include <functional>

@@ -33,11 +33,11 @@ struct verify_options {
   int workers = 0;
   std::optional<double> timeout;        // of a case of up to 2^24 elements, in proportion beyond; none: see timeout_of
   double shrink_seconds = 20;           // for making one failure smaller
-  bool allow_skips = false;             // whether more than a tenth of the cases may be skipped
-  bool accepts_nondeterminism = false;  // whether launches may differ in bits, as those with float atomics do
-  bool fail_fast = false;               // whether the first failure ends the run
+  bool allow_skips = false;             // true if more than a tenth of the cases may be skipped
+  bool accepts_nondeterminism = false;  // true if launches may differ in bits, as those with float atomics do
+  bool fail_fast = false;               // true if the first failure ends the run
   bool resume = false;
-  bool mps = false;  // whether the workers share the GPU through a daemon of this run's own
+  bool mps = false;  // true if the workers share the GPU through a daemon of this run's own
 };
 int verify(const verify_options& options);
 
@@ -97,7 +97,7 @@ struct golden_options {
   std::vector<std::string> operators;  // empty: all, or those of the plug-ins
   std::string device = "auto";
   std::string candidate = "builtin";
-  bool ratchet = false;  // whether a candidate that is not built in has to be as accurate as the error profiles, too
+  bool ratchet = false;  // true if a candidate that is not built in has to be as accurate as the error profiles, too
   double timeout = 60;
 };
 int golden_check(const golden_options& options);

@@ -14,7 +14,7 @@ using namespace engine;
 
 namespace {
 
-// Whether there is a size of every extent for which the dispatch may pick it.
+// True if there is a size of every extent for which the dispatch may pick it.
 bool may_be_picked(const target::variant& v) {
   return std::all_of(v.ranges.begin(), v.ranges.end(),
                      [](const warpcheck_range& r) { return r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max; });

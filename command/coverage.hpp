@@ -1,4 +1,4 @@
-// Whether the cases of a run covered what they should.
+// True if the cases of a run covered what they should.
 #pragma once
 
 #include <cstdint>

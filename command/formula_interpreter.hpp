@@ -1,4 +1,4 @@
-// The built-in candidate of a formula: an interpreter that does what the formula says, each operation rounded to f32.
+// The built-in candidate of a formula: an interpreter of the formula, with each operation rounded to f32.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a run says of a formula besides its table: the smallest contract that admits the candidate, elements that are
+// Results of a run of a formula beside its table: the smallest contract that admits the candidate, elements that are
 // free, and whether the trial rejects one precision lower.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a fuzzing run has done and found so far, as the file that lets it go on after any end.
+// State and findings of a fuzzing run, as a file from which it resumes after any end.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ bool has_case(const property& p, const target& t, uint64_t seed) {
 
 namespace {
 
-// Whether the case is one of millions of elements, and the run is to be quick.
+// True if the case is one of millions of elements, and the run is to be quick.
 bool is_giant(const trial_case& c, const target& t) {
   constexpr int64_t k_giant = int64_t{1} << 22;
   return t.size == 0 && t.device != "cuda" && c.elements() >= k_giant;

@@ -20,10 +20,10 @@ struct planned_job {
   bool may_lack = false;  // the candidate may lack what the property's check needs
 };
 
-// Whether a case line can carry the path.
+// True if a case line can carry the path.
 bool is_path_of_a_line(const std::string& path);
 
-// Whether the property has cases within the target's limits.
+// True if the property has cases within the target's limits.
 bool has_case(const engine::property& p, const engine::target& t, uint64_t seed);
 
 // Properties that a run leaves out, as OP/NAME, each with the reason: their size, or that they need what the candidate

@@ -1,4 +1,4 @@
-// What the commands share: questions asked of candidates in a child process, file output, options.
+// Shared parts of the commands: queries of candidates in a child process, file output, options.
 #pragma once
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-// What a terminal shows beside the text that a pipe gets, too: colours, and a line of progress.
+// Additions to the output for a terminal: colours, and a line of progress.
 #pragma once
 
 #include <condition_variable>

@@ -19,7 +19,7 @@ real log_of_one_plus(const real& v);
 // The fraction p/q, q > 0: exact with its trailing zeros cut where its decimals end within `digits`.
 std::string fraction(int64_t p, int64_t q, int digits);
 
-// Whether the text of a reference with `reference_digits` significant digits says the same as the golden text of a file
+// True if the text of a reference with `reference_digits` significant digits says the same as the golden text of a file
 // with `digits`: equal special values; else within one unit of the last place of each that is not exact. Zeros agree
 // with zeros of either sign and with what golden files write as 0.
 bool agrees(std::string_view golden, int digits, const std::string& reference, int reference_digits);

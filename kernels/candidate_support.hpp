@@ -230,7 +230,7 @@ struct type_tag {
   using type = T;
 };
 
-// Whether kernels for T are compiled. A library that defines WARPCHECK_ONLY_TYPE (mutants do, whose cost is mostly the
+// True if kernels for T are compiled. A library that defines WARPCHECK_ONLY_TYPE (mutants do, whose cost is mostly the
 // compiler's) has those of this one type, and no explicit instantiations.
 #ifdef WARPCHECK_ONLY_TYPE
 template <class T>

@@ -1,4 +1,4 @@
-// What the candidates made of CUB share: its calls in a workspace that is kept, iterators over rows, their table.
+// Shared parts of the candidates that call CUB: its calls in a kept workspace, iterators over rows, their table.
 #pragma once
 
 #include <thrust/iterator/counting_iterator.h>

@@ -1,4 +1,4 @@
-// What candidates made of other libraries share: refusing what the contract refuses, before the library is asked.
+// Shared parts of candidates that call other libraries: they refuse what the contract refuses, before the call.
 #pragma once
 
 #include <cstddef>

@@ -128,7 +128,7 @@ class extent_solver {
  public:
   explicit extent_solver(const warpcheck_call& call) : call_(call) {}
 
-  // Whether a dimension may have this size, by what is known.
+  // True if a dimension may have this size, by what is known.
   bool allows(const std::vector<std::string>& factors, int64_t size) const {
     int64_t known = 1;
     for (const std::string& factor : factors)
@@ -202,7 +202,7 @@ void find_empty(std::vector<tensor_view>& tensors, const std::vector<const DLTen
   }
 }
 
-// Whether an element of one lies in the other; the gaps between rows belong to nobody.
+// True if an element of one lies in the other; the gaps between rows belong to nobody.
 bool overlap(const tensor_view& a, const tensor_view& b) {
   if (a.is_empty() || b.is_empty()) return false;
   for (int64_t i = 0, j = 0; i < a.rows && j < b.rows;) {

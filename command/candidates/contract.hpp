@@ -1,5 +1,5 @@
-// What an operator's description says of a call's tensors and scalars. Functions of Python files and entries of CUDA
-// sources check nothing, so that what breaks the contract is refused before they are called.
+// Checks of a call's tensors and scalars against the operator's description. Functions of Python files and entries of
+// CUDA sources check nothing, so calls that break the contract are refused before they are made.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct checked_call {
 // Throws std::invalid_argument with one sentence where the call breaks the contract.
 checked_call check_call(const contract& c, const warpcheck_call& call);
 
-// Whether a tensor is memory for the candidate's own use.
+// True if a tensor is memory for the candidate's own use.
 bool is_workspace(const tensor_view& v);
 
 // Answers a call with a status and its sentence.

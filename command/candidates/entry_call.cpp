@@ -96,7 +96,7 @@ class argument_list {
     values_[at].integer = value;
   }
 
-  // Whether the distance of its rows is known from another tensor in the same memory.
+  // True if the distance of its rows is known from another tensor in the same memory.
   bool is_described(const tensor_view& v, const std::vector<tensor_view>& all) const {
     return std::any_of(all.begin(), all.end(), [&](const tensor_view& other) {
       return other.tensor && other.data == v.data && other.ld == v.ld &&
@@ -123,7 +123,7 @@ bool has_work(const std::vector<tensor_view>& tensors) {
                      [](const tensor_view& v) { return !v.rule->is_input && !is_workspace(v) && !v.is_empty(); });
 }
 
-// Whether the entry is to be called.
+// True if the entry is to be called.
 bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_entry_value* values) {
   const checked_call checked = check_call(known(entry.op), call);
   argument_list arguments(entry, values);

@@ -1,4 +1,4 @@
-// What the parameters of an entry (`--source FILE.cu --entry NAME`) stand for. Their names say it, by the operator's
+// Meaning of the parameters of an entry (`--source FILE.cu --entry NAME`), by their names and the operator's
 // description: those of its tensors, "ld" and such a name for the distance of its rows, extents, scalars, and "stream".
 #pragma once
 

@@ -88,7 +88,7 @@ std::string source_root();
 std::string reporting_folder();
 // The library of formulas, of the source tree or the installation.
 std::string formula_folder();
-// Whether a source is C, by its name.
+// True if a source is C, by its name.
 bool is_c_source(std::string_view file);
 
 struct command_result {

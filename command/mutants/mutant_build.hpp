@@ -24,7 +24,7 @@ class mutant_build {
   // one, empty where the program does not depend on the file. Returns the words of the compiler or linker that failed.
   std::string link(const std::string& program, std::string& result);
 
-  // Whether the compiler makes the same code of the mutant as of the original at -O2, in every object of the product
+  // True if the compiler makes the same code of the mutant as of the original at -O2, in every object of the product
   // (not of its tests) that depends on the file: then no input can tell them apart (trivial compiler equivalence,
   // Papadakis, Jia, Harman and Le Traon, ICSE 2015). False where no such object exists.
   bool same_code();

@@ -1,4 +1,4 @@
-// What a run of mutants found: a table, the score of each subject beside the usual practice, and the gate that no score
+// Report of a run of mutants: a table, the score of each subject beside the usual practice, and the gate that no score
 // goes down.
 #pragma once
 

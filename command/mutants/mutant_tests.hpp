@@ -32,7 +32,7 @@ class test_judges {
   // (unit.cli@warpcheck). usage_error for a malformed line or an unknown test; environment_error for one not built.
   test_judges(const std::string& path, const toolchain& t);
 
-  // Whether a line fits the file.
+  // True if a line fits the file.
   bool judge(const mutant& m) const;
   // In the order in which they try, with their keys. usage_error where no line fits the file; environment_error for a
   // program that cannot be read.

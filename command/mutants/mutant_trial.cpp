@@ -165,7 +165,7 @@ std::vector<dtype> types_of(const std::string& op) {
   return types;
 }
 
-// Whether |actual - expected| <= tolerance + tolerance |expected| fails anywhere, as numpy.allclose has it.
+// True if |actual - expected| <= tolerance + tolerance |expected| fails anywhere, as numpy.allclose has it.
 bool differs(const host_tensor& actual, const host_tensor& expected, double tolerance) {
   for (int64_t row = 0; row < expected.spec.rows(); ++row)
     for (int64_t col = 0; col < expected.spec.cols(); ++col) {

@@ -23,7 +23,7 @@ struct mutant_result {
   std::string compile_error;  // of the compiler; then nothing was tried
   std::optional<mutant_kill> kill;
   bool as_expected = false;     // it was the expected property and verdict
-  bool compared_code = false;   // whether the next line is known
+  bool compared_code = false;   // true if the next line is known
   bool same_code = false;       // nothing killed it, and the compiler makes the same code of it as of the original
   std::string tests;            // of a kernel that no property killed: tests_key of those that judged it then
   int64_t cases = 0;            // tried; of a mutant of the suite: tests

@@ -204,7 +204,7 @@ std::vector<tried_mutant*> survivors_of(std::vector<tried_mutant>& entries) {
   return survivors;
 }
 
-// Whether the compiler makes the same code of the survivors as of the original.
+// True if the compiler makes the same code of the survivors as of the original.
 void compare_code(std::vector<tried_mutant>& entries, const toolchain& tools, int jobs) {
   std::vector<tried_mutant*> unknown = survivors_of(entries);
   std::erase_if(unknown, [](const tried_mutant* e) { return e->result->compared_code; });

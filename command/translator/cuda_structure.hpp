@@ -1,4 +1,4 @@
-// What a CUDA source is made of, as far as tokens tell: brackets, what a brace opens, functions, and which code runs on
+// The structure of a CUDA source, as far as its tokens show it: brackets, scopes, functions, and which code runs on
 // the device. Not a C++ parser.
 #pragma once
 
@@ -56,7 +56,7 @@ class cuda_structure {
   const device_function* device_code(size_t i) const {
     return owner_[i] == 0 ? nullptr : &device_functions_[owner_[i] - 1];
   }
-  // Whether token i names a member of something, or something of a namespace or class.
+  // True if token i names a member of something, or something of a namespace or class.
   bool is_member(size_t i) const;
   // The first token of the statement or declaration that token i belongs to.
   size_t statement_start(size_t i) const;

@@ -98,7 +98,7 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
-// Whether a source includes the toolkit's Thrust, and not what stands in for it.
+// True if a source includes the toolkit's Thrust, and not what stands in for it.
 bool includes_thrust(std::string_view preprocessed) {
   return preprocessed.find("/thrust/detail/config") != std::string_view::npos &&
          preprocessed.find("/simt/import/stand_ins/thrust/") == std::string_view::npos;

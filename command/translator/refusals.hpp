@@ -1,4 +1,4 @@
-// What a compiler's message says about the subset.
+// Refusals that follow from a compiler's message.
 #pragma once
 
 #include <string>

@@ -98,7 +98,7 @@ struct warp_tile {
     has_nonfinite = __any_sync(k_all_lanes, found);
     __syncwarp();
   }
-  // Whether the lane met a number that is none.
+  // True if the lane met a number that is none.
   template <bool Aligned>
   __device__ bool stage() {
     const int lane = lane_index();
@@ -252,7 +252,7 @@ __device__ inline split_candidate find_numerical(const task_bins& bins, const sp
   return scan_numerical<Team, false>(bins, task, t, is_drawn, drawn, slots, s);
 }
 
-// Whether any stored slot holds a number that is none; the same for all threads of the task.
+// True if any stored slot holds a number that is none; the same for all threads of the task.
 template <split_team Team>
 __device__ inline bool has_nonfinite_slot(const task_bins& bins, split_scratch& s) {
   const unsigned threads = task_blocks<Team>() * k_split_threads;
@@ -286,7 +286,7 @@ struct ranked_category {
   int32_t bin;  // -1: none
 };
 
-// Whether a comes before b, seen from the low end or from the high end.
+// True if a comes before b, seen from the low end or from the high end.
 __device__ inline bool precedes(const ranked_category& a, const ranked_category& b, bool from_high) {
   const bool is_lower = a.key < b.key || (a.key == b.key && a.bin < b.bin);
   return from_high ? !is_lower && a.bin != b.bin : is_lower;

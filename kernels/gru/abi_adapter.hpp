@@ -27,7 +27,7 @@ inline namespace SIMT_DEVICE_NS {
 constexpr const char* k_gru_extents[] = {"time", "batch", "input", "hidden", "directions"};
 constexpr int32_t k_gru_num_extents = static_cast<int32_t>(std::size(k_gru_extents));
 
-// Whether the device holds the weights of so many units in this regime.
+// True if the device holds the weights of so many units in this regime.
 template <gru_regime Regime>
 int32_t gru_accepts(const warpcheck_call* call) {
   return call->num_inputs > 2 && call->inputs[2] != nullptr && call->inputs[2]->ndim == 3 &&

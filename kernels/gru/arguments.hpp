@@ -1,4 +1,4 @@
-// What gru_forward and gru_backward refuse.
+// Checks of the arguments of gru_forward and gru_backward.
 #pragma once
 
 #include <algorithm>

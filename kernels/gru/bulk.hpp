@@ -1,6 +1,6 @@
-// What needs no order of steps: the products of all steps of a chunk at once, by kernels/matmul/matmul.hpp where their
-// operands lie in rows, on tensor cores where the precision allows them, else by products.hpp; sums over rows; zeros
-// where a row has no step.
+// Work without an order of steps: the products of all steps of a chunk at once, by kernels/matmul/matmul.hpp if their
+// operands lie in rows (on tensor cores if the precision allows it), otherwise by products.hpp; sums over rows; zeros
+// for steps that a row does not have.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a precision makes of the operands of products, which alone it is about. Products of such operands are exact in
-// an FMA of f32, so that regimes whose steps have none on tensor cores keep the contract of each precision.
+// Rounding of the operands of products to a precision, which concerns only them. Products of such operands are exact in
+// an FMA of f32, so regimes whose steps have none on tensor cores keep the contract of each precision.
 #pragma once
 
 #include "kernels/gru/gru.hpp"

@@ -25,7 +25,7 @@ struct gru_sequence {
     return wanted < 0 ? 0 : wanted > time ? time : wanted;
   }
   __device__ bool marked(int64_t t, int64_t b) const { return reset != nullptr && reset[t * batch + b] != 0; }
-  // Whether h_reset enters step t of a row of this length.
+  // True if h_reset enters step t of a row of this length.
   __device__ bool enters_reset(int d, int64_t t, int64_t b, int64_t length) const {
     return d == 0 ? marked(t, b) : t + 1 < length && marked(t + 1, b);
   }

@@ -1,4 +1,4 @@
-// What a block multiplies at a step: its share of W_hh, which stays in registers for the whole sequence. Lanes lanes of
+// The products of a block at a step: its share of W_hh, which stays in registers for the whole sequence. Lanes lanes of
 // a warp are parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared memory:
 // 32 lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K inner
 // indices a thread, that is 4/R clocks and, where 32 lanes add, 4/K for each that the FMAs of a multiprocessor take.

@@ -141,7 +141,7 @@ struct gru_team_shape {
   static constexpr int k_tile = Share::k_threads / k_units;         // rows: a thread has one unit of one of them
   static constexpr int k_partials = k_tile * Share::k_outputs;      // of a warp
   static_assert(Share::k_threads % k_units == 0, "every thread has a unit");
-  // Whether there are registers to keep a unit's place from step to step. With one tile it then moves on.
+  // True if there are registers to keep a unit's place from step to step. With one tile it then moves on.
   static constexpr bool k_keeps_place = Share::k_threads <= 256;
   __device__ static bool moves_on(int rows) { return k_keeps_place && rows <= k_tile; }
   template <class Team>

@@ -1,4 +1,4 @@
-// What is done with finished histograms: the slot of the most frequent bin restored, the sibling leaf by subtraction.
+// Operations on finished histograms: restore the slot of the most frequent bin, subtract for the sibling leaf.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the functions of histogram.hpp refuse.
+// Checks of the arguments of histogram.hpp.
 #pragma once
 
 #include <cstdint>

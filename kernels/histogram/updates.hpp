@@ -1,6 +1,6 @@
-// What a row adds to a slot, in a tile in shared memory and in global memory: one class per kind of sums.
+// The update of a slot by a row, in a tile in shared memory and in global memory: one class per kind of sums.
 //
-// An Updates class says
+// An Updates class has
 //   word, k_limbs            a slot of a tile has k_limbs words; slot.limb(p) points to one
 //   total                     global memory holds two per slot, `sums`, zero at the start
 //   most_rows()               rows that a tile may take before it is handed over

@@ -18,8 +18,8 @@
 //
 // Error. |y - exact| <= (u d + E_L)(1 + u) + u |exact| per element, d the distance from the maximum and E_L the error
 // of the logarithm, computed from the row's data (docs/numerics.md): the result of a dominant element keeps the
-// relative accuracy of the tail, [0, -30] gives -9.35762e-14. A result in a 16-bit T is rounded once more. Budgets kept
-// by every variant: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
+// relative accuracy of the tail, [0, -30] gives -9.35762e-14. A result in a 16-bit T is rounded once more. Allowances
+// of every variant: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
 // rescaled more than 2 (cols <= 2^22) or 16 times; by persistent the 2 only where no block takes more than 32 tiles of
 // a row (rows/persistent_two_pass.hpp): up to 2^22 columns on 16 multiprocessors of compute capability 9.0, fewer on a
 // smaller device. Same shape, same alignment of x, same input: same bits on every launch, stream and schedule, for

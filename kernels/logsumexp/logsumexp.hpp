@@ -17,7 +17,7 @@
 //
 // Error. |y - exact| <= E_L (1 + u) + u |exact|, absolute, E_L computed from the row's data (docs/numerics.md): the
 // tail of a dominant element keeps its relative accuracy, [0, -30] gives 9.35762e-14. A result in a 16-bit Y is rounded
-// once more. Budgets: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
+// once more. Limits: no addition chain longer than min(cols - 1, 32 + 2 ceil(log2 cols) + ceil(cols / 2^14)), no term
 // rescaled more than 2 (cols <= 1024) or 16 times, then by a reference that lags by 8 (here it never does). Same shape,
 // alignment and input: same bits on every launch, stream and schedule.
 //

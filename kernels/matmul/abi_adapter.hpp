@@ -57,7 +57,7 @@ inline int matmul_technique_of(matmul_variant variant, matmul_mode mode, uint32_
   return -1;
 }
 
-// Whether nothing is multiplied, so that there is no choice of techniques.
+// True if nothing is multiplied, so that there is no choice of techniques.
 inline bool is_without_product(const matmul_call& c) { return c.m <= 0 || c.n <= 0 || c.k <= 0 || c.alpha == 0.0f; }
 
 inline bool serves(const matmul_technique& t, const matmul_call& c) {

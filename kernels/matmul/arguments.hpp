@@ -1,5 +1,5 @@
-// What the contract asks of a product's matrices and workspace, checked on the host for ours and for libraries beside
-// it.
+// Checks on the host of a product's matrices and workspace against the contract, for our kernels and for other
+// libraries.
 #pragma once
 
 #include <cstdint>

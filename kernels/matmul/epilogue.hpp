@@ -1,4 +1,4 @@
-// What follows the sum of an element of C: alpha, beta, bias and the sigmoid, in the order of the contract.
+// Epilogue for one element of C: alpha, beta, bias and the sigmoid, in the order of the contract.
 #pragma once
 
 #include <cmath>

@@ -59,7 +59,7 @@ void check_variant(matmul_variant variant, matmul_options options, int64_t m, in
                                 " and n = " + std::to_string(n) + " are both above 1");
 }
 
-// Whether rows of vectors of so many elements are aligned.
+// True if rows of vectors of so many elements are aligned.
 template <class T>
 bool vectors_at(const T* data, int64_t ld, int64_t elements) {
   return reinterpret_cast<uintptr_t>(data) % (static_cast<size_t>(elements) * sizeof(T)) == 0 && ld % elements == 0;

@@ -1,5 +1,5 @@
-// What the kernels share that multiply panels on tensor cores: the product they are asked for, and the way of a tile of
-// sums from shared memory to C.
+// Shared parts of the kernels that multiply panels on tensor cores: the product, and the way of a tile of sums from
+// shared memory to C.
 #pragma once
 
 #include <cstdint>

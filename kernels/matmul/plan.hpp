@@ -1,4 +1,4 @@
-// What runs where, and how k is cut: functions of types, options and extents alone, whatever machine runs them.
+// Choice of the kernel and of the slices of k, by types, options and extents alone, the same on every machine.
 #pragma once
 
 #include <algorithm>

@@ -85,7 +85,7 @@ struct matmul_fragment {
   }
 };
 
-// Whether the epilogue's flags name a row or column of the block's tile; the same for all of its threads.
+// True if the epilogue's flags name a row or column of the block's tile; the same for all of its threads.
 __device__ inline bool matmul_has_flags(const matmul_flags& flags, int64_t row, int rows, int64_t column, int columns) {
   if (!flags.found()) return false;
   unsigned mine = 0;

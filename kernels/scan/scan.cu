@@ -320,7 +320,7 @@ size_t tile_status_bytes(int64_t rows, int64_t cols) {
   return static_cast<size_t>(tile_statuses<T>::words(rows, tiling_of<T>(cols))) * sizeof(tile_status);
 }
 
-// Whether every row of both begins on a 16-byte boundary.
+// True if every row of both begins on a 16-byte boundary.
 template <class T>
 bool is_aligned(const scan_arguments<T>& a) {
   return misalignment_of(a.x) == 0 && misalignment_of(a.y) == 0 && a.cols % row_vector<T>::k_width == 0;

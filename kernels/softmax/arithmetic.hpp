@@ -1,5 +1,5 @@
-// What softmax makes its results of. Its bound grants the numerator two rescales, and the sum more additions than
-// kernels make; those of f16 and bf16, which instructions limit, spend that on exponentials and quotients of fewer
+// Arithmetic of the results of softmax. Its bound grants the numerator two rescales, and the sum more additions than
+// kernels make; kernels of f16 and bf16, which instructions limit, use that for exponentials and quotients of fewer
 // operations (docs/numerics.md).
 #pragma once
 

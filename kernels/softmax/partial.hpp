@@ -1,4 +1,4 @@
-// What a warp, a block or a tile knows of its part of a row, and how such parts combine.
+// The partial of a warp, a block or a tile for its part of a row, and the combination of partials.
 #pragma once
 
 #include <cmath>

@@ -21,7 +21,7 @@
 //
 // Error. |y - exact| <= g [(1 + tau)(1 + u) / (1 - Delta/s) - 1] + 4 eta per element, with u = 2^-24, eta = 2^-149,
 // g the exact value, and tau (one exponential), s (the exact sum) and Delta (its error) computed from the row's data:
-// docs/numerics.md. A result in a 16-bit T is rounded once more. Budgets kept by every variant: no addition chain
+// docs/numerics.md. A result in a 16-bit T is rounded once more. Allowances of every variant: no addition chain
 // longer than min(n - 1, 32 + 2 ceil(log2 n) + ceil(n / 2^14)) and no term rescaled more than 2 (n <= 2^22) or 16
 // times; by persistent the 2 only where no block takes more than 32 tiles of a row (rows/persistent_two_pass.hpp): up
 // to 2^22 columns on 16 multiprocessors of compute capability 9.0, fewer on a smaller device.

@@ -75,7 +75,7 @@ split_instance one_leaf(engine::trial& t);
 int64_t number(engine::trial& t, const char* name);
 // What the case's own tensors say, as golden files do.
 split_instance given_instance(const engine::trial_case& c);
-// Whether every number is a multiple of 1/64 of moderate size, so that no sum rounds.
+// True if every number is a multiple of 1/64 of moderate size, so that no sum rounds.
 bool has_exact_sums(const split_instance& s);
 // After slots changed: the leaf's totals are those of its first feature, which stores every bin.
 void set_totals(split_instance& s, size_t leaf);

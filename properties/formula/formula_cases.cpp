@@ -28,7 +28,7 @@ std::vector<std::string> free_extents_of(const description& d) {
   return names;
 }
 
-// Whether the sizes give every tensor a shape, and every output elements.
+// True if the sizes give every tensor a shape, and every output elements.
 bool has_elements(const named_formula& f, const sizes& of, const trial_case& c) {
   const formula::whole_values all = values_of(f, of, c);
   for (const auto* list : {&f.op.inputs, &f.op.outputs})

@@ -1,4 +1,4 @@
-// What a trial by a formula demands and tries, in words.
+// The contract and the cases of a formula, in words.
 #pragma once
 
 #include <vector>

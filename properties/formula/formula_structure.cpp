@@ -181,7 +181,7 @@ bool is_in_arithmetic(const expr& subscript, const std::string& index) {
                      [&](const expr& a) { return is_extent(a, index) || is_in_arithmetic(a, index); });
 }
 
-// Whether slices of the extent are independent in this output.
+// True if slices of the extent are independent in this output.
 bool is_batch(const formula_operator& op, const output_study& s, const std::string& extent) {
   std::string index;
   for (size_t k = 0; k < s.output->shape.size(); ++k) {

@@ -1,4 +1,4 @@
-// What follows from the subscripts of a formula alone, before any number is computed.
+// Conclusions from the subscripts of a formula, before any number is computed.
 #pragma once
 
 #include <cstdint>

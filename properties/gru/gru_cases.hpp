@@ -1,5 +1,5 @@
-// Cases of gated recurrent units: what a case's tensors stand for, how a candidate is asked, and how its answer is
-// judged. Every case has all tensors of the contract (kernels/gru/abi_adapter.hpp); one without elements is a null
+// Cases of gated recurrent units: the meaning of a case's tensors, calls of a candidate, and judgement of its
+// results. Every case has all tensors of the contract (kernels/gru/abi_adapter.hpp); one without elements is a null
 // pointer.
 #pragma once
 

@@ -195,7 +195,7 @@ double allowed_of(const slope_errors& e, double truncation) {
   return 1.5 * e.of_objective / (2 * k_step) + truncation + e.of_gradient;
 }
 
-// Whether the case shows a wrong gradient, by the reference alone.
+// True if the case shows a wrong gradient, by the reference alone.
 bool has_significant_gradient(const trial_case& c) {
   const gru_data data = data_of(c);
   const gru_case<double> v = directions_of(data);

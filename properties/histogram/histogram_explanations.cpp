@@ -170,7 +170,7 @@ slot_values values_of(const added_numbers& x, const slot_range& range) {
   return v;
 }
 
-// Whether the candidate has at every wrong place what `due` has there, and says something by it.
+// True if the candidate has at every wrong place what `due` has there, and says something by it.
 bool all_are(const std::vector<int64_t>& outside, const doubles& actual, const doubles& due, int64_t shift = 0) {
   bool says = false;
   for (const int64_t i : outside) {

@@ -1,4 +1,4 @@
-// Histogram problems: what a case's tensors and knobs stand for, how a candidate is asked, and where cases come from.
+// Histogram problems: the meaning of a case's tensors and knobs, calls of a candidate, and generation of cases.
 //
 // A case holds raw numbers, so that every change of it is a case again: bins are taken modulo the width of their
 // column, listed rows modulo the number of rows, and the table of columns follows from the knobs

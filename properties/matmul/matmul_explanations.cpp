@@ -137,7 +137,7 @@ class departure {
     return missing.empty() ? "" : "The sum of the products departs first, as if " + missing + ".";
   }
 
-  // Whether the value is that of other operands, or of another element.
+  // True if the value is that of other operands, or of another element.
   std::string of_place() const {
     if (p_.m() * p_.n() * std::max<int64_t>(1, p_.k()) > k_most_products || s_.sigmoid) return "";
     for (int64_t i = 0; i < p_.m(); ++i)

@@ -1,5 +1,5 @@
-// Matrix products on trial: what a case's tensors and knobs stand for, how a candidate is asked, who judges what it
-// says, and where cases come from. The contract is kernels/matmul/matmul.hpp.
+// Matrix products: the meaning of a case's tensors and knobs, calls of a candidate, judgement of its results, and
+// generation of cases. The contract is kernels/matmul/matmul.hpp.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ struct matmul_problem {
 // How a related call is made: as the case says, or once on one schedule and without the detectors, which cost most.
 enum class asked { in_full, once };
 engine::host_tensor ask(engine::trial& t, const matmul_problem& p, asked how = asked::once);
-// Whether the call lies within the candidate's offer.
+// True if the call lies within the candidate's offer.
 bool is_offered(const engine::trial& t, const matmul_problem& p);
 // The same, with the variant that ran and the one that the dispatch publishes.
 engine::run_result ask_run(engine::trial& t, const matmul_problem& p, asked how = asked::once);

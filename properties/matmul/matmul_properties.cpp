@@ -55,7 +55,7 @@ bool is_power_of_two(double x) {
   return std::fabs(std::frexp(x, &exponent)) == 0.5;
 }
 
-// Whether the contract makes the sum of row i and column j exact.
+// True if the contract makes the sum of row i and column j exact.
 bool is_exact(const matmul_problem& p, int64_t i, int64_t j) {
   const double small = largest_exact(p);
   double absolute = 0;
@@ -187,7 +187,7 @@ trial_case small_case(const target& t, draw& d) {
   return c;
 }
 
-// Whether one times x is x in the mode: not where a third part is lost.
+// True if one times x is x in the mode: not where a third part is lost.
 bool is_kept(const matmul_problem& p, double x) {
   if (p.mode == product_mode::tf32x3) return false;
   return p.mode == product_mode::ieee || x == 0 || (std::fabs(x) >= 0x1p-100 && std::fabs(x) < 0x1p127);

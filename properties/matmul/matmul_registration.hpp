@@ -1,4 +1,4 @@
-// What the files of matmul's properties register them with.
+// Registration of matmul's properties by their files.
 #pragma once
 
 #include <string>

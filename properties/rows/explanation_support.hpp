@@ -1,4 +1,4 @@
-// What the explanations of the operators have in common (engine/explanation.hpp).
+// Shared parts of the operators' explanations (engine/explanation.hpp).
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ void check_empty_rows(const row_operator&, engine::trial&);
 // What breaks the contract of any call; or, where the knob `code` is none of 0, 1, ..., codes - 1, the call as it is.
 void check_code_refusals(engine::trial&, const std::string& code, int codes);
 bool all_finite(const std::vector<double>& row);
-// Whether e^(x - max) of a finite element lies below the normal range of f32, so that it has few digits itself.
+// True if e^(x - max) of a finite element lies below the normal range of f32, so that it has few digits itself.
 bool has_subnormal_terms(const std::vector<double>& row);
 
 // A knob of the property's own, with its default.

@@ -92,7 +92,7 @@ int64_t least_rows(const split_settings& s);
 // The threshold that extra_trees allows, of `size`.
 uint32_t drawn_threshold(uint64_t seed, int64_t feature, uint64_t size);
 
-// Whether a row of the bin goes left.
+// True if a row of the bin goes left.
 bool goes_left(const split_feature& f, const split_result& r, int64_t bin);
 // The mass of a bin and its rows (0 without counts); bin 0 is what the slots leave of the total where it is not stored.
 struct bin_mass {

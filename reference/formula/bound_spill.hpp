@@ -1,4 +1,4 @@
-// What an operation gives where its operands may be infinite or NaN: of use to the sources of bounded.hpp alone.
+// Results of an operation whose operands may be infinite or NaN; only for the sources of bounded.hpp.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace {
 
 using reference::k_double_unit;
 
-// Whether a decimal number is one of double exactly.
+// True if a decimal number is one of double exactly.
 bool is_exact_decimal(const std::string& text) {
   uint64_t digits = 0;
   int places = 0, exponent = 0;

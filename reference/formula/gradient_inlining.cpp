@@ -59,7 +59,7 @@ expr inlined(const expr& e, const definition& d) {
   return with_children(e, [&](const expr& a) { return inlined(a, d); });
 }
 
-// Whether an index that the value binds has a name which the reader uses.
+// True if an index that the value binds has a name which the reader uses.
 bool would_capture(const definition& d, const definition& reader) {
   bool captures = false;
   walk(d.value, [&](const expr& e) {

@@ -1,5 +1,5 @@
-// Where the values of a formula are read, and what that adds to their adjoints: of use to the sources of gradient.hpp
-// alone.
+// Places where the values of a formula are read, with the terms of their adjoints; only for the sources of
+// gradient.hpp.
 #pragma once
 
 #include <functional>

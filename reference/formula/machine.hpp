@@ -1,4 +1,4 @@
-// The algebra of a kernel that does what a formula says: every operation is rounded to one format. With options it is
+// The algebra of a kernel that evaluates a formula: every operation is rounded to one format. With options it is
 // one of many honest kernels, or one of too little precision.
 #pragma once
 

@@ -54,7 +54,7 @@ bool depends_on(const expr& e, const std::vector<binder>& bound) {
   return std::any_of(bound.begin(), bound.end(), [&](const binder& b) { return names.count(b.index) > 0; });
 }
 
-// Whether a product that begins with a reduction needs no parentheses around that: its factors are read as outside.
+// True if a product that begins with a reduction needs no parentheses around that: its factors are read as outside.
 bool begins_with_open_reduction(const expr& e) {
   expr first = e;
   std::vector<expr> factors;

@@ -161,7 +161,7 @@ struct formula_operator {
   std::vector<std::string> free_extents() const;
 };
 
-// Whether an expression is a whole number, exactly: as a subscript, extent or side of a comparison its `/` is floor
+// True if an expression is a whole number, exactly: as a subscript, extent or side of a comparison its `/` is floor
 // division. Numbers without a point, indices, extents, whole scalars, integer tensors, argmax, and + - * / % min max.
 bool is_whole(const formula_operator& op, const expr& e);
 

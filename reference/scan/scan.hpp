@@ -46,7 +46,7 @@ class scan_row {
   exact_parts exactly(int64_t terms) const;
   int64_t terms_of(int64_t i) const { return kind_ == prefix::inclusive ? i + 1 : i; }
   std::optional<judgement> judge_special(int64_t i, double actual) const;
-  // Whether the prefix, scaled, is so small that products of it may lose digits.
+  // True if the prefix, scaled, is so small that products of it may lose digits.
   bool is_tiny(int64_t i) const { return absolute_[static_cast<size_t>(terms_of(i))] < 0x1p-700; }
   // The number of terms, if it is at most n, from which on those of the sign may overflow.
   int64_t overflow_from(bool positive) const;

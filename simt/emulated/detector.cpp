@@ -68,7 +68,7 @@ inline void keep_read(shadow_cell& c, const access_record& now, const thread& t,
 
 inline bool reads_only(const access_record& atomic) { return (atomic.pc & k_atomic_load) != 0; }
 
-// Whether an atomic has read what the earlier one wrote, or what came of that: then what comes after it comes after the
+// True if an atomic has read what the earlier one wrote, or what came of that: then what comes after it comes after the
 // earlier one, too (PTX ISA, "Memory consistency model": observation order and causality order).
 inline bool observes(const access_record& later, const access_record& earlier) {
   return (later.pc & k_atomic_store) == 0 && !reads_only(earlier);
@@ -276,7 +276,7 @@ void check_host(uintptr_t address, size_t bytes, access_kind kind, uint32_t pc) 
 
 inline bool is_wild(uintptr_t address) { return shadow.surroundings.has(address) || shadow.tables.has(address); }
 
-// Whether a running kernel accesses the device's memory, and not its stack or the host's.
+// True if a running kernel accesses the device's memory, and not its stack or the host's.
 template <access_kind Kind>
 inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   if (current == nullptr) {

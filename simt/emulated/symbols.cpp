@@ -43,7 +43,7 @@ std::string trimmed(std::string line) {
   return line.compare(0, 2, "./") == 0 ? line.substr(2) : line;
 }
 
-// Whether a line lies in this device's own headers, which a kernel calls, and not in another folder of the same name.
+// True if a line lies in this device's own headers, which a kernel calls, and not in another folder of the same name.
 bool is_ours(const std::string& line) {
   // The folder of this file, as the build has it, and what of the one above kernels call.
   static const std::string here = std::string(__FILE__).substr(0, std::string_view(__FILE__).rfind('/'));

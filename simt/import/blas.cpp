@@ -53,7 +53,7 @@ int64_t stored_cols(const matrix& m) { return m.transposed ? m.rows : m.cols; }
 
 bool is_empty(const matrix& m) { return m.rows == 0 || m.cols == 0; }
 
-// Whether the matrix lies in device memory, all of it; an input has been written, too.
+// True if the matrix lies in device memory, all of it; an input has been written, too.
 bool is_usable(const call& at, const char* name, const matrix& m, bool is_input) {
   if (is_empty(m)) return true;
   const size_t each = bytes_of(m.type);

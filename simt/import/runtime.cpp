@@ -267,7 +267,7 @@ bool check_side(const char* function, const site& where, const char* side, const
   return true;
 }
 
-// Whether a copy has read the host's memory when the call returns: a GPU's driver stages pageable memory, and a
+// True if a copy has read the host's memory when the call returns: a GPU's driver stages pageable memory, and a
 // variable on the stack is often gone soon.
 static bool is_staged(const void* from) {
   static thread_local const char* end = nullptr;

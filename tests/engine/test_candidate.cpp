@@ -60,13 +60,13 @@ constexpr answer k_answers[] = {
     {"refuses_after_looking", "seen, and refused", WARPCHECK_INVALID_ARGUMENT},
 };
 
-// Whether the ranges of addresses from the first to the last element have something in common, without being one.
+// True if the ranges of addresses from the first to the last element have something in common, without being one.
 bool share_a_range(const DLTensor& x, const DLTensor& y) {
   const auto end = [](const DLTensor& t) { return &at(t, t.shape[0] - 1, t.shape[1] - 1); };
   return x.data != y.data && x.shape[0] > 0 && &at(x, 0, 0) <= end(y) && &at(y, 0, 0) <= end(x);
 }
 
-// Whether the call has its answer already.
+// True if the call has its answer already.
 bool answered(warpcheck_call* call, const char* variant, warpcheck_status& status) {
   const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
   const DLTensor& x = *call->inputs[0];

@@ -1,4 +1,4 @@
-// Whether kernel sources of this flavour are compiled with the instruction.
+// True if kernel sources of this flavour are compiled with the instruction.
 #define FMA_NAME_OF(flavour) has_fma_##flavour
 #define FMA_NAME(flavour) FMA_NAME_OF(flavour)
 

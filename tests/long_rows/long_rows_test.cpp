@@ -55,7 +55,7 @@ struct input {
 struct output {
   dtype type;
   bool of_element = true;  // or of each row
-  // Whether `value` may be element i. The answer is the same for all elements between two listed ones of `changes`, the
+  // True if `value` may be element i. The answer is the same for all elements between two listed ones of `changes`, the
   // listed ones stand for themselves.
   std::function<bool(int64_t i, double value)> accepts;
   std::vector<int64_t> changes;

@@ -1,4 +1,4 @@
-// A softmax that spends its whole error budget, in f32 on the host: every exponential is off by 2 ulp in a chosen
+// A softmax that uses its whole allowance of errors, in f32 on the host: every exponential is off by 2 ulp in a chosen
 // direction, terms pass through a chain of exactly h(n) additions, partial sums are rescaled q times. What it computes
 // must stay within the bound, and should come close to it.
 #pragma once

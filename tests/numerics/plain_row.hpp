@@ -78,7 +78,7 @@ struct plain_row {
   }
 };
 
-// Whether `truth` lies in `e`, when truth itself is off by at most `slack`.
+// True if `truth` lies in `e`, when truth itself is off by at most `slack`.
 template <class Real>
 bool contains(const basic_enclosure<Real>& e, const mp100& truth, const mp100& slack = 0) {
   return abs(mp100(e.value) - truth) <= mp100(e.radius) + slack;

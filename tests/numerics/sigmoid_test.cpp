@@ -1,4 +1,4 @@
-// The model of sigmoid against the plain formula, the contract's table, and kernels that spend every budget.
+// The model of sigmoid against the plain formula, the contract's table, and kernels that use every allowance.
 #include "reference/sigmoid/sigmoid.hpp"
 
 #include <gtest/gtest.h>

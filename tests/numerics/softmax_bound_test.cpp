@@ -1,4 +1,4 @@
-// Does the bound hold, and has it teeth? f32 kernels that spend every budget of the contract stay within it and come
+// Tightness of the bound: f32 kernels that use every allowance of the contract stay within it and come
 // close; kernels that overspend do not.
 #include <gtest/gtest.h>
 

@@ -69,7 +69,7 @@ int tagged_places(const std::string& text, const std::string& tag, const std::ve
   return found;
 }
 
-// Whether the verdicts ("a|b") contain the one that was found.
+// True if the verdicts ("a|b") contain the one that was found.
 bool allows(std::string_view verdicts, std::string_view found) {
   while (true) {
     const size_t bar = verdicts.find('|');

@@ -154,7 +154,7 @@ struct walked_bins {
     const int64_t i = base + bin - task.mfb_offset;
     return {a.hist[2 * i], a.hist[2 * i + 1], a.bin_count == nullptr ? 0 : static_cast<double>(a.bin_count[i])};
   }
-  // Whether the scan has the bin; none of it where missing values go the other way.
+  // True if the scan has the bin; none of it where missing values go the other way.
   __device__ bool takes_part() const {
     const int missing = task.na_as_missing ? (a.kind == missing_is_bin_0 && task.mfb_offset > 0 ? 0 : task.num_bin - 1)
                         : task.skip_default_bin ? task.default_bin
@@ -168,7 +168,7 @@ struct walked_bins {
   }
 };
 
-// Whether the threshold is the drawn one, of those that are drawn among; `shared_draw` is a number of the block.
+// True if the threshold is the drawn one, of those that are drawn among; `shared_draw` is a number of the block.
 __device__ bool is_drawn(const walk_arguments& a, const split_task& task, const split_leaf& leaf, uint32_t threshold,
                          uint32_t& shared_draw) {
   const auto choices = static_cast<uint32_t>(task.num_bin - 1);

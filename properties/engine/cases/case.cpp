@@ -150,7 +150,7 @@ const tensor_spec* find_before(const trial_case& c, const tensor_spec& t, const 
   return found && found < &t ? found : nullptr;
 }
 
-// Whether rows of `t` would find room behind rows of `host`, if the gaps of `host` were long enough.
+// True if rows of `t` would find room behind rows of `host`, if the gaps of `host` were long enough.
 bool may_lie_beside(const trial_case& c, const tensor_spec& t, const tensor_spec& host) {
   const tensor_spec* const guest = guest_of(c, host);
   return (!guest || guest == &t) && has_own_memory(host) && !t.is_workspace() && !host.is_workspace() &&

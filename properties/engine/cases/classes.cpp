@@ -74,7 +74,7 @@ std::vector<coverage_exemption>& coverage_exemptions() {
   return list;
 }
 
-// Whether a column class has a size in [least, most].
+// True if a column class has a size in [least, most].
 bool meets(std::string_view name, const extent_range& range) {
   const int64_t most = range.most < 0 ? int64_t{1} << 20 : range.most;
   // Every class that a range meets shows within two powers of two of its ends.

@@ -78,7 +78,7 @@ std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, co
   return shape;
 }
 
-// Whether a tensor that a call may do without has no elements although the sizes would give it some.
+// True if a tensor that a call may do without has no elements although the sizes would give it some.
 bool is_absent(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
                const tensor_spec& t) {
   return info.is_optional && t.elements() == 0 && t.shape != shape_by(info, form, c, of, -1);
@@ -314,7 +314,7 @@ std::string wrong_shape(const tensor_info& info, const call_form& form, const tr
   return "";
 }
 
-// Whether the contract allows an input to be the memory of another, as the case says it is.
+// True if the contract allows an input to be the memory of another, as the case says it is.
 std::string wrong_sharing(const tensor_info& info, const tensor_spec& t) {
   const auto& may_be = info.may_be;
   if (t.same.empty() || std::find(may_be.begin(), may_be.end(), t.same) != may_be.end()) return "";

@@ -45,7 +45,7 @@ bool is_value(const scalar_info& s, const trial_case& c, const std::string& valu
 
 bool is_apart(const tensor_spec& t) { return t.rows() > 1 && t.cols() > 0 && t.ld > t.cols(); }
 
-// Whether the call has the tensor, be it of no elements where the case's sizes are 0.
+// True if the call has the tensor, be it of no elements where the case's sizes are 0.
 bool is_listed(const trial_case& c, const std::string& name) {
   const tensor_spec* const t = c.find(name);
   return t && (t->elements() > 0 || !find_description(c.op)->lists_all_tensors);

@@ -60,7 +60,7 @@ class search {
   // Kept back from shrinking, so that the result has its neighbour.
   static constexpr int k_reserve = 6;
 
-  // Whether the suite may run the case and print its line: the description allows it, the property has it, and the line
+  // True if the suite may run the case and print its line: the description allows it, the property has it, and the line
   // reads back. What one of these throws on is no case.
   bool is_case(const trial_case& c) const {
     try {

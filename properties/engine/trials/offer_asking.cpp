@@ -47,7 +47,7 @@ bool is_usual(const trial_case& c, const trait& t) {
   return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
 }
 
-// Whether a call of this size is answered; none where there is no such call to ask.
+// True if a call of this size is answered; none where there is no such call to ask.
 using size_answers = std::function<std::optional<bool>(int64_t size)>;
 
 // True if none of the sizes is answered otherwise.
@@ -294,7 +294,7 @@ class inquiry {
     return {};
   }
 
-  // Whether the plainest case is refused, too, once it has an extent like this: what a call holds may be the reason.
+  // True if the plainest case is refused, too, once it has an extent like this: what a call holds may be the reason.
   bool is_confirmed(const trait& t) const {
     int64_t size = 0;
     switch (t.kind) {
@@ -343,7 +343,7 @@ class inquiry {
     return multiple;
   }
 
-  // Whether the case is answered at another size of the extent; none where that is no call, or known not to be offered.
+  // True if the case is answered at another size of the extent; none where that is no call, or known not to be offered.
   std::optional<bool> answer_of_size(const trial_case& c, const std::string& extent, int64_t size) {
     if (size < 0) return std::nullopt;
     const trial_case other = resized(c, {extent}, size);

@@ -321,7 +321,7 @@ void trial::expect_refusal(const std::string& what, const change_tensors& change
   on_device(case_, [&] { try_refusal(what, change, changed ? *changed : case_); });
 }
 
-// Whether the candidate takes the case's call as it is. The verdict is left as it was.
+// True if the candidate takes the case's call as it is. The verdict is left as it was.
 bool trial::is_offered() {
   if (is_unsupported_) return false;
   const case_report before = report_;

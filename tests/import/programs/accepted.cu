@@ -19,7 +19,7 @@ T* numbers(int n) {
   cudaMemset(p, 0, n * sizeof(T));
   return p;
 }
-// Whether p holds `value` first; frees it.
+// True if p holds `value` first; frees it.
 bool holds(int* p, int value) {
   int first = 0;
   const bool copied = cudaMemcpy(&first, p, sizeof first, cudaMemcpyDeviceToHost) == cudaSuccess;
