@@ -23,7 +23,6 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/json_number.hpp"
 #include "properties/engine/processes/run_folder.hpp"
-#include "properties/engine/shrinking/shrink.hpp"
 #include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
@@ -241,13 +240,7 @@ class fuzzer {
     if (failure.line.empty() || state_.judged.count(failure.line)) return;
     int64_t& minimised = state_.minimised[fmt::format("{}/{} {}", p.op, p.name, name_of(failure.result))];
     if (minimised >= k_most_minimised) return;
-    confirm_options e;
-    e.run = run_case;
-    e.holds = p.holds;
-    e.timeout_seconds = request_.timeout;
-    e.shrink_seconds = o_.what.shrink_seconds;
-    e.stop = interrupt_watch::seen;
-    const case_report smallest = confirm_failure(failure, e);
+    const case_report smallest = confirm_failure(failure, p, request_);
     interrupted_ = interrupt_watch::seen();
     if (interrupted_) return;
     ++minimised;
@@ -362,7 +355,7 @@ class fuzzer {
       const case_report r = report_from_json(f.report);
       findings.back()["report"] = failure_json(r);
       if (!interrupted_ && !interrupt_watch::seen())
-        add_explanation(findings.back()["report"], explain_failure(r, o_.what.shrink_seconds, interrupt_watch::seen));
+        add_explanation(findings.back()["report"], explain_failure(r, request_));
     }
     return nlohmann::json{{"schema", "warpcheck-fuzz-1"},
                           {"version", WARPCHECK_VERSION},

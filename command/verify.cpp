@@ -32,7 +32,6 @@
 #include "properties/engine/files/npy.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/processes/supervisor.hpp"
-#include "properties/engine/shrinking/shrink.hpp"
 #include "properties/engine/trials/run_case.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -307,8 +306,9 @@ case_report not_repeated(case_report r, const property& p, double seconds) {
 // hazard of source lines that an earlier property has shown, or the failures before it took k_whole_times as long as
 // one may. Each cause is described once.
 std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, const run_result_set& results,
-                                         const verify_options& o, double timeout, explanations& explained) {
+                                         const run_request& request, explanations& explained) {
   constexpr double k_whole_times = 6;
+  const verify_options& o = request.given;
   const auto begin = std::chrono::steady_clock::now();
   const size_t failing = failing_properties(jobs, results);
   std::vector<case_report> failures;
@@ -335,21 +335,15 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
         if (causes.add(name, failures.back())) fmt::print("\n{}", colored_failure(describe(failures.back())));
         continue;
       }
-      confirm_options how;
-      how.run = run_case;
-      how.holds = jobs[i].p->holds;
-      how.timeout_seconds = timeout;
-      how.shrink_seconds = o.shrink_seconds;
-      how.stop = interrupt_watch::seen;
       fmt::print(stderr, "{}: shrinking the failing case ({} of {} properties that fail)\n", results.jobs[i].id, number,
                  failing);
       std::fflush(stderr);
-      failures.push_back(confirm_failure(f, how));
+      failures.push_back(confirm_failure(f, *jobs[i].p, request));
       if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
       const bool is_new = causes.add(name, failures.back());
       if (is_new) fmt::print("\n{}", colored_failure(describe(failures.back())));
       if (interrupt_watch::seen()) continue;
-      const explanation e = explain_failure(failures.back(), o.shrink_seconds, interrupt_watch::seen);
+      const explanation e = explain_failure(failures.back(), request);
       if (is_new && !e.departs.empty()) fmt::print("  {}\n", e.departs);
       explained[failures.back().line] = e;
     }
@@ -486,7 +480,7 @@ int verify(const verify_options& o) {
   const job_result regressions = options.first.empty() ? job_result() : take_regressions(results);
 
   explanations explained;
-  std::vector<case_report> failures = shrink_failures(jobs, results, o, options.timeout_seconds, explained);
+  std::vector<case_report> failures = shrink_failures(jobs, results, request, explained);
   results.interrupted |= interrupt_watch::seen();
   fmt::print("\n");
   print_table(jobs, results);

@@ -15,10 +15,13 @@
 #include "command/candidates/source_candidate.hpp"
 #include "command/candidates/toolchain.hpp"
 #include "command/report/causes.hpp"
+#include "command/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/json_number.hpp"
 #include "properties/engine/processes/contain.hpp"
+#include "properties/engine/shrinking/shrink.hpp"
 #include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/run_case.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -99,19 +102,26 @@ nlohmann::json failure_json(const engine::case_report& r) {
   return j;
 }
 
-engine::case_report confirm_failure(const engine::case_report& seen, const engine::confirm_options& how) {
+engine::case_report confirm_failure(const engine::case_report& seen, const engine::property& p, const run_request& r) {
+  engine::confirm_options how;
+  how.run = engine::run_case;
+  how.holds = p.holds;
+  how.timeout_seconds = r.timeout;
+  how.shrink_seconds = r.given.shrink_seconds;
+  how.stop = interrupt_watch::seen;
   try {
     return confirm_and_shrink(seen, engine::parse_case_line(seen.line), how);
   } catch (const std::exception& e) {
-    engine::case_report r = seen;
-    r.message += fmt::format("; it cannot be repeated or shrunk: {}", e.what());
-    return r;
+    engine::case_report unshrunk = seen;
+    unshrunk.message += fmt::format("; it cannot be repeated or shrunk: {}", e.what());
+    return unshrunk;
   }
 }
 
-engine::explanation explain_failure(const engine::case_report& r, double seconds, const std::function<bool()>& stop) {
+engine::explanation explain_failure(const engine::case_report& r, const run_request& request) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto end = [&] { return (stop && stop()) || engine::seconds_since(begin) > seconds; };
+  const double seconds = request.given.shrink_seconds;
+  const auto end = [&] { return interrupt_watch::seen() || engine::seconds_since(begin) > seconds; };
   try {
     return explain(engine::parse_case_line(r.line), r, seconds, end);
   } catch (const std::exception& e) {

@@ -1,17 +1,17 @@
 // A failure as verify and fuzz report it. What its case throws on the way is a sentence of the report.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 
-#include "properties/engine/shrinking/shrink.hpp"
+#include "command/request.hpp"
 #include "properties/engine/trials/explanation.hpp"
+#include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/verdict.hpp"
 
 namespace warpcheck::cli {
 
 // The failure, repeated and shrunk (shrink.hpp); as it was seen first where that is impossible.
-engine::case_report confirm_failure(const engine::case_report& seen, const engine::confirm_options& how);
+engine::case_report confirm_failure(const engine::case_report& seen, const engine::property& p, const run_request& r);
 
 // The case report, and `sources`: the lines that its findings name, {"place": "softmax.cu:58", "file", "line", "text"},
 // in the order in which they are named, once each. A file is looked for beside a source that is the candidate, in the
@@ -20,7 +20,7 @@ engine::case_report confirm_failure(const engine::case_report& seen, const engin
 nlohmann::json failure_json(const engine::case_report& r);
 
 // Its explanation, for which the case runs again (explain()): for at most so many seconds, and until `stop` is true.
-engine::explanation explain_failure(const engine::case_report& r, double seconds, const std::function<bool()>& stop);
+engine::explanation explain_failure(const engine::case_report& r, const run_request& request);
 
 // Adds `explanation` (explanation.hpp: title, sentences and table of each section) and, where a row
 // is explained, `row`.
