@@ -35,7 +35,7 @@ struct launch_config {
   dim3 grid, block;
   size_t smem_bytes = 0;  // dynamic shared memory of a block
   stream_t stream = nullptr;
-  unsigned cluster = 1;      // blocks of a cluster, along x
+  dim3 cluster = 1;          // blocks of a cluster
   bool cooperative = false;  // grid_sync is allowed: all blocks are resident
   // may start while the launch before it runs: its threads call grid_dependency_wait first
   bool programmatic_launch = false;
@@ -102,12 +102,13 @@ __attribute__((noinline)) inline void prepare_launch(const launch_config& config
   const device_properties_t properties = device_properties(config.stream);
   limits.shared_bytes = properties.shared_per_block_optin;
   limits.cluster = static_cast<unsigned>(properties.max_cluster);
-  const std::string broken =
-      broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
-                          {config.block.x, config.block.y, config.block.z}, config.smem_bytes, config.cluster, limits);
+  const std::string broken = broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
+                                                 {config.block.x, config.block.y, config.block.z}, config.smem_bytes,
+                                                 {config.cluster.x, config.cluster.y, config.cluster.z}, limits);
   if (!broken.empty()) throw device_error("launch_limit: " + broken);
   if (config.smem_bytes > 0) allow_dynamic_shared(kernel, config.smem_bytes);
-  if (config.cluster > 8)  // larger clusters are not portable between GPUs and need an opt-in
+  if (config.cluster.x * config.cluster.y * config.cluster.z >
+      8)  // larger clusters are not portable between GPUs and need an opt-in
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
           "launch_limit: cluster size");
 }
@@ -125,11 +126,10 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
   c.dynamicSmemBytes = config.smem_bytes;
   c.stream = config.stream;
   cudaLaunchAttribute attributes[3];
-  if (config.cluster > 1) {
+  if (config.cluster.x * config.cluster.y * config.cluster.z > 1) {
     cudaLaunchAttribute& a = attributes[c.numAttrs++];
     a.id = cudaLaunchAttributeClusterDimension;
-    a.val.clusterDim.x = config.cluster;
-    a.val.clusterDim.y = a.val.clusterDim.z = 1;
+    a.val.clusterDim = {config.cluster.x, config.cluster.y, config.cluster.z};
   }
   if (config.cooperative) {
     cudaLaunchAttribute& a = attributes[c.numAttrs++];

@@ -41,7 +41,7 @@ struct device_properties_t {
 
 // Returns the sentence that names the first broken limit, or an empty string.
 inline std::string broken_launch_limit(const unsigned (&grid)[3], const unsigned (&block)[3], size_t dynamic_bytes,
-                                       unsigned cluster, const machine_limits& limits) {
+                                       const unsigned (&cluster)[3], const machine_limits& limits) {
   const char* axis[3] = {"x", "y", "z"};
   auto sentence = [](const std::string& what, unsigned long long value, unsigned long long allowed) {
     return what + " is " + std::to_string(value) + ", allowed are 1 to " + std::to_string(allowed);
@@ -57,10 +57,12 @@ inline std::string broken_launch_limit(const unsigned (&grid)[3], const unsigned
   if (dynamic_bytes > limits.shared_bytes)
     return "dynamic shared memory is " + std::to_string(dynamic_bytes) + " bytes, allowed are at most " +
            std::to_string(limits.shared_bytes);
-  if (cluster == 0 || cluster > limits.cluster) return sentence("cluster size", cluster, limits.cluster);
-  if (grid[0] % cluster != 0)
-    return "grid.x is " + std::to_string(grid[0]) + ", allowed are multiples of the cluster size " +
-           std::to_string(cluster);
+  const uint64_t blocks = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  if (blocks == 0 || blocks > limits.cluster) return sentence("cluster size", blocks, limits.cluster);
+  for (int i = 0; i < 3; ++i)
+    if (grid[i] % cluster[i] != 0)
+      return std::string("grid.") + axis[i] + " is " + std::to_string(grid[i]) +
+             ", allowed are multiples of the cluster size " + std::to_string(cluster[i]);
   return {};
 }
 

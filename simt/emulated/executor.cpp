@@ -111,6 +111,16 @@ uint64_t next_cluster() {
   return chosen;
 }
 
+// The block of a cluster, as numbered in the grid. Clusters are numbered as blocks are: along x first.
+uint64_t block_of(uint64_t cluster, unsigned rank) {
+  const dim3 shape = device.cluster_shape;
+  const uint64_t across = device.grid.x / shape.x, down = device.grid.y / shape.y;
+  const uint64_t x = cluster % across * shape.x + rank % shape.x;
+  const uint64_t y = cluster / across % down * shape.y + rank / shape.x % shape.y;
+  const uint64_t z = cluster / across / down * shape.z + rank / shape.x / shape.y;
+  return (z * device.grid.y + y) * device.grid.x + x;
+}
+
 // Starts clusters in slots whose cluster has ended.
 void fill_slots() {
   const uint32_t groups = device.slots / device.cluster;
@@ -128,7 +138,7 @@ void fill_slots() {
     const uint64_t cluster = next_cluster();
     if (cluster == device.total_clusters) continue;
     for (uint32_t rank = 0; rank < device.cluster; ++rank)
-      start_block(*device.blocks[first + rank], cluster * device.cluster + rank);
+      start_block(*device.blocks[first + rank], block_of(cluster, rank));
   }
 }
 
@@ -188,7 +198,7 @@ void run_blocks() {
     switch_fiber(device.main, current->flow, false);
     current = nullptr;
     if (device.cause.kind != nullptr) return report_failure();
-    if (device.wanted_cluster != 0 || explore_gave_up()) {
+    if (device.wanted_cluster || explore_gave_up()) {
       device.failed = true;  // its stacks are left where they are
       return;
     }
@@ -232,7 +242,8 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.grid = config.grid;
   device.block = config.block;
   device.dynamic_bytes = config.smem_bytes;
-  device.cluster = config.cluster;
+  device.cluster_shape = config.cluster;
+  device.cluster = config.cluster.x * config.cluster.y * config.cluster.z;
   device.cooperative = config.cooperative;
   device.run_thread = run_thread;
   device.arguments = arguments;
@@ -240,12 +251,12 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.warps = (device.threads + k_lanes - 1) / k_lanes;
   device.padded = device.warps * k_lanes;
   const uint64_t blocks = blocks_of(config);
-  device.total_clusters = blocks / config.cluster;
+  device.total_clusters = blocks / device.cluster;
   device.next_cluster = device.blocks_started_here = 0;
   device.window.clear();
-  uint64_t wanted = config.cooperative ? blocks : std::max(stream.resident_blocks, config.cluster);
+  uint64_t wanted = config.cooperative ? blocks : std::max(stream.resident_blocks, device.cluster);
   if (explores()) wanted = std::max(wanted, blocks);
-  wanted = std::min<uint64_t>(wanted / config.cluster * config.cluster, k_max_slots / config.cluster * config.cluster);
+  wanted = std::min<uint64_t>(wanted / device.cluster * device.cluster, k_max_slots / device.cluster * device.cluster);
   device.slots = static_cast<uint32_t>(std::min(wanted, blocks));
   device.static_bytes = device.static_end = 0;
   device.declarations.clear();
@@ -300,16 +311,19 @@ void stop_launch(const char* kind, std::string (*describe)(const void*), const v
 }
 
 void cluster_dims(unsigned x, unsigned y, unsigned z, call_site site) {
-  if (device.cluster == x && y == 1 && z == 1) return;
+  const dim3 shape = device.cluster_shape;
+  if (shape.x == x && shape.y == y && shape.z == z) return;
   current->site = site;
-  if (device.cluster != 1 || y != 1 || z != 1 || x == 0) {
+  if (device.cluster != 1) {
+    const auto text = [](const dim3& d) {
+      return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+    };
     fail("launch_limit", [&] {
-      return "the kernel at " + describe(site) + " is of clusters of " + std::to_string(x) + " x " + std::to_string(y) +
-             " x " + std::to_string(z) + " blocks, the launch of " + std::to_string(device.cluster) +
-             "; allowed are clusters along x, and the launch's own";
+      return "the kernel at " + describe(site) + " is of clusters of " + text({x, y, z}) + " blocks, the launch of " +
+             text(shape) + "; allowed are the kernel's, or none";
     });
   }
-  device.wanted_cluster = x;
+  device.wanted_cluster = dim3(x, y, z);
   thread& self = *std::exchange(current, nullptr);
   switch_fiber(self.flow, device.main, false);
   __builtin_unreachable();
@@ -323,7 +337,7 @@ void run_once(const launch_config& config, emulation& stream, void (*run_thread)
     ~cleanup() { end_launch(); }
   } at_end;
   run_blocks();
-  if (device.wanted_cluster == 0) report_unwritten(stream);
+  if (!device.wanted_cluster) report_unwritten(stream);
   asan_launch_ends(stream);
   if (!stream.ok()) throw_first_of(stream);
 }
@@ -332,9 +346,9 @@ void run_once(const launch_config& config, emulation& stream, void (*run_thread)
 void run_locked(launch_config config, void (*run_thread)(void*), void* arguments) {
   emulation& stream = config.stream == nullptr ? default_emulation() : *config.stream;
   if (!stream.ok()) throw_first_of(stream, "an earlier launch on this stream failed: ");
-  const std::string broken = broken_launch_limit({config.grid.x, config.grid.y, config.grid.z},
-                                                 {config.block.x, config.block.y, config.block.z}, config.smem_bytes,
-                                                 config.cluster, machine_limits{});
+  const std::string broken = broken_launch_limit(
+      {config.grid.x, config.grid.y, config.grid.z}, {config.block.x, config.block.y, config.block.z},
+      config.smem_bytes, {config.cluster.x, config.cluster.y, config.cluster.z}, machine_limits{});
   if (!broken.empty()) refuse(stream, broken);
   if (config.cooperative) {
     const std::string too_many = broken_cooperative_limit(config, stream.sm_count);
@@ -348,8 +362,9 @@ void run_locked(launch_config config, void (*run_thread)(void*), void* arguments
   const auto once = [&] { run_once(config, stream, run_thread, arguments); };
   explore_launch(
       stream, config, [](const void* f) { (*static_cast<decltype(&once)>(f))(); }, &once);
-  config.cluster = std::exchange(device.wanted_cluster, 0);
-  if (config.cluster != 0) run_locked(config, run_thread, arguments);
+  if (!device.wanted_cluster) return;
+  config.cluster = *std::exchange(device.wanted_cluster, std::nullopt);
+  run_locked(config, run_thread, arguments);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -310,8 +311,9 @@ struct executor {
   emulation* stream = nullptr;
   dim3 grid, block;
   size_t dynamic_bytes = 0;
-  unsigned cluster = 1;
-  unsigned wanted_cluster = 0;  // what the kernel that has just begun is of; 0: what it was launched with
+  unsigned cluster = 1;  // its blocks
+  dim3 cluster_shape;
+  std::optional<dim3> wanted_cluster;  // what the kernel that has just begun is of, other than it was launched with
   bool cooperative = false;
   tensor_rules rules{};
   void (*run_thread)(void*) = nullptr;

@@ -332,7 +332,7 @@ void run_classes(emulation& stream, launch_runs& all, void (*run)(const void*), 
     stream.choices = at_start.choices;
     ++all.runs;
     run(with);
-    if (device.wanted_cluster != 0) return;
+    if (device.wanted_cluster) return;
     for (const char* what : unexplored_choices()) note_obstacle(stream, what);
     if (exploring.obstacle != nullptr) return note_obstacle(stream, exploring.obstacle);
     if (learns_of_used_results()) {
@@ -382,7 +382,7 @@ void explore_launch(emulation& stream, const launch_config& config, void (*run)(
       stream.findings.back().text += "; in class " + std::to_string(all.classes + 1) + " of the explored schedules";
     throw;
   }
-  if (device.wanted_cluster != 0) return;
+  if (device.wanted_cluster) return;
   if (all.classes > 0) restore_memory(all.after);
   stream.explored.classes += std::max<uint64_t>(all.classes, 1);
   stream.explored.left += all.left + (all.is_complete || all.left > 0 ? 0 : 1);

@@ -20,7 +20,7 @@ struct launch_config {
   dim3 grid, block;
   size_t smem_bytes = 0;  // dynamic shared memory of a block
   stream_t stream = nullptr;
-  unsigned cluster = 1;      // blocks of a cluster, along x
+  dim3 cluster = 1;          // blocks of a cluster
   bool cooperative = false;  // grid_sync is allowed: all blocks are resident
   // may start while the launch before it runs: its threads call grid_dependency_wait first
   bool programmatic_launch = false;

@@ -20,7 +20,8 @@ void cluster_arrive_relaxed(SIMT_SITE);
 void cluster_dims(unsigned x, unsigned y, unsigned z, call_site site);
 unsigned cluster_rank() noexcept;
 unsigned cluster_size() noexcept;
-unsigned cluster_id() noexcept;  // in its grid
+dim3 cluster_shape() noexcept;
+unsigned cluster_id() noexcept;  // in its grid, along x
 void* map_shared(void* p, unsigned rank, const call_site& site);
 // The address of p, in the caller's shared memory, as block `rank` of the cluster has it.
 template <class T>

@@ -121,7 +121,8 @@ void grid_sync(call_site site) {
 
 unsigned cluster_rank() noexcept { return current->home->slot % device.cluster; }
 unsigned cluster_size() noexcept { return device.cluster; }
-unsigned cluster_id() noexcept { return current->home->index.x / device.cluster; }
+dim3 cluster_shape() noexcept { return device.cluster_shape; }
+unsigned cluster_id() noexcept { return current->home->index.x / device.cluster_shape.x; }
 
 void refuse_remote(unsigned rank, const call_site& site) {
   fail("out_of_bounds", [&] {

@@ -129,8 +129,11 @@ struct cluster_group {
   static void barrier_wait(arrival_token&&, SIMT_SITE) { ::simt::cluster_wait(site); }
   static unsigned block_rank() { return ::simt::cluster_rank(); }
   static unsigned num_blocks() { return ::simt::cluster_size(); }
-  static dim3 dim_blocks() { return {num_blocks(), 1, 1}; }
-  static dim3 block_index() { return {block_rank(), 0, 0}; }
+  static dim3 dim_blocks() { return ::simt::cluster_shape(); }
+  static dim3 block_index() {
+    const dim3 b = ::simt::emu::block_index(), shape = ::simt::cluster_shape();
+    return {b.x % shape.x, b.y % shape.y, b.z % shape.z};
+  }
   static unsigned thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
   static unsigned size() { return num_blocks() * thread_block::size(); }
   static unsigned num_threads() { return size(); }

@@ -75,8 +75,8 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
   return cudaPeekAtLastError();
 }
 
-// Launches with attributes. Clusters lie along x; a launch with programmaticStreamSerialization may start before the
-// one before it is complete, until it calls cudaGridDependencySynchronize().
+// Launches with attributes. A launch with programmaticStreamSerialization may start before the one before it is
+// complete, until it calls cudaGridDependencySynchronize().
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeCooperative = 2,
@@ -129,13 +129,7 @@ inline cudaError_t apply_attributes(const located_config& c, launch_config& to) 
         to.programmatic_launch = a.val.programmaticStreamSerializationAllowed != 0;
         break;
       case cudaLaunchAttributeClusterDimension:
-        if (a.val.clusterDim.y != 1 || a.val.clusterDim.z != 1)
-          return misuse("cudaLaunchKernelEx", c.where,
-                        "a cluster of " + std::to_string(a.val.clusterDim.x) + " x " +
-                            std::to_string(a.val.clusterDim.y) + " x " + std::to_string(a.val.clusterDim.z) +
-                            " blocks; the emulated device has those of n x 1 x 1",
-                        cudaErrorNotSupported);
-        to.cluster = a.val.clusterDim.x;
+        to.cluster = {a.val.clusterDim.x, a.val.clusterDim.y, a.val.clusterDim.z};
         break;
       default:
         return misuse("cudaLaunchKernelEx", c.where,
@@ -148,6 +142,13 @@ inline cudaError_t apply_attributes(const located_config& c, launch_config& to) 
 }
 
 }  // namespace simt::import
+
+// Occupancy is not modelled: a cluster on each 16 multiprocessors.
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t*) {
+  *clusters = ::simt::device_properties(::simt::import::the_program().current).sm_count / 16;
+  return cudaSuccess;
+}
 
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*kernel)(Parameters...),

@@ -153,8 +153,8 @@ static bool is_within_dynamic_limit(const void* kernel, size_t bytes) {
 
 bool may_wait(const void* kernel, const launch_config& c) {
   return !c.cooperative && is_within_dynamic_limit(kernel, c.smem_bytes) &&
-         broken_launch_limit({c.grid.x, c.grid.y, c.grid.z}, {c.block.x, c.block.y, c.block.z}, c.smem_bytes, c.cluster,
-                             machine_limits{})
+         broken_launch_limit({c.grid.x, c.grid.y, c.grid.z}, {c.block.x, c.block.y, c.block.z}, c.smem_bytes,
+                             {c.cluster.x, c.cluster.y, c.cluster.z}, machine_limits{})
              .empty();
 }
 
@@ -519,6 +519,7 @@ static cudaError_t attribute_of_board(const cudaDeviceProp& p, cudaDeviceAttr at
     case cudaDevAttrMaxPersistingL2CacheSize: *value = p.persistingL2CacheMaxSize; break;
     case cudaDevAttrReservedSharedMemoryPerBlock: *value = static_cast<int>(p.reservedSharedMemPerBlock); break;
     case cudaDevAttrClusterLaunch: *value = p.clusterLaunch; break;
+    case cudaDevAttrIpcEventSupport: *value = 0; break;
     case cudaDevAttrCooperativeLaunch: *value = p.cooperativeLaunch; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
     default: return ::simt::import::returned(cudaErrorInvalidValue);

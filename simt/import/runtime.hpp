@@ -440,7 +440,8 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxPersistingL2CacheSize = 108,
   cudaDevAttrReservedSharedMemoryPerBlock = 111,
   cudaDevAttrMemoryPoolsSupported = 115,
-  cudaDevAttrClusterLaunch = 120
+  cudaDevAttrClusterLaunch = 120,
+  cudaDevAttrIpcEventSupport = 125
 };
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 inline cudaError_t cudaGetDeviceCount(int* count) {

@@ -118,7 +118,15 @@ TEST(Clusters, AreThoseOfTheKernelsAttribute) {
   EXPECT_TRUE(slip.has("race: ") || slip.has("uninitialized: ")) << slip.output;
   const result other = run("hopper.cu --no-trace --schedule fair -- other-cluster");
   EXPECT_EQ(other.status, 1) << other.output;
-  EXPECT_TRUE(other.has("is of clusters of 4 x 1 x 1 blocks, the launch of 8")) << other.output;
+  EXPECT_TRUE(other.has("is of clusters of 4 x 1 x 1 blocks, the launch of 8 x 1 x 1; allowed are")) << other.output;
+}
+
+TEST(Clusters, ExtendInThreeDimensions) {
+  const result r = run("hopper.cu --no-trace --seeds 1 -- boxes");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const result slip = run("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- boxes");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("race: ") || slip.has("uninitialized: ")) << slip.output;
 }
 
 TEST(Hints, OfStoresConvertWhatTheyStore) {

@@ -1,4 +1,5 @@
 // Clusters by attribute, and products of a warpgroup that one thread waits for.
+#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
@@ -40,6 +41,86 @@ bool clusters() {
   pass_on<2><<<8, 32>>>(out);
   cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 8; ++i) right &= got[i] == 10 * (i / 2 * 2 + (i + 1) % 2) + 2;
+  cudaFree(out);
+  return right;
+}
+
+#define REGISTER_OF(name)                     \
+  ([] {                                       \
+    uint32_t v;                               \
+    asm("mov.u32 %0, %%" name ";" : "=r"(v)); \
+    return v;                                 \
+  }())
+#define REGISTERS_OF(name) \
+  uint3 { REGISTER_OF(name ".x"), REGISTER_OF(name ".y"), REGISTER_OF(name ".z") }
+
+// Where a block is in its cluster, as registers and cooperative groups say, and the number of the next block's.
+struct place {
+  uint3 in_cluster, cluster, clusters, size;
+  dim3 group_index, group_size;
+  uint32_t rank;
+  int next;
+};
+__device__ void find_place(place* out) {
+  __shared__ int mine;
+  const cooperative_groups::cluster_group group = cooperative_groups::this_cluster();
+  const unsigned number = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  if (threadIdx.x == 0) mine = static_cast<int>(number);
+#ifndef NO_SYNC
+  group.sync();
+#endif
+  const int next = *group.map_shared_rank(&mine, (group.block_rank() + 1) % group.num_blocks());
+  if (threadIdx.x == 0)
+    out[number] = {REGISTERS_OF("cluster_ctaid"),
+                   REGISTERS_OF("clusterid"),
+                   REGISTERS_OF("nclusterid"),
+                   REGISTERS_OF("cluster_nctaid"),
+                   group.block_index(),
+                   group.dim_blocks(),
+                   group.block_rank(),
+                   next};
+  group.sync();
+}
+__global__ void __cluster_dims__(2, 2, 2) box(place* out) { find_place(out); }
+__global__ void plate(place* out) { find_place(out); }
+
+// Whether each block of the grid is where clusters of this size put it.
+bool are_right(const place* of, dim3 grid, uint3 size) {
+  bool right = true;
+  const auto same = [](auto a, uint3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; };
+  for (unsigned i = 0; i < grid.x * grid.y * grid.z; ++i) {
+    const uint3 at = {i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
+    const uint3 in = {at.x % size.x, at.y % size.y, at.z % size.z};
+    const unsigned rank = in.x + size.x * (in.y + size.y * in.z), next = (rank + 1) % (size.x * size.y * size.z);
+    const uint3 other = {at.x - in.x + next % size.x, at.y - in.y + next / size.x % size.y,
+                         at.z - in.z + next / size.x / size.y};
+    const place& p = of[i];
+    right &= same(p.in_cluster, in) && same(p.group_index, in) && same(p.size, size) && same(p.group_size, size);
+    right &= same(p.cluster, {at.x / size.x, at.y / size.y, at.z / size.z}) && p.rank == rank;
+    right &= same(p.clusters, {grid.x / size.x, grid.y / size.y, grid.z / size.z});
+    right &= p.next == static_cast<int>(other.x + grid.x * (other.y + grid.y * other.z));
+  }
+  return right;
+}
+
+bool boxes() {
+  place *out, got[6 * 4 * 2];
+  cudaMalloc(&out, sizeof got);
+  box<<<dim3(6, 4, 2), 32>>>(out);
+  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+  bool right = are_right(got, dim3(6, 4, 2), {2, 2, 2});
+  cudaLaunchAttribute attribute[1];
+  attribute[0].id = cudaLaunchAttributeClusterDimension;
+  attribute[0].val.clusterDim.x = attribute[0].val.clusterDim.z = 1;
+  attribute[0].val.clusterDim.y = 4;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(6, 4, 2);
+  config.blockDim = 32;
+  config.attrs = attribute;
+  config.numAttrs = 1;
+  right &= cudaLaunchKernelEx(&config, plate, out) == cudaSuccess;
+  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+  right &= are_right(got, dim3(6, 4, 2), {1, 4, 1});
   cudaFree(out);
   return right;
 }
@@ -141,7 +222,11 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     bool (*is_right)();
-  } modes[] = {{"clusters", clusters}, {"other-cluster", other_cluster}, {"hints", hints}, {"products", products}};
+  } modes[] = {{"clusters", clusters},
+               {"boxes", boxes},
+               {"other-cluster", other_cluster},
+               {"hints", hints},
+               {"products", products}};
   for (const auto& mode : modes)
     if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) return !mode.is_right();
   return 3;
