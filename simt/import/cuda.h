@@ -6,3 +6,4 @@
 
 #include "cuda_runtime.h"
 #include "simt/import/driver.hpp"
+#include "simt/import/driver_memory.hpp"

@@ -283,3 +283,19 @@ inline cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** f
                                                     cudaDriverEntryPointQueryResult* result = nullptr) {
   return cudaGetDriverEntryPoint(symbol, function, flags, result);
 }
+
+// Sources may hold these calls; the program ends at the first that it makes, with the function's name.
+#define SIMT_NOT_MODELLED(Result, name, ...) \
+  inline Result name(__VA_ARGS__, SIMT_SITE) { ::simt::import::not_modelled("the function", #name, site); }
+struct cudaIpcMemHandle_t {
+  char reserved[64];
+};
+struct cudaIpcEventHandle_t {
+  char reserved[64];
+};
+constexpr unsigned cudaIpcMemLazyEnablePeerAccess = 1;
+SIMT_NOT_MODELLED(cudaError_t, cudaIpcGetMemHandle, cudaIpcMemHandle_t*, void*)
+SIMT_NOT_MODELLED(cudaError_t, cudaIpcOpenMemHandle, void**, cudaIpcMemHandle_t, unsigned)
+SIMT_NOT_MODELLED(cudaError_t, cudaIpcCloseMemHandle, void*)
+SIMT_NOT_MODELLED(cudaError_t, cudaIpcGetEventHandle, cudaIpcEventHandle_t*, cudaEvent_t)
+SIMT_NOT_MODELLED(cudaError_t, cudaIpcOpenEventHandle, cudaEvent_t*, cudaIpcEventHandle_t)

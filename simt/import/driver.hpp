@@ -109,6 +109,35 @@ inline CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int bytes, CUdevice device);
+// The numbers are those of the runtime's attributes. The emulated device has no memory that is mapped by hand.
+enum CUdevice_attribute {
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
+  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK = 12,
+  CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36,
+  CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
+  CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38,
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+  CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
+  CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132
+};
+inline CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED: return *value = 0, CUDA_SUCCESS;
+    default: break;
+  }
+  return static_cast<CUresult>(cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device));
+}
 inline CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
 inline CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
 inline CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
@@ -132,6 +161,41 @@ inline CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdevicep
 }
 inline CUresult cuMemFree(CUdeviceptr p, SIMT_SITE) {
   return static_cast<CUresult>(cudaFree(reinterpret_cast<void*>(p), site));
+}
+namespace simt::import {
+
+// Sets n elements to one value: as bytes where its bytes are all the same, else byte by byte of the elements.
+template <class Element>
+CUresult set_elements(const stream_call& call, bool is_async, CUdeviceptr to, Element value, size_t n) {
+  char* const first = reinterpret_cast<char*>(to);
+  const int lowest = value & 255;
+  if (value == static_cast<Element>(lowest * 0x01010101u))
+    return static_cast<CUresult>(set_in(call, is_async, first, lowest, n * sizeof value));
+  cudaError_t result = cudaSuccess;
+  for (size_t i = 0; i < sizeof value && result == cudaSuccess; ++i)
+    result = set_in(call, is_async, first + i, value >> 8 * i & 255, 1, n, sizeof value);
+  return static_cast<CUresult>(result);
+}
+
+}  // namespace simt::import
+
+inline CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t n, SIMT_SITE) {
+  return ::simt::import::set_elements({"cuMemsetD8", site, ::simt::import::on(nullptr)}, false, to, value, n);
+}
+inline CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t n, CUstream stream, SIMT_SITE) {
+  return ::simt::import::set_elements({"cuMemsetD8Async", site, ::simt::import::on(stream)}, true, to, value, n);
+}
+inline CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t n, SIMT_SITE) {
+  return ::simt::import::set_elements({"cuMemsetD16", site, ::simt::import::on(nullptr)}, false, to, value, n);
+}
+inline CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t n, CUstream stream, SIMT_SITE) {
+  return ::simt::import::set_elements({"cuMemsetD16Async", site, ::simt::import::on(stream)}, true, to, value, n);
+}
+inline CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t n, SIMT_SITE) {
+  return ::simt::import::set_elements({"cuMemsetD32", site, ::simt::import::on(nullptr)}, false, to, value, n);
+}
+inline CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t n, CUstream stream, SIMT_SITE) {
+  return ::simt::import::set_elements({"cuMemsetD32Async", site, ::simt::import::on(stream)}, true, to, value, n);
 }
 inline CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes, SIMT_SITE) {
   return static_cast<CUresult>(cudaMemcpy(reinterpret_cast<void*>(to), from, bytes, cudaMemcpyHostToDevice, site));

@@ -81,7 +81,7 @@ struct alignas(4) half_pair {
   Half x, y;
 
   half_pair() = default;
-  half_pair(Half a, Half b) : x(a), y(b) {}
+  constexpr half_pair(Half a, Half b) : x(a), y(b) {}
 
   friend half_pair operator+(half_pair a, half_pair b) { return {a.x + b.x, a.y + b.y}; }
   friend half_pair operator-(half_pair a, half_pair b) { return {a.x - b.x, a.y - b.y}; }

@@ -143,10 +143,10 @@ inline cudaError_t apply_attributes(const located_config& c, launch_config& to) 
 
 }  // namespace simt::import
 
-// Occupancy is not modelled: a cluster on each 16 multiprocessors.
+// Occupancy is not modelled: one cluster.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t*) {
-  *clusters = ::simt::device_properties(::simt::import::the_program().current).sm_count / 16;
+  *clusters = 1;
   return cudaSuccess;
 }
 

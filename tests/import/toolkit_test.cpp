@@ -71,6 +71,18 @@ TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+TEST(DriverNames, MayStandInASource) {
+  const result r = run("driver_names.cu");
+  EXPECT_EQ(r.status, 0) << r.output;
+  const std::pair<const char*, const char*> ends[] = {{"map", ":33: the function 'cuMemCreate'"},
+                                                      {"open", ":45: the function 'cudaIpcGetMemHandle'"}};
+  for (const auto& [mode, says] : ends) {
+    const result ended = run(std::string("driver_names.cu -- ") + mode);
+    EXPECT_EQ(ended.status, 2) << ended.output;
+    EXPECT_TRUE(ended.has(std::string("driver_names.cu") + says + " is not modelled")) << ended.output;
+  }
+}
+
 TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");

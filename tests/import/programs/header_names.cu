@@ -8,9 +8,20 @@
 #include <driver_functions.h>
 #include <host_defines.h>
 #include <math_functions.h>
+#include <sm_20_atomic_functions.h>
+#include <sm_20_intrinsics.h>
 #include <sm_30_intrinsics.h>
+#include <sm_32_atomic_functions.h>
+#include <sm_32_intrinsics.h>
+#include <sm_35_atomic_functions.h>
+#include <sm_35_intrinsics.h>
+#include <sm_60_atomic_functions.h>
+#include <sm_61_intrinsics.h>
 #include <surface_types.h>
 #include <texture_types.h>
+#include <cuda_bf16.hpp>
+#include <cuda_fp16.hpp>
+#include <cuda_fp8.hpp>
 __global__ void k(int* p) { *p = __popc(7); }
 int main() {
   int h = 0, *p;

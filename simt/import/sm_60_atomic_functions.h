@@ -1,0 +1,3 @@
+// Stands in for CUDA's header of this name: see cuda_runtime.h.
+#pragma once
+#include "cuda_runtime.h"
