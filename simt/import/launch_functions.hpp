@@ -21,12 +21,13 @@ std::function<void()> work_of(void (*kernel)(Parameters...), const launch_config
   return std::apply([&](const auto&... v) { return launch.work(v...); }, values);
 }
 
-// What the importer makes of `(void*)kernel`: its address, from which a launch finds its parameters' types again.
+// What the importer makes of `(void*)kernel`: its address, from which a launch finds its parameters' types again. No
+// kernel of a source has the parameter's name, so that the importer leaves the cast here alone.
 template <class... Parameters>
-void* erased(void (*kernel)(Parameters...)) {
-  void* const address = reinterpret_cast<void*>(kernel);
-  the_program().kernels.try_emplace(address, [kernel](const launch_config& c, void** arguments, const site& where) {
-    return work_of(kernel, c, arguments, where);
+void* erased(void (*simt_erased)(Parameters...)) {
+  void* const address = reinterpret_cast<void*>(simt_erased);
+  the_program().kernels.try_emplace(address, [=](const launch_config& c, void** arguments, const site& where) {
+    return work_of(simt_erased, c, arguments, where);
   });
   return address;
 }

@@ -1,5 +1,5 @@
 // What large libraries of headers hold beside what they run: the driver's other functions, constants of pairs of 16
-// bits, a class that gives a name another meaning.
+// bits, a class that gives a name another meaning, and a kernel whose name our headers use.
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ struct user {
 
 constexpr __nv_bfloat162 pair_of(__nv_bfloat16 x) { return __nv_bfloat162{x, x}; }
 
-__global__ void __cluster_dims__(2, 1, 1) sum(const unsigned* words, const unsigned short* shorts, unsigned* out) {
+__global__ void __cluster_dims__(2, 1, 1) kernel(const unsigned* words, const unsigned short* shorts, unsigned* out) {
   const user<unsigned> both{{words[threadIdx.x]}, {shorts[threadIdx.x]}};
   atomicAdd(out, both.first.value + both.second.value + static_cast<unsigned>(float(pair_of(1.0f).y)));
 }
@@ -51,9 +51,10 @@ int main(int argc, char** argv) {
   cuDeviceGetAttribute(&multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0);
   cuDeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0);
   cudaLaunchConfig_t config = {};
-  if (cudaOccupancyMaxActiveClusters(&clusters, sum, &config) != cudaSuccess || clusters < 1) return 3;
-  sum<<<2, 32>>>(reinterpret_cast<unsigned*>(words), reinterpret_cast<unsigned short*>(shorts),
-                 reinterpret_cast<unsigned*>(out));
+  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) != cudaSuccess || clusters < 1) return 3;
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536) != cudaSuccess) return 4;
+  kernel<<<2, 32, 65536>>>(reinterpret_cast<unsigned*>(words), reinterpret_cast<unsigned short*>(shorts),
+                           reinterpret_cast<unsigned*>(out));
   unsigned found = 0;
   cuMemcpyDtoH(&found, out, sizeof found);
   cuMemFree(words);
