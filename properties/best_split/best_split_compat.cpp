@@ -60,6 +60,7 @@ void plant_halves(split_instance& s) {
 
 // What is left of eps in the hessians that are reported, and which rows are.
 void check_conventions(trial& t) {
+  if (t.the_case().number("lightgbm_cuda") == 0) t.need("lightgbm_cuda!=0");
   split_instance s = instance_of(t);
   s.settings.min_hessian = 0;
   const int64_t what = number(t, "at");

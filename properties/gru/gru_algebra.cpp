@@ -233,6 +233,7 @@ void check_repeated_rows(trial& t) {
 void check_segments(trial& t) {
   need_outputs(t, {"dx", "dh0", "dh_reset"});
   gru_data data = taken(data_of(t), 'B', {0});
+  if (!data.problem.h_reset.empty()) need_outputs(t, {"h0"});  // with which a segment begins
   const gru_shape s = data.shape();
   const int64_t length = data.length(0);
   if (data.problem.reset.empty() || length < 2) return t.skip("it takes marks and two steps");
