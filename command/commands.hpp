@@ -19,7 +19,7 @@ struct verify_options {
   std::vector<std::string> dtypes;      // empty: all that the candidate offers
   std::string device = "auto";
   std::string candidate = "builtin";
-  std::string input;  // a .npy file instead of generated cases
+  std::vector<std::string> inputs;      // own arrays instead of generated cases (own_input.hpp)
   std::string json;   // where the machine-readable result goes; empty: nowhere
   std::string junit;  // the same as JUnit XML
   std::string journal;

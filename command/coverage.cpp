@@ -45,7 +45,7 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
     for (const auto& [name, cases] : results[i].combinations) s.combinations[name] += cases;
   }
   // A coverage minimum is a promise of a whole run; a run that was narrowed or cut short makes none.
-  const bool owes_variants = whole && r.given.input.empty() && r.given.properties.empty() && r.unwanted.empty() &&
+  const bool owes_variants = whole && r.given.inputs.empty() && r.given.properties.empty() && r.unwanted.empty() &&
                              !r.limits_shapes() && r.shards == 1 && r.given.cases >= 20;
   constexpr int64_t k_enough_for_classes = 60;
   const bool owes_classes = owes_variants && r.given.cases >= k_enough_for_classes && r.size > 0;

@@ -14,9 +14,9 @@
 #include "abi/candidate_table.hpp"
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
+#include "command/given_call.hpp"
 #include "command/support.hpp"
 #include "properties/engine/cases/description.hpp"
-#include "properties/engine/cases/recipe.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/call_observer.hpp"
 #include "properties/engine/trials/in_hand.hpp"
@@ -30,7 +30,6 @@ namespace {
 using namespace engine;
 
 constexpr const char* k_in_hand = "in-hand";
-constexpr const char* k_judge = "within-error-bound";
 
 // The outputs of the request that is judged, in the order of its case.
 std::vector<host_tensor>& outputs_in_hand() {
@@ -65,83 +64,16 @@ dtype dtype_of(const nlohmann::json& array) {
   return *type;
 }
 
-void read_bytes(const nlohmann::json& array, host_tensor& into) {
+given_array array_of_request(const nlohmann::json& array) {
+  given_array a{dtype_of(array), array.at("shape").get<std::vector<int64_t>>(), {}};
+  int64_t n = 1;
+  for (const int64_t size : a.shape) n *= size;
+  a.bytes.resize(static_cast<size_t>(n) * size_of(a.type));
   const std::string path = array.at("file");
   std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(into.bytes.data()), static_cast<std::streamsize>(into.bytes.size())))
-    throw usage_error(fmt::format("{}: '{}' has fewer than {} bytes", into.spec.name, path, into.bytes.size()));
-}
-
-// The names of the request's arrays: their own, else those of the form's tensors in its order.
-std::vector<std::string> names_of(const nlohmann::json& arrays, const call_form& form, bool inputs) {
-  std::vector<std::string> names, free;
-  for (const tensor_info& t : form.tensors)
-    if (t.is_input == inputs && t.name != "work") free.push_back(t.name);
-  for (const nlohmann::json& a : arrays) {
-    std::string name = a.value("name", "");
-    if (name.empty()) {
-      if (free.empty())
-        throw usage_error(
-            fmt::format("{}: the operator has fewer than {}", inputs ? "inputs" : "outputs", arrays.size()));
-      name = free.front();
-    }
-    std::erase(free, name);
-    const tensor_info* const known = form.find(name);
-    if (!known || known->is_input != inputs)
-      throw usage_error(fmt::format("'{}' is no {} of the operator", name, inputs ? "input" : "output"));
-    names.push_back(name);
-  }
-  return names;
-}
-
-// True if the form has these arrays and no further required input.
-bool fits(const nlohmann::json& request, const call_form& form) {
-  const auto count = [&](bool is_input, bool optional) {
-    return static_cast<size_t>(std::count_if(form.tensors.begin(), form.tensors.end(), [&](const tensor_info& t) {
-      return t.is_input == is_input && t.name != "work" && (optional || !t.is_optional);
-    }));
-  };
-  const size_t inputs = request.at("inputs").size(), outputs = request.value("outputs", nlohmann::json::array()).size();
-  for (const char* list : {"inputs", "outputs"})
-    for (const nlohmann::json& a : request.value(list, nlohmann::json::array()))
-      if (a.contains("name") && !form.find(a.at("name").get<std::string>())) return false;
-  return inputs >= count(true, false) && inputs <= count(true, true) && outputs <= count(false, true);
-}
-
-void set_tensor(trial_case& c, const std::string& name, const nlohmann::json& array) {
-  tensor_spec* t = c.find(name);
-  if (!t) t = &add_tensor(c, name, dtype_of(array));
-  t->type = dtype_of(array);
-  const size_t dimensions = t->shape.size();
-  t->shape = array.at("shape").get<std::vector<int64_t>>();
-  if (t->shape.size() != dimensions)
-    throw usage_error(fmt::format("{}: it has {} dimensions, must have {}", name, t->shape.size(), dimensions));
-  t->ld = t->cols();
-}
-
-struct request_case {
-  trial_case c;
-  std::vector<std::string> inputs, outputs;  // names of the request's arrays
-  tensor_map values;                         // of the inputs
-};
-
-// A recipe for every tensor of the form, where its cases list all of them.
-std::map<std::string, recipe> all_tensors_of(const description& d, const call_form& form) {
-  std::map<std::string, recipe> fills;
-  for (const tensor_info& t : form.tensors)
-    if (d.lists_all_tensors) fills[t.name] = {};
-  return fills;
-}
-
-// Takes the elements from every tensor that may be left out and was not given.
-void leave_out_others(trial_case& c, const call_form& form, const std::vector<std::string>& inputs,
-                      const std::vector<std::string>& outputs) {
-  for (tensor_spec& t : c.tensors) {
-    const std::vector<std::string>& given = t.is_input ? inputs : outputs;
-    if (!form.find(t.name)->is_optional || std::find(given.begin(), given.end(), t.name) != given.end()) continue;
-    t.shape.assign(t.shape.size(), 0);
-    t.ld = 0;
-  }
+  if (!file.read(reinterpret_cast<char*>(a.bytes.data()), static_cast<std::streamsize>(a.bytes.size())))
+    throw usage_error(fmt::format("'{}' has fewer than {} bytes", path, a.bytes.size()));
+  return a;
 }
 
 // The operator that the request names. usage_error for one whose calls nobody can judge.
@@ -158,71 +90,28 @@ const description& operator_of_request(const std::string& asked) {
   return *d;
 }
 
-// A case of the form whose tensors have one element or, where they may be left out, none.
-trial_case smallest_case(const description& d, size_t form, dtype type) {
-  sizes of;
-  for (const extent_info& e : d.extents)
-    if (!e.derived) of[e.name] = 1;
-  target t;
-  t.op = d.op;
-  t.device = "cpu";
-  t.candidate = k_in_hand;
-  t.type = type;
-  trial_case c = make_case(d, t, of, all_tensors_of(d, d.forms[form]), form);
-  for (tensor_spec& s : c.tensors)
-    if (const std::vector<dtype>& types = d.forms[form].find(s.name)->types;
-        !types.empty() && std::find(types.begin(), types.end(), s.type) == types.end())
-      s.type = types.front();
-  const in_hand_judge* const own = find_in_hand_judge(d.op);
-  c.property = own ? own->property : find_property(d.op, k_judge).name;
-  return c;
-}
-
-// Gives the case the shapes and element types of the request's arrays.
-void set_tensors(request_case& r, const nlohmann::json& request, const description& d, const call_form& form) {
-  const nlohmann::json inputs = request.at("inputs"), outputs = request.value("outputs", nlohmann::json::array());
-  const auto set_inputs = [&] {
-    for (size_t i = 0; i < r.inputs.size(); ++i) set_tensor(r.c, r.inputs[i], inputs[i]);
-  };
-  set_inputs();
-  if (d.lists_all_tensors) leave_out_others(r.c, form, r.inputs, r.outputs);
-  follow(r.c);
-  set_inputs();  // what is derived is one way to make a case: tables of the caller's own keep their sizes
-  for (size_t i = 0; i < r.outputs.size(); ++i) set_tensor(r.c, r.outputs[i], outputs[i]);
-  for (tensor_spec& t : r.c.tensors)
-    if (t.is_input) t.fill = make_recipe("constant", {0});  // the values are given
-  // The candidate has the outputs that were given, and no others; without any, all that the call must have.
-  if (!r.outputs.empty() && !d.lists_all_tensors)
-    std::erase_if(r.c.tensors, [&](const tensor_spec& s) {
-      return !s.is_input && std::find(r.outputs.begin(), r.outputs.end(), s.name) == r.outputs.end();
-    });
-}
+struct request_case : given_call {
+  std::vector<std::string> outputs;  // names of those that are given
+  std::vector<given_array> results;  // their values
+};
 
 request_case case_of_request(const nlohmann::json& request) {
   const description& d = operator_of_request(request.at("operator"));
-  const nlohmann::json inputs = request.at("inputs"), outputs = request.value("outputs", nlohmann::json::array());
-  const auto form = std::find_if(d.forms.begin(), d.forms.end(), [&](const call_form& f) { return fits(request, f); });
-  if (form == d.forms.end())
-    throw usage_error(fmt::format("{}: no call of it has {} inputs and {} outputs; see 'warpcheck list {}'", d.op,
-                                  inputs.size(), outputs.size(), d.op));
   request_case r;
-  r.inputs = names_of(inputs, *form, true);
-  r.outputs = names_of(outputs, *form, false);
-  r.c = smallest_case(d, static_cast<size_t>(form - d.forms.begin()), dtype_of(inputs.at(0)));
-  const nlohmann::json scalars = request.value("scalars", nlohmann::json::object());
-  for (const auto& [name, value] : scalars.items()) set_knob(r.c, name, value.get<std::string>());
-  set_tensors(r, request, d, *form);
-  for (size_t i = 0; i < r.inputs.size(); ++i) {
-    host_tensor x(r.c.at(r.inputs[i]));
-    read_bytes(inputs[i], x);
-    r.values.insert_or_assign(r.inputs[i], std::move(x));
+  std::vector<std::string> inputs, outputs;
+  std::vector<given_array> values;
+  for (const nlohmann::json& a : request.at("inputs")) {
+    inputs.push_back(a.value("name", ""));
+    values.push_back(array_of_request(a));
   }
-  if (const in_hand_judge* const own = find_in_hand_judge(d.op); own && own->complete)
-    own->complete(r.c, r.values, !r.outputs.empty());
-  r.c.knobs["device"] = "cpu";
-  r.c.knobs["candidate"] = k_in_hand;
-  if (const std::string wrong = what_is_wrong(d, r.c, false); !wrong.empty())
-    throw usage_error(fmt::format("{}: {}", d.op, wrong));
+  for (const nlohmann::json& a : request.value("outputs", nlohmann::json::array())) {
+    outputs.push_back(a.value("name", ""));
+    r.results.push_back(array_of_request(a));
+  }
+  const given_names names = names_of_call(d, inputs, outputs);
+  r.outputs = names.outputs;
+  const auto scalars = request.value("scalars", std::map<std::string, std::string>());
+  static_cast<given_call&>(r) = call_of_arrays(d, names, values, r.results, scalars, "cpu", k_in_hand);
   return r;
 }
 
@@ -271,7 +160,7 @@ nlohmann::json answer_to(const nlohmann::json& request) {
     outputs_in_hand().emplace_back(s);
     const auto given = std::find(r.outputs.begin(), r.outputs.end(), s.name) - r.outputs.begin();
     if (given < static_cast<std::ptrdiff_t>(r.outputs.size()))
-      read_bytes(request.at("outputs")[static_cast<size_t>(given)], outputs_in_hand().back());
+      outputs_in_hand().back().bytes = r.results[static_cast<size_t>(given)].bytes;
     const auto n = static_cast<size_t>(s.elements());
     judged[s.name] = {std::vector<double>(n, nan), std::vector<double>(n, nan)};
     outputs.push_back({{"name", s.name}, {"shape", s.shape}});

@@ -5,42 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <optional>
 
 #include "command/asked.hpp"
 #include "command/candidates/offers.hpp"
+#include "command/own_input.hpp"
 #include "command/support.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/files/npy.hpp"
 
 namespace warpcheck::cli {
 
 using namespace engine;
-
-namespace {
-
-std::optional<tensor_spec> input_tensor(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  const npy_array array = read_npy(path);
-  if (array.shape.size() > 2)
-    throw usage_error(fmt::format("input: '{}' has {} dimensions; one or two are allowed", path, array.shape.size()));
-  if (array.rows == 0 || array.cols == 0)
-    throw usage_error(
-        fmt::format("input: '{}' is an array of {} x {}, which has no element to judge; at least one is needed", path,
-                    array.rows, array.cols));
-  tensor_spec x = input_matrix("x", array.type, array.rows, array.cols, {});
-  x.fill.distribution = "npy";
-  x.fill.path = path;
-  x.fill.sha256 = array.sha256;
-  if (!is_path_of_a_line(path))
-    throw usage_error(
-        fmt::format("input: '{}' holds a blank, comma, parenthesis or bar, which a case line cannot carry", path));
-  return x;
-}
-
-}  // namespace
 
 bool is_path_of_a_line(const std::string& path) { return path.find_first_of(" ,()|") == std::string::npos; }
 
@@ -114,17 +90,6 @@ void take_unmet(const run_request& r, std::vector<planned_job>& jobs, left_out_p
   });
 }
 
-// Each cut to what the candidate offers, once.
-std::vector<trial_case> offered_cases(const target& t, std::vector<trial_case> all) {
-  std::vector<trial_case> cases;
-  for (trial_case& c : all) {
-    std::vector<std::string> taken;
-    if (bring_within(t.offered, c, taken) && std::find(cases.begin(), cases.end(), c) == cases.end())
-      cases.push_back(std::move(c));
-  }
-  return cases;
-}
-
 // True if the user leaves the property out.
 bool leave_out_unwanted(const std::vector<unwanted_property>& unwanted, const property& p,
                         left_out_properties& left_out) {
@@ -154,13 +119,12 @@ bool is_asked_in(const run_request& r, const property& p, dtype type) {
 // The candidate's element types that a chosen property will judge, each with what the candidate offers to it. A type of
 // which it offers nothing is left out if it offers another.
 std::vector<asked_target> asked_targets(const run_request& r, const std::string& op,
-                                        const std::vector<const property*>& chosen,
-                                        const std::optional<tensor_spec>& input) {
+                                        const std::vector<const property*>& chosen, const own_input& input) {
   std::vector<asked_target> targets, refused;
   for (target& t : ask_targets(r.given.candidate, op, r.device)) {
     std::vector<const property*> asked;
     for (const property* const p : chosen)
-      if (is_asked_in(r, *p, t.type) && (!input || (p->for_input && t.type == input->type))) asked.push_back(p);
+      if (is_asked_in(r, *p, t.type) && (!input || input.is_judged_by(*p, t.type))) asked.push_back(p);
     if (asked.empty()) continue;
     const asking how = ask_offer_of(t, asked, r.timeout);
     (how == asking::refused ? refused : targets).push_back({std::move(t), how == asking::hung});
@@ -179,7 +143,7 @@ std::string listed_reasons(const left_out_properties& left_out) {
 std::string_view left_out_word(std::string_view why) { return why.starts_with(k_needs) ? "not asked" : "left out"; }
 
 std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& left_out) {
-  const std::optional<tensor_spec> input = input_tensor(r.given.input);
+  const own_input input(r.given, r.operators);
   std::vector<planned_job> jobs;
   for (const std::string& op : r.operators) {
     const std::vector<const property*> chosen = chosen_properties(r, op, left_out);
@@ -194,10 +158,8 @@ std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& le
         planned_job planned{&p, t, {}};
         planned.j.id = fmt::format("{}/{} {} {}", op, p.name, name_of(t.type), r.device);
         if (input) {
-          if (!p.for_input || t.type != input->type) continue;
-          std::vector<trial_case> cases = offered_cases(t, p.for_input(t, *input));
-          for (trial_case& c : cases) c.property = p.name;
-          if (p.holds) std::erase_if(cases, [&](const trial_case& c) { return !p.holds(c); });
+          if (!input.is_judged_by(p, t.type)) continue;
+          const std::vector<trial_case> cases = input.cases(p, t);
           if (cases.empty()) continue;
           planned.j.count = static_cast<int64_t>(cases.size());
           planned.j.make = [cases](int64_t index) { return cases[static_cast<size_t>(index)]; };
@@ -220,7 +182,7 @@ std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& le
   if (jobs.empty())
     throw usage_error(
         input ? fmt::format("input: no property of {} judges an array of {}", fmt::join(r.operators, ", "),
-                            name_of(input->type))
+                            input.type_name())
         : r.limits_shapes() && !left_out.empty()
             ? fmt::format("max-rows, max-cols: no case of {} has at most {} rows and {} columns",
                           left_out.begin()->first, r.given.max_rows, r.given.max_cols)
@@ -247,7 +209,7 @@ std::vector<left_property> not_run(const run_request& r, const std::vector<plann
                                    [&](const std::string& name) { return among(r.dtypes, *dtype_from_name(name)); });
     left.why = !asked                                ? "not asked for"
                : left_out.count(p.op + "/" + p.name) ? left_out.at(p.op + "/" + p.name)
-               : !r.given.input.empty()              ? "it does not judge this array"
+               : !r.given.inputs.empty()             ? "it does not judge this array"
                                                      : "the candidate does not offer it";
     list.push_back(std::move(left));
   }

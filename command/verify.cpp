@@ -44,7 +44,7 @@ std::string error_ratio_text(const job_result& r) {
   return r.compared > 0 ? fmt::format("{:.3f}", r.max_error_ratio) : "-";
 }
 
-// Of a shrunk part of the user's array, `o.input`, an array of its own beside the report, which the case then names.
+// Of a shrunk part of the user's array an array of its own beside the report, which the case then names.
 // Where none can be written there, the case goes on naming the part.
 case_report with_own_array(case_report r, const verify_options& o) {
   namespace fs = std::filesystem;
@@ -59,9 +59,9 @@ case_report with_own_array(case_report r, const verify_options& o) {
     if (t.fill.distribution == "npy" && !t.fill.arguments.empty()) x = &t;
   if (!x) return r;
   const std::string part = fmt::format("[{}x{}] at {},{} of '{}'", x->rows(), x->cols(), x->fill.arguments[0],
-                                       x->fill.arguments[1], o.input);
+                                       x->fill.arguments[1], x->fill.path);
   const fs::path path = (o.json.empty() ? fs::path() : fs::path(o.json).parent_path()) /
-                        fmt::format("{}.{}-{}.npy", fs::path(o.input).stem().string(), c.op, c.property);
+                        fmt::format("{}.{}-{}.npy", fs::path(x->fill.path).stem().string(), c.op, c.property);
   r.message += "; it is shrunk to " + part;
   if (!is_path_of_a_line(path.string())) return r;
   host_tensor values = materialize(*x);
@@ -266,9 +266,9 @@ supervise_options supervision_of(const run_request& r, const std::vector<planned
   options.at_start = choose_gpu;
   options.journal_folder = o.journal;
   options.resume = o.resume;
-  options.fingerprint =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, r.device, o.candidate, r.seed, o.cases, o.size,
-                  o.input, o.max_rows, o.max_cols, o.accepts_nondeterminism, fmt::join(o.without, ","));
+  options.fingerprint = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", WARPCHECK_VERSION, r.device, o.candidate,
+                                    r.seed, o.cases, o.size, fmt::join(o.inputs, ","), o.max_rows, o.max_cols,
+                                    o.accepts_nondeterminism, fmt::join(o.without, ","));
   options.shard_index = r.shard;
   options.shard_count = r.shards;
   options.fail_fast = o.fail_fast;
@@ -339,7 +339,7 @@ std::vector<case_report> shrink_failures(const std::vector<planned_job>& jobs, c
                  failing);
       std::fflush(stderr);
       failures.push_back(confirm_failure(f, *jobs[i].p, request));
-      if (!o.input.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
+      if (!o.inputs.empty()) failures.back() = with_own_array(std::move(failures.back()), o);
       const bool is_new = causes.add(name, failures.back());
       if (is_new) fmt::print("\n{}", colored_failure(describe(failures.back())));
       if (interrupt_watch::seen()) continue;

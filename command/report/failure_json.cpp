@@ -105,7 +105,9 @@ nlohmann::json failure_json(const engine::case_report& r) {
 engine::case_report confirm_failure(const engine::case_report& seen, const engine::property& p, const run_request& r) {
   engine::confirm_options how;
   how.run = engine::run_case;
-  how.holds = p.holds;
+  // Indices and extents of several arrays depend on each other, so no part of them is a case.
+  const bool has_own_call = !r.given.inputs.empty() && !p.for_input;
+  how.holds = has_own_call ? [](const engine::trial_case&) { return false; } : p.holds;
   how.timeout_seconds = r.timeout;
   how.shrink_seconds = r.given.shrink_seconds;
   how.stop = interrupt_watch::seen;

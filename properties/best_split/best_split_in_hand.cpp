@@ -1,6 +1,8 @@
 // best_split on trial: records that somebody has in hand.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "properties/best_split/best_split_call.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/in_hand.hpp"
@@ -36,11 +38,36 @@ void judge_records_in_hand(trial& t) {
   }
 }
 
+void check_field(const char* tensor, size_t row, int field, int64_t value, int64_t least, int64_t most) {
+  if (value < least || value > most)
+    throw usage_error(fmt::format("{}[{},{}] is {}, must be from {} to {}", tensor, row, field, value, least, most));
+}
+
+// Refuses tables that break the contract: a kernel would read beside the histogram.
+void check_tables(const split_instance& s) {
+  const auto slots = static_cast<int64_t>(s.slots.size() / 2);
+  int64_t needed = 0;
+  for (size_t i = 0; i < s.features.size(); ++i) {
+    const reference::split_feature& f = s.features[i];
+    check_field("feature", i, 1, f.num_bin, 1, 65536);
+    check_field("feature", i, 2, f.default_bin, 0, f.num_bin - 1);
+    check_field("feature", i, 4, f.mfb_offset, 0, 1);
+    check_field("feature", i, 5, static_cast<int64_t>(f.missing), 0, 2);
+    check_field("feature", i, 3, f.hist_offset, 0, slots - f.num_bin + f.mfb_offset);
+    needed = std::max(needed, f.hist_offset + f.num_bin - f.mfb_offset);
+  }
+  for (size_t l = 0; l < s.leaves.size(); ++l) check_field("leaf", l, 0, s.leaves[l].hist_base, 0, slots - needed);
+}
+
 // The tables list what a case would draw.
 void complete_records(trial_case& c, const tensor_map& inputs, bool) {
   if (!c.find("hist")) throw usage_error("best_split: only splits are judged in hand, not the reduction of records");
   set_knob(c, "exact", inputs.contains("count") && c.at("count").elements() > 0 ? "1" : "0");
   set_knob(c, "masked", inputs.contains("used") && c.at("used").elements() > 0 ? "1" : "0");
+  tensor_map all = inputs;
+  for (const tensor_spec& t : c.tensors)
+    if (t.is_input && !all.contains(t.name)) all.emplace(t.name, host_tensor(t));
+  check_tables(given_instance(c, all));
 }
 
 const in_hand_registration of_records({"best_split", "split-is-maximal", judge_records_in_hand, complete_records});

@@ -1,4 +1,7 @@
 // gru on trial: sequences and gradients that somebody has in hand.
+#include <utility>
+#include <vector>
+
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/gru/gru_call.hpp"
@@ -18,7 +21,13 @@ void judge_sequence_in_hand(trial& t) {
 
 bool is_given(const trial_case& c, const char* tensor) { return c.at(tensor).elements() > 0; }
 
-// Without gradients it is a forward pass, and without an output its y is asked for.
+void want(trial_case& c, const char* output, std::vector<int64_t> shape) {
+  tensor_spec& t = *c.find(output);
+  t.shape = std::move(shape);
+  t.ld = t.cols();
+}
+
+// Without gradients it is a forward pass. Where no outputs were given, all are asked for that belong to given inputs.
 void complete_sequence(trial_case& c, const tensor_map&, bool has_outputs) {
   bool has_gradients = is_given(c, "dy") || is_given(c, "dhn");
   for (const char* gradient : {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"})
@@ -26,11 +35,22 @@ void complete_sequence(trial_case& c, const tensor_map&, bool has_outputs) {
   if (!c.knobs.contains("pass") && !has_gradients) set_knob(c, "pass", "forward");
   if (!c.knobs.contains("history_mode") && !is_given(c, "history"))
     set_knob(c, "history_mode", c.knob("pass") == "forward" ? "none" : "recompute");
-  if (c.knob("pass") == "backward" || has_outputs) return;
+  if (has_outputs) return;
   const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
-  tensor_spec& y = *c.find("y");
-  y.shape = {x.shape[0], x.shape[1], w_hh.shape[0] * w_hh.shape[2]};
-  y.ld = y.cols();
+  const std::vector<int64_t> state = {w_hh.shape[0], x.shape[1], w_hh.shape[2]};
+  if (c.knob("pass") != "backward") {
+    want(c, "y", {x.shape[0], x.shape[1], w_hh.shape[0] * w_hh.shape[2]});
+    want(c, "hn", state);
+  }
+  if (c.knob("pass") == "forward") return;
+  for (const auto& [input, output] : {std::pair("x", "dx"),
+                                      {"w_ih", "dw_ih"},
+                                      {"w_hh", "dw_hh"},
+                                      {"b_ih", "db_ih"},
+                                      {"b_hh", "db_hh"},
+                                      {"h0", "dh0"},
+                                      {"h_reset", "dh_reset"}})
+    if (is_given(c, input)) want(c, output, c.at(input).shape);
 }
 
 const in_hand_registration of_sequence({"gru", "forward-matches-the-reference", judge_sequence_in_hand,

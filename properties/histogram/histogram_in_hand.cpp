@@ -45,19 +45,45 @@ int64_t rows_in_hand(const tensor_map& inputs) {
   return bins != inputs.end() ? bins->second.spec.rows() : std::max<int64_t>(1, inputs.at("row_ptr").spec.cols()) - 1;
 }
 
+// Refuses values that break the contract: a kernel would write beside its histogram.
+void check_range(const char* tensor, int64_t row, int64_t col, int64_t value, int64_t least, int64_t end) {
+  if (value < least || value >= end)
+    throw usage_error(fmt::format("{}[{},{}] is {}, must be from {} to {}", tensor, row, col, value, least, end - 1));
+}
+
+void check_columns(const tensor_map& inputs, int64_t total_bins) {
+  const host_tensor &bins = inputs.at("bins"), &cols = inputs.at("cols");
+  for (int64_t i = 0; i < std::min(cols.spec.rows(), bins.spec.cols()); ++i) {
+    const histogram_column column = column_in_hand(cols, i);
+    check_range("cols", i, 0, column.offset, 0, std::max<int64_t>(1, total_bins - column.bins + column.skipped + 1));
+    for (int64_t row = 0; row < bins.spec.rows(); ++row)
+      check_range("bins", row, i, integer_at(bins, row, i), 0, column.bins);
+  }
+}
+
+void check_slots(const tensor_map& inputs, int64_t total_bins) {
+  const host_tensor &slots = inputs.at("slots"), &ends = inputs.at("row_ptr");
+  for (int64_t i = 0; i < ends.spec.cols(); ++i)
+    check_range("row_ptr", 0, i, integer_at(ends, 0, i), i == 0 ? 0 : integer_at(ends, 0, i - 1),
+                slots.spec.cols() + 1);
+  for (int64_t i = 0; i < slots.spec.cols(); ++i) check_range("slots", 0, i, integer_at(slots, 0, i), 0, total_bins);
+}
+
+void check_indices(const tensor_map& inputs, int64_t total_bins) {
+  if (const auto list = inputs.find("rows"); list != inputs.end())
+    for (int64_t i = 0; i < list->second.spec.cols(); ++i)
+      check_range("rows", 0, i, integer_at(list->second, 0, i), 0, rows_in_hand(inputs));
+  inputs.contains("slots") ? check_slots(inputs, total_bins) : check_columns(inputs, total_bins);
+}
+
 // Every row of the leaf adds to its slots.
-std::vector<histogram_update> updates_in_hand(trial& t, const tensor_map& inputs, int64_t total_bins) {
+std::vector<histogram_update> updates_in_hand(const tensor_map& inputs) {
   const auto list = inputs.find("rows");
-  const int64_t rows = rows_in_hand(inputs), count = list == inputs.end() ? rows : list->second.spec.cols();
+  const int64_t count = list == inputs.end() ? rows_in_hand(inputs) : list->second.spec.cols();
   std::vector<histogram_update> updates;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = list == inputs.end() ? i : integer_at(list->second, 0, i);
-    t.require(row >= 0 && row < rows, "rows[{}] is {}, and there are {} rows", i, row, rows);
-    for (const int64_t slot : slots_in_hand(inputs, row)) {
-      t.require(slot >= 0 && slot < total_bins, "row {}: its slot is {}, and there are {} slots", row, slot,
-                total_bins);
-      updates.push_back({slot, row});
-    }
+    for (const int64_t slot : slots_in_hand(inputs, row)) updates.push_back({slot, row});
   }
   return updates;
 }
@@ -78,28 +104,39 @@ void judge_integers(trial& t, const std::vector<histogram_update>& updates, cons
 void judge_histogram_in_hand(trial& t) {
   const tensor_map inputs = inputs_of(t);
   const host_tensor hist = t.run().at("hist");
-  const std::vector<histogram_update> updates = updates_in_hand(t, inputs, hist.spec.rows());
+  const std::vector<histogram_update> updates = updates_in_hand(inputs);
   if (const auto gh = inputs.find("gh"); gh != inputs.end()) return judge_integers(t, updates, gh->second, hist);
   judge_sums(t, updates, inputs.at("g").row(0), inputs.at("h").row(0), hist,
              static_cast<histogram_accum>(static_cast<int>(t.the_case().number("accum"))));
 }
 
-// The table of columns says how many slots there are, where nobody gave a histogram.
+// The slots that the table of columns has, or those up to the largest one that a row names.
+int64_t slots_of(const tensor_map& inputs) {
+  int64_t total = 0;
+  if (const auto slots = inputs.find("slots"); slots != inputs.end()) {
+    for (int64_t i = 0; i < slots->second.spec.cols(); ++i)
+      total = std::max(total, integer_at(slots->second, 0, i) + 1);
+    return total;
+  }
+  const host_tensor& cols = inputs.at("cols");
+  for (int64_t i = 0; i < cols.spec.rows(); ++i) {
+    const histogram_column column = column_in_hand(cols, i);
+    total = std::max(total, column.offset + column.bins - column.skipped);
+  }
+  return total;
+}
+
+// The arrays say how many slots there are, where nobody gave a histogram.
 void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_outputs) {
   tensor_spec* const hist = c.find("hist");
   if (!hist || (!c.find("bins") && !c.find("slots")))
     throw usage_error("histogram: of its stages only the histogram is judged in hand, of bins or of slots");
   set_knob(c, "stage", c.find("gh") ? "3" : "0");
-  if (has_outputs) return;
-  const auto cols = inputs.find("cols");
-  if (cols == inputs.end()) throw usage_error("hist: of slots as CSR it must be given, since nothing says its size");
-  int64_t total = 0;
-  for (int64_t i = 0; i < cols->second.spec.rows(); ++i) {
-    const histogram_column column = column_in_hand(cols->second, i);
-    total = std::max(total, column.offset + column.bins - column.skipped);
+  if (!has_outputs) {
+    hist->shape = {slots_of(inputs), 2};
+    hist->ld = 2;
   }
-  hist->shape = {total, 2};
-  hist->ld = 2;
+  check_indices(inputs, hist->rows());
 }
 
 const in_hand_registration of_histogram({"histogram", "within-bound", judge_histogram_in_hand, complete_histogram});

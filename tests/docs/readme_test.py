@@ -20,7 +20,7 @@ SMALL = ["--cases", "2", "--size", "quick", "--property", "within-error-bound"]
 # What makes a command of the page short, by its first words; the last fit counts.
 SHORTER = {
     "verify softmax": SMALL,
-    "verify softmax --input": [],
+    "verify matmul --input": [],
     "fuzz": ["--device", "emulated", *SMALL[2:]],
     "verify softmax --python": [*SMALL, "--interpreter", sys.executable],
     "bench": ["--python", "mine.py:my_softmax", "--interpreter", sys.executable, "--cases", "2",
@@ -64,7 +64,8 @@ class Readme(unittest.TestCase):
         cls.write("softmax.py", inline_test.kernelbench())
         cls.write("program.cu", PROGRAM)
         os.symlink(cls.library, os.path.join(cls.folder, "libmine.so"))
-        numpy.save(os.path.join(cls.folder, "logits.npy"), numpy.arange(12, dtype="f4").reshape(3, 4))
+        for name, shape in (("a.npy", (3, 4)), ("b.npy", (4, 2))):
+            numpy.save(os.path.join(cls.folder, name), numpy.ones(shape, "f4"))
 
     @classmethod
     def text(cls, path):

@@ -261,6 +261,11 @@ std::string trial_case::knob(std::string_view name) const {
   return "";
 }
 
+bool has_arrays_in_hand(const trial_case& c) {
+  return std::any_of(c.tensors.begin(), c.tensors.end(),
+                     [](const tensor_spec& t) { return t.fill.distribution == "npy"; });
+}
+
 double trial_case::number(std::string_view name) const {
   const std::string text = knob(name);
   const auto value = parse_number(text);

@@ -63,6 +63,8 @@ struct trial_case {
   double number(std::string_view name) const;            // a numeric knob; usage_error if it is none
   bool operator==(const trial_case&) const = default;
 };
+// True if an input has values of a file (`npy`).
+bool has_arrays_in_hand(const trial_case& c);
 
 // The knobs that every case has, with defaults and meaning. A property may declare more.
 struct knob_info {

@@ -12,6 +12,7 @@
 #include "properties/engine/files/json_number.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/call_observer.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -230,7 +231,7 @@ observed observe(const trial_case& c, const case_report& r, bool launches) {
   observing = &observer;
   trial t(c);
   try {
-    find_property(c.op, c.property).check(t);
+    check_call(t);
   } catch (const trial_over&) {
     // The verdict is known.
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "properties/engine/trials/property.hpp"
+
 namespace warpcheck::engine {
 namespace {
 
@@ -19,6 +21,13 @@ const in_hand_judge* find_in_hand_judge(std::string_view op) {
   const std::vector<in_hand_judge>& all = in_hand_judges();
   const auto at = std::find_if(all.begin(), all.end(), [&](const in_hand_judge& j) { return j.op == op; });
   return at == all.end() ? nullptr : &*at;
+}
+
+void check_call(trial& t) {
+  const trial_case& c = t.the_case();
+  const property& p = find_property(c.op, c.property);
+  const in_hand_judge* const own = has_arrays_in_hand(c) && !p.for_input ? find_in_hand_judge(c.op) : nullptr;
+  own && own->property == p.name ? own->check(t) : p.check(t);
 }
 
 tensor_map inputs_of(trial& t) {

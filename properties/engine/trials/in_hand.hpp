@@ -27,6 +27,10 @@ struct in_hand_registration {
 // Null: the operator's property within-error-bound judges any call.
 const in_hand_judge* find_in_hand_judge(std::string_view op);
 
+// Checks the trial's case: by the operator's judge if its inputs are somebody's arrays (`npy`), and the property takes
+// none itself; else by its property.
+void check_call(trial& t);
+
 // The values of all inputs of the trial's case, given or drawn.
 tensor_map inputs_of(trial& t);
 

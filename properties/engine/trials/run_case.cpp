@@ -11,6 +11,7 @@
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/call.hpp"
 #include "properties/engine/trials/case_notes.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -72,7 +73,7 @@ case_report judge_case(const trial_case& c, bool budgets) {
   try {
     skip_what_does_not_fit(t, c);
     fits = true;
-    p.check(t);
+    check_call(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
   } catch (const usage_error&) {
@@ -109,7 +110,7 @@ case_report judge_case(const trial_case& c, bool budgets) {
 case_report run_case_of_depth(const trial_case& c, int64_t depth) {
   trial t(c, false, reference::sum_statement{depth, true});
   try {
-    find_property(c.op, c.property).check(t);
+    check_call(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
   }

@@ -61,7 +61,8 @@ trial::trial(trial_case c, bool budgets, std::optional<reference::sum_statement>
       candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
       stated_(parse_statements(case_.op, candidate_.op->states)),
       sums_(sums ? *sums : reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
-      keeps_budgets_(budgets) {
+      keeps_budgets_(budgets),
+      keeps_departing_(has_arrays_in_hand(case_)) {
   if (!is_accepted(case_)) case_.knobs.erase("variant");
   report_.line = format(case_);
   report_.classes = classes_of(case_);
@@ -386,14 +387,28 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
   if (!j.accepted) ++rejected_;
   const bool worse =
       first_rejection || !report_.worst || (j.accepted == (rejected_ == 0) && !(budget <= report_.max_error_ratio));
-  if (worse) {
-    report_.max_error_ratio = std::isnan(budget) ? HUGE_VAL : budget;
-    report_.worst = worst_element{
+  const bool departs = !j.accepted && keeps_departing_;
+  if (worse || departs) {
+    const worst_element w{
         tensor,  row,     col,        input, actual, j.expected, !j.accepted && expected_text ? expected_text() : "",
         j.error, j.bound, j.error_ulp};
+    if (departs) keep_departing(w);
+    if (worse) {
+      report_.max_error_ratio = std::isnan(budget) ? HUGE_VAL : budget;
+      report_.worst = w;
+    }
   }
   // Of a kernel that computes nothing one wrong element says all.
   if (!j.accepted && case_.knob("candidate").starts_with(k_null_prefix)) throw trial_over{};
+}
+
+void trial::keep_departing(const worst_element& w) {
+  constexpr size_t k_most = 10;
+  std::vector<worst_element>& all = report_.departing;
+  const auto behind = std::find_if(all.begin(), all.end(),
+                                   [&](const worst_element& e) { return error_ratio_of(e) < error_ratio_of(w); });
+  all.insert(behind, w);
+  if (all.size() > k_most) all.pop_back();
 }
 
 void trial::broken(std::string message) { decide(verdict::violation, std::move(message), case_, nullptr); }

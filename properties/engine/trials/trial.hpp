@@ -112,6 +112,7 @@ class trial {
   void judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory, const std::string& during);
   void judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
                   const run_result& first);
+  void keep_departing(const worst_element& w);
   void try_refusal(const std::string& what, const change_tensors& change, const trial_case& call);
   bool is_offered();
   // What `body` returns; a device that fails meanwhile is the case's verdict.
@@ -136,6 +137,7 @@ class trial {
   reused_memory* memory_ = nullptr;            // that calls share
   std::string which_call_;                     // of those that share memory, for the message of a failure
   const bool keeps_budgets_;
+  const bool keeps_departing_;
 };
 
 }  // namespace warpcheck::engine

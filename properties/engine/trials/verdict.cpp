@@ -108,6 +108,45 @@ std::optional<verdict> verdict_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+nlohmann::json element_json(const worst_element& w) {
+  return {{"tensor", w.tensor},
+          {"row", w.row},
+          {"col", w.col},
+          {"input", json_number(w.input)},
+          {"actual", json_number(w.actual)},
+          {"actual_hex", fmt::format("{:a}", w.actual)},
+          {"expected", json_number(w.expected)},
+          {"expected_hex", fmt::format("{:a}", w.expected)},
+          {"expected_text", w.expected_text},
+          {"error", json_number(w.error)},
+          {"bound", json_number(w.bound)},
+          {"error_ulp", json_number(w.error_ulp)}};
+}
+
+worst_element element_from_json(const nlohmann::json& o) {
+  worst_element w;
+  w.tensor = o.at("tensor");
+  w.row = o.at("row");
+  w.col = o.at("col");
+  w.input = number_from_json(o.at("input"));
+  w.actual = number_from_json(o.at("actual"));
+  w.expected = number_from_json(o.at("expected"));
+  w.expected_text = o.at("expected_text");
+  w.error = number_from_json(o.at("error"));
+  w.bound = number_from_json(o.at("bound"));
+  w.error_ulp = number_from_json(o.at("error_ulp"));
+  return w;
+}
+
+}  // namespace
+
+double error_ratio_of(const worst_element& w) {
+  if (std::isnan(w.error)) return HUGE_VAL;
+  return w.bound > 0 ? w.error / w.bound : w.error == 0 ? 0 : HUGE_VAL;
+}
+
 std::string to_json(const case_report& r) {
   nlohmann::json j = {{"case", r.line},
                       {"verdict", name_of(r.result)},
@@ -130,21 +169,8 @@ std::string to_json(const case_report& r) {
     for (const auto& [bin, count] : r.budgets.thousandths) bins.push_back({bin, count});
     j["budgets"] = {{"max", json_number(r.budgets.max)}, {"thousandths", std::move(bins)}};
   }
-  if (r.worst) {
-    const worst_element& w = *r.worst;
-    j["worst"] = {{"tensor", w.tensor},
-                  {"row", w.row},
-                  {"col", w.col},
-                  {"input", json_number(w.input)},
-                  {"actual", json_number(w.actual)},
-                  {"actual_hex", fmt::format("{:a}", w.actual)},
-                  {"expected", json_number(w.expected)},
-                  {"expected_hex", fmt::format("{:a}", w.expected)},
-                  {"expected_text", w.expected_text},
-                  {"error", json_number(w.error)},
-                  {"bound", json_number(w.bound)},
-                  {"error_ulp", json_number(w.error_ulp)}};
-  }
+  if (r.worst) j["worst"] = element_json(*r.worst);
+  for (const worst_element& w : r.departing) j["departing"].push_back(element_json(w));
   // A candidate's message may hold any bytes; invalid UTF-8 is replaced, not thrown at.
   return j.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -179,21 +205,9 @@ case_report report_from_json(std::string_view text) {
       r.budgets.max = number_from_json(j.at("budgets").at("max"));
       for (const nlohmann::json& bin : j.at("budgets").at("thousandths")) r.budgets.thousandths[bin.at(0)] = bin.at(1);
     }
-    if (j.contains("worst")) {
-      const nlohmann::json& o = j.at("worst");
-      worst_element w;
-      w.tensor = o.at("tensor");
-      w.row = o.at("row");
-      w.col = o.at("col");
-      w.input = number_from_json(o.at("input"));
-      w.actual = number_from_json(o.at("actual"));
-      w.expected = number_from_json(o.at("expected"));
-      w.expected_text = o.at("expected_text");
-      w.error = number_from_json(o.at("error"));
-      w.bound = number_from_json(o.at("bound"));
-      w.error_ulp = number_from_json(o.at("error_ulp"));
-      r.worst = w;
-    }
+    if (j.contains("worst")) r.worst = element_from_json(j.at("worst"));
+    for (const nlohmann::json& o : j.value("departing", nlohmann::json::array()))
+      r.departing.push_back(element_from_json(o));
     return r;
   } catch (const nlohmann::json::exception& e) {
     throw usage_error(fmt::format("report: not a case report: {}", e.what()));
@@ -218,9 +232,14 @@ std::string describe(const case_report& r) {
     text += fmt::format("  expected       {} ({:a})\n",
                         w.expected_text.empty() ? fmt::format("{:.17g}", w.expected) : w.expected_text, w.expected);
     text += fmt::format("  actual         {}\n", decimal_and_hex(w.actual));
-    text += fmt::format("  error / bound  {:.6g} / {:.6g} = {:.4g} ({:.4g} ulp)\n", w.error, w.bound,
-                        w.bound > 0 ? w.error / w.bound : (w.error == 0 ? 0.0 : HUGE_VAL), w.error_ulp);
+    text += fmt::format("  error / bound  {:.6g} / {:.6g} = {:.4g} ({:.4g} ulp)\n", w.error, w.bound, error_ratio_of(w),
+                        w.error_ulp);
   }
+  if (r.departing.size() > 1) text += fmt::format("  the {} worst of them\n", r.departing.size());
+  for (const worst_element& w : r.departing)
+    if (r.departing.size() > 1)
+      text += fmt::format("    {}[{},{}] is {:.9g}, expected {:.9g}; error / bound {:.4g} / {:.4g} = {:.4g}\n",
+                          w.tensor, w.row, w.col, w.actual, w.expected, w.error, w.bound, error_ratio_of(w));
   for (const std::string& f : r.findings) text += "  " + f + "\n";
   if (!r.neighbour.empty()) text += "  nearest passing neighbour: " + r.neighbour + "\n";
   return text + fmt::format("  {}\n", replay_command(r.line));

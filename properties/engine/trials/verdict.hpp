@@ -48,6 +48,8 @@ struct worst_element {
   double error_ulp = 0;
 };
 
+double error_ratio_of(const worst_element& w);  // error / bound; +Inf where the bound is 0 or the error NaN
+
 // How much of their bounds compared elements used.
 struct budget_histogram {
   std::map<int, int64_t> thousandths;  // error / bound rounded up to thousandths -> elements; 1001: beyond the bound
@@ -94,9 +96,10 @@ struct case_report {
   double max_ulp = 0;
   double sum_squared_ulp = 0;
   std::optional<worst_element> worst;
-  std::vector<std::string> findings;  // texts of hazards
-  std::vector<std::string> variants;  // dispatch variants that ran
-  std::vector<std::string> classes;   // of the case (classes.hpp)
+  std::vector<worst_element> departing;  // of somebody's arrays: elements beyond their bounds, worst first, a few
+  std::vector<std::string> findings;     // texts of hazards
+  std::vector<std::string> variants;     // dispatch variants that ran
+  std::vector<std::string> classes;      // of the case (classes.hpp)
   error_histogram errors;
   budget_histogram budgets;  // only of run_case_with_budgets
 };

@@ -1,0 +1,151 @@
+"""`verify --input`: the arrays of every operator, and the answers to arrays that are no call. Run by CTest."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import numpy
+
+WARPCHECK = os.environ["WARPCHECK"]
+WRONG_PRODUCT = """
+#include <cuda_runtime.h>
+__global__ void multiply(const float* a, const float* b, float* c, int m, int k, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= m * n) return;
+  double sum = 0;
+  for (int j = 0; j < k; ++j) sum += (double)a[i / n * k + j] * b[j * n + i % n];
+  c[i] = (float)sum + (i == 1 ? 0.5f : i == 5 ? 2.0f : 0.0f);
+}
+void product(const float* a, const float* b, float* c, int m, int k, int n, cudaStream_t stream) {
+  multiply<<<(m * n + 63) / 64, 64, 0, stream>>>(a, b, c, m, k, n);
+}
+"""
+
+
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.draw = numpy.random.default_rng(1)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def floats(self, *shape, dtype="f4"):
+        return self.draw.uniform(-1, 1, shape).astype(dtype)
+
+    def options(self, arrays, scalars):
+        options = []
+        for name, array in arrays.items():
+            numpy.save(self.path(name + ".npy"), array)
+            options += ["--input", f"{name}={self.path(name + '.npy')}"]
+        for name, value in scalars.items():
+            options += ["--input", f"{name}={value}"]
+        return options
+
+    def verify(self, operator, arrays, scalars={}, options=("--device", "emulated")):
+        return subprocess.run([WARPCHECK, "verify", operator, *options, "--regressions", self.folder.name,
+                               *self.options(arrays, scalars)], capture_output=True, text=True, timeout=300)
+
+    def passes(self, operator, arrays, **scalars):
+        with self.subTest(operator=operator, arrays=list(arrays), scalars=scalars):
+            r = self.verify(operator, arrays, scalars)
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            self.assertRegex(r.stdout, r"[1-9]\d* elements compared")
+
+    def refused(self, text, operator, arrays, **scalars):
+        with self.subTest(text=text):
+            r = self.verify(operator, arrays, scalars)
+            self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+            self.assertIn(text, r.stderr)
+
+    def gru(self):
+        return {"x": self.floats(2, 3, 4), "w_ih": self.floats(1, 15, 4), "w_hh": self.floats(1, 15, 5)}
+
+    def histogram(self):
+        bins = self.draw.integers(0, 4, (50, 2)).astype("u1")
+        return {"bins": bins, "cols": numpy.array([[0, 4], [4, 4]]), "g": self.floats(50), "h": abs(self.floats(50))}
+
+    def split(self):
+        hist = numpy.stack([self.draw.integers(-9, 9, 4), self.draw.integers(1, 9, 4)], axis=1).astype("f8")
+        g, h = hist.sum(axis=0)
+        return {"hist": hist, "count": numpy.array([20, 10, 10, 10]), "feature": numpy.array([[0, 4, 0, 0, 0, 0, 0]]),
+                "used": numpy.zeros((0, 0), "u1"),
+                "leaf": numpy.array([[0, g, h, 50, g * g / h, 0, 0]])}
+
+    def test_rows_pass(self):
+        for operator in ("softmax", "log_softmax", "logsumexp", "argmax", "argsort"):
+            self.passes(operator, {"x": self.floats(3, 20)})
+        self.passes("sigmoid", {"x": self.floats(20)}, mu=0.5, sigma=2)
+        self.passes("reduce", {"x": self.floats(3, 20)}, op=2)
+        self.passes("scan", {"x": self.draw.integers(-9, 9, (3, 20))}, kind=1)
+
+    def test_products_pass(self):
+        a, b = self.floats(5, 7), self.floats(7, 3)
+        self.passes("matmul", {"a": a, "b": b})
+        self.passes("matmul", {"a": a.T.copy(), "b": b.T.copy(), "c_in": self.floats(5, 3), "bias": self.floats(3)},
+                    ta=1, tb="yes", alpha=2, beta=1, sigmoid=1)
+
+    def test_sequences_pass(self):
+        self.passes("gru", self.gru())
+        self.passes("gru", {**self.gru(), "b_ih": self.floats(1, 15), "b_hh": self.floats(1, 15),
+                            "h0": self.floats(1, 3, 5), "lengths": numpy.array([2, 1, 0]),
+                            "dy": self.floats(2, 3, 5)})
+
+    def test_trees_pass(self):
+        self.passes("histogram", self.histogram())
+        self.passes("histogram", {**self.histogram(), "rows": numpy.array([7, 7, 49])}, accum=2)
+        self.passes("best_split", self.split())
+
+    def test_formulas_pass(self):
+        with open(self.path("dot.op"), "w") as f:
+            f.write("operator dot(a[m, n], b[m, n]) -> y[m]\n  y[r] = sum(j) a[r, j] * b[r, j]\n")
+        r = self.verify(self.path("dot.op"), {"a": self.floats(3, 9), "b": self.floats(3, 9)}, options=())
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+    def test_wrong_elements_are_named_worst_first(self):
+        with open(self.path("product.cu"), "w") as f:
+            f.write(WRONG_PRODUCT)
+        arrays = {"a": self.floats(5, 7), "b": self.floats(7, 3)}
+        report = self.path("report.json")
+        r = self.verify("matmul", arrays, options=("--device", "emulated", "--source", self.path("product.cu"),
+                                                   "--entry", "product", "--json", report))
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        self.assertIn("2 of 15 compared elements lie outside their bound", r.stdout)
+        with open(report) as f:
+            failure = json.load(f)["failures"][0]
+        exact = arrays["a"].astype("f8") @ arrays["b"].astype("f8")
+        found = failure["departing"]
+        self.assertEqual([(w["tensor"], w["row"], w["col"]) for w in found], [("c", 1, 2), ("c", 0, 1)])
+        for w in found:
+            self.assertAlmostEqual(w["expected"], exact[w["row"], w["col"]], 12)
+            self.assertGreater(w["error"], w["bound"])
+        line = next(line for line in r.stdout.splitlines() if "warpcheck replay" in line)
+        again = subprocess.run([WARPCHECK, "replay", line.split("'")[1]], capture_output=True, text=True, timeout=300)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn("c[1,2]", again.stdout)
+
+    def test_arrays_that_are_no_call(self):
+        a, b = self.floats(5, 7), self.floats(7, 3)
+        self.refused("matmul: b is missing, [k, n] f32, f16, bf16", "matmul", {"a": a})
+        self.refused("'q' is no input of matmul; it has a, b, c_in, bias", "matmul", {"a": a, "b": b, "q": b})
+        self.refused("'q' is no scalar of matmul; it has ta, tb, alpha", "matmul", {"a": a, "b": b}, q=1)
+        self.refused("tensor b", "matmul", {"a": a, "b": self.floats(6, 3)})
+        self.refused("b: it has 1 dimensions, must have 2: [k, n]", "matmul", {"a": a, "b": self.floats(7)})
+        self.refused("b.npy", "matmul", {"a": a, "b": self.floats(7, 3, dtype="f8")})
+        self.refused("ta: 'maybe' is not one of", "matmul", {"a": a, "b": b}, ta="maybe")
+        self.refused("w_hh is missing", "gru", {"x": self.floats(2, 3, 4), "w_ih": self.floats(1, 15, 4)})
+        wrong = self.histogram()
+        wrong["bins"][7, 1] = 4
+        self.refused("bins[7,1] is 4, must be from 0 to 3", "histogram", wrong)
+        self.refused("rows[0,1] is 50, must be from 0 to 49", "histogram",
+                     {**self.histogram(), "rows": numpy.array([0, 50])})
+        wrong = self.split()
+        wrong["feature"][0, 3] = 2
+        self.refused("feature[0,3] is 2, must be from 0 to 0", "best_split", wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
