@@ -463,8 +463,8 @@ DESCRIPTIONS = {
     "merge": "Merges the newest planned night into the history.",
     "status": "Prints the last nights; adds a red row for each that did not run.",
     "export": "Writes each table of the history as a CSV file.",
-    "corpora": "Fuzzes the parsers of case lines, .npy arrays and golden files, and merges what covers more into\n"
-    "their corpora: for every week. An input that fails is kept and named, exit code 1.",
+    "corpora": "Fuzzes the parsers of case lines, formulas, .npy arrays and golden files, and merges what covers more\n"
+    "into their corpora: for every week. An input that fails is kept and named, exit code 1.",
     None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
     "The same command goes on with a night that was interrupted or killed. Other commands:\n"
     "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora   (each with --help)",

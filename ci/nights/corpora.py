@@ -15,7 +15,7 @@ from gating.children import die_with_parent
 
 from .shards import CannotRun, Interrupted
 
-TARGETS = ("case", "npy", "reader")  # case lines, .npy arrays, golden files
+TARGETS = ("case", "formula", "npy", "reader")  # case lines, formulas, .npy arrays, golden files
 LIMITS = ["-max_len=4096", "-rss_limit_mb=2048", "-timeout=25"]
 NAME_DIGITS = 12  # of the hash of its content, as the names of the committed inputs
 

@@ -75,7 +75,7 @@ class Corpora(unittest.TestCase):
         self.assertIn("is not there", self.command(programs=self.folder / "none", code=3))
         for words, said in [
             ([], "how long to fuzz must be given"),
-            (["cas"], "'cas' is not one of case, npy, reader"),
+            (["cas"], "'cas' is not one of case, formula, npy, reader"),
         ]:
             r = subprocess.run([SOURCE / "ci/nightly", "corpora", *words], capture_output=True, text=True)
             self.assertEqual(r.returncode, 2)
