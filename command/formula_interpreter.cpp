@@ -1,5 +1,6 @@
 #include "command/formula_interpreter.hpp"
 
+#include <cmath>
 #include <deque>
 #include <stdexcept>
 #include <utility>
@@ -45,7 +46,8 @@ formula::array array_of(const tensor_view& v, const formula::tensor& t) {
 void store_output(const tensor_view& v, const formula::tensor& t, const std::vector<double>& values) {
   const dtype type = formula_trial::memory_type(t);
   for (size_t i = 0; i < values.size(); ++i)
-    engine::store_bits(type, element_of(v, static_cast<int64_t>(i)), engine::encode(type, values[i]));
+    engine::store_bits(type, element_of(v, static_cast<int64_t>(i)),
+                       engine::encode(type, formula::is_integer(t.type) ? std::trunc(values[i]) : values[i]));
 }
 
 warpcheck_status interpreter::run(warpcheck_call& call) const {

@@ -129,6 +129,10 @@ bounded bound_algebra::function_of(function f, const value& a) const {
     y.low = 0;
   if (is_exact_step) {
     y.e *= k_inflate;
+    if (f != function::abs) {
+      y.low = apply_in_double(f, a.lower());
+      y.high = apply_in_double(f, a.upper());
+    }
     return y;
   }
   double relative = c_.function;

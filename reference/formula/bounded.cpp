@@ -216,6 +216,7 @@ bounded bound_algebra::beyond_of(code::form what, const value& a, const value& b
 
 bounded bound_algebra::binary_of_specials(code::form what, const value& a, const value& b, bool are_same) const {
   if (a.is_unknown() || b.is_unknown()) return unknown_value();
+  if (what == code::form::multiply && (a.is_outside || b.is_outside)) return unknown_value();  // NaN, or no term
   value y;
   const bool is_division = what == code::form::divide;
   if (a.is_beyond() || b.is_beyond()) {

@@ -33,6 +33,7 @@ struct bounded {
   double v = 0, r = 0, e = 0;
   double low = -k_inf, high = k_inf;
   uint8_t s = 0;
+  bool is_outside = false;  // the value beyond a tensor: a kernel may leave out its product with another
 
   bool is_finite() const { return std::fabs(v) < k_inf && r < k_inf; }
   bool is_plain() const { return s == 0 && std::fabs(v) + r + e < k_inf; }
@@ -80,6 +81,10 @@ class bound_algebra {
                          (format == number_type::f32 && c.from_type != number_type::f64);
     if (!is_held) return held(element);
     return b;
+  }
+  value outside(value a) const {
+    a.is_outside = true;
+    return a;
   }
   value negate(value a) const;
   value binary(code::form what, const value& a, const value& b, bool are_same) const {

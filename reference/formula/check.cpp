@@ -35,6 +35,7 @@ class checker {
  private:
   void declare_one(const std::string& name, position where, std::string_view what) {
     if (name == "pi" || name == "inf") fail(file_, where, name + ": this name is that of a number");
+    if (name == "none") fail(file_, where, "none: this name is that of a value outside");
     if (!known_.emplace(name, what).second)
       fail(file_, where, name + ": the name is used twice; it is already " + std::string(known_[name]));
   }
@@ -113,6 +114,7 @@ class checker {
   void bind(const std::string& index, position where) {
     if (std::find(indices_.begin(), indices_.end(), index) != indices_.end())
       fail(file_, where, index + ": the index is bound already; use another name");
+    if (index == "none") fail(file_, where, "none: an index cannot have this name, which is that of a value outside");
     const auto found = known_.find(index);
     if (found != known_.end() || index == "pi" || index == "inf")
       fail(file_, where,
@@ -131,10 +133,16 @@ class checker {
     if (e->what == kind::at) {
       resolve_name(e, e->args.size());
       for (const expr& a : e->args) whole(a, "subscript");
+      if (is_left_out(e)) return resolve_left_out(e);
     }
     if (e->what == kind::reduce) return resolve_reduction(e);
     for (const expr& a : e->args) resolve(a);
     resolve(e->other);
+  }
+  void resolve_left_out(const expr& e) {
+    if (reductions_ == 0)
+      fail(file_, e->where, e->text + ": 'outside none' leaves out a term, so it stands in a reduction");
+    for (const expr& a : e->args) resolve(a);
   }
   void resolve_reduction(const expr& e) {
     for (const binder& b : e->bound) {
@@ -142,8 +150,12 @@ class checker {
       bind(b.index, e->where);
       if (!b.extent && !op_.inferred_extent(b.index, e)) no_extent(b.index, e->where);
     }
+    const int around = reductions_;
+    reductions_ = around + 1;
     resolve(e->args[0]);
+    reductions_ = 0;  // of the condition, which has no terms
     resolve(e->other);
+    reductions_ = around;
     indices_.resize(indices_.size() - e->bound.size());
   }
   void resolve_name(const expr& e, size_t subscripts) {
@@ -192,6 +204,7 @@ class checker {
   std::map<std::string, std::string_view, std::less<>> known_;
   std::set<std::string, std::less<>> later_, defined_;
   std::vector<std::string> indices_;
+  int reductions_ = 0;  // around what is resolved
   definition* current_ = nullptr;
 };
 

@@ -94,6 +94,14 @@ judgement verdict(bool accepted, double actual, double expected, dtype type) {
   return j;
 }
 
+// A whole number: any that the bound admits, as beside the middle of two that `round` chooses from.
+judgement judge_whole(double actual, const bounded& b) {
+  const bool is_free = b.e == k_inf || b.s != 0 || !b.is_finite();  // NaN as an integer is not specified
+  const bool accepted = is_free || actual == b.v || (actual >= b.lower() && actual <= b.upper());
+  const judgement j = verdict(accepted, actual, b.v, dtype::f64);
+  return is_free ? free_verdict(j) : j;
+}
+
 }  // namespace
 
 judgement evaluation::judge(std::string_view output, int64_t i, double actual, precision policy) {
@@ -115,7 +123,7 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
     });
     return verdict(mine >= best && mine > -k_inf, actual, b.v, dtype::f64);
   }
-  if (is_integer(d.output ? d.output->type : number_type::f32)) return verdict(actual == b.v, actual, b.v, dtype::f64);
+  if (d.output && is_integer(d.output->type)) return judge_whole(actual, b);
   if (b.e == k_inf) return free_verdict(verdict(true, actual, b.v, type));
   const uint8_t kind_of_actual = special_of(actual);
   if (kind_of_actual != 0 && (kind_of_actual & b.s)) return verdict(true, actual, b.v, type);

@@ -32,6 +32,7 @@ class exact_algebra {
   }
   value whole(int64_t n) const { return {number(static_cast<double>(n))}; }
   value load(const code&, double element) const { return of(element); }
+  value outside(const value& a) const { return a; }
   value negate(const value& a) const { return {-a.x, -a.special}; }
   value binary(code::form what, const value& a, const value& b, bool) const {
     const bool by_zero = what == code::form::divide && b.special == 0 && b.x.value == 0;

@@ -376,6 +376,9 @@ class differentiation {
 
 }  // namespace
 
-formula_operator gradient(const formula_operator& op) { return differentiation(op).run(); }
+formula_operator gradient(const formula_operator& op) {
+  const formula_operator guarded = with_guards(op);
+  return differentiation(guarded).run();
+}
 
 }  // namespace warpcheck::formula

@@ -98,8 +98,10 @@ bool solve(use& u, const expr& sub, const expr& here) {
     if (!mentions(sub, b.index)) continue;
     if (sub->what == kind::divide && !mentions(sub->args[1], b.index)) {
       const auto numerator = split_index(sub->args[0], b.index);
-      if (numerator && is_number(numerator->factor, "1") && take_exact_division(u, sub))
+      if (numerator && is_number(numerator->factor, "1") && take_exact_division(u, sub)) {
+        for (expr& c : u.conditions) c = replaced(c, sub, here);
         return solve(u, sub->args[0], times(here, sub->args[1]));
+      }
       continue;
     }
     const auto form = split_index(sub, b.index);
@@ -116,6 +118,12 @@ bool solve(use& u, const expr& sub, const expr& here) {
     return true;
   }
   return false;
+}
+
+// True of 0 <= i and i < n, where the condition is one of the index i and n its extent.
+bool always_holds(const expr& c, const binder& b) {
+  const expr index = make_name(b.index), zero = literal(0);
+  return same(c, make_binary(kind::less_equal, zero, index)) || same(c, make_binary(kind::less, index, b.extent));
 }
 
 bool has_bound_index(const use& u, const expr& e) {
@@ -188,6 +196,7 @@ use placed(use u, const std::vector<binder>& target, const std::function<std::st
     } else if (!solve(u, sub, here)) {
       add_condition(u.conditions, make_binary(kind::equal, sub, here));
     }
+    std::erase_if(u.conditions, [&](const expr& c) { return always_holds(c, target[i]); });
   }
   restore_names(u, target, fresh);
   return u;

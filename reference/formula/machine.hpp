@@ -28,6 +28,7 @@ class machine_algebra {
   value constant(const code& c) const { return r(c.what == code::form::scalar ? c.number : number(c.text)); }
   value whole(int64_t n) const { return r(static_cast<double>(n)); }
   value load(const code&, double element) const { return round_to_type(o_.operands, r_input(element)); }
+  value outside(value a) const { return a; }
   value negate(value a) const { return -a; }
   value binary(code::form what, value a, value b, bool) {
     switch (what) {

@@ -1,6 +1,8 @@
 #include "reference/formula/tree.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "reference/formula/parser.hpp"
 
@@ -240,8 +242,55 @@ expr expanded(const expr& e) {
 }
 
 formula_operator expanded(const formula_operator& op) {
-  formula_operator now = op;
+  formula_operator now = with_guards(op);
   for (definition& d : now.definitions) d.value = expanded(d.value);
+  return now;
+}
+
+bool is_left_out(const expr& at) {
+  return at->what == kind::at && at->other && at->other->what == kind::name && at->other->text == "none";
+}
+
+namespace {
+
+// `scope` has the indices around e, with their extents.
+expr with_guards(const formula_operator& op, const expr& e, std::vector<binder> scope) {
+  if (!e) return e;
+  for (const binder& b : e->bound) scope.push_back({b.index, b.extent ? b.extent : op.inferred_extent(b.index, e)});
+  const expr inside = with_children(e, [&](const expr& a) { return with_guards(op, a, scope); });
+  if (inside->what != kind::reduce) return inside;
+  node n = *inside;
+  const auto require = [&](const expr& condition) {
+    n.other = n.other ? make_binary(kind::both, n.other, condition) : condition;
+  };
+  const std::function<expr(const expr&)> take = [&](const expr& a) -> expr {
+    if (!a || !is_left_out(a)) return a ? with_children(a, take) : a;
+    const std::vector<expr> shape = *op.shape_of(a->text);
+    for (size_t k = 0; k < a->args.size(); ++k) {
+      const expr& sub = a->args[k];
+      const bool fits = sub->what == kind::name && std::any_of(scope.begin(), scope.end(), [&](const binder& b) {
+                          return b.index == sub->text && same(b.extent, shape[k]);
+                        });
+      if (fits) continue;
+      require(make_binary(kind::less_equal, make_number(int64_t{0}), sub));
+      require(make_binary(kind::less, sub, shape[k]));
+    }
+    return make_at(a->text, a->args);
+  };
+  n.args[0] = take(n.args[0]);
+  return make(std::move(n));
+}
+
+}  // namespace
+
+formula_operator with_guards(const formula_operator& op) {
+  formula_operator now = op;
+  for (definition& d : now.definitions) {
+    std::vector<binder> scope = d.indices;
+    const std::vector<expr> extents = op.extents_of(d);
+    for (size_t i = 0; i < scope.size(); ++i) scope[i].extent = extents[i];
+    d.value = with_guards(op, d.value, std::move(scope));
+  }
   return now;
 }
 

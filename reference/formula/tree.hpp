@@ -66,7 +66,7 @@ struct node {
   kind what = kind::number;
   std::string text = {};
   std::vector<expr> args = {};
-  expr other = nullptr;                 // at: the value outside the tensor; reduce: the condition; may be null
+  expr other = nullptr;                 // at: the value outside the tensor, or none; reduce: the condition; may be null
   std::vector<binder> bound = {};       // of a reduction
   number_type type = number_type::f32;  // of a cast
   position where = {};
@@ -174,7 +174,11 @@ int arguments_of(std::string_view function);
 bool is_reduction(std::string_view name);
 // sigmoid, silu, relu and softplus are formulas themselves, of one parameter `x`; null for other functions.
 expr meaning_of(std::string_view function);
-// The operator with such functions replaced by their formulas, which is what values, bounds and gradients are of.
+// True of x[i] outside none, the name for what a reduction leaves out.
+bool is_left_out(const expr& at);
+// The operator whose reductions have a condition in place of each `outside none`.
+formula_operator with_guards(const formula_operator& op);
+// The same with functions that are formulas replaced by these, which is what values, bounds and gradients are of.
 formula_operator expanded(const formula_operator& op);
 expr expanded(const expr& e);
 

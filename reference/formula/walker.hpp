@@ -2,7 +2,8 @@
 //
 // An algebra A has a type `value` and
 //   value constant(const code&); value whole(int64_t); value load(const code&, double element)
-//   value negate(value); value binary(form, value, value, bool are_same); value power(value, int)
+//   value outside(value), beyond a tensor; value negate(value)
+//   value binary(form, value, value, bool are_same); value power(value, int)
 //   value call(function, value); value call(function, value, value); value cast(value, number_type)
 //   value stored(value, number_type); value as_output(value, number_type); value neutral(reduction)
 //   value at_most_zero(value), of x - max(x); value holds_one(value), of a sum that has the term exp(0)
@@ -216,7 +217,7 @@ class walker {
       default: return reduce(c);
     }
   }
-  value outside(const code& c) { return c.outside ? run(*c.outside) : algebra_.whole(0); }
+  value outside(const code& c) { return algebra_.outside(c.outside ? run(*c.outside) : algebra_.whole(0)); }
 
   // Runs over the indices of a loop. `body` gets whether they take part, unless they surely do not, and returns false
   // to end the loop.

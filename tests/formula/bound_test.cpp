@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <tuple>
 
 #include "reference/formula/evaluate.hpp"
+#include "reference/formula/gradient.hpp"
 #include "reference/formula/machine.hpp"
 #include "reference/formula/printer.hpp"
 #include "tests/formula/random_formulas.hpp"
@@ -166,6 +168,69 @@ TEST(FormulaBound, AZeroBesideInfinityAdmitsNaN) {
   EXPECT_TRUE(e.judge("y", 0, k_inf).accepted);
   EXPECT_FALSE(e.judge("y", 0, 1).accepted);
   EXPECT_FALSE(e.judge("y", 0, -k_inf).accepted);
+}
+
+evaluation evaluation_of(const char* text, const std::vector<double>& x) {
+  static std::deque<call_data> calls;
+  call_data& c = calls.emplace_back();
+  c.inputs.emplace("x", array{{static_cast<int64_t>(x.size())}, x});
+  return {parse_file(text)[0], c};
+}
+
+// The product of an infinite weight with a value beyond the input is NaN, or no term; a guard makes it no term.
+TEST(FormulaBound, ATermBeyondATensorMayBeLeftOut) {
+  const std::string head = "operator f(x[n]) -> y[n]\n  y[i] = sum(k < 2";
+  evaluation either = evaluation_of((head + ") x[i + k] * (inf * (1 - k * 0.5))\n").c_str(), {1, 2});
+  EXPECT_FALSE(either.judge("y", 0, std::nan("")).accepted);  // no term is beyond
+  EXPECT_TRUE(either.judge("y", 0, k_inf).accepted);
+  EXPECT_TRUE(either.judge("y", 1, std::nan("")).accepted);
+  EXPECT_TRUE(either.judge("y", 1, k_inf).accepted);
+  evaluation guarded = evaluation_of((head + " where i + k < n) x[i + k] * (inf * (1 - k * 0.5))\n").c_str(), {1, 2});
+  EXPECT_FALSE(guarded.judge("y", 1, std::nan("")).accepted);
+  EXPECT_TRUE(guarded.judge("y", 1, k_inf).accepted);
+  evaluation absent = evaluation_of((head + ") x[i + k] outside none * (inf * (1 - k * 0.5))\n").c_str(), {1, 2});
+  EXPECT_FALSE(absent.judge("y", 1, std::nan("")).accepted);
+  EXPECT_TRUE(absent.judge("y", 1, k_inf).accepted);
+  EXPECT_EQ(absent.text("y", 1), "+inf");
+  // A finite weight leaves nothing open.
+  evaluation finite = evaluation_of((head + ") x[i + k] * 2\n").c_str(), {1, 2});
+  EXPECT_FALSE(finite.judge("y", 1, std::nan("")).accepted);
+  EXPECT_FALSE(finite.judge("y", 1, 5).accepted);
+  EXPECT_TRUE(finite.judge("y", 1, 4).accepted);
+}
+
+// In all: exact values, bounds, interpreters and gradients of the library's transposed convolutions.
+TEST(FormulaBound, ATransposedConvolutionHasNoTermBeyondItsInput) {
+  for (const std::string name : {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}) {
+    const formula_operator op = library_formula(name);
+    for (const formula_operator& of : {op, gradient(op)}) {
+      const formula_operator plain = expanded(of);
+      draws g(5);
+      const auto value = [&](const tensor& t, int64_t) { return t.name == "f" ? k_inf : 1 + 0.25 * double(g() % 4); };
+      const auto call = drawn_call_of(g, plain, 3, value, [](const call_data&) { return true; });
+      ASSERT_TRUE(call) << of.name;
+      evaluation exact(of, *call);
+      program code(plain, *call);
+      walker<machine_algebra> kernel(code, machine_algebra({}));
+      for (const tensor& t : of.outputs)
+        for (int64_t i = 0; i < code.find(t.name)->elements; ++i) {
+          const double actual = kernel.element(*code.find(t.name), i);
+          EXPECT_FALSE(std::isnan(actual)) << of.name << t.name << i;
+          EXPECT_TRUE(exact.judge(t.name, i, actual).accepted) << of.name << t.name << i;
+          EXPECT_FALSE(exact.judge(t.name, i, std::nan("")).accepted) << of.name << t.name << i;
+        }
+    }
+  }
+}
+
+// What is rounded to a whole number may go to either side of a middle that an error can move, and no further.
+TEST(FormulaBound, AnOutputOfIntegersIsOneThatTheBoundAdmits) {
+  evaluation e = evaluation_of("operator f(x[n]) -> y: i32[n]\n  y[i] = round(x[i] / 3)\n", {7.5, 9, std::nan("")});
+  for (const int y : {1, 2, 3, 4}) {
+    EXPECT_EQ(e.judge("y", 0, y).accepted, y == 2 || y == 3) << y;
+    EXPECT_EQ(e.judge("y", 1, y).accepted, y == 3) << y;
+    EXPECT_TRUE(e.judge("y", 2, y).accepted);  // NaN as an integer is not specified
+  }
 }
 
 TEST(FormulaBound, ExactSpecialsAreDemanded) {

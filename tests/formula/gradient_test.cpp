@@ -195,12 +195,6 @@ TEST(FormulaGradient, EachRuleAgreesWithDifferences) {
   }
 }
 
-formula_operator library_formula(std::string_view name) {
-  for (const formula_operator& op : library_of_formulas())
-    if (op.name == name) return op;
-  throw std::logic_error("no such formula");
-}
-
 // Position 1 is so much alike position 0's query that exp(score - maximum) above the diagonal is beyond every format.
 TEST(FormulaGradient, WhatAMaskLeavesOutIsNotComputed) {
   const formula_operator back = gradient(library_formula("causal_attention"));

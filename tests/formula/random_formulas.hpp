@@ -9,7 +9,9 @@
 #include <optional>
 #include <random>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -143,6 +145,12 @@ inline std::vector<formula_operator> library_of_formulas() {
   return all;
 }
 
+inline formula_operator library_formula(std::string_view name) {
+  for (const formula_operator& op : library_of_formulas())
+    if (op.name == name) return op;
+  throw std::logic_error("no such formula");
+}
+
 // An input whose floating-point elements are value(tensor, place); integers are indices below `below`, or drawn.
 template <class Value>
 array drawn_input(draws& g, const tensor& t, const std::vector<int64_t>& shape, int64_t below, Value value) {
@@ -176,9 +184,12 @@ std::optional<call_data> drawn_call_of(draws& g, const formula_operator& op, uin
     for (const std::string& e : op.free_extents())
       c.sizes[e] = e == "two" ? 2 : static_cast<int64_t>(g() % (attempt < 100 ? largest : 5)) + 2;
     try {
+      whole_values known = c.sizes;
+      for (const scalar& s : op.scalars)
+        if (s.is_integer) known[s.name] = static_cast<int64_t>(c.scalars.at(s.name));
       for (const tensor& t : op.inputs) {
         std::vector<int64_t> shape;
-        for (const expr& e : t.shape) shape.push_back(c.sizes.at(e->text));
+        for (const expr& e : t.shape) shape.push_back(whole_value(e, known));
         c.inputs.emplace(t.name, drawn_input(g, t, shape, t.of ? c.sizes.at(t.of->text) : 1, value));
       }
       program p(op, c);

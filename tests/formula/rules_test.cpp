@@ -117,6 +117,7 @@ class lacking_algebra {
   value constant(const code& c) const { return after(operation::constant, of(operation::constant).constant(c)); }
   value whole(int64_t n) const { return a_.whole(n); }
   value load(const code& c, double element) const { return a_.load(c, element); }
+  value outside(const value& a) const { return a_.outside(a); }
   value negate(const value& a) const { return a_.negate(a); }
   value binary(code::form what, const value& a, const value& b, bool are_same) const {
     const operation o = what == code::form::multiply ? operation::multiply

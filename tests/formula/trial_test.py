@@ -139,6 +139,52 @@ extern "C" void causal_attention(const float* q, const float* k, const float* v,
 }
 """
 
+# A thread an element of the output; products with what lies beyond the input are left out.
+CONVOLUTION = """
+__global__ void each(const float* x, const float* f, float* y, int groups, int cin, int l, int cout, int kl, int out,
+                     int total, int stride, int pad, int dilation) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (i >= total) return;
+  const int p = i % out, o = i / out % cout, g = i / out / cout % groups, b = i / out / cout / groups;
+  float sum = 0;
+  for (int c = 0; c < cin; ++c)
+    for (int k = 0; k < kl; ++k) {
+      const int at = p * stride + k * dilation - pad;
+      if (at < 0 || at >= l) continue;
+      sum += x[((size_t)(b * groups + g) * cin + c) * l + at] * f[((size_t)(g * cout + o) * cin + c) * kl + k];
+    }
+  y[i] = sum;
+}
+extern "C" void conv1d(const float* x, const float* f, float* y, int n, int groups, int cin, int l, int cout, int kl,
+                       int stride, int pad, int dilation, cudaStream_t stream) {
+  const int out = (l + 2 * pad - dilation * (kl - 1) - 1) / stride + 1, total = n * groups * cout * out;
+  if (total > 0) each<<<(total + 63) / 64, 64, 0, stream>>>(x, f, y, groups, cin, l, cout, kl, out, total, stride, pad,
+                                                            dilation);
+}
+"""
+TRANSPOSED_CONVOLUTION = """
+__global__ void each(const float* x, const float* f, float* y, int cin, int l, int cout, int kl, int out, int total,
+                     int stride, int pad, int dilation) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (i >= total) return;
+  const int p = i % out, o = i / out % cout, b = i / out / cout;
+  float sum = 0;
+  for (int c = 0; c < cin; ++c)
+    for (int k = 0; k < kl; ++k) {
+      const int at = p + pad - k * dilation;
+      if (at < 0 || at % stride != 0 || at / stride >= l) continue;
+      sum += x[((size_t)b * cin + c) * l + at / stride] * f[((size_t)c * cout + o) * kl + k];
+    }
+  y[i] = sum;
+}
+extern "C" void conv_transpose1d(const float* x, const float* f, float* y, int n, int cin, int l, int cout, int kl,
+                                 int stride, int pad, int dilation, cudaStream_t stream) {
+  const int out = (l - 1) * stride - 2 * pad + dilation * (kl - 1) + 1, total = n * cout * out;
+  if (total > 0) each<<<(total + 63) / 64, 64, 0, stream>>>(x, f, y, cin, l, cout, kl, out, total, stride, pad,
+                                                            dilation);
+}
+"""
+
 ELEVEN_BITS = "__uint_as_float(__float_as_uint({}) & 0xffffe000u)"
 # Kernels of the library's formulas, each with faults.
 KERNELS = {
@@ -147,6 +193,13 @@ KERNELS = {
     "matmul": (MATMUL, [("s[threadIdx.y][q], right = t[q][threadIdx.x]",
                          ELEVEN_BITS.format("s[threadIdx.y][q]") + ", right = t[q][threadIdx.x]"),
                         ("q < width", "q < 8 && p + q < l - 1")]),
+    "conv1d": (CONVOLUTION, [("at >= l", "at >= l - 1")]),
+    "conv_transpose1d": (TRANSPOSED_CONVOLUTION, [
+        ("at < 0 || at % stride != 0", "at < stride || at % stride != 0"),
+        # A term beyond the input is not left out.
+        ("if (at < 0 || at % stride != 0 || at / stride >= l) continue;",
+         "if (at % stride != 0) continue;\n      if (at < 0 || at / stride >= l) {\n        "
+         "sum += 0 * f[((size_t)c * cout + o) * kl + k];\n        continue;\n      }")]),
     "causal_attention": (ATTENTION, [("last = i;", "last = i + 1 < n ? i + 1 : i;"), ("/ sqrtf(d)", "")]),
 }
 
