@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
+#include <string>
 
+#include "reference/formula/evaluate.hpp"
 #include "reference/formula/machine.hpp"
 #include "reference/formula/printer.hpp"
 #include "tests/formula/random_formulas.hpp"
@@ -38,6 +42,8 @@ enum class part {
   rounding,   // its own
   specials,   // what overflows, or is computed as Inf or NaN in place of a number
   otherwise,  // of choices: the branch that is not taken
+  enclosed,   // its own rounding of the exact value in double
+  inherited   // what its operands' exact values may be off by
 };
 struct rule {
   operation of;
@@ -87,8 +93,39 @@ constexpr rule k_rules[] = {
     {operation::extreme, part::specials, "max over an index: elements that may be Inf or NaN"},
 };
 
+// The same of the exact value, which is an enclosure in double.
+constexpr rule k_rules_of_value[] = {
+    {operation::constant, part::enclosed, "a constant that is no double"},
+    {operation::add, part::enclosed, "a + b: its rounding in double"},
+    {operation::add, part::inherited, "a + b: the radii of a and b"},
+    {operation::multiply, part::enclosed, "a b: its rounding in double"},
+    {operation::multiply, part::inherited, "a b: the radii of a and b"},
+    {operation::divide, part::enclosed, "a / b: its rounding in double"},
+    {operation::divide, part::inherited, "a / b: the radii of a and b"},
+    {operation::power, part::enclosed, "a^k: its roundings in double"},
+    {operation::power, part::inherited, "a^k: the radius of a"},
+    {operation::call, part::enclosed, "f(a): its error in double"},
+    {operation::call, part::inherited, "f(a): the radius of a"},
+    {operation::larger, part::inherited, "max(a, b): the radii of a and b"},
+    {operation::pow, part::enclosed, "pow(a, b): its error in double"},
+    {operation::pow, part::inherited, "pow(a, b): the radii of a and b"},
+    {operation::cast, part::inherited, "a as t: the radius of a"},
+    {operation::choose, part::inherited, "if a < b: the branch that the exact values leave open"},
+    {operation::sum, part::enclosed, "sum: its roundings in double"},
+    {operation::sum, part::inherited, "sum: the radii of its terms"},
+    {operation::mean, part::enclosed, "mean: its roundings in double"},
+    {operation::mean, part::inherited, "mean: the radii of its terms"},
+    {operation::prod, part::enclosed, "prod: its roundings in double"},
+    {operation::prod, part::inherited, "prod: the radii of its factors"},
+    {operation::extreme, part::inherited, "max over an index: the radii of its elements"},
+};
+
 bounded without_error(bounded a) {
   if (a.is_finite()) a.e = 0;
+  return a;
+}
+bounded without_radius(bounded a) {
+  if (a.is_finite()) a.r = 0;
   return a;
 }
 bounded without_specials(bounded a) {
@@ -114,7 +151,10 @@ class lacking_algebra {
         fine_(parse_contract("arithmetic f64: functions 0 ulp, pow 0 ulp, division 1, slack 0")),
         lacks_(lacks) {}
 
-  value constant(const code& c) const { return after(operation::constant, of(operation::constant).constant(c)); }
+  value constant(const code& c) const {
+    const value y = after(operation::constant, of(operation::constant).constant(c));
+    return less(operation::constant, y, y);
+  }
   value whole(int64_t n) const { return a_.whole(n); }
   value load(const code& c, double element) const { return a_.load(c, element); }
   value outside(const value& a) const { return a_.outside(a); }
@@ -123,17 +163,21 @@ class lacking_algebra {
     const operation o = what == code::form::multiply ? operation::multiply
                         : what == code::form::divide ? operation::divide
                                                      : operation::add;
-    return after(o, of(o).binary(what, first(o, a), second(o, b), are_same && !lacks(o, part::first)));
+    const value y = of(o).binary(what, first(o, a), second(o, b), are_same && !lacks(o, part::first));
+    return less(o, after(o, y), a_.binary(what, without_radius(a), without_radius(b), are_same));
   }
   value power(const value& a, int k) const {
-    return after(operation::power, of(operation::power).power(first(operation::power, a), k));
+    const operation o = operation::power;
+    return less(o, after(o, of(o).power(first(o, a), k)), a_.power(without_radius(a), k));
   }
   value call(function f, const value& a) const {
-    return after(operation::call, of(operation::call).call(f, first(operation::call, a)));
+    const operation o = operation::call;
+    return less(o, after(o, of(o).call(f, first(o, a))), a_.call(f, without_radius(a)));
   }
   value call(function f, const value& a, const value& b) const {
     const operation o = f == function::pow ? operation::pow : operation::larger;
-    return after(o, of(o).call(f, first(o, a), second(o, b)));
+    return less(o, after(o, of(o).call(f, first(o, a), second(o, b))),
+                a_.call(f, without_radius(a), without_radius(b)));
   }
   value cast(const value& a, number_type t) const { return a_.cast(first(operation::cast, a), t); }
   value stored(const value& a, number_type t) const {
@@ -148,7 +192,8 @@ class lacking_algebra {
     if (lacks(operation::compare, part::otherwise)) t.computed_is_sure = true;
     return t;
   }
-  value choose(const truth& t, const value& then, const value& otherwise) const {
+  value choose(truth t, const value& then, const value& otherwise) const {
+    t.exact_is_sure |= lacks(operation::choose, part::inherited);
     if (lacks(operation::choose, part::otherwise)) return t.holds ? then : otherwise;
     return a_.choose(t, then, otherwise);
   }
@@ -156,24 +201,32 @@ class lacking_algebra {
 
   class total {
    public:
-    total(const lacking_algebra& a, reduction by) : a_(&a), of_(operation_of(by)), inner_(a.of(of_), by) {}
+    total(const lacking_algebra& a, reduction by)
+        : a_(&a), of_(operation_of(by)), inner_(a.of(of_), by), own_(a.a_, by) {}
     void add(const value& t, int64_t index) {
       const value term = a_->first(of_, t);
       inner_.add(a_->lacks(of_, part::specials) ? without_specials(term) : term, index);
+      own_.add(without_radius(t), index);
     }
-    value result() const { return a_->after(of_, inner_.result()); }
+    value result() const { return a_->less(of_, a_->after(of_, inner_.result()), own_.result()); }
 
    private:
     const lacking_algebra* a_;
     operation of_;
-    bound_algebra::total inner_;
+    bound_algebra::total inner_, own_;
   };
 
  private:
   bool lacks(operation o, part p) const { return lacks_ && lacks_->of == o && lacks_->what == p; }
   const bound_algebra& of(operation o) const { return lacks(o, part::rounding) ? fine_ : a_; }
-  value first(operation o, const value& a) const { return lacks(o, part::first) ? without_error(a) : a; }
-  value second(operation o, const value& a) const { return lacks(o, part::second) ? without_error(a) : a; }
+  value first(operation o, const value& a) const { return lacks(o, part::first) ? without_error(a) : enclosed(o, a); }
+  value second(operation o, const value& a) const { return lacks(o, part::second) ? without_error(a) : enclosed(o, a); }
+  value enclosed(operation o, const value& a) const { return lacks(o, part::inherited) ? without_radius(a) : a; }
+  // Without the radius that an operation on exact values has.
+  value less(operation o, value y, const value& own) const {
+    if (lacks(o, part::enclosed) && y.is_finite() && own.is_finite()) y.r = std::fmax(0, y.r - own.r * (1 + 0x1p-20));
+    return y;
+  }
   value after(operation o, const value& y) const { return lacks(o, part::specials) ? without_specials(y) : y; }
 
   bound_algebra a_, fine_;
@@ -211,6 +264,37 @@ std::string rejected_without(const std::optional<rule>& lacks, int trees) {
     }
   }
   return "";
+}
+
+bool encloses(const bounded& b, long double x) {
+  return std::fabs(x - b.v) <= b.r * (1 + 0x1p-40L) + std::fabs(x) * 1e-19L;
+}
+
+// A formula whose exact value, to 20 digits, lies within the enclosure, and outside of that without the rule.
+std::string misplaced_without(const rule& lacks, int trees) {
+  for (int t = 0; t < trees; ++t) {
+    std::seed_seq seed = {78U, static_cast<uint32_t>(t)};
+    draws g(seed);
+    const formula_operator op = drawn_operator(g), plain = expanded(op);
+    for (int recipe = 0; recipe < 5; ++recipe) {
+      const call_data c = drawn_call(g, recipe);
+      program code(plain, c);
+      walker<lacking_algebra> whole(code, lacking_algebra(std::nullopt)), bounds(code, lacking_algebra(lacks));
+      evaluation exact(op, c);
+      const definition_code& y = *code.find("y");
+      for (int64_t i = 0; i < y.elements; ++i) {
+        const bounded with = whole.element(y, i), without = bounds.element(y, i);
+        if (!with.is_finite() || !without.is_finite() || (with.v == without.v && with.r == without.r)) continue;
+        const long double x = std::strtold(exact.text("y", i).c_str(), nullptr);
+        if (encloses(with, x) && !encloses(without, x)) return to_text(op);
+      }
+    }
+  }
+  return "";
+}
+
+TEST(FormulaRules, EachOfTheExactValueIsNeeded) {
+  for (const rule& r : k_rules_of_value) EXPECT_NE(misplaced_without(r, 20000), "") << r.name;
 }
 
 TEST(FormulaRules, EachIsNeeded) {
