@@ -8,6 +8,7 @@
 
 #include "command/candidates/plugin.hpp"
 #include "command/commands.hpp"
+#include "command/formula_arguments.hpp"
 #include "command/profile.hpp"
 #include "command/stopwatch.hpp"
 #include "command/support.hpp"
@@ -23,6 +24,12 @@ namespace {
 
 // With plug-ins their operators and their folder, where nothing else is asked for.
 golden_options with_defaults(golden_options o) {
+  for (const std::string& op : o.operators)
+    if (is_formula_argument(op))
+      throw engine::usage_error(fmt::format(
+          "operator: '{}' is a formula, which has no golden data; 'warpcheck run {}' writes the exact values "
+          "of your arrays",
+          op, op));
   if (o.operators.empty()) o.operators = plugin_operators();
   if (!o.folder.empty()) return o;
   std::set<std::string> folders;

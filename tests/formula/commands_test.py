@@ -50,6 +50,9 @@ class Commands(unittest.TestCase):
         self.expect(2, "gradient of f: no rule for a variable value outside of a tensor", "gradient", self.file)
         self.expect(2, "has no operator 'g'; it has f", "format", f"{self.file}:g")
         self.expect(2, "nosuch.op' not found, nor in the library", "format", "nosuch.op")
+        for action in ("check", "regenerate"):
+            self.expect(2, "'softmax.op' is a formula, which has no golden data; 'warpcheck run softmax.op' writes",
+                        "golden", action, "softmax.op")
         self.file.write_text("operator f(x[n]) -> y[n]\n  y[i] = x[k]\n")
         self.expect(2, f"{self.file}:2:12: 'k' is unknown", "format", self.file)
 
