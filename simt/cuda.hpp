@@ -369,6 +369,24 @@ __device__ __forceinline__ void store_release(T* address, T value) {
     asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(address), "l"(static_cast<unsigned long long>(value)) : "memory");
   }
 }
+// The lanes of the warp, all of which take part, whose values agree in the `Bits` bits from `First` on. A vote for each
+// bit: for eight of them faster than __match_any_sync.
+template <int First, int Bits>
+__device__ __forceinline__ unsigned match_bits(unsigned value) {
+  unsigned lanes = ~0u;
+#pragma unroll
+  for (int bit = First; bit < First + Bits; ++bit) {
+    unsigned alike;
+    asm volatile(
+        "{.reg .pred is_set; .reg .b32 bit; and.b32 bit, %1, %2; setp.ne.u32 is_set, bit, 0; "
+        "vote.sync.ballot.b32 %0, is_set, 0xffffffff; @!is_set not.b32 %0, %0;}"
+        : "=r"(alike)
+        : "r"(value), "r"(1u << bit));
+    lanes &= alike;
+  }
+  return lanes;
+}
+
 // Adds; acquires and releases. Returns the value before.
 __device__ __forceinline__ unsigned fetch_add(unsigned* address, unsigned value) {
   unsigned old;

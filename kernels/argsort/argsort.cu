@@ -7,7 +7,9 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
+#include "kernels/argsort/radix.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
@@ -27,16 +29,16 @@ struct argsort_arguments {
   bool descending;
 };
 
-// Writes the places of a thread's items, the first of which belongs at `first` of the `cols` that exist, plus `begin`.
+// Writes the places of a thread's items, the first of which belongs at `first` of the `cols` that exist.
 template <class Index, int Items>
-__device__ inline void store_places(Index* out, int first, int cols, int64_t begin, const sort_item (&item)[Items]) {
+__device__ inline void store_places(Index* out, int first, int cols, const sort_item (&item)[Items]) {
   constexpr int k_width = Items < row_vector<Index>::k_width ? Items : row_vector<Index>::k_width;
   const bool by_vector = k_width == row_vector<Index>::k_width && misalignment_of(out) == 0;
 #pragma unroll
   for (int i = 0; i < Items; i += k_width) {
     row_vector<Index> vector;
 #pragma unroll
-    for (int c = 0; c < k_width; ++c) vector.element[c] = static_cast<Index>(begin + place_of(item[i + c]));
+    for (int c = 0; c < k_width; ++c) vector.element[c] = static_cast<Index>(place_of(item[i + c]));
     if (by_vector && first + i + k_width <= cols) {
       store_vector(out + first + i, vector);
     } else {
@@ -79,104 +81,33 @@ __global__ void __launch_bounds__(k_lanes_threads, k_lanes_blocks<Items>) sort_b
 #pragma unroll
     for (int i = 0; i < Items; ++i) image[i] = load_image(a.keys + at, i * Lanes + lane, cols, a.descending);
     lane_sort<Lanes>(image, 0, scratch + threadIdx.x / Lanes * (Lanes * Items), item);
-    store_places(a.index + at, lane * Items, cols, 0, item);
+    store_places(a.index + at, lane * Items, cols, item);
   }
 }
 
-// ---- a row, or a tile of it, by a block ----
-
-// Sorted runs of rows that lie one after another. Without images where no merge follows.
-template <class Index>
-struct sorted_runs {
-  uint32_t* image;
-  Index* index;
-};
+// ---- a row by a block ----
 
 constexpr int k_block_items = 16;
 using block_sorter = block_merge_sort<k_block_items>;
 constexpr int k_block_threads = static_cast<int>(k_argsort_block_cols / k_block_items);
 
-// A block of as many threads as a tile takes sorts it; tiles are of `tile` elements, the last of a row shorter.
+// A block of as many threads as a row takes sorts it.
 template <class Index>
-__global__ void __launch_bounds__(k_block_threads)
-    sort_by_blocks(argsort_arguments<Index> a, int64_t tile, int64_t tiles, sorted_runs<Index> out) {
+__global__ void __launch_bounds__(k_block_threads) sort_by_blocks(argsort_arguments<Index> a) {
   SIMT_DYN_SHARED(sort_item, scratch);
   const int thread = static_cast<int>(threadIdx.x);
-  for (int64_t t = blockIdx.x; t < a.rows * tiles; t += gridDim.x) {
-    const int64_t begin = t % tiles * tile;
-    const int64_t at = t / tiles * a.cols + begin;
-    const int count = static_cast<int>(a.cols - begin < tile ? a.cols - begin : tile);
+  const int cols = static_cast<int>(a.cols);
+  for (int64_t r = blockIdx.x; r < a.rows; r += gridDim.x) {
     uint32_t image[k_block_items];
     sort_item item[k_block_items];
 #pragma unroll
     for (int i = 0; i < k_block_items; ++i)
-      image[i] =
-          load_image(a.keys + at, (thread / k_warp_size * k_block_items + i) * k_warp_size + thread % k_warp_size,
-                     count, a.descending);
+      image[i] = load_image(a.keys + r * a.cols,
+                            (thread / k_warp_size * k_block_items + i) * k_warp_size + thread % k_warp_size, cols,
+                            a.descending);
     block_sorter::sort(image, scratch, item);
-    store_places(out.index + at, thread * k_block_items, count, begin, item);
+    store_places(a.index + r * a.cols, thread * k_block_items, cols, item);
     __syncthreads();  // the scratch is written again
-    if (out.image == nullptr) continue;
-#pragma unroll
-    for (int i = 0; i < k_block_items; ++i)
-      if (thread * k_block_items + i < count) out.image[at + thread * k_block_items + i] = image_of(item[i]);
-  }
-}
-
-// ---- merging ----
-
-constexpr int k_merge_threads = 256;
-constexpr int k_merge_items = 8;
-constexpr int k_chunk = k_merge_threads * k_merge_items;
-constexpr int64_t k_tile = 4096;  // a sorted run of a longer row
-static_assert(k_tile % k_chunk == 0, "a chunk lies within a pair of runs");
-
-// Merges runs of `length` in pairs; a block makes a chunk of the result. Three barriers per chunk.
-template <class Index>
-__global__ void __launch_bounds__(k_merge_threads)
-    merge_runs(sorted_runs<Index> from, sorted_runs<Index> to, int64_t rows, int64_t cols, int64_t length) {
-  SIMT_SHARED(split, int64_t[2]);
-  SIMT_SHARED(image, uint32_t[k_chunk]);
-  SIMT_SHARED(index, Index[k_chunk]);
-  const int64_t chunks = ceil_div(cols, k_chunk);
-  for (int64_t number = blockIdx.x; number < rows * chunks; number += gridDim.x) {
-    const int64_t row = number / chunks * cols;
-    const int64_t begin = number % chunks * k_chunk;
-    const int64_t end = begin + k_chunk < cols ? begin + k_chunk : cols;
-    const int64_t a_begin = begin / (2 * length) * (2 * length);
-    const int64_t a_count = a_begin + length < cols ? length : cols - a_begin;
-    const int64_t b_begin = a_begin + a_count;
-    const int64_t b_count = b_begin + length < cols ? length : cols - b_begin;
-    if (threadIdx.x < 2)
-      split[threadIdx.x] = merge_path([&](int64_t i) { return from.image[row + a_begin + i]; }, a_count,
-                                      [&](int64_t i) { return from.image[row + b_begin + i]; }, b_count,
-                                      (threadIdx.x == 0 ? begin : end) - a_begin);
-    __syncthreads();
-    const int count = static_cast<int>(end - begin);
-    const int from_a = static_cast<int>(split[1] - split[0]);
-    const int64_t a_at = row + a_begin + split[0];
-    const int64_t b_at = row + b_begin + (begin - a_begin - split[0]) - from_a;
-    for (int c = static_cast<int>(threadIdx.x); c < count; c += k_merge_threads) {
-      const int64_t at = (c < from_a ? a_at : b_at) + c;
-      image[c] = from.image[at];
-      index[c] = from.index[at];
-    }
-    __syncthreads();
-    const int first = static_cast<int>(threadIdx.x) * k_merge_items;
-    if (first < count) {
-      int a = merge_path([&](int i) { return image[i]; }, from_a, [&](int i) { return image[from_a + i]; },
-                         count - from_a, first);
-      int b = from_a + first - a;
-#pragma unroll
-      for (int i = 0; i < k_merge_items; ++i) {
-        if (first + i >= count) break;
-        const bool takes_a = a < from_a && (b == count || image[a] <= image[b]);
-        const int source = takes_a ? a++ : b++;
-        to.index[row + begin + first + i] = index[source];
-        if (to.image != nullptr) to.image[row + begin + first + i] = image[source];
-      }
-    }
-    __syncthreads();
   }
 }
 
@@ -188,14 +119,14 @@ constexpr int64_t k_network_cols = 512;
 constexpr warpcheck_variant k_variants[] = {
     row_variant("argsort_warp", 1, k_network_cols, 1, k_network_cols, WARPCHECK_F32),
     row_variant("argsort_block", 1, k_argsort_block_cols, k_network_cols + 1, k_argsort_block_cols, WARPCHECK_F32),
-    row_variant("argsort_tiles", 1, -1, k_argsort_block_cols + 1, -1, WARPCHECK_F32),
+    row_variant("argsort_radix", 1, -1, k_argsort_block_cols + 1, -1, WARPCHECK_F32),
 };
 
 argsort_variant choose(argsort_variant variant, int64_t cols) {
   if (variant != argsort_variant::automatic) return variant;
   return cols <= k_network_cols         ? argsort_variant::warp
          : cols <= k_argsort_block_cols ? argsort_variant::block
-                                        : argsort_variant::tiles;
+                                        : argsort_variant::radix;
 }
 
 template <class Index, int Lanes, int Items>
@@ -213,31 +144,53 @@ void argsort_by_lanes(const argsort_arguments<Index>& a, simt::stream_t stream) 
   launch_lanes<Index, 32, 16>(a, stream);
 }
 
-// The fewest whole warps that hold the tile.
+// The fewest whole warps that hold the row.
 template <class Index>
-void sort_tiles(const argsort_arguments<Index>& a, int64_t tile, const sorted_runs<Index>& out, simt::stream_t stream) {
-  const int64_t tiles = ceil_div(a.cols, tile);
-  const int threads = static_cast<int>(ceil_div(tile, k_warp_size * k_block_items)) * k_warp_size;
-  simt::launch({resident_grid_size(a.rows * tiles, stream), static_cast<unsigned>(threads),
+void argsort_by_blocks(const argsort_arguments<Index>& a, simt::stream_t stream) {
+  const int threads = static_cast<int>(ceil_div(a.cols, k_warp_size * k_block_items)) * k_warp_size;
+  simt::launch({resident_grid_size(a.rows, stream), static_cast<unsigned>(threads),
                 block_sorter::scratch_items(threads) * sizeof(sort_item), stream},
-               sort_by_blocks<Index>, a, tile, tiles, out);
+               sort_by_blocks<Index>, a);
 }
 
-// Each pass reads and writes image and index of every element once.
+// The second pass leaves its indices in the result, the third reads them there.
 template <class Index>
-void argsort_by_tiles(const argsort_arguments<Index>& a, void* ws, simt::stream_t stream) {
-  const int64_t count = a.rows * a.cols;
-  const sorted_runs<Index> result{nullptr, a.index};
-  if (a.cols <= k_tile) return sort_tiles(a, a.cols, result, stream);
-  auto* const indices = static_cast<Index*>(ws);
-  auto* const images = reinterpret_cast<uint32_t*>(indices + 2 * count);
-  const sorted_runs<Index> runs[] = {{images, indices}, {images + count, indices + count}};
-  sort_tiles(a, k_tile, runs[0], stream);
-  const unsigned blocks = resident_grid_size(a.rows * ceil_div(a.cols, k_chunk), stream);
-  int source = 0;
-  for (int64_t length = k_tile; length < a.cols; length *= 2, source ^= 1)
-    simt::launch({blocks, k_merge_threads, 0, stream}, merge_runs<Index>, runs[source],
-                 2 * length >= a.cols ? result : runs[source ^ 1], a.rows, a.cols, length);
+void argsort_by_digits(const argsort_arguments<Index>& a, void* ws, simt::stream_t stream) {
+  using workspace = radix_workspace<Index>;
+  using count_type = typename workspace::count_type;
+  const int64_t tiles = workspace::tiles(a.cols), words = workspace::count_words(a.rows, a.cols);
+  auto* const counts = static_cast<count_type*>(ws);
+  auto* const index = reinterpret_cast<Index*>(counts + words);
+  auto* const image = reinterpret_cast<uint32_t*>(index + a.rows * a.cols);
+  simt::memset_async(counts, 0, static_cast<size_t>(words) * sizeof(count_type), stream);
+  count_type* const totals = counts + k_digit_passes;
+  count_type* const status = totals + k_digit_passes * a.rows * k_digits;
+  simt::launch({resident_grid_size(a.rows * ceil_div(a.cols, k_count_chunk), stream), k_count_threads, 0, stream},
+               count_digits<count_type>, a.keys, a.rows, a.cols, a.descending, totals);
+  uint32_t* const images[] = {image, image + a.rows * a.cols};
+  Index* const indices[] = {index, a.index};
+  const auto move = [&](auto pass) {
+    constexpr int k_pass = decltype(pass)::value;
+    constexpr int k_from = (k_pass + 1) % 2, k_to = k_pass % 2;
+    const radix_pass<Index> p{a.keys,
+                              images[k_from],
+                              indices[k_from],
+                              images[k_to],
+                              indices[k_to],
+                              counts + k_pass,
+                              totals + k_pass * a.rows * k_digits,
+                              status + k_pass * a.rows * tiles * k_digits,
+                              a.rows,
+                              a.cols,
+                              tiles,
+                              a.descending};
+    simt::launch({grid_size(a.rows * tiles, stream), k_radix_threads, sizeof(radix_scratch<Index>), stream},
+                 move_by_digit<k_pass, Index>, p);
+  };
+  move(std::integral_constant<int, 0>());
+  move(std::integral_constant<int, 1>());
+  move(std::integral_constant<int, 2>());
+  move(std::integral_constant<int, 3>());
 }
 
 }  // namespace
@@ -246,8 +199,9 @@ size_t argsort_workspace_bytes(int64_t rows, int64_t cols, size_t index_bytes, a
   check_extents(rows, cols, sizeof(int64_t));
   if (index_bytes != sizeof(int32_t) && index_bytes != sizeof(int64_t))
     throw std::invalid_argument("index_bytes is " + std::to_string(index_bytes) + ", must be 4 or 8");
-  if (choose(variant, cols) != argsort_variant::tiles || cols <= k_tile) return 0;
-  return 2 * static_cast<size_t>(rows * cols) * (sizeof(uint32_t) + index_bytes);
+  if (choose(variant, cols) != argsort_variant::radix || rows == 0 || cols == 0) return 0;
+  return static_cast<size_t>(index_bytes == sizeof(int32_t) ? radix_workspace<int32_t>::bytes(rows, cols)
+                                                            : radix_workspace<int64_t>::bytes(rows, cols));
 }
 
 size_t argsort_workspace_bytes(int64_t rows, int64_t cols, size_t index_bytes) {
@@ -279,8 +233,8 @@ argsort_variant argsort_with(argsort_variant variant, const float* keys, Index* 
   const argsort_arguments<Index> a{keys, index, rows, cols, order == sort_order::descending};
   switch (variant) {
     case argsort_variant::warp: argsort_by_lanes(a, stream); break;
-    case argsort_variant::block: sort_tiles(a, a.cols, {nullptr, a.index}, stream); break;
-    default: argsort_by_tiles(a, ws, stream);
+    case argsort_variant::block: argsort_by_blocks(a, stream); break;
+    default: argsort_by_digits(a, ws, stream);
   }
   return variant;
 }
@@ -334,7 +288,8 @@ warpcheck_status run_argsort(warpcheck_call* call) {
                             bytes, stream);
       };
       if (bytes == 0) return run_in(nullptr);
-      const simt::buffer<uint64_t> ws(bytes / sizeof(uint64_t), stream);
+      const simt::buffer<uint64_t> ws(static_cast<size_t>(ceil_div(static_cast<int64_t>(bytes), sizeof(uint64_t))),
+                                      stream);
       run_in(ws.data());
     };
     if (index.dtype == WARPCHECK_I32)

@@ -20,7 +20,7 @@
 // Exact, and the same on every launch, stream and schedule.
 //
 // Sources: K. E. Batcher, Sorting networks and their applications, AFIPS 1968; O. Green, R. McColl, D. A. Bader, GPU
-// merge path, ICS 2012.
+// merge path, ICS 2012; A. Adinets, D. Merrill, Onesweep, arXiv:2206.01784, 2022.
 //
 // Throws std::invalid_argument (negative extent, too many elements or columns, null or misaligned pointer with a
 // non-zero size, overlap, workspace too small, value that no enumerator has) and simt::device_error (failed launch).
@@ -46,8 +46,9 @@ void argsort(const float* keys, Index* index, int64_t rows, int64_t cols, sort_o
              simt::stream_t stream);
 
 // warp: a row by a network in the registers of some lanes of a warp. block: a row by such networks, then by merging in
-// the shared memory of a block. tiles: tiles of a row by blocks, then merged in pairs. `automatic` picks by `cols`.
-enum class argsort_variant { automatic, warp, block, tiles };
+// the shared memory of a block. radix: a row digit by digit, in tiles (kernels/argsort/radix.hpp). `automatic` picks by
+// `cols`.
+enum class argsort_variant { automatic, warp, block, radix };
 
 size_t argsort_workspace_bytes(int64_t rows, int64_t cols, size_t index_bytes, argsort_variant variant);
 

@@ -80,6 +80,18 @@ SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value, SIMT_SITE) {
   return static_cast<unsigned>(
       simt::emu::warp_collective(simt::emu::warp_op::match_any, mask, simt::emu::to_bits(value), 0, 32, site));
 }
+namespace simt {
+inline namespace emu {
+
+// As on CUDA (simt/cuda.hpp), by one collective.
+template <int First, int Bits>
+SIMT_INLINE unsigned match_bits(unsigned value, SIMT_SITE) {
+  return __match_any_sync(~0u, (value >> First) & ((1u << (Bits - 1) << 1) - 1), site);
+}
+
+}  // namespace emu
+}  // namespace simt
+
 template <class T>
 SIMT_INLINE unsigned __match_all_sync(unsigned mask, T value, int* predicate, SIMT_SITE) {
   const auto same = static_cast<unsigned>(
