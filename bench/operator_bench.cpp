@@ -379,7 +379,7 @@ bench_row parse_row(const description& d, const std::string& text) {
 peer open_peer(const program& p, const std::string& name, warpcheck_device kind) {
   if (name.find(':') != std::string::npos) return {name, open_candidate(name, p.described.op, p.options.device).op};
   const candidate_library& library = candidate_library::load(name);
-  return {library.table().name, library.find(p.described.op, kind)};
+  return {library.name(), library.find(p.described.op, kind)};
 }
 
 void open(program& p) {

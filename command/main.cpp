@@ -24,6 +24,7 @@
 #include "command/support.hpp"
 #include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/runner.hpp"
 #include "properties/engine/trials/property.hpp"
 
 namespace {
@@ -543,9 +544,26 @@ int run(int argc, char** argv) {
   return parse_and_run(app, argc, spelled.data(), code);
 }
 
+// Never returns but for an error.
+int be_runner(char** words) {
+  try {
+    const std::string library = *words;
+    while (*++words)
+      if (std::string_view(*words).ends_with(".so"))
+        cli::load_plugin(*words);
+      else
+        cli::use_formulas({*words});
+    engine::serve_candidate(library);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    return cli::k_environment;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc >= 3 && std::string_view(argv[1]) == engine::k_runner_word) return be_runner(argv + 2);
   const int code = run(argc, argv);
   // A table that did not reach its file is no result.
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;

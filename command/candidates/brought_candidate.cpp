@@ -1,8 +1,12 @@
 #include "command/candidates/brought_candidate.hpp"
 
+#include <utility>
+
 #include "command/candidates/inline_source.hpp"
+#include "command/candidates/plugin.hpp"
 #include "command/candidates/python_candidate.hpp"
 #include "command/formula_arguments.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -40,9 +44,13 @@ void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_so
 }  // namespace
 
 void brought_candidate::prepare(verify_options& o) const {
+  // What describes the operators to the code of an entry.
+  std::vector<std::string> described = o.operators;
+  for (const std::string& op : plugin_operators()) described.push_back(plugin_of(op)->path);
   use_formulas(o, !source.file.empty() || !python.empty());
   if (has_inline_source(source.file) && o.device == "auto") o.device = "emulated";
   if (!source.file.empty()) o.candidate = prepare_source(o, source);
+  if (is_isolated && (o.candidate != "builtin" || !python.empty())) engine::isolate_candidates(std::move(described));
   if (!python.empty()) prepare_python(o, python, interpreter);
 }
 
@@ -63,6 +71,11 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
   for (const char* other : {"--source", "--kernelbench", "--gpumode"}) of_python->excludes(command->get_option(other));
   command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
       ->needs(of_python);
+  command
+      ->add_flag("--isolate,!--no-isolate", b.is_isolated,
+                 "Verify a candidate in a process that holds neither expected values nor the verdict (default; not on "
+                 "cuda)")
+      ->capture_default_str();
 }
 
 }  // namespace warpcheck::cli

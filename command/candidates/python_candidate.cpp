@@ -16,6 +16,7 @@
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/library.hpp"
 
 namespace warpcheck::cli {
@@ -72,6 +73,7 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
   const engine::description* const described = engine::find_description(op);
   if (!described) throw usage_error(fmt::format("python: operator {} has no description", op));
   s.rules = contract_of(*described);
+  s.is_isolated = engine::is_isolating() && s.device == "cpu";
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(s.file, ignored))
     throw usage_error(fmt::format("python: file '{}' not found", s.file));

@@ -16,6 +16,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "properties/engine/isolation/confine.hpp"
+
 namespace warpcheck::python {
 namespace {
 
@@ -41,6 +43,12 @@ interpreter_process g_process;
     close(high_second);
   }
   signal(SIGPIPE, SIG_DFL);
+  try {
+    if (s.is_isolated) engine::confine(second < 0 ? 4 : 5);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "isolate: %s\n", e.what());
+    _exit(1);
+  }
   execlp(s.interpreter.c_str(), s.interpreter.c_str(), "-c", adapter_text(), role, s.file.c_str(), s.function.c_str(),
          s.device.c_str(), static_cast<char*>(nullptr));
   std::fprintf(stderr, "'%s' cannot be started: %s\n", s.interpreter.c_str(), std::strerror(errno));
@@ -148,15 +156,23 @@ settings read_settings() {
   const char* const text = std::getenv(k_settings_variable);
   const nlohmann::json j = nlohmann::json::parse(text ? text : "", nullptr, false);
   if (!j.is_object()) throw std::runtime_error(std::string(k_settings_variable) + " is not set; use --python");
-  return {j.at("op"),     j.at("device"),   j.at("interpreter"),
-          j.at("file"),   j.at("function"), j.at("dtypes"),
-          j.at("states"), j.at("nursery"),  cli::contract_of(j.at("rules"))};
+  return {j.at("op"),      j.at("device"),   j.at("interpreter"),
+          j.at("file"),    j.at("function"), j.at("dtypes"),
+          j.at("states"),  j.at("nursery"),  cli::contract_of(j.at("rules")),
+          j.at("isolated")};
 }
 
 std::string to_text(const settings& s) {
-  return nlohmann::json{{"op", s.op},         {"device", s.device},     {"interpreter", s.interpreter},
-                        {"file", s.file},     {"function", s.function}, {"dtypes", s.dtypes},
-                        {"states", s.states}, {"nursery", s.nursery},   {"rules", to_text(s.rules)}}
+  return nlohmann::json{{"op", s.op},
+                        {"device", s.device},
+                        {"interpreter", s.interpreter},
+                        {"file", s.file},
+                        {"function", s.function},
+                        {"dtypes", s.dtypes},
+                        {"states", s.states},
+                        {"nursery", s.nursery},
+                        {"rules", to_text(s.rules)},
+                        {"isolated", s.is_isolated}}
       .dump();
 }
 

@@ -17,6 +17,7 @@ struct settings {
   std::string states;   // abi/candidate_states.h
   std::string nursery;  // the name of its socket; "": there is none
   cli::contract rules;
+  bool is_isolated = false;  // the interpreter has no capability and no descriptor but its own (isolation/confine.hpp)
 };
 // Of the variable; throws std::runtime_error where it does not hold them.
 settings read_settings();

@@ -140,6 +140,8 @@ bool is_whole(const std::string& message) {
 std::string thrown_text(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const thrown_elsewhere& e) {
+    return e.what();
   } catch (const std::exception& e) {
     return fmt::format("{}: {}", type_name(e), printable_line(e.what()));
   } catch (...) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include <string_view>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -53,6 +55,7 @@ void folder_lock::take(const std::string& folder) {
 }
 
 run_folder::run_folder(const std::string& path, bool resume) : temporary_(path.empty()) {
+  if (temporary_ && is_isolating()) return;
   if (temporary_) {
     std::string name = temporary_folder() + "/warpcheck-XXXXXX";
     if (!mkdtemp(name.data()))
@@ -72,15 +75,24 @@ run_folder::run_folder(const std::string& path, bool resume) : temporary_(path.e
 
 run_folder::~run_folder() {
   std::error_code ignored;
-  if (temporary_) fs::remove_all(path_, ignored);
+  if (temporary_ && !path_.empty()) fs::remove_all(path_, ignored);
+  for (const auto& [worker, descriptor] : unnamed_) close(descriptor);
 }
 
-std::string run_folder::journal(int worker) const {
+std::string run_folder::journal(int worker) {
+  if (path_.empty()) {
+    const auto [file, is_new] = unnamed_.try_emplace(worker, -1);
+    if (is_new) file->second = memfd_create("journal", MFD_CLOEXEC);
+    if (file->second < 0) throw environment_error(fmt::format("journal: no memory for it: {}", std::strerror(errno)));
+    return fmt::format("/proc/self/fd/{}", file->second);
+  }
   return (fs::path(path_) / fmt::format("{}{}{}", k_journal_prefix, worker, k_journal_suffix)).string();
 }
 
 std::map<int, std::string> run_folder::journals() const {
   std::map<int, std::string> found;
+  for (const auto& [worker, descriptor] : unnamed_) found[worker] = fmt::format("/proc/self/fd/{}", descriptor);
+  if (path_.empty()) return found;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(k_journal_prefix) || !name.ends_with(k_journal_suffix)) continue;

@@ -28,19 +28,21 @@ class folder_lock {
 // A folder of journals that only this run uses.
 class run_folder {
  public:
-  // `path` is made where it is missing; empty: a temporary one, removed at the end. Unless `resume`, a folder that
+  // `path` is made where it is missing; empty: a temporary one, removed at the end, or where candidates are isolated,
+  // files in memory, which have no name by which another process could open them. Unless `resume`, a folder that
   // holds journals is a usage_error. environment_error: it cannot be made or written.
   run_folder(const std::string& path, bool resume);
   run_folder(const run_folder&) = delete;
   run_folder& operator=(const run_folder&) = delete;
   ~run_folder();
 
-  std::string journal(int worker) const;
+  std::string journal(int worker);
   std::map<int, std::string> journals() const;  // those that exist: worker -> path
 
  private:
   bool temporary_;
-  std::string path_;
+  std::map<int, int> unnamed_;  // worker -> the descriptor of its journal in memory
+  std::string path_;            // empty: the journals are there
   folder_lock lock_;
 };
 

@@ -100,6 +100,7 @@ void on_fault(int, siginfo_t* info, void*) {
 }  // namespace
 
 void place_cpu_buffers(cpu_placement where) { g_placement = where; }
+cpu_placement cpu_buffers_place() { return g_placement; }
 
 std::optional<page_touch> until_a_page_is_touched(const std::function<void()>& call) {
   struct sigaction action = {};

@@ -16,6 +16,7 @@ const warpcheck_device_api& cpu_device_api();
 // allows; their last one right before one, likewise; or right before one, aligned to their element only.
 enum class cpu_placement : uint8_t { behind_page, before_page, flush };
 void place_cpu_buffers(cpu_placement where);
+cpu_placement cpu_buffers_place();
 inline constexpr size_t k_cpu_alignment = 256;
 
 // A touch of an inaccessible page: `offset` bytes from the start of the buffer beside it.

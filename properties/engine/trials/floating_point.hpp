@@ -11,9 +11,13 @@
 namespace warpcheck::engine {
 
 #ifdef __SSE__
-inline unsigned floating_point_controls() { return _mm_getcsr() & 0xffc0u; }
-inline void restore_floating_point_controls(unsigned controls) { _mm_setcsr((_mm_getcsr() & ~0xffc0u) | controls); }
+inline constexpr unsigned k_floating_point_controls = 0xffc0u;
+inline unsigned floating_point_controls() { return _mm_getcsr() & k_floating_point_controls; }
+inline void restore_floating_point_controls(unsigned controls) {
+  _mm_setcsr((_mm_getcsr() & ~k_floating_point_controls) | controls);
+}
 #else
+inline constexpr unsigned k_floating_point_controls = ~0u;
 inline unsigned floating_point_controls() { return static_cast<unsigned>(std::fegetround()); }
 inline void restore_floating_point_controls(unsigned controls) { std::fesetround(static_cast<int>(controls)); }
 #endif

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/cpu_device.hpp"
 #include "properties/engine/trials/cpu_features.hpp"
 #include "properties/engine/trials/null_kernels.hpp"
@@ -34,7 +35,7 @@ std::string last_dl_error() {
 const warpcheck_device_api* own_api(warpcheck_device device) {
   if (device == WARPCHECK_DEVICE_CPU) return &cpu_device_api();
   const std::string path = builtin_library(device == WARPCHECK_DEVICE_CUDA ? "cuda" : "emulated");
-  return path.empty() ? nullptr : candidate_library::load(path).table().device_api;
+  return path.empty() ? nullptr : candidate_library::load(path).api();
 }
 
 struct named_library {
@@ -117,7 +118,7 @@ listed_operator::listed_operator(const warpcheck_operator& op)
       device(op.device),
       dtypes(op.dtypes),
       extents(op.extent_names, op.extent_names + op.num_extents),
-      run_(op.run),
+      run_([run = op.run](warpcheck_call& call) { return run(&call); }),
       picks_(op.struct_size >= offsetof(warpcheck_operator, picks) + sizeof op.picks ? op.picks : nullptr) {
   for (int i = 0; i < op.num_variants; ++i) {
     const warpcheck_variant& v = variant_at(op, i);
@@ -136,9 +137,9 @@ listed_operator::listed_operator(std::string op, warpcheck_device on, uint32_t t
       dtypes(types),
       extents(std::move(of_extents)),
       boundaries(extents.size()),
-      own_run_(std::move(run)) {}
+      run_(std::move(run)) {}
 
-warpcheck_status listed_operator::run(warpcheck_call& call) const { return own_run_ ? own_run_(call) : run_(&call); }
+warpcheck_status listed_operator::run(warpcheck_call& call) const { return run_(call); }
 
 std::string listed_operator::picks(const warpcheck_call& call) const {
   const char* const picked = picks_ ? picks_(&call) : nullptr;
@@ -149,9 +150,11 @@ bool listed_operator::lists(std::string_view variant) const {
   return std::any_of(variants.begin(), variants.end(), [&](const listed_variant& v) { return v.name == variant; });
 }
 
-const candidate_library& candidate_library::load(const std::string& path) {
-  static std::map<std::string, std::unique_ptr<candidate_library>> loaded;
-  if (const auto found = loaded.find(path); found != loaded.end()) return *found->second;
+const candidate_library& candidate_library::load(const std::string& path, bool isolated) {
+  static std::map<std::pair<std::string, bool>, std::unique_ptr<candidate_library>> loaded;
+  std::unique_ptr<candidate_library>& library = loaded[{path, isolated}];
+  if (library) return *library;
+  std::unique_ptr<candidate_library> made(new candidate_library);
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw environment_error(fmt::format("candidate: file '{}' not found", path));
   for (const char* stem : {"emulated", "race"})
@@ -159,6 +162,14 @@ const candidate_library& candidate_library::load(const std::string& path) {
       throw environment_error("device emulated: " + emulated_problem());
   // An absolute path, so that dlopen does not search the system's folders; all symbols now, so that a missing one is an
   // error here and not a crash in the middle of a run; local, so that two candidates never share a symbol.
+  if (isolated) {
+    isolated_library foreign = load_isolated(path);
+    made->name_ = std::move(foreign.name);
+    made->api_ = foreign.api;
+    made->operators_ = std::move(foreign.operators);
+    library = std::move(made);
+    return *library;
+  }
   void* handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw environment_error(fmt::format("candidate: '{}' does not load: {}", path, last_dl_error()));
   const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(handle, "warpcheck_candidate_get"));
@@ -175,18 +186,20 @@ const candidate_library& candidate_library::load(const std::string& path) {
     throw environment_error(fmt::format("candidate: the table of '{}' is malformed (struct_size {}, num_operators {})",
                                         path, table->struct_size, table->num_operators));
   const auto states = reinterpret_cast<warpcheck_candidate_states_fn>(dlsym(handle, "warpcheck_candidate_states"));
-  std::unique_ptr<candidate_library> library(new candidate_library(path, table, states));
-  return *loaded.emplace(path, std::move(library)).first->second;
+  made->read(path, *table, states);
+  library = std::move(made);
+  return *library;
 }
 
-candidate_library::candidate_library(std::string path, const warpcheck_candidate* table,
-                                     warpcheck_candidate_states_fn states)
-    : path_(std::move(path)), table_(table) {
-  for (int i = 0; i < table->num_operators; ++i) {
-    const warpcheck_operator* op = table->operators[i];
+void candidate_library::read(const std::string& path, const warpcheck_candidate& table,
+                             warpcheck_candidate_states_fn states) {
+  name_ = table.name ? table.name : "";
+  api_ = table.device_api;
+  for (int i = 0; i < table.num_operators; ++i) {
+    const warpcheck_operator* op = table.operators[i];
     const std::string wrong = !op ? "it is null" : what_is_wrong(*op);
     if (!wrong.empty())
-      throw environment_error(fmt::format("candidate: operator {} of '{}' is malformed: {}", i, path_, wrong));
+      throw environment_error(fmt::format("candidate: operator {} of '{}' is malformed: {}", i, path, wrong));
     operators_.emplace_back(*op);
     if (const char* const text = states ? states(operators_.back().name.c_str()) : nullptr)
       operators_.back().states = text;
@@ -194,11 +207,10 @@ candidate_library::candidate_library(std::string path, const warpcheck_candidate
         d < WARPCHECK_DEVICE_CPU || d > WARPCHECK_DEVICE_EMULATED)
       throw environment_error(
           fmt::format("candidate: operator {} of '{}' names device {}; cpu 0, cuda 1 and emulated 2 exist",
-                      operators_.back().name, path_, d));
+                      operators_.back().name, path, d));
     for (size_t k = 0; k + 1 < operators_.size(); ++k)
       if (operators_[k].name == operators_.back().name && operators_[k].device == operators_.back().device)
-        throw environment_error(
-            fmt::format("candidate: '{}' lists {} twice for one device", path_, operators_[k].name));
+        throw environment_error(fmt::format("candidate: '{}' lists {} twice for one device", path, operators_[k].name));
   }
 }
 
@@ -245,19 +257,20 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
     twin = twin_path(path);
   }
-  const candidate_library& library = candidate_library::load(path);
+  const bool is_foreign = name != "builtin" && path != builtin_library("python") && device != WARPCHECK_DEVICE_CUDA;
+  const bool isolated = is_isolating() && is_foreign;
+  const candidate_library& library = candidate_library::load(path, isolated);
   candidate c;
   c.op = find_listed(library, op, device);
   if (!c.op) throw environment_error(fmt::format("candidate: '{}' offers no {} for device {}", path, op, device_name));
-  c.api = library.table().device_api && library.table().device_api->device == device ? library.table().device_api
-                                                                                     : own_api(device);
-  if (device == WARPCHECK_DEVICE_EMULATED && c.api != library.table().device_api)
+  c.api = library.api() && library.api()->device == device ? library.api() : own_api(device);
+  if (device == WARPCHECK_DEVICE_EMULATED && c.api != library.api())
     throw environment_error(fmt::format("candidate: '{}' runs on the emulated device but brings no device_api", path));
   if (!c.api) throw environment_error(fmt::format("device {}: this build has no memory interface for it", device_name));
   if (!twin.empty()) {
-    const candidate_library& instrumented = candidate_library::load(twin);
+    const candidate_library& instrumented = candidate_library::load(twin, isolated);
     c.instrumented_op = find_listed(instrumented, op, device);
-    c.instrumented_api = instrumented.table().device_api;
+    c.instrumented_api = instrumented.api();
     if (!c.instrumented_op || !c.instrumented_api)
       throw environment_error(fmt::format("candidate: '{}' does not offer {} as its plain twin does", twin, op));
   }
@@ -307,7 +320,7 @@ std::string cuda_problem() {
   if (was_there) return "";
   const std::string path = builtin_library("cuda");
   if (path.empty()) return "this build has no CUDA kernels (install the CUDA Toolkit and configure the preset cuda)";
-  const warpcheck_device_api* api = candidate_library::load(path).table().device_api;
+  const warpcheck_device_api* api = candidate_library::load(path).api();
   was_there = api->describe() != nullptr;
   return was_there ? "" : api->last_error();
 }
@@ -317,7 +330,7 @@ std::string describe_device(std::string_view device) {
   const std::string path = builtin_library(device);
   if (path.empty()) return "not part of this build";
   if (device == "emulated" && !emulated_problem().empty()) return "unusable: " + emulated_problem();
-  const warpcheck_device_api* api = candidate_library::load(path).table().device_api;
+  const warpcheck_device_api* api = candidate_library::load(path).api();
   const char* text = api->describe();
   return text ? text : api->last_error();
 }

@@ -18,7 +18,7 @@ struct listed_variant {
   std::string name;
   uint32_t dtypes = 0;
   std::vector<warpcheck_range> ranges;  // by extent
-  int32_t (*accepts)(const warpcheck_call*) = nullptr;
+  std::function<int32_t(const warpcheck_call*)> accepts = nullptr;
 
   // Whether a size of the extent lies within what it accepts, or within what the dispatch may pick it for.
   bool takes(int64_t size, size_t extent = 0) const;
@@ -29,7 +29,7 @@ struct listed_variant {
 class listed_operator {
  public:
   explicit listed_operator(const warpcheck_operator& op);
-  // An operator of this process, without variants.
+  // An operator without variants, run by a function of this process.
   listed_operator(std::string op, warpcheck_device on, uint32_t types, std::vector<std::string> of_extents,
                   std::function<warpcheck_status(warpcheck_call&)> run);
 
@@ -43,30 +43,34 @@ class listed_operator {
 
   warpcheck_status run(warpcheck_call& call) const;
   bool publishes_picks() const { return picks_ != nullptr; }
+  void publish_picks(std::function<const char*(const warpcheck_call*)> picks) { picks_ = std::move(picks); }
   // The variant that the operator's dispatch picks, "" for none.
   std::string picks(const warpcheck_call& call) const;
   bool lists(std::string_view variant) const;
 
  private:
-  std::function<warpcheck_status(warpcheck_call&)> own_run_;
-  warpcheck_status (*run_)(warpcheck_call*) = nullptr;
-  const char* (*picks_)(const warpcheck_call*) = nullptr;
+  std::function<warpcheck_status(warpcheck_call&)> run_;
+  std::function<const char*(const warpcheck_call*)> picks_;
 };
 
 // A loaded candidate library; stays loaded until the process ends (kernels and CUDA contexts do not unload safely).
 class candidate_library {
  public:
-  // Throws environment_error: no such file, undefined symbol, missing entry point, wrong ABI version.
-  static const candidate_library& load(const std::string& path);
+  // Loads it into this process or, `isolated`, into one of its own (isolation/isolated_library.hpp). Throws
+  // environment_error: no such file, undefined symbol, missing entry point, wrong ABI version.
+  static const candidate_library& load(const std::string& path, bool isolated = false);
 
-  const warpcheck_candidate& table() const { return *table_; }
-  const std::string& path() const { return path_; }
+  const std::string& name() const { return name_; }
+  // Its own device interface; null: it has none.
+  const warpcheck_device_api* api() const { return api_; }
+  const std::vector<listed_operator>& operators() const { return operators_; }
   const listed_operator* find(std::string_view op, warpcheck_device device) const;
 
  private:
-  candidate_library(std::string path, const warpcheck_candidate* table, warpcheck_candidate_states_fn states);
-  std::string path_;
-  const warpcheck_candidate* table_;
+  candidate_library() = default;
+  void read(const std::string& path, const warpcheck_candidate& table, warpcheck_candidate_states_fn states);
+  std::string name_;
+  const warpcheck_device_api* api_ = nullptr;
   std::vector<listed_operator> operators_;
 };
 

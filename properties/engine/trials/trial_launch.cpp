@@ -7,6 +7,7 @@
 #include <map>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/call.hpp"
 #include "properties/engine/trials/cpu_device.hpp"
 #include "properties/engine/trials/device_tensor.hpp"
@@ -132,6 +133,7 @@ void launch_group::launch(launch_state& f, void* stream) {
     touch = until_a_page_is_touched(call);
   else
     call();
+  if (!touch) touch = take_touch(*how.api);
   // A capture is ended, whatever the call said.
   if (captured && how.api->capture_replay(stream, facts.status == WARPCHECK_OK ? how.launch.times : 0))
     facts.replay_error = how.api->last_error();

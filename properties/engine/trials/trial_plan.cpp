@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/device_tensor.hpp"
 
 namespace warpcheck::engine {
@@ -64,7 +65,7 @@ std::vector<launch_spec> native_launch_specs(const trial_case& c, const launch_k
   std::vector<launch_spec> list;
   for (size_t i = 0; i < std::max(fewest_attempts(c), static_cast<size_t>(knobs.repeat)); ++i)
     list.push_back({on.op, on.api, is_known && i > 0 ? knobs.schedule : "", false, poison_of(i)});
-  if (on.api == &cpu_device_api()) place(c, list);
+  if (has_guard_pages(*on.api)) place(c, list);
   return list;
 }
 

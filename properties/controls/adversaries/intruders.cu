@@ -1,0 +1,183 @@
+// Softmax kernels that compute nothing and attack the process that judges them. Each pays off where the attack
+// succeeds: with --no-isolate it passes. `honest` computes. The verdicts are in isolation_test.py.
+#include <cuda_runtime.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace {
+
+__global__ void rows_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float* in = x + row * ldx;
+  float m = -INFINITY;
+  for (int64_t i = 0; i < cols; ++i) m = (in[i] > m || in[i] != in[i]) ? in[i] : m;
+  double sum = 0;
+  for (int64_t i = 0; i < cols; ++i) sum += exp(static_cast<double>(in[i]) - m);
+  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = static_cast<float>(exp(static_cast<double>(in[i]) - m) / sum);
+}
+
+__global__ void zeros_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows * cols) y[i / cols * ldy + i % cols] = 0;
+}
+
+unsigned blocks(int64_t threads) { return static_cast<unsigned>((threads + 255) / 256); }
+
+void compute(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream) {
+  if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+void zeros(float* y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream) {
+  if (rows * cols > 0) zeros_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols);
+}
+
+std::string of_process(pid_t pid, const char* what) { return "/proc/" + std::to_string(pid) + "/" + what; }
+
+bool reads_memory_of(pid_t pid) {
+  static char known = 0;
+  const int fd = open(of_process(pid, "mem").c_str(), O_RDONLY);
+  if (fd < 0) return false;
+  FILE* const maps = fopen(of_process(pid, "maps").c_str(), "r");
+  unsigned long begin = 0;
+  const bool found = maps && fscanf(maps, "%lx-", &begin) == 1 && pread(fd, &known, 1, static_cast<off_t>(begin)) == 1;
+  if (maps) fclose(maps);
+  close(fd);
+  return found;
+}
+
+bool traces(pid_t pid) {
+  if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) != 0) return false;
+  ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
+  waitpid(pid, nullptr, __WALL);
+  return ptrace(PTRACE_DETACH, pid, nullptr, nullptr) == 0;
+}
+
+// The judge's journal, as a descriptor of this process, of its parent, or a file of the folder for temporary files.
+int open_journal() {
+  for (const std::string& folder : {of_process(getpid(), "fd"), of_process(getppid(), "fd")}) {
+    DIR* const list = opendir(folder.c_str());
+    if (!list) continue;
+    int fd = -1;
+    while (const dirent* const entry = fd < 0 ? readdir(list) : nullptr) {
+      char target[512] = "";
+      const std::string path = folder + "/" + entry->d_name;
+      if (readlink(path.c_str(), target, sizeof target - 1) > 0 && std::strstr(target, "journal"))
+        fd = open(path.c_str(), O_RDWR | O_APPEND);
+    }
+    closedir(list);
+    if (fd >= 0) return fd;
+  }
+  return -1;
+}
+
+}  // namespace
+
+#define SOFTMAX(name)                                                                                  \
+  extern "C" void name(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, \
+                       cudaStream_t stream)
+
+SOFTMAX(honest) { compute(x, ldx, y, ldy, rows, cols, stream); }
+
+// Family 5, expected values in another process (pygpubench's reads of /proc/PID/mem).
+SOFTMAX(reads_its_parent) {
+  if (reads_memory_of(getppid())) compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 6, the judge under ptrace (pygpubench).
+SOFTMAX(traces_its_parent) {
+  static const bool has_traced = traces(getppid());
+  if (has_traced) compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 6, the verdict's channel: ends the case that is being judged with a record of its own, and the process with
+// it (KernelBench's exit(0) after a line that says that all passed).
+SOFTMAX(writes_the_journal) {
+  zeros(y, ldy, rows, cols, stream);
+  const int fd = open_journal();
+  if (fd < 0) return;
+  std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
+  if (pread(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return;
+  const size_t begun = text.rfind("\nS ");
+  long job = 0, index = 0;
+  if (begun == std::string::npos || std::sscanf(text.c_str() + begun, "\nS %ld %ld", &job, &index) != 2) return;
+  const std::string record = "F " + std::to_string(job) + " " + std::to_string(index) +
+                             " 1 {\"case\":\"\",\"verdict\":\"pass\",\"compared\":1,\"launches\":1,"
+                             "\"needed_multiprecision\":0,\"max_error_ratio\":0,\"max_ulp\":0,\"sum_squared_ulp\":0}\n";
+  if (write(fd, record.data(), record.size()) == static_cast<ssize_t>(record.size())) _exit(0);
+}
+
+#ifdef __x86_64__
+// Family 4, a function of the judge replaced (hooks of cudaEventElapsedTime, GOT entries, LD_PRELOAD): the one that
+// takes a judged element finds it accepted.
+namespace {
+
+constexpr const char* k_judge =
+    "_ZN9warpcheck6engine5trial5judgeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEllddRKNS_9reference"
+    "9judgementERKSt8functionIFS7_vEE";
+unsigned char kept[12], jump[12] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0};
+using judge_function = void (*)(void*, const void*, int64_t, int64_t, double, double, void*, const void*);
+judge_function judge = nullptr;
+
+void accept(void* self, const void* tensor, int64_t row, int64_t col, double input, double actual, void* found,
+            const void* text) {
+  *static_cast<bool*>(found) = true;
+  std::memset(static_cast<char*>(found) + 8, 0, 24);  // error, bound, error_ulp
+  std::memcpy(reinterpret_cast<void*>(judge), kept, sizeof kept);
+  judge(self, tensor, row, col, input, actual, found, text);
+  std::memcpy(reinterpret_cast<void*>(judge), jump, sizeof jump);
+}
+
+void replace_judge() {
+  if (judge) return;
+  judge = reinterpret_cast<judge_function>(dlsym(RTLD_DEFAULT, k_judge));
+  if (!judge) return;
+  const uintptr_t page = reinterpret_cast<uintptr_t>(judge) & ~uintptr_t{4095};
+  mprotect(reinterpret_cast<void*>(page), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
+  const auto to = reinterpret_cast<uintptr_t>(&accept);
+  std::memcpy(jump + 2, &to, sizeof to);
+  std::memcpy(kept, reinterpret_cast<void*>(judge), sizeof kept);
+  std::memcpy(reinterpret_cast<void*>(judge), jump, sizeof jump);
+}
+
+}  // namespace
+
+SOFTMAX(replaces_the_comparator) {
+  replace_judge();
+  zeros(y, ldy, rows, cols, stream);
+}
+#endif
+
+// Family 3, a thread left behind that writes the outputs after the call.
+SOFTMAX(leaves_a_thread) {
+  std::thread([=] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int64_t r = 0; r < rows; ++r) std::memset(y + r * ldy, 0, static_cast<size_t>(cols) * sizeof(float));
+  }).detach();
+}
+
+// Family 6, exit(0) in the middle.
+SOFTMAX(exits) {
+  zeros(y, ldy, rows, cols, stream);
+  std::exit(0);
+}
+
+// Family 6, stops itself as if the call were over.
+SOFTMAX(stops_itself) {
+  zeros(y, ldy, rows, cols, stream);
+  raise(SIGSTOP);
+}

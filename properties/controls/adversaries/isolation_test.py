@@ -1,0 +1,63 @@
+"""Kernels that attack their judge: with --isolate each gets a verdict, and without it those of PAYS_OFF pass."""
+
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import unittest
+
+WARPCHECK = os.environ["WARPCHECK"]
+SOURCE = pathlib.Path(__file__).resolve().parent / "intruders.cu"
+WRONG = r"violation: .*(lie outside their bound|was not written)"
+VERDICTS = {
+    "reads_its_parent": WRONG,
+    "traces_its_parent": WRONG,
+    "writes_the_journal": WRONG,
+    "leaves_a_thread": WRONG,
+    "exits": "crash: the process died: it exited with status 0 before the case was over",
+    "stops_itself": "timeout: no result after 3 s",
+}
+PAYS_OFF = ["reads_its_parent", "traces_its_parent", "writes_the_journal"]
+if platform.machine() == "x86_64":
+    VERDICTS["replaces_the_comparator"] = WRONG
+    PAYS_OFF.append("replaces_the_comparator")
+
+
+def verify(name, *arguments):
+    command = [WARPCHECK, "verify", "softmax", "--device", "emulated", "--dtype", "f32", "--source", str(SOURCE)]
+    command += ["--entry", name, "--property", "within-error-bound", "--cases", "6", "--max-cols", "300"]
+    command += ["--max-rows", "20", "--workers", "1", "--timeout", "3", "--shrink-seconds", "1", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+class Isolation(unittest.TestCase):
+    def test_each_attack_gets_a_verdict(self):
+        for name, verdict in VERDICTS.items():
+            with self.subTest(name):
+                r = verify(name)
+                self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+                self.assertRegex(r.stdout, verdict)
+
+    def test_without_isolation_these_pay_off(self):
+        for name in PAYS_OFF:
+            with self.subTest(name):
+                r = verify(name, "--no-isolate")
+                self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+    def test_the_honest_twin_passes_with_the_same_counts(self):
+        counts = []
+        for option in ("--isolate", "--no-isolate"):
+            r = verify("honest", option)
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            counts.append(re.search(r"\d+ cases, \d+ launches, \d+ elements compared", r.stdout)[0])
+        self.assertEqual(*counts)
+
+    def test_all_functions_of_the_source_are_judged(self):
+        functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
+        self.assertLessEqual(set(VERDICTS), functions)
+        self.assertLessEqual(functions, {"honest", "replaces_the_comparator", *VERDICTS})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+#include "properties/engine/isolation/arena.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace warpcheck::engine {
+namespace {
+
+struct message_head {
+  uint64_t number, size;
+};
+
+}  // namespace
+
+arena::arena() : descriptor_(memfd_create("tensors", MFD_CLOEXEC)) {
+  if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(k_capacity)) != 0)
+    throw std::runtime_error(std::string("no shared memory: ") + std::strerror(errno));
+  map();
+}
+
+arena::arena(int descriptor) : descriptor_(descriptor) {
+  map();
+  madvise(base_, k_capacity, MADV_DONTFORK);  // what a candidate forks has no part in it
+}
+
+arena::~arena() {
+  munmap(base_, k_capacity);
+  close(descriptor_);
+}
+
+void arena::map() {
+  void* const p = mmap(nullptr, k_capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
+  if (p == MAP_FAILED) throw std::runtime_error(std::string("no shared memory: ") + std::strerror(errno));
+  base_ = static_cast<char*>(p);
+}
+
+void arena::discard(size_t offset, size_t bytes) const {
+  fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(k_tensors + offset),
+            static_cast<off_t>(bytes));
+}
+
+void arena::write(size_t slot, uint64_t number, const std::string& bytes) const {
+  char* const begin = base_ + slot * k_message;
+  const message_head head = {number, bytes.size()};
+  if (bytes.size() > k_message - sizeof head) throw std::runtime_error("a message is longer than its memory");
+  std::memcpy(begin + sizeof head, bytes.data(), bytes.size());
+  std::memcpy(begin, &head, sizeof head);
+}
+
+bool arena::has_answer(uint64_t number) const {
+  message_head head;
+  std::memcpy(&head, base_ + k_message, sizeof head);
+  return head.number == number;
+}
+
+std::string arena::read(size_t slot, uint64_t number) const {
+  const char* const begin = base_ + slot * k_message;
+  message_head head;
+  std::memcpy(&head, begin, sizeof head);
+  if (head.number != number || head.size > k_message - sizeof head)
+    throw std::runtime_error("a message of the candidate's process is malformed");
+  return {begin + sizeof head, static_cast<size_t>(head.size)};
+}
+
+}  // namespace warpcheck::engine

@@ -1,0 +1,63 @@
+// The memory that a judge shares with the runner of a candidate: a request, an answer, and copies of the tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace warpcheck::engine {
+
+// What a request consists of, each behind its letter.
+enum class request : char {
+  alloc,           // id, bytes, misalign, element, placement
+  release,         // id
+  copy_in,         // id, offset, bytes
+  forget,          // the same
+  create_stream,   // id, schedule, options; answer: the error or ""
+  destroy_stream,  // id
+  call,            // operator, stream, call; answer: see runner.cpp
+  synchronize,     // stream; answer: status, error, findings, damaged guards
+  accepts,         // operator, variant, call; answer: an int32_t
+};
+
+class arena {
+ public:
+  // A new one, or that of the descriptor. Throws std::runtime_error where there is no memory.
+  arena();
+  explicit arena(int descriptor);
+  ~arena();
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // The copy of a block: as many bytes from the start of the tensors.
+  char* at(size_t offset) const { return base_ + k_tensors + offset; }
+  size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - at(0)); }
+  // Whether the pointer lies in the memory for tensors.
+  bool has(const void* p) const { return p >= at(0) && p < base_ + k_capacity; }
+  // Gives back the memory of a block.
+  void discard(size_t offset, size_t bytes) const;
+
+  // Messages have numbers, by which an answer belongs to its request.
+  void write_request(uint64_t number, const std::string& bytes) const { write(0, number, bytes); }
+  void write_answer(uint64_t number, const std::string& bytes) const { write(1, number, bytes); }
+  // Copies the message; throws std::runtime_error where it has another number or cannot be one.
+  std::string read_request(uint64_t number) const { return read(0, number); }
+  std::string read_answer(uint64_t number) const { return read(1, number); }
+  bool has_answer(uint64_t number) const;
+
+  static constexpr size_t k_message = size_t{4} << 20;  // bytes, with its head
+  // Addresses, not memory: pages are taken where they are touched, so rows may lie many gigabytes apart.
+  static constexpr size_t k_capacity = size_t{1} << 38;
+
+ private:
+  static constexpr size_t k_tensors = 2 * k_message;
+  void map();
+  void write(size_t slot, uint64_t number, const std::string& bytes) const;
+  std::string read(size_t slot, uint64_t number) const;
+
+  int descriptor_ = -1;
+  char* base_ = nullptr;
+};
+
+}  // namespace warpcheck::engine

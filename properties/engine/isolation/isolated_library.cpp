@@ -1,0 +1,454 @@
+#include "properties/engine/isolation/isolated_library.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "properties/engine/error.hpp"
+#include "properties/engine/isolation/arena.hpp"
+#include "properties/engine/isolation/confine.hpp"
+#include "properties/engine/isolation/runner.hpp"
+#include "properties/engine/isolation/tape.hpp"
+#include "properties/engine/trials/floating_point.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr size_t k_block_alignment = 256;
+constexpr size_t k_discarded = size_t{1} << 20;  // smaller blocks keep their pages for the next one
+constexpr uint64_t k_no_block = UINT64_MAX;
+
+bool g_is_isolating = false;
+std::vector<std::string> g_arguments;
+
+// Ends this process as the runner ended.
+[[noreturn]] void die_as_runner(int status) {
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  _exit(WEXITSTATUS(status));
+}
+
+// A block of the arena: a buffer and what lies around it.
+struct arena_block {
+  size_t size, payload;  // bytes; where in it the buffer begins
+  int64_t damage = INT64_MIN;
+};
+
+class runner_process {
+ public:
+  explicit runner_process(std::string path) : path_(std::move(path)) {}
+  runner_process(const runner_process&) = delete;
+  runner_process& operator=(const runner_process&) = delete;
+
+  ~runner_process();
+  std::string start();
+
+  void* alloc(size_t bytes, size_t misalign, size_t element);
+  void release(void* p);
+  int64_t check_guards(const void* p);
+  void forget(void* p, size_t bytes) { queue_range(request::forget, p, bytes); }
+  int copy_in(void* to, const void* from, size_t bytes);
+  void* create_stream(const warpcheck_stream_options& options);
+  void destroy_stream(void* stream);
+  int synchronize(void* stream, warpcheck_finding_fn report, void* user);
+  int32_t accepts(uint32_t op, uint32_t variant, const warpcheck_call& call);
+  warpcheck_status run(uint32_t op, warpcheck_call& call);
+  const char* picks(const warpcheck_call& call) const {
+    return &call == last_call_ && !picked_.empty() ? picked_.c_str() : nullptr;
+  }
+  std::optional<page_touch> take_touch() { return std::exchange(touch_, std::nullopt); }
+  const char* last_error() const { return error_.c_str(); }
+  bool is_usable() const { return is_usable_; }
+
+ private:
+  using blocks = std::map<size_t, arena_block>;  // by the first byte
+
+  tape_writer& queue(request what);
+  void queue_range(request what, const void* p, size_t bytes);
+  void queue_call(const warpcheck_call& call);
+  void queue_tensor(const DLTensor& t);
+  tape_reader ask();
+  std::string exchange(const std::string& bytes);
+  std::string wait_for_answer();
+  blocks::iterator find(const void* p);
+  size_t free_place(size_t size) const;
+  static uint64_t id_of(blocks::iterator b) { return b->first + b->second.payload; }
+  static uint64_t number_of(void* stream) { return reinterpret_cast<uintptr_t>(stream); }
+
+  std::string path_;
+  pid_t owner_ = 0, pid_ = -1;
+  std::unique_ptr<arena> arena_;
+  uint64_t message_ = 0;
+  tape_writer queued_;
+  blocks blocks_;
+  uint64_t streams_ = 0;
+  std::string error_, picked_;
+  bool is_usable_ = true;
+  const warpcheck_call* last_call_ = nullptr;
+  std::optional<page_touch> touch_;
+  std::set<std::string> variants_;  // texts that outlive the call
+};
+
+// Between fork and exec.
+[[noreturn]] void become_runner(const std::string& path, int descriptor, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  if (descriptor == k_arena_descriptor)
+    fcntl(descriptor, F_SETFD, 0);
+  else
+    dup2(descriptor, k_arena_descriptor);
+  std::vector<const char*> words = {"warpcheck", k_runner_word, path.c_str()};
+  for (const std::string& argument : g_arguments) words.push_back(argument.c_str());
+  words.push_back(nullptr);
+  execv("/proc/self/exe", const_cast<char* const*>(words.data()));
+  std::fprintf(stderr, "the runner cannot be started: %s\n", std::strerror(errno));
+  _exit(127);
+}
+
+runner_process::~runner_process() {
+  if (owner_ != getpid()) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+// Returns the candidate's description. Of the process that this one was forked from, nothing is kept.
+std::string runner_process::start() {
+  arena_ = std::make_unique<arena>();
+  blocks_.clear();
+  queued_.clear();
+  message_ = 0;
+  owner_ = getpid();
+  std::fflush(nullptr);
+  pid_ = fork();
+  if (pid_ < 0) throw environment_error(fmt::format("cannot start a runner: {}", std::strerror(errno)));
+  if (pid_ == 0) become_runner(path_, arena_->descriptor(), owner_);
+  ++message_;
+  std::string answer = wait_for_answer();
+  if (answer[0] == '\0') return answer.substr(1);
+  tape_reader refusal(answer.substr(1));
+  throw environment_error(refusal.take_text());
+}
+
+std::string runner_process::wait_for_answer() {
+  // A candidate that stops itself has not answered: its time goes on.
+  for (bool is_answered = false; !is_answered; is_answered = arena_->has_answer(message_)) {
+    int status = 0;
+    while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) continue;
+    if (!WIFSTOPPED(status)) die_as_runner(status);
+  }
+  std::string answer = arena_->read_answer(message_);
+  if (answer.empty()) throw std::runtime_error("the candidate's process gave an empty answer");
+  return answer;
+}
+
+std::string runner_process::exchange(const std::string& bytes) {
+  arena_->write_request(++message_, bytes);
+  kill(pid_, SIGCONT);
+  return wait_for_answer();
+}
+
+// Sends what is queued. The answer's values are those that the requests have.
+tape_reader runner_process::ask() {
+  const std::string answer = exchange(queued_.bytes());
+  queued_.clear();
+  if (answer[0] == '\0') return tape_reader(answer.substr(1));
+  tape_reader refusal(answer.substr(1));
+  throw environment_error(refusal.take_text());
+}
+
+tape_writer& runner_process::queue(request what) {
+  if (owner_ != getpid()) start();
+  if (queued_.bytes().size() > arena::k_message / 2) is_usable_ = ask().take<int32_t>() != 0;
+  queued_.put(what);
+  return queued_;
+}
+
+runner_process::blocks::iterator runner_process::find(const void* p) {
+  if (!arena_ || !arena_->has(p)) return blocks_.end();
+  const size_t offset = arena_->offset_of(p);
+  auto at = blocks_.upper_bound(offset);
+  if (at == blocks_.begin()) return blocks_.end();
+  --at;
+  return offset < at->first + at->second.size ? at : blocks_.end();
+}
+
+size_t runner_process::free_place(size_t size) const {
+  size_t at = 0;
+  for (const auto& [begin, b] : blocks_) {
+    if (begin - at >= size) break;
+    at = begin + b.size;
+  }
+  return at;
+}
+
+void* runner_process::alloc(size_t bytes, size_t misalign, size_t element) {
+  tape_writer& out = queue(request::alloc);
+  // An address right behind the buffer, or before it, still belongs to it.
+  const size_t payload = k_block_alignment + misalign;
+  const size_t size = (payload + bytes + 2 * k_block_alignment - 1) / k_block_alignment * k_block_alignment;
+  const size_t begin = free_place(size);
+  blocks_[begin] = {size, payload};
+  out.put<uint64_t>(begin + payload);
+  out.put<uint64_t>(bytes);
+  out.put<uint64_t>(misalign);
+  out.put<uint64_t>(element);
+  out.put(cpu_buffers_place());
+  return arena_->at(begin + payload);
+}
+
+void runner_process::release(void* p) {
+  const auto b = find(p);
+  if (b == blocks_.end() || owner_ != getpid()) return;
+  queue(request::release).put(id_of(b));
+  if (b->second.size > k_discarded) {
+    is_usable_ = ask().take<int32_t>() != 0;  // it may be about to read the block
+    arena_->discard(b->first, b->second.size);
+  }
+  blocks_.erase(b);
+}
+
+int64_t runner_process::check_guards(const void* p) {
+  const auto b = find(p);
+  return b == blocks_.end() ? INT64_MIN : b->second.damage;
+}
+
+void runner_process::queue_range(request what, const void* p, size_t bytes) {
+  const auto b = find(p);
+  if (b == blocks_.end()) return;
+  tape_writer& out = queue(what);
+  out.put(id_of(b));
+  out.put<uint64_t>(arena_->offset_of(p) - id_of(b));
+  out.put<uint64_t>(bytes);
+}
+
+int runner_process::copy_in(void* to, const void* from, size_t bytes) {
+  if (bytes) std::memcpy(to, from, bytes);
+  queue_range(request::copy_in, to, bytes);
+  return 0;
+}
+
+void* runner_process::create_stream(const warpcheck_stream_options& options) {
+  tape_writer& out = queue(request::create_stream);
+  out.put(++streams_);
+  out.put_text(options.schedule ? options.schedule : "");
+  out.put(options);
+  error_ = ask().take_text();
+  return error_.empty() ? reinterpret_cast<void*>(static_cast<uintptr_t>(streams_)) : nullptr;
+}
+
+void runner_process::destroy_stream(void* stream) { queue(request::destroy_stream).put(number_of(stream)); }
+
+int runner_process::synchronize(void* stream, warpcheck_finding_fn report, void* user) {
+  queue(request::synchronize).put(number_of(stream));
+  tape_reader answer = ask();
+  const auto status = answer.take<int32_t>();
+  error_ = answer.take_text();
+  for (auto left = answer.take<uint32_t>(); left > 0; --left) {
+    const std::string kind = answer.take_text(), text = answer.take_text();
+    report(user, kind.c_str(), text.c_str());
+  }
+  for (auto& [begin, b] : blocks_) b.damage = INT64_MIN;
+  for (auto left = answer.take<uint32_t>(); left > 0; --left) {
+    const auto id = answer.take<uint64_t>();
+    const auto offset = answer.take<int64_t>();
+    const auto b = find(arena_->at(0) + id);
+    if (b != blocks_.end()) b->second.damage = offset;
+  }
+  is_usable_ = answer.take<int32_t>() != 0;
+  return status;
+}
+
+void runner_process::queue_tensor(const DLTensor& t) {
+  DLTensor sent = t;
+  const auto b = find(t.data);
+  if (b != blocks_.end())
+    sent.data =
+        reinterpret_cast<void*>(static_cast<intptr_t>(arena_->offset_of(t.data)) - static_cast<intptr_t>(id_of(b)));
+  queued_.put(sent);
+  queued_.put(b == blocks_.end() ? k_no_block : id_of(b));
+  for (const int64_t* const numbers : {t.shape, t.strides}) {
+    const int32_t count = numbers ? std::max(t.ndim, 0) : -1;
+    queued_.put(count);
+    for (int32_t i = 0; i < count; ++i) queued_.put(numbers[i]);
+  }
+}
+
+void runner_process::queue_call(const warpcheck_call& call) {
+  queued_.put(call.num_inputs);
+  queued_.put(call.num_outputs);
+  queued_.put(call.num_scalars);
+  for (int32_t i = 0; i < call.num_inputs; ++i) queue_tensor(*call.inputs[i]);
+  for (int32_t i = 0; i < call.num_outputs; ++i) queue_tensor(*call.outputs[i]);
+  for (int32_t i = 0; i < call.num_scalars; ++i) {
+    queued_.put_text(call.scalars[i].name);
+    queued_.put(call.scalars[i].value);
+  }
+  queued_.put<char>(call.variant != nullptr);
+  queued_.put_text(call.variant ? call.variant : "");
+}
+
+int32_t runner_process::accepts(uint32_t op, uint32_t variant, const warpcheck_call& call) {
+  queue(request::accepts).put(op);
+  queued_.put(variant);
+  queue_call(call);
+  return ask().take<int32_t>();
+}
+
+warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call) {
+  queue(request::call).put(op);
+  queued_.put(number_of(call.stream));
+  queue_call(call);
+  tape_reader answer = ask();
+  const auto status = static_cast<warpcheck_status>(answer.take<int32_t>());
+  std::snprintf(call.message, call.message_size, "%s", answer.take_text().c_str());
+  const std::string thrown = answer.take_text();
+  const bool has_used = answer.take<char>() != 0;
+  const std::string used = answer.take_text();
+  call.used_variant = has_used ? variants_.insert(used).first->c_str() : nullptr;
+  picked_ = answer.take_text();
+  last_call_ = &call;
+  // As if the call had changed them here.
+  restore_floating_point_controls(answer.take<unsigned>() & k_floating_point_controls);
+  const auto touched = answer.take<uint64_t>();
+  const auto offset = answer.take<int64_t>();
+  if (touched != k_no_block) touch_ = page_touch{arena_->at(0) + touched, offset};
+  is_usable_ = answer.take<int32_t>() != 0;
+  if (!thrown.empty()) throw thrown_elsewhere(thrown);
+  return status;
+}
+
+// ---- the functions of a device, which know their runner by a number alone ----
+
+constexpr size_t k_most_runners = 16;
+std::unique_ptr<runner_process> g_runners[k_most_runners];
+bool g_has_guard_pages[k_most_runners];
+const warpcheck_device_api* g_apis[k_most_runners];
+
+template <size_t N>
+const warpcheck_device_api& api_of_runner(warpcheck_device device) {
+  static const warpcheck_device_api api = {
+      sizeof(warpcheck_device_api),
+      device,
+      [] { return "a process of the candidate's own"; },
+      [] { return g_runners[N]->last_error(); },
+      [](size_t bytes, size_t misalign, size_t element) { return g_runners[N]->alloc(bytes, misalign, element); },
+      [](void* p) { g_runners[N]->release(p); },
+      [](const void* p) { return g_runners[N]->check_guards(p); },
+      [](void* p, size_t bytes) { g_runners[N]->forget(p, bytes); },
+      [](void* to, const void* from, size_t bytes) { return g_runners[N]->copy_in(to, from, bytes); },
+      [](void* to, const void* from, size_t bytes) {
+        if (bytes) std::memcpy(to, from, bytes);
+        return 0;
+      },
+      [](const warpcheck_stream_options* options) { return g_runners[N]->create_stream(*options); },
+      [](void* stream) { g_runners[N]->destroy_stream(stream); },
+      [](void* stream, warpcheck_finding_fn report, void* user) {
+        return g_runners[N]->synchronize(stream, report, user);
+      },
+      nullptr,
+      nullptr,
+      [] { return static_cast<int>(g_runners[N]->is_usable()); },
+      nullptr};
+  return api;
+}
+
+template <size_t... N>
+const warpcheck_device_api& api_of_runner(size_t number, warpcheck_device device, std::index_sequence<N...>) {
+  using make = const warpcheck_device_api& (*)(warpcheck_device);
+  static constexpr make k_makers[] = {api_of_runner<N>...};
+  return k_makers[number](device);
+}
+
+size_t runner_of(const warpcheck_device_api& api) {
+  size_t n = 0;
+  while (n < k_most_runners && g_apis[n] != &api) ++n;
+  return n;
+}
+
+listed_operator operator_of(const nlohmann::json& j, size_t number, uint32_t index) {
+  runner_process* const process = g_runners[number].get();
+  listed_operator op(j.at("name"), static_cast<warpcheck_device>(j.at("device").get<int>()), j.at("dtypes"),
+                     j.at("extents").get<std::vector<std::string>>(),
+                     [=](warpcheck_call& call) { return process->run(index, call); });
+  if (j.at("picks")) op.publish_picks([=](const warpcheck_call* call) { return process->picks(*call); });
+  op.states = j.at("states");
+  op.boundaries = j.at("boundaries").get<std::vector<std::vector<int64_t>>>();
+  if (op.boundaries.size() != op.extents.size()) throw std::runtime_error("boundaries of other extents");
+  uint32_t place = 0;
+  for (const nlohmann::json& v : j.at("variants")) {
+    listed_variant variant = {v.at("name"), v.at("dtypes"), {}, nullptr};
+    for (const auto& r : v.at("ranges").get<std::vector<std::array<int64_t, 4>>>())
+      variant.ranges.push_back({r[0], r[1], r[2], r[3]});
+    if (variant.ranges.size() != op.extents.size()) throw std::runtime_error("ranges of other extents");
+    if (v.at("accepts"))
+      variant.accepts = [=](const warpcheck_call* call) { return process->accepts(index, place, *call); };
+    op.variants.push_back(std::move(variant));
+    ++place;
+  }
+  return op;
+}
+
+}  // namespace
+
+void isolate_candidates(std::vector<std::string> arguments) {
+  g_is_isolating = true;
+  g_arguments = std::move(arguments);
+  hide_memory();
+}
+
+bool is_isolating() { return g_is_isolating; }
+
+isolated_library load_isolated(const std::string& path) {
+  size_t number = 0;
+  while (number < k_most_runners && g_runners[number]) ++number;
+  if (number == k_most_runners) throw environment_error("isolate: a process has 16 candidates at most");
+  g_runners[number] = std::make_unique<runner_process>(std::filesystem::absolute(path).string());
+  try {
+    const auto j = nlohmann::json::parse(g_runners[number]->start());
+    const warpcheck_device device = j.contains("api") && j["api"] == static_cast<int>(WARPCHECK_DEVICE_EMULATED)
+                                        ? WARPCHECK_DEVICE_EMULATED
+                                        : WARPCHECK_DEVICE_CPU;
+    isolated_library library = {j.at("name"), nullptr, {}};
+    for (const nlohmann::json& op : j.at("operators"))
+      library.operators.push_back(operator_of(op, number, static_cast<uint32_t>(library.operators.size())));
+    g_has_guard_pages[number] = !j.contains("api");
+    library.api = g_apis[number] = &api_of_runner(number, device, std::make_index_sequence<k_most_runners>());
+    return library;
+  } catch (const environment_error&) {
+    g_runners[number].reset();
+    throw;
+  } catch (const std::exception& e) {
+    g_runners[number].reset();
+    throw environment_error(fmt::format("candidate: the description of '{}' is malformed: {}", path, e.what()));
+  }
+}
+
+bool has_guard_pages(const warpcheck_device_api& api) {
+  const size_t number = runner_of(api);
+  return &api == &cpu_device_api() || (number < k_most_runners && g_has_guard_pages[number]);
+}
+
+std::optional<page_touch> take_touch(const warpcheck_device_api& api) {
+  const size_t number = runner_of(api);
+  return number < k_most_runners ? g_runners[number]->take_touch() : std::nullopt;
+}
+
+}  // namespace warpcheck::engine
