@@ -71,6 +71,8 @@ void add_selection(CLI::App* command, cli::verify_options& o, cli::brought_candi
   add_unwanted(command, o);
   command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
   cli::add_candidate(command, o, b);
+  command->add_flag("--isolate,!--no-isolate", b.is_isolated,
+                    "Run a candidate in a process that holds neither expected values nor the verdict (not on cuda)");
 }
 void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--regressions", o.regressions,

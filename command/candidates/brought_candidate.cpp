@@ -71,11 +71,6 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
   for (const char* other : {"--source", "--kernelbench", "--gpumode"}) of_python->excludes(command->get_option(other));
   command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
       ->needs(of_python);
-  command
-      ->add_flag("--isolate,!--no-isolate", b.is_isolated,
-                 "Verify a candidate in a process that holds neither expected values nor the verdict (default; not on "
-                 "cuda)")
-      ->capture_default_str();
 }
 
 }  // namespace warpcheck::cli

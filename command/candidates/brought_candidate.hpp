@@ -13,7 +13,7 @@ namespace warpcheck::cli {
 struct brought_candidate {
   source_request source;
   std::string python, interpreter;
-  bool is_isolated = true;
+  bool is_isolated = false;
 
   // Compiles or loads it, for the one operator of the options.
   void prepare(verify_options& o) const;

@@ -35,7 +35,7 @@ class Isolation(unittest.TestCase):
     def test_each_attack_gets_a_verdict(self):
         for name, verdict in VERDICTS.items():
             with self.subTest(name):
-                r = verify(name)
+                r = verify(name, "--isolate")
                 self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
                 self.assertRegex(r.stdout, verdict)
 
