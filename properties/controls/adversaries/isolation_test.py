@@ -5,6 +5,8 @@ import pathlib
 import platform
 import re
 import subprocess
+import sys
+import tempfile
 import unittest
 
 WARPCHECK = os.environ["WARPCHECK"]
@@ -22,6 +24,19 @@ PAYS_OFF = ["reads_its_parent", "traces_its_parent", "writes_the_journal"]
 if platform.machine() == "x86_64":
     VERDICTS["replaces_the_comparator"] = WRONG
     PAYS_OFF.append("replaces_the_comparator")
+
+# Reads the memory of the process that started the interpreter's nursery.
+PYTHON = """
+import os
+
+def intrude(x, y):
+    judge = open(f"/proc/{os.getppid()}/status").read().split("PPid:")[1].split()[0]
+    try:
+        open(f"/proc/{judge}/mem", "rb").close()
+    except OSError:
+        return
+    raise RuntimeError("the judge is open")
+"""
 
 
 def verify(name, *arguments):
@@ -52,6 +67,17 @@ class Isolation(unittest.TestCase):
             self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
             counts.append(re.search(r"\d+ cases, \d+ launches, \d+ elements compared", r.stdout)[0])
         self.assertEqual(*counts)
+
+    def test_a_python_function_cannot_read_its_judge(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "intruder.py"
+            file.write_text(PYTHON)
+            command = [WARPCHECK, "verify", "softmax", "--python", f"{file}:intrude", "--interpreter", sys.executable]
+            command += ["--dtype", "f32", "--property", "within-error-bound", "--cases", "2", "--shrink-seconds", "1"]
+            for option, expected in (("--isolate", "was not written"), ("--no-isolate", "the judge is open")):
+                r = subprocess.run([*command, option], capture_output=True, text=True, timeout=300)
+                self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+                self.assertIn(expected, r.stdout)
 
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
