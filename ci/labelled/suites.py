@@ -40,6 +40,21 @@ def scor(folder):
         yield Code(path.stem, path.read_text(), wanted, options=["--volatile", "plain"])
 
 
+# Indigo3 (Liu, Azami, Vanausdal, Burtscher, ACM TOPC 2024): seven graph algorithms in all styles; names list the bugs.
+INDIGO3_RACES = re.compile(r"_(RaceBug|SyncBug)")
+# A block for each vertex has no excess threads.
+INDIGO3_BOUNDS = re.compile(r"_(Nbr|Nbor)?BoundsBug|^(?!.*_Block(_|$)).*_ExcessThreadsBug")
+INDIGO3_GRAPHS = ("undirected_graph_4n_12e_4095", "undirect2dim_rand_torus_100n_400e")
+
+
+def indigo3(folder):
+    inputs = [[str(folder / "inputs" / f"{graph}.egr"), "1", "0"] for graph in INDIGO3_GRAPHS]
+    for path in sorted((folder / "generatedCodes" / "CUDA").glob("*/*.cu")):
+        wanted = "race" if INDIGO3_RACES.search(path.stem) else ""
+        yield Code(path.stem, path.read_text(), wanted, bool(INDIGO3_BOUNDS.search(path.stem)), inputs,
+                   [folder / "lib"])
+
+
 # NVIDIA's samples of compute-sanitizer: what each of its tools must report, in the words of run-emulated.
 SANITIZER = {"Racecheck/block_error": "race", "Racecheck/warp_error": "race", "Memcheck/memcheck_demo": "out_of_bounds",
              "Initcheck/memset_error": "uninitialized", "Synccheck/divergent_threads": "divergence",
@@ -151,19 +166,26 @@ def gpuverify(folder):
             yield Code(name, program, wanted, inputs=[["0"], ["1"]])
 
 
-SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer}
+SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer, "indigo3": indigo3}
 # Where each is on GitHub, and the commit that was scored.
 SOURCES = {
     "hirace": ("JohnJacobsonIII/HiRace-Artifact-SC24", "44a935f"),
     "scor": ("csl-iisc/ScoR", "6dc3507"),
     "gpuverify": ("mc-imperial/gpuverify", "4921977"),
     "sanitizer": ("NVIDIA/compute-sanitizer-samples", "1e1fab8"),
+    "indigo3": ("burtscher/Indigo3Suite", "f351177"),
+}
+# What a suite of templates needs next: Indigo3 generates 13,400 CUDA codes with all bugs.
+GENERATE = {
+    "indigo3": " && cd {folder} && sed -i 's/{{nobug}}/{{all}}/' codeGen/configure.txt && "
+               "python3 generate_all_codes.py cuda",
 }
 
 
 def how_to_fetch(suite, folder):
     repository, commit = SOURCES[suite]
-    return f"git clone https://github.com/{repository} {folder} && git -C {folder} checkout {commit}"
+    fetch = f"git clone https://github.com/{repository} {folder} && git -C {folder} checkout {commit}"
+    return fetch + GENERATE.get(suite, "").format(folder=folder)
 
 
 def codes_of(suite, folder):

@@ -257,6 +257,28 @@ class Foreign(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "has no code of hirace; to fetch it: git clone .* checkout [0-9a-f]{7}")
 
+    def test_labels_of_indigo3_are_in_the_names(self):
+        labels = {"CC_NoRaceBug_NoNbrBoundsBug": ("", False), "CC_RaceBug_Block_ExcessThreadsBug": ("race", False),
+                  "PR_NoRaceBug_SyncBug_NonPersist_Warp_BlockAdd_ExcessThreadsBug": ("race", True),
+                  "PR_NoRaceBug_NoSyncBug_NbrBoundsBug": ("", True), "MST_Atomic_NborBoundsBug": ("", True),
+                  "TC_Atomic_FieldBug_BoundsBug": ("", True), "MIS_NoExcessThreadsBug_NoBoundsBug": ("", False)}
+        for name in labels:
+            self.write(f"indigo/generatedCodes/CUDA/CODES/{name}.cu", "")
+        self.write("command", "#!/bin/sh\necho 'error: no'; exit 2\n")
+        command = [sys.executable, FOREIGN, "--suite", "indigo3", self.path("indigo"), "--warpcheck",
+                   self.path("command"), "--out", self.path("scores")]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("scores.json")) as f:
+            self.assertEqual({r["code"]: (r["wanted"], r["bounds"]) for r in json.load(f)}, labels)
+
+    def test_codes_of_indigo3_are_generated_after_the_fetch(self):
+        command = [sys.executable, FOREIGN, "--suite", "indigo3", self.path("programs")]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("sed -i 's/{nobug}/{all}/' codeGen/configure.txt && python3 generate_all_codes.py cuda",
+                      done.stderr)
+
     def test_codes_of_gpuverify_get_a_host(self):
         kernel = "//xfail:BOOGIE_ERROR\n//--blockDim=64 --gridDim=[2,3]\n__global__ void k(int* p, float x) {}\n"
         self.write("suite/testsuite/CUDA/fail_tests/race_on_shared/kernel.cu", kernel)
