@@ -188,7 +188,7 @@ std::vector<std::string> schedules_of(const run_emulated_options& o) {
   return list;
 }
 
-struct run_request {
+struct program_request {
   std::string library, schedule;
   bool traced = false;    // the library follows its control
   std::string disturbed;  // the approximated construct that gives other values; empty: none
@@ -196,7 +196,7 @@ struct run_request {
 };
 
 // The part of the program's process: loads the library and runs main().
-void run_main(const run_request& request, const run_emulated_options& o, shared_record& record) {
+void run_main(const program_request& request, const run_emulated_options& o, shared_record& record) {
   const std::string& library = request.library;
   if (const std::string problem = engine::emulated_problem(); !problem.empty())
     throw environment_error("device emulated: " + problem);
@@ -239,7 +239,7 @@ void run_main(const run_request& request, const run_emulated_options& o, shared_
 
 // The same in a thread of its own. Its heap is new, and lies where that of the last such run lay, whatever this process
 // has allocated in between: equal runs then access equal addresses.
-void run_main_in_new_heap(const run_request& request, const run_emulated_options& o, shared_record& record) {
+void run_main_in_new_heap(const program_request& request, const run_emulated_options& o, shared_record& record) {
   const std::function<void()> body = [&] { run_main(request, o, record); };
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -256,7 +256,7 @@ std::string tidy(const std::string& text) {
   return std::regex_replace(text, here, "$1");
 }
 
-program_run run_once(const run_request& request, const run_emulated_options& o, const std::vector<suppression>& known,
+program_run run_once(const program_request& request, const run_emulated_options& o, const std::vector<suppression>& known,
                      shared_record& record) {
   record.clear();
   const engine::child_outcome outcome = engine::run_in_child(
@@ -402,7 +402,7 @@ void follow(std::vector<approximation>& all, import_request request, const std::
             const run_emulated_options& o, shared_record& record) {
   request.flavour = "plain";
   request.traced = true;
-  run_request again = {"", schedule, true, "", -1};
+  program_request again = {"", schedule, true, "", -1};
   try {
     again.library = import_library(toolchain::load(), request);
   } catch (const interrupted&) {
