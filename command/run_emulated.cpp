@@ -256,8 +256,8 @@ std::string tidy(const std::string& text) {
   return std::regex_replace(text, here, "$1");
 }
 
-program_run run_once(const program_request& request, const run_emulated_options& o, const std::vector<suppression>& known,
-                     shared_record& record) {
+program_run run_once(const program_request& request, const run_emulated_options& o,
+                     const std::vector<suppression>& known, shared_record& record) {
   record.clear();
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
