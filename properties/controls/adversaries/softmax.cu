@@ -14,19 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace {
+#include "honest_softmax.hpp"
 
-// A thread has a row.
-__global__ void rows_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (row >= rows) return;
-  const float* in = x + row * ldx;
-  float m = -INFINITY;
-  for (int64_t i = 0; i < cols; ++i) m = (in[i] > m || in[i] != in[i]) ? in[i] : m;
-  double sum = 0;
-  for (int64_t i = 0; i < cols; ++i) sum += exp(static_cast<double>(in[i]) - m);
-  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = static_cast<float>(exp(static_cast<double>(in[i]) - m) / sum);
-}
+namespace {
 
 // The same of inputs that were cut to 8 bits of significand, as a bf16 has.
 __global__ void coarse_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
@@ -39,20 +29,9 @@ __global__ void coarse_kernel(const float* x, int64_t ldx, float* y, int64_t ldy
   for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = expf(cut(x[row * ldx + i]) - m) / sum;
 }
 
-__global__ void constant_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, float value) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < rows * cols) y[i / cols * ldy + i % cols] = value;
-}
-
 __global__ void copy_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < rows * cols) y[i / cols * ldy + i % cols] = x[i / cols * ldx + i % cols];
-}
-
-unsigned blocks(int64_t threads) { return static_cast<unsigned>((threads + 255) / 256); }
-
-void compute(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream) {
-  if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
 }
 
 __global__ void scale_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, float factor) {

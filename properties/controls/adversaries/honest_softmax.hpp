@@ -1,0 +1,35 @@
+// What the kernels of this folder that deceive or attack their judge have in common: a softmax that computes, and one that
+// writes a constant.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+namespace {
+
+// A thread has a row.
+__global__ void rows_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float* in = x + row * ldx;
+  float m = -INFINITY;
+  for (int64_t i = 0; i < cols; ++i) m = (in[i] > m || in[i] != in[i]) ? in[i] : m;
+  double sum = 0;
+  for (int64_t i = 0; i < cols; ++i) sum += exp(static_cast<double>(in[i]) - m);
+  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = static_cast<float>(exp(static_cast<double>(in[i]) - m) / sum);
+}
+
+__global__ void constant_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, float value) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < rows * cols) y[i / cols * ldy + i % cols] = value;
+}
+
+unsigned blocks(int64_t threads) { return static_cast<unsigned>((threads + 255) / 256); }
+
+void compute(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream) {
+  if (rows * cols > 0) rows_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+
+}  // namespace
