@@ -58,6 +58,8 @@ struct radix_workspace {
   uint32_t* image;
 };
 
+__device__ inline unsigned digit_of(uint32_t image, int pass) { return image >> pass * k_digit_bits & (k_digits - 1); }
+
 // Counts the digits of every pass, by row: totals[pass][row][digit]. Two barriers per chunk.
 constexpr int k_count_threads = 256;
 constexpr int64_t k_count_chunk = 64 * k_count_threads;
@@ -78,8 +80,7 @@ __global__ void __launch_bounds__(k_count_threads)
     for (int64_t c = begin + thread; c < end; c += k_count_threads) {
       const uint32_t image = sort_image<float>::of(keys[row * cols + c], descending);
 #pragma unroll
-      for (int pass = 0; pass < k_digit_passes; ++pass)
-        atomicAdd(&count[pass][image >> pass * k_digit_bits & (k_digits - 1)], 1u);
+      for (int pass = 0; pass < k_digit_passes; ++pass) atomicAdd(&count[pass][digit_of(image, pass)], 1u);
     }
     __syncthreads();
     for (int pass = 0; pass < k_digit_passes; ++pass)
@@ -104,11 +105,6 @@ struct radix_pass {
   int64_t rows, cols, tiles;
   bool descending;
 };
-
-template <int Pass>
-__device__ inline unsigned digit_of(uint32_t image) {
-  return image >> Pass * k_digit_bits & (k_digits - 1);
-}
 
 // How many keys of a digit the tiles before this one have. Several words are on their way at once.
 constexpr int k_look_back_words = 8;
@@ -169,19 +165,20 @@ __device__ inline void rank_in_warp(const uint32_t (&image)[k_radix_items], unsi
     const int last = 31 - __clz(static_cast<int>(lanes));
     const unsigned lower = static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
     unsigned before = 0;
-    if (static_cast<int>(lane) == last) before = atomicAdd(count + digit_of<Pass>(image[i]), lower + 1);
+    if (static_cast<int>(lane) == last) before = atomicAdd(count + digit_of(image[i], Pass), lower + 1);
     rank[i] = __shfl_sync(k_all_lanes, before, last) + lower;
   }
 }
 
-// Publishes how many keys of each digit the tile has, and turns the warps' counts into places. Returns what look-back
-// needs: the tile's count of this thread's digit, the digit's first place in the tile, and in the row.
+// Of a thread's digit: the tile's count, the first place in the tile and, of the first tile, in the row.
 template <class Index>
 struct digit_place {
   unsigned count, in_tile;
   radix_count<Index> in_row;
 };
 
+// Publishes how many keys of each digit the tile has, and turns the warps' counts into places. Returns what look-back
+// needs.
 template <class Index>
 __device__ inline digit_place<Index> place_digits(const radix_pass<Index>& p, radix_scratch<Index>& s, int64_t row,
                                                   int64_t tile) {
@@ -238,7 +235,7 @@ __global__ void __launch_bounds__(k_radix_threads, 2) move_by_digit(radix_pass<I
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < k_radix_items; ++i) {
-      rank[i] += s.count[warp][digit_of<Pass>(image[i])];
+      rank[i] += s.count[warp][digit_of(image[i], Pass)];
       s.image[rank[i]] = image[i];
     }
     if (thread < k_digits) {
@@ -263,7 +260,7 @@ __global__ void __launch_bounds__(k_radix_threads, 2) move_by_digit(radix_pass<I
       const int place = thread + i * k_radix_threads;
       if (!is_full && place >= count) continue;
       const uint32_t key = s.image[place];
-      const count_type to = s.target[digit_of<Pass>(key)] + static_cast<unsigned>(place);
+      const count_type to = s.target[digit_of(key, Pass)] + static_cast<unsigned>(place);
       if constexpr (Pass + 1 < k_digit_passes) image_out[to] = key;
       index_out[to] = s.index[place];
     }

@@ -80,6 +80,7 @@ SIMT_INLINE unsigned __match_any_sync(unsigned mask, T value, SIMT_SITE) {
   return static_cast<unsigned>(
       simt::emu::warp_collective(simt::emu::warp_op::match_any, mask, simt::emu::to_bits(value), 0, 32, site));
 }
+
 namespace simt {
 inline namespace emu {
 

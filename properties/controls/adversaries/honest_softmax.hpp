@@ -1,5 +1,4 @@
-// What the kernels of this folder that deceive or attack their judge have in common: a softmax that computes, and one that
-// writes a constant.
+// A softmax that computes and a kernel that writes a constant, for the sources of this folder.
 #pragma once
 
 #include <cuda_runtime.h>

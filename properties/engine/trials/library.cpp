@@ -160,8 +160,6 @@ const candidate_library& candidate_library::load(const std::string& path, bool i
   for (const char* stem : {"emulated", "race"})
     if (path == builtin_library(stem) && !emulated_problem().empty())
       throw environment_error("device emulated: " + emulated_problem());
-  // An absolute path, so that dlopen does not search the system's folders; all symbols now, so that a missing one is an
-  // error here and not a crash in the middle of a run; local, so that two candidates never share a symbol.
   if (isolated) {
     isolated_library foreign = load_isolated(path);
     made->name_ = std::move(foreign.name);
@@ -170,6 +168,8 @@ const candidate_library& candidate_library::load(const std::string& path, bool i
     library = std::move(made);
     return *library;
   }
+  // An absolute path, so that dlopen does not search the system's folders; all symbols now, so that a missing one is an
+  // error here and not a crash in the middle of a run; local, so that two candidates never share a symbol.
   void* handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw environment_error(fmt::format("candidate: '{}' does not load: {}", path, last_dl_error()));
   const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(handle, "warpcheck_candidate_get"));
