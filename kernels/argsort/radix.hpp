@@ -208,7 +208,8 @@ __device__ inline digit_place<Index> place_digits(const radix_pass<Index>& p, ra
 }
 
 // Blocks draw tiles by ticket: a tile waits only for tiles that have begun. The places behind a row take part as keys
-// of the last digit, behind all others, and are not written. Six barriers per tile.
+// of the last digit, behind all others, and are not written. Five barriers per tile, and one more for
+// the first of a row: the next tile's ticket and counts may be written while this one's items are still read.
 template <int Pass, class Index>
 __global__ void __launch_bounds__(k_radix_threads, 2) move_by_digit(radix_pass<Index> p) {
   using count_type = radix_count<Index>;
@@ -264,7 +265,6 @@ __global__ void __launch_bounds__(k_radix_threads, 2) move_by_digit(radix_pass<I
       if constexpr (Pass + 1 < k_digit_passes) image_out[to] = key;
       index_out[to] = s.index[place];
     }
-    __syncthreads();  // the scratch is written again
   }
 }
 
