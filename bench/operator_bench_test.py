@@ -95,7 +95,7 @@ class OperatorBench(unittest.TestCase):
         self.expect(2, "operator matmul: its description lists no bench rows", "matmul", "--row", "m=4,n=4,k=4")
         self.expect(2, "device: 'cpu' is not one of cuda, emulated; cpu is for a candidate of your own", "softmax",
                     "--device", "cpu")
-        self.expect(2, "'--unheard_of' is no option of bench or of Google Benchmark", "softmax", "--unheard_of")
+        self.expect(2, "'--unheard_of' is not an option of bench or of Google Benchmark", "softmax", "--unheard_of")
         self.expect(2, "--bar: the emulated device has no limit", "softmax", "--device", "emulated", "--bar", "0.5")
         self.expect(3, "there is no file 'missing.so'", "softmax", "--device", "emulated", "--peer", "missing.so")
         r = bench("softmax", SMALL)
