@@ -348,9 +348,10 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->add_option("--volatile", e.volatile_as, "Treat volatile accesses as relaxed atomics, or as plain ones")
       ->check(CLI::IsMember({"relaxed", "plain"}))
       ->capture_default_str();
-  emulated->add_flag(
-      "--keep-going", e.keep_going,
-      "Continue after findings: a race does not end its launch, a failed launch does not end the program");
+  emulated->add_flag("--keep-going", e.keep_going,
+                     "Continue after findings: races and accesses outside an allocation do not end their launch, where "
+                     "reads get 0 there; "
+                     "a failed launch does not end the program");
   emulated->add_flag("--no-trace", e.no_trace, "List approximated functions, without the runs that trace their values");
   emulated->add_option("--suppress", e.suppress, "A file of known findings, a line each: KIND FILE:LINE REASON");
   emulated->add_flag("--quiet", e.quiet, "Do not show the output of the program");

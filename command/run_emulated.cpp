@@ -64,31 +64,36 @@ struct run_trace {
 // A record that survives the process that writes it: what the program's process says before it dies or exits.
 class shared_record {
  public:
-  shared_record() {
+  shared_record() : lines_(memfd_create("record", MFD_CLOEXEC)) {
     void* p = mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
+    if (p == MAP_FAILED || lines_ < 0)
+      throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
     page_ = new (p) page;
   }
-  ~shared_record() { munmap(page_, sizeof(page)); }
+  ~shared_record() {
+    munmap(page_, sizeof(page));
+    close(lines_);
+  }
   shared_record(const shared_record&) = delete;
   shared_record& operator=(const shared_record&) = delete;
 
   void clear() {
-    page_->used = 0;
+    page_->written = 0;
     page_->exit_status.reset();
     page_->trace[0] = page_->trace[1] = page_->launches = 0;
   }
-  // Appends a line; what does not fit is dropped.
   void add(const nlohmann::json& j) {
     const std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    if (page_->used + line.size() > sizeof page_->text) return;
-    std::memcpy(page_->text + page_->used, line.data(), line.size());
-    page_->used += line.size();
+    if (pwrite(lines_, line.data(), line.size(), page_->written) != static_cast<ssize_t>(line.size())) std::abort();
+    page_->written += static_cast<off_t>(line.size());
   }
   // The process ends of its own accord, after this.
   void end(int exit_status) { page_->exit_status = exit_status; }
 
-  std::string text() const { return {page_->text, std::min(page_->used, sizeof page_->text)}; }
+  std::string text() const {
+    std::string text(static_cast<size_t>(page_->written), '\0');
+    return pread(lines_, text.data(), text.size(), 0) == page_->written ? text : "";
+  }
   unsigned long long* trace() { return page_->trace; }
   unsigned long long* launches() { return &page_->launches; }
   // Empty where the process has died.
@@ -96,13 +101,13 @@ class shared_record {
 
  private:
   struct page {
-    size_t used = 0;
+    off_t written = 0;
     std::optional<int> exit_status;
     unsigned long long trace[2] = {};
     unsigned long long launches = 0;
-    char text[256 * 1024];
   };
   page* page_;
+  int lines_;
 };
 
 struct hazard {

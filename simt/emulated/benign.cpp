@@ -1,8 +1,11 @@
-// Races that a launch outlives: which are harmless is known only after the access that shows the race.
+// Findings that a launch outlives. Which races are harmless is known only after the access that shows the race.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
@@ -23,18 +26,18 @@ struct open_race {
   uint8_t before[4];
 };
 
-constexpr size_t k_most_notices = 100;
-
 struct notice_state {
   tolerance tolerated = tolerance::none;
   std::vector<open_race> open_races;
   struct raw {
-    const char *kind, *why;
-    race_record race;
+    const char* kind;
+    uint32_t earlier, now;  // places in the code
+    std::function<std::string()> describe;
   };
   std::vector<raw> of_launch;  // in words once it has ended, for a thread's stack is small
   std::vector<finding> notices;
-  std::set<std::tuple<std::string, uint32_t, uint32_t>> noted;  // by kind and both places in the code
+  std::set<std::tuple<std::string, uint32_t, uint32_t>> noted;           // by kind and both places in the code
+  std::set<std::tuple<std::string, std::string, std::string>> reported;  // the same by lines
 };
 notice_state& notice() {
   static notice_state state;
@@ -43,12 +46,12 @@ notice_state& notice() {
 
 const uint8_t* bytes_at(const race_record& r) { return reinterpret_cast<const uint8_t*>(shadow.base + r.offset); }
 
+void note(const char* kind, uint32_t earlier, uint32_t now, std::function<std::string()> describe) {
+  if (notice().noted.insert({kind, earlier, now}).second)
+    notice().of_launch.push_back({kind, earlier, now, std::move(describe)});
+}
 void note(const char* kind, const char* why, const race_record& r) {
-  notice_state& n = notice();
-  if (n.noted.size() >= k_most_notices ||
-      !n.noted.insert({kind, r.earlier.pc & k_code_offset, r.now.pc & k_code_offset}).second)
-    return;
-  n.of_launch.push_back({kind, why, r});
+  note(kind, r.earlier.pc & k_code_offset, r.now.pc & k_code_offset, [=] { return describe_race(r) + why; });
 }
 
 // A race that is not harmless.
@@ -59,6 +62,30 @@ void settle_as_race(const race_record& r) {
 
 }  // namespace
 
+const char* name_of(access_kind kind) {
+  return kind == access_kind::read ? "read" : kind == access_kind::write ? "write" : "atomic access";
+}
+
+std::string describe_race(const race_record& r) {
+  return std::string(name_of(r.kind)) + " by " + describe_thread_id(r.now.thread) + " at " +
+         source_line(r.now.pc & k_code_offset) + " and " + name_of(r.earlier_kind) + " by " +
+         describe_thread_id(r.earlier.thread) + " at " + source_line(r.earlier.pc & k_code_offset) +
+         " are not ordered: " + describe_place(r.offset);
+}
+
+std::string describe_place(size_t offset) {
+  if (offset < k_arenas_bytes) {
+    const size_t within = offset % k_arena_bytes;
+    for (const shared_declaration& d : device.declarations)
+      if (within >= d.offset && within < d.offset + d.bytes)
+        return "byte " + std::to_string(within - d.offset) + " of " +
+               (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
+    return "shared memory";
+  }
+  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
+         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
+}
+
 bool has_open_races = false;
 
 void tolerate(tolerance t) { notice().tolerated = t; }
@@ -68,6 +95,13 @@ std::vector<finding> take_notices() {
   std::vector<finding> taken = std::move(notice().notices);
   notice().notices.clear();
   return taken;
+}
+
+bool outlives(const char* kind, uint32_t pc, const std::function<std::string()>& describe) {
+  if (notice().tolerated != tolerance::all) return false;
+  count_choice(choice::unseen_memory, pc);
+  note(kind, 0, pc, describe);
+  return true;
 }
 
 void outlive_race(const race_record& r) {
@@ -144,7 +178,9 @@ void conclude_notices(emulation& stream) {
   }
   n.open_races.clear();
   has_open_races = false;
-  for (const notice_state::raw& r : n.of_launch) n.notices.push_back({r.kind, describe_race(r.race) + r.why});
+  for (const notice_state::raw& r : n.of_launch)
+    if (n.reported.insert({r.kind, r.earlier == 0 ? "" : source_line(r.earlier), source_line(r.now)}).second)
+      n.notices.push_back({r.kind, r.describe()});
   n.of_launch.clear();
 }
 

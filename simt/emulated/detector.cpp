@@ -20,21 +20,25 @@ void hb_compares() { compares_and_swaps = true; }
 
 namespace {
 
-const char* name_of(access_kind kind) {
-  return kind == access_kind::read ? "read" : kind == access_kind::write ? "write" : "atomic access";
+bool is_inside(size_t offset) {
+  if (offset < k_arenas_bytes) return (shadow.flags[offset] & k_accessible) != 0;
+  const unit_range& r = shadow.units[offset / k_unit_bytes];
+  return offset - r.begin < r.bytes;
 }
 
-[[noreturn]] void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_t pc) {
-  fail("out_of_bounds", [=] {
+// Where the launch goes on, what is read outside is zero.
+void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_t pc) {
+  const size_t slot = offset / k_arena_bytes;
+  const bool has_exited = slot < device.slots && device.blocks[slot]->active && device.blocks[slot]->alive == 0;
+  const auto text = [=, thread = current->id] {
     std::string text = std::string(name_of(kind)) + " of " + std::to_string(bytes) + " bytes by " +
-                       describe_thread_id(current->id) + " at " + source_line(pc) + " ";
+                       describe_thread_id(thread) + " at " + source_line(pc) + " ";
     if (offset < k_arenas_bytes) {
-      const size_t slot = offset / k_arena_bytes, within = offset % k_arena_bytes;
+      const size_t within = offset % k_arena_bytes;
       const shared_declaration* nearest = nullptr;
       for (const shared_declaration& d : device.declarations)
         if (d.offset <= within && (nearest == nullptr || d.offset > nearest->offset)) nearest = &d;
-      if (slot < device.slots && device.blocks[slot]->active && device.blocks[slot]->alive == 0)
-        return text + "in the shared memory of a block that has exited";
+      if (has_exited) return text + "in the shared memory of a block that has exited";
       if (nearest == nullptr) return text + "before the first shared array";
       return text + "at byte " + std::to_string(within - nearest->offset) + " of " +
              (nearest->id == nullptr ? "dynamic shared memory" : "a shared array") + " of " +
@@ -44,7 +48,10 @@ const char* name_of(access_kind kind) {
     if (r.bytes == 0) return text + "in device memory that is not allocated";
     return text + "at byte " + std::to_string(static_cast<int64_t>(offset - r.begin)) + " of a buffer of " +
            std::to_string(r.bytes) + " bytes";
-  });
+  };
+  if (!outlives("out_of_bounds", pc, text)) fail("out_of_bounds", text);
+  for (size_t i = offset; kind == access_kind::read && i < offset + bytes; ++i)
+    if (!is_inside(i)) reinterpret_cast<char*>(shadow.base)[i] = 0;
 }
 
 // A third one has no place but where it is of another warp than the two.
@@ -196,27 +203,35 @@ inline bool takes_value(access_kind kind, const access_record& now) {
   return kind == access_kind::read || (kind == access_kind::atomic && (now.pc & k_atomic_store) == 0);
 }
 
-// Bounds and initialisation of a shared access.
+// Bounds and initialisation of a shared access; false where it leaves its array.
 template <access_kind Kind>
-inline void check_shared(size_t offset, size_t bytes, const access_record& now) {
+inline bool check_shared(size_t offset, size_t bytes, const access_record& now) {
   const uint32_t pc = now.pc & k_code_offset;
   uint8_t* flags = shadow.flags + offset;
   constexpr uint8_t k_both = k_accessible | k_written;
-  if (all_set(flags, bytes, k_both)) return;
-  if (!all_set(flags, bytes, k_accessible)) report_out_of_bounds(offset, bytes, Kind, pc);
+  if (all_set(flags, bytes, k_both)) return true;
+  if (!all_set(flags, bytes, k_accessible)) {
+    report_out_of_bounds(offset, bytes, Kind, pc);
+    return false;
+  }
   if (takes_value(Kind, now)) note_unwritten(offset, pc);
   set_all(flags, bytes, k_both);
+  return true;
 }
 
 template <access_kind Kind>
-inline void check_global(size_t offset, size_t bytes, const access_record& now) {
+inline bool check_global(size_t offset, size_t bytes, const access_record& now) {
   const uint32_t pc = now.pc & k_code_offset;
   const unit_range& r = shadow.units[offset / k_unit_bytes];
-  if (bytes > r.bytes || offset - r.begin > r.bytes - bytes) report_out_of_bounds(offset, bytes, Kind, pc);
+  if (bytes > r.bytes || offset - r.begin > r.bytes - bytes) {
+    report_out_of_bounds(offset, bytes, Kind, pc);
+    return false;
+  }
   if (r.tracks_writes && !all_set(shadow.flags + offset, bytes, k_written)) {
     if (takes_value(Kind, now)) note_unwritten(offset, pc);
     set_all(shadow.flags + offset, bytes, k_written);
   }
+  return true;
 }
 
 template <access_kind Kind>
@@ -229,12 +244,12 @@ inline void check(size_t offset, size_t bytes, const access_record& now, bool ma
                                                                           : access_use::alone);
   uint32_t stamp = detector.generation;
   if (offset < k_arenas_bytes) {
-    check_shared<Kind>(offset, bytes, now);
+    if (!check_shared<Kind>(offset, bytes, now)) return;
     block_state& owner = *device.blocks[offset / k_arena_bytes];
     stamp = owner.stamp;
     if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & k_code_offset};
   } else {
-    check_global<Kind>(offset, bytes, now);
+    if (!check_global<Kind>(offset, bytes, now)) return;
     if (shadow.units[offset / k_unit_bytes].is_followed && !is_repeated<Kind>(offset, bytes, stamp))
       follow_access(offset, bytes, Kind, now);
   }
@@ -365,26 +380,6 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
 
 }  // namespace
 
-std::string describe_race(const race_record& r) {
-  return std::string(name_of(r.kind)) + " by " + describe_thread_id(r.now.thread) + " at " +
-         source_line(r.now.pc & k_code_offset) + " and " + name_of(r.earlier_kind) + " by " +
-         describe_thread_id(r.earlier.thread) + " at " + source_line(r.earlier.pc & k_code_offset) +
-         " are not ordered: " + describe_place(r.offset);
-}
-
-std::string describe_place(size_t offset) {
-  if (offset < k_arenas_bytes) {
-    const size_t within = offset % k_arena_bytes;
-    for (const shared_declaration& d : device.declarations)
-      if (within >= d.offset && within < d.offset + d.bytes)
-        return "byte " + std::to_string(within - d.offset) + " of " +
-               (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
-    return "shared memory";
-  }
-  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
-         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
-}
-
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access) {
   if (reinterpret_cast<uintptr_t>(p) < k_null_bytes) report_null(p, bytes, kind, access.pc & k_code_offset);
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
@@ -412,13 +407,13 @@ void check_index(const void* from, const void* at) {
   // A pointer one past its allocation is still of it.
   if (own.begin == other.begin || pointer - own.begin > own.bytes || place - other.begin >= other.bytes) return;
   if (own.bytes == 0) return;
-  const void* pc = SIMT_PC;
-  fail("out_of_bounds", [&] {
-    return "an index by " + describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
-           " leads from byte " + std::to_string(pointer - own.begin) + " of a buffer of " + std::to_string(own.bytes) +
-           " bytes to byte " + std::to_string(place - other.begin) + " of another one of " +
-           std::to_string(other.bytes) + " bytes";
-  });
+  const uint32_t pc = code_offset(SIMT_PC);
+  const auto text = [=, thread = current->id] {
+    return "an index by " + describe_thread_id(thread) + " at " + source_line(pc) + " leads from byte " +
+           std::to_string(pointer - own.begin) + " of a buffer of " + std::to_string(own.bytes) + " bytes to byte " +
+           std::to_string(place - other.begin) + " of another one of " + std::to_string(other.bytes) + " bytes";
+  };
+  if (!outlives("out_of_bounds", pc, text)) fail("out_of_bounds", text);
 }
 
 void forbid_access(const void* p, size_t bytes, int argument) {

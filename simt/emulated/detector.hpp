@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "simt/emulated/executor.hpp"
@@ -78,6 +80,7 @@ inline bool ordered(const access_record& r, const thread& t) {
 }
 
 enum class access_kind : uint8_t { read, write, atomic };
+const char* name_of(access_kind kind);
 
 // Whether the launch has made such an access to these bytes before: then it is followed already.
 template <access_kind Kind>
@@ -100,7 +103,9 @@ struct race_record {
 };
 std::string describe_race(const race_record& r);
 
-// Ends the launch, or goes on where such a race is tolerated (notices.hpp).
+// True if the launch goes on after such a finding (notices.hpp), which is noted.
+bool outlives(const char* kind, uint32_t pc, const std::function<std::string()>& describe);
+// Ends the launch, or goes on where such a race is tolerated.
 void outlive_race(const race_record& r);
 extern bool has_open_races;  // whether it is open for a race if it is harmless
 // Decides what can be decided before the access `now` to [offset, offset + bytes), or nullptr for none: those that

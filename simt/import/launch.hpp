@@ -56,6 +56,7 @@ struct program {
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
   bool keep_going = false;
+  bool has_left_bounds = false;  // an access outside an allocation is reported, which may have damaged what is beside
   bool host_writes_unseen = false;  // the host's code fills device memory without a call
   bool has_launched = false;
   bool has_ended = false;

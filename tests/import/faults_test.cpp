@@ -114,6 +114,39 @@ TEST(Livelock, OfAKernelThatWaitsForAHostWhichWaitsForItIsAHazard) {
   }
 }
 
+// More than a page of them: the name of the file is long.
+TEST(KeepGoing, ListsEveryFindingOnce) {
+  std::string lines = "#line 1 \"" + std::string(200, 'x') + ".cu\"\n";
+  for (int i = 1; i <= 500; ++i) lines += "  p[" + std::to_string(2 * i) + "] = v;\n";
+  const result r = run("__global__ void k(int* p, int v) {\n" + lines +
+                           "  p[0] = v + threadIdx.x;\n}\n"
+                           "int main() { int* p; cudaMalloc(&p, 4096); k<<<1, 64>>>(p, 1); cudaFree(p); }\n",
+                       "--schedule fair --keep-going");
+  EXPECT_TRUE(r.has("mine.cu: race under")) << r.output.substr(0, 2000);
+  EXPECT_TRUE(r.has("xx.cu:500 ")) << r.output.substr(0, 2000);
+  EXPECT_TRUE(r.has("xx.cu:501 ")) << r.output.substr(0, 2000);
+}
+
+// Reads outside get zeros, so that a loop up to such a bound ends.
+TEST(KeepGoing, AfterAnAccessOutsideShowsTheRaceBehindIt) {
+  const std::string outside[] = {"int n = p[64 + threadIdx.x];", "int n = 0; p[64 + threadIdx.x] = 1;",
+                                 "int n = 0; atomicAdd(p + 64, 1);", "int n = s[32 + threadIdx.x / 32];",
+                                 "int n = p[q - p];"};
+  for (const std::string& access : outside) {
+    const result r =
+        run("__global__ void k(int* p, int* q) {\n  __shared__ int s[32];\n  s[threadIdx.x % 32] = 0;\n  " + access +
+                "\n  for (int i = 0; i < n; ++i) s[0] += p[i];\n  p[0] = threadIdx.x + s[1];\n}\n"
+                "int main() { int *p, *q; cudaMalloc(&p, 256); cudaMalloc(&q, 256);\n"
+                "  cudaMemset(p, 0, 256); cudaMemset(q, 0, 256); k<<<1, 64>>>(p, q);\n"
+                "  cudaFree(p); cudaFree(q); }\n",
+            "--schedule fair --keep-going --timeout 20");
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has("out_of_bounds: ") && r.has(" at mine.cu:4 ")) << access << "\n" << r.output;
+    EXPECT_TRUE(r.has("race: write by ") && r.has(" at mine.cu:6 ")) << access << "\n" << r.output;
+    EXPECT_FALSE(r.has("cudaFree at")) << access << "\n" << r.output;
+  }
+}
+
 TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
   const warpcheck::self::scratch_folder folder;
   folder.write("a.cu",
