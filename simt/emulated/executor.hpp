@@ -392,6 +392,7 @@ void thread_exited(thread& t);
 
 // Operations on matrices (tensor.cpp).
 void complete_matrix_op(thread* lanes, uint32_t present);
+uint32_t first_static_address();                             // behind the dynamic memory and a red zone
 char* shared_place(const block_state& b, uint32_t address);  // nullptr where a 32-bit address names nothing of it
 
 // Wide barriers (wide_barriers.cpp).

@@ -133,11 +133,12 @@ const allocation& find_live(const void* p, const char* function) {
 }  // namespace
 
 void* reserve(size_t bytes, size_t guard) {
-  const size_t whole = bytes + 2 * guard;
+  const size_t whole = guard == 0 ? bytes : bytes + 2 * guard + k_arena_bytes;
   const int access = guard == 0 ? PROT_READ | PROT_WRITE : PROT_NONE;
   void* p = mmap(nullptr, whole, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p != MAP_FAILED && guard > 0) {
     p = static_cast<char*>(p) + guard;
+    p = static_cast<char*>(p) + -reinterpret_cast<uintptr_t>(p) % k_arena_bytes;
     if (mprotect(p, bytes, PROT_READ | PROT_WRITE) != 0) p = MAP_FAILED;
   }
   if (p == MAP_FAILED)

@@ -11,9 +11,14 @@
 namespace simt {
 inline namespace emu {
 
-inline constexpr size_t k_max_slots = 2048;            // resident blocks
-inline constexpr size_t k_arena_bytes = 512 * 1024;    // shared memory of one resident block with its red zones
-inline constexpr size_t k_arena_dynamic = 192 * 1024;  // where dynamic shared memory starts in an arena
+inline constexpr size_t k_max_slots = 2048;  // resident blocks
+// A generic address of shared memory is its shared address in the low 18 bits, as on a GPU: programs build descriptors
+// of matrices from them. What lies below the first address is the system's (compute capability 9.0).
+inline constexpr size_t k_shared_window = size_t{1} << 18;
+inline constexpr uint32_t k_first_shared = 1024;
+// Shared memory of one resident block with its red zones: a window of static arrays, then one of dynamic memory.
+inline constexpr size_t k_arena_bytes = 2 * k_shared_window;
+inline constexpr size_t k_arena_dynamic = k_shared_window + k_first_shared;
 inline constexpr size_t k_arenas_bytes = k_max_slots * k_arena_bytes;
 inline constexpr size_t k_region_bytes = k_arenas_bytes + k_device_memory_bytes;
 // Address space on both sides of the region that nobody has: an index may be this far off.
@@ -29,8 +34,8 @@ void each_allocation(const std::function<void(char*, size_t)>& f);
 void region_open(char* p, size_t bytes);
 void region_close(char* p, size_t bytes);
 
-// Reserves zeroed address space of which only touched pages cost memory, with `guard` inaccessible bytes on both sides;
-// throws device_error.
+// Reserves zeroed address space of which only touched pages cost memory, with at least `guard` inaccessible bytes on
+// both sides, and then at a multiple of k_arena_bytes; throws device_error.
 void* reserve(size_t bytes, size_t guard = 0);
 
 }  // namespace emu

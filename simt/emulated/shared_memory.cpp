@@ -13,7 +13,6 @@ namespace {
 constexpr size_t k_red_zone = 64;
 constexpr unsigned char k_red_byte = 0xa5;
 constexpr size_t k_canary_bytes = 8;  // at the red zone's start (plain flavour)
-constexpr size_t k_first_offset = 256;
 
 void fill_pattern(char* p, size_t bytes) {
   const uint32_t pattern = device.stream->shared_pattern;
@@ -74,7 +73,7 @@ void* shared_slot(const void* declaration, size_t bytes, size_t align) {
     });
   }
   const size_t apart = std::max<size_t>(align, 16);
-  const size_t offset = (std::max(device.static_end, k_first_offset) + apart - 1) / apart * apart;
+  const size_t offset = (std::max<size_t>(device.static_end, first_static_address()) + apart - 1) / apart * apart;
   device.static_end = offset + bytes + k_red_zone;
   const shared_declaration added = {declaration, offset, bytes};
   device.declarations.push_back(added);
@@ -88,6 +87,10 @@ bool is_shared(const void* p) noexcept {
 }
 
 bool in_kernel() noexcept { return current != nullptr; }
+
+uint32_t first_static_address() {
+  return k_first_shared + static_cast<uint32_t>((device.dynamic_bytes + k_red_zone + 1023) / 1024 * 1024);
+}
 
 void* dynamic_shared() noexcept { return current->home->arena + k_arena_dynamic; }
 

@@ -10,14 +10,6 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-constexpr size_t k_max_shared_address = size_t{1} << 18;  // what a descriptor can name
-constexpr uint32_t k_dynamic_address = 1024;              // what lies below is the system's (compute capability 9.0)
-
-// Where static arrays begin: behind the dynamic memory, with the same place in a swizzle's pattern as in the arena.
-uint32_t static_address() {
-  return k_dynamic_address + static_cast<uint32_t>((device.dynamic_bytes + 1023) / 1024 * 1024);
-}
-
 struct mma_call {
   const uint32_t *a, *b;
   const float* c;
@@ -119,12 +111,7 @@ void warp_ldmatrix(int count, bool transposed, const void* row, uint32_t* d, con
 
 uint32_t shared_address(const void* p, const call_site& site) {
   const auto offset = static_cast<size_t>(static_cast<const char*>(p) - current->home->arena);
-  size_t address = k_max_shared_address;
-  if (offset < k_arena_dynamic)
-    address = offset + static_address();
-  else if (offset < k_arena_bytes)
-    address = offset - k_arena_dynamic + k_dynamic_address;
-  if (address < k_max_shared_address) return static_cast<uint32_t>(address);
+  if (offset < k_arena_bytes) return offset % k_shared_window;
   fail("out_of_bounds", [&] {
     return describe(*current) + " names an address that is not in its block's shared memory, at " + describe(site);
   });
@@ -139,10 +126,8 @@ void* shared_pointer(uint32_t address, const call_site& site) {
 }
 
 char* shared_place(const block_state& b, uint32_t address) {
-  const uint32_t statics = static_address();
-  if (address < k_dynamic_address) return nullptr;
-  if (address < statics) return b.arena + k_arena_dynamic + (address - k_dynamic_address);
-  return address - statics < k_arena_dynamic ? b.arena + (address - statics) : nullptr;
+  if (address < k_first_shared || address >= k_shared_window) return nullptr;
+  return b.arena + address + (address < first_static_address() ? k_shared_window : 0);
 }
 
 void fence_proxy(proxy_space space) { hb_proxy_fence(*current, space); }

@@ -58,8 +58,7 @@ SIMT_INLINE void ldmatrix(uint32_t (&d)[Count], const void* row, SIMT_SITE) {
   warp_ldmatrix(Count, Transposed, row, d, site);
 }
 
-// A block's shared memory as 32-bit addresses see it: dynamic memory from 1024 on, static arrays behind it. Places that
-// both have a swizzle's phase in common with the arena.
+// A block's shared memory as 32-bit addresses see it: dynamic memory first, static arrays behind it.
 uint32_t shared_address(const void* p, const call_site& site);
 void* shared_pointer(uint32_t address, const call_site& site);
 

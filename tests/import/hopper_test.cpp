@@ -134,6 +134,11 @@ TEST(Hints, OfStoresConvertWhatTheyStore) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+TEST(Products, TakeDescriptorsOfGenericAddresses) {
+  const result r = run("hopper.cu --no-trace --schedule fair -D GENERIC_ADDRESS -- products");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 TEST(Products, AreDoneForAWarpgroupWhenOneOfItsThreadsHasWaited) {
   const result r = run("hopper.cu --no-trace --seeds 1 -- products");
   EXPECT_EQ(r.status, 0) << r.output;

@@ -158,12 +158,18 @@ bool hints() {
 // Operands in core matrices of 8 rows and 16 bytes: 128 bytes to the next along k, 256 along the rows.
 __device__ int core_offset(int row, int k) { return row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8; }
 __device__ uint64_t descriptor(const void* p) {
-  return (shared_address(p) & 0x3ffff) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32;
+#ifdef GENERIC_ADDRESS  // on a GPU its low bits are those of the shared address
+  const auto address = reinterpret_cast<uint64_t>(p);
+#else
+  const uint64_t address = shared_address(p);
+#endif
+  return (address & 0x3ffff) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32;
 }
 
 // A product is done for the whole warpgroup when one of its threads has waited: that thread may bring the next operand.
 __global__ void refill(const __nv_bfloat16* next, float* out) {
-  __shared__ alignas(128) __nv_bfloat16 a[64 * 16], b[8 * 16];
+  extern __shared__ alignas(128) __nv_bfloat16 a[];
+  __shared__ alignas(128) __nv_bfloat16 b[8 * 16];
   __shared__ uint64_t full;
   const int t = threadIdx.x;
   for (int i = t; i < 64 * 16; i += 128) a[core_offset(i / 16, i % 16)] = i / 16 % 4 + 1;
@@ -209,7 +215,7 @@ bool products() {
   cudaMalloc(&next, sizeof host);
   cudaMalloc(&out, sizeof got);
   cudaMemcpy(next, host, sizeof host, cudaMemcpyHostToDevice);
-  refill<<<1, 128>>>(next, out);
+  refill<<<1, 128, sizeof host>>>(next, out);
   cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
   cudaFree(next);
   cudaFree(out);
