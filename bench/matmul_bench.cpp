@@ -30,8 +30,8 @@ struct measurement {
   std::string variant;
   double us = 0, layer_us = 0;
   double peer_us[std::size(k_all_peers)] = {};  // 0: not there
-  double budget = 0;                            // the largest share of the bound that an error takes
-  double peer_budget[std::size(k_all_peers)] = {};
+  double error_ratio = 0;                       // the largest share of the bound that an error takes
+  double peer_error_ratio[std::size(k_all_peers)] = {};
   // Operations a second by tensor cores that a product of so many parts is made of.
   double tensor_limit() const {
     const bool tf32 = arithmetic == product_arithmetic::tf32x3;
@@ -46,7 +46,8 @@ struct program {
   size_t flush_bytes = 0;
   double fma_limit = 0;  // operations per microsecond
   std::vector<measurement> results;
-  std::map<std::pair<std::string, product_peer>, double> peer_budgets;  // of shapes: the same beside each of our modes
+  std::map<std::pair<std::string, product_peer>, double>
+      peer_error_ratios;  // of shapes: the same beside each of our modes
   bool failed = false;
 };
 
@@ -83,12 +84,12 @@ void run_benchmark(benchmark::State& state, program& p, const product_shape& sha
     result.layer_us = median(all[1]);
     for (size_t k = 0; k < peers.size(); ++k) result.peer_us[static_cast<int>(peers[k])] = median(all[k + 2]);
     result.variant = run.variant(arithmetic);
-    result.budget = run.verify_ours(arithmetic);
+    result.error_ratio = run.verify_ours(arithmetic);
     for (const product_peer peer : peers) {
       const std::pair key(shape.name(), peer);
-      auto known = p.peer_budgets.find(key);
-      if (known == p.peer_budgets.end()) known = p.peer_budgets.emplace(key, run.verify_peer(peer)).first;
-      result.peer_budget[static_cast<int>(peer)] = known->second;
+      auto known = p.peer_error_ratios.find(key);
+      if (known == p.peer_error_ratios.end()) known = p.peer_error_ratios.emplace(key, run.verify_peer(peer)).first;
+      result.peer_error_ratio[static_cast<int>(peer)] = known->second;
     }
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
@@ -102,11 +103,11 @@ void run_benchmark(benchmark::State& state, program& p, const product_shape& sha
   state.counters["tflops"] = shape.flops() / result.us * 1e-6;
   state.counters["fma_limit_tflops"] = p.fma_limit * 1e-6;
   state.counters["layer_us"] = result.layer_us;
-  state.counters["budget"] = result.budget;
+  state.counters["error ratio"] = result.error_ratio;
   for (const product_peer peer : k_all_peers) {
     if (result.peer_us[static_cast<int>(peer)] == 0) continue;
     state.counters[std::string(name_of(peer)) + " us"] = result.peer_us[static_cast<int>(peer)];
-    state.counters[std::string(name_of(peer)) + " budget"] = result.peer_budget[static_cast<int>(peer)];
+    state.counters[std::string(name_of(peer)) + " error ratio"] = result.peer_error_ratio[static_cast<int>(peer)];
   }
   p.results.push_back(result);
 }
@@ -122,7 +123,7 @@ void print_row(const measurement& m, double fma_limit) {
       std::printf(" %10.1f %7.3f", us, us / m.us);
     else
       std::printf(" %10s %7s", "absent", "");
-  std::printf(" %8.4f\n", m.budget);
+  std::printf(" %11.4f\n", m.error_ratio);
 }
 
 void print_table(const program& p, const std::string& gpu) {
@@ -131,17 +132,17 @@ void print_table(const program& p, const std::string& gpu) {
   std::printf("%-24s %-7s %-14s %10s %8s %8s %8s %10s", "m x n x k", "mode", "variant", "us", "TFLOP/s", "limit",
               "of it", "layer us");
   for (const product_peer peer : k_all_peers) std::printf(" %10s %7s", name_of(peer), "ratio");
-  std::printf(" %8s\n", "budget");
+  std::printf(" %11s\n", "error ratio");
   for (const measurement& m : p.results) print_row(m, p.fma_limit);
   std::printf(
       "limit: FMAs (ieee); a third of cuBLAS tf32 (tf32x3), a sixth of cuBLAS bf16 (bf16x6), cuBLAS bf16 (f16, bf16).\n"
-      "ratio: time of the peer / ours, above 1 we are faster. budget: the largest share of the error bound.\n");
+      "ratio: time of the peer / ours, above 1 we are faster. error ratio: the largest share of the error bound.\n");
   std::printf("largest share of a peer's own bound:");
   for (const product_peer peer : k_all_peers) {
     double worst = 0;
     bool is_there = false;
     for (const measurement& m : p.results) {
-      worst = std::max(worst, m.peer_budget[static_cast<int>(peer)]);
+      worst = std::max(worst, m.peer_error_ratio[static_cast<int>(peer)]);
       is_there = is_there || m.peer_us[static_cast<int>(peer)] > 0;
     }
     if (is_there) std::printf(" %s %.4f;", name_of(peer), worst);

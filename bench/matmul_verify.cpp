@@ -36,12 +36,12 @@ double judge_sampled(const sampled_judge& judge, int64_t k, int64_t n, const std
       double sizes = 0;
       for (size_t l = 0; l < length && judge.operands > 0; ++l) sizes += std::fabs(row[l] * column[l]);
       const double bound = element.bound() + judge.operands * sizes;
-      const double budget = std::fabs(actual - element.expected()) / bound;
-      if (!(budget <= 1))
+      const double ratio = std::fabs(actual - element.expected()) / bound;
+      if (!(ratio <= 1))
         throw std::runtime_error(judge.who + ": element (sampled row " + std::to_string(i) + ", column " +
                                  std::to_string(columns[j]) + ") is " + std::to_string(actual) + ", exact is " +
-                                 std::to_string(element.expected()) + ", " + std::to_string(budget) + " of the bound");
-      worst = std::max(worst, budget);
+                                 std::to_string(element.expected()) + ", " + std::to_string(ratio) + " of the bound");
+      worst = std::max(worst, ratio);
     }
   return worst;
 }

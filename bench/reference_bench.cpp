@@ -48,7 +48,7 @@ void judge(benchmark::State& state, reference::precision policy, double low, dou
   state.SetItemsProcessed(state.iterations() * k_columns);
   state.counters["needed_multiprecision"] =
       static_cast<double>(total.needed_50_digits + total.needed_100_digits) / static_cast<double>(total.compared);
-  state.counters["budget"] = total.max_error_ratio;
+  state.counters["error ratio"] = total.max_error_ratio;
 }
 
 void adaptive_narrow(benchmark::State& state) { judge(state, reference::precision::adaptive, -5, 5); }

@@ -1,5 +1,5 @@
 # The list of operators, in the order of reports. A new operator is one line here, plus the files that
-# docs/adding_an_operator.md names; a missing or stray file of its slice is a configuration error.
+# docs/adding_an_operator.md names; a missing or unlisted file of its slice is a configuration error.
 set(WARPCHECK_OPERATORS
   softmax
   log_softmax

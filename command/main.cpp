@@ -342,7 +342,7 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   add_output(emulated, "--json", e.json, "Write the result as JSON to this file");
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated
-      ->add_option("--step-budget", e.step_budget,
+      ->add_option("--step-limit", e.step_limit,
                    "Scheduler steps without the end of a thread after which a launch is a livelock")
       ->capture_default_str();
   emulated->add_option("--volatile", e.volatile_as, "Treat volatile accesses as relaxed atomics, or as plain ones")

@@ -39,7 +39,7 @@ constexpr quota k_quotas[] = {
     {"", "reused-storage", 40, "a run has few cases of it, and of a short row the answer is one that one can guess"},
     {"", "batch-invariance", 60, "a run has few cases of it, and a constant keeps its bits in any batch"},
     {"", "golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
-    {"", "dispatch-boundaries", 40, "rows of one and two elements are among the seams"},
+    {"", "dispatch-boundaries", 40, "rows of one and two elements are among the boundaries"},
     {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
     {"argsort", "", 20, "a row of one column has one order, and keys may be ordered as those of the call before"},
     {"best_split", "no-stale-fields", 40, "where there is no leaf nothing is to be written"},

@@ -110,7 +110,7 @@ error_profile measure_profile(const std::string& op, const std::string& device, 
   supervise_options s;
   s.timeout_seconds = timeout;
   s.max_failures_per_job = 1;
-  s.run = run_case_with_budgets;
+  s.run = run_case_with_ratios;
   const run_result_set results = supervise(jobs, s);
   if (results.interrupted) throw interrupted("profile: interrupted");
   error_profile profile;
@@ -121,11 +121,11 @@ error_profile measure_profile(const std::string& op, const std::string& device, 
     const job_result& r = results.jobs[i];
     if (!r.failures.empty())
       throw usage_error(fmt::format("profile: a kernel that fails has none: {}", describe(r.failures[0])));
-    budget_histogram all;
-    const auto add = [&](const std::string& variant, const budget_histogram& h) {
+    ratio_histogram all;
+    const auto add = [&](const std::string& variant, const ratio_histogram& h) {
       profile.entries[types[i] + " " + variant] = {h.max, h.quantile(0.999), h.elements()};
     };
-    for (const auto& [variant, h] : r.budgets) {
+    for (const auto& [variant, h] : r.error_ratios) {
       add(variant, h);
       all.add(h);
     }

@@ -222,7 +222,7 @@ void run_main(const program_request& request, const run_emulated_options& o, sha
   options.trace = record.trace();
   options.launches = record.launches();
   options.disturbed = request.disturbed.empty() ? nullptr : request.disturbed.c_str();
-  options.step_budget = o.step_budget;
+  options.step_limit = o.step_limit;
   options.user = &record;
   options.plain_volatile = o.volatile_as == "plain";
   options.keep_going = o.keep_going || !o.suppress.empty();
@@ -492,7 +492,7 @@ int run_emulated(const run_emulated_options& o) {
   if (o.seeds < 0 || o.seeds > 1000000)
     throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", o.seeds));
   check_timeout(o.timeout);
-  if (o.step_budget == 0) throw usage_error("step-budget: 0 is not an integer of at least 1");
+  if (o.step_limit == 0) throw usage_error("step-limit: 0 is not an integer of at least 1");
   const std::vector<std::string> schedules = schedules_of(o);
   const std::vector<suppression> known = read_suppressions(o.suppress);
   std::error_code ignored;

@@ -13,13 +13,13 @@ struct run_emulated_options {
   std::vector<std::string> others;     // further sources of the program
   std::vector<std::string> schedules;  // empty: fair, greedy, reverse and `seeds` seeds of each seeded strategy
   int seeds = 3;
-  bool explore = false;  // every class of schedules in place of schedules
+  bool explore = false;                        // every class of schedules in place of schedules
   std::vector<std::string> defines, includes;  // for the compiler
   std::string standard = "c++17";              // of C++
   std::vector<std::string> arguments;          // of the program
   std::string json;
   double timeout = 60;                  // seconds per run
-  uint64_t step_budget = 200'000'000;   // scheduler steps in which no thread of a launch ends: then it is a livelock
+  uint64_t step_limit = 200'000'000;    // scheduler steps in which no thread of a launch ends: then it is a livelock
   std::string volatile_as = "relaxed";  // or "plain": volatile accesses race as others do
   bool quiet = false;                   // do not show what the program prints
   bool keep_going = false;  // go on after findings: a race ends no launch, and a launch that ends no program

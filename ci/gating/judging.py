@@ -7,7 +7,7 @@ from . import registry as registries
 from .build_map import ALL, BuildMap, compiled_judges, judges
 from .findings import counted, place
 from .trees import HERE, Usage, base_tree, build_of, changed_lines, git, shell
-from .trials import MANY_OPERATORS, CannotJudge, Trials, court
+from .trials import MANY_OPERATORS, CannotJudge, Trials, judging_folder
 from .weakened import excused, weakened
 
 PROGRAM = "warpcheck_command_plain"
@@ -71,7 +71,8 @@ class Judging:
             return [("", self.program, o.tree / "golden")]
         base_program = self.program
         if compiled_judges(self.judged_by):
-            base_program = court(o.out / "court", self.base_build(o.device, PROGRAM), self.head_build) / "warpcheck"
+            base_build = self.base_build(o.device, PROGRAM)
+            base_program = judging_folder(o.out / "judging", base_build, self.head_build) / "warpcheck"
         golden = base_tree(o, self.base) / "golden"
         return [("base", base_program, golden), ("head", self.program, o.tree / "golden")]
 

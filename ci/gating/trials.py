@@ -27,7 +27,7 @@ class CannotJudge(Exception):
     pass
 
 
-def court(folder, judge_build, tried_build):
+def judging_folder(folder, judge_build, tried_build):
     """A build folder of the judge's program and the kernels on trial; what it loads lies beside it."""
     judge_build, tried_build = pathlib.Path(judge_build), pathlib.Path(tried_build)
     shutil.rmtree(folder, ignore_errors=True)

@@ -17,18 +17,18 @@ inline namespace SIMT_DEVICE_NS {
 namespace {
 
 // The argmax key (argmax_key.hpp) of the first maximal element, with the maximum, or that of the first NaN, with -Inf.
-struct winner {
+struct argmax_partial {
   int64_t argmax_key;
   float maximum;
   float padding;
 };
 
 template <class T>
-struct winner_reduction {
+struct argmax_reduction {
   static constexpr bool k_expensive = false;
   using element = T;
   using result = int64_t;
-  using partial = winner;
+  using partial = argmax_partial;
 
   __device__ static partial none() { return {k_no_argmax_key<int64_t>, -INFINITY, 0.0f}; }
 
@@ -37,7 +37,7 @@ struct winner_reduction {
                                 int64_t begin) {
     const float maximum = max_of_values(value);
     if (maximum < all.maximum) return;
-    const int64_t argmax_key = shift_argmax_key(winner_of_slice(slice, value, maximum), begin);
+    const int64_t argmax_key = shift_argmax_key(argmax_key_of_maximum(slice, value, maximum), begin);
     all = merge(all, {argmax_key, maximum == maximum ? maximum : -INFINITY, 0.0f});
   }
 
@@ -50,13 +50,13 @@ struct winner_reduction {
   template <int Lanes>
   __device__ static partial over_lanes(const partial& mine) {
     const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());
-    const bool wins = mine.maximum == maximum || mine.argmax_key < 0;
-    const unsigned winners = __ballot_sync(k_all_lanes, wins);
-    int64_t argmax_key = wins ? mine.argmax_key : k_no_argmax_key<int64_t>;
-    if (__popc(winners) == k_warp_size / Lanes) {
+    const bool has_best = mine.maximum == maximum || mine.argmax_key < 0;
+    const unsigned maximal = __ballot_sync(k_all_lanes, has_best);
+    int64_t argmax_key = has_best ? mine.argmax_key : k_no_argmax_key<int64_t>;
+    if (__popc(maximal) == k_warp_size / Lanes) {
       // One in every group: its argmax key is the group's.
       const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-      const unsigned of_group = winners & (k_all_lanes >> (k_warp_size - Lanes)) << lane / Lanes * Lanes;
+      const unsigned of_group = maximal & (k_all_lanes >> (k_warp_size - Lanes)) << lane / Lanes * Lanes;
       argmax_key = __shfl_sync(k_all_lanes, argmax_key, __ffs(static_cast<int>(of_group)) - 1);
     } else {
       argmax_key = lane_reduce<Lanes>(argmax_key, min_of<int64_t>());
@@ -74,8 +74,8 @@ struct winner_reduction {
 };
 
 // Aligned f32 rows of small matrices (small_matrix.hpp), whose partials are to have 8 bytes.
-struct small_row_winner {
-  using arguments = reduction_arguments<winner_reduction<float>>;
+struct small_row_argmax {
+  using arguments = reduction_arguments<argmax_reduction<float>>;
   struct alignas(8) partial {
     float maximum;  // NaN passed on
     int argmax_key;
@@ -86,7 +86,7 @@ struct small_row_winner {
   template <int Lanes, class Slice>
   __device__ static partial of_lanes(const Slice& slice, const float (&value)[Slice::k_values]) {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));
-    return {maximum, lane_reduce<Lanes>(winner_of_slice(slice, value, maximum), min_of<int>())};
+    return {maximum, lane_reduce<Lanes>(argmax_key_of_maximum(slice, value, maximum), min_of<int>())};
   }
   template <int, int Each>
   __device__ static partial merge(const partial (&mine)[Each]) {
@@ -94,8 +94,8 @@ struct small_row_winner {
     int argmax_key = k_no_argmax_key<int>;
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
-      const bool wins = may_win(mine[i].maximum, maximum);
-      argmax_key = min_of<int>()(argmax_key, wins ? mine[i].argmax_key : k_no_argmax_key<int>);
+      const bool has_best = is_maximal(mine[i].maximum, maximum);
+      argmax_key = min_of<int>()(argmax_key, has_best ? mine[i].argmax_key : k_no_argmax_key<int>);
     }
     return {maximum, __reduce_min_sync(k_all_lanes, argmax_key)};
   }
@@ -130,11 +130,11 @@ argmax_variant argmax_with(argmax_variant variant, const T* x, int64_t ldx, int6
     fill(index, rows, int64_t{-1}, stream);
     return variant;
   }
-  const reduction_arguments<winner_reduction<T>> a{x, ldx, index, rows, cols};
+  const reduction_arguments<argmax_reduction<T>> a{x, ldx, index, rows, cols};
   if (variant == argmax_variant::automatic) variant = pick_reduction<argmax_variant>(a, stream);
   check_extent(k_variants[static_cast<int>(variant) - 1], cols);
   if (rows == 0) return variant;
-  reduce_rows<small_row_winner>(variant, a, stream);
+  reduce_rows<small_row_argmax>(variant, a, stream);
   return variant;
 }
 
@@ -163,7 +163,7 @@ void with_argmax_call(const warpcheck_call* call, Visit&& visit) {
   int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
   with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    visit(reduction_arguments<winner_reduction<T>>{x.data<T>(), x.ld, index, x.rows, x.cols});
+    visit(reduction_arguments<argmax_reduction<T>>{x.data<T>(), x.ld, index, x.rows, x.cols});
   });
 }
 

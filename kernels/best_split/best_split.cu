@@ -70,14 +70,14 @@ struct ranked_record {
 };
 
 // The best candidate of a task.
-struct task_winner {
+struct selected_split {
   ranked_record rank;
   split_mass sums;
   int32_t num_cat;
 
-  __device__ static task_winner none() { return {ranked_record::none(), {0, 0, 0}, 0}; }
-  __device__ task_winner(const ranked_record& r, const split_mass& s, int32_t n) : rank(r), sums(s), num_cat(n) {}
-  __device__ task_winner(const split_task& task, int64_t index, const split_candidate& c, int32_t n)
+  __device__ static selected_split none() { return {ranked_record::none(), {0, 0, 0}, 0}; }
+  __device__ selected_split(const ranked_record& r, const split_mass& s, int32_t n) : rank(r), sums(s), num_cat(n) {}
+  __device__ selected_split(const split_task& task, int64_t index, const split_candidate& c, int32_t n)
       : rank(c.is_valid() ? ranked_record{c.gain, index, place_of(task.default_left, c.threshold), task.feature}
                           : ranked_record::none()),
         sums(c.sums),
@@ -92,8 +92,8 @@ __device__ inline split_terms<Compat> terms_of(const split_arguments& a, const s
 
 // The best candidate of a task that is not for one warp; right for the first warp of the team.
 template <split_team Team, split_compat Compat>
-__device__ inline task_winner find_task(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
-                                        int64_t index, warp_slots* slots, split_scratch& s) {
+__device__ inline selected_split find_task(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
+                                           int64_t index, warp_slots* slots, split_scratch& s) {
   const split_task task = a.tasks[index];
   const auto terms = terms_of<Compat>(a, leaf, task);
   const task_bins bins(a.hist, a.bin_count, leaf, task);
@@ -112,18 +112,18 @@ __device__ inline task_winner find_task(const split_arguments& a, int64_t leaf_i
     best = find_sorted<Team>(bins, task, terms, a.config, leaf.seed, a.categories + item * a.list,
                              a.from_high_end + item * a.list, num_cat, s);
   }
-  best = find_winner<Team>(best, s);
+  best = select_in_team<Team>(best, s);
   return {task, index, best, num_cat};
 }
 
-// Writes the record of a leaf's unit and its list. One warp; `winner` is right in lane 0.
+// Writes the record of a leaf's unit and its list. One warp; `selected` is right in lane 0.
 template <split_compat Compat>
 __device__ inline void store_unit(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
-                                  int64_t unit_of_leaf, const task_winner& winner) {
+                                  int64_t unit_of_leaf, const selected_split& selected) {
   const int64_t unit = leaf_index * a.per_leaf + a.first_record + unit_of_leaf;
-  const int64_t index = __shfl_sync(k_all_lanes, winner.rank.index, 0);
-  const int32_t num_cat = __shfl_sync(k_all_lanes, index < 0 ? 0 : winner.num_cat, 0);
-  const auto threshold = static_cast<uint32_t>(__shfl_sync(k_all_lanes, winner.rank.place, 0));
+  const int64_t index = __shfl_sync(k_all_lanes, selected.rank.index, 0);
+  const int32_t num_cat = __shfl_sync(k_all_lanes, index < 0 ? 0 : selected.num_cat, 0);
+  const auto threshold = static_cast<uint32_t>(__shfl_sync(k_all_lanes, selected.rank.place, 0));
   if (lane_index() == 0) {
     split_record r = no_split();
     if (index >= 0) {
@@ -132,7 +132,7 @@ __device__ inline void store_unit(const split_arguments& a, int64_t leaf_index, 
                               : task.one_hot    ? split_scan::category
                                                 : split_scan::categories;
       split_half left{}, right{};
-      judge<true>(terms_of<Compat>(a, leaf, task), winner.sums, scan, left, right, r.gain);
+      judge<true>(terms_of<Compat>(a, leaf, task), selected.sums, scan, left, right, r.gain);
       r.left = side_of(left);
       r.right = side_of(right);
       r.is_valid = true;
@@ -159,10 +159,10 @@ struct block_scratch {
   bool is_long[k_split_warps];
 };
 
-__device__ inline void put_winner(block_scratch& s, int w, const task_winner& winner) {
-  s.rank[w] = winner.rank;
-  s.sums[w] = winner.sums;
-  s.num_cat[w] = winner.num_cat;
+__device__ inline void store_selected(block_scratch& s, int w, const selected_split& selected) {
+  s.rank[w] = selected.rank;
+  s.sums[w] = selected.sums;
+  s.num_cat[w] = selected.num_cat;
 }
 
 __device__ inline ranked_record warp_best(ranked_record best) {
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
     const split_leaf leaf = a.leaves[leaf_index];
     const bool is_mine = warp_index() < a.unit_tasks && index < a.end_task &&
                          (a.used == nullptr || a.used[leaf_index * a.num_tasks + index] != 0);
-    task_winner winner = task_winner::none();
+    selected_split selected = selected_split::none();
     bool is_long = false;
     if (is_mine) {
       const split_task task = a.tasks[index];
@@ -249,18 +249,19 @@ __global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
         const uint32_t drawn = choices < 2 ? 0 : drawn_threshold(leaf.seed, task.feature, choices);
         const split_candidate best = find_numerical<split_team::warp>(bins, task, terms, a.config.extra_trees, drawn,
                                                                       s.slots[warp_index()], s.team);
-        winner = {task, index, warp_winner(best), 0};
+        selected = {task, index, select_in_warp(best), 0};
       }
     }
     if (lane_index() == 0) {
-      put_winner(s, warp_index(), winner);
+      store_selected(s, warp_index(), selected);
       s.is_long[warp_index()] = is_long;
     }
     __syncthreads();
     for (int w = 0; w < k_split_warps; ++w) {
       if (!s.is_long[w]) continue;
-      const task_winner found = find_task<split_team::block, Compat>(a, leaf_index, leaf, first + w, s.slots, s.team);
-      if (threadIdx.x == 0) put_winner(s, w, found);
+      const selected_split found =
+          find_task<split_team::block, Compat>(a, leaf_index, leaf, first + w, s.slots, s.team);
+      if (threadIdx.x == 0) store_selected(s, w, found);
     }
     if (warp_index() == 0) {
       __syncwarp();
@@ -284,16 +285,16 @@ __global__ void __launch_bounds__(k_split_threads) best_split_cluster(split_argu
   for (int64_t unit = blockIdx.x / simt::cluster_size(); unit < a.num_leaves * a.units; unit += clusters) {
     const int64_t leaf_index = unit / a.units, unit_of_leaf = unit % a.units, index = a.first_task + unit_of_leaf;
     const split_leaf leaf = a.leaves[leaf_index];
-    task_winner winner = task_winner::none();
+    selected_split selected = selected_split::none();
     if (a.used == nullptr || a.used[leaf_index * a.num_tasks + index] != 0) {
       if (a.tasks[index].num_bin > k_split_tile)
-        winner = find_task<split_team::cluster, Compat>(a, leaf_index, leaf, index, slots, scratch);
+        selected = find_task<split_team::cluster, Compat>(a, leaf_index, leaf, index, slots, scratch);
       else if (simt::cluster_rank() == 0)
-        winner = find_task<split_team::block, Compat>(a, leaf_index, leaf, index, slots, scratch);
+        selected = find_task<split_team::block, Compat>(a, leaf_index, leaf, index, slots, scratch);
     }
     if (warp_index() == 0 && simt::cluster_rank() == 0) {
       __syncwarp();
-      store_unit<Compat>(a, leaf_index, leaf, unit_of_leaf, winner);
+      store_unit<Compat>(a, leaf_index, leaf, unit_of_leaf, selected);
     }
     __syncthreads();
   }

@@ -1,4 +1,4 @@
-// What the finders share: sums, scans and winners of a warp, a block, and a cluster of blocks where a task has one.
+// Sums, scans and best candidates over a warp, a block, or a cluster of blocks, for the finders.
 #pragma once
 
 #include <cstdint>
@@ -145,7 +145,7 @@ __device__ inline split_share share_sums(const split_share& mine, bool stored, s
 }
 
 // The best candidate of the warp, in all of its lanes.
-__device__ inline split_candidate warp_winner(const split_candidate& own) {
+__device__ inline split_candidate select_in_warp(const split_candidate& own) {
   split_candidate best = own;
 #pragma unroll
   for (int offset = k_warp_size / 2; offset > 0; offset /= 2) {
@@ -162,20 +162,21 @@ __device__ inline split_candidate warp_winner(const split_candidate& own) {
 // The best candidate of the team; right for the threads of its first warp. Barriers: one of the block, and two of the
 // cluster.
 template <split_team Team>
-__device__ inline split_candidate find_winner(const split_candidate& own, split_scratch& s) {
-  split_candidate best = warp_winner(own);
+__device__ inline split_candidate select_in_team(const split_candidate& own, split_scratch& s) {
+  split_candidate best = select_in_warp(own);
   if constexpr (Team != split_team::warp) {
     if (lane_index() == 0) s.warp_best[warp_index()] = best;
     __syncthreads();
     if (warp_index() == 0)
-      best = warp_winner(lane_index() < k_split_warps ? s.warp_best[lane_index()] : split_candidate::none());
+      best = select_in_warp(lane_index() < k_split_warps ? s.warp_best[lane_index()] : split_candidate::none());
   }
   if constexpr (Team == split_team::cluster) {
     if (threadIdx.x == 0) s.best = best;
     simt::cluster_sync();
     const auto lane = static_cast<unsigned>(lane_index());
     if (warp_index() == 0 && simt::cluster_rank() == 0)
-      best = warp_winner(lane < simt::cluster_size() ? *simt::map_shared_rank(&s.best, lane) : split_candidate::none());
+      best =
+          select_in_warp(lane < simt::cluster_size() ? *simt::map_shared_rank(&s.best, lane) : split_candidate::none());
     simt::cluster_sync();
   }
   return best;

@@ -371,7 +371,7 @@ __device__ inline void walk_prefixes(const task_bins& bins, const split_task& ta
 }
 
 // The categories in the order of their keys, prefixes from both ends. One block works; the result and `num_cat` are
-// right for its thread 0, which leaves the winner's categories in `list`.
+// right for its thread 0, which leaves the best candidate's categories in `list`.
 template <split_team Team, class Terms>
 __device__ inline split_candidate find_sorted(const task_bins& bins, const split_task& task, const Terms& t,
                                               const split_config& c, uint64_t seed, uint32_t* list, uint32_t* high_list,

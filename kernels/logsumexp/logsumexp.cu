@@ -20,7 +20,7 @@ namespace {
 // of 1024) or merges groups of them, over the warp, over the block, and where the tiles of a row are collected, merged
 // over the warp and the block.
 static_assert(k_reduction_expensive_chunks - 1 + k_reduction_ahead_groups + 2 + 3 <= 16,
-              "the contract's budget of rescales");
+              "the contract's allowance of rescales");
 
 template <class T, class Y>
 struct log_sum_reduction {

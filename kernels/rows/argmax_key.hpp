@@ -1,5 +1,5 @@
-// The lowest index whose element wins a row of which the maximum is known: the first NaN, or else the first element
-// equal to the maximum (which ignores NaN; -0 equals +0).
+// The argmax of a row whose maximum is known: the index of the first NaN, or else of the first element equal to the
+// maximum (which ignores NaN; -0 equals +0).
 //
 // An element's argmax key is one integer, so that a minimum over keys, in any order, decides: NaN below
 // everything else, then by index.
@@ -19,7 +19,7 @@ constexpr Index k_no_argmax_key = std::numeric_limits<Index>::max();
 template <class Index>
 constexpr Index k_nan_argmax_key = std::numeric_limits<Index>::min();  // of a NaN at index 0
 
-// A place without an index has no key; padding after the row holds -Inf and loses against the row's own elements.
+// A place without an index has no key; padding after the row is -Inf, below the row's own elements.
 template <class Index>
 __device__ inline Index argmax_key_of(float value, Index index, float maximum) {
   if (index < 0) return k_no_argmax_key<Index>;
@@ -52,7 +52,7 @@ __device__ inline int argmax_key_of_slice(const Slice& slice, const float (&valu
 
 // The same for a maximum that NaN is passed on in: without NaN there is less to look at.
 template <class Slice>
-__device__ inline int winner_of_slice(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
+__device__ inline int argmax_key_of_maximum(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
   if (maximum != maximum) return argmax_key_of_slice(slice, value, maximum);
   constexpr int k_ordered = Slice::k_ordered_values;
   int first = Slice::k_values;
@@ -65,15 +65,15 @@ __device__ inline int winner_of_slice(const Slice& slice, const float (&value)[S
   return min_of<int>()(best, argmax_key_of(value[k_single], slice.index(k_single), maximum));
 }
 
-// Whether a part of which the maximum is `own`, NaN passed on, can hold the winner of a row of which it is `maximum`.
-__device__ inline bool may_win(float own, float maximum) { return own == maximum || own != own; }
+// True if a part with the maximum `own` may contain the argmax of a row with the maximum `maximum`; both pass NaN on.
+__device__ inline bool is_maximal(float own, float maximum) { return own == maximum || own != own; }
 
 // Lowers `best`, in memory that the block shares, to the argmax key of the slice. Of the lanes with the maximum `own`,
 // only those have one for whose row it is the maximum, NaN passed on in both: mostly a single one.
 template <class Slice>
 __device__ inline void offer_argmax_key(const Slice& slice, const float (&value)[Slice::k_values], float own,
                                         float maximum, int* best) {
-  if (may_win(own, maximum)) atomicMin(best, winner_of_slice(slice, value, maximum));
+  if (is_maximal(own, maximum)) atomicMin(best, argmax_key_of_maximum(slice, value, maximum));
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -205,10 +205,10 @@ class pipeline_block {
           result_ = collect(m - 1);
           if (m > 1) advance(written_);
         }
-        with_tile(m - 1, written_, p, [&](auto ops, const auto& at) { ops.write(at, held_[p], result_); });
+        with_tile(m - 1, written_, p, [&](auto ops, const auto& at) { ops.write(at, resident_[p], result_); });
       }
       if (m >= 0 && m < rows_) {
-        with_tile(m, written_, p, [&](auto ops, const auto& at) { ops.take(at, slots_[moved_slot_], held_[p]); });
+        with_tile(m, written_, p, [&](auto ops, const auto& at) { ops.take(at, slots_[moved_slot_], resident_[p]); });
         if (copied < rows_) copy(copied, (p + k_pipeline_slots) % k_pipeline_tiles, moved_slot_);
         simt::cp_async_commit();
         moved_slot_ = after(moved_slot_);
@@ -237,7 +237,7 @@ class pipeline_block {
   shared& s_;
   int team_, rank_, tiles_;
   int64_t rows_;  // of the team
-  row_vector<T> held_[k_pipeline_tiles][k_tile_vectors];
+  row_vector<T> resident_[k_pipeline_tiles][k_tile_vectors];
   result result_ = result(partial{0.0f, 1.0f});
   tile_argmax_key argmax_key_ = tile_argmax_key::none();
   tile_place<T> copied_, written_;  // the first tile of the rows that are at it

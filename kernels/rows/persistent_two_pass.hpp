@@ -33,7 +33,7 @@ inline namespace SIMT_DEVICE_NS {
 constexpr int k_two_pass_threads = 512;
 // Tiles that stay in registers, and slots. Smaller blocks, for shorter rows, keep less, or they would keep all.
 template <int Threads>
-constexpr int two_pass_held = Threads == k_two_pass_threads ? 4 : 1;
+constexpr int two_pass_resident = Threads == k_two_pass_threads ? 4 : 1;
 template <int Threads>
 constexpr int two_pass_slots = Threads == k_two_pass_threads ? 6 : 2;
 constexpr int k_two_pass_group = 32;   // tiles whose partials a block combines at a time
@@ -63,7 +63,7 @@ class two_pass_block {
   using slot = tile_slot<T, Threads>;
   static constexpr int k_warps = Threads / k_warp_size;
   static constexpr int k_tile = tile_elements<T, Threads>;
-  static constexpr int k_held = two_pass_held<Threads>;
+  static constexpr int k_resident = two_pass_resident<Threads>;
   static constexpr int k_slots = two_pass_slots<Threads>;
   static_assert(k_slots + 1 < k_two_pass_turns, "a turn is over before its place is needed again");
   using shared = two_pass_shared<partial, k_warps>;
@@ -77,10 +77,10 @@ class two_pass_block {
         slots_(slots),
         s_(s),
         whole_(whole_tiles_of<T>(a, k_tile)),
-        dropped_of_row_(tiles - (k_slots + k_held) * plan.blocks),
+        dropped_of_row_(tiles - (k_slots + k_resident) * plan.blocks),
         steps_(steps),
-        dropped_(steps > k_slots + k_held ? steps - k_slots - k_held : 0),
-        held_count_(steps - dropped_ < k_held ? steps - dropped_ : k_held),
+        dropped_(steps > k_slots + k_resident ? steps - k_slots - k_resident : 0),
+        resident_count_(steps - dropped_ < k_resident ? steps - dropped_ : k_resident),
         first_(first_of(0)),
         copied_(first_) {}
 
@@ -174,7 +174,7 @@ class two_pass_block {
     int slot_of_step = refilled_;  // which is the oldest
 #pragma unroll 1
     for (int step = 0; step < steps_; ++step) {
-      const int staying = step - dropped_ - held_count_;  // in its slot, if not negative
+      const int staying = step - dropped_ - resident_count_;  // in its slot, if not negative
       wait_for_copy(staying < 0 ? 0 : staying);
       partial mine;
       with_tile(r, first_, tile(step),
@@ -184,10 +184,10 @@ class two_pass_block {
       if (staying < 0) {
         if (step >= dropped_)
 #pragma unroll
-          for (int h = 0; h < k_held; ++h)
+          for (int h = 0; h < k_resident; ++h)
             if (step - dropped_ == h)
               with_tile(r, first_, tile(step),
-                        [&](auto ops, const auto& at) { ops.take(at, slots_[slot_of_step], held_[h]); });
+                        [&](auto ops, const auto& at) { ops.take(at, slots_[slot_of_step], resident_[h]); });
         refill();
       }
       slot_of_step = after(slot_of_step);
@@ -252,11 +252,11 @@ class two_pass_block {
   __device__ void write(int64_t r, const result& of_row) {
     int64_t again = turn_;
 #pragma unroll 1
-    for (int step = dropped_ + held_count_; step < steps_; ++step) write_slot(r, tile(step), of_row);
+    for (int step = dropped_ + resident_count_; step < steps_; ++step) write_slot(r, tile(step), of_row);
 #pragma unroll
-    for (int h = 0; h < k_held; ++h) {
-      if (h >= held_count_) break;
-      with_tile(r, first_, tile(dropped_ + h), [&](auto ops, const auto& at) { ops.write(at, held_[h], of_row); });
+    for (int h = 0; h < k_resident; ++h) {
+      if (h >= resident_count_) break;
+      with_tile(r, first_, tile(dropped_ + h), [&](auto ops, const auto& at) { ops.write(at, resident_[h], of_row); });
     }
 #pragma unroll 1
     for (; again < turn_ && s_.again[again % k_two_pass_turns] >= 0; ++again) {
@@ -286,9 +286,9 @@ class two_pass_block {
   whole_tiles whole_;
   int64_t dropped_of_row_;  // tiles that do not stay: the first ones; maybe negative
   int steps_, dropped_;     // tiles of the block, and how many of them do not stay
-  int held_count_;          // in registers
+  int resident_count_;      // in registers
   tile_place<T> first_;     // the origin of the row at hand
-  row_vector<T> held_[k_held][k_tile_vectors];
+  row_vector<T> resident_[k_resident][k_tile_vectors];
   int64_t next_row_ = 0;  // to be copied
   tile_place<T> copied_;  // the origin of that row
   int next_ = 0;          // of that row

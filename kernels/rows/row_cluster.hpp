@@ -33,14 +33,14 @@ __device__ inline void write_argmax(const Partial& mine, const Partial* partials
                                     ArgmaxKey&& argmax_key_of_lane, int64_t* argmax) {
   SIMT_SHARED(argmax_key, int);
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
-  const auto wins = [maximum](float of_part) { return may_win(of_part, maximum); };
-  int winners = 0;
+  const auto has_maximum = [maximum](float of_part) { return is_maximal(of_part, maximum); };
+  int maximal_warps = 0;
   for (int i = 0; i < count; i += k_warp_size)
-    winners += __popc(__ballot_sync(k_all_lanes, i + lane < count && wins(partials[i + lane].maximum)));
-  const bool of_warp = wins(mine.maximum);
+    maximal_warps += __popc(__ballot_sync(k_all_lanes, i + lane < count && has_maximum(partials[i + lane].maximum)));
+  const bool of_warp = has_maximum(mine.maximum);
   int best = k_no_argmax_key<int>;
   if (of_warp) best = lane_reduce<k_warp_size>(argmax_key_of_lane(), min_of<int>());
-  if (winners == 1) {
+  if (maximal_warps == 1) {
     if (of_warp && lane == 0) *argmax = index_of_argmax_key(best);
     return;
   }
@@ -80,13 +80,13 @@ __global__ void __launch_bounds__(Threads, k_cluster_residents* k_cluster_thread
   const int64_t first = blockIdx.x / simt::cluster_size();
   unsigned round = 0;
   for (int64_t r = first; r < a.rows; r += gridDim.x / simt::cluster_size(), ++round) {
-    held_tile<T> held;
+    register_tile<T> tile;
     thread.load_stored(r);
-    thread.load_held(r, held);
+    thread.load_registers(r, tile);
     const unsigned turn = round % 2;
     if (threadIdx.x == 0) received[turn].arrive_expect_tx(static_cast<unsigned>(count * sizeof(partial)));
     simt::cp_async_wait<0>();
-    const partial mine = thread.sum_up(r, held);
+    const partial mine = thread.sum_up(r, tile);
     if (r == first) simt::cluster_wait();  // every block has started and set its barriers up
     if (lane < size) {
       const auto to = static_cast<unsigned>(lane);
@@ -97,11 +97,11 @@ __global__ void __launch_bounds__(Threads, k_cluster_residents* k_cluster_thread
     const partial row = RowOp::combine(partials[turn], count);
     if (RowOp::argmax(a) != nullptr)
       write_argmax(
-          mine, partials[turn], count, row.maximum, [&] { return thread.argmax_key(r, held, row.maximum); },
+          mine, partials[turn], count, row.maximum, [&] { return thread.argmax_key(r, tile, row.maximum); },
           RowOp::argmax(a) + r);
     const typename RowOp::template result<T> result(row);
     thread.write_stored(r, result);
-    thread.write_held(r, result, held);
+    thread.write_registers(r, result, tile);
   }
 }
 

@@ -87,7 +87,7 @@ struct tile_argmax_key {
   }
   // To be the maximum of more, of which this is a part.
   __device__ int64_t against(float of_all) const {
-    return may_win(maximum, of_all) ? argmax_key : k_no_argmax_key<int64_t>;
+    return is_maximal(maximum, of_all) ? argmax_key : k_no_argmax_key<int64_t>;
   }
 };
 

@@ -32,9 +32,9 @@ constexpr int tile_pair_vectors = k_tile_pair_values / row_vector<T>::k_width;
 template <class T, int Threads>
 using stored_tile = row_vector<T>[tile_pair_vectors<T>][Threads];
 
-// What a thread holds of a row in registers.
+// The part of a row that a thread keeps in registers.
 template <class T>
-struct held_tile {
+struct register_tile {
   row_vector<T> vector[tile_pair_vectors<T>];
   float single;
 
@@ -47,7 +47,7 @@ struct held_tile {
   }
 };
 
-// A thread's part of a row: the tile that is held, and the tile that is stored.
+// A thread's part of a row: a tile in registers and a tile in shared memory.
 template <class RowOp, class T, row_access Access, int Threads>
 class tile_pair {
  public:
@@ -62,24 +62,24 @@ class tile_pair {
     copy_slice<load_policy<T>>(slice_of(r, 1), a_.x + r * a_.ldx, stored_);
     simt::cp_async_commit();
   }
-  __device__ void load_held(int64_t r, held_tile<T>& held) const {
+  __device__ void load_registers(int64_t r, register_tile<T>& tile) const {
     const T* const row = a_.x + r * a_.ldx;
     const slice_type slice = slice_of(r, 0);
     if (slice.has(tile_pair_vectors<T> - 1)) {
 #pragma unroll
-      for (int k = 0; k < tile_pair_vectors<T>; ++k) held.vector[k] = load_vector<load_policy<T>>(row + slice.start(k));
+      for (int k = 0; k < tile_pair_vectors<T>; ++k) tile.vector[k] = load_vector<load_policy<T>>(row + slice.start(k));
     } else {
 #pragma unroll
       for (int k = 0; k < tile_pair_vectors<T>; ++k)
-        held.vector[k] = slice.has(k) ? load_vector<load_policy<T>>(row + slice.start(k)) : padding_vector<T>();
+        tile.vector[k] = slice.has(k) ? load_vector<load_policy<T>>(row + slice.start(k)) : padding_vector<T>();
     }
-    held.single = slice.single() >= 0 ? widen(load_element<load_policy<T>>(row + slice.single())) : -INFINITY;
+    tile.single = slice.single() >= 0 ? widen(load_element<load_policy<T>>(row + slice.single())) : -INFINITY;
   }
 
   // The warp's partial, in every lane.
-  __device__ typename RowOp::partial sum_up(int64_t r, held_tile<T>& held) const {
+  __device__ typename RowOp::partial sum_up(int64_t r, register_tile<T>& tile) const {
     const slice_type of_stored = slice_of(r, 1);
-    float value[k_chunk_values], own = held.single;
+    float value[k_chunk_values], own = tile.single;
 #pragma unroll
     for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
       read_chunk(of_stored, stored_, k, value);
@@ -87,14 +87,14 @@ class tile_pair {
     }
 #pragma unroll
     for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
-      widen_chunk(held.vector, k, value);
+      widen_chunk(tile.vector, k, value);
       own = max_of()(own, max_of_values(value));
     }
     const float maximum = lane_reduce<k_warp_size>(own, max_of());
-    held.discard_widened();
-    const float single[1] = {held.single};
+    tile.discard_widened();
+    const float single[1] = {tile.single};
     float terms = Access == row_access::peeled ? RowOp::terms(single, -INFINITY, maximum) : 0.0f;
-    float held_out_max = held.single;
+    float held_out_max = tile.single;
 #pragma unroll
     for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
       read_chunk(of_stored, stored_, k, value);
@@ -103,23 +103,23 @@ class tile_pair {
     }
 #pragma unroll
     for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
-      widen_chunk(held.vector, k, value);
+      widen_chunk(tile.vector, k, value);
       terms += RowOp::terms(value, held_out_max, maximum);
       held_out_max = RowOp::held_out_max(held_out_max, value);
     }
-    held.discard_widened();
+    tile.discard_widened();
     return RowOp::over_warp(own, terms, maximum);
   }
 
   // The thread's best argmax key (argmax_key.hpp); `maximum` is the warp's.
-  __device__ int argmax_key(int64_t r, const held_tile<T>& held, float maximum) const {
-    const slice_type of_held = slice_of(r, 0), of_stored = slice_of(r, 1);
-    int best = argmax_key_of(held.single, of_held.single(), maximum);
+  __device__ int argmax_key(int64_t r, const register_tile<T>& tile, float maximum) const {
+    const slice_type of_registers = slice_of(r, 0), of_stored = slice_of(r, 1);
+    int best = argmax_key_of(tile.single, of_registers.single(), maximum);
     float value[k_chunk_values];
 #pragma unroll
     for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
-      widen_chunk(held.vector, k, value);
-      best = min_of<int>()(best, argmax_key_of_chunk(of_held, k, value, maximum));
+      widen_chunk(tile.vector, k, value);
+      best = min_of<int>()(best, argmax_key_of_chunk(of_registers, k, value, maximum));
       read_chunk(of_stored, stored_, k, value);
       best = min_of<int>()(best, argmax_key_of_chunk(of_stored, k, value, maximum));
     }
@@ -137,22 +137,22 @@ class tile_pair {
       write_chunk(slice, k, result, value, y, by_vector);
     }
   }
-  __device__ void write_held(int64_t r, const typename RowOp::template result<T>& result,
-                             const held_tile<T>& held) const {
+  __device__ void write_registers(int64_t r, const typename RowOp::template result<T>& result,
+                                  const register_tile<T>& tile) const {
     T* const y = a_.y + r * a_.ldy;
     const slice_type slice = slice_of(r, 0);
     const bool by_vector = misalignment_of(y + slice.start(0)) == 0;
     float value[k_chunk_values];
 #pragma unroll
     for (int k = 0; k < tile_pair_vectors<T>; k += k_chunk) {
-      widen_chunk(held.vector, k, value);
+      widen_chunk(tile.vector, k, value);
       write_chunk(slice, k, result, value, y, by_vector);
     }
-    if (slice.single() >= 0) store_element(y + slice.single(), simt::from_float<T>(result(held.single)));
+    if (slice.single() >= 0) store_element(y + slice.single(), simt::from_float<T>(result(tile.single)));
   }
 
  private:
-  // tile: 0 is held, 1 is stored
+  // tile: 0 is in registers, 1 in shared memory
   __device__ slice_type slice_of(int64_t r, int tile) const {
     return slice_type(a_.x + r * a_.ldx, static_cast<int>(a_.cols), static_cast<int>(threadIdx.x), Threads,
                       2 * rank_ + tile);

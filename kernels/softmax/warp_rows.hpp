@@ -52,7 +52,8 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
 #pragma unroll
       for (int j = 0; j < Rows; ++j) {
         const int64_t r = base + j * k_groups + group;
-        const int argmax_key = lane_reduce<Lanes>(winner_of_slice(slice_of(r), value[j], maximum[j]), min_of<int>());
+        const int argmax_key =
+            lane_reduce<Lanes>(argmax_key_of_maximum(slice_of(r), value[j], maximum[j]), min_of<int>());
         if (lane == 0 && r < a.rows) a.argmax[r] = index_of_argmax_key(argmax_key);
       }
     }

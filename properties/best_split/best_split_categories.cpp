@@ -354,7 +354,7 @@ void check_reduction(trial& t) {
   const run_result result = t.run(c, {{"in_value", value}, {"in_field", field}, {"in_cat", cat}});
   for (int64_t l = 0; l < c.at("value").rows(); ++l) {
     split_result best;
-    int64_t winner = -1;
+    int64_t selected = -1;
     const double nan = std::nan("");
     best.gain = -k_inf;
     best.left = best.right = {nan, nan, nan, nan, -1};
@@ -362,13 +362,13 @@ void check_reduction(trial& t) {
       const split_result& r = all[static_cast<size_t>(i)];
       if (!r.is_valid || std::isnan(r.gain) || (best.is_valid && !reference::is_better(r, best))) continue;
       best = r;
-      winner = i;
+      selected = i;
     }
     require_record(t, record_of(t, result, l), best, fmt::format("leaf {}", l));
-    for (int64_t k = 0; k < k_values && winner >= 0; ++k)
-      t.require(result.at("value").bits(l, k) == value.bits(winner, k),
+    for (int64_t k = 0; k < k_values && selected >= 0; ++k)
+      t.require(result.at("value").bits(l, k) == value.bits(selected, k),
                 "leaf {}: number {} of the record has the bits {:#x}, expected those of record {}, {:#x}", l, k,
-                result.at("value").bits(l, k), winner, value.bits(winner, k));
+                result.at("value").bits(l, k), selected, value.bits(selected, k));
   }
 }
 

@@ -302,13 +302,13 @@ void check_ties(trial& t) {
   for (size_t l = 0; l < pairs.size(); ++l) plant_tie(s, l, kind, pairs[l]);
   const std::vector<split_result> found = check_dyadic(t, s);
   for (size_t l = 0; l < pairs.size(); ++l) {
-    const size_t winner = s.features.size() == 2 && s.features[1].id < s.features[0].id ? 1 : 0;
-    const int64_t threshold = kind == of_directions || winner == 1 ? pairs[l].j : pairs[l].i;
+    const size_t selected = s.features.size() == 2 && s.features[1].id < s.features[0].id ? 1 : 0;
+    const int64_t threshold = kind == of_directions || selected == 1 ? pairs[l].j : pairs[l].i;
     const split_result& r = found[l];
-    t.require(r.is_valid && r.feature == s.features[winner].id && r.default_left &&
+    t.require(r.is_valid && r.feature == s.features[selected].id && r.default_left &&
                   static_cast<int64_t>(r.threshold) == threshold,
               "{}; of the equal splits {} and {} the first is feature {} at {}", text_of(r), pairs[l].i, pairs[l].j,
-              s.features[winner].id, threshold);
+              s.features[selected].id, threshold);
   }
 }
 

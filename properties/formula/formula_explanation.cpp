@@ -189,21 +189,21 @@ std::string change_that_explains(const named_formula& f, const formula::call_dat
                                  const host_tensor& y, int64_t worst) {
   const std::vector<int64_t> probed = probed_elements(y.spec.elements(), worst);
   const int64_t cols = std::max<int64_t>(1, y.spec.cols());
-  double budget = 8 * k_most_explained_operations;
+  double operations_left = 8 * k_most_explained_operations;
   std::vector<formula::formula_mutant> mutants = formula::mutants_of(f.op);
   // What is left out is a likelier mistake than what is exchanged.
   std::stable_partition(mutants.begin(), mutants.end(), [](const formula::formula_mutant& m) {
     return m.change.find("dropped:") != std::string::npos;
   });
   for (const formula::formula_mutant& m : mutants) {
-    if (budget < 0) break;
+    if (operations_left < 0) break;
     try {
       formula::evaluation changed(m.op, call);
       const bool explains = std::all_of(probed.begin(), probed.end(), [&](int64_t i) {
         return !changed.demand_of(output, i).is_free &&
                changed.judge(output, i, y.value(i / cols, i % cols), reference::precision::adaptive).accepted;
       });
-      budget -= static_cast<double>(changed.operations());
+      operations_left -= static_cast<double>(changed.operations());
       if (explains) return m.change;
     } catch (const formula::formula_error&) {
       // The change has no value for these sizes.

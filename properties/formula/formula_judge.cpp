@@ -103,7 +103,7 @@ void judge_outputs(trial& t, const run_result& r, const named_formula& f) {
       is_admitted = is_admitted && j.accepted;
       ++compared;
       free += j.bound == HUGE_VAL ? 1 : 0;
-      if (j.budget() > 0) nearest.add(j.budget(), {out.name, i, actual});
+      if (j.error_ratio() > 0) nearest.add(j.error_ratio(), {out.name, i, actual});
     }
   }
   note_counts(c, compared, free);

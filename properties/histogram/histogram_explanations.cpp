@@ -411,13 +411,13 @@ explained_call explain_fix(const observed_call& call) {
   doubles terms = {leaf.value(0, part)};
   sum.add(terms[0]);
   for (int64_t k = 0; k < entry->count; ++k) {
-    const double held = before.value(entry->first + k, part);
-    t.exact.push_back(held);
+    const double stored = before.value(entry->first + k, part);
+    t.exact.push_back(stored);
     t.bound.push_back(0);
     if (call.outputs) s.actual.push_back(call.outputs->at("hist").value(entry->first + k, part));
     if (k == entry->restored) continue;
-    sum.subtract(held);
-    terms.push_back(-held);
+    sum.subtract(stored);
+    terms.push_back(-stored);
   }
   const auto at = static_cast<size_t>(entry->restored);
   const bool is_double = before.spec.type == dtype::f64;

@@ -43,7 +43,7 @@ product_mode mode_by_turns(const target& t, const draw& d) {
   return modes[static_cast<size_t>(d.index()) % modes.size()];
 }
 
-int64_t product_budget(const target& t) {
+int64_t max_multiplications(const target& t) {
   if (t.device != "emulated") return int64_t{1} << (t.size == 2 ? 23 : 21);
   return int64_t{1} << (t.size == 0 ? 15 : t.size == 1 ? 17 : 21);
 }
@@ -51,13 +51,13 @@ int64_t product_budget(const target& t) {
 namespace {
 
 // Shrinks the largest extent until the product fits.
-product_sizes within_budget(product_sizes s, int64_t budget) {
+product_sizes shrunk_to(product_sizes s, int64_t most) {
   const auto product = [&] {
     return std::max<int64_t>(1, s.m) * std::max<int64_t>(1, s.n) * std::max<int64_t>(1, s.k);
   };
-  while (product() > budget) {
+  while (product() > most) {
     int64_t& largest = s.k >= s.m && s.k >= s.n ? s.k : s.m >= s.n ? s.m : s.n;
-    largest = std::max<int64_t>(1, std::min(largest - 1, largest * budget / product()));
+    largest = std::max<int64_t>(1, std::min(largest - 1, largest * most / product()));
   }
   return s;
 }
@@ -86,12 +86,12 @@ int64_t half_ulp_sum(const target& t, const draw& d) {
 }  // namespace
 
 product_sizes draw_product_sizes(draw& d, const target& t) {
-  const int64_t budget = product_budget(t);
+  const int64_t multiplications = max_multiplications(t);
   const int64_t around = t.device == "emulated" ? 66 : 130, most = t.device == "emulated" ? 131 : 300;
   product_sizes s{};
   switch (d.index() % 8) {
     case 4: {  // k is cut, its last slice of one element
-      const int64_t widest = budget < (1 << 17) ? 6 : 14;
+      const int64_t widest = multiplications < (1 << 17) ? 6 : 14;
       s.m = d.between(1, widest);
       s.n = d.between(1, widest);
       s.k = one_past_a_slice(t, mode_by_turns(t, d), s.m, s.n, d.one_of({int64_t{300}, int64_t{420}, int64_t{600}}));
@@ -116,7 +116,7 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
             : is_half_ulp(d) ? half_ulp_sum(t, d)
                              : d.one_of({int64_t{255}, int64_t{256}, int64_t{257}, int64_t{384}, int64_t{511},
                                          int64_t{512}, int64_t{704}, int64_t{1025}});
-      const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(budget / s.k)));
+      const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(multiplications / s.k)));
       const int64_t widest = std::clamp<int64_t>(side, 1, 12);
       s.m = d.between(1, widest);
       s.n = d.between(1, widest);
@@ -135,7 +135,7 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
       s.k = draw_extent(d, t, around, most, 2);
     }
   }
-  return within_budget(s, budget);
+  return shrunk_to(s, multiplications);
 }
 
 trial_case product_case(const target& t, draw& d, const product_sizes& of, recipe a, recipe b) {

@@ -109,7 +109,7 @@ struct product_sizes {
 std::vector<product_mode> modes_of(const engine::target& t);
 std::string_view name_of(product_mode mode);
 // Multiplications that one generated case may make on the device.
-int64_t product_budget(const engine::target& t);
+int64_t max_multiplications(const engine::target& t);
 product_sizes draw_product_sizes(engine::draw& d, const engine::target& t);
 // Smallest k from `from` on whose last slice has one element, where the plan cuts within the next 200; else `from`.
 int64_t one_past_a_slice(const engine::target& t, product_mode mode, int64_t m, int64_t n, int64_t from);

@@ -175,11 +175,11 @@ void check_contract(trial& t) {
 trial_case sweep_case(const target& t, draw& d) {
   const std::initializer_list<int64_t> edges = {0,  1,  2,  3,  7,  8,   15,  16,  17,  31, 32,
                                                 33, 63, 64, 65, 66, 100, 127, 128, 129, 130};
-  const int64_t budget = product_budget(t);
+  const int64_t most = max_multiplications(t);
   product_sizes of{d.one_of(edges), d.one_of(edges), d.one_of(edges)};
   if (d.chance(60)) of.n = std::min<int64_t>(of.n, 66);
   if (d.index() % 8 == 3) (d.chance(50) ? of.m : of.n) = 1;
-  of.k = std::min(of.k, std::max<int64_t>(1, budget / std::max<int64_t>(1, of.m * of.n)));
+  of.k = std::min(of.k, std::max<int64_t>(1, most / std::max<int64_t>(1, of.m * of.n)));
   const double seed = static_cast<double>(d.between(2, 999998));
   trial_case c =
       product_case(t, d, of, make_recipe("uniform", {seed, 1, 2}), make_recipe("uniform", {seed + 1, -2, 2}));

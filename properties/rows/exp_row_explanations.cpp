@@ -165,7 +165,7 @@ std::vector<explained_step> first_steps(const row_call& call, const exp_row& row
 
 explained_row explain_softmax(const row_call& call) {
   const reference::softmax_row model(call.x, call.output);
-  const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
+  const exp_row row(call.x, reference::softmax_allowance(static_cast<int64_t>(call.x.size())));
   explained_row t = begin_row(
       call, row, model,
       fmt::format("y[{0}] = e^(x[{0}] - m) / s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
@@ -202,7 +202,7 @@ explained_row explain_softmax(const row_call& call) {
 
 explained_row explain_log_softmax(const row_call& call) {
   const reference::log_softmax_row model(call.x, call.output);
-  const exp_row row(call.x, reference::softmax_budget(static_cast<int64_t>(call.x.size())));
+  const exp_row row(call.x, reference::softmax_allowance(static_cast<int64_t>(call.x.size())));
   explained_row t = begin_row(
       call, row, model,
       fmt::format("y[{0}] = (x[{0}] - m) - ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
@@ -237,7 +237,7 @@ explained_row explain_log_softmax(const row_call& call) {
 
 explained_row explain_logsumexp(const row_call& call) {
   const reference::logsumexp_row model(call.x, call.output);
-  const exp_row row(call.x, reference::logsumexp_budget(static_cast<int64_t>(call.x.size())));
+  const exp_row row(call.x, reference::logsumexp_allowance(static_cast<int64_t>(call.x.size())));
   explained_row t;
   t.exact = {model.expected()};
   t.bound = {model.bound()};

@@ -19,7 +19,7 @@ namespace {
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 // Rows up to this long have a spike at every position.
 constexpr int64_t k_every_position = 1100;
-constexpr int64_t k_most_seam = int64_t{1} << 19;
+constexpr int64_t k_longest_boundary = int64_t{1} << 19;
 
 int64_t seldom_one(const draw& d, int64_t cols) { return cols == 1 && d.index() % 8 ? 2 + d.index() % 7 : cols; }
 
@@ -151,7 +151,7 @@ trial_case spike_rows(const row_operator& op, const target& t, draw& d) {
   const bool every = length.variant == "auto" && cols <= k_every_position &&
                      (t.device == "cuda" || (t.size > 0 && in_turn && turn % 7 == 0));
   const int64_t most_rows = every                      ? k_every_position
-                            : length.variant == "auto" ? std::max<int64_t>(2, element_budget(t) / cols)
+                            : length.variant == "auto" ? std::max<int64_t>(2, max_elements(t) / cols)
                                                        : 4;
   const int64_t rows = std::min(cols, most_rows);
   int64_t first = 0, step = 1;
@@ -358,10 +358,10 @@ trial_case boundary_rows(const row_operator& op, const target& t, draw& d) {
   // neighbours. Also where clusters end, which is beyond the rows that others draw.
   const int64_t common = most_cols(t);
   const int64_t most =
-      t.device == "emulated" && t.size == 0 ? common : std::min(std::max(common, k_most_seam), t.max_cols);
-  std::vector<int64_t> seams;
+      t.device == "emulated" && t.size == 0 ? common : std::min(std::max(common, k_longest_boundary), t.max_cols);
+  std::vector<int64_t> boundaries;
   const auto add = [&](int64_t s) {
-    if (s >= 1 && s <= most) seams.push_back(s);
+    if (s >= 1 && s <= most) boundaries.push_back(s);
   };
   for (const target::variant& v : t.variants)
     for (int64_t e : {cols_of(v).dispatch_min, cols_of(v).dispatch_max})
@@ -380,7 +380,7 @@ trial_case boundary_rows(const row_operator& op, const target& t, draw& d) {
   constexpr int64_t k_long[] = {131071, (1 << 19) + 1, 1 << 20, (1 << 22) - 1, 1 << 22, (1 << 22) + 1, (1 << 22) + 3};
   for (const int64_t s : k_long)
     if (s <= common) critical.push_back(s);
-  const std::vector<int64_t>& list = d.index() % 2 || seams.empty() ? critical : seams;
+  const std::vector<int64_t>& list = d.index() % 2 || boundaries.empty() ? critical : boundaries;
   // Scattered: by a step that is coprime to the number of lengths.
   const auto turn = static_cast<size_t>(d.index() / 2);
   const int64_t cols = list[turn * (list.size() % 37 ? 37 : 1) % list.size()];

@@ -8,7 +8,7 @@ namespace warpcheck {
 
 using namespace engine;
 
-int64_t element_budget(const target& t) {
+int64_t max_elements(const target& t) {
   if (t.device == "cuda") return int64_t{1} << 20;
   return t.size == 0 ? 1 << 12 : t.size == 1 ? 1 << 13 : 1 << 16;
 }
@@ -31,7 +31,7 @@ trial_case row_case(const target& t, std::vector<tensor_spec> tensors) {
 
 int64_t draw_rows(draw& d, const target& t, int64_t cols) {
   const int64_t most =
-      std::clamp<int64_t>(element_budget(t) / std::max<int64_t>(1, cols), 1, std::max<int64_t>(1, t.max_rows));
+      std::clamp<int64_t>(max_elements(t) / std::max<int64_t>(1, cols), 1, std::max<int64_t>(1, t.max_rows));
   if (d.chance(50)) return std::min<int64_t>(most, d.between(1, 4));
   return std::min<int64_t>(most, d.one_of({7, 8, 9, 31, 32, 33, 63, 64, 65, 131, 132, 133, 257}));
 }

@@ -13,7 +13,7 @@ namespace warpcheck {
 inline const warpcheck_range& cols_of(const engine::target::variant& v) { return v.ranges.front(); }
 
 // Elements that one generated case may hold: the emulated device executes ~10^7 thread steps a second.
-int64_t element_budget(const engine::target& t);
+int64_t max_elements(const engine::target& t);
 // The longest generated row.
 int64_t most_cols(const engine::target& t);
 

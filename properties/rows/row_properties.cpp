@@ -97,7 +97,7 @@ void check_in_place(const row_operator& op, trial& t) {
   judge_rows(op, t, apart);
 }
 
-void check_seam(const row_operator& op, trial& t) {
+void check_dispatch_boundary(const row_operator& op, trial& t) {
   const tensor_spec& x = t.the_case().at("x");
   const int64_t cols = x.cols();
   const listed_operator& table = t.op();
@@ -347,7 +347,7 @@ constexpr common_property k_common[] = {
      check_values, 15},
     {"dispatch-boundaries",
      "every variant that accepts a row length is right there, above all where the dispatch changes", boundary_rows,
-     check_seam},
+     check_dispatch_boundary},
     {"rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values, 5},
     {"many-rows-per-block", "so many short rows that every multiprocessor is busy are right", full_grid_rows,
      check_values, 20},

@@ -29,7 +29,7 @@ void check_values(const row_operator&, engine::trial&);
 void check_row_isolation(const row_operator&, engine::trial&);
 void check_in_place(const row_operator&, engine::trial&);
 // Every variant that accepts the row length, of which one is published as the pick.
-void check_seam(const row_operator&, engine::trial&);
+void check_dispatch_boundary(const row_operator&, engine::trial&);
 // Adding the knob `shift` changes no bit of any output.
 void check_exact_shift(const row_operator&, engine::trial&);
 // The results have the same bits on the emulated device as here, or, if that is where this is, with another number of

@@ -468,7 +468,7 @@ const property_registration registration([] {
   p.add("every-element-used", "one 1 among 0 shows in every prefix that holds it, at every position", spike_rows,
         check_values)
       .share_percent = 50;
-  p.add("masked-slices", "slices of -Inf spoil what follows and nothing else", masked_rows, check_values)
+  p.add("masked-slices", "slices of -Inf change what follows and nothing else", masked_rows, check_values)
       .share_percent = 50;
   p.add_common("special-values").share_percent = 50;
   p.add("causality", "changing an element changes no bit of a prefix that does not hold it", small_rows,

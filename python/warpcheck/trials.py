@@ -54,7 +54,7 @@ class Failure:
     worst: Optional[Element]  # the worst element, if values are wrong
     neighbour: str  # the nearest case that passes, in words
     findings: tuple[str, ...]  # of the race detector
-    _story: tuple[dict[str, Any], ...] = dataclasses.field(repr=False, default=())
+    _explanation: tuple[dict[str, Any], ...] = dataclasses.field(repr=False, default=())
 
     @property
     def name(self) -> str:
@@ -69,8 +69,9 @@ class Failure:
 
     def explain(self) -> str:
         """The case in words: what the contract demands, what the kernel gave, which step first departs."""
-        if self._story:
-            return "\n\n".join("\n".join([s["title"], *("  " + text for text in s["sentences"])]) for s in self._story)
+        if self._explanation:
+            sections = ("\n".join([s["title"], *("  " + text for text in s["sentences"])]) for s in self._explanation)
+            return "\n\n".join(sections)
         return command.run(["explain", self.case]).stdout
 
     def arrays(self) -> dict[str, numpy.ndarray[Any, Any]]:

@@ -101,7 +101,7 @@ double allowance::sum(double terms) const {
   return roundings(std::fmax(h, 0) * of.sum_units + of.slack);
 }
 
-bounded bound_algebra::held(double v) const {
+bounded bound_algebra::rounded_constant(double v) const {
   if (!std::isfinite(v)) return special_value(v);
   value y;
   y.v = v;
@@ -113,9 +113,9 @@ bounded bound_algebra::held(double v) const {
 }
 
 bounded bound_algebra::constant(const code& c) const {
-  if (c.what == code::form::scalar) return held(c.number);
+  if (c.what == code::form::scalar) return rounded_constant(c.number);
   if (c.text == "inf") return special_value(k_inf);
-  value y = held(std::strtod(c.text.c_str(), nullptr));
+  value y = rounded_constant(std::strtod(c.text.c_str(), nullptr));
   if (is_exact_decimal(c.text)) return y;
   y.r = (std::fabs(y.v) * k_double_unit) * reference::k_inflate + reference::k_tiny;
   y.e = (c_.u * (std::fabs(y.v) + y.r) + c_.eta / 2 + y.r) * reference::k_inflate;
@@ -257,10 +257,10 @@ bounded bound_algebra::binary_of_specials(code::form what, const value& a, const
 
 bounded bound_algebra::power(const value& a, int k) const {
   if (k < 0) {
-    const value one = held(1);
+    const value one = rounded_constant(1);
     return binary(code::form::divide, one, power(a, -k), false);
   }
-  if (k == 0) return held(1);
+  if (k == 0) return rounded_constant(1);
   if (k == 1) return a;
   if (a.is_plain()) {
     value y = a;
@@ -384,8 +384,8 @@ bounded bound_algebra::choose(const truth& t, const value& then, const value& ot
 
 bounded bound_algebra::neutral(reduction by) const {
   switch (by) {
-    case reduction::sum: return held(0);
-    case reduction::prod: return held(1);
+    case reduction::sum: return rounded_constant(0);
+    case reduction::prod: return rounded_constant(1);
     case reduction::max:
     case reduction::fmax:
     case reduction::argmax: return special_value(-k_inf);

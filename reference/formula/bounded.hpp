@@ -68,7 +68,7 @@ class bound_algebra {
   value constant(const code& c) const;
   value whole(int64_t n) const {
     const auto v = static_cast<double>(n);
-    value b = held(v);
+    value b = rounded_constant(v);
     b.low = n >= 0 ? 0 : -k_inf;
     return b;
   }
@@ -77,9 +77,9 @@ class bound_algebra {
     b.v = element;
     if (c.from_least >= 0) b.low = 0;
     const number_type format = c_.of.format;
-    const bool is_held = format == c.from_type || format == number_type::f64 ||
-                         (format == number_type::f32 && c.from_type != number_type::f64);
-    if (!is_held) return held(element);
+    const bool is_exact = format == c.from_type || format == number_type::f64 ||
+                          (format == number_type::f32 && c.from_type != number_type::f64);
+    if (!is_exact) return rounded_constant(element);
     return b;
   }
   value outside(value a) const {
@@ -160,7 +160,7 @@ class bound_algebra {
 
  private:
   friend class total;
-  value held(double v) const;  // rounded where the format does not hold it
+  value rounded_constant(double v) const;  // rounded where the format does not hold it
   value sum(code::form what, const value& a, const value& b) const;
   value product(const value& a, const value& b, bool are_same) const;
   value quotient(const value& a, const value& b) const;

@@ -8,7 +8,7 @@
 namespace warpcheck::reference {
 
 logsumexp_row::logsumexp_row(std::span<const double> x, dtype output, precision policy)
-    : row_(x, logsumexp_budget(static_cast<int64_t>(x.size()))), output_(output), policy_(policy) {}
+    : row_(x, logsumexp_allowance(static_cast<int64_t>(x.size()))), output_(output), policy_(policy) {}
 
 std::optional<double> logsumexp_row::contract_value() const {
   constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -42,7 +42,7 @@ struct judgement {
 
   // The part of the bound that was used, > 1 exactly for a rejected element. An error beyond a bound of 0 uses
   // infinitely much.
-  double budget() const {
+  double error_ratio() const {
     if (!(bound > 0)) return accepted ? 0 : std::numeric_limits<double>::infinity();
     return accepted ? error / bound : std::max(1 + std::numeric_limits<double>::epsilon(), error / bound);
   }
@@ -148,7 +148,7 @@ struct tally {
     if (j.digits == 100) ++needed_100_digits;
     max_error_ulp = std::max(max_error_ulp, j.error_ulp);
     sum_error_ulp_squared += j.error_ulp * j.error_ulp;
-    consider(index, j.budget());
+    consider(index, j.error_ratio());
   }
 
   // `offset` is added to the indices of `other`, so that rows can be tallied apart.
@@ -167,9 +167,9 @@ struct tally {
   }
 
  private:
-  void consider(int64_t index, double budget) {
-    if (worst_index >= 0 && budget <= max_error_ratio) return;
-    max_error_ratio = budget;
+  void consider(int64_t index, double ratio) {
+    if (worst_index >= 0 && ratio <= max_error_ratio) return;
+    max_error_ratio = ratio;
     worst_index = index;
   }
 };

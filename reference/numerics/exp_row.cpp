@@ -26,8 +26,8 @@ basic_enclosure<Real> fixed_error(int rescales, int slack) {
 
 // The absolute error per term, in units of eta, that subnormal exponentials and products add: docs/numerics.md,
 // "Underflow". With T = 0 and q = 2 it is 2.5 + 2/2 and a little, so 4.
-double underflow_units(const row_budget& budget) {
-  return std::ceil(2.5 * std::exp(budget.slack) + budget.rescales / 2.0 + 0.01);
+double underflow_units(const row_allowance& allowance) {
+  return std::ceil(2.5 * std::exp(allowance.slack) + allowance.rescales / 2.0 + 0.01);
 }
 
 }  // namespace
@@ -38,12 +38,12 @@ int64_t chain_length(int64_t n) {
   return stated_chain(n, std::min(n - 1, 32 + 2 * log2_up + (n + (1 << 14) - 1) / (1 << 14)));
 }
 
-row_budget softmax_budget(int64_t n) {
-  return n <= (int64_t{1} << 22) ? row_budget{chain_length(n), 2, 0} : row_budget{chain_length(n), 16, 8};
+row_allowance softmax_allowance(int64_t n) {
+  return n <= (int64_t{1} << 22) ? row_allowance{chain_length(n), 2, 0} : row_allowance{chain_length(n), 16, 8};
 }
 
-row_budget logsumexp_budget(int64_t n) {
-  return n <= 1024 ? row_budget{chain_length(n), 2, 0} : row_budget{chain_length(n), 16, 8};
+row_allowance logsumexp_allowance(int64_t n) {
+  return n <= 1024 ? row_allowance{chain_length(n), 2, 0} : row_allowance{chain_length(n), 16, 8};
 }
 
 template <class Real>
@@ -61,8 +61,8 @@ exp_row::~exp_row() = default;
 exp_row::exp_row(exp_row&&) noexcept = default;
 exp_row& exp_row::operator=(exp_row&&) noexcept = default;
 
-exp_row::exp_row(std::span<const double> x, const row_budget& budget)
-    : x_(x), budget_(budget), slow_(std::make_unique<slow_sums>()) {
+exp_row::exp_row(std::span<const double> x, const row_allowance& allowance)
+    : x_(x), allowance_(allowance), slow_(std::make_unique<slow_sums>()) {
   const auto n = static_cast<int64_t>(x.size());
   if (n == 0) return;
   argmax_ = 0;
@@ -185,13 +185,13 @@ basic_enclosure<Real> exp_row::exponential(int64_t i) const {
 
 template <class Real>
 exp_sum<Real> exp_row::with_errors(const moments<Real>& row) const {
-  const basic_enclosure<Real> fixed = fixed_error<Real>(budget_.rescales, budget_.slack);
-  const double underflow = underflow_units(budget_) * static_cast<double>(finite_) * k_eta;
+  const basic_enclosure<Real> fixed = fixed_error<Real>(allowance_.rescales, allowance_.slack);
+  const double underflow = underflow_units(allowance_) * static_cast<double>(finite_) * k_eta;
   const basic_enclosure<Real> rho_tail = fixed * row.tail + (1.0 + fixed) * row.tilt + underflow;
   const basic_enclosure<Real> rho_sum = rho_tail + fixed;  // the held-out maximum: d = 0
   const basic_enclosure<Real> sum = 1.0 + row.tail;
   // gamma_h = h u / (1 - h u); numerator and denominator are exact doubles.
-  const double hu = static_cast<double>(budget_.chain) * k_unit;
+  const double hu = static_cast<double>(allowance_.chain) * k_unit;
   const basic_enclosure<Real> gamma = basic_enclosure<Real>(hu) / basic_enclosure<Real>(1 - hu);
   const basic_enclosure<Real> tail_error = (gamma * (row.tail + rho_tail) + rho_tail) / sum;  // Delta_r / (1 + r)
   const basic_enclosure<Real> log_sum = log1p(row.tail);

@@ -32,7 +32,7 @@ inline constexpr double k_far_value = 1e-303;
 
 // What a kernel may spend on a row of n elements: the longest chain of additions h, the number q of times that one term
 // is rescaled, and the slack T by which a lazily raised reference may lag behind the running maximum.
-struct row_budget {
+struct row_allowance {
   int64_t chain = 0;
   int rescales = 2;
   int slack = 0;
@@ -40,8 +40,8 @@ struct row_budget {
 
 // h(n) = min(n - 1, 32 + 2 ceil(log2 n) + ceil(n / 2^14)), at least 0; or what the candidate states (stated_sums.hpp).
 int64_t chain_length(int64_t n);
-row_budget softmax_budget(int64_t n);    // q = 2 up to n = 2^22, then q = 16, T = 8; log_softmax has the same
-row_budget logsumexp_budget(int64_t n);  // q = 2 up to n = 1024, then q = 16, T = 8
+row_allowance softmax_allowance(int64_t n);    // q = 2 up to n = 2^22, then q = 16, T = 8; log_softmax has the same
+row_allowance logsumexp_allowance(int64_t n);  // q = 2 up to n = 1024, then q = 16, T = 8
 
 enum class row_kind : uint8_t {
   empty,
@@ -51,7 +51,7 @@ enum class row_kind : uint8_t {
   finite           // some finite values, the rest -Inf
 };
 
-// The sum of a row, and the relative errors that a kernel's f32 sums may have within the row's budget.
+// The sum of a row, and the relative errors that a kernel's f32 sums may have within the row's allowances.
 template <class Real>
 struct exp_sum {
   basic_enclosure<Real> tail;       // r
@@ -64,7 +64,7 @@ struct exp_sum {
 // the terms that matter; not safe for concurrent use.
 class exp_row {
  public:
-  exp_row(std::span<const double> x, const row_budget& budget);
+  exp_row(std::span<const double> x, const row_allowance& allowance);
   ~exp_row();
   exp_row(exp_row&&) noexcept;
   exp_row& operator=(exp_row&&) noexcept;
@@ -96,7 +96,7 @@ class exp_row {
   exp_sum<Real> with_errors(const moments<Real>& row) const;
 
   std::span<const double> x_;
-  row_budget budget_;
+  row_allowance allowance_;
   row_kind kind_ = row_kind::empty;
   int64_t argmax_ = -1;
   double max_ = -std::numeric_limits<double>::infinity();

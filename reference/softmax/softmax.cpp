@@ -8,7 +8,7 @@
 namespace warpcheck::reference {
 
 softmax_row::softmax_row(std::span<const double> x, dtype output, precision policy)
-    : row_(x, softmax_budget(static_cast<int64_t>(x.size()))), output_(output), policy_(policy) {}
+    : row_(x, softmax_allowance(static_cast<int64_t>(x.size()))), output_(output), policy_(policy) {}
 
 std::optional<double> softmax_row::fixed(int64_t i) const {
   if (row_.kind() != row_kind::finite) return std::numeric_limits<double>::quiet_NaN();

@@ -119,7 +119,7 @@ void each_used_result(const std::function<void(uint32_t)>& f) {
 }
 
 void certificate_begins(bool overlaps) {
-  const bool held = certificate.holds || !overlaps;
+  const bool is_proven = certificate.holds || !overlaps;
   const uint64_t barriers = certificate.barriers;
   certificate = {};
   certificate.barriers = barriers;
@@ -127,7 +127,7 @@ void certificate_begins(bool overlaps) {
   last_covered = {};
   atomic_sites.clear();
   if (!overlaps) operations_of_words.clear();
-  if (!held) count_choice(choice::earlier_launch, 0);
+  if (!is_proven) count_choice(choice::earlier_launch, 0);
 }
 
 void certificate_ends(emulation& stream) {

@@ -335,7 +335,7 @@ struct executor {
   strategy order{};
   bool step_at_access = false;  // atomics and checked accesses are scheduler steps, at which a switch may happen
   thread_set runnable;
-  uint64_t step_limit = 0, idle_yields = 0;
+  uint64_t last_step = 0, idle_yields = 0;
   const void* awaited = nullptr;  // the word that the last thread of a livelock asked in vain
   uint64_t accesses = 0;          // of this launch, checked
   random_stream random;

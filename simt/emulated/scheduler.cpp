@@ -149,7 +149,7 @@ void begin_schedule() {
   }
   device.order = s.strategy == strategy::explore ? strategy::fair : s.strategy;
   device.step_at_access = device.order == strategy::preempt || (device.order == strategy::replay && s.counts_accesses);
-  device.step_limit = device.stream->steps + device.stream->step_budget;
+  device.last_step = device.stream->steps + device.stream->step_limit;
   device.idle_yields = 0;
   device.next_deviation = 0;
   device.random.state = s.seed;
@@ -173,7 +173,7 @@ void make_waiting(thread& t) {
 uint32_t pick(uint32_t last, turn t) {
   if (explores() && device.runnable.next(0) == k_nobody) explore_choose();
   const uint64_t step = ++device.stream->steps;
-  if (step > device.step_limit) stop_livelock("the launch exceeded its budget of scheduler steps");
+  if (step > device.last_step) stop_livelock("the launch exceeded its limit of scheduler steps");
   switch (device.order) {
     case strategy::fair:
     case strategy::greedy:
@@ -294,7 +294,7 @@ void give_way() {
 void leave_thread() {
   thread& self = *current;
   device.idle_yields = 0;
-  device.step_limit = device.stream->steps + device.stream->step_budget;  // somebody gets on
+  device.last_step = device.stream->steps + device.stream->step_limit;  // somebody gets on
   const uint32_t next = self.home->alive == 0 ? k_nobody : pick(self.resident, turn::blocks);
   ++device.stream->switches;
   if (next == k_nobody) {

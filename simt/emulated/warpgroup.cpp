@@ -36,12 +36,12 @@ struct thread_products {
   uint32_t open_group = 1;
   std::vector<std::pair<uint32_t, uint64_t>> groups;  // committed ones, and how many products there were by then
   bool is_fenced = false;
-  struct held {
+  struct pending_sum {
     uint32_t* d;
     std::shared_ptr<product_sum> sum;
     uint32_t group;  // of the last product
   };
-  std::vector<held> in_flight;
+  std::vector<pending_sum> in_flight;
 };
 
 thread::thread() = default;
@@ -349,7 +349,7 @@ void wgmma_wait_groups(unsigned groups) {
   // A product is one operation of its warpgroup: it has read what each of the warps brought.
   for (const uint32_t agent : self.home->warpgroups[group].agents) hb_agent_done(self, agent, last);
   size_t kept = 0;
-  for (thread_products::held& h : mine.in_flight) {
+  for (thread_products::pending_sum& h : mine.in_flight) {
     if (h.group >= last) {
       mine.in_flight[kept++] = std::move(h);
       continue;
@@ -376,16 +376,16 @@ void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a
   warpgroup_state& w = home.warpgroups[group];
 
   auto* const d = static_cast<uint32_t*>(accumulators);
-  auto held = std::find_if(mine.in_flight.begin(), mine.in_flight.end(), [&](const auto& h) { return h.d == d; });
-  const bool is_new = held == mine.in_flight.end();
+  auto pending = std::find_if(mine.in_flight.begin(), mine.in_flight.end(), [&](const auto& h) { return h.d == d; });
+  const bool is_new = pending == mine.in_flight.end();
   if (is_new) registers_taken(self, d, shape.registers(), SIMT_PC);
   const uint64_t number = mine.issued++ - w.computed;
   if (number == w.products.size())
-    w.products.push_back(begun(shape, a_registers != nullptr, a, b, accumulate, site, is_new ? nullptr : held->sum));
+    w.products.push_back(begun(shape, a_registers != nullptr, a, b, accumulate, site, is_new ? nullptr : pending->sum));
   warpgroup_product& p = w.products[number];
   if (!is_same(p, shape, a_registers != nullptr, a, b, accumulate, site))
     report_different(self, "another line, shape, descriptor or whether it accumulates", p.site);
-  if (p.is_new_sum != is_new || (!is_new && held->sum != p.sum) || p.sum->n != shape.n ||
+  if (p.is_new_sum != is_new || (!is_new && pending->sum != p.sum) || p.sum->n != shape.n ||
       p.sum->registers != shape.registers() || p.sum->integers.empty() == is_integer(shape.types.a))
     report_different(self, "other accumulators", p.site);
   if (is_new) {
@@ -396,9 +396,9 @@ void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a
       std::memcpy(d + i, &k_in_flight, sizeof k_in_flight);
     }
     mine.in_flight.push_back({d, p.sum, 0});
-    held = std::prev(mine.in_flight.end());
+    pending = std::prev(mine.in_flight.end());
   }
-  held->group = mine.open_group;
+  pending->group = mine.open_group;
   if (a_registers != nullptr) {
     std::memcpy(&p.a_registers[4 * in_group], a_registers, 4 * sizeof(uint32_t));
     fragment_taken(self, a_registers, mine.open_group, SIMT_PC);

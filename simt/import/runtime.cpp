@@ -196,7 +196,7 @@ void begin_program(const simt_import_options& options) {
   p.device.schedule = schedule::parse(options.schedule);
   hb_report_stream_races(report_stream_race);
   for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
-  if (options.step_budget > 0) p.device.step_budget = options.step_budget;
+  if (options.step_limit > 0) p.device.step_limit = options.step_limit;
   std::atexit(report_idleness);  // for exit() anywhere
 }
 

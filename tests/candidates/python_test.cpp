@@ -70,7 +70,7 @@ def leaves(x, y): sys.exit(3)
 def hangs(x, y):
     with open("hanging", "w") as f: f.write(str(os.getpid()))
     while True: pass
-def spoils(x, y):
+def corrupts(x, y):
     softmax(x, y)
     numpy.from_dlpack(x)[...] = 0
 def beyond(x, y):
@@ -255,7 +255,7 @@ TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
   } list[] = {{"raises", "error_return", "ValueError: no such luck (door.py:"},
               {"dies", "crash", "the Python process was killed by signal 11"},
               {"leaves", "crash", "the Python process exited with status 3"},
-              {"spoils", "input_modified", "input x changed during the call"},
+              {"corrupts", "input_modified", "input x changed during the call"},
               {"beyond", "out_of_bounds", "the guard zone of tensor y was written at byte -1"},
               {"forgets", "violation", "was not written"},
               {"other_shape", "error_return", "could not broadcast"}};

@@ -163,12 +163,12 @@ TEST(containment, children_of_the_caller_are_left_alone) {
     char c = 0;
     _exit(read(ready[0], &c, 1) == 1 ? 42 : 1);
   }
-  const auto stray = [](const trial_case& c) {
+  const auto wild_write = [](const trial_case& c) {
     if (fork() == 0)
       for (;;) pause();
     return passing(c);
   };
-  run_contained(stray, numbered_case(1), k_patience);
+  run_contained(wild_write, numbered_case(1), k_patience);
   ASSERT_EQ(write(ready[1], "x", 1), 1);
   int status = 0;
   ASSERT_EQ(waitpid(mine, &status, 0), mine);

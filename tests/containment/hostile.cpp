@@ -230,7 +230,8 @@ std::string summary(const run_result_set& results) {
   std::string text;
   for (const job_result& j : results.jobs) {
     text += fmt::format(
-        "{}: {} cases {} skipped {} launches {} compared {} needed_multiprecision {} budget {} ulp {} stopped {}\n",
+        "{}: {} cases {} skipped {} launches {} compared {} needed_multiprecision {} error_ratio {} ulp {} stopped "
+        "{}\n",
         j.id, j.cases, j.skipped, j.launches, j.compared, j.needed_multiprecision, j.max_error_ratio, j.max_ulp,
         name_of(j.worst), j.stopped);
     for (const auto& [variant, cases] : j.variants) text += fmt::format("  variant {} {}\n", variant, cases);

@@ -52,7 +52,9 @@ class gate {
   }
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
-  void hold(const stream& held) const { require(cudaStreamWaitEvent(held.get(), opened_), "cudaStreamWaitEvent"); }
+  void hold(const stream& waiting) const {
+    require(cudaStreamWaitEvent(waiting.get(), opened_), "cudaStreamWaitEvent");
+  }
 
  private:
   stream waits_;

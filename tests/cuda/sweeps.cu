@@ -215,7 +215,7 @@ __global__ void fill_patterns(float* x, uint32_t first) {
 }
 
 // The exact y has a relative error below 2^-48 here, the bound one below 2^-40.
-__device__ double sigmoid_budget(float x, float actual) {
+__device__ double sigmoid_error_ratio(float x, float actual) {
   const double size = fmin(fabs(static_cast<double>(x)), 700.0);
   const double e = exact_exp(-size);
   const double smaller = e / (1 + e);
@@ -251,10 +251,10 @@ __global__ void judge_sigmoid(const float* x, const float* y, int nudge, sigmoid
       if (!right) atomicAdd(&results->wrong, 1ull);
       continue;
     }
-    const double budget = isnan(actual) ? HUGE_VAL : sigmoid_budget(x[i], actual);
-    take(worst, budget, __float_as_uint(x[i]));
+    const double ratio = isnan(actual) ? HUGE_VAL : sigmoid_error_ratio(x[i], actual);
+    take(worst, ratio, __float_as_uint(x[i]));
     // What lies this close to the bound, or beyond it, is for exact arithmetic.
-    if (budget <= 1 - 0x1p-20) continue;
+    if (ratio <= 1 - 0x1p-20) continue;
     const unsigned long long place = atomicAdd(&results->undecided, 1ull);
     if (place < k_listed) results->listed[place] = {x[i], actual};
   }
@@ -332,7 +332,7 @@ sigmoid_errors sweep_sigmoid(int nudge) {
     errors.sample.insert(errors.sample.end(), part.begin(), part.end());
   }
   const sigmoid_results all = results.fetch()[0];
-  errors.budget = argument_of(all.worst);
+  errors.error_ratio = argument_of(all.worst);
   errors.wrong_special = all.wrong;
   errors.undecided_count = all.undecided;
   errors.undecided.assign(all.listed, all.listed + (all.undecided < k_listed ? all.undecided : k_listed));

@@ -28,7 +28,7 @@ exp_errors sweep_exp(exp_function which);
 // Errors of quick_exp (kernels/primitives/reduce.hpp) for x <= 0: relative ones over what is assumed of them,
 // (4 + 1.23 |x|) u, and the largest e^x that becomes 0.
 struct quick_exp_errors {
-  worst_argument budget, flushed;
+  worst_argument error_ratio, flushed;
   uint64_t wrong_special = 0;  // of NaN, -Inf, +-0
 };
 // `moved`: results are moved by four floats before they are judged, to show that wrong ones are seen.
@@ -47,7 +47,7 @@ log1p_errors sweep_log1p(log1p_function which);
 
 // What the kernel sigmoid (mu = 0, sigma = 1) gives for every x, against the contract's bound.
 struct sigmoid_errors {
-  worst_argument budget;         // error / bound
+  worst_argument error_ratio;    // error / bound
   uint64_t wrong_special = 0;    // of NaN, +-Inf, +-0
   uint64_t undecided_count = 0;  // not accepted here: for the reference to decide; the first ones are listed
   struct element {

@@ -99,7 +99,7 @@ bool answered(warpcheck_call* call, const char* variant, warpcheck_status& statu
 }
 
 // What the variant does to right outputs of at least one element.
-void spoil(const char* variant, const DLTensor& x, const DLTensor& y) {
+void corrupt(const char* variant, const DLTensor& x, const DLTensor& y) {
   const auto is = [&](const char* name) { return std::strcmp(variant, name) == 0; };
   const int64_t rows = x.shape[0], cols = x.shape[1];
   if (is("off_by_little")) at(y, rows - 1, cols - 1) = std::nextafter(at(y, rows - 1, cols - 1) + 1e-3f, 2.0f);
@@ -150,7 +150,7 @@ warpcheck_status run(warpcheck_call* call) {
       static_cast<int64_t*>(call->outputs[1]->data)[r * call->outputs[1]->strides[0]] = largest(x, r);
   if (is("writes_into_nothing")) *static_cast<char*>(y.data) = 0;
   if (x.shape[0] == 0 || x.shape[1] == 0) return WARPCHECK_OK;
-  spoil(variant, x, y);
+  corrupt(variant, x, y);
   if (is("wants_other_bytes") && found_again) at(y, 0, 0) += 1;
   if (is("trusts_old_output") && was_there) at(y, 0, 0) += 1e-7f;
   if (is("another_nan_each_time")) vary_nans(y, calls);

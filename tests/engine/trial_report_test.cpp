@@ -189,9 +189,9 @@ TEST(trial_report, has_a_worst_element_though_all_are_exact) {
   EXPECT_EQ(r.worst->actual, 1);
 }
 
-TEST(budget_histogram, puts_each_budget_into_its_thousandth) {
-  budget_histogram h;
-  for (const double budget : {0.0, 0.0004, 0.5, 1.0, 1.0000001, 40.0, std::nan("")}) h.add(budget);
+TEST(ratio_histogram, puts_each_ratio_into_its_thousandth) {
+  ratio_histogram h;
+  for (const double ratio : {0.0, 0.0004, 0.5, 1.0, 1.0000001, 40.0, std::nan("")}) h.add(ratio);
   EXPECT_EQ(h.thousandths, (std::map<int, int64_t>{{0, 1}, {1, 1}, {500, 1}, {1000, 1}, {1001, 3}}));
   EXPECT_EQ(h.elements(), 7);
   EXPECT_EQ(h.max, HUGE_VAL);

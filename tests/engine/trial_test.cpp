@@ -103,20 +103,20 @@ TEST(trial, refuses_ways_to_launch_that_do_not_exist) {
   EXPECT_EQ(run_launched("right", "launch=legacy").result, verdict::pass);
 }
 
-TEST(trial, keeps_a_histogram_of_budgets_where_it_is_asked_for) {
+TEST(trial, keeps_a_histogram_of_ratios_where_it_is_asked_for) {
   const trial_case c = parse_case_line(fmt::format(
       "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | candidate={} device=cpu variant=right",
       TEST_CANDIDATE));
-  EXPECT_TRUE(run_case(c).budgets.thousandths.empty());
-  const case_report r = run_case_with_budgets(c);
-  EXPECT_EQ(r.budgets.elements(), r.compared);
-  EXPECT_EQ(r.budgets.max, r.max_error_ratio);
-  EXPECT_GE(r.budgets.quantile(1), r.budgets.max);
-  EXPECT_LE(r.budgets.quantile(1), r.budgets.max + 0.001);
-  EXPECT_LT(r.budgets.quantile(0.1), r.budgets.quantile(0.9));
+  EXPECT_TRUE(run_case(c).error_ratios.thousandths.empty());
+  const case_report r = run_case_with_ratios(c);
+  EXPECT_EQ(r.error_ratios.elements(), r.compared);
+  EXPECT_EQ(r.error_ratios.max, r.max_error_ratio);
+  EXPECT_GE(r.error_ratios.quantile(1), r.error_ratios.max);
+  EXPECT_LE(r.error_ratios.quantile(1), r.error_ratios.max + 0.001);
+  EXPECT_LT(r.error_ratios.quantile(0.1), r.error_ratios.quantile(0.9));
   const case_report again = report_from_json(to_json(r));
-  EXPECT_EQ(again.budgets.thousandths, r.budgets.thousandths);
-  EXPECT_EQ(again.budgets.max, r.budgets.max);
+  EXPECT_EQ(again.error_ratios.thousandths, r.error_ratios.thousandths);
+  EXPECT_EQ(again.error_ratios.max, r.error_ratios.max);
   EXPECT_EQ(again.classes, r.classes);
 }
 

@@ -131,10 +131,10 @@ TEST(golden_load, reports_every_way_in_which_hashes_and_files_differ) {
   std::filesystem::remove(folder.path("softmax/two.golden"));
   EXPECT_THAT(message_of<usage_error>([&] { load(folder.path()); }), HasSubstr("softmax/two.golden: it is not a file"));
   folder.write("softmax/two.golden", text);
-  folder.write("softmax/stray.golden", text);
+  folder.write("softmax/unlisted.golden", text);
   EXPECT_THAT(message_of<usage_error>([&] { load(folder.path()); }),
-              HasSubstr("softmax/stray.golden: it is not listed in SHA256SUMS"));
-  std::filesystem::remove(folder.path("softmax/stray.golden"));
+              HasSubstr("softmax/unlisted.golden: it is not listed in SHA256SUMS"));
+  std::filesystem::remove(folder.path("softmax/unlisted.golden"));
   EXPECT_THAT(message_of<usage_error>([&] { load(folder.path(), {"argmax"}); }),
               HasSubstr("there is no golden file of argmax"));
   std::filesystem::remove(folder.path("SHA256SUMS"));

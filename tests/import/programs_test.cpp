@@ -498,9 +498,9 @@ TEST(Idioms, APartThatNobodyWroteIsNoted) {
 
 TEST(RunEmulated, GivesALaunchMoreStepsWhileItsThreadsEnd) {
   // 600 blocks of more than 1000 steps each; one of them has 5000.
-  EXPECT_EQ(run("idioms_bad.cu --schedule fair --step-budget 100000 -- 31").status, 0);
-  EXPECT_TRUE(run("idioms_bad.cu --schedule fair --step-budget 200 -- 31").has("livelock under"));
-  EXPECT_TRUE(run("idioms_bad.cu --step-budget 0 -- 31").has("step-budget: 0 is not"));
+  EXPECT_EQ(run("idioms_bad.cu --schedule fair --step-limit 100000 -- 31").status, 0);
+  EXPECT_TRUE(run("idioms_bad.cu --schedule fair --step-limit 200 -- 31").has("livelock under"));
+  EXPECT_TRUE(run("idioms_bad.cu --step-limit 0 -- 31").has("step-limit: 0 is not"));
 }
 
 TEST(RunEmulated, StopsAProgramThatHangs) {

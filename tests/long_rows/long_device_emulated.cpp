@@ -114,7 +114,7 @@ std::unique_ptr<long_array> make_output(size_t size, int64_t count, const std::v
 void prepare(void* stream) {
   auto& emulation = *static_cast<simt::emulation*>(stream);
   emulation.resident_blocks = 1;
-  emulation.step_budget = 20'000'000'000;
+  emulation.step_limit = 20'000'000'000;
 }
 
 }  // namespace warpcheck::self

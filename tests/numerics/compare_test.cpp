@@ -37,7 +37,7 @@ TEST(compare, accepts_up_to_the_bound_and_not_beyond) {
   }
   EXPECT_EQ(judge(dtype::f32, model, 1.25).error, 0.25);
   EXPECT_EQ(judge(dtype::f32, model, 1.25).bound, 0.25);
-  EXPECT_EQ(judge(dtype::f32, model, 1.25).budget(), 1.0);
+  EXPECT_EQ(judge(dtype::f32, model, 1.25).error_ratio(), 1.0);
   EXPECT_EQ(judge(dtype::f32, model, 1.125).error_ulp, 0x1p20);
 }
 
@@ -47,7 +47,7 @@ TEST(compare, nan_never_passes_for_a_number) {
       const auto j = decide<mp50, mp100>(dtype::f32, k_nan, policy, known{0.5, bound}, 0);
       EXPECT_FALSE(j.accepted) << bound;
       EXPECT_FALSE(j.error <= j.bound && bound < k_inf);
-      EXPECT_GT(j.budget(), 1.0);
+      EXPECT_GT(j.error_ratio(), 1.0);
     }
   }
   EXPECT_FALSE(judge_fixed(dtype::f32, k_nan, 0.0).accepted);
@@ -67,7 +67,7 @@ TEST(compare, nan_passes_only_where_the_contract_says_nan) {
   for (const double actual : {0.0, 1.0, k_inf, -k_inf}) {
     const auto j = judge_fixed(dtype::f32, actual, k_nan);
     EXPECT_FALSE(j.accepted) << actual;
-    EXPECT_EQ(j.budget(), k_inf);
+    EXPECT_EQ(j.error_ratio(), k_inf);
   }
 }
 
@@ -82,7 +82,7 @@ TEST(compare, fixed_values_are_compared_to_the_bit) {
   EXPECT_FALSE(judge_fixed(dtype::f32, 0x1p-149, 0.0).accepted);
   EXPECT_FALSE(judge_fixed(dtype::f32, std::nextafter(1.0, 0.0), 1.0).accepted);
   EXPECT_EQ(judge_fixed(dtype::f32, 1.0 + 0x1p-23, 1.0).error_ulp, 1.0);
-  EXPECT_EQ(judge_fixed(dtype::f32, 1.0, 1.0).budget(), 0.0);
+  EXPECT_EQ(judge_fixed(dtype::f32, 1.0, 1.0).error_ratio(), 0.0);
 }
 
 TEST(compare, subnormals_are_ordinary_values) {
@@ -165,7 +165,7 @@ TEST(compare, printed_numbers_agree_with_the_verdict) {
   const auto rejected = decide<mp50, mp100>(dtype::f32, 1.25, precision::digits100, narrow_model{1e-60}, 0);
   EXPECT_FALSE(rejected.accepted);
   EXPECT_GT(rejected.error, rejected.bound);
-  EXPECT_GT(rejected.budget(), 1.0);
+  EXPECT_GT(rejected.error_ratio(), 1.0);
   const auto accepted = decide<mp50, mp100>(dtype::f32, 1.25, precision::digits100, narrow_model{-1e-60}, 0);
   EXPECT_TRUE(accepted.accepted);
   EXPECT_LE(accepted.error, accepted.bound);

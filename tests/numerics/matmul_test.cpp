@@ -270,7 +270,7 @@ TEST(matmul_reference, the_chain_comes_close_to_the_bound) {
     const judgement whole = matmul_element(s, {a, b}).judge(chained);
     EXPECT_TRUE(whole.accepted);
     if (k > 3) {
-      EXPECT_GT(whole.budget(), 0.98) << k;
+      EXPECT_GT(whole.error_ratio(), 0.98) << k;
     }
     s.slices = {2, (k + 1) / 2};  // what two slices may lose
     EXPECT_EQ(matmul_element(s, {a, b}).judge(chained).accepted, k == 3) << k;
@@ -426,7 +426,7 @@ TEST(matmul_reference, less_precision_than_the_mode_is_rejected) {
       const auto k = static_cast<int64_t>(a.size());
       const judgement j = matmul_element(setting_of(k, w.mode), {a, b})
                               .judge(static_cast<double>(tensor_core_dot(w.product, r.a, r.b)));
-      worst = std::max(worst, j.budget());
+      worst = std::max(worst, j.error_ratio());
     }
     std::printf("%-26s uses %.3f of the bound\n", w.name, worst);
     EXPECT_EQ(worst <= 1, w.right) << w.name;

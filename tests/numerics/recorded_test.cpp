@@ -106,11 +106,11 @@ std::vector<record> all_records() {
       }
       if (n == 9 || n == 300) add_tree_operators(records, row);
     }
-  // Budgets change where rows become long.
+  // Allowances change where rows become long.
   for (const int64_t n : {0, 1, 2, 3, 33, 1024, 1025, 16384, 16385, 4194304, 4194305}) {
-    const row_budget s = softmax_budget(n), l = logsumexp_budget(n);
-    record one{"budget/" + std::to_string(n), {}};
-    for (const row_budget& b : {s, l}) {
+    const row_allowance s = softmax_allowance(n), l = logsumexp_allowance(n);
+    record one{"allowance/" + std::to_string(n), {}};
+    for (const row_allowance& b : {s, l}) {
       one.numbers.push_back(static_cast<double>(b.chain));
       one.numbers.push_back(b.rescales);
       one.numbers.push_back(b.slack);

@@ -169,11 +169,11 @@ TEST(sigmoid_reference, bound_holds_for_adversarial_kernels) {
     for (const int ulps : {-2, 0, 2}) {
       const float e = shifted_exp(-std::fabs(z), ulps);
       const judgement j = model.judge(x, static_cast<double>((z >= 0 ? 1.0f : e) / (1 + e)));
-      ASSERT_TRUE(j.accepted) << x << ", budget used " << j.budget();
-      if (j.budget() > worst) worst = j.budget(), at = z;
+      ASSERT_TRUE(j.accepted) << x << ", error ratio " << j.error_ratio();
+      if (j.error_ratio() > worst) worst = j.error_ratio(), at = z;
     }
   }
-  std::printf("worst budget used %.3f at z = %g\n", worst, at);
+  std::printf("worst error ratio %.3f at z = %g\n", worst, at);
   EXPECT_GE(worst, 0.5);
 }
 

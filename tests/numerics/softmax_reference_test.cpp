@@ -174,14 +174,14 @@ TEST(softmax_reference, sums_and_rounding_of_bounds) {
 // Sum g_i d_i = H(g) - ln s <= ln n: argument rounding costs the sum at most u ln n, however wide the row.
 TEST(softmax_reference, wide_rows_pay_the_entropy_not_the_range) {
   for (const auto& [name, x] : adversarial_rows(1000, 14)) {
-    const exp_row row(x, softmax_budget(1000));
+    const exp_row row(x, softmax_allowance(1000));
     const double fixed = (chain_length(1000) + 17) * k_unit;
     EXPECT_LE(row.sum<double>().sum_error.value, (fixed + std::log(1000.0) * k_unit) * 1.001) << name;
     EXPECT_GE(row.sum<double>().sum_error.value, fixed) << name;
   }
 }
 
-TEST(softmax_reference, budgets_of_the_contract) {
+TEST(softmax_reference, allowances_of_the_contract) {
   const int64_t lengths[][2] = {{0, 0},
                                 {1, 0},
                                 {2, 1},
@@ -200,12 +200,12 @@ TEST(softmax_reference, budgets_of_the_contract) {
                                 {1 << 22, 332},
                                 {(1 << 22) + 1, 335}};
   for (const auto& [n, h] : lengths) EXPECT_EQ(chain_length(n), h) << n;
-  EXPECT_EQ(softmax_budget(1 << 22).rescales, 2);
-  EXPECT_EQ(softmax_budget(1 << 22).slack, 0);
-  EXPECT_EQ(softmax_budget((1 << 22) + 1).rescales, 16);
-  EXPECT_EQ(softmax_budget((1 << 22) + 1).slack, 8);
-  EXPECT_EQ(logsumexp_budget(1024).rescales, 2);
-  EXPECT_EQ(logsumexp_budget(1025).rescales, 16);
+  EXPECT_EQ(softmax_allowance(1 << 22).rescales, 2);
+  EXPECT_EQ(softmax_allowance(1 << 22).slack, 0);
+  EXPECT_EQ(softmax_allowance((1 << 22) + 1).rescales, 16);
+  EXPECT_EQ(softmax_allowance((1 << 22) + 1).slack, 8);
+  EXPECT_EQ(logsumexp_allowance(1024).rescales, 2);
+  EXPECT_EQ(logsumexp_allowance(1025).rescales, 16);
 }
 
 // n > 10^6: the interval of the compensated sum, certified against a sum that is known: k distinct values, many times.
@@ -216,7 +216,7 @@ TEST(softmax_reference, long_rows_have_certified_sums) {
   mp100 tail = 0;
   for (int64_t k = 0; k < 50; ++k) tail += (n / 50) * exp(mp100(x[k]));
   tail -= 1;
-  const exp_row row(x, softmax_budget(n));
+  const exp_row row(x, softmax_allowance(n));
   ASSERT_TRUE(contains(row.sum<double>().tail, tail, tail * mp100("1e-90"))) << "tail";
   EXPECT_LE(row.sum<double>().tail.radius, 1e-13 * static_cast<double>(tail));
 }

@@ -234,7 +234,7 @@ class Content(Report):
         self.assertNotIn("f32, bf16 not run", s["verdicts"])
         self.assertIn("80 cases of 2 properties, no failure", s["head"])
 
-    def test_a_counterexample_has_story_element_neighbour_and_line(self):
+    def test_a_counterexample_has_explanation_element_neighbour_and_line(self):
         _, s = self.page("--verify", self.file("v.json", made.verify()))
         told = s["counterexamples"]
         for text in (

@@ -288,22 +288,22 @@ TEST(shrink, keeps_the_kind_of_failure) {
   EXPECT_EQ(s.neighbour.find("rows"), std::string::npos) << "a case that crashes is not a passing neighbour";
 }
 
-TEST(shrink, keeps_to_its_budget_and_stops_when_told) {
+TEST(shrink, keeps_to_its_limit_of_runs_and_stops_early) {
   const trial_case start = parse(k_plain);
   case_report failing;
   failing.result = verdict::violation;
-  for (int budget : {0, 1, 10, 25}) {
+  for (int most : {0, 1, 10, 25}) {
     int calls = 0;
     const auto run = [&](const trial_case& c) {
       ++calls;
       return judge(k_bugs[1], c);
     };
-    const shrunk s = shrink(failing, start, run, {}, {.budget = budget});
-    EXPECT_LE(calls, budget);
+    const shrunk s = shrink(failing, start, run, {}, {.max_runs = most});
+    EXPECT_LE(calls, most);
     EXPECT_TRUE(judge(k_bugs[1], s.smallest).result == verdict::violation);
     calls = 0;
-    shrink(failing, start, run, {}, {.enough = [&] { return calls >= budget; }});
-    EXPECT_EQ(calls, budget);
+    shrink(failing, start, run, {}, {.enough = [&] { return calls >= most; }});
+    EXPECT_EQ(calls, most);
   }
 }
 

@@ -261,7 +261,7 @@ TEST(endless, spins_and_exchanges_are_livelocks_under_every_strategy) {
 
     simt::emulation busy;
     busy.schedule = simt::schedule::parse(token);
-    busy.step_budget = 100000;
+    busy.step_limit = 100000;
     EXPECT_EQ(stops_with(busy,
                          [](simt::emulation* s) {
                            device_array<int> token_word(1);

@@ -73,7 +73,7 @@ def _fold(jobs):
     """A cell of the table from the jobs of one property on one device, one for each element type."""
     cases = sum(j["cases"] for j in jobs)
     judged = [j for j in jobs if j["verdict"] not in NOT_JUDGED]
-    budgets = [number(j["max_error_ratio"]) for j in judged if j["compared"]]
+    ratios = [number(j["max_error_ratio"]) for j in judged if j["compared"]]
     ulps = [number(j["max_ulp"]) for j in judged if j["compared"]]
     notes = [f"{j['dtype']} {j['verdict']}" for j in jobs if j["verdict"] in NOT_JUDGED and len(judged) > 0]
     notes += [f"{j['skipped']} {j['dtype']} cases skipped" for j in judged if j["skipped"]]
@@ -81,7 +81,7 @@ def _fold(jobs):
     return {
         "verdict": _worst([j["verdict"] for j in jobs]),
         "cases": cases,
-        "budget": max(budgets, default=None),
+        "error_ratio": max(ratios, default=None),
         "ulp": max(ulps, default=None),
         "types": ", ".join(j["dtype"] for j in jobs),
         "note": "; ".join(notes),
@@ -89,7 +89,7 @@ def _fold(jobs):
 
 
 def _left(types, why):
-    return {"verdict": "not run", "cases": 0, "budget": None, "ulp": None, "types": types, "note": why}
+    return {"verdict": "not run", "cases": 0, "error_ratio": None, "ulp": None, "types": types, "note": why}
 
 
 def _gather(runs):
@@ -263,7 +263,7 @@ def _counterexample(report, origin, group):
         "neighbour": report.get("neighbour", ""),
         "findings": report.get("findings", []),
         "sources": [{"file": s["place"].rpartition(":")[0], "text": "", **s} for s in report.get("sources", [])],
-        "story": [{"table": [], **section} for section in report.get("explanation", [])],
+        "explanation": [{"table": [], **section} for section in report.get("explanation", [])],
         "line": report.get("case", ""),
         "origin": origin,
         "row": report.get("row"),
@@ -272,9 +272,9 @@ def _counterexample(report, origin, group):
 
 
 def _place(report):
-    """The most severe first; a shrunk one of a property, which has a neighbour or a story, before the others."""
+    """The most severe first; a shrunk one of a property, which has a neighbour or an explanation, before the others."""
     severity = ORDER.index(report["verdict"]) if report["verdict"] in ORDER else len(ORDER)
-    return severity, not (report["neighbour"] or report["story"])
+    return severity, not (report["neighbour"] or report["explanation"])
 
 
 def counterexamples(read):

@@ -88,7 +88,7 @@ trial_case special_rows(const target& t, draw& d) {
   return make(t, d, of, std::move(x));
 }
 
-trial_case seam(const target& t, draw& d) {  // where the dispatch changes
+trial_case boundary(const target& t, draw& d) {  // where the dispatch changes
   const int64_t rows = d.between(2, 5), any = d.between(2, 40);
   const int64_t cols = d.one_of({int64_t{1023}, int64_t{1024}, int64_t{1025}, any});
   return make(t, d, {{"rows", rows}, {"cols", cols}}, draw_x(d));
@@ -177,12 +177,12 @@ std::vector<property> properties() {
   add("row-isolation", "what another row holds changes no bit of this one", special_rows,
       [](trial& t) { check_isolation(t, "x", judge); }, 50);
   add("layout", "leading dimensions and offsets change no bit", any_case, [](trial& t) { check_layout(t, judge); });
-  add("dispatch-boundaries", "every variant that takes a row is right, and what is published is what runs", seam,
+  add("dispatch-boundaries", "every variant that takes a row is right, and what is published is what runs", boundary,
       [](trial& t) { check_dispatch(t, judge); }, 50);
   add("rows-beyond-grid", "more rows than the grid has blocks give every row its result", many_rows, check_values, 4);
   add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier",
-      [](const target& t, draw& d) { return with(seam(t, d), {{"detect", "only"}}); }, check_values, 50);
-  add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", seam,
+      [](const target& t, draw& d) { return with(boundary(t, d), {{"detect", "only"}}); }, check_values, 50);
+  add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", boundary,
       [](trial& t) { refuse_common(t); }, 20);
   list.back().may_break_contract = true;
   list.push_back(golden::golden_property("layer_norm", {dtype::f32}, known_answers, check_values));

@@ -252,9 +252,9 @@ npy_array read_npy(const std::string& path, std::span<const dtype> allowed) {
   npy_array array;
   const size_t start = parse_preamble(front, total, path, allowed, array);
   array.bytes.resize(total - start);
-  const size_t held = front.size() - start;
-  std::memcpy(array.bytes.data(), front.data() + start, held);
-  read(std::span(array.bytes).subspan(held));
+  const size_t peeked = front.size() - start;
+  std::memcpy(array.bytes.data(), front.data() + start, peeked);
+  read(std::span(array.bytes).subspan(peeked));
   sha256_hash hash;
   hash.update(std::span(front).first(start));
   hash.update(array.bytes);

@@ -47,13 +47,13 @@ void sha256_hash::compress(const std::byte* block) {
 
 void sha256_hash::update(std::span<const std::byte> data) {
   while (!data.empty()) {
-    const size_t held = length_ % pending_.size();
-    const size_t taken = std::min(pending_.size() - held, data.size());
+    const size_t buffered = length_ % pending_.size();
+    const size_t taken = std::min(pending_.size() - buffered, data.size());
     if (taken == pending_.size()) {
       compress(data.data());
     } else {
-      std::memcpy(pending_.data() + held, data.data(), taken);
-      if (held + taken == pending_.size()) compress(pending_.data());
+      std::memcpy(pending_.data() + buffered, data.data(), taken);
+      if (buffered + taken == pending_.size()) compress(pending_.data());
     }
     length_ += taken;
     data = data.subspan(taken);

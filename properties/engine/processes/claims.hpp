@@ -10,7 +10,7 @@
 namespace warpcheck::engine {
 
 // Memory that the parent and its workers share. It can be written only within take(), give() and set_next(), so that a
-// stray write of the code on trial ends its process; a position that is lost all the same is still missing at the end,
+// wild write of the code on trial ends its process; a position that is lost all the same is still missing at the end,
 // and the parent puts the claims back to it.
 class claims {
  public:

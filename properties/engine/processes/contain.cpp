@@ -209,8 +209,8 @@ void child_process::drain() {
 void child_process::mark_output() { write_all(STDERR_FILENO, k_mark); }
 
 void child_process::finish() {
-  // The process is dead but not yet reaped, so that its id still names its own group and no other. Strays that left the
-  // group are found by end_orphans, where the kernel lists children.
+  // The process is dead but not yet reaped, so its id still names its own group and no other. end_orphans() finds the
+  // processes that left the group, where the kernel lists children.
   kill(-pid_, SIGKILL);
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) continue;
   g_known_children.erase(pid_);

@@ -21,7 +21,7 @@ namespace warpcheck::engine {
 // about it follows from the report's field.
 inline constexpr std::string_view k_process_unusable = "process is unusable";
 // True if the next case must not run in the process that made this report: its device has failed, or its verdict means
-// that memory of the process may be spoilt.
+// that memory of the process may be corrupt.
 bool corrupts_process(const case_report& r);
 // True if a failure of the device, which may be another process's doing, can be what this report is of.
 bool may_be_the_device(const case_report& r);

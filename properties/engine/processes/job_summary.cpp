@@ -39,15 +39,16 @@ void job_summary::add(int64_t index, const case_report& r, double seconds, int m
     for (const std::string& v : r.variants) ++result.combinations[combination_of(classes, v)];
   if (r.errors.elements() > 0)
     result.errors[r.variants.empty() ? "" : r.variants.size() == 1 ? r.variants[0] : "several"].add(r.errors);
-  if (r.variants.size() == 1 && !r.budgets.thousandths.empty()) result.budgets[r.variants[0]].add(r.budgets);
+  if (r.variants.size() == 1 && !r.error_ratios.thousandths.empty())
+    result.error_ratios[r.variants[0]].add(r.error_ratios);
   // NaN counts as worse than any number.
-  const double budget = std::isnan(r.max_error_ratio) ? HUGE_VAL : r.max_error_ratio;
+  const double ratio = std::isnan(r.max_error_ratio) ? HUGE_VAL : r.max_error_ratio;
   result.max_ulp = std::max(result.max_ulp, std::isnan(r.max_ulp) ? HUGE_VAL : r.max_ulp);
   const bool earlier = index < worst_index;
-  if (r.compared > 0 && (!result.worst_error_ratio_case || budget > result.max_error_ratio ||
-                         (budget == result.max_error_ratio && earlier))) {
+  if (r.compared > 0 && (!result.worst_error_ratio_case || ratio > result.max_error_ratio ||
+                         (ratio == result.max_error_ratio && earlier))) {
     result.worst_error_ratio_case = r;
-    result.max_error_ratio = budget;
+    result.max_error_ratio = ratio;
     worst_index = index;
   }
   if (r.result == verdict::skipped) {

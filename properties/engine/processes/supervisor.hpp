@@ -92,14 +92,15 @@ struct job_result {
   bool stopped = false;  // by max_failures_per_job
   std::optional<case_report> worst_error_ratio_case;
   std::optional<case_report> first_skipped;
-  std::vector<case_report> failures;                // neither pass nor skipped; in the order of the index
-  std::map<std::string, int64_t> variants;          // variant -> cases in which it ran
-  std::map<std::string, int64_t> proven;            // variant -> of these, cases with every schedule proven
-  std::map<std::string, int64_t> classes;           // class (classes.hpp) -> cases of it
-  std::map<std::string, summed_note> notes;         // by name
-  std::map<std::string, int64_t> combinations;      // classes and variant in one word -> cases
-  std::map<std::string, error_histogram> errors;    // variant, "several" or, of a candidate without variants, ""
-  std::map<std::string, budget_histogram> budgets;  // variant -> of cases that ran this one only, where reports have it
+  std::vector<case_report> failures;              // neither pass nor skipped; in the order of the index
+  std::map<std::string, int64_t> variants;        // variant -> cases in which it ran
+  std::map<std::string, int64_t> proven;          // variant -> of these, cases with every schedule proven
+  std::map<std::string, int64_t> classes;         // class (classes.hpp) -> cases of it
+  std::map<std::string, summed_note> notes;       // by name
+  std::map<std::string, int64_t> combinations;    // classes and variant in one word -> cases
+  std::map<std::string, error_histogram> errors;  // variant, "several" or, of a candidate without variants, ""
+  std::map<std::string, ratio_histogram>
+      error_ratios;  // variant -> of cases that ran this one only, where reports have it
 };
 
 struct run_result_set {

@@ -130,8 +130,8 @@ class confirmation {
     return over() ? std::nullopt : run_contained(run, c, options_.timeout_seconds, end);
   }
 
-  // In one process for the whole search, which is many times faster than one for each case, unless the failure spoils a
-  // process or the search does not finish.
+  // Runs the whole search in one process, which is many times faster than one process for each case, unless the failure
+  // corrupts the process or the search does not finish.
   shrunk shrink_contained(const case_report& failing, const trial_case& c) const {
     const auto end = [&] { return over(); };
     shrunk smallest;
@@ -142,7 +142,7 @@ class confirmation {
       const auto search = [&] {
         const auto run = [&](const trial_case& x) { return judged(x); };
         const auto smaller = [&](const shrunk& s) { record.add(s); };
-        record.add(shrink(failing, c, run, options_.holds, {options_.budget, end, smaller}));
+        record.add(shrink(failing, c, run, options_.holds, {options_.max_runs, end, smaller}));
         return std::string("done");
       };
       const child_outcome outcome =
@@ -156,7 +156,7 @@ class confirmation {
       return contained(x).value_or(none);
     };
     const int before = smallest.runs;
-    smallest = shrink(smallest.report, smallest.smallest, run, options_.holds, {options_.budget, end, {}});
+    smallest = shrink(smallest.report, smallest.smallest, run, options_.holds, {options_.max_runs, end, {}});
     smallest.runs += before;
     return smallest;
   }

@@ -75,7 +75,7 @@ class search {
     const offer* const o = known_offer(c);
     return !o || !o->missing(c) || o->missing(now_);
   }
-  bool spent(int reserve) const { return runs_ + reserve >= limits_.budget || (limits_.enough && limits_.enough()); }
+  bool spent(int reserve) const { return runs_ + reserve >= limits_.max_runs || (limits_.enough && limits_.enough()); }
 
   shrunk smallest() const {
     shrunk s;
@@ -127,7 +127,7 @@ class search {
 
   void settle() {
     for (bool again = true; again && !spent(k_reserve);) {
-      // Few steps each, so that they are not the ones that a spent budget leaves out.
+      // Few steps each, so that they are not the ones that the limit of runs leaves out.
       again = descend(simpler_layouts);
       again |= descend(simpler_knobs);
       again |= descend(simpler_fills);

@@ -41,7 +41,7 @@ struct shrunk {
 };
 
 struct search_limits {
-  int budget = 200;                                 // calls of `run`
+  int max_runs = 200;                               // calls of `run`
   std::function<bool()> enough = {};                // true: `run` is not called again
   std::function<void(const shrunk&)> smaller = {};  // is given every smaller case, as soon as it is found
 };
@@ -56,7 +56,7 @@ struct confirm_options {
   std::function<case_report(const trial_case&)> run;
   std::function<bool(const trial_case&)> holds;
   double timeout_seconds = 60;  // of one case
-  int budget = 200;             // runs for shrinking
+  int max_runs = 200;           // runs for shrinking
   double shrink_seconds = 300;  // for everything together: a run that is not over by then is killed
   std::function<bool()> stop;   // true: the user has interrupted, and what is known by then is the result
 };

@@ -53,7 +53,7 @@ class device_tensor {
   // Its elements become unwritten memory for the detector.
   void forget() const;
   void write(const host_tensor& t);
-  // The rows, packed; `touched` gets where a gap between rows no longer holds what it held, as an element offset, or
+  // The rows, packed; `touched` gets where a gap between rows has changed, as an element offset, or
   // -1.
   host_tensor read(int64_t& touched) const;
   DLTensor view(DLDevice device);

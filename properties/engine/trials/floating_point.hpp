@@ -1,5 +1,5 @@
 // Rounding, flush-to-zero, denormals-are-zero and exception masks of this thread: a call that leaves them changed
-// spoils every later computation in its process, the reference's too.
+// corrupts every later computation in its process, the reference's too.
 #pragma once
 
 #ifdef __SSE__

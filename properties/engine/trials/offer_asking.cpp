@@ -204,7 +204,7 @@ class inquiry {
     }
   }
 
-  // A call with all of these was answered: what a refused one held must have been the reason.
+  // A call with all of these was answered: so the contents of a refused call must have been the reason.
   bool is_answered(const trait_set& traits) const {
     return std::any_of(answered_.begin(), answered_.end(), [&](const trial_case& c) {
       return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });

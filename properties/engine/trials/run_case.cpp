@@ -64,9 +64,9 @@ bool is_a_chain(const trial_case& c, const offer& stated, double error_ratio) {
   }
 }
 
-case_report judge_case(const trial_case& c, bool budgets) {
+case_report judge_case(const trial_case& c, bool with_ratios) {
   const property& p = find_property(c.op, c.property);
-  trial t(c, budgets);
+  trial t(c, with_ratios);
   std::string suite_error;
   bool fits = false;
   const case_notes notes;
@@ -102,7 +102,7 @@ case_report judge_case(const trial_case& c, bool budgets) {
   std::erase_if(rest.tensors, [&](const tensor_spec& s) {
     return std::find(p.optional_outputs.begin(), p.optional_outputs.end(), s.name) != p.optional_outputs.end();
   });
-  return rest.tensors.size() < c.tensors.size() ? judge_case(rest, budgets) : report;
+  return rest.tensors.size() < c.tensors.size() ? judge_case(rest, with_ratios) : report;
 }
 
 }  // namespace
@@ -119,6 +119,6 @@ case_report run_case_of_depth(const trial_case& c, int64_t depth) {
 
 case_report run_case(const trial_case& c) { return judge_case(c, false); }
 
-case_report run_case_with_budgets(const trial_case& c) { return judge_case(c, true); }
+case_report run_case_with_ratios(const trial_case& c) { return judge_case(c, true); }
 
 }  // namespace warpcheck::engine

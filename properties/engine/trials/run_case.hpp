@@ -11,8 +11,8 @@ namespace warpcheck::engine {
 // Throws usage_error or environment_error when the case cannot be tried at all; everything the candidate does is a
 // verdict.
 case_report run_case(const trial_case& c);
-// The same, and the report keeps the histogram of budgets.
-case_report run_case_with_budgets(const trial_case& c);
+// The same, and the report keeps the histogram of error ratios.
+case_report run_case_with_ratios(const trial_case& c);
 // The same, by the bounds of sums whose longest chain of additions is `depth`, whatever the candidate states.
 case_report run_case_of_depth(const trial_case& c, int64_t depth);
 

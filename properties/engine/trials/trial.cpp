@@ -56,12 +56,12 @@ const host_tensor& run_result::at(std::string_view name) const {
   return found->second;
 }
 
-trial::trial(trial_case c, bool budgets, std::optional<reference::sum_statement> sums)
+trial::trial(trial_case c, bool with_ratios, std::optional<reference::sum_statement> sums)
     : case_(std::move(c)),
       candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
       stated_(parse_statements(case_.op, candidate_.op->states)),
       sums_(sums ? *sums : reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
-      keeps_budgets_(budgets),
+      keeps_ratios_(with_ratios),
       keeps_departing_(has_arrays_in_hand(case_)) {
   if (!is_accepted(case_)) case_.knobs.erase("variant");
   report_.line = format(case_);
@@ -374,19 +374,19 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
   if (observing) observing->judged(tensor, row, col, j);
   ++report_.compared;
   if (j.digits > 0) ++report_.needed_multiprecision;
-  const double budget = j.budget();
-  report_.errors.add(budget, j.error_ulp);
-  if (keeps_budgets_) report_.budgets.add(budget);
+  const double ratio = j.error_ratio();
+  report_.errors.add(ratio, j.error_ulp);
+  if (keeps_ratios_) report_.error_ratios.add(ratio);
   if (std::isfinite(j.error_ulp)) {
     report_.max_ulp = std::max(report_.max_ulp, j.error_ulp);
     report_.sum_squared_ulp += j.error_ulp * j.error_ulp;
   }
-  // An unaccepted element outranks every accepted one; among equals the larger share of the bound; a NaN budget is the
+  // An unaccepted element outranks every accepted one; among equals the larger share of the bound; a NaN ratio is the
   // worst.
   const bool first_rejection = !j.accepted && rejected_ == 0;
   if (!j.accepted) ++rejected_;
   const bool worse =
-      first_rejection || !report_.worst || (j.accepted == (rejected_ == 0) && !(budget <= report_.max_error_ratio));
+      first_rejection || !report_.worst || (j.accepted == (rejected_ == 0) && !(ratio <= report_.max_error_ratio));
   const bool departs = !j.accepted && keeps_departing_;
   if (worse || departs) {
     const worst_element w{
@@ -394,7 +394,7 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
         j.error, j.bound, j.error_ulp};
     if (departs) keep_departing(w);
     if (worse) {
-      report_.max_error_ratio = std::isnan(budget) ? HUGE_VAL : budget;
+      report_.max_error_ratio = std::isnan(ratio) ? HUGE_VAL : ratio;
       report_.worst = w;
     }
   }

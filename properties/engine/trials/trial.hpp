@@ -41,10 +41,10 @@ struct trial_over {};
 
 class trial {
  public:
-  // A case that forces a technique which says that it does not take the call is one of the candidate's own dispatch.
-  // `budgets`: whether the report keeps the histogram of budgets. `sums`: what bounds are for, in place of what the
-  // candidate states.
-  explicit trial(trial_case c, bool budgets = false, std::optional<reference::sum_statement> sums = {});
+  // A case that forces a technique which does not take the call runs with the candidate's own dispatch instead.
+  // `with_ratios`: the report keeps the histogram of error ratios. `sums`: the order of summation that the bounds
+  // assume, in place of the one that the candidate states.
+  explicit trial(trial_case c, bool with_ratios = false, std::optional<reference::sum_statement> sums = {});
 
   const trial_case& the_case() const { return case_; }
   const listed_operator& op() const { return *candidate_.op; }
@@ -136,7 +136,7 @@ class trial {
   int proven_calls_ = 0, unproven_calls_ = 0;  // of which every schedule is proven, or is not
   reused_memory* memory_ = nullptr;            // that calls share
   std::string which_call_;                     // of those that share memory, for the message of a failure
-  const bool keeps_budgets_;
+  const bool keeps_ratios_;
   const bool keeps_departing_;
 };
 

@@ -35,14 +35,14 @@ std::string decimal_and_hex(double value) { return fmt::format("{:.9g} ({:a})", 
 
 }  // namespace
 
-void budget_histogram::add(double budget) {
+void ratio_histogram::add(double ratio) {
   // NaN is beyond every bound.
-  const bool inside = budget <= 1;
-  ++thousandths[inside ? static_cast<int>(std::ceil(budget * 1000)) : 1001];
-  max = std::isnan(budget) ? HUGE_VAL : std::max(max, budget);
+  const bool inside = ratio <= 1;
+  ++thousandths[inside ? static_cast<int>(std::ceil(ratio * 1000)) : 1001];
+  max = std::isnan(ratio) ? HUGE_VAL : std::max(max, ratio);
 }
 
-void budget_histogram::add(const budget_histogram& other) {
+void ratio_histogram::add(const ratio_histogram& other) {
   for (const auto& [bin, count] : other.thousandths) thousandths[bin] += count;
   max = std::max(max, other.max);
 }
@@ -53,10 +53,10 @@ double error_histogram::ulp_edge(int bin) {
   return bin == 0 ? 0 : bin == k_ulp_bins - 1 ? HUGE_VAL : std::ldexp(1.0, bin - 9);
 }
 
-void error_histogram::add(double budget, double error_ulp) {
+void error_histogram::add(double ratio, double error_ulp) {
   // Written so that NaN is in the last bin.
-  const bool inside = budget <= 1;
-  ++shares[static_cast<size_t>(inside ? static_cast<int>(std::ceil(budget * 20)) : k_share_bins - 1)];
+  const bool inside = ratio <= 1;
+  ++shares[static_cast<size_t>(inside ? static_cast<int>(std::ceil(ratio * 20)) : k_share_bins - 1)];
   int bin = k_ulp_bins - 1;
   if (error_ulp <= ulp_edge(k_ulp_bins - 2)) {
     // error_ulp = f 2^e, f in [1/2, 1).
@@ -86,13 +86,13 @@ nlohmann::json to_json(const error_histogram& h) {
   return j;
 }
 
-int64_t budget_histogram::elements() const {
+int64_t ratio_histogram::elements() const {
   int64_t sum = 0;
   for (const auto& [bin, count] : thousandths) sum += count;
   return sum;
 }
 
-double budget_histogram::quantile(double part) const {
+double ratio_histogram::quantile(double part) const {
   const double wanted = part * static_cast<double>(elements());
   double seen = 0;
   for (const auto& [bin, count] : thousandths)
@@ -164,10 +164,10 @@ std::string to_json(const case_report& r) {
   if (!r.variants.empty()) j["variants"] = r.variants;
   if (!r.classes.empty()) j["classes"] = r.classes;
   if (r.errors.elements() > 0) j["errors"] = to_json(r.errors);
-  if (!r.budgets.thousandths.empty()) {
+  if (!r.error_ratios.thousandths.empty()) {
     nlohmann::json bins = nlohmann::json::array();
-    for (const auto& [bin, count] : r.budgets.thousandths) bins.push_back({bin, count});
-    j["budgets"] = {{"max", json_number(r.budgets.max)}, {"thousandths", std::move(bins)}};
+    for (const auto& [bin, count] : r.error_ratios.thousandths) bins.push_back({bin, count});
+    j["error_ratios"] = {{"max", json_number(r.error_ratios.max)}, {"thousandths", std::move(bins)}};
   }
   if (r.worst) j["worst"] = element_json(*r.worst);
   for (const worst_element& w : r.departing) j["departing"].push_back(element_json(w));
@@ -201,9 +201,10 @@ case_report report_from_json(std::string_view text) {
       read_bins(j.at("errors").at("shares"), error_histogram::share_edge, r.errors.shares);
       read_bins(j.at("errors").at("ulps"), error_histogram::ulp_edge, r.errors.ulps);
     }
-    if (j.contains("budgets")) {
-      r.budgets.max = number_from_json(j.at("budgets").at("max"));
-      for (const nlohmann::json& bin : j.at("budgets").at("thousandths")) r.budgets.thousandths[bin.at(0)] = bin.at(1);
+    if (j.contains("error_ratios")) {
+      r.error_ratios.max = number_from_json(j.at("error_ratios").at("max"));
+      for (const nlohmann::json& bin : j.at("error_ratios").at("thousandths"))
+        r.error_ratios.thousandths[bin.at(0)] = bin.at(1);
     }
     if (j.contains("worst")) r.worst = element_from_json(j.at("worst"));
     for (const nlohmann::json& o : j.value("departing", nlohmann::json::array()))

@@ -51,12 +51,12 @@ struct worst_element {
 double error_ratio_of(const worst_element& w);  // error / bound; +Inf where the bound is 0 or the error NaN
 
 // How much of their bounds compared elements used.
-struct budget_histogram {
+struct ratio_histogram {
   std::map<int, int64_t> thousandths;  // error / bound rounded up to thousandths -> elements; 1001: beyond the bound
   double max = 0;
 
-  void add(double budget);
-  void add(const budget_histogram& other);
+  void add(double ratio);
+  void add(const ratio_histogram& other);
   int64_t elements() const;
   // The least multiple of 1/1000 that `part` of the elements do not exceed; 0 where there are none.
   double quantile(double part) const;
@@ -73,7 +73,7 @@ struct error_histogram {
   static double share_edge(int bin);
   static double ulp_edge(int bin);
 
-  void add(double budget, double error_ulp);
+  void add(double ratio, double error_ulp);
   void add(const error_histogram& other);
   int64_t elements() const;
 };
@@ -101,7 +101,7 @@ struct case_report {
   std::vector<std::string> variants;     // dispatch variants that ran
   std::vector<std::string> classes;      // of the case (classes.hpp)
   error_histogram errors;
-  budget_histogram budgets;  // only of run_case_with_budgets
+  ratio_histogram error_ratios;  // only of run_case_with_ratios
 };
 
 std::string to_json(const case_report& r);  // one line

@@ -214,7 +214,7 @@ T* dev(size_t n, int byte = 0) {
 }
 // 30: any distance from an allocation
 __global__ void b30(char* y, long d) { y[d + (int)threadIdx.x] = 1; }
-// 31: more than one block's worth of steps; for small budgets
+// 31: more than one block's worth of steps; for small step limits
 __global__ void b31(int* y) {
   int v = threadIdx.x;
   for (int o = 16; o > 0; o /= 2) v += __shfl_xor_sync(~0u, v, o);
