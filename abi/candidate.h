@@ -1,13 +1,13 @@
-/* The one interface through which properties, golden data, benchmarks and the command line reach a kernel, ours or
- * anybody's.
+/* The only interface between a kernel and the suite: properties, golden data, benchmarks and the command call our
+ * kernels and a user's kernels through it.
  *
  * A candidate is a shared library that exports one C function, `warpcheck_candidate_get`, which returns a table: one
  * `warpcheck_operator` per (operator, device). Tensors are DLPack DLTensors; scalars are plain doubles by name. Nothing
  * here throws, allocates for the other side, or keeps a pointer beyond the call.
  *
- * Compatibility: within one version fields are only appended, and `struct_size` says how many bytes of a struct its
- * writer knows; a reader ignores what it does not know and treats a missing field as NULL. An array of structs has the
- * stride that its first element's `struct_size` says.
+ * Compatibility: within one version fields are only appended, and `struct_size` is the size of a struct as its writer
+ * was compiled. A reader ignores fields that it does not know and treats missing fields as NULL. The stride of an array
+ * of structs is the `struct_size` of its first element.
  */
 #ifndef WARPCHECK_KERNELS_CANDIDATE_H_
 #define WARPCHECK_KERNELS_CANDIDATE_H_
@@ -35,7 +35,7 @@ typedef enum warpcheck_status {
   WARPCHECK_INVALID_ARGUMENT = 1, /* the call breaks the operator's contract (std::invalid_argument of the C++ API) */
   WARPCHECK_DEVICE_ERROR = 2,     /* a launch or a copy failed, or a resource is missing */
   WARPCHECK_UNSUPPORTED = 3,      /* a legal call that this candidate does not offer (dtype, shape, layout, variant) */
-  WARPCHECK_INTERNAL_ERROR = 4    /* anything else, message says what */
+  WARPCHECK_INTERNAL_ERROR = 4    /* any other error, described in message */
 } warpcheck_status;
 
 /* An element type as a bit, for the `dtypes` masks below. */
@@ -57,13 +57,13 @@ typedef struct warpcheck_scalar {
   double value;
 } warpcheck_scalar;
 
-/* One invocation. Tensors come in the order that the operator's contract (kernels/<op>/<op>.hpp) lists, and none is
- * left out: one of zero elements stands for a null pointer. Candidates take a missing one at the end, or NULL, for the
- * same. They have one to four dimensions, of which all but the last two are dense: strides, in elements and always
- * given, are those of rows `ld` elements apart, one after the other through all dimensions but the last, whose stride
- * is 1. An output whose data pointer and strides equal an input's asks for the in-place form. A last output `work` of
- * bytes is memory for the candidate's own use, aligned to 16 bytes, which holds anything; of zero elements: the
- * candidate takes its own. */
+/* One call. Tensors have the order of the operator's contract (kernels/<op>/<op>.hpp), and none is left out: a tensor
+ * of zero elements represents a null pointer. Candidates also accept NULL, or a tensor that is missing at the end, as
+ * such. Tensors have one to four dimensions, and all but the last two are dense: strides, in elements and always given,
+ * are those of rows `ld` elements apart, one after the other through all dimensions but the last, whose stride is 1. If
+ * the data pointer and the strides of an output equal those of an input, the call is in place. A last output `work` of
+ * bytes is memory for the candidate's own use, aligned to 16 bytes, with any content; if it has zero elements, the
+ * candidate allocates its own. */
 typedef struct warpcheck_call {
   size_t struct_size; /* sizeof(warpcheck_call), as the caller knows it */
   const DLTensor* const* inputs;
@@ -116,9 +116,9 @@ typedef struct warpcheck_operator {
   int32_t num_variants;
   warpcheck_boundaries boundaries[WARPCHECK_MAX_EXTENTS]; /* by extent, num_extents of them */
   warpcheck_status (*run)(warpcheck_call* call);
-  /* The name of the variant that the dispatch of `run` picks for this call, or NULL where it runs none. A host function
-   * of shapes, layouts (of addresses the alignment only), scalars and the stream's device, which `run` itself asks, so
-   * that what is published is what runs. NULL: nothing is published but the dispatch ranges. */
+  /* Returns the name of the variant that the dispatch of `run` selects for this call, or NULL if it runs none. A host
+   * function of shapes, layouts (of addresses only the alignment), scalars and the stream's device. `run` also calls
+   * it, so the published variant is the one that runs. NULL: only the dispatch ranges are published. */
   const char* (*picks)(const warpcheck_call* call);
 } warpcheck_operator;
 
@@ -152,20 +152,20 @@ typedef struct warpcheck_device_api {
    * as they are. */
   void (*forget)(void* p, size_t bytes);
   int (*copy_in)(void* device_destination, const void* host_source, size_t bytes);
-  /* Sees what work wrote that stream_synchronize has waited for. */
+  /* Returns the results of all work that stream_synchronize has waited for. */
   int (*copy_out)(void* host_destination, const void* device_source, size_t bytes);
   void* (*stream_create)(const warpcheck_stream_options* options);
   void (*stream_destroy)(void* stream);
   /* Waits for the stream, passes on every hazard found since the last call, and returns non-zero after a device error.
    */
   int (*stream_synchronize)(void* stream, warpcheck_finding_fn report, void* user);
-  /* Captures what the stream gets until `capture_replay`, which then executes it `times` times. NULL: no such thing. */
+  /* Captures work on the stream until `capture_replay`, which executes it `times` times. NULL: not supported. */
   int (*capture_begin)(void* stream);
   int (*capture_replay)(void* stream, int32_t times);
-  /* 0 once this process can no longer use the device, because an error has come to stay. NULL: it always can. */
+  /* Returns 0 once this process can no longer use the device, because an error persists. NULL: it always can. */
   int (*usable)(void);
-  /* Makes a stream ready for another call, which starts as on a new one of these options (the schedule stays), though
-   * nobody has waited for the last one. NULL: no such thing. */
+  /* Prepares a stream for another call, which starts as on a new stream with these options (the schedule stays),
+   * without waiting for the last call. NULL: not supported. */
   int (*stream_renew)(void* stream, const warpcheck_stream_options* options);
 } warpcheck_device_api;
 
@@ -179,8 +179,8 @@ typedef struct warpcheck_candidate {
   const warpcheck_device_api* device_api; /* NULL: the suite's own for `cpu` and `cuda`; required for `emulated` */
 } warpcheck_candidate;
 
-/* The one exported symbol of a candidate library. `abi_version` is the version the caller speaks; a library that does
- * not speak it returns NULL. */
+/* The one exported symbol of a candidate library. `abi_version` is the version of the caller; a library of another
+ * version returns NULL. */
 typedef const warpcheck_candidate* (*warpcheck_candidate_get_fn)(uint32_t abi_version);
 const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_version);
 

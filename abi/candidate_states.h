@@ -1,4 +1,4 @@
-/* What a candidate states of its operators, beside their tables (candidate.h). A library may export this function. */
+/* Statements of a candidate about its operators, beside their tables (candidate.h). Exporting this is optional. */
 #ifndef WARPCHECK_KERNELS_CANDIDATE_STATES_H_
 #define WARPCHECK_KERNELS_CANDIDATE_STATES_H_
 
@@ -12,7 +12,7 @@ extern "C" {
  *   sums <= 64                      no sum has a longer chain of additions than this
  *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
  *   batch-invariant                 a row has the same bits whatever the number of rows and wherever it stands
- * docs/bring_your_own/README.md says what can be lacked. */
+ * docs/bring_your_own/README.md lists the traits that can be lacked. */
 const char* warpcheck_candidate_states(const char* op);
 typedef const char* (*warpcheck_candidate_states_fn)(const char* op);
 

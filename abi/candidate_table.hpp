@@ -9,7 +9,7 @@
 
 namespace warpcheck {
 
-// Of warpcheck_dtype_bit; 0: none of them.
+// // Returns the bit of warpcheck_dtype_bit for the type, or 0 if there is none.
 constexpr uint32_t dtype_bit(const DLDataType& type) {
   if (type.lanes != 1) return 0;
   switch (type.code) {
@@ -26,7 +26,8 @@ constexpr uint32_t dtype_bit(const DLDataType& type) {
 using candidate_run = warpcheck_status (*)(warpcheck_call*);
 using candidate_picks = const char* (*)(const warpcheck_call*);
 
-// What it accepts (max -1: no limit), and where the dispatch may pick it.
+// A variant of one extent: the sizes that it accepts (max -1: no limit), and those for which the dispatch may select
+// it.
 constexpr warpcheck_variant row_variant(const char* name, int64_t min, int64_t max, int64_t dispatch_min,
                                         int64_t dispatch_max, uint32_t dtypes) {
   return {sizeof(warpcheck_variant), name, dtypes, {{min, max, dispatch_min, dispatch_max}}, nullptr};

@@ -1,4 +1,4 @@
-// What devices (candidate.h) have in common whose memory is the host's and whose calls end before they return.
+// Shared parts of devices (candidate.h) that use the host's memory and whose calls end before they return.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline void stream_destroy(void*) {}
 inline int stream_synchronize(void*, warpcheck_finding_fn, void*) { return 0; }
 inline int stream_renew(void*, const warpcheck_stream_options*) { return 0; }
 
-// The interface of such a device over an allocator.
+// Returns the interface of such a device over an allocator.
 inline warpcheck_device_api api_of(warpcheck_device device, decltype(warpcheck_device_api::describe) describe,
                                    decltype(warpcheck_device_api::last_error) last_error,
                                    decltype(warpcheck_device_api::alloc) alloc,

@@ -123,7 +123,7 @@ class tensor_arguments {
   matrix_view input_vector(int i, const char* name) const { return vector(call_->inputs[i], name); }
   matrix_view output_vector(int i, const char* name) const { return vector(call_->outputs[i], name); }
 
-  // nullptr where the call has no such output, which is one of no elements.
+  // Returns nullptr if the call has no such output, or one of no elements.
   template <class T>
   T* optional_output_vector(int i, const char* name, int64_t length) const {
     if (i >= call_->num_outputs || call_->outputs[i] == nullptr) return nullptr;
@@ -203,7 +203,7 @@ constexpr bool accepts(const warpcheck_variant& variant, int64_t extent) {
   return extent >= range.min && (range.max < 0 || extent <= range.max);
 }
 
-// For the C++ API: a technique was asked for that does not take rows of this length.
+// For the C++ API: throws if the forced technique does not take rows of this length.
 inline void check_extent(const warpcheck_variant& variant, int64_t cols) {
   if (!accepts(variant, cols))
     throw std::invalid_argument("variant: " + std::string(variant.name) + " takes rows of " +
@@ -230,8 +230,8 @@ struct type_tag {
   using type = T;
 };
 
-// True if kernels for T are compiled. A library that defines WARPCHECK_ONLY_TYPE (mutants do, whose cost is mostly the
-// compiler's) has those of this one type, and no explicit instantiations.
+// True if kernels for T are compiled. A library that defines WARPCHECK_ONLY_TYPE has only the kernels of this type, and
+// no explicit instantiations. Mutants define it, because most of their cost is compilation.
 #ifdef WARPCHECK_ONLY_TYPE
 template <class T>
 constexpr bool k_is_built = std::is_same_v<T, WARPCHECK_ONLY_TYPE>;
@@ -240,7 +240,7 @@ template <class T>
 constexpr bool k_is_built = true;
 #endif
 
-// Calls f(type_tag<T>()) for that of Types which a tensor has.
+// Calls f(type_tag<T>()) for the type T of Types that the tensor has.
 template <class... Types, class F>
 void with_type(uint32_t dtype, F&& f) {
   const auto is = [&](auto type) {
@@ -285,8 +285,8 @@ warpcheck_status candidate_call(warpcheck_call* call, Body&& body) {
   }
 }
 
-// The name of what `body` picks of `variants` by the call's stream; nullptr where it picks `automatic`, and where the
-// call has an answer of another kind.
+// Returns the name of the variant that `body` selects for the call's stream; nullptr if it selects `automatic` or
+// refuses the call.
 template <size_t Count, class Body>
 const char* candidate_pick(const warpcheck_call* call, const warpcheck_variant (&variants)[Count], Body&& body) {
   try {

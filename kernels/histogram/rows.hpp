@@ -31,7 +31,7 @@ struct leaf_rows {
   }
 };
 
-// A broken precondition ends the process on the emulated device; the GPU does not look.
+// Ends the process on the emulated device if a precondition is broken; a GPU does not check it.
 __device__ inline void expect([[maybe_unused]] bool holds) {
 #ifndef __CUDACC__
   if (!holds) std::abort();

@@ -41,14 +41,14 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 // The techniques, for ever longer rows: some lanes of a warp, a block, a cluster of blocks, and all blocks of the
-// device; and one for aligned f32 rows of small matrices (rows/small_matrix.hpp), which passes others on. `automatic`
-// picks by `cols`, and by the size of the matrix.
+// device; and one for aligned f32 rows of small matrices (rows/small_matrix.hpp); other matrices use another technique.
+// `automatic` selects by `cols` and the size of the matrix.
 enum class log_softmax_variant { automatic, warp, block, cluster, persistent, small_matrix };
 
 template <class T>
 void log_softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, simt::stream_t stream);
 
-// The same with a technique forced, and the technique used as the result.
+// The same with a forced technique; returns the technique that ran.
 template <class T>
 log_softmax_variant log_softmax_with(log_softmax_variant variant, const T* x, int64_t ldx, T* y, int64_t ldy,
                                      int64_t rows, int64_t cols, simt::stream_t stream);

@@ -36,15 +36,15 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 // warp: a row by some lanes of a warp. tiles: by small blocks, large_tiles: by large ones; a long row by several.
-// small_matrix: aligned f32 rows of small matrices (rows/small_matrix.hpp); passes others on. `automatic` picks by
-// `cols` and the matrix's size. 16-bit rows change over at twice the lengths that are published, within tiles and
-// large_tiles.
+// small_matrix: aligned f32 rows of small matrices (rows/small_matrix.hpp); other matrices use another technique.
+// `automatic` selects by `cols` and the size of the matrix. Within tiles and large_tiles, rows of 16-bit types switch
+// at twice the published lengths.
 enum class logsumexp_variant { automatic, warp, tiles, large_tiles, small_matrix };
 
 template <class T, class Y>
 void logsumexp(const T* x, int64_t ldx, Y* y, int64_t rows, int64_t cols, simt::stream_t stream);
 
-// The same with a technique forced, and the technique used as the result.
+// The same with a forced technique; returns the technique that ran.
 template <class T, class Y>
 logsumexp_variant logsumexp_with(logsumexp_variant variant, const T* x, int64_t ldx, Y* y, int64_t rows, int64_t cols,
                                  simt::stream_t stream);

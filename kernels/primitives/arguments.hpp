@@ -69,7 +69,7 @@ inline row_block check_workspace(const void* ws, size_t ws_bytes, size_t needed,
   return rows;
 }
 
-// Whether an element of one lies in the other: exact, gaps between rows belong to nobody.
+// True if an element of one block lies in the other. Exact: gaps between rows belong to neither.
 inline bool overlap(const row_block& a, const row_block& b) {
   if (a.empty() || b.empty() || a.end() <= b.row_begin(0) || b.end() <= a.row_begin(0)) return false;
   for (int64_t i = 0, j = 0; i < a.rows && j < b.rows;) {

@@ -116,8 +116,8 @@ __device__ inline float chained_sum(F&& term) {
 }
 
 // e^x, x <= 0, in two operations, for the terms of a sum: off by (4 + 1.23 |x|) u of itself, u = 2^-24, where expf is
-// off by 2.6u, and 0 below 2^-126. Terms of little weight may err so (docs/numerics.md says which sums may be made of
-// them); sums of small terms alone, and results but for softmax's in f16, may not.
+// off by 2.6u, and 0 below 2^-126. Terms of little weight may have this error (docs/numerics.md lists the sums that may
+// use them). Sums of only small terms may not, and of results only those of softmax in f16.
 __device__ inline float quick_exp(float x) {
   constexpr float k_log2_e = 1.44269504f;
   return simt::exp2_approx(x * k_log2_e);

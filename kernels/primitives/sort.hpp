@@ -37,7 +37,7 @@ __host__ __device__ inline uint32_t image_of(sort_item item) {
 // Behind every item.
 constexpr sort_item k_no_item = std::numeric_limits<double>::max();
 
-// Whether two items that come in this order are to be exchanged.
+// True if two items in this order must be exchanged.
 __device__ inline bool in_wrong_order(sort_item lower, sort_item upper) { return lower > upper; }
 
 // ---- within a thread ----
@@ -82,7 +82,7 @@ __device__ inline void sort_registers(Item* item) {
 
 // ---- within a warp ----
 
-// Of an item and that of another lane, the one that stays.
+// Returns the one of two items, its own and that of another lane, that the lane keeps.
 __device__ inline sort_item stays(sort_item item, sort_item other, bool is_upper) {
   return in_wrong_order(item, other) != is_upper ? other : item;
 }
@@ -124,8 +124,8 @@ __device__ inline void lane_network(Item (&item)[Items]) {
   }
 }
 
-// By how much to shift the images of a group of lanes so that what they have in common is gone; ~0, of NaN and of
-// places without a key, does not count.
+// Returns the shift that removes the leading bits which all images of a group of lanes share. Images of ~0 (NaN, and
+// places without a key) do not count.
 template <int Lanes, int Items>
 __device__ inline int common_bits(const uint32_t (&image)[Items]) {
   uint32_t low = ~0u, high = 0;

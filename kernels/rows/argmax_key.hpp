@@ -1,8 +1,8 @@
 // The argmax of a row whose maximum is known: the index of the first NaN, or else of the first element equal to the
 // maximum (which ignores NaN; -0 equals +0).
 //
-// An element's argmax key is one integer, so that a minimum over keys, in any order, decides: NaN below
-// everything else, then by index.
+// The argmax key of an element is one integer, so a minimum over keys in any order decides: NaN is below everything
+// else, then the index counts.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ __device__ inline int64_t index_of_argmax_key(Index argmax_key) {
   return argmax_key < 0 ? static_cast<int64_t>(argmax_key - k_nan_argmax_key<Index>) : static_cast<int64_t>(argmax_key);
 }
 
-// The best argmax key of a lane's slice of a row.
+// Returns the best argmax key of a lane's slice of a row.
 template <class Slice>
 __device__ inline int argmax_key_of_slice(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
   int best = k_no_argmax_key<int>;
@@ -50,7 +50,7 @@ __device__ inline int argmax_key_of_slice(const Slice& slice, const float (&valu
   return best;
 }
 
-// The same for a maximum that NaN is passed on in: without NaN there is less to look at.
+// The same for a maximum that passes NaN on: without NaN there is less to compare.
 template <class Slice>
 __device__ inline int argmax_key_of_maximum(const Slice& slice, const float (&value)[Slice::k_values], float maximum) {
   if (maximum != maximum) return argmax_key_of_slice(slice, value, maximum);

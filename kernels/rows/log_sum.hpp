@@ -18,7 +18,7 @@ struct alignas(8) log_sum {
   float rest;
 };
 
-// What elements are exponentiated relative to: the maximum where it is finite.
+// Returns the reference of the exponentials: the maximum if it is finite.
 __device__ inline float log_sum_reference(float maximum) { return fabsf(maximum) == INFINITY ? 0.0f : maximum; }
 
 // e^(from - to), the factor of a sum whose reference rises; 1 where it stays, infinite or not.
@@ -37,7 +37,7 @@ __device__ inline float sum_of_remaining(const float (&value)[Count], float held
   });
 }
 
-// Likewise, but the remaining ones are found in the pass that finds the maximum, NaN passed on.
+// Likewise, but the pass that finds the maximum also finds the remaining ones; NaN is passed on.
 template <int Count>
 struct remaining_values {
   float held_out_max;
@@ -56,7 +56,7 @@ struct remaining_values {
   }
 };
 
-// Takes values that the lane holds into a state of elements before them. One rescale.
+// Adds the lane's values to the state of the elements before them. One rescale.
 template <int Count>
 __device__ inline void take_in(log_sum& all, const float (&value)[Count]) {
   const remaining_values<Count> of_values(value, all.maximum);
@@ -96,7 +96,7 @@ __device__ inline log_sum merge_lanes(log_sum mine) {
   return join_lanes<Lanes>(mine, maximum);
 }
 
-// Whether the lane is the first of its group of `Lanes` that holds something.
+// True if the lane is the first one of its group of `Lanes` for which `holds` is true.
 template <int Lanes>
 __device__ inline bool is_first_holder(bool holds) {
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
@@ -104,8 +104,8 @@ __device__ inline bool is_first_holder(bool holds) {
   return holds && before == 0;
 }
 
-// Of all values that a warp holds, summed up quickly (reduce.hpp), with nothing held out but 1 taken off the sum: a
-// rest of 1 or more forgives both (docs/numerics.md). Whether it is that, in every lane.
+// Sums all values of a warp by quick exponentials (reduce.hpp). No element is held out; instead 1 is subtracted from
+// the sum, which is accurate enough for a rest of at least 1 (docs/numerics.md). Returns in every lane whether it is.
 template <int Count>
 __device__ inline bool quick_log_sum(const float (&value)[Count], log_sum& all) {
   const float maximum = warp_maximum(max_of_values(value)), reference = log_sum_reference(maximum);

@@ -13,8 +13,8 @@
 //   hold       m.0          m.1     m.2     m.3      from a slot to registers
 //   store      m-1.0        m-1.1   m-1.2   m-1.3    from these registers, before hold
 //
-// Pieces that are not whole, at the ends of a row, take much longer, and the team waits for each other: they have a
-// block of their own.
+// Tiles that are not whole, at the ends of a row, take much longer, and the blocks of a team wait for each other. So
+// these tiles have their own block.
 //
 // Cost per row: the row once in and out, each exponential twice; one word a block (row_team.hpp). Two rescales per
 // term. RowOp: see row_tile_pair.hpp.
@@ -221,7 +221,7 @@ class pipeline_block {
   // The barrier of row i.
   __device__ static void wait(simt::mbarrier& barrier, int64_t i) { barrier.wait(static_cast<unsigned>(i / 2 % 2)); }
 
-  // How many warps have been here before this one, of as many as the block has. Orders nothing.
+  // Returns how many warps of the block were here before this one. It orders no memory.
   __device__ static unsigned before_me(unsigned* count) {
     unsigned before = 0;
     if (lane() == 0) before = atomicAdd(count, 1u) % k_warps;

@@ -5,11 +5,11 @@
 //                                                                                     load again, backwards ......
 //
 // Its tiles come through a ring of slots in shared memory and are summed up; the last of them stay, in registers and in
-// slots. When the blocks have exchanged what they know, those are written first, while the tiles before them are read
-// once more, the last one first, and then the next row. Where the L2 cache can hold those tiles, it is asked to, and
-// each block takes its own. Of longer rows a block takes the next tile that nobody has taken: multiprocessors differ by
-// a third in speed, and what all of them write at a time should lie close together (the same work in random order takes
-// 8 % longer).
+// slots. After the exchange between the blocks these tiles are written first, while the tiles before them are read once
+// more, the last one first, and then the next row. If the L2 cache can keep the tiles that are read again, a hint asks
+// for it, and each block takes its own tiles. In longer rows a block takes the next tile that no block has taken,
+// because multiprocessors differ by a third in speed, and their writes at a time should lie close together (the same
+// work in random order takes 8 % longer).
 //
 // Cost per row: the row in and out, and the part that did not stay once more in; each exponential twice; one exchange
 // of a word a block (row_team.hpp). Two rescales per term up to k_two_pass_group tiles a block (2^22 columns on 16
@@ -54,7 +54,7 @@ struct two_pass_shared {
   Partial of_row;
 };
 
-// Kind: what tiles the block has to do with; `end` ones beside whole ones, which lie alike in all rows.
+// Kind: the tiles of the block. `end`: ends of rows beside whole tiles, which have the same place in all rows.
 template <class RowOp, class T, int Threads, tile_kind Kind>
 class two_pass_block {
  public:
@@ -105,8 +105,7 @@ class two_pass_block {
   // The tile from whose place those of whole tiles follow.
   __device__ int64_t origin() const { return Kind == tile_kind::end ? whole_.begin : 0; }
   __device__ tile_place<T> first_of(int64_t r) const { return place_of<T>(a_, r, origin(), k_tile); }
-  // What is to be done with tile t of row r, of which `first` is the origin. Whole tiles lie at one distance from each
-  // other.
+  // Visits tile t of row r, whose origin is `first`. Whole tiles have equal distances.
   template <class Visit>
   __device__ void with_tile(int64_t r, const tile_place<T>& first, int64_t t, Visit&& visit) const {
     if constexpr (Kind != tile_kind::whole)
@@ -119,8 +118,8 @@ class two_pass_block {
     }
   }
 
-  // The slot that has been free for longest takes what comes next: the block's tiles of the row, then those of the next
-  // row. One group of asynchronous copies each.
+  // Copies the next tile into the slot that has been free for longest: the block's tiles of the row, then those of the
+  // next row. Each copy is one group.
   __device__ void refill() {
     if (steps_ > 0 && next_row_ < a_.rows) {
       with_tile(next_row_, copied_, tile(next_),
@@ -212,7 +211,7 @@ class two_pass_block {
     }
   }
 
-  // By one warp: the partials of a group of tiles become one, and as many groups as a power of two says one of a level.
+  // By one warp: combines the partials of a group of tiles; 2^level groups become one partial of that level.
   __device__ void combine_group(int tiles, int groups_before) {
     partial all = RowOp::combine(s_.of_tiles, tiles * k_warps);
     int level = 0;

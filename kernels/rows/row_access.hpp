@@ -38,7 +38,7 @@ __device__ __host__ inline int misalignment_of(const T* p) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(p) % 16 / sizeof(T));
 }
 
-// The type in which an element is computed with, and the element in it.
+// The type of arithmetic for an element, and the element in this type.
 template <class T>
 using wide_type = std::conditional_t<std::is_same_v<T, double>, double, float>;
 __device__ inline double widen(double x) { return x; }
@@ -55,14 +55,14 @@ struct alignas(16) row_vector {
   T element[k_width];
 };
 
-// Whether the rows of a matrix can be read as row_access::aligned. `a`: arguments of a kernel with x, ldx, rows, cols.
+// True if the rows of a matrix can be read as row_access::aligned. `a`: arguments of a kernel with x, ldx, rows, cols.
 template <class Arguments>
 bool has_aligned_rows(const Arguments& a) {
   constexpr int64_t k_width = row_vector<std::decay_t<decltype(*a.x)>>::k_width;
   return misalignment_of(a.x) == 0 && a.cols % k_width == 0 && (a.ldx % k_width == 0 || a.rows == 1);
 }
 
-// Whether a row is read again soon, and is therefore to stay in the L2 cache.
+// Cache hint: keep the row in L2 because another pass reads it, or evict it first.
 enum class cache_hint { evict_first, keep_in_l2 };
 
 // How to read a row whose results are written right away: as if it were read again. What stays then leaves the cache
@@ -149,7 +149,8 @@ class row_slice {
     }
   }
 
-  // Index in the row of value i; negative where there is none, at or past the end of the row's vectors for padding.
+  // Returns the index in the row of value i: negative if there is none; for padding, at or past the end of the row's
+  // vectors.
   __device__ int index(int i) const {
     return i < Vectors * k_width ? first_ + i / k_width * lanes_ * k_width + i % k_width : single_;
   }
@@ -160,7 +161,7 @@ class row_slice {
   // Index in the row of the single element; negative if there is none.
   __device__ int single() const { return single_; }
 
-  // Whether the row has an element for value i.
+  // True if the row has an element for value i.
   __device__ bool exists(int i) const { return i < Vectors * k_width ? has(i / k_width) : single_ >= 0; }
 
   // Reads the values; places that the row does not have hold -Inf.

@@ -1,5 +1,5 @@
-// A lane's part of a row that is looked at several times, k_chunk_values values at a time, which fit registers beside
-// whatever else a kernel keeps there.
+// A lane's part of a row that is visited several times, k_chunk_values values at a time, so that they fit into
+// registers beside the other values of a kernel.
 #pragma once
 
 #include <cmath>

@@ -3,9 +3,9 @@
 //   each block   load half to shared memory, half to registers | maximum, terms | send | wait | store both halves
 //                <------- a warp sums up what it has as soon as it is there ----------->
 //
-// Cost per row: the row once in and out, each exponential twice; one exchange between all warps of the cluster, before
-// which they know nothing of each other, so that some compute while others still load. Three blocks a multiprocessor,
-// of 64 KB in f32; four, or two of 512 threads, are slower (docs/notes/softmax.md). RowOp: see row_tile_pair.hpp.
+// Cost per row: the row once in and out, each exponential twice; one exchange between all warps of the cluster. Before
+// it the warps are independent, so some compute while others still load. Three blocks a multiprocessor, of 64 KB in
+// f32; four, or two of 512 threads, are slower (docs/notes/softmax.md). RowOp: see row_tile_pair.hpp.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ constexpr int k_cluster_threads = 256;
 // Blocks of k_cluster_threads that should fit a multiprocessor: of more, reads and writes hinder each other.
 constexpr int k_cluster_residents = 3;
 
-// The index of the row's maximum, written by the only warp that has it, or, where several have it, by the block of rank
-// 0 after another exchange, of the argmax keys. `argmax_key_of_lane()` is the lane's best argmax key.
+// Writes the index of the row's maximum: by the only warp that has it, or, if several have it, by the block of rank 0
+// after an exchange of the argmax keys. `argmax_key_of_lane()` is the lane's best argmax key.
 template <class Partial, class ArgmaxKey>
 __device__ inline void write_argmax(const Partial& mine, const Partial* partials, int count, float maximum,
                                     ArgmaxKey&& argmax_key_of_lane, int64_t* argmax) {

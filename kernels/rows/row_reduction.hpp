@@ -1,6 +1,6 @@
 // One value per row, in one pass over it, for rows of any length and number.
 //
-// A RowReduction says what is computed:
+// A RowReduction defines the computation:
 //   element, partial, result          types; partial is trivially copyable, its size a multiple of 4
 //   none()                            the partial of no element
 //   absorb(partial, slice, value, begin)  takes in a lane's values (row_access.hpp) of a row that starts at `begin`
@@ -411,8 +411,8 @@ void launch_reduction_tiles(const reduction_arguments<RowReduction>& a, simt::st
   });
 }
 
-// Small blocks with much to do spend least on merging. Where that is cheap, large ones that have all of a row on its
-// way at once are as fast, faster on some GPUs, and much so for a few rows.
+// Small blocks with much work spend the least time on merging. If merging is cheap, large blocks that start all reads
+// of a row at once are as fast, and for a few rows faster on some GPUs.
 template <class RowReduction>
 void reduce_by_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   if (reduction_is_16_bit<RowReduction> && a.cols > k_reduction_warp_cols && a.cols <= 2 * k_reduction_warp_cols)
@@ -423,9 +423,9 @@ void reduce_by_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t 
   launch_reduction_tiles<RowReduction, k_reduction_tiles_threads>(a, stream);
 }
 
-// Large blocks hold a longer row in one tile, which spares the second launch. dear reductions of 16-bit elements are as
-// fast in small ones. So is the sum of 1024 rows that are one tile of a small block each: all of them are on their way
-// from the start (64.2 to 63.4 us at 65536 columns on an H200).
+// Large blocks hold a longer row in one tile, which spares the second launch. Expensive reductions of 16-bit elements
+// are as fast in small blocks. So is the sum of 1024 rows that are one tile of a small block each, because all their
+// reads start at once (64.2 to 63.4 us at 65536 columns on an H200).
 template <class RowReduction>
 void reduce_by_large_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   constexpr int k_small_tile = k_reduction_chunks * k_reduction_tiles_threads * k_reduction_tile_values;

@@ -1,8 +1,8 @@
-// What the blocks of a team exchange of the row that they keep together.
+// The exchange between the blocks of a team that keep a row together.
 //
-// Each block publishes one word for each row, and whoever needs the row waits for the words of all. A word carries its
-// value and that it is there, so that nothing else needs to be ordered. The blocks of a team must run at the same time:
-// a launch of teams of several blocks is cooperative.
+// Each block publishes one word for each row, and a reader waits for the words of all blocks. A word contains its value
+// and the fact that it was published, so no other memory needs an order. The blocks of a team must run at the same
+// time: a launch of teams of several blocks is cooperative.
 #pragma once
 
 #include <cmath>
@@ -44,8 +44,8 @@ __device__ inline Partial unpack_partial(partial_slot word) {
   return partial;
 }
 
-// Waits for the words of a team, and leaves them where its warp sees them. It asks again only for those that were not
-// there, and after a while: the blocks of a team all read the same few lines, which are written meanwhile.
+// Waits for the words of a team, and stores them for its warp. After a pause it reads only the missing words again,
+// because all blocks of a team read the same few cache lines while they are written.
 template <class Visit>
 __device__ inline void wait_for_partials(const partial_slot* words, int blocks, Visit&& visit) {
   constexpr int k_each = k_max_team / k_warp_size;
@@ -70,7 +70,7 @@ __device__ inline void wait_for_partials(const partial_slot* words, int blocks, 
   __syncwarp();
 }
 
-// The best argmax key of a part of a row, of which more and more is seen.
+// The best argmax key of the part of a row that was visited so far.
 struct tile_argmax_key {
   float maximum;  // NaN passed on
   int64_t argmax_key;
@@ -85,7 +85,7 @@ struct tile_argmax_key {
     if (better || (equal && tile.argmax_key < argmax_key)) argmax_key = tile.argmax_key;
     if (better) maximum = tile.maximum;
   }
-  // To be the maximum of more, of which this is a part.
+  // Returns the key if this part has the maximum of a larger part.
   __device__ int64_t against(float of_all) const {
     return is_maximal(maximum, of_all) ? argmax_key : k_no_argmax_key<int64_t>;
   }
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(256) clear_partials(Word* words, int64_t count
     words[i] = k_no_partial;
 }
 
-// Words that nobody has written, for the next launch, which may overlap with their clearing.
+// Unwritten words for the next launch, which may start while they are cleared.
 class partial_slots {
  public:
   partial_slots(int64_t count, bool with_argmax_keys, simt::stream_t stream)

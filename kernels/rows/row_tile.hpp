@@ -1,6 +1,6 @@
-// What a thread does with a tile of a row that its block keeps, of k_tile_vectors vectors a thread: it copies
-// it to a slot of shared memory, sums it up there, and writes its results. A thread has to do with its own places
-// alone, so that tiles need no barrier. RowOp: see row_tile_pair.hpp.
+// A thread's work on a tile of a row that its block keeps, with k_tile_vectors vectors per thread: it copies the tile
+// to a slot of shared memory, sums it up there, and writes the results. A thread accesses only its own elements, so
+// tiles need no barrier. RowOp: see row_tile_pair.hpp.
 #pragma once
 
 #include <cmath>

@@ -1,7 +1,7 @@
-// A row that several blocks keep, each a tile in registers and another in shared memory: so more
-// of them fit a multiprocessor, and some load or write while others compute or wait.
+// A row that several blocks keep, each with a tile in registers and another one in shared memory. So more blocks fit on
+// a multiprocessor, and some load or write while others compute or wait.
 //
-// A RowOp says what is computed:
+// A RowOp defines the computation:
 //   arguments<T>, partial             types; a partial is what pack_partial takes
 //   terms(value, held_out_max, maximum)
 //                                     the sum of a lane's terms relative to `maximum`, the warp's; `held_out_max` is
@@ -38,8 +38,8 @@ struct register_tile {
   row_vector<T> vector[tile_pair_vectors<T>];
   float single;
 
-  // To be called between two looks at the vectors: 16-bit values are to be widened again, for which there are registers
-  // where there are none to keep them all.
+  // Called between two passes over the vectors. It makes the compiler widen 16-bit values again, because there are not
+  // enough registers to keep all of them.
   __device__ void discard_widened() {
     if constexpr (sizeof(T) < sizeof(float))
 #pragma unroll

@@ -3,7 +3,7 @@
 // many threads as that takes, and none does anything twice, so that the machine code is short and read once. Reads
 // carry no hint for the L2 cache: to make one takes longer than it gains here.
 //
-// SmallRowOp says what is computed:
+// SmallRowOp defines the computation:
 //   arguments, partial                types; a partial has 4 or 8 bytes
 //   k_one_result                      whether a row has one result, and not one for each element
 //   none()                            the partial of no element

@@ -1,5 +1,4 @@
-// The two ways in which a run of the suite itself can fail, as exit codes of every command see them, and what else is
-// thrown through a trial.
+// The two errors with which a run of the suite itself can fail (exit codes 2 and 3), and further exceptions of a trial.
 #pragma once
 
 #include <exception>
@@ -7,7 +6,7 @@
 
 namespace warpcheck::engine {
 
-// A user's mistake: argument, case line, file. One sentence that names what, its value, and what is allowed. Exit
+// A user's mistake in an argument, case line or file. One sentence with the name, its value, and what is allowed. Exit
 // code 2.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;

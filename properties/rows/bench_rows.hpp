@@ -15,13 +15,13 @@ class bench_rows {
   explicit bench_rows(double target) : target_(target) {}
 
   engine::bench_row& add(int64_t rows, int64_t cols, dtype type = dtype::f32);
-  // Of an operator that knows no rows.
+  // For an operator without rows.
   engine::bench_row& add_vector(int64_t elements, dtype type = dtype::f32);
   // The shapes of 64 Mi elements that every row operator is measured at, short rows to long ones.
   void add_listed();
   // The same in a few rows, and in one.
   void add_few();
-  // 2^22 columns and more, which beyond a cluster take a transfer more where the output is as long as the row.
+  // 2^22 columns and more; beyond a cluster they need one more transfer if the output is as long as the row.
   void add_longest();
   // 1 MB, which costs little more than a launch.
   void add_small();
@@ -37,7 +37,7 @@ class bench_rows {
   std::vector<engine::bench_row> rows_;
 };
 
-// Those of an operator that has one result per row.
+// Returns the rows of an operator with one result per row.
 std::vector<engine::bench_row> reduction_bench_rows(bool half_types);
 
 }  // namespace warpcheck

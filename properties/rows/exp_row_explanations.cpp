@@ -1,5 +1,5 @@
-// softmax, log_softmax and logsumexp in steps: maximum, differences, exponentials, their sum, and what the
-// operator makes of it. Bounds: reference/<op>/<op>.hpp.
+// softmax, log_softmax and logsumexp in steps: maximum, differences, exponentials, their sum, and the results. Bounds:
+// reference/<op>/<op>.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -13,7 +13,7 @@ using doubles = std::vector<double>;
 
 std::string digits(double v);  // nine digits
 
-// What the terms of a sum are called.
+// Names of the terms of a sum.
 struct term_words {
   const char *one = "element", *many = "elements", *place = "column", *places = "columns";
 };
@@ -21,21 +21,21 @@ struct term_words {
 // `tolerance`: the last or first so many, or one. "the last 32 elements (columns 33 to 64) are missing"; else "".
 std::string missing_terms(const doubles& terms, double missing, double tolerance, const term_words& words = {});
 
-// One after another: in f64, or rounded to f32 each time.
+// Adds the terms one after another, in f64 or rounded to f32 each time.
 double plain_sum(dtype type, const doubles& x, size_t terms);
 double sum_of_sizes(const doubles& x, size_t terms);
 
-// How a sum departs, and by which of its terms if that can be said.
+// Returns a sentence on how a sum departs, with the terms that explain it if they are known.
 std::string missing_sentence(const doubles& terms, double exact, double actual, double bound,
                              const term_words& words = {});
 
-// The worst element's place along a list of numbers: that of the largest share of its bound; 0 without numbers.
+// Returns the index of the element with the largest error ratio; 0 without numbers.
 size_t furthest(const std::vector<double>& actual, const std::vector<double>& exact, const std::vector<double>& bound);
 
 // The columns of a row that lie further from the exact values than their bounds; NaN where a number is due does.
 std::vector<int64_t> columns_outside(const engine::explained_row& row, const doubles& actual);
 
-// The sentence for a row that holds NaN where numbers are due: all of it, or the columns.
+// Returns the sentence for a row with NaN in place of numbers, in all columns or in the listed ones.
 std::string nan_sentence(const doubles& actual, const std::vector<int64_t>& outside);
 
 }  // namespace warpcheck

@@ -1,4 +1,4 @@
-// What the row operators have in common: an operator describes itself once (row_operator), and the generators below
+// Generators shared by the row operators: an operator describes itself once (row_operator), and the generators below
 // make its cases.
 #pragma once
 
@@ -25,10 +25,10 @@ engine::description vector_description(std::string op, std::vector<dtype> types,
 struct row_operator {
   engine::description described;
 
-  // What a case asks for besides its rows (an optional output, an operation), drawn before them: `percent` of the cases
-  // ask for what is optional. 0 where there is nothing to choose.
+  // Draws, before the rows, what a case has besides them (an optional output, an operation): `percent` of the cases
+  // have the optional part. 0 if there is no choice.
   std::function<int(engine::draw&, int percent)> draw_extra = [](engine::draw&, int) { return 0; };
-  // Makes a case ask for it.
+  // Adds it to a case.
   std::function<void(engine::trial_case&, int extra)> set_extra;
   engine::trial_case make_case(const engine::target&, int64_t rows, int64_t cols, engine::recipe fill, int extra) const;
   // All that draw_extra can give: a user's own rows are judged with each.
@@ -45,7 +45,7 @@ struct row_operator {
   bool seldom_one_column = false;
   // Rows far apart go through every variant by force, in turn; else through what the dispatch picks.
   bool every_variant_far = true;
-  // A row of which one element decides the result, and whose other elements show when they are taken for it.
+  // The values of a row in which one element determines the result, and any other element in its place shows.
   double spike_peak = 0, spike_rest = -200;
   // More rows than the grid of one multiprocessor carries, for rows of a few columns, when this variant is forced.
   std::function<int64_t(const engine::target::variant&)> rows_beyond_grid = [](const engine::target::variant& v) {

@@ -1,5 +1,5 @@
-// The checks that the row operators have in common, of the cases of row_generators.hpp. An operator's own file holds
-// its table of properties and what only it can check.
+// Checks shared by the row operators, for the cases of row_generators.hpp. The operator's own file has its table of
+// properties and its own checks.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,15 +25,15 @@ using row_check = std::function<void(const row_operator&, engine::trial&)>;
 
 void judge_rows(const row_operator&, engine::trial&, const engine::run_result&);
 void check_values(const row_operator&, engine::trial&);
-// Changes the first, the middle and the last row to what must not reach the others.
+// Changes the first, the middle and the last row to values that must not reach the others.
 void check_row_isolation(const row_operator&, engine::trial&);
 void check_in_place(const row_operator&, engine::trial&);
 // Every variant that accepts the row length, of which one is published as the pick.
 void check_dispatch_boundary(const row_operator&, engine::trial&);
 // Adding the knob `shift` changes no bit of any output.
 void check_exact_shift(const row_operator&, engine::trial&);
-// The results have the same bits on the emulated device as here, or, if that is where this is, with another number of
-// multiprocessors.
+// Checks that results have the same bits on the emulated device as on this one, or, if this is the emulated device,
+// with another number of multiprocessors.
 void check_device_agreement(const row_operator&, engine::trial&);
 
 // Runs another operator of the same candidate on the same x; skips the case where the candidate does not offer it. The
@@ -62,7 +62,8 @@ void require_spikes(const row_operator&, engine::trial&);
 void require_empty(engine::trial&);
 // Judges the rows of a case without elements.
 void check_empty_rows(const row_operator&, engine::trial&);
-// What breaks the contract of any call; or, where the knob `code` is none of 0, 1, ..., codes - 1, the call as it is.
+// Checks calls that break the contract of any operator; or, if the knob `code` is none of 0, 1, ..., codes - 1, the
+// call itself.
 void check_code_refusals(engine::trial&, const std::string& code, int codes);
 bool all_finite(const std::vector<double>& row);
 // True if e^(x - max) of a finite element lies below the normal range of f32, so that it has few digits itself.

@@ -19,7 +19,7 @@ inline bounded special_value(double v) {
   return y;
 }
 
-// What an operand may be: finite numbers that stand for its range, then the specials.
+// The possible values of an operand: finite numbers that represent its range, then the specials.
 struct candidates {
   std::array<double, 8> at;
   size_t finite = 0, all = 0;

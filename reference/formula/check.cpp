@@ -1,4 +1,4 @@
-// What a formula must be besides well-formed: names known, indices bound, extents found, subscripts whole numbers.
+// Checks of a well-formed formula: names are known, indices bound, extents found, subscripts whole numbers.
 #include <algorithm>
 #include <map>
 

@@ -48,7 +48,7 @@ class compiler {
   void find_keys(code& c, const expr& e) const;
   void keep_reduction(code& c, const expr& e);
 
-  // Whether x - top is x less the maximum over x, and where x takes part in that.
+  // Finds out if x - top is x minus the maximum over x, and the condition under which x takes part in it.
   void find_maximum(code& difference, const expr& x, const expr& top);
   bool sums_the_maximum(const expr& e) const;
 
@@ -56,7 +56,7 @@ class compiler {
   std::vector<scope_index> scope_;
 };
 
-// What is known of `x - top`, where top is a definition `max(c where ...) f(c)` and x is f at some c.
+// Facts about `x - top` if top is a definition `max(c where ...) f(c)` and x is f at some c.
 struct maximum_match {
   const definition* top = nullptr;  // null: it is none
   expr takes_part;                  // the condition at that c; null: always

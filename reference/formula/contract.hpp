@@ -31,7 +31,7 @@ struct contract {
 // Reads a line `arithmetic ...`; "" gives the default. formula_error as parse_file().
 contract parse_contract(std::string_view text);
 contract parse_contract(const logical_line& line, std::string_view file);
-// The line that parse_contract() reads; statements that say what holds anyway are left out. "" for the default.
+// Returns the line that parse_contract() reads, without statements that equal the default; "" for the default.
 std::string to_text(const contract& c);
 // The additions that a term of a sum of n terms goes through, at most.
 double depth_of(const contract& c, double n);

@@ -1,4 +1,4 @@
-// How far two words are apart.
+// The edit distance of two words.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ class evaluation {
   std::vector<int64_t> shape_of(std::string_view output) const;
   bounded element(std::string_view output, int64_t i);  // of any definition
   demand demand_of(std::string_view output, int64_t i);
-  // The verdict on a candidate's value. Exact arithmetic of 50, then 100 digits decides where double cannot. An
-  // infinite bound says that every number of the output's type would be accepted.
+  // The verdict on a candidate's value. Arithmetic of 50, then 100 digits decides if double cannot. An infinite bound
+  // accepts every number of the output's type.
   reference::judgement judge(std::string_view output, int64_t i, double actual,
                              reference::precision policy = reference::precision::adaptive);
   // The exact value in decimal digits.

@@ -22,7 +22,7 @@ struct array {
 
 using whole_values = std::map<std::string, int64_t, std::less<>>;  // of extents and whole scalars, by name
 
-// What an operator is called with. Extents that no input has (of outputs alone) are given in `sizes`.
+// The arguments of an operator's call. Extents that no input has (of outputs alone) are given in `sizes`.
 struct call_data {
   std::map<std::string, array, std::less<>> inputs;
   std::map<std::string, double, std::less<>> scalars = {};  // those that are left out have their usual value

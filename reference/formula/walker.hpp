@@ -21,7 +21,7 @@
 
 namespace warpcheck::formula {
 
-// Whether a condition holds exactly, and what is certain: that, and that whatever is computed decides alike.
+// The exact value of a condition, and whether it is certain: a computed condition then has the same value.
 struct truth {
   bool holds = false;
   bool exact_is_sure = true;
@@ -97,7 +97,7 @@ class walker {
     std::vector<value> values;
     std::vector<bool> known;
   };
-  // Values of a reduction by what it depends on: a key has one place, and the last key of a place is kept.
+  // Values of a reduction by the indices that it depends on: a key has one place, and the last key of a place is kept.
   struct reduction_store {
     std::vector<int64_t> keys;
     std::vector<value> values;

@@ -1,8 +1,8 @@
-// How far from the exact values of gru.hpp and gru_backward.hpp a kernel in f32 may be. Derivation: docs/numerics.md,
-// "Gated recurrent units".
+// Error bounds of a kernel in f32 against the exact values of gru.hpp and gru_backward.hpp. Derivation:
+// docs/numerics.md, "Gated recurrent units".
 //
-// Two verdicts. By steps: what a kernel wrote for a step, judged from what it wrote for the step before; rigorous at
-// any size, no growth with time. By trajectory: a bound of the whole result's error, to first order: local radii and
+// Two verdicts. By steps: the results of a step are judged from the kernel's results of the previous step; rigorous at
+// any size, without growth in time. By trajectory: a bound of the whole result's error, to first order: local radii and
 // their sensitivities (Linnainmaa, Taylor expansion of the accumulated rounding error, BIT 16, 1976).
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace warpcheck::reference {
 
-// What a plan declares of its sums of products: the longest chain of f32 additions, and of tensor-core steps.
+// The declaration of a plan about its sums of products: the longest chain of f32 additions, and of tensor-core steps.
 struct gru_chain {
   int64_t depth = 0, steps = 0;
 };

@@ -1,4 +1,4 @@
-// Bounds of gru_bound.hpp taken apart, for people: no verdict looks at them.
+// Bounds of gru_bound.hpp taken apart, for explanations; no verdict uses them.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// A step of a gated recurrent unit as a kernel computes it: every number of it as a ball round the exact value. What
-// gru_bound.cpp is made of.
+// A step of a gated recurrent unit as a kernel computes it, with every number as a ball around the exact value; only
+// for gru_bound.cpp.
 #pragma once
 
 #include <algorithm>

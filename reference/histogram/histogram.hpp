@@ -6,8 +6,8 @@
 //   float32    (gamma_min(m,16384)(2^-24) + gamma_m(2^-53)) A, A = Sum abs(x_i); float64 gamma_m(2^-53) A.
 //   fix        gamma_48(2^-53) (abs(leaf) + Sum abs(slot)).
 //
-// What is not finite: NaN in fixed64; neither a number nor an infinity of a certain sign is due in the float modes,
-// but no finite value is right.
+// Rows that are not finite: NaN in fixed64. In the float modes NaN and both infinities are correct, and no finite value
+// is.
 #pragma once
 
 #include <boost/multiprecision/cpp_int.hpp>

@@ -1,4 +1,4 @@
-// Bounds of histogram.hpp taken apart, for people: no verdict looks at them.
+// Bounds of histogram.hpp taken apart, for explanations; no verdict uses them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The bound of matmul.hpp taken apart, for people: no verdict looks at it.
+// The bound of matmul.hpp taken apart, for explanations; no verdict uses it.
 #pragma once
 
 #include <vector>

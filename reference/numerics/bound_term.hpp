@@ -1,4 +1,4 @@
-// A bound taken apart, for people: no verdict looks at it.
+// A bound taken apart, for explanations; no verdict uses it.
 #pragma once
 
 #include <cmath>

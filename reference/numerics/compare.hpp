@@ -1,4 +1,4 @@
-// The one place where an actual value is accepted or rejected.
+// The comparator: the only place where an actual value is accepted or rejected.
 //
 // Policy. Let y be the exact value, B the operator's bound on abs(result - y) before the output is rounded to its type,
 // u_o, eta_o and Omega the unit roundoff, smallest subnormal and overflow threshold of the output type.
@@ -113,7 +113,7 @@ judgement decide(dtype output, double actual, precision policy, const Model& mod
   return *settle(output, actual, c, 100, true);
 }
 
-// Where the contract fixes the value. `expected` may be NaN, +-Inf or any value of the output type.
+// Judges an element whose value the contract fixes. `expected` may be NaN, +-Inf or any value of the output type.
 inline judgement judge_fixed(dtype output, double actual, double expected) {
   judgement j;
   j.expected = expected;

@@ -1,5 +1,5 @@
-// What a sum of k products may err by, for each arithmetic that a kernel may use: E, N_sub and N_zero, the one place
-// where they are written. Derivation: docs/numerics.md, "Sums of products".
+// Error bounds of a sum of k products, for each arithmetic that a kernel may use: E, N_sub and N_zero, defined only
+// here. Derivation: docs/numerics.md, "Sums of products".
 //
 //   abs(computed - Sum a_l b_l) <= E Sum abs(a_l b_l) + N
 //
@@ -33,7 +33,7 @@ constexpr int step_products(dot_arithmetic a) {
   return a == dot_arithmetic::tf32x3 || a == dot_arithmetic::tf32x1 ? 8 : 16;
 }
 constexpr int step_kappa(dot_arithmetic a) { return step_products(a) / 2 + 2; }
-// Whether an operand is rounded to a single part.
+// True if operands are rounded to a single part.
 constexpr bool is_rounded_once(dot_arithmetic a) { return a == dot_arithmetic::tf32x1 || a == dot_arithmetic::bf16x1; }
 // Products of parts for one product of operands.
 constexpr int part_products(dot_arithmetic a) {

@@ -1,4 +1,4 @@
-// Element types that cross the suite: names, sizes and float format parameters. The one list of dtypes.
+// Element types that cross the suite: names, sizes and float format parameters. The only list of dtypes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What softmax, log_softmax and logsumexp share: the maximum of a row, the sum of its exponentials, and the error that
-// a kernel's f32 sum may carry. Symbols as in docs/numerics.md:
+// Shared parts of softmax, log_softmax and logsumexp: the maximum of a row, the sum of its exponentials, and the error
+// that a kernel's f32 sum may have. Symbols as in docs/numerics.md:
 //
 //   m = max x_i      d_i = m - x_i      a = lowest index of m
 //   r = sum over i != a of e^(-d_i)     s = 1 + r
@@ -30,8 +30,8 @@ inline constexpr double k_exp_range = 104;
 inline constexpr double k_far_gap = 700;
 inline constexpr double k_far_value = 1e-303;
 
-// What a kernel may spend on a row of n elements: the longest chain of additions h, the number q of times that one term
-// is rescaled, and the slack T by which a lazily raised reference may lag behind the running maximum.
+// The allowances of a kernel for a row of n elements: the longest chain of additions h, the number q of times that one
+// term is rescaled, and the slack T by which a lazily raised reference may lag behind the running maximum.
 struct row_allowance {
   int64_t chain = 0;
   int rescales = 2;

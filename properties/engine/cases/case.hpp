@@ -39,11 +39,12 @@ struct tensor_spec {
   std::string same;      // inputs only: the input whose memory, and so whose values, this tensor is
   std::string beside;    // the tensor in whose gaps between rows the rows of this one lie
 
-  // A row is what the last dimension holds: the others say how many there are.
+  // The last dimension is a row; the product of the others is the number of rows.
   int64_t rows() const { return std::accumulate(shape.begin(), shape.end() - 1, int64_t{1}, std::multiplies<>()); }
   int64_t cols() const { return shape.back(); }
   int64_t elements() const { return rows() * cols(); }
-  // Memory for the candidate's own use (abi/candidate.h): it holds anything before the call, and nothing after.
+  // Memory for the candidate's own use (abi/candidate.h): its content is arbitrary before the call and ignored after
+  // it.
   bool is_workspace() const { return !is_input && name == "work"; }
   bool is_in_memory_of_another() const { return !in_place.empty() || !same.empty() || !beside.empty(); }
   bool operator==(const tensor_spec&) const = default;
@@ -66,7 +67,7 @@ struct trial_case {
 // True if an input has values of a file (`npy`).
 bool has_arrays_in_hand(const trial_case& c);
 
-// The knobs that every case has, with defaults and meaning. A property may declare more.
+// The knobs of every case, with defaults and meaning. A property may declare more.
 struct knob_info {
   std::string name;
   std::string fallback;
@@ -77,14 +78,14 @@ const std::vector<knob_info>& standard_knobs();
 std::string format(const trial_case& c);
 // `extra` are the property's own knobs. Throws usage_error: what, where (the offending word), what is allowed.
 trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra = {});
-// The operator/property part of a line, without checking the rest: says which property's knobs apply.
+// Parses only the operator/property part of a line, which determines the property whose knobs apply.
 std::pair<std::string, std::string> parse_case_name(std::string_view text);
 
-// What keeps a tensor from lying in the memory of another as the case says, or "".
+// Returns the reason why a tensor cannot share the memory of another one as the case demands, or "".
 std::string wrong_memory(const trial_case& c);
-// Makes tensors that lie in the memory of another fit it again after a change of either: they take its layout, the same
-// input its values, too, and a tensor with another's rows in its gaps gets room for these. A tensor that cannot fit any
-// more gets memory of its own.
+// Repairs tensors that share the memory of another one after a change of either: they take its layout, an input that is
+// the same also its values, and a tensor with another's rows in its gaps gets room for these. A tensor that no longer
+// fits gets its own memory.
 void settle_memory(trial_case& c);
 // The tensor whose rows lie in the gaps of this one, or null.
 const tensor_spec* guest_of(const trial_case& c, const tensor_spec& host);

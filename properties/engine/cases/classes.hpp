@@ -1,5 +1,5 @@
-// What kind of case a case is. A run must have every kind: a generator that never draws one has a hole, and the
-// coverage minimum says so by name.
+// Classes of cases. A run must have cases of every class: if a generator never draws one, the coverage minimum reports
+// the class by name.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ std::string combination_of(const std::vector<std::string>& classes, std::string_
 // Every class that a run of an operator must reach: all but `values:array`, which only a user's file has.
 const std::vector<std::string>& required_classes();
 
-// What an operator need not reach, with the reason; registered beside its properties, before main.
+// A class that an operator need not reach, with the reason; registered beside its properties, before main.
 struct coverage_exemption {
   std::string op;
   std::string name;  // "values:masked"
@@ -36,23 +36,23 @@ struct coverage_exemption_registration {
 };
 std::vector<coverage_exemption> coverage_exemptions_of(std::string_view op);
 
-// The coverage minimum of a class in a run of so many cases of an operator: one in a thousand, at least one.
+// Returns the coverage minimum of a class in a run with so many cases of an operator: one in a thousand, at least one.
 int64_t coverage_minimum(int64_t cases);
 // One sentence for every required class of the operator that has fewer cases than its coverage minimum. An operator
 // whose first input is always a vector need not have rows.
 std::vector<std::string> unmet_coverage_minimums(std::string_view op, const std::map<std::string, int64_t>& reached,
                                                  int64_t cases);
 
-// How many combinations of classes and variants there are: nonempty rows and columns, required values, and of each
-// variant the columns that it accepts (min..max; max -1: no limit).
+// Counts the combinations of classes and variants: nonempty rows and columns, required values, and for each variant the
+// columns that it accepts (min..max; max -1: no limit).
 struct extent_range {
   int64_t least = 0;
   int64_t most = -1;
 };
 int64_t combinations(const std::vector<extent_range>& variants);
 
-// The shape of every input, so coarse that one bug is one class and so fine that bugs at other sizes are others: exact
-// up to 4 and beside powers of two, else the power of two below: "x[1x2^11+1]", "x[2^4..x33]".
+// Returns the shapes of all inputs, coarse enough that one bug is one class, and fine enough that bugs at other sizes
+// are other classes: exact up to 4 and beside powers of two, else the power of two below: "x[1x2^11+1]", "x[2^4..x33]".
 std::string shape_class(const trial_case& c);
 
 }  // namespace warpcheck::engine

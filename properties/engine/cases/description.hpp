@@ -1,5 +1,5 @@
-// What an operator is called with, described once. Construction and checks of cases, shapes, shrinking by named extent,
-// classes, refusals, lists and rows of benchmarks follow from this value.
+// The description of an operator's calls. Construction and checks of cases, shapes, shrinking by named extent, classes,
+// refusals, lists and rows of benchmarks follow from it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ using sizes = std::map<std::string, int64_t, std::less<>>;  // of extents, by na
 
 struct extent_info {
   std::string name;
-  // For one that follows from others and from knobs; null where a call is free to choose.
+  // For an extent that follows from others and from knobs; null if a call can choose it.
   std::function<int64_t(const sizes&, const trial_case&)> derived = nullptr;
 };
 
@@ -77,8 +77,8 @@ struct bench_row {
   size_t form = 0;                                  // of the description's forms
   std::string name = {};                            // what follows the operator in its name; "": type and extents
   double target_us = 0;                             // the time that we aim at; 0: none
-  // Whose first call of the case is timed, and which judges that; of the call's own values it must make it again. "":
-  // the case itself, by within-error-bound.
+  // The property whose first call of the case is timed and which judges that call; it must make the same call again
+  // from the same values. "": the case itself, by within-error-bound.
   std::string property = {};
 };
 
@@ -89,8 +89,8 @@ struct bench_line {
 };
 
 struct bench_list {
-  // The extent whose slices have results of their own, one behind the other. Some slices are judged then, else all that
-  // there is.
+  // The extent whose slices have separate results, one after the other: then some slices are judged, otherwise all
+  // results.
   std::string slices;
   std::vector<bench_row> rows;
   std::vector<bench_line> lines = {};
@@ -102,22 +102,22 @@ struct description {
   std::string op;
   std::vector<extent_info> extents;
   std::vector<call_form> forms;
-  // Why sizes that fit the tensors are no case all the same, or "".
+  // Returns the reason why sizes that fit the tensors are still no legal case, or "".
   std::function<std::string(const sizes&, const trial_case&)> illegal = nullptr;
   bench_list bench = {};
-  // Makes a case legal again after one of its tensors was left out or one of its scalars changed; null: nothing else
-  // follows from these.
+  // Makes a case legal again after one of its tensors was left out or one of its scalars changed; null: nothing depends
+  // on these.
   std::function<void(trial_case&)> mend = nullptr;
   bool lists_all_tensors = false;  // cases list all tensors of their form: one that is not there has no elements
   std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
 
-  // The form of a case, or null.
+  // Returns the form of a case, or null.
   const call_form* form_of(const trial_case& c) const;
   const extent_info* find(std::string_view extent) const;
 };
 
-// Throws usage_error where a tensor's shape names no extent or scalar, where a bench row leaves out a free extent or
-// names what there is not, and where the operator is described already.
+// Throws usage_error if a tensor's shape names an unknown extent or scalar, if a bench row leaves out a free extent or
+// names an unknown thing, or if the operator has a description already.
 void describe_operator(description d);
 struct description_registration {
   explicit description_registration(description d) { describe_operator(std::move(d)); }
@@ -125,41 +125,41 @@ struct description_registration {
 const description* find_description(std::string_view op);  // null where there is none
 std::vector<const description*> all_descriptions();
 
-// What a scalar that is written so is passed as; NaN for no value of it.
+// Returns the value that is passed for a scalar with this text; NaN if it is no value of the scalar.
 double passed_value(const scalar_info& s, const std::string& text);
 // The scalars of a case's call by name and value, in the form's order. usage_error where a value is none of the names.
 std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
 
-// The sizes of a case's extents as its tensors say, the first to mention one deciding; those that no tensor has
-// are left out. Derived ones are derived.
+// Returns the sizes of a case's extents by its tensors; the first tensor with an extent determines it. Extents that no
+// tensor has are left out, and derived extents are computed.
 sizes sizes_of(const description& d, const trial_case& c);
-// The free extent that a dimension of the case's tensor is, or "" where it follows from others or is a product.
+// Returns the free extent that a dimension of the case's tensor is, or "" if it follows from others or is a product.
 std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension);
-// Gives every tensor of the case the shape that follows from the sizes, and leaves its gap between rows as long as it
-// was. Tensors that are not there stay so.
+// Gives every tensor of the case the shape that follows from the sizes, with the same gap between rows as before.
+// Absent tensors stay absent.
 void reshape(const description& d, trial_case& c, const sizes& of);
-// Makes the shapes of a case follow from those that it mentions first, and drops the edits that lie outside.
+// Recomputes the shapes of a case from the first mention of each extent, and drops edits outside.
 void follow(trial_case& c);
-// True if the case is one by its operator's description. What a property that may break the contract changes of a case
-// is its own: the case itself has scalars of any value, and sizes that the description allows.
+// True if the description of its operator allows the case. For a property that may break the contract, scalars may have
+// any value; sizes must be legal.
 bool is_legal(const trial_case& c);
-// The scalar that a case's knob of this name is, or null.
+// Returns the scalar of the case's knob of this name, or null.
 const scalar_info* find_scalar(const trial_case& c, std::string_view name);
-// Sets a knob, unless the value is what it has anyway.
+// Sets a knob, unless it has this value already.
 void set_knob(trial_case& c, const std::string& name, const std::string& value);
-// What is wrong with a case line by its operator's description, or "".
+// Returns the fault of a case by its operator's description, or "".
 std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract);
 
-// A case of the form with these sizes, whose inputs have the fills of their names; without what is optional. Operator,
-// device and candidate are the target's; the property's name is set by the runner.
+// Returns a case of the form with these sizes, without optional tensors; its inputs have the fills of their names.
+// Operator, device and candidate are those of the target; the runner sets the name of the property.
 trial_case make_case(const description& d, const target& t, const sizes& of, std::map<std::string, recipe> fills,
                      size_t form = 0);
-// A tensor as described, of no size yet.
+// Returns a tensor as described, without a size.
 tensor_spec make_tensor(const tensor_info& info, dtype type);
 // Adds an optional tensor at its place, with its shape by the case's sizes.
 tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe fill = {});
-// Sizes of all free extents: at what the target publishes as boundaries of each, 0 and 1, primes, or anything up to
-// `most` of it.
+// Draws sizes of all free extents: at the boundaries that the target publishes, 0 and 1, primes, or any number up to
+// `most` of the extent.
 sizes draw_sizes(draw& d, const target& t, const description& of, const sizes& most);
 
 }  // namespace warpcheck::engine

@@ -14,15 +14,16 @@ namespace warpcheck::engine {
 // The cases of a property as a RapidCheck generator; `index` is the case's number within its job.
 rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index);
 
-// Within the target's max_rows and max_cols: a case that goes beyond is drawn again, the index counting on, so that
-// generators that stratify by it come to what fits; no_case_fits where nothing does: the property is about larger ones.
-// `attempt`: how often the case of this index was drawn before, in vain.
+// Generates a case within the target's max_rows and max_cols. A case beyond them is drawn again with the next index, so
+// that generators that stratify by the index reach a case that fits. Throws no_case_fits if none does, because the
+// property is about larger cases. `attempt`: number of earlier draws for this index that had nothing to judge.
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index, int64_t attempt = 0);
 
-// What keeps a property from having cases within the target's offer: "needs lengths", "" where that is not the reason.
+// Returns the trait for lack of which a property has no case within the target's offer ("needs lengths"), or "" if
+// there is another reason.
 std::string missing_trait(const property& p, const target& t, uint64_t seed);
 
-// What a candidate offers for an operator on a device, per dtype that it supports. Loads the candidate.
+// Returns the offer of a candidate for an operator on a device, for each dtype that it supports. Loads the candidate.
 std::vector<target> find_targets(std::string_view candidate, std::string_view op, std::string_view device);
 
 }  // namespace warpcheck::engine

@@ -25,7 +25,7 @@ struct host_tensor {
 };
 using tensor_map = std::map<std::string, host_tensor, std::less<>>;  // by name
 
-// The values of an input as its recipe makes them. `npy` files are read and their hash is checked.
+// Computes the values of an input from its recipe. Reads `npy` files and checks their hash.
 host_tensor materialize(const tensor_spec& spec);
 
 }  // namespace warpcheck::engine

@@ -1,5 +1,5 @@
-// What a candidate offers of an operator's contract. Generators draw within it, and a call within it that the candidate
-// answers with WARPCHECK_UNSUPPORTED is a failure.
+// The part of an operator's contract that a candidate offers. Generators draw within it. If the candidate answers a
+// call within it with WARPCHECK_UNSUPPORTED, that is a failure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace warpcheck::engine {
 
-// How the sentence of a case begins that needs what the candidate lacks; it is skipped.
+// Start of the message of a skipped case that needs a trait which the candidate lacks.
 inline constexpr std::string_view k_needs = "needs ";
 
 // Something that a call may have and a candidate may lack. Its text is in quotes.
@@ -41,14 +41,14 @@ struct trait {
 using trait_set = std::vector<trait>;
 
 std::string text_of(const trait_set& traits);  // "bias", "bias & c:f16"
-// usage_error where the text is no trait of the operator, with what is allowed.
+// Throws usage_error if the text is no trait of the operator; the message lists the allowed ones.
 trait_set parse_traits(std::string_view op, std::string_view text);
 
 bool has(const trial_case& c, const trait& t);
-// What the case has that a candidate may lack: all optional tensors, all scalars of few values, numbers that are not as
-// usual, element types of tensors that may have several, tensors in the memory of another, gaps between rows.
+// Returns the traits of a case that a candidate may lack: optional tensors, scalars of few values, numbers other than
+// the default, element types of tensors that may have several, tensors in the memory of another one, gaps between rows.
 std::vector<trait> traits_of(const trial_case& c);
-// The cases next to this one that do not have the trait, the plainest first; all are legal.
+// Returns the neighbouring legal cases without the trait, the simplest first.
 std::vector<trial_case> without(const trial_case& c, const trait& t);
 
 struct offer {
@@ -58,21 +58,23 @@ struct offer {
   bool is_batch_invariant = false;   // the bits of a row do not depend on the other rows' number, nor on its place
 
   bool is_everything() const { return lacks.empty(); }
-  // The first set of traits that the case has and the candidate lacks; null where the case is offered.
+  // Returns the first set of traits that the case has and the candidate lacks; null if the case is offered.
   const trait_set* missing(const trial_case& c) const;
 };
-// "bias, ta=yes": what is lacked.
+// Returns the lacked traits, such as "bias, ta=yes".
 std::string text_of(const offer& o);
 offer parse_offer(std::string_view op, std::string_view text);
-// What a candidate states (abi/candidate_states.h). usage_error where a statement is none.
+// Parses the statements of a candidate (abi/candidate_states.h). Throws usage_error for an unknown statement.
 offer parse_statements(std::string_view op, std::string_view text);
 
-// Takes from the case what the candidate lacks. `taken` gets the texts of it. False where no case is left.
+// Removes the traits that the candidate lacks from the case, and adds their texts to `taken`. Returns false if no case
+// is left.
 bool bring_within(const offer& o, trial_case& c, std::vector<std::string>& taken);
 
-// The offer of a candidate for element type `type` of the first tensor, in this process and those forked from it.
+// Stores the offer of a candidate for element type `type` of the first tensor, for this process and those forked from
+// it.
 void remember_offer(std::string_view candidate, std::string_view op, std::string_view device, dtype type, offer o);
-// The one that fits the case; null where the candidate was never asked.
+// Returns the stored offer for the case; null if the candidate was never asked.
 const offer* known_offer(const trial_case& c);
 
 }  // namespace warpcheck::engine

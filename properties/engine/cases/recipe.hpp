@@ -52,7 +52,7 @@ recipe make_recipe(std::string distribution, std::vector<double> arguments);
 
 // `randn(7,0,1)`; exact round trip with parse_recipe. Edits are not part of this text (they are keys of their own).
 std::string format(const recipe& r);
-// Throws usage_error with one sentence when the text is not a recipe.
+// Throws usage_error if the text is not a recipe.
 recipe parse_recipe(std::string_view text);
 
 // Shortest text that reads back as the same double: "+inf", "-inf", "nan", "-nan", "-0", decimal, or hexadecimal where

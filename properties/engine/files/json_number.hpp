@@ -5,9 +5,9 @@
 
 namespace warpcheck::engine {
 
-// A number where it is finite, else "+inf", "-inf" or "nan".
+// Returns a number if it is finite, otherwise "+inf", "-inf" or "nan".
 nlohmann::json json_number(double value);
-// What json_number wrote. Throws nlohmann::json::type_error on anything else.
+// Reads the output of json_number. Throws nlohmann::json::type_error for anything else.
 double number_from_json(const nlohmann::json& j);
 
 }  // namespace warpcheck::engine

@@ -7,7 +7,7 @@
 
 namespace warpcheck::engine {
 
-// What a request consists of, each behind its letter.
+// The requests, each with a letter, and their fields.
 enum class request : char {
   alloc,           // id, bytes, misalign, element, placement
   release,         // id
@@ -22,7 +22,7 @@ enum class request : char {
 
 class arena {
  public:
-  // A new one, or that of the descriptor. Throws std::runtime_error where there is no memory.
+  // Creates an arena, or maps that of the descriptor. Throws std::runtime_error if there is no memory.
   arena();
   explicit arena(int descriptor);
   ~arena();
@@ -33,15 +33,15 @@ class arena {
   // The copy of a block: as many bytes from the start of the tensors.
   char* at(size_t offset) const { return base_ + k_tensors + offset; }
   size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - at(0)); }
-  // Whether the pointer lies in the memory for tensors.
+  // True if the pointer lies in the memory for tensors.
   bool has(const void* p) const { return p >= at(0) && p < base_ + k_capacity; }
   // Gives back the memory of a block.
   void discard(size_t offset, size_t bytes) const;
 
-  // Messages have numbers, by which an answer belongs to its request.
+  // Messages have numbers; an answer has the number of its request.
   void write_request(uint64_t number, const std::string& bytes) const { write(0, number, bytes); }
   void write_answer(uint64_t number, const std::string& bytes) const { write(1, number, bytes); }
-  // Copies the message; throws std::runtime_error where it has another number or cannot be one.
+  // Copies the message; throws std::runtime_error if it has another number or is malformed.
   std::string read_request(uint64_t number) const { return read(0, number); }
   std::string read_answer(uint64_t number) const { return read(1, number); }
   bool has_answer(uint64_t number) const;

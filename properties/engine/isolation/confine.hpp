@@ -1,4 +1,4 @@
-// What keeps a process that runs a candidate from the processes that judge it.
+// Protection of the judging processes from a process that runs a candidate.
 #pragma once
 
 #include <linux/capability.h>

@@ -1,4 +1,4 @@
-// A candidate library whose code runs in a process of its own, a runner (runner.hpp), in place of this one.
+// A candidate library whose code runs in a separate process, a runner (runner.hpp).
 #pragma once
 
 #include <optional>
@@ -16,21 +16,21 @@ namespace warpcheck::engine {
 void isolate_candidates(std::vector<std::string> arguments);
 bool is_isolating();
 
-// What the library of a runner offers. Its device interface works on copies of the tensors: the runner takes what was
-// written to them before a call, and fills them anew when the stream is synchronized, before it stops.
+// The library of a runner. Its device interface works on copies of the tensors: the runner reads them at a call, and
+// writes them when the stream is synchronized, before it stops.
 struct isolated_library {
   std::string name;
   const warpcheck_device_api* api;
   std::vector<listed_operator> operators;
 };
 
-// Starts a runner for the library. Throws environment_error for what candidate_library::load refuses. Where a runner
-// ends, this process ends as it did: that is the verdict of the case.
+// Starts a runner for the library. Throws environment_error for a library that candidate_library::load refuses. If a
+// runner ends, this process ends in the same way, which is the verdict of the case.
 isolated_library load_isolated(const std::string& path);
 
-// Whether tensors of the device lie between pages that nobody may touch.
+// True if tensors of the device lie between inaccessible pages.
 bool has_guard_pages(const warpcheck_device_api& api);
-// The page that the last call in a runner touched, if it did; asked once.
+// Returns the inaccessible page that the last call in a runner touched, if any, and clears it.
 std::optional<page_touch> take_touch(const warpcheck_device_api& api);
 
 }  // namespace warpcheck::engine

@@ -10,9 +10,9 @@ namespace warpcheck::engine {
 inline constexpr const char* k_runner_word = "__runner";
 inline constexpr int k_arena_descriptor = 3;
 
-// Serves the requests of the process that started this one, until either ends. The runner answers by stopping itself:
-// whatever else runs in it stands still while the answer is read. It holds no inputs but those of its calls, no
-// reference's values, and no descriptor but the arena's and those of its output.
+// Serves the requests of the process that started this one, until either ends. The runner answers by stopping itself,
+// so all its threads stand still while the answer is read. It has no inputs but those of its calls, no reference
+// values, and no descriptors but those of the arena and its output.
 [[noreturn]] void serve_candidate(const std::string& library);
 
 }  // namespace warpcheck::engine

@@ -17,32 +17,30 @@
 
 namespace warpcheck::engine {
 
-// How a message ends where the device has failed (a CUDA context with a sticky error, say): for people. What is done
-// about it follows from the report's field.
+// End of the message if the device has failed, for example by a sticky error of a CUDA context. It is for people; the
+// code uses the field of the report.
 inline constexpr std::string_view k_process_unusable = "process is unusable";
 // True if the next case must not run in the process that made this report: its device has failed, or its verdict means
 // that memory of the process may be corrupt.
 bool corrupts_process(const case_report& r);
-// True if a failure of the device, which may be another process's doing, can be what this report is of.
+// True if the report may be the effect of a failed device, which another process may have caused.
 bool may_be_the_device(const case_report& r);
 
 inline double seconds_since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
 }
 
-// How long a case may take where `seconds` are given: as long as that with up to 2^24 elements, and in proportion
-// beyond, since what a large case waits for is copies and the device, which others may use at the same time. `line`:
-// the case.
+// Returns the time limit of a case: `seconds` up to 2^24 elements, and in proportion more beyond, because a large case
+// waits for copies and for a device that others may share. `line`: the case.
 double time_limit(double seconds, std::string_view line);
 
-// Runs one case in a process of its own. What happens to that process is the verdict: `crash` when it dies (by a
-// signal, by exit, or by an exception that escapes `run`), `timeout` when no report came within `timeout_seconds`,
-// as time_limit has it, not counting time that it spent waiting for a processor. The last 2 KiB that it wrote to stdout
-// and stderr go into the message. Rethrows a usage_error or environment_error of `run`. Everything the child started is
-// killed with it.
+// Runs one case in a separate process, whose end determines the verdict: `crash` if it dies (by a signal, by exit, or
+// by an exception that escapes `run`), `timeout` if no report came within the time_limit of `timeout_seconds`, not
+// counting the time that it waited for a processor. The last 2 KiB that it wrote to stdout and stderr go into the
+// message. Rethrows a usage_error or environment_error of `run`. Everything the child started is killed with it.
 case_report run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                           double timeout_seconds);
-// The same; nothing where `stop` was true before there was a report.
+// The same; returns nothing if `stop` was true before there was a report.
 std::optional<case_report> run_contained(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                                          double timeout_seconds, const std::function<bool()>& stop);
 
@@ -58,19 +56,19 @@ struct child_outcome {
 child_outcome run_in_child(const std::function<std::string()>& body, double timeout_seconds,
                            const std::function<bool()>& stop = {});
 
-// What was thrown, as a message says it: "std::runtime_error: no such luck".
+// Returns the text of an exception for a message: "std::runtime_error: no such luck".
 std::string thrown_text(const std::exception_ptr& thrown);
 
 // `run` with every exception of the code on trial turned into the verdict `crash`; usage_error and environment_error
 // pass through.
 case_report run_guarded(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                         const std::string& line);
-// The same where one case of many must not end the others: usage_error and environment_error are its verdict,
-// `suite_error`, and no_case_fits is `skipped`.
+// The same for one case of many, which must not end the others: usage_error and environment_error become its verdict
+// `suite_error`, and no_case_fits becomes `skipped`.
 case_report run_judged(const std::function<case_report(const trial_case&)>& run, const trial_case& c,
                        const std::string& line);
 
-// A child process in a process group of its own, which dies with its parent and whose stdout and stderr come here.
+// A child process in its own process group. It dies with its parent, and this object reads its stdout and stderr.
 class child_process {
  public:
   child_process() = default;
@@ -83,17 +81,17 @@ class child_process {
   bool running() const { return pid_ > 0; }
   pid_t pid() const { return pid_; }
   int output() const { return output_; }  // read end of the child's stdout and stderr, non-blocking
-  // Takes what the child has written so far; only the last 2 KiB since the last mark are kept.
+  // Reads the child's output so far; keeps only the last 2 KiB since the last mark.
   void drain();
-  // Called in the child: output before the mark is forgotten, so that a message shows one case's output only.
+  // Called in the child: output before the mark is dropped, so that a message shows the output of one case only.
   static void mark_output();
   // True once the child is dead; its group and its orphans are then killed and it is reaped. Does not wait.
   bool reap();
   // Kills the child, its group and its orphans, and waits for it.
   void kill_and_reap();
 
-  // Seconds that the running child has stood in line for a processor. They count against no time limit, so that a
-  // loaded machine turns no slow case into a hang.
+  // Returns the seconds that the running child has waited for a processor. No time limit counts them, so that a slow
+  // case on a loaded machine does not become a hang.
   double seconds_in_line() const;
 
   int status() const { return status_; }  // of wait(2), once reaped
@@ -109,8 +107,8 @@ class child_process {
   std::string tail_;
 };
 
-// While one lives, processes orphaned by dead children come to this process, and child_process kills and reaps them;
-// children that this process had before are left alone.
+// While an object of this class exists, this process adopts the orphans of dead children, and child_process kills and
+// reaps them. Earlier children of this process are not touched.
 class orphan_collector {
  public:
   orphan_collector();

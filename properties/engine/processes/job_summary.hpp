@@ -1,4 +1,4 @@
-// The sum of a job's reports.
+// Totals of a job's reports.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// The journal of a run: what was started and what it gave, written before and after each case, so that a run that was
-// killed loses nothing but the cases in flight.
+// The journal of a run: a record before and after each case, so that a killed run loses only the cases in flight.
 //
 // One text file per worker, append-only, one record per line, each written by one write(2) without fsync: it survives
 // the death of every process, not a power loss. First line: `warpcheck-journal 1 FINGERPRINT`. Then
@@ -38,8 +37,8 @@ struct journal_record {
 class journal_writer {
  public:
   journal_writer() = default;
-  // Opens `path` for appending and creates it where it is missing; cuts off a torn last line and writes the first line
-  // where there is none. Every function of this class throws journal_error when the file cannot be written.
+  // Opens `path` for appending and creates it if it is missing. Removes a torn last line, and writes the first line if
+  // there is none. Every function of this class throws journal_error if the file cannot be written.
   journal_writer(std::string path, std::string_view fingerprint);
   journal_writer(journal_writer&& other) noexcept { *this = std::move(other); }
   journal_writer& operator=(journal_writer&& other) noexcept;
@@ -50,7 +49,8 @@ class journal_writer {
   void finish(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
   void suspect(int64_t job, int64_t index, double seconds, const case_report& report, std::string_view line);
 
-  // False if the descriptor no longer is the file: the code on trial closed or replaced it. reopen() mends that.
+  // False if the descriptor no longer refers to the file, because the candidate closed or replaced it. reopen() repairs
+  // that.
   bool intact() const;
   void reopen();
   void close();
@@ -70,11 +70,11 @@ class journal_writer {
 class journal_reader {
  public:
   journal_reader() = default;
-  // Throws usage_error when the file is no journal, or one of another version or of a run with another fingerprint.
+  // Throws usage_error if the file is no journal, or has another version or the fingerprint of another run.
   journal_reader(std::string path, std::string fingerprint);
 
-  // Hands over every whole record that was not yet read. Throws usage_error at a line that is no record; offset() is
-  // then where that line begins.
+  // Calls `take` with every complete record that was not read yet. Throws usage_error at a line that is no record;
+  // offset() is then the start of that line.
   void read(const std::function<void(journal_record&&)>& take);
   int64_t offset() const { return offset_; }
 

@@ -1,4 +1,4 @@
-// The folder of a run: who may write there, and its journals.
+// The folder of a run: its lock and its journals.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace warpcheck::engine {
 
-// Where temporary folders are made: TMPDIR, or /tmp. environment_error where that is no folder.
+// Returns the parent of temporary folders: TMPDIR, or /tmp. Throws environment_error if it is no folder.
 std::string temporary_folder();
 
 // The lock of a folder, held until its end. Processes forked meanwhile inherit it: a resumed run waits until the last
@@ -18,7 +18,7 @@ class folder_lock {
   folder_lock& operator=(const folder_lock&) = delete;
   ~folder_lock();
 
-  // Throws usage_error when another run keeps the folder, environment_error when it cannot be written.
+  // Throws usage_error if another run has locked the folder, environment_error if it cannot be written.
   void take(const std::string& folder);
 
  private:
@@ -28,9 +28,9 @@ class folder_lock {
 // A folder of journals that only this run uses.
 class run_folder {
  public:
-  // `path` is made where it is missing; empty: a temporary one, removed at the end, or where candidates are isolated,
-  // files in memory, which have no name by which another process could open them. Unless `resume`, a folder that
-  // holds journals is a usage_error. environment_error: it cannot be made or written.
+  // Creates `path` if it is missing. Empty: a temporary folder, removed at the end, or, if candidates are isolated,
+  // files in memory, which have no name by which another process could open them. Throws usage_error for a folder with
+  // journals unless `resume`, and environment_error if the folder cannot be created or written.
   run_folder(const std::string& path, bool resume);
   run_folder(const run_folder&) = delete;
   run_folder& operator=(const run_folder&) = delete;

@@ -1,4 +1,4 @@
-// Which cases a run has, who runs them, and what the parent lets its workers know of them.
+// The cases of a run, their order, and the shared memory by which the parent limits them.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace warpcheck::engine {
 inline constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
 
 // All items of all jobs in one order, and the part of them that this shard runs: position p of the shard is item
-// shard_index + p * shard_count. What costs little comes first: those of cost 0 with their first cases before all other
-// cases, so that a failure that many cases share is seen soon. What costs something comes last, the costliest first.
+// shard_index + p * shard_count. Cheap jobs come first: the first cases of jobs of cost 0 precede all other cases, so
+// that a failure that many cases share appears soon. Expensive jobs come last, the most expensive first.
 class run_plan {
  public:
   struct item {
@@ -32,9 +32,9 @@ class run_plan {
   item at(int64_t position) const;
   // -1 if the item does not exist or belongs to another shard.
   int64_t position(int64_t job, int64_t index) const;
-  // How many positions the first cases of jobs of cost 0 take, and what comes before them.
+  // Returns the number of positions up to and including the first cases of jobs of cost 0.
   int64_t first_positions() const { return positions_before(first_items_); }
-  // How many cases of the job this shard runs when indices beyond `last` are left out.
+  // Returns the number of the job's cases that this shard runs without indices beyond `last`.
   int64_t cases(size_t job, int64_t last) const;
   std::string fingerprint(const supervise_options& options) const;
 
@@ -58,8 +58,8 @@ class run_plan {
   std::vector<trial_case> first_;
 };
 
-// Written by the parent, read by the workers, who cannot write it: the index of the last case that each job still runs,
-// and whether workers shall leave after the case they are at.
+// Written by the parent and read by the workers, which cannot write it: the index of the last case that each job still
+// runs, and a flag that ends workers after their current case.
 class worker_control {
  public:
   explicit worker_control(size_t jobs);

@@ -12,14 +12,14 @@ class shared_words {
   using word = std::atomic<int64_t>;
   static_assert(word::is_always_lock_free);
 
-  // Throws environment_error where the memory cannot be mapped.
+  // Throws environment_error if the memory cannot be mapped.
   shared_words(size_t count, int64_t value);
   ~shared_words();
   shared_words(const shared_words&) = delete;
   shared_words& operator=(const shared_words&) = delete;
 
   word& operator[](size_t i) const { return words_[i]; }
-  // Whether this process may write the words; it may at first.
+  // Allows or forbids this process to write the words; at first it may.
   void allow_writes(bool allow) const;
 
  private:

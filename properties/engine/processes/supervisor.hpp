@@ -1,9 +1,9 @@
 // Runs many cases in worker processes, so that no case can harm another, the run, or its results.
 //
 // The parent never loads a candidate and never touches a device: it forks workers, reads their journals (journal.hpp),
-// which are all that a worker says, and watches the clock. A worker that dies or hangs gives the case it was running
-// the verdict `crash` or `timeout`, and a new worker goes on after that case. Results do not depend on the number of
-// workers, on their deaths, or on how often the run was interrupted and resumed; only times do.
+// which are their only output, and watches the clock. If a worker dies or hangs, its current case gets the verdict
+// `crash` or `timeout`, and a new worker continues after that case. Results do not depend on the number of workers, on
+// their deaths, or on how often the run was interrupted and resumed; only times do.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct job {
   std::string id;                                 // unique in its run: "softmax/within-error-bound f32 emulated"
   std::function<trial_case(int64_t index)> make;  // called in a worker, in any order; depends on nothing but the index
   int64_t count = 0;
-  // Draws another case for the index, where the property has nothing to judge in the first ones. Null: such a case is
+  // Draws another case for the index if the property has nothing to judge in the earlier ones. Null: such a case is
   // skipped.
   std::function<trial_case(int64_t index, int64_t attempt)> draw_again = {};
   int cost = 0;  // jobs of 0 come first, with a few cases each before all others; then those of most to least
@@ -45,7 +45,7 @@ struct job_result;
 
 struct supervise_options {
   int workers = 0;  // 0: one for each core that this process may use
-  // For one case, the making of it included; one of many elements has more (contain.hpp, time_limit).
+  // For one case, generation included; large cases have more (contain.hpp, time_limit).
   double timeout_seconds = 60;
   double time_budget_seconds = 0;  // 0: none; else the run ends then, and what was not started is not in the results
   std::string journal_folder;      // empty: a temporary one, removed at the end
@@ -58,21 +58,22 @@ struct supervise_options {
   int max_failures_per_job = 5;
   bool fail_fast = false;  // the run ends with its first failure; what was not finished by then is not in the results
   // All workers use one device, and a failure of it may reach every one of them (a GPU's fault does, under NVIDIA's
-  // MPS): a case that ends with the device, dies or hangs is judged again in a new process with nobody beside it, and
-  // that verdict counts. Where no case of such a failure fails alone, the first one seen keeps its first verdict.
+  // MPS): a case that ends with the device, dies or hangs is judged again, alone, in a new process, and that verdict
+  // counts. If none of these cases fails on its own, the first one keeps its first verdict.
   bool shared_device = false;
   // Called first in each worker process, with the worker's number: it may choose a device for the process.
   std::function<void(int worker)> at_start = [](int) {};
   std::function<case_report(const trial_case&)> run;
   std::function<void(const progress&)> on_progress;  // a few times per second, and once at the end
-  // Once the first cases of every job of cost 0 are finished, unless no other case is left: what there is so far.
+  // Called once, with the results so far, when the first cases of every job of cost 0 are finished and other cases are
+  // left.
   std::function<void(const std::vector<job_result>&, double seconds)> on_first_cases;
   std::vector<trial_case> first;  // regressions: a job of their own, before all others
 };
 
 inline constexpr const char* k_first_job = "regressions";  // the id of the job that replays supervise_options::first
 
-// What the cases of a job noted by one name.
+// The notes of a job's cases under one name.
 struct summed_note {
   double sum = 0, greatest = 0;
 };
@@ -113,7 +114,7 @@ struct run_result_set {
 
 // Runs every case of the shard. Throws usage_error (an option or journal that is not valid) or environment_error (the
 // journal cannot be written, or no process can be started); finished cases stay in a journal_folder that was given.
-// What making or running one case throws is that case's verdict (run_judged of contain.hpp).
+// An exception from generating or running a case is that case's verdict (run_judged of contain.hpp).
 run_result_set supervise(const std::vector<job>& jobs, const supervise_options& options);
 
 }  // namespace warpcheck::engine

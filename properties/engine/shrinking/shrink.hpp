@@ -1,7 +1,7 @@
-// From a failing case to the smallest one that fails alike, and everything else that is done about a failure.
+// Shrinks a failing case to the smallest one with the same verdict, and confirms failures.
 //
 // Shrinking works on the case, not on data: fewer rows, fewer columns, simpler values, fewer edits, the default layout,
-// the default launch. What is simpler is a total order (`simpler_than`), so every chain of steps ends.
+// the default launch. `simpler_than` is a total order, so every chain of steps ends.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ namespace warpcheck::engine {
 // Compares elements, then extents, distributions, number of edits, arguments of distributions, edits, layout, knobs.
 bool simpler_than(const trial_case& a, const trial_case& b);
 
-// Cases that are one step simpler, the most promising first; some may be no case of the property. When an extent of the
-// operator's description changes, every tensor that mentions it does; edits beyond move to the last row or column,
-// where there is room.
+// Returns cases that are one step simpler, the most promising first; some may be no case of the property. If an extent
+// of the description changes, every tensor with this extent changes. Edits beyond it move to the last row or column, if
+// there is room.
 std::vector<trial_case> simpler(const trial_case& c);
 
 // `cases` whose values shrink by simpler(); those that do not hold are left out. For RapidCheck's own driver.
@@ -46,9 +46,10 @@ struct search_limits {
   std::function<void(const shrunk&)> smaller = {};  // is given every smaller case, as soon as it is found
 };
 
-// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` says whether a
-// changed case is still one (property.holds; empty: every one that the description allows). Only cases that the
-// operator's description allows, that the candidate offers, that hold, and whose lines read back are run.
+// Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` returns true if a
+// changed case still belongs to the property (property.holds; empty: every case that the description allows). Only
+// cases that the operator's description allows, that the candidate offers, that hold, and whose lines read back are
+// run.
 shrunk shrink(const case_report& failing, const trial_case& c, const std::function<case_report(const trial_case&)>& run,
               const std::function<bool(const trial_case&)>& holds, const search_limits& limits = {});
 
@@ -61,10 +62,10 @@ struct confirm_options {
   std::function<bool()> stop;   // true: the user has interrupted, and what is known by then is the result
 };
 
-// What is done about a failure, all of it in processes of its own: three fresh ones (one for a timeout) tell whether it
-// is flaky; if it is not, it is shrunk, and the smallest case runs once more with the emulated device's detector
-// (detect=only), whose findings join the report. The message says what came of it; `line` is the case to replay. What a
-// case throws on the way is that case's verdict.
+// Confirms and shrinks a failure in separate processes. Three fresh processes (one for a timeout) show if it is flaky.
+// If it is not, the case is shrunk, and the smallest case runs once more with the detector of the emulated device
+// (detect=only), whose findings join the report. The message states the outcome; `line` is the case to replay. An
+// exception of a case is that case's verdict.
 case_report confirm_and_shrink(const case_report& failing, const trial_case& c, const confirm_options& options);
 
 }  // namespace warpcheck::engine

@@ -10,7 +10,7 @@
 
 namespace warpcheck::engine {
 
-// A call and what it points to.
+// A call and the memory that it points to.
 class prepared_call {
  public:
   // `tensors`: one per tensor of the case, in its order; they outlive the call.
@@ -40,14 +40,14 @@ std::string printable(std::string_view text);
 
 // Where the operator's tensors live.
 DLDevice dl_device(const listed_operator& op);
-// Elements from one to the next in each dimension.
+// Returns the distance, in elements, between neighbours in each dimension.
 std::vector<int64_t> strides_of(const tensor_spec& spec);
 // `shape` and `strides` outlive it.
 DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::vector<int64_t>& shape,
                    std::vector<int64_t>& strides);
 
-// Whether the technique that the case forces, if any, says that it takes the call. It is asked without memory: what
-// its tensors point to is aligned as they will be, and nothing there may be read.
+// True if the technique that the case forces, if any, accepts the call. It is asked without memory: the tensors point
+// to addresses of the right alignment that must not be read.
 bool is_accepted(const listed_operator& op, const trial_case& c);
 
 }  // namespace warpcheck::engine

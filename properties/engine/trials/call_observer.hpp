@@ -1,4 +1,5 @@
-// What explains a case looks at the calls that its property makes (explanation.cpp). No verdict depends on it.
+// Observer of the calls that a property makes, for the explanation of a case (explanation.cpp). No verdict depends on
+// it.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@ struct call_observer {
   // A call of trial::run and its inputs by name, before the candidate is launched, and again before it is launched once
   // more under other circumstances; may end the trial by trial_over.
   std::function<void(const trial_case& call, tensor_map inputs)> begun = [](const trial_case&, const tensor_map&) {};
-  // What the first of these launches wrote: every output by name, but a workspace.
+  // The outputs of the first of these launches by name, without a workspace.
   std::function<void(const tensor_map& outputs)> ended = [](const tensor_map&) {};
   // An element of an output that the property judged.
   std::function<void(const std::string& tensor, int64_t row, int64_t col, const reference::judgement& j)> judged =
       [](const std::string&, int64_t, int64_t, const reference::judgement&) {};
 };
 
-// Of this process; null: nobody looks. Whoever sets it takes it back before the observer goes.
+// The observer of this process, or null. The code that sets it resets it before the observer is destroyed.
 extern const call_observer* observing;
 
 }  // namespace warpcheck::engine

@@ -1,5 +1,5 @@
-// Numbers that a property notes of the case that this thread runs, by name. The report carries them among its classes,
-// and the sum of a job's reports has their sums and greatest values.
+// Named numbers that a property notes about the case that this thread runs. A report contains them among its classes;
+// the totals of a job contain their sums and maxima.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class case_notes {
   case_notes(const case_notes&) = delete;
   case_notes& operator=(const case_notes&) = delete;
 
-  // Adds to the notes that this thread collects, if it does. Of a name that is noted twice the greater number counts.
+  // Adds a note if this thread collects notes. If a name is noted twice, the larger number counts.
   static void add(const std::string& name, double number);
   // As classes of a report: "note:NAME=NUMBER".
   std::vector<std::string> as_classes() const;
@@ -29,7 +29,7 @@ class case_notes {
   case_notes* before_;
 };
 
-// The note that a class of a report is, if it is one.
+// Returns the note that a class of a report represents, if it represents one.
 std::optional<std::pair<std::string, double>> note_of_class(std::string_view name);
 
 }  // namespace warpcheck::engine

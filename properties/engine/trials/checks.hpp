@@ -1,5 +1,5 @@
-// Checks that hold of any operator whose first dimension are rows that know nothing of one another. Each judges the
-// outputs first: a relation between two results holds for kernels that compute nothing, too.
+// Checks for operators whose first dimension consists of independent rows. Each check judges the outputs first, because
+// kernels that compute nothing satisfy relations between two results, too.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ using judge_outputs = std::function<void(trial&, const run_result&)>;
 // Gaps between the rows of matrices, and offsets, in some of the tensors.
 void draw_gaps_and_offsets(draw& d, trial_case& c);
 
-// Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". What `but_row` of the
-// first dimension holds is left out.
+// Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". Ignores row `but_row` of
+// the first dimension.
 void require_same_bits(trial& t, const run_result& before, const run_result& after, std::string_view why,
                        int64_t but_row = -1);
 
@@ -34,8 +34,8 @@ void check_batch_invariance(trial& t, std::string_view extent, const judge_outpu
 // Property batch-invariance of an operator for the slices of an extent, on the cases of `generate`.
 property batch_invariance(std::string op, std::vector<dtype> types, std::string extent,
                           std::function<trial_case(const target&, draw&)> generate, judge_outputs judge);
-// What ran is what the dispatch publishes, for sizes for which it says so; and each technique that takes the sizes is
-// right.
+// Checks that the kernel that ran is the one that the dispatch table lists for this size, and that each technique that
+// accepts the sizes is correct.
 void check_dispatch(trial& t, const judge_outputs& judge);
 
 }  // namespace warpcheck::engine

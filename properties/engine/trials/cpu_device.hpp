@@ -1,4 +1,4 @@
-// The device interface of candidates that run on the host: memory between guard zones and pages that nobody may touch.
+// The device interface of candidates that run on the host: memory between guard zones and inaccessible pages.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace warpcheck::engine {
 
 const warpcheck_device_api& cpu_device_api();
 
-// Where buffers lie from now on: their first element right behind an inaccessible page, as far as their alignment
-// allows; their last one right before one, likewise; or right before one, aligned to their element only.
+// The place of new buffers: the first element directly after an inaccessible page, as far as alignment allows; the last
+// element directly before one, likewise; or directly before one, with the alignment of one element only.
 enum class cpu_placement : uint8_t { behind_page, before_page, flush };
 void place_cpu_buffers(cpu_placement where);
 cpu_placement cpu_buffers_place();
@@ -24,8 +24,8 @@ struct page_touch {
   const void* buffer;
   int64_t offset;
 };
-// Runs `call`, which a touch on this thread ends where it is: the process must not go on for long after that. On
-// another thread it is what it is without this, a crash.
+// Runs `call`. An access to an inaccessible page on this thread ends the call at that point, and the process should end
+// soon after. On another thread such an access is a crash.
 std::optional<page_touch> until_a_page_is_touched(const std::function<void()>& call);
 
 }  // namespace warpcheck::engine

@@ -1,11 +1,11 @@
-// What the emulated kernels of this build ask of the CPU.
+// CPU features that this build's emulated kernels require.
 #pragma once
 
 #include <string>
 
 namespace warpcheck::engine {
 
-// Why this machine cannot run them, or empty if it can: they may need FMA3.
+// Returns the reason why this machine cannot run them, or an empty text. They may need FMA3.
 std::string emulated_problem();
 
 }  // namespace warpcheck::engine

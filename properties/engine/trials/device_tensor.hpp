@@ -13,7 +13,7 @@
 
 namespace warpcheck::engine {
 
-// The device of this process has failed for good, whoever did that.
+// Thrown if the device of this process has failed permanently, whatever the cause.
 struct device_lost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -24,14 +24,14 @@ struct device_lost : std::runtime_error {
 size_t span_bytes(const tensor_spec& s);
 // The same to the last element of the tensor in its gaps, or of none (null).
 size_t span_bytes(const tensor_spec& s, const tensor_spec* guest);
-// Whether the memory of the tensor, aligned as it says, ends before a page with room for a read past its end that no
-// page stops.
+// True if alignment leaves a gap between the end of the tensor's memory and the next inaccessible page, in which a read
+// past the end goes unseen.
 bool leaves_room(const tensor_spec& s, const tensor_spec* guest);
 
-// Memory of the device for `bytes` bytes, aligned as the spec says. Throws as device_failed does.
+// Allocates `bytes` bytes of the device with the alignment of the spec. Throws like device_failed.
 void* allocate(const tensor_spec& s, const warpcheck_device_api& api, size_t bytes);
 
-// Laid out as its spec says. Every function throws as device_failed does.
+// A tensor with the layout of its spec. Every function throws like device_failed.
 class device_tensor {
  public:
   // In memory of its own, which is `lent` where that is not null: as long at least, and its owner's to release.
@@ -72,7 +72,7 @@ class device_tensor {
   bool has_own_memory_, is_lent_;
   size_t bytes_;
   unsigned char fill_;
-  // Behind rows [first_gap_, end_of_gaps_) lie elements that are no tensor's, so many behind each.
+  // After each row in [first_gap_, end_of_gaps_) there are gap_ elements that belong to no tensor.
   int64_t first_gap_, end_of_gaps_, gap_;
   void* data_;
   std::vector<int64_t> shape_, strides_;  // what views point to

@@ -1,5 +1,5 @@
-// A case in words, for people: the inputs, what the contract demands and why, what the candidate gave, and which
-// step of a plain implementation first departs. No verdict comes from here.
+// Explains a case in words: the inputs, the demands of the contract and their reasons, the candidate's outputs, and the
+// first step of a plain implementation that departs. It decides no verdict.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,7 @@ struct observed_call {
   const tensor_map* outputs;   // null where the call gave none
   const worst_element* worst;  // of these outputs, as the report names it; null where it names none of them
 };
-// One row of an output (or whatever list of numbers the operator explains), and which call's.
+// One row of an output (or another list of numbers that the operator explains), and its call.
 struct explained_call {
   std::string output;           // its name
   std::string element_name;     // "y[3]"
@@ -87,7 +87,7 @@ struct explanation {
   std::vector<double> input, exact, bound, actual;
 };
 // Explains a case whose report is `r`; the case runs once more, in a process of its own, which has `timeout_seconds`
-// and ends once `stop` is true. If that run throws, the explanation says so.
+// and ends once `stop` is true. If that run throws, the explanation contains the error.
 explanation explain(const trial_case& c, const case_report& r, double timeout_seconds,
                     const std::function<bool()>& stop = {});
 // The sections as a list of {"title", "sentences", "table"}.

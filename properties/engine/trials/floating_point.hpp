@@ -1,5 +1,5 @@
-// Rounding, flush-to-zero, denormals-are-zero and exception masks of this thread: a call that leaves them changed
-// corrupts every later computation in its process, the reference's too.
+// Rounding mode, flush-to-zero, denormals-are-zero and exception masks of this thread. A call that leaves them changed
+// corrupts every later computation in its process, also that of the reference.
 #pragma once
 
 #ifdef __SSE__

@@ -1,4 +1,4 @@
-// Calls whose inputs and outputs somebody has in hand, of operators whose properties prepare inputs of their own.
+// Calls with given inputs and outputs (`--input`, check()) of operators whose properties prepare their own inputs.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct in_hand_judge {
   std::string property;  // whose sentence it judges by, for the case's line
   // Runs the case's own call once and judges its outputs on its own inputs.
   void (*check)(trial& t) = nullptr;
-  // Completes a case that has the tensors which were given, from these values of its inputs: scalars that nobody set,
-  // and, where no outputs were given, those that a call must have. usage_error for a call that `check` does not judge.
-  // Null: there is nothing to complete.
+  // Completes a case with the given tensors from the values of its inputs: scalars that are not set, and, if no outputs
+  // were given, the mandatory ones. Throws usage_error for a call that `check` cannot judge. Null: there is nothing to
+  // complete.
   void (*complete)(trial_case& c, const tensor_map& inputs, bool has_outputs) = nullptr;
 };
 

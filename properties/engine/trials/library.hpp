@@ -13,14 +13,14 @@
 
 namespace warpcheck::engine {
 
-// A technique that an operator lists, as abi/candidate.h says.
+// A technique that an operator lists (abi/candidate.h).
 struct listed_variant {
   std::string name;
   uint32_t dtypes = 0;
   std::vector<warpcheck_range> ranges;  // by extent
   std::function<int32_t(const warpcheck_call*)> accepts = nullptr;
 
-  // Whether a size of the extent lies within what it accepts, or within what the dispatch may pick it for.
+  // True if a size of the extent lies in the range that the technique accepts, or in the range of the dispatch for it.
   bool takes(int64_t size, size_t extent = 0) const;
   bool may_be_picked(int64_t size, size_t extent = 0) const;
 };
@@ -87,16 +87,17 @@ struct candidate {
 // `libx.race.so`. Throws environment_error when the device is absent or the candidate offers nothing for (op, device).
 candidate open_candidate(std::string_view name, std::string_view op, std::string_view device);
 
-// Lets `name` stand for a library, and its instrumented twin (or ""), in this process and those forked from it.
+// Makes `name` an alias of a library and its instrumented twin (or ""), in this process and those forked from it.
 void name_candidate(const std::string& name, const std::string& path, const std::string& twin);
-// And for an operator of this process on device cpu, which outlives its use; one name may stand for several operators.
+// The same for an operator of this process on device cpu, which must outlive its use; one name may have several
+// operators.
 void name_candidate(const std::string& name, const listed_operator& op);
 
-// What "builtin" is for an operator that is not ours: its own library for the device, and the instrumented twin (or
-// ""). environment_error where this process is sanitized, for its libraries are not.
+// Sets the candidate "builtin" of an operator of a plug-in: its own library for the device, and the instrumented twin
+// (or ""). Throws environment_error in a sanitized process, because these libraries are not sanitized.
 void set_builtin(const std::string& op, warpcheck_device device, const std::string& path, const std::string& twin);
 
-// False once this process can no longer use the device: an error of it, a kernel's fault, say, has come to stay.
+// False once this process can no longer use the device, because an error such as a kernel's fault persists.
 bool is_usable(const warpcheck_device_api& api);
 // Whether a stream of the device can be made like new for another call.
 bool can_renew_streams(const warpcheck_device_api& api);
@@ -104,7 +105,7 @@ bool can_renew_streams(const warpcheck_device_api& api);
 // The path of a built-in candidate library: beside the executable, or in ../lib/warpcheck of an
 // installation.
 std::string builtin_library(std::string_view stem);  // stem: "emulated", "race", "cuda"; empty if that build has none
-// Why device `cuda` cannot be used in this process, or empty if it can.
+// Returns the reason why device `cuda` cannot be used in this process, or an empty text.
 std::string cuda_problem();
 std::string describe_device(std::string_view device);
 

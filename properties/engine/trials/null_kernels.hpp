@@ -1,5 +1,5 @@
-// Kernels that answer without computing, of every operator that is described, on device cpu: a case that one of them
-// passes says nothing about the kernels that pass it.
+// Kernels that compute nothing, for every described operator, on device cpu. A case that one of them passes proves
+// nothing about a kernel that passes it.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,9 @@
 
 namespace warpcheck::engine {
 
-// How they answer. previous_output: with what the built-in kernel's first output was for the call before, in every
-// output. Whoever remembered all of them would be right wherever "there is none" is the answer, time after time.
+// Their kinds. previous_output: every output is the built-in kernel's first output for the previous call. Only the
+// first one, because a kernel that repeated all outputs would be correct in series of calls whose answer is "there is
+// none".
 inline constexpr std::string_view k_null_kernels[] = {"zeros",           "constant", "copy_input",
                                                       "previous_output", "row_mean", "nothing_written"};
 

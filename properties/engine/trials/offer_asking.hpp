@@ -1,5 +1,5 @@
-// Finds out what a candidate offers by calling it: calls that it answers with WARPCHECK_UNSUPPORTED are made plainer,
-// trait by trait, until one trait less would be answered.
+// Determines a candidate's offer by calling it: a call that it answers with WARPCHECK_UNSUPPORTED loses trait after
+// trait, until the candidate accepts the call with one trait less.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace warpcheck::engine {
 
-// Elements of all tensors but workspaces, which cost a call nothing.
+// Returns the elements of all tensors but workspaces, which add no cost to a call.
 int64_t elements_without_workspaces(const trial_case& c);
 
 struct asked_offer {

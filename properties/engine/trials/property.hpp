@@ -19,7 +19,7 @@ namespace warpcheck::engine {
 
 class trial;
 
-// What a generator may know of the candidate: what it offers and where its code paths change.
+// The facts about a candidate that a generator may use: its offer, and the sizes at which its code paths change.
 struct target {
   std::string op;
   std::string device;
@@ -34,7 +34,7 @@ struct target {
   std::vector<std::vector<int64_t>> boundaries = {{}};  // by extent
   offer offered;                                        // cases beyond it are drawn again, or cut to it
   int size = 0;                                         // 0 quick, 1 ci, 2 full: how large generated shapes may grow
-  // What the user allows an input to have; generators aim below it, and generate_case returns nothing larger.
+  // The user's limits for inputs; generators stay below them, and generate_case returns no larger case.
   int64_t max_rows = std::numeric_limits<int64_t>::max(), max_cols = std::numeric_limits<int64_t>::max();
 };
 
@@ -44,15 +44,15 @@ struct property {
   std::string sentence;  // what it claims, for `warpcheck list`
   std::vector<dtype> types;
   std::vector<knob_info> knobs;  // names beyond the standard ones
-  // Draws one case for the target. It shrinks nothing itself: shrinking works on the case (shrink.hpp).
+  // Draws one case for the target. Shrinking works on the case (shrink.hpp), not here.
   std::function<trial_case(const target&, draw&)> generate;
   std::function<void(trial&)> check;
-  // Whether a case whose sizes or fill were changed is still one of this property; null: it is.
+  // True if a case with changed sizes or fill still belongs to this property; null: always.
   std::function<bool(const trial_case&)> holds;
   bool needs_our_plan = false;          // it holds for candidates with the sums, bits and workspaces of our kernels
   bool needs_batch_invariance = false;  // it holds for candidates that state batch-invariant
   bool may_break_contract = false;      // its cases may have scalars that the description does not allow
-  // How many of the requested cases are generated, in percent (at least one): for properties whose cases are large.
+  // Percentage of the requested cases that is generated (at least one case), for properties with large cases.
   int share_percent = 100;
   // The cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for; null where
   // the property needs inputs of its own making.
@@ -68,13 +68,13 @@ struct property_registration {
 std::span<const property> all_properties();  // in order of registration, grouped by operator
 // The property of this name. Throws usage_error, which names those that exist.
 const property& find_property(std::string_view op, std::string_view name);
-// By its name of today; null where there is none.
+// Returns the property of this name, or null.
 const property* registered_property(std::string_view op, std::string_view name);
 std::vector<std::string> operators_with_properties();
 
 // Operators of a plug-in: the path of its library, which the command that replays a case names, too.
 void set_plugin(const std::string& op, const std::string& path);
-// What a person types to try a case again: `warpcheck replay 'LINE'`, with the plug-in that its operator comes from.
+// Returns the shell command that repeats a case: `warpcheck replay 'LINE'`, with the plug-in of its operator.
 std::string replay_command(std::string_view line);
 
 // Parses a line with the knobs of its property and its operator. Throws usage_error if the operator's description does

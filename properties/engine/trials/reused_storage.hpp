@@ -1,5 +1,5 @@
-// Calls one after another on the same memory, with new data each time and shapes that alternate: what property
-// reused-storage asks of a candidate. It finds graphs that are replayed with old values, and results kept by address.
+// Calls one after another on the same memory, with new data each time and alternating shapes, for property
+// reused-storage. It finds graphs that are replayed with old values, and results kept by address.
 #pragma once
 
 #include <cstddef>

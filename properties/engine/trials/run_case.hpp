@@ -8,8 +8,7 @@
 
 namespace warpcheck::engine {
 
-// Throws usage_error or environment_error when the case cannot be tried at all; everything the candidate does is a
-// verdict.
+// Throws usage_error or environment_error if the case cannot run at all; every behaviour of the candidate is a verdict.
 case_report run_case(const trial_case& c);
 // The same, and the report keeps the histogram of error ratios.
 case_report run_case_with_ratios(const trial_case& c);

@@ -31,8 +31,8 @@ class reused_memory;
 struct run_result {
   tensor_map tensors;  // every output by name, but a workspace
   const host_tensor& at(std::string_view name) const;
-  // Of the first launch: the variant that the candidate says it ran, and the one that its dispatch publishes for the
-  // call; empty where it says nothing.
+  // Of the first launch: the variant that the candidate reports as run, and the one that its dispatch publishes for the
+  // call; empty if it reports none.
   std::string used_variant, picked_variant;
 };
 
@@ -48,12 +48,12 @@ class trial {
 
   const trial_case& the_case() const { return case_; }
   const listed_operator& op() const { return *candidate_.op; }
-  // What the candidate states of itself.
+  // Returns the statements of the candidate.
   const offer& stated() const { return stated_; }
   const host_tensor& input(std::string_view name);
   // Before anything runs: the values of an input, in place of its recipe's.
   void give(host_tensor values);
-  // Whether the technique that a related case forces takes its call, as far as it says.
+  // True if the technique that a related case forces accepts its call.
   bool is_accepted(const trial_case& c) const { return engine::is_accepted(*candidate_.op, c); }
 
   // Runs the case's call and returns its outputs, identical under every schedule, launch and detector asked for.
@@ -63,13 +63,13 @@ class trial {
   // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
   // recipe's.
   run_result run(const trial_case& c, const tensor_map& replace = {});
-  // Checks calls of the case's kind in turn, their tensors in the same memory. Calls beyond the candidate's offer, and
-  // calls but the first of which the check has nothing to judge, are passed over.
+  // Checks calls of the case's kind in turn, with their tensors in the same memory. Skips calls beyond the candidate's
+  // offer, and later calls in which the check has nothing to judge.
   void run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check);
   // A call that breaks the contract: `change` changes the DLTensors of the case's call (in the case's order), and the
-  // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. One that does not offer the
-  // case's call at all may as well say so, with WARPCHECK_UNSUPPORTED.
-  // `changed`: a case with other knobs and the same tensors, whose call it is.
+  // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. A candidate that does not offer
+  // the case's call may answer WARPCHECK_UNSUPPORTED instead. `changed`: a case with other knobs and the same tensors,
+  // whose call it is.
   void expect_refusal(const std::string& what, const change_tensors& change, const trial_case* changed = nullptr);
 
   // Takes one judged output element into the report; an element that is not accepted is remembered as the violation's
@@ -86,21 +86,21 @@ class trial {
   void skip(const std::string& reason);
   // From now on outputs keep the sign and payload of their NaNs, for contracts by which a value is copied.
   void keep_nan_bits() { keeps_nan_bits_ = true; }
-  // Whether a related call lies within the candidate's offer.
+  // True if a related call lies within the candidate's offer.
   bool offers(const trial_case& c) const;
   // Ends a case that needs what the candidate lacks.
   [[noreturn]] void need(const std::string& what);
-  // Whether the candidate answered a call with WARPCHECK_UNSUPPORTED.
+  // True if the candidate answered a call with WARPCHECK_UNSUPPORTED.
   bool is_unsupported() const { return is_unsupported_; }
 
   case_report finish();  // the verdict of everything seen
 
  private:
   const host_tensor& related_input(const tensor_spec& spec);
-  // Makes launches that share one wait.
+  // Starts launches that share one wait.
   std::unique_ptr<launch_group> launch(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
                                        const tensor_map& replace);
-  // Judges what the launches left; returns their results in order.
+  // Judges the memory after the launches; returns their results in order.
   std::vector<run_result> results_of(const trial_case& c, std::span<const launch_spec> group,
                                      const launch_group& launched);
   // Adds the results of launches: the first of all is kept, and the others must equal it in their bits.
@@ -115,7 +115,7 @@ class trial {
   void keep_departing(const worst_element& w);
   void try_refusal(const std::string& what, const change_tensors& change, const trial_case& call);
   bool is_offered();
-  // What `body` returns; a device that fails meanwhile is the case's verdict.
+  // Returns the result of `body`; a failure of the device is the case's verdict.
   template <class Body>
   auto on_device(const trial_case& c, Body&& body);
   [[noreturn]] void broken(std::string message);

@@ -1,5 +1,5 @@
-// Launching: tensors between guard zones, a stream, the calls and one wait for all. Findings are fields;
-// what it means is for the trial to say.
+// Launching: tensors between guard zones, a stream, the calls and one wait for all. This layer records findings in
+// fields; the trial interprets them.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ using input_values = std::function<const host_tensor&(const tensor_spec&)>;
 // Changes a call's tensors, in the case's order, before it is made.
 using change_tensors = std::function<void(std::vector<DLTensor>&)>;
 
-// A touch of an inaccessible page: so many bytes from the start of the buffer of this tensor, or of none ("").
+// An access to an inaccessible page: the offset in bytes from the start of the buffer of this tensor, or of none ("").
 struct touched_page {
   int64_t offset = 0;
   std::string tensor;
   size_t bytes = 0;  // of the buffer
 };
 
-// What is known of a call once it is over.
+// Facts about a finished call.
 struct call_facts {
   warpcheck_status status = WARPCHECK_OK;
   std::string message;                      // the candidate's sentence, printable
@@ -43,14 +43,14 @@ struct call_facts {
   std::optional<std::string> replay_error;  // of the graph that the call was captured into
 };
 
-// What the device says once all calls are over.
+// The device's findings after all calls.
 struct device_facts {
   std::vector<std::pair<std::string, std::string>> hazards;  // kind and text, as abi/candidate.h has them
   std::optional<std::string> error;
   bool is_every_schedule = false;  // proven for the calls
 };
 
-// What a call left in memory: its outputs, or the first damage.
+// Memory after a call: its outputs, or the first damage.
 struct memory_facts {
   enum damage_type { none, guard_zone, row_gap, input };
 
@@ -61,8 +61,8 @@ struct memory_facts {
   tensor_map outputs;  // by name
 };
 
-// The calls of launches that share a stream and one wait (group_size). Functions throw device_lost where the device has
-// failed for good, usage_error or environment_error where it cannot do what it is asked for.
+// The calls of launches that share a stream and one wait (group_size). Functions throw device_lost if the device has
+// failed permanently, usage_error or environment_error if it cannot do what is requested.
 class launch_group {
  public:
   // Makes the tensors, in `memory` where it has room for them, launches and waits. A launch that fails is the last.

@@ -1,4 +1,4 @@
-// What a trial launches: the knobs of a case as types, and the launches that follow from them.
+// The launches of a trial: the knobs of a case as types, and the launches that follow from them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct launch_way {
   int times = 1;
 };
 
-// The knobs that say how a case is launched.
+// The knobs that determine how a case is launched.
 struct launch_knobs {
   enum detection { on, off, only };
 
@@ -47,13 +47,13 @@ struct launch_spec {
   bool may_be_last = false;  // the launches after it are needless if it proves every schedule
 };
 
-// All of them, in their order; none where the case asks for an instrumented build that the candidate does not have.
+// Returns all launches in order; none if the case demands an instrumented build that the candidate does not have.
 std::vector<launch_spec> launch_specs_of(const trial_case& c, const launch_knobs& knobs, const candidate& on);
-// The one for a call that is to be refused.
+// Returns the launch of a call that must be refused.
 launch_spec refused_launch_spec(const candidate& on);
 
-// How many launches, from the one at `first` on, are made on one stream and waited for together: a wait takes a GPU
-// longer than a small call.
+// Returns the number of launches from `first` on that share a stream and a wait, because on a GPU a wait takes longer
+// than a small call.
 size_t group_size(const trial_case& c, std::span<const launch_spec> list, size_t first);
 
 }  // namespace warpcheck::engine

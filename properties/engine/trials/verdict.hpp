@@ -1,4 +1,4 @@
-// What a trial says about a case, in the order of severity: the worst one decides.
+// The verdicts of a trial in order of severity; the worst one decides.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct worst_element {
 
 double error_ratio_of(const worst_element& w);  // error / bound; +Inf where the bound is 0 or the error NaN
 
-// How much of their bounds compared elements used.
+// Error ratios of compared elements.
 struct ratio_histogram {
   std::map<int, int64_t> thousandths;  // error / bound rounded up to thousandths -> elements; 1001: beyond the bound
   double max = 0;
@@ -62,7 +62,7 @@ struct ratio_histogram {
   double quantile(double part) const;
 };
 
-// How far off compared elements are, in bins few enough for every report.
+// Errors of compared elements, in few enough bins for every report.
 struct error_histogram {
   static constexpr int k_share_bins = 22, k_ulp_bins = 21;
   std::array<int64_t, k_share_bins> shares{};  // elements by error / bound
@@ -107,7 +107,7 @@ struct case_report {
 std::string to_json(const case_report& r);  // one line
 // Throws usage_error on anything that to_json does not write.
 case_report report_from_json(std::string_view text);
-// The report as a person reads it, several lines; ends with the replay line.
+// Returns the report as text of several lines; the last one replays the case.
 std::string describe(const case_report& r);
 
 }  // namespace warpcheck::engine
