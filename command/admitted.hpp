@@ -1,4 +1,4 @@
-// The smallest depth of sums that admits what a candidate gave.
+// The smallest depth of sums that admits a candidate's results.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct admitted_depth {
   int64_t depth = 0;    // the longest chain of additions that its results show
   int64_t failing = 0;  // cases that no depth admits
 };
-// Judges the cases of within-error-bound again, by bounds of the smallest depth of sums that admits them. There is none
-// of operators whose candidate publishes our plan, and of those whose results show no addition. Jobs with another
-// failure than wrong values (a crash, a timeout) have none. `results` are those of the jobs, in their order.
+// Judges the cases of within-error-bound again, by bounds of the smallest depth of sums that admits them. Operators
+// whose candidate publishes our plan, or whose results show no addition, have none. Jobs with another failure than
+// wrong values (a crash, a timeout) have none either. `results` are those of the jobs, in their order.
 std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs,
                                             std::span<const engine::job_result> results);
 // "reduce: admitted by sums of depth <= 96"

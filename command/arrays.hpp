@@ -7,8 +7,8 @@
 
 namespace warpcheck::cli {
 
-// Writes each input as NAME.npy into the folder, which is made if it is not there, and prints the paths. Returns
-// k_pass. environment_error where a file cannot be written.
+// Writes each input as NAME.npy into the folder, which it creates if needed, and prints the paths. Returns k_pass.
+// Throws environment_error if a file cannot be written.
 int write_arrays(const engine::trial_case& c, const std::string& folder);
 
 }  // namespace warpcheck::cli

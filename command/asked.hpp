@@ -1,4 +1,4 @@
-// How many properties a run asked, of how many, and which it left out at the user's request.
+// Counts of the properties that a run tested and of all, and the properties that it left out at the user's request.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +11,7 @@
 
 namespace warpcheck::cli {
 
-// How the reason begins for which a run leaves out an unwanted property.
+// Start of the reason for which a run leaves out an unwanted property.
 inline constexpr std::string_view k_unwanted = "at the user's request: ";
 
 struct asked_properties {

@@ -13,7 +13,7 @@
 
 namespace warpcheck::cli {
 
-// What the cases of a run were, per operator and dtype.
+// The classes of a run's cases, per operator and dtype.
 struct coverage_result {
   struct group {
     std::string name;  // "softmax f32"
@@ -21,8 +21,8 @@ struct coverage_result {
     int64_t reached = 0, possible = 0;  // combinations of classes and variants
   };
   std::vector<group> groups;
-  // What a whole run must have and did not reach: variants that the candidate's own dispatch can pick, and classes
-  // (sentences that name them): the generators have a hole.
+  // Variants and classes that a whole run must reach and did not: variants that the candidate's own dispatch can
+  // select, and classes (sentences that name them). Then a generator does not draw them.
   std::vector<std::string> unreached_variants, unmet_classes;
   bool met() const { return unreached_variants.empty() && unmet_classes.empty(); }
 };

@@ -1,4 +1,4 @@
-// `warpcheck doctor`: what each door of the command needs, and what of it is missing here.
+// `warpcheck doctor`: prints what each part of the command needs, and what is missing on this machine.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// How a run ends, of verify and of fuzz: what is said below the tables, and the exit code.
+// The end of a run of verify or fuzz: the lines below the tables, and the exit code.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct run_counts {
 // Operators of which nothing was judged: nothing failed, and within-error-bound ran and compared no element, or cases
 // were skipped and the others compared none. `counts`: by "operator/property".
 std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts);
-// The sentence that says so of one operator.
+// Returns the sentence about one such operator.
 std::string nothing_judged_text(const std::string& op);
 
 struct run_ending {
@@ -26,7 +26,7 @@ struct run_ending {
   std::vector<std::string> unjudged;  // operators_without_judgement()
   std::string interrupted;            // what is said of a run that was interrupted; "": it was not
 };
-// Says what is left to say, and returns the exit code.
+// Prints the remaining lines, and returns the exit code.
 int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out);
 
 }  // namespace warpcheck::cli

@@ -7,7 +7,7 @@
 
 namespace warpcheck::cli {
 
-// Lets "builtin" stand for the interpreter of a registered formula on device cpu.
+// Makes "builtin" an alias of the interpreter of a registered formula on device cpu.
 void name_interpreter(const formula_trial::shared_formula& f);
 // Lets `name` stand for an interpreter that takes calls of `f` and gives the results of a changed formula.
 void name_changed_interpreter(const formula_trial::shared_formula& f, const formula::formula_operator& changed,

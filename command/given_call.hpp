@@ -1,4 +1,4 @@
-// A case of arrays that somebody has: those of `check` in Python, and those of `verify --input`.
+// A case of given arrays: those of `check` in Python, and those of `verify --input`.
 #pragma once
 
 #include <cstddef>

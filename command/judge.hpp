@@ -7,9 +7,9 @@ namespace warpcheck::cli {
 //
 // A request: {"operator": "softmax", "inputs": [ARRAY, ...], "outputs": [ARRAY, ...], "scalars": {"alpha": "2"},
 // "exact": [FILE, ...]}. An ARRAY is {"dtype": "f32", "shape": [3, 65], "file": PATH}, with "name" if its place does
-// not say which tensor of the description it is. The file holds its elements, row after row. Without outputs, only
-// exact values and bounds are asked for: for each output of the case in order, the file of "exact" gets the exact
-// value of every element, then its bound, as doubles; NaN where the operator's property judges no such element.
+// not determine the tensor of the description. The file holds its elements, row after row. Without outputs, only exact
+// values and bounds are asked for: for each output of the case in order, the file of "exact" gets the exact value of
+// every element, then its bound, as doubles; NaN where the operator's property judges no such element.
 //
 // The answer: {"report": case report, "outputs": [{"name", "shape"}]}, or {"error": sentence} for a request that the
 // description does not allow.

@@ -9,8 +9,8 @@
 
 namespace warpcheck::cli {
 
-// A daemon of this process's own: the CUDA programs that it starts while this lives are its clients. A process that
-// guards it stops the daemon and removes its folder however this process ends, be it by SIGKILL.
+// A daemon for this process: the CUDA programs that it starts while the object exists are its clients. A guard process
+// stops the daemon and removes its folder, however this process ends, even by SIGKILL.
 class mps_daemon {
  public:
   // Throws environment_error where nvidia-cuda-mps-control is missing or starts no daemon.

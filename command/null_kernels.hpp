@@ -1,5 +1,4 @@
-// `warpcheck verify --null-kernels`: are the generated cases able to tell a right kernel from one that does not
-// compute?
+// `warpcheck verify --null-kernels`: tests if the generated cases reject kernels that compute nothing.
 #pragma once
 
 #include <string_view>
@@ -8,11 +7,11 @@
 
 namespace warpcheck::cli {
 
-// Puts every case that `verify` would generate for the emulated device through the null kernels. Exit code 1 when more
-// of a property's cases than its quota are passed by one of them.
+// Runs every case that `verify` would generate for the emulated device with the null kernels. Exit code 1 if they pass
+// more of a property's cases than its quota.
 int null_kernels(const verify_options& options);
 
-// How many cases of a property, in percent, a null kernel may pass, and why.
+// The percentage of a property's cases that a null kernel may pass, with the reason.
 struct null_kernel_quota {
   int percent;
   std::string_view reason;

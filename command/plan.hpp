@@ -1,4 +1,4 @@
-// Which cases a command runs: shared by verify and fuzz.
+// The cases that a command runs; shared by verify and fuzz.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Other programs, started: the one place of the command that does so. (The interpreter of a Python candidate is started
+// Starts other programs; the only place in the command that does. (The interpreter of a Python candidate is started
 // within the process of a case, and dies with it: python/interpreter.cpp.)
 #pragma once
 
@@ -15,7 +15,7 @@ struct program {
   int input = -1, output = -1;         // its stdin, and its stdout and stderr; -1: this process's
   std::string_view without = {};       // a variable of the environment that it does not get
 };
-// Starts it. 0, or errno where it cannot be started.
+// Starts the program. Returns 0, or errno if it cannot be started.
 int start(const program& p, pid_t& child);
 
 }  // namespace warpcheck::cli

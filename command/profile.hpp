@@ -1,7 +1,7 @@
-// Golden error profiles: how much of its bound every variant of an operator uses on fixed cases, so that a change that
-// makes a kernel less accurate is seen although it stays inside the bound (the accuracy ratchet). There is no noise to
-// allow for: the cases are fixed, and every kernel gives the same bits on every run (property bit-repeatability). A new
-// toolkit or C library that rounds otherwise is a change like any other.
+// Golden error profiles: the error ratios of every variant of an operator on fixed cases, so that a less accurate
+// kernel shows although it stays inside its bound (the accuracy ratchet). There is no noise: the cases are fixed, and
+// every kernel gives the same bits on every run (property bit-repeatability). A new toolkit or C library that rounds
+// otherwise is a change like any other.
 #pragma once
 
 #include <cstdint>

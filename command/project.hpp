@@ -1,4 +1,4 @@
-// warpcheck.toml: the kernels of a project, each with the options of `warpcheck verify` that put it on trial.
+// warpcheck.toml: the kernels of a project, each with its options of `warpcheck verify`.
 #pragma once
 
 #include <CLI/CLI.hpp>

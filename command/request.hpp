@@ -1,4 +1,4 @@
-// What a run is asked, understood once: names are known, words are values, and the device is there.
+// The request of a run after its checks: names are known, texts are values, and the device exists.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct run_request {
   bool limits_shapes() const;  // whether the user does
 };
 
-// usage_error for an operator, property or type that does not exist, which is told before a device is looked for, and
-// for a value out of its range; environment_error where the device is missing.
+// Throws usage_error for an unknown operator, property or type (before it looks for a device), and for a value out of
+// range; environment_error if the device is missing.
 run_request request_of(const verify_options& given);
 
 // The operators that were asked for, each once, all of them by default; usage_error for one that does not exist.

@@ -1,4 +1,4 @@
-// How long a command took.
+// Measures the time of a command.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,7 @@
 
 namespace warpcheck::cli {
 
-// What a command throws that SIGINT or SIGTERM ends; main answers with the exit code for it.
+// Thrown by a command that SIGINT or SIGTERM ends; main returns the exit code for it.
 struct interrupted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -32,7 +32,7 @@ class signal_handler {
   struct sigaction interrupt_ = {}, terminate_ = {};
 };
 
-// Notes SIGINT and SIGTERM while it lives, in place of dying by them.
+// Records SIGINT and SIGTERM while it exists; the process does not die from them.
 class interrupt_watch {
  public:
   interrupt_watch();
@@ -44,13 +44,13 @@ class interrupt_watch {
 };
 
 // Runs `question` in a forked child and returns its answer: a candidate library that crashes while it loads, and the
-// CUDA context that loading may create, never reach this process. Errors of the child are thrown again here. What takes
-// longer than `patience_seconds` hangs: a CUDA context is there within the default.
+// CUDA context that loading may create, never reach this process. Errors of the child are thrown again here. A child
+// that takes longer than `patience_seconds` counts as hung; a CUDA context needs less than the default.
 std::string ask_child(const std::function<std::string()>& question, std::string_view what,
                       double patience_seconds = 60);
 
 // `auto` becomes cuda where a GPU is usable, else emulated; `cuda:N` selects GPU N for this process and its children.
-// `note` gets one sentence that says what was chosen. environment_error where a device asked for by name is missing.
+// `note` gets one sentence on the choice. Throws environment_error if a device that was requested by name is missing.
 // `cuda:all` is all GPUs that CUDA_VISIBLE_DEVICES leaves, else all that nvidia-smi lists: workers spread over them
 // (choose_gpu), and this process and its other children use the first.
 std::string resolve_device(const std::string& asked, std::string& note);
@@ -60,7 +60,7 @@ int gpus_in_use();
 // nothing.
 void choose_gpu(int worker);
 
-// What the candidate offers, asked in a child.
+// Returns the candidate's offer, asked in a child process.
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op, const std::string& device);
 
 // A file of this process's own, gone with the object.
@@ -83,7 +83,8 @@ void check_writable(const std::string& path);
 // The operators of the tree that this build was configured without (WARPCHECK_ONLY).
 std::vector<std::string> operators_left_out();
 
-// The line of `list` that says what a partial build has not, and how to add it; "" for a whole build.
+// Returns the line of `list` that names the operators missing from a partial build, and how to add them; "" for a whole
+// build.
 std::string left_out_text(const std::vector<std::string>& left_out);
 
 // The sentence for an operator that does not exist, or is not part of this build.
@@ -91,14 +92,14 @@ std::string unknown_operator(const std::string& op, const std::vector<std::strin
 
 // Parses a 64-bit seed or "random".
 uint64_t parse_seed(const std::string& text);
-// usage_error where so many cases per (property, dtype) prove nothing, or the run could not keep count of them: it has
+// Throws usage_error if this number of cases per (property, dtype) proves nothing, or is too large to count: a run has
 // a bit for each case of all its jobs.
 void check_cases(int64_t cases);
-// usage_error unless a case has some time.
+// Throws usage_error unless the timeout is positive.
 void check_timeout(std::optional<double> seconds);
-// Of a case, where none was asked for: 60, and 300 on the emulated device, whose threads are many and slow.
+// Returns the timeout of a case; the default is 60 seconds, and 300 on the emulated device, which is slow.
 double timeout_of(std::optional<double> asked, std::string_view device);
-// usage_error unless making a failure smaller has some time.
+// Throws usage_error unless the time for shrinking is positive.
 void check_shrink_seconds(double seconds);
 // Parses i/n with 0 <= i < n.
 std::pair<int, int> parse_shard(const std::string& text);

@@ -1,4 +1,4 @@
-// The GPU under the names of simt.hpp: thin wrappers over the CUDA runtime and, for what CUDA C++ has no name for, PTX.
+// The GPU under the names of simt.hpp: thin wrappers over the CUDA runtime, and over PTX where CUDA C++ has no name.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -61,7 +61,7 @@ inline bool captures(stream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-// Lets the kernel have this much dynamic shared memory on the current device; throws device_error where it cannot.
+// Allows the kernel this much dynamic shared memory on the current device; throws device_error if that is impossible.
 inline void allow_dynamic_shared(const void* kernel, size_t bytes) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
@@ -278,8 +278,8 @@ __device__ __forceinline__ float max_nan(float a, float b) {
   return result;
 }
 
-// Leaves a value of 16 bytes as it is, but the compiler without what it knows of it: what was computed from it, and
-// read from memory, is not kept in registers beyond this.
+// Keeps a value of 16 bytes, but makes the compiler forget what it knows about it: values that were computed from it or
+// read from memory do not stay in registers.
 template <class T>
 __device__ __forceinline__ void compiler_barrier(T& value) {
   static_assert(sizeof(T) == 16, "16 bytes");
@@ -290,7 +290,7 @@ __device__ __forceinline__ void compiler_barrier(T& value) {
 }
 
 namespace detail {
-// What the L2 cache should give up last.
+// Returns the cache policy of lines that L2 evicts last.
 __device__ __forceinline__ uint64_t evict_last() {
   uint64_t policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -298,7 +298,7 @@ __device__ __forceinline__ uint64_t evict_last() {
 }
 }  // namespace detail
 
-// Reads what the L2 cache should give up last: 4 or 16 bytes.
+// Reads 4 or 16 bytes that the L2 cache should evict last.
 template <class T>
 __device__ __forceinline__ T load_keep_in_l2(const T* address) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 16, "4 or 16 bytes");

@@ -29,8 +29,8 @@ __device__ __forceinline__ void need_sm_90() {
 #define SIMT_SM_90(...) ::simt::gpu::detail::need_sm_90()
 #endif
 
-// Whether the code is for GPUs of compute capability 9.0 with their clusters, mbarriers and bulk copies. A kernel that
-// needs them, and that no other GPU is asked to run, takes no space in code for others if it returns at once there.
+// True if the code is for GPUs of compute capability 9.0 with clusters, mbarriers and bulk copies. A kernel that needs
+// them should return at once on other GPUs; then it takes no space in their code.
 __device__ __forceinline__ constexpr bool is_sm_90() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   return false;
@@ -57,13 +57,13 @@ __device__ __forceinline__ void cp_async_16(void* destination, const void* sourc
                : "memory");
 }
 }  // namespace detail
-// The same of 16 bytes that nobody reads again: the L2 cache may give them up first.
+// The same for 16 bytes that are not read again: L2 may evict them first.
 __device__ __forceinline__ void cp_async_evict_first(void* destination, const void* source) {
   uint64_t policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   detail::cp_async_16(destination, source, policy);
 }
-// The same of 16 bytes that are read again: the L2 cache should give them up last.
+// The same for 16 bytes that are read again: L2 should evict them last.
 __device__ __forceinline__ void cp_async_keep_in_l2(void* destination, const void* source) {
   detail::cp_async_16(destination, source, detail::evict_last());
 }
@@ -105,7 +105,7 @@ class mbarrier {
         "r"(bytes)
         : "memory"));
   }
-  // Whether the phase of this parity (0 for the first, 1 for the second, ...) is complete.
+  // True if the phase of this parity (0 for the first, 1 for the second, ...) is complete.
   __device__ __forceinline__ bool try_wait(unsigned parity) {
     unsigned done = 0;
     SIMT_SM_90(

@@ -1,5 +1,5 @@
-// The GPU's tensor cores, and what else is of a kernel whose warps do different things (PTX ISA 9.0). mma and ldmatrix
-// are of sm_80; the rest is of sm_90, wgmma and set_max_registers of sm_90a. Elsewhere such a call traps.
+// The GPU's tensor cores, and other tools of warp-specialised kernels (PTX ISA 9.0). mma and ldmatrix are of sm_80; the
+// rest is of sm_90, wgmma and set_max_registers of sm_90a. Elsewhere such a call traps.
 #pragma once
 
 #include <cstdint>
@@ -189,8 +189,8 @@ __device__ __forceinline__ void compiler_barrier(float (&d)[Registers]) {
                  : "memory");
 #endif
 
-// Of the warpgroup's 4 warps: orders what they did to registers before the products that follow. Named accumulators
-// stay where they are for the compiler.
+// By the 4 warps of a warpgroup: orders their accesses to registers before later products. The compiler does not move
+// the named accumulators.
 template <class... Accumulators>
 __device__ __forceinline__ void wgmma_fence(Accumulators&... d) {
   (compiler_barrier(d), ...);
@@ -312,7 +312,7 @@ __device__ __forceinline__ bool elect_one() {
   return elected != 0;
 }
 
-// How many registers a thread of the warpgroup, which calls it as one, has from now on: 24 to 256, a multiple of 8.
+// Sets the number of registers per thread of the warpgroup, which calls it as one: 24 to 256, a multiple of 8.
 template <int Count, register_change Change>
 __device__ __forceinline__ void set_max_registers() {
   static_assert(Count >= 24 && Count <= 256 && Count % 8 == 0, "24 to 256 registers, a multiple of 8");

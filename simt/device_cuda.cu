@@ -1,4 +1,4 @@
-// The GPU's memory and streams, as candidate.h describes a device: the current CUDA device of the process.
+// Memory and streams of the GPU by the device interface of candidate.h: the current CUDA device of the process.
 #include <cuda_runtime.h>
 
 #include <algorithm>

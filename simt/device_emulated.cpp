@@ -1,5 +1,4 @@
-// The emulated device's memory and streams, as candidate.h describes a device. Compiled once per flavour of
-// simt.
+// Memory and streams of the emulated device by the device interface of candidate.h. Compiled once per flavour of simt.
 #include <cstring>
 #include <exception>
 #include <memory>

@@ -28,7 +28,7 @@ int64_t device_check(const void* p);
 // The host must call mark_initialized for what it then writes itself. No effect in the other flavours.
 void mark_uninitialized(void* p, size_t bytes);
 void mark_initialized(void* p, size_t bytes);
-// How many of these bytes nobody wrote since, and the first of them; none in the other flavours.
+// The number of these bytes that were not written since, and the first of them; none in the other flavours.
 struct unwritten_bytes {
   size_t count = 0, first = 0;
 };

@@ -1,4 +1,4 @@
-// The emulated device's stream: what a launch is asked to do (schedule, residency, detectors) and what it reports.
+// A stream of the emulated device: the configuration of launches (schedule, residency, detectors) and their report.
 // Plain data without kernel macros, so that hosts, engines and shared modules of any flavour exchange it freely.
 #pragma once
 
@@ -68,7 +68,7 @@ struct schedule_choice {
   uint64_t count = 0;
 };
 
-// What explored launches have shown.
+// Results of explored launches.
 struct exploration {
   uint64_t launches = 0;               // of which every class of schedules ran
   uint64_t classes = 0;                // that ran

@@ -1,4 +1,4 @@
-// What both devices share: the error a launch throws and the limits of a launch.
+// Shared by both devices: the error that a launch throws, and the limits of a launch.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct identity {
 template <class T>
 using identity_t = typename identity<T>::type;
 
-// What a kernel may ask of the machine. Bytes, threads, blocks.
+// The limits of the machine for a kernel, in bytes, threads and blocks.
 struct machine_limits {
   unsigned threads_per_block = 1024;
   unsigned block_dim[3] = {1024, 1024, 64};

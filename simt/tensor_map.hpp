@@ -1,5 +1,5 @@
-// Tensor maps, which tell cp.async.bulk.tensor how a tensor lies in global memory, and which rows of it a box has (CUDA
-// driver API 13.0, "Tensor Map Object Management"; PTX ISA 9.0, "Tensors"). Plain host code.
+// Tensor maps: the layout of a tensor in global memory for cp.async.bulk.tensor, and the rows of a box (CUDA driver API
+// 13.0, "Tensor Map Object Management"; PTX ISA 9.0, "Tensors"). Plain host code.
 #pragma once
 
 #include <cstddef>

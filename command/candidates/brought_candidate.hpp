@@ -1,4 +1,4 @@
-// The options by which verify, fuzz and bench are given a candidate in place of ours.
+// The options of verify, fuzz and bench that select a user's candidate.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace warpcheck::cli {
 
-// What these options name.
+// The candidate that these options name.
 struct brought_candidate {
   source_request source;
   std::string python, interpreter;

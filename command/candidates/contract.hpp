@@ -1,5 +1,5 @@
-// Checks of a call's tensors and scalars against the operator's description. Functions of Python files and entries of
-// CUDA sources check nothing, so calls that break the contract are refused before they are made.
+// Checks of a call's tensors and scalars against the operator's description. Python functions and entries of CUDA
+// sources check nothing, so calls that break the contract are refused before they reach them.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct checked_call {
   std::vector<std::pair<const scalar_rule*, double>> scalars;
   std::map<std::string, int64_t> extents;  // that the shapes imply
 };
-// Throws std::invalid_argument with one sentence where the call breaks the contract.
+// Throws std::invalid_argument with one sentence if the call breaks the contract.
 checked_call check_call(const contract& c, const warpcheck_call& call);
 
 // True if a tensor is memory for the candidate's own use.
@@ -76,7 +76,7 @@ warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std
 warpcheck_operator operator_of(const contract& c, const char* op, warpcheck_device device, uint32_t dtypes,
                                warpcheck_status (*run)(warpcheck_call*), std::vector<const char*>& extents);
 
-// "f32" of WARPCHECK_F32; nullptr for what is no single type.
+// Returns "f32" for WARPCHECK_F32; nullptr for anything but a single type.
 const char* dtype_name(uint32_t bit);
 
 }  // namespace warpcheck::cli

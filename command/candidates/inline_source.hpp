@@ -1,5 +1,5 @@
-// A CUDA source inside a Python file, as PyTorch's load_inline compiles it: what KernelBench files and submissions to
-// GPU MODE contain. It becomes a `.cu` file with one function that `--source` takes.
+// A CUDA source inside a Python file, as PyTorch's load_inline compiles it; KernelBench files and submissions to GPU
+// MODE contain such sources. It becomes a `.cu` file with one function that `--source` takes.
 #pragma once
 
 #include <string>

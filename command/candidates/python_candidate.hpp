@@ -10,7 +10,7 @@ namespace warpcheck::cli {
 
 inline constexpr const char* k_python_prefix = "python:";
 
-// Loads the function once, to see what it takes, and lets the name of the case lines stand for it; returns that name.
+// Loads the function once to read its parameters, and makes its name in case lines an alias of it; returns that name.
 // `device` auto is the CPU. usage_error: no such file or function, it does not load, the operator takes no function.
 // environment_error: no such interpreter.
 std::string prepare_python(const std::string& file_and_function, const std::string& interpreter, const std::string& op,

@@ -14,7 +14,7 @@ struct source_request {
   std::string file, entry;
   std::vector<std::string> includes, defines;  // -I, -D
   std::string standard;                        // "c++20"; empty: c++17
-  // What its parameters stand for, where their names do not say it: "in=x,out=y", or all in their order "x,y,rows".
+  // The meanings of parameters with other names: "in=x,out=y", or of all in order: "x,y,rows".
   std::string arguments;
 };
 

@@ -26,22 +26,22 @@ class toolchain {
   // objcopy, a library or an include folder that it names is gone.
   static toolchain load(const std::string& folder = "");
 
-  // Returns what the compiler or linker said if it failed, nothing if the library was made. environment_error when a
-  // program cannot be started or the flavour is not part of this build.
+  // Returns the output of a failed compiler or linker, or nothing if the library was made. Throws environment_error if
+  // a program cannot be started or the flavour is not part of this build.
   std::string compile(const compilation& c) const;
   // Only preprocesses the one source of `c`, under the same options, into the file c.output.
   std::string preprocess(const compilation& c) const;
 
   // Makes a shared library of a .cu file with nvcc, for the GPU that is present; `output` is written whole or not at
-  // all. Returns what nvcc said if it failed. environment_error when this build has no nvcc, or it or an include folder
-  // is gone.
+  // all. Returns the output of a failed nvcc. Throws environment_error if this build has no nvcc, or nvcc or an include
+  // folder is missing.
   std::string compile_cuda(const std::string& source, const std::string& output,
                            const std::vector<std::string>& options = {}) const;
   // Only preprocesses it, likewise.
   std::string preprocess_cuda(const std::string& source, const std::string& output,
                               const std::vector<std::string>& options = {}) const;
 
-  // Why this build cannot compile with nvcc, one sentence; empty: it can.
+  // Returns the reason why this build cannot compile with nvcc, in one sentence, or an empty text.
   std::string lacks_nvcc() const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
@@ -53,7 +53,7 @@ class toolchain {
   const std::string& objcopy() const { return objcopy_; }
   bool is_clang() const { return is_clang_; }    // the compiler of emulated kernels
   bool installed() const { return installed_; }  // without sources, tests and build folder
-  // Where what is compiled is kept: the executable's folder, or of an installation a folder of this user.
+  // Returns the folder of compiled libraries: that of the executable, or, for an installation, a folder of this user.
   const std::string& build_folder() const { return build_folder_; }
 
   // The source of a library's entry point (candidate.h) that offers these operators of the emulated device; each must

@@ -5,8 +5,9 @@
 //
 // Columns: id, file below the source root, its exact old text (which must occur once), the new text, the property that
 // is expected to kill it, alone or with its verdict (no-hazard:race). `\n`, `\t` and `\\` stand for the characters; a
-// line that starts with `#` is a comment. Killer `*` is any, `=` says that the mutant is proven equivalent and need not
-// be tried. One further line, `usual <tab> CASE`, is the case that the customary test of the operator would try.
+// line that starts with `#` is a comment. Killer `*` is any property; `=` marks a mutant that is proven equivalent and
+// need not be tried. One further line, `usual <tab> CASE`, is the case that the customary test of the operator would
+// try.
 #pragma once
 
 #include <cstdint>

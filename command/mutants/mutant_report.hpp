@@ -42,8 +42,8 @@ void print_mutants(const std::vector<tried_mutant>& tried);  // one or two lines
 void print_survivors(const std::vector<tried_mutant>& tried);
 std::map<std::string, mutant_score> print_scores(const std::vector<tried_mutant>& tried);
 
-// The committed scores, `subject <tab> killed <tab> judged` a line. Says which of `scores` lie below theirs and what
-// the file may say instead; false if any does. usage_error for a malformed file.
+// The committed scores, `subject <tab> killed <tab> judged` a line. Prints the `scores` that are below them, and the
+// values that the file may have instead; returns false if any is. Throws usage_error for a malformed file.
 bool holds_scores(const std::map<std::string, mutant_score>& scores, const std::string& path);
 
 }  // namespace warpcheck::cli

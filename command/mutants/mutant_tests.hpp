@@ -1,6 +1,6 @@
 // Mutants of the suite itself (comparator, generators, bounds, emulated device) on trial: a test of this build, linked
-// with the mutated file, must fail. Mutants of a kernel that no property kills likewise, where a test knows more.
-// ci/mutate/judges says which tests judge which files.
+// with the mutated file, must fail. Mutants of a kernel that no property kills are tried in the same way if a test
+// checks more. ci/mutate/judges lists the tests for each file.
 #pragma once
 
 #include <string>

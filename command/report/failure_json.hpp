@@ -1,4 +1,4 @@
-// A failure as verify and fuzz report it. What its case throws on the way is a sentence of the report.
+// A failure as verify and fuzz report it. An exception of its case becomes a sentence of the report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

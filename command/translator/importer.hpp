@@ -1,5 +1,5 @@
-// Foreign CUDA sources on the emulated device: what plain C++ cannot express is rewritten, line by line in place, so
-// that every line of the result is the line of the user's own file.
+// Foreign CUDA sources on the emulated device: constructs beyond plain C++ are rewritten in place, line by line, so
+// that every line of the result is the line of the user's file.
 //
 //   k<T, 3><<<grid, block, bytes, stream>>>(args)  ->  a call through simt/import/launch.hpp
 //   __shared__ T a[N], b;                          ->  SIMT_IMPORT_SHARED for each declarator
@@ -9,8 +9,8 @@
 //   __device__ / __constant__ T v[N] = {...};      ->  the same object in the emulated device's checked memory
 //
 // The text that comes in is preprocessed, with CUDA's qualifiers left in it, so that macros, conditions and included
-// files are already resolved; line markers ("# 12 \"file\" flags") say where each line comes from. Not a C++ parser: it
-// knows tokens, brackets, and whether a brace opens a namespace, a class or code.
+// files are already resolved; line markers ("# 12 \"file\" flags") give the origin of each line. Not a C++ parser: it
+// recognises tokens and brackets, and distinguishes braces of namespaces, classes and code.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@
 
 namespace warpcheck::cli {
 
-// Where the source leaves the documented subset (docs/run_emulated.md). usage_error, exit code 2.
+// A construct outside the documented subset (docs/run_emulated.md). It leads to a usage_error, exit code 2.
 struct import_error {
   std::string file;
   int line = 0;

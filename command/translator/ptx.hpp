@@ -7,7 +7,7 @@
 
 namespace warpcheck::cli {
 
-// What stands between the colons of an asm statement.
+// An operand between the colons of an asm statement.
 struct ptx_operand {
   std::string name;        // of %[name]; empty: it has none
   std::string constraint;  // "=r", "l", "+f", "n", ...

@@ -1,5 +1,5 @@
-// Defines what a process that runs the asan flavour asks of AddressSanitizer, where ASAN_OPTIONS does not say
-// otherwise. Included by one source of an executable: the runtime reads it before main.
+// Defines the default AddressSanitizer options of a process that runs the asan flavour; ASAN_OPTIONS overrides them.
+// Included by one source of an executable: the runtime reads it before main.
 #pragma once
 
 // A report in a kernel becomes a finding of the launch, every time that it is made; one outside of launches ends the

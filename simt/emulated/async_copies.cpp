@@ -1,5 +1,5 @@
-// Asynchronous copies: what a kernel starts is done later, at a moment that the schedule chooses. Fixed orders take the
-// extremes: greedy copies at once, fair and reverse not before somebody waits.
+// Asynchronous copies: a copy completes at a moment that the schedule chooses. Fixed orders take the extremes: greedy
+// copies at once, fair and reverse as late as a wait allows.
 #include <algorithm>
 #include <cstring>
 #include <deque>

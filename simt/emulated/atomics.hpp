@@ -41,7 +41,7 @@ SIMT_ATOMIC_LIST(SIMT_ATOMIC)
 namespace simt {
 inline namespace emu {
 
-// The old value of an atomic, and a flag that says if anybody uses it (certificate.hpp).
+// The old value of an atomic, and a flag that records a use of it (certificate.hpp).
 template <class T>
 struct noted_value {
   T old;

@@ -1,5 +1,5 @@
-// Counts choices, and keeps what a shadow cell drops. What is kept may stand for more accesses than there were: that
-// costs a certificate at most.
+// Counts choices, and keeps the accesses that a shadow cell drops. A summary may represent more accesses than there
+// were, which at worst denies a certificate.
 #include "simt/emulated/certificate.hpp"
 
 #include <algorithm>

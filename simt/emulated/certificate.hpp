@@ -1,5 +1,6 @@
-// The schedule certificate: counts what of a launch depends on the order in which its threads run. A launch without any
-// has the same outcome under every schedule (docs/emulated_device.md has the theorem). Race flavour only.
+// The schedule certificate: counts the choices of a launch, which depend on the order in which its threads run. A
+// launch without any has the same outcome under every schedule (docs/emulated_device.md has the theorem). Race flavour
+// only.
 #pragma once
 
 #include <cstddef>

@@ -55,7 +55,7 @@ void join(thread& t, uint64_t key, uint32_t below);
 void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind);
 uint32_t name_flight(const thread& t, agent_kind kind = agent_kind::copy);
 
-// Whether the recorded access happened before the present point of t.
+// True if the recorded access happened before the present point of t.
 inline bool ordered(const access_record& r, const thread& t) {
   if (r.thread == t.id) return true;
   const block_state& b = *t.home;
@@ -82,7 +82,7 @@ inline bool ordered(const access_record& r, const thread& t) {
 enum class access_kind : uint8_t { read, write, atomic };
 const char* name_of(access_kind kind);
 
-// Whether the launch has made such an access to these bytes before: then it is followed already.
+// True if the launch has already made such an access to these bytes, so that it is followed.
 template <access_kind Kind>
 inline bool is_repeated(size_t offset, size_t bytes, uint32_t stamp) {
   if (bytes != 4 || offset % 4 != 0) return false;
@@ -122,11 +122,11 @@ void settle_open_races_of(uint32_t thread);
 void conclude_notices(emulation& stream);
 
 // Checks [p, p + bytes) for bounds, initialisation and races and records the access, made by the running thread or in
-// its name. Addresses outside the region (stack, host memory) are nobody's business where they are not forbidden.
+// its name. Addresses outside the region (stack, host memory) are ignored unless they are forbidden.
 void check_access(const void* p, size_t bytes, access_kind kind, const access_record& access);
-// Who did it: "thread 3 of block (1,0,0)".
+// Describes a thread: "thread 3 of block (1,0,0)".
 std::string describe_thread_id(uint32_t id);
-// Which byte of what array, by its offset in the region.
+// Describes the byte and array at an offset of the region.
 std::string describe_place(size_t offset);
 // Registers of products in flight or done, where the address is of such: a race, or a touch.
 void note_store(thread& t, const void* p, size_t bytes, uint32_t pc);

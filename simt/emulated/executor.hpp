@@ -90,7 +90,7 @@ struct watched_registers {
 struct thread_products;    // warpgroup.cpp
 struct warpgroup_product;  // the same
 
-// What the 4 warps of a warpgroup have in flight.
+// The products in flight of a warpgroup's 4 warps.
 struct warpgroup_state {
   std::deque<warpgroup_product> products;  // those that are not computed, in order
   uint64_t computed = 0;                   // how many are
@@ -370,12 +370,12 @@ void give_way();
 // The calling thread performed an atomic; without effect on memory, it may be part of a spin. `waits`: a spin depends
 // on the order of the threads.
 void atomic_done(bool changed, const void* p, bool waits = true);
-// A spin: others may be what the calling thread waits for.
+// A spin: lets other threads run, because the calling thread may wait for them.
 void yield_to_others(const call_site& site);
 // The running thread ended; never returns.
 [[noreturn]] void leave_thread();
 enum class turn : uint8_t { may_continue, blocks, spins };
-// Picks who runs after `last` (k_nobody at the start); k_nobody if no thread can.
+// Returns the thread that runs after `last` (k_nobody at the start); k_nobody if no thread can run.
 uint32_t pick(uint32_t last, turn t);
 // A choice among `options` that is no thread's turn: the base order takes `usual`.
 uint32_t decide(uint32_t options, uint32_t usual);

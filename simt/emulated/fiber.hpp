@@ -39,7 +39,7 @@ void switch_fiber(fiber& from, fiber& to, bool finished);
 void fiber_entered(fiber& self, fiber& main);
 // A stack of k_stack_bytes, never returned: the number of stacks is the largest number of threads ever resident.
 char* new_stack();
-// Whether the calling fiber, whose stack this is, has used it up but for what the executor itself may need.
+// True if the calling fiber has used up its stack, except for the part that the executor may need.
 inline bool stack_used_up(const fiber& f) {
   constexpr std::ptrdiff_t k_reserve = 8192;
   return static_cast<const char*>(__builtin_frame_address(0)) - f.stack < k_reserve;

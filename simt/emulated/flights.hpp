@@ -1,4 +1,4 @@
-// Copies that run beside their threads: what async_copies.cpp and tensor_copies.cpp share.
+// Copies that run beside their threads; shared by async_copies.cpp and tensor_copies.cpp.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What orders what, from the executor to the race detector; nothing happens in the other flavours. The accesses that
-// the executor makes for a kernel are checked in the asan flavour too.
+// The executor reports ordering to the race detector here; the functions do nothing in the other flavours. The accesses
+// that the executor makes for a kernel are checked in the asan flavour too.
 #pragma once
 
 #include "simt/emulated/executor.hpp"

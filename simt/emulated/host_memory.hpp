@@ -1,5 +1,4 @@
-// What kernels of other authors may do wrong with a pointer: to reach the host's memory, or another allocation than
-// its.
+// Checks of pointers in foreign kernels: accesses to host memory, or to another allocation than the pointer's own.
 #pragma once
 
 #include <cstddef>

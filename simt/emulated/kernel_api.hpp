@@ -1,4 +1,5 @@
-// What a running kernel asks of the executor: who it is, its shared memory, and where the scheduler may step in.
+// The interface between a running kernel and the executor: the thread's identity, shared memory, and points at which
+// the scheduler may switch.
 #pragma once
 
 #include <type_traits>

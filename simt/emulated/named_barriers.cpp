@@ -1,4 +1,4 @@
-// Named barriers of a block: some of its threads wait for some others.
+// Named barriers of a block: barriers among some of its threads.
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/tensor.hpp"
 

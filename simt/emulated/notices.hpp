@@ -1,5 +1,5 @@
-// Findings that do not end a launch (race flavour): a program of somebody else should show all that is wrong with it,
-// and some races are harmless on every GPU there is.
+// Findings that do not end a launch (race flavour), because a foreign program should show all its faults, and some
+// races are harmless on every GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 namespace simt {
 inline namespace emu {
 
-// What a launch outlives. `benign`: races of two writes of the same bytes, and of the plain read before a loop of
-// compare and swap, which may be stale since the swap checks it. `all`: all races, and accesses outside an allocation.
+// The findings after which a launch goes on. `benign`: races of two writes of the same bytes, and of the plain read
+// before a loop of compare and swap, which may be stale since the swap checks it. `all`: all races, and accesses
+// outside an allocation.
 enum class tolerance : uint8_t { none, benign, all };
 
 #ifdef SIMT_FLAVOUR_RACE
@@ -19,7 +20,7 @@ enum class tolerance : uint8_t { none, benign, all };
 void tolerate(tolerance t);
 // Volatile accesses of all launches from now on are plain ones, which order nothing and race.
 void treat_volatile_as_plain(bool plain);
-// What launches outlived since the last call, each pair of source lines once.
+// Returns the findings since the last call after which launches went on, each pair of source lines once.
 std::vector<finding> take_notices();
 #else
 inline void tolerate(tolerance) {}

@@ -1,6 +1,6 @@
-// The generic and the asynchronous proxy (PTX ISA, "Proxies"): what a thread reads and writes itself, and what bulk
-// copies and products of warpgroups do for it. That one happened before the other is not enough: a fence must lie on
-// the way. The read-only cache is a third one, which sees nothing of its own launch.
+// The generic and the asynchronous proxy (PTX ISA, "Proxies"): accesses of a thread, and accesses of bulk copies and
+// products of warpgroups. Happens-before between the two is not enough: a proxy fence must lie between. The read-only
+// cache is a third proxy, which sees no write of its own launch.
 #include <cstring>
 
 #include "simt/emulated/certificate_state.hpp"

@@ -1,4 +1,5 @@
-// Who runs next. Every decision is a step; a schedule is a base order plus the steps at which it was left.
+// Decides which thread runs next. Every decision is a step; a schedule is a base order and the steps that deviate from
+// it.
 #include <algorithm>
 #include <utility>
 

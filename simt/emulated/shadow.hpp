@@ -1,5 +1,5 @@
-// What the race flavour knows about each byte of the region: whether it may be accessed, whether it was written, and
-// its latest accesses. The other flavours keep nothing.
+// The race flavour's state of each byte of the region: accessible or not, written or not, and its latest accesses. The
+// other flavours have none.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ struct shadow_cell {
 static_assert(sizeof(shadow_cell) == 64, "one cache line");
 inline constexpr uint32_t k_split = 1u << 31;  // in a word's stamp: its bytes have cells of their own
 
-// Accesses to a word or a part of it that its cell has no place for: what all of them have in common. It may stand for
-// more accesses than there were. For the schedule certificate alone (certificate.hpp).
+// Accesses to a word or a part of it that its cell has no place for: what all of them have in common. It may represent
+// more accesses than there were. Only for the schedule certificate (certificate.hpp).
 struct access_summary {
   enum level_type : uint32_t { of_block, of_cluster, of_grid, of_agents };
   uint32_t thread;                     // one of them; 0: none

@@ -1,5 +1,5 @@
-// What happens before what among the operations of a program's streams and its host (race flavour): a launch, a copy,
-// a set, a host function. Within a launch the detector orders threads; here an operation is one step of its stream.
+// Happens-before among the operations of a program's streams and its host (race flavour): launches, copies, sets, host
+// functions. Within a launch the detector orders threads; here an operation is one step of its stream.
 #pragma once
 
 #include <cstddef>
@@ -45,11 +45,11 @@ void hb_name_timeline(uint32_t timeline, const std::string& name);
 // What runs from here on, on the device and on the host, is the operation's; until it ends.
 void hb_operation_begins(const stream_operation& operation);
 void hb_operation_ends();
-// What the host has waited for. Beyond it, the host's accesses race with those of operations.
+// Sets the operations that the host has waited for; its accesses race with those of all others.
 void hb_host_knows(const stream_clock& known);
 // How often the host has asked for work: what it does before a call comes before the work.
 void hb_host_asks(uint32_t position);
-// Whether work waits while the host goes on: then the host's accesses are kept.
+// Sets whether work is pending while the host goes on: then the host's accesses are kept.
 void hb_host_goes_ahead(bool does);
 // Accesses of operations to this memory are followed; those of the host, too, where it may access it.
 void hb_follow(const void* p, bool is_shared_with_host);
@@ -62,7 +62,7 @@ void hb_host_acquires(const void* p);
 enum class access_kind : uint8_t;
 struct access_record;
 void follow_access(size_t offset, size_t bytes, access_kind kind, const access_record& now);
-// Whether the host's accesses are to be checked: operations run that it has not waited for, or one is the host's.
+// True if the host's accesses must be checked: operations run that it has not waited for, or one is the host's.
 extern bool checks_host;
 void check_host_access(const void* p, size_t bytes, access_kind kind, const void* pc);
 void forget_followed(size_t first_unit, size_t units);

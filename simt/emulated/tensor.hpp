@@ -1,5 +1,5 @@
-// Tensor cores, and what else is of a kernel whose warps do different things, as kernels see them. cuda_tensor.hpp says
-// what each does; here is what the emulated device adds.
+// Tensor cores and other tools of warp-specialised kernels, as kernels see them. cuda_tensor.hpp documents the
+// functions; the comments here add the behaviour of the emulated device.
 #pragma once
 
 #include "simt/emulated/kernel_api.hpp"

@@ -1,5 +1,5 @@
-// What a thread knows to have happened before its present point, beyond what the barriers of its own block and warp
-// say.
+// The events that happened before the present point of a thread, beyond those that the barriers of its own block and
+// warp imply.
 #pragma once
 
 #include <algorithm>
@@ -149,7 +149,7 @@ struct wide_clock {
   bool covers(uint32_t id, uint32_t clock) const { return what != nullptr && what->covers(id, clock); }
 };
 
-// What arrivals at an mbarrier bring, and what its complete phases teach.
+// The clocks of arrivals at an mbarrier, and of its complete phases.
 struct phase_clock {
   vector_clock gathered, gathered_afar;  // from the barrier's block, and from others of its cluster
   shared_clock complete, complete_afar;

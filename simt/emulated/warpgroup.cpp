@@ -1,5 +1,5 @@
-// Products of a warpgroup: each of its 128 threads brings its own part, and goes on; what all have brought is computed
-// at a moment of the schedule's choice, at the latest in a wait.
+// Products of a warpgroup: each of its 128 threads contributes its part and goes on. A complete product is computed at
+// a moment that the schedule chooses, at the latest in a wait.
 #include <algorithm>
 #include <cstring>
 

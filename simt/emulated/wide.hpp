@@ -58,7 +58,7 @@ SIMT_INLINE void cp_async_wait() {
   async_wait(Groups);
 }
 
-// What an arrival at an mbarrier, or a wait for it, orders (PTX: .sem and .scope).
+// The memory order of an arrival at an mbarrier, or of a wait for it (PTX: .sem and .scope).
 struct barrier_order {
   bool is_relaxed = false;       // what a fence beside it orders
   bool is_of_own_block = false;  // scope .cta: nothing between blocks
@@ -78,7 +78,7 @@ class mbarrier {
   void arrive_remote(unsigned rank, SIMT_SITE);
   // Arrives, and makes the phase wait for `bytes` of asynchronous copies besides.
   void arrive_expect_tx(unsigned bytes, SIMT_SITE);
-  // Whether the phase of this parity (0 for the first, 1 for the second, ...) is complete.
+  // True if the phase of this parity (0 for the first, 1 for the second, ...) is complete.
   bool try_wait(unsigned parity, SIMT_SITE);
   bool try_wait(unsigned parity, barrier_order order, SIMT_SITE);
   void wait(unsigned parity, SIMT_SITE);

@@ -1,5 +1,5 @@
-// What cublas_v2.h is made of: dense linear algebra in plain host code, on the memory that kernels see as the device's.
-// Sums are in double, so results are not cuBLAS's to the bit.
+// Implementation of cublas_v2.h: dense linear algebra in plain host code, on the memory that kernels see as the
+// device's. Sums are in double, so results are not cuBLAS's to the bit.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the CUDA runtime API says of other devices, memory pools, registered host memory, callbacks and kernels: there
-// is one device, and all memory that the API gives is the device's.
+// The CUDA runtime API of other devices, memory pools, registered host memory, callbacks and kernels: there is one
+// device, and all memory that the API gives is the device's.
 #pragma once
 
 #include "simt/import/runtime.hpp"

@@ -4,7 +4,7 @@
 
 #include "abi/candidate.h"
 
-// A parameter of an entry. Its name says what it gets, its type what it can hold.
+// A parameter of an entry. Its name determines its argument, its type the range of values.
 struct warpcheck_entry_parameter {
   const char* name;
   uint32_t types;       // of a pointer to elements: what they are, of warpcheck_dtype_bit

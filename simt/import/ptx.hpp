@@ -1,4 +1,5 @@
-// What inline PTX becomes (command/translator/ptx.hpp): registers hold bits, an instruction says what they stand for.
+// Targets of translated inline PTX (command/translator/ptx.hpp): registers hold bits, and each instruction defines
+// their meaning.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// libwarpcheck_python.so: a Python function as a candidate (abi/candidate.h). Which one, the command says in
-// the environment. Calls that break the operator's contract are refused here; the others go to an interpreter.
+// libwarpcheck_python.so: a Python function as a candidate (abi/candidate.h). The command names the function in the
+// environment. This library refuses calls that break the operator's contract; the others go to an interpreter.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 namespace warpcheck::python {
 
-// What `warpcheck verify --python` gives the library, as JSON in this variable of the environment.
+// The variable of the environment in which `warpcheck verify --python` passes the settings to the library, as JSON.
 inline constexpr const char* k_settings_variable = "WARPCHECK_PYTHON";
 
 struct settings {
@@ -19,23 +19,23 @@ struct settings {
   cli::contract rules;
   bool is_isolated = false;  // the interpreter has no capability and no descriptor but its own (isolation/confine.hpp)
 };
-// Of the variable; throws std::runtime_error where it does not hold them.
+// Reads the variable; throws std::runtime_error if it contains no settings.
 settings read_settings();
 std::string to_text(const settings& s);
 
 // The text of the interpreter's half, adapter.py.
 const char* adapter_text();
 
-// What an interpreter says of the function in `s` when it loads it: its output up to there, and its exit status or 0.
-// Where it says that it forks, it stays as the run's nursery behind `socket`, until this process ends.
+// The result of loading the function of `s` in an interpreter: the output so far, and the exit status or 0. If the
+// interpreter reports that it forks, it stays as the run's nursery behind `socket` until this process ends.
 struct introduction {
   std::string output, socket;
   int status = 0;
 };
 introduction start_nursery(const settings& s);
 
-// Sends a line and returns the line that comes back, starting the interpreter first where this process has none. Where
-// the interpreter dies meanwhile, this process dies as it did: that is the verdict of the case.
+// Sends a line and returns the answer; starts the interpreter first if this process has none. If the interpreter dies
+// meanwhile, this process ends in the same way, which is the verdict of the case.
 std::string ask_interpreter(const settings& s, int memory, const std::string& line);
 
 }  // namespace warpcheck::python

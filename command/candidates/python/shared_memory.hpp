@@ -1,5 +1,5 @@
 // The memory of a call's tensors: one file in memory that this process and the interpreter both map, with guards around
-// each buffer as abi/candidate.h asks for.
+// each buffer as abi/candidate.h demands.
 #pragma once
 
 #include "abi/candidate.h"

@@ -40,7 +40,7 @@ int linear_thread() {
   return static_cast<int>((t.z * Y + t.y) * X + t.x);
 }
 
-// What each thread puts where the others find it: in the caller's storage, or in one of its own.
+// Exchange buffer of a block: the caller's storage, or an internal one.
 template <class T, int Count>
 class block_values {
  public:

@@ -1,4 +1,4 @@
-// What CUB's algorithms combine values with.
+// Operators of CUB's algorithms.
 #pragma once
 
 #include <limits>
@@ -52,7 +52,7 @@ struct Inequality {
     return !(a == b);
   }
 };
-// Of equal values the first.
+// Returns the first of equal values.
 struct ArgMax {
   template <class Pair>
   Pair operator()(const Pair& a, const Pair& b) const {
