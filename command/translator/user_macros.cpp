@@ -93,9 +93,8 @@ class source_scan {
     std::error_code error;
     const auto found = [&](const fs::path& at) { return fs::is_regular_file(at, error); };
     if (quoted && found(here / name)) return waiting_.push_back(here / name);
-    if (found(own_ / name)) {
-      const std::string path = (own_ / name).string();
-      if (std::find(headers_.begin(), headers_.end(), path) == headers_.end()) headers_.push_back(path);
+    if (found(own_ / name)) {  // by its name, for in a file that is included by its path, #include_next begins anew
+      if (std::find(headers_.begin(), headers_.end(), name) == headers_.end()) headers_.push_back(name);
       return;
     }
     for (const std::string& folder : folders_)

@@ -251,18 +251,39 @@ template <class Kernel>
 cudaError_t cudaFuncSetSharedMemConfig(Kernel*, cudaSharedMemConfig) {
   return cudaSuccess;
 }
+constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 // Occupancy is not modelled: 2 blocks per multiprocessor, blocks of 256 threads, or of whole warps within a limit.
 template <class Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int, size_t) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel*, int, size_t, unsigned) {
   *blocks = 2;
   return cudaSuccess;
 }
 template <class Kernel>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel*, size_t = 0, int limit = 0) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* kernel, int threads, size_t bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, bytes, cudaOccupancyDefault);
+}
+// `bytes` may be a function of the size of the block.
+template <class Kernel, class Bytes>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* grid, int* block, Kernel*, Bytes, int limit,
+                                                                    unsigned) {
   const int most = limit > 0 && limit < 256 ? limit : 256;
   *block = most < 32 ? most : most - most % 32;
   *grid = 2 * ::simt::device_properties(::simt::import::the_program().current).sm_count;
   return cudaSuccess;
+}
+template <class Kernel, class Bytes>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, Kernel* kernel, Bytes bytes,
+                                                           int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(grid, block, kernel, bytes, limit, 0);
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, Kernel* kernel, size_t bytes = 0,
+                                                        int limit = 0, unsigned flags = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(grid, block, kernel, bytes, limit, flags);
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel* kernel, size_t bytes = 0, int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeWithFlags(grid, block, kernel, bytes, limit);
 }
 
 // Functions of the driver API by their names.

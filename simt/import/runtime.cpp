@@ -194,6 +194,7 @@ void begin_program(const simt_import_options& options) {
   if (p.report != nullptr) catch_program_faults();
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
+  p.device.sm_count = machine_limits{}.cluster;  // programs make grids of as many blocks, which must hold a cluster
   hb_report_stream_races(report_stream_race);
   for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
   if (options.step_limit > 0) p.device.step_limit = options.step_limit;

@@ -83,6 +83,18 @@ TEST(DriverNames, MayStandInASource) {
   }
 }
 
+// A word of our headers, which are then read first: they include the toolkit's of the same name all the same.
+TEST(ToolkitHeaders, AreFoundBehindOursWhereASourceDefinesOneOfTheirWords) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write(
+      "mine.cu",
+      "#define kernel random\n#include <curand_kernel.h>\n"
+      "__global__ void kernel(float* y) { curandState_t s; curand_init(1, 2, 0, &s); *y = curand_uniform(&s); }\n"
+      "int main() { float *y; cudaMalloc(&y, 4); kernel<<<1, 1>>>(y); cudaFree(y); }\n");
+  const result r = run(folder.path("mine.cu"));
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");

@@ -1,5 +1,6 @@
 // What programs use of Thrust beside kernels of their own: each result is known.
 #include <thrust/binary_search.h>
+#include <thrust/complex.h>
 #include <thrust/copy.h>
 #include <thrust/count.h>
 #include <thrust/device_ptr.h>
@@ -148,4 +149,14 @@ int iterators() {
   return 0;
 }
 
-int main() { return kernels() + sorting() + sums() + iterators(); }
+__global__ void turn(thrust::complex<float>* x) { x[threadIdx.x] *= thrust::conj(x[threadIdx.x]); }
+
+int complex_numbers() {
+  thrust::device_vector<thrust::complex<float>> x(4, thrust::complex<float>(3, 4));
+  turn<<<1, 4>>>(thrust::raw_pointer_cast(x.data()));
+  const thrust::complex<float> sum = thrust::reduce(x.begin(), x.end());
+  CHECK(sum.real() == 100 && sum.imag() == 0 && thrust::abs(thrust::complex<float>(3, 4)) == 5);
+  return 0;
+}
+
+int main() { return kernels() + sorting() + sums() + iterators() + complex_numbers(); }

@@ -25,6 +25,8 @@ bool all_right(void (*kernel)(int*, Arguments...), int count, Arguments... argum
   return right;
 }
 
+__global__ void directions(int* y, double one, float onef);
+
 // Settings and properties that change no result.
 bool settings() {
   cudaSharedMemConfig banks = cudaSharedMemBankSizeDefault;
@@ -34,7 +36,14 @@ bool settings() {
   return cudaDeviceGetSharedMemConfig(&banks) == cudaSuccess && cudaGetDeviceProperties(&p, 0) == cudaSuccess &&
          p.maxTexture1DLayered[0] > 0 && p.maxTexture2DLayered[2] > 0 && p.globalL1CacheSupported == 1 &&
          cudaDeviceGetAttribute(&blocks, cudaDevAttrMaxBlocksPerMultiprocessor, 0) == cudaSuccess && blocks == 32 &&
-         cudaChooseDevice(&device, &p) == cudaSuccess && device == 0 &&
+         cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, directions, 64, 0,
+                                                                cudaOccupancyDisableCachingOverride) == cudaSuccess &&
+         blocks > 0 &&
+         cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+             &blocks, &device, directions, [](int threads) { return threads * sizeof(float); }) == cudaSuccess &&
+         cudaOccupancyMaxPotentialBlockSizeWithFlags(&blocks, &device, directions, 0, 64, cudaOccupancyDefault) ==
+             cudaSuccess &&
+         device == 64 && cudaChooseDevice(&device, &p) == cudaSuccess && device == 0 &&
          std::strcmp(cudaGetErrorName(cudaErrorLaunchOutOfResources), "cudaErrorLaunchOutOfResources") == 0 &&
          cudaErrorLaunchTimeout == 702 && cudaMemAdviseSetAccessedBy == 5;
 }
