@@ -48,8 +48,17 @@ typedef enum warpcheck_dtype_bit {
   WARPCHECK_I32 = 1u << 5,
   WARPCHECK_U8 = 1u << 6,
   WARPCHECK_U16 = 1u << 7,
-  WARPCHECK_U32 = 1u << 8
+  WARPCHECK_U32 = 1u << 8,
+  WARPCHECK_I8 = 1u << 9,
+  WARPCHECK_E4M3 = 1u << 10, /* OCP FP8, kDLFloat8_e4m3fn */
+  WARPCHECK_E5M2 = 1u << 11  /* OCP FP8, kDLFloat8_e5m2 */
 } warpcheck_dtype_bit;
+
+/* Type codes of DLPack 1.1, which older headers of it lack. */
+typedef enum warpcheck_dlpack_code {
+  WARPCHECK_DLPACK_E4M3 = 10, /* kDLFloat8_e4m3fn */
+  WARPCHECK_DLPACK_E5M2 = 12  /* kDLFloat8_e5m2 */
+} warpcheck_dlpack_code;
 
 /* A named plain argument of an operator (sigmoid: "mu", "sigma"); integers up to 2^53 are exact. */
 typedef struct warpcheck_scalar {

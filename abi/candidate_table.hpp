@@ -16,9 +16,12 @@ constexpr uint32_t dtype_bit(const DLDataType& type) {
     case kDLFloat:
       return type.bits == 32 ? WARPCHECK_F32 : type.bits == 16 ? WARPCHECK_F16 : type.bits == 64 ? WARPCHECK_F64 : 0;
     case kDLBfloat: return type.bits == 16 ? WARPCHECK_BF16 : 0;
-    case kDLInt: return type.bits == 64 ? WARPCHECK_I64 : type.bits == 32 ? WARPCHECK_I32 : 0;
+    case kDLInt:
+      return type.bits == 64 ? WARPCHECK_I64 : type.bits == 32 ? WARPCHECK_I32 : type.bits == 8 ? WARPCHECK_I8 : 0;
     case kDLUInt:
       return type.bits == 8 ? WARPCHECK_U8 : type.bits == 16 ? WARPCHECK_U16 : type.bits == 32 ? WARPCHECK_U32 : 0;
+    case WARPCHECK_DLPACK_E4M3: return type.bits == 8 ? WARPCHECK_E4M3 : 0;
+    case WARPCHECK_DLPACK_E5M2: return type.bits == 8 ? WARPCHECK_E5M2 : 0;
     default: return 0;
   }
 }

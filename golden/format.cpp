@@ -17,7 +17,7 @@ auto find_tensor(const List& list, std::string_view tensor) {
   return i == list.end() ? nullptr : &*i;
 }
 
-bool is_signed(dtype type) { return type == dtype::i32 || type == dtype::i64; }
+bool is_signed(dtype type) { return type == dtype::i8 || type == dtype::i32 || type == dtype::i64; }
 
 bool is_special(std::string_view text) { return text == "nan" || text == "+inf" || text == "-inf"; }
 

@@ -292,7 +292,7 @@ warpcheck_operator operator_of(const contract& c, const char* op, warpcheck_devi
 }
 
 const char* dtype_name(uint32_t bit) {
-  constexpr const char* names[] = {"f32", "f16", "bf16", "f64", "i64", "i32", "u8", "u16", "u32"};
+  constexpr const char* names[] = {"f32", "f16", "bf16", "f64", "i64", "i32", "u8", "u16", "u32", "i8", "e4m3", "e5m2"};
   for (size_t i = 0; i < std::size(names); ++i)
     if (bit == 1u << i) return names[i];
   return nullptr;

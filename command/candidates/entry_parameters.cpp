@@ -115,9 +115,10 @@ std::vector<entry_name> entry_names(const engine::description& d) {
 
 std::vector<const char*> element_types_of(const entry_name& n) {
   constexpr std::pair<uint32_t, const char*> types[] = {
-      {WARPCHECK_F32, "float"},  {WARPCHECK_F16, "__half"},   {WARPCHECK_BF16, "__nv_bfloat16"},
-      {WARPCHECK_F64, "double"}, {WARPCHECK_I64, "int64_t"},  {WARPCHECK_I32, "int32_t"},
-      {WARPCHECK_U8, "uint8_t"}, {WARPCHECK_U16, "uint16_t"}, {WARPCHECK_U32, "uint32_t"}};
+      {WARPCHECK_F32, "float"},  {WARPCHECK_F16, "__half"},         {WARPCHECK_BF16, "__nv_bfloat16"},
+      {WARPCHECK_F64, "double"}, {WARPCHECK_I64, "int64_t"},        {WARPCHECK_I32, "int32_t"},
+      {WARPCHECK_U8, "uint8_t"}, {WARPCHECK_U16, "uint16_t"},       {WARPCHECK_U32, "uint32_t"},
+      {WARPCHECK_I8, "int8_t"},  {WARPCHECK_E4M3, "__nv_fp8_e4m3"}, {WARPCHECK_E5M2, "__nv_fp8_e5m2"}};
   std::vector<const char*> names;
   for (const auto& [bit, name] : types)
     if (n.types & bit) names.push_back(name);

@@ -88,7 +88,9 @@ sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const
 
 recipe draw_free_fill(draw& d, int64_t kind, dtype type) {
   const double seed = d.seed();
-  const double top = type == dtype::f16 ? 15 : 60;
+  const double top = type == dtype::e4m3 ? 8 : type == dtype::f16 || type == dtype::e5m2 ? 15 : 60;
+  // Of 8 bits a case may hold every value.
+  if (size_of(type) == 1 && d.chance(50)) return make_recipe("finite_bits", {seed});
   switch (kind % 20) {
     case 0: return make_recipe("randn", {seed});
     case 1: return make_recipe("integers", {seed, -9, 9});
@@ -147,8 +149,9 @@ recipe draw_fill(const named_formula& f, const formula::tensor& t, draw& d, int6
   const dtype type = memory_type(t);
   if (t.range) return draw_ranged_fill(d, t.range->first, t.range->second, formula::is_integer(t.type));
   if (formula::is_integer(t.type)) {
-    const double seed = d.seed();
-    return make_recipe("integers", {seed, type == dtype::u8 ? 0.0 : -9.0, 9});
+    const double seed = d.seed(), least = type == dtype::u8 ? 0 : -9;
+    if (size_of(type) > 1 || d.chance(50)) return make_recipe("integers", {seed, least, 9});
+    return make_recipe("integers", {seed, decode(type, encode(type, -1e3)), decode(type, encode(type, 1e3))});
   }
   return draw_free_fill(d, kind, type);
 }

@@ -16,7 +16,7 @@ from . import command
 from .trials import Element, number
 
 Arrays = Union[Any, Mapping[str, Any]]
-NAMES = {"f4": "f32", "f2": "f16", "f8": "f64", "i8": "i64", "i4": "i32", "u1": "u8", "u2": "u16", "u4": "u32"}
+NAMES = {"f4": "f32", "f2": "f16", "f8": "f64", "i8": "i64", "i4": "i32", "i1": "i8", "u1": "u8", "u2": "u16", "u4": "u32"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -64,6 +64,8 @@ bool holds(number_type t, double x) { return round_to_type(t, x) == x; }
 
 double round_to_type(number_type t, double x) {
   const float_range f = range_of(t);
+  constexpr double k_most_e4m3 = 448;
+  if (t == number_type::e4m3 && std::fabs(x) > k_most_e4m3) return std::copysign(k_most_e4m3, x);
   if (t == number_type::f64 || !std::isfinite(x) || x == 0) return x;
   if (t == number_type::f32) return static_cast<double>(static_cast<float>(x));
   int exponent = 0;
@@ -288,13 +290,30 @@ bounded bound_algebra::power(const value& a, int k) const {
   return y;
 }
 
+namespace {
+// From here on a rounded value may be infinite.
+double overflow_of(number_type t) {
+  if (t == number_type::f64) return DBL_MAX;
+  if (t == number_type::e4m3) return 464;  // between 448 and 480, which is NaN
+  const float_range f = range_of(t);
+  return std::ldexp(2 - std::ldexp(1.0, -f.digits), f.max_exponent);
+}
+// A conversion to 8 bits beyond the type's range saturates in one mode, and gives Inf or NaN in the other.
+bounded without_bound(bounded y) {
+  y.e = k_inf;
+  y.s = any_special;
+  return y;
+}
+}  // namespace
+
 bounded bound_algebra::stored(const value& a, number_type t) const {
   value y = a;
   if (!a.is_finite()) return y;
   const float_range f = range_of(t);
   const double u = std::ldexp(1.0, -f.digits), size = a.size() + a.e;
   y.e = (a.e + u * size + (size > 0 ? std::ldexp(0.5, f.min_exponent) : 0)) * reference::k_inflate;
-  const double omega = t == number_type::f64 ? DBL_MAX : std::ldexp(2 - u, f.max_exponent);
+  const double omega = overflow_of(t);
+  if (has_8_bits(t) && (y.upper() >= omega || y.lower() <= -omega)) return without_bound(y);
   y.low = std::fmin(y.low, round_to_type(t, y.low));
   y.high = std::fmax(y.high, round_to_type(t, y.high));
   if (y.upper() >= omega) y.s |= plus_infinity;
@@ -303,7 +322,7 @@ bounded bound_algebra::stored(const value& a, number_type t) const {
 }
 
 bounded bound_algebra::cast(const value& a, number_type t) const {
-  if (!a.is_finite()) return a.is_beyond() ? unknown_value() : a;
+  if (!a.is_finite()) return a.is_beyond() || (has_8_bits(t) && !std::isnan(a.v)) ? unknown_value() : a;
   const double r = a.r * reference::k_inflate;
   const double middle = round_to_type(t, a.v), low = round_to_type(t, a.v - r), high = round_to_type(t, a.v + r);
   value y = a;
@@ -313,6 +332,8 @@ bounded bound_algebra::cast(const value& a, number_type t) const {
   const double least = round_to_type(t, a.lower()), most = round_to_type(t, a.upper());
   y.low = round_to_type(t, a.low);
   y.high = round_to_type(t, a.high);
+  const double omega = has_8_bits(t) ? overflow_of(t) : k_inf;
+  if (a.upper() >= omega || a.lower() <= -omega) return without_bound(y);
   if (std::isinf(middle)) {
     y.e = least == most ? 0 : k_inf;
     return y;

@@ -180,7 +180,7 @@ class bound_algebra {
   allowance c_;
 };
 
-// The nearest value of a float type, ties to even, infinite beyond its range.
+// The nearest value of a float type, ties to even, infinite beyond its range; of e4m3, which has no infinity, 448.
 double round_to_type(number_type t, double x);
 bool holds(number_type t, double x);
 bounded unknown_value();

@@ -18,7 +18,8 @@ class statement_parser {
   contract parse() {
     p_.expect("arithmetic");
     c_.format = p_.type();
-    if (is_integer(c_.format) || c_.format == number_type::tf32) p_.unexpected("f64, f32, bf16 or f16 before");
+    if (is_integer(c_.format) || has_8_bits(c_.format) || c_.format == number_type::tf32)
+      p_.unexpected("f64, f32, bf16 or f16 before");
     if (p_.accept(":")) {
       do statement();
       while (p_.accept(","));

@@ -94,6 +94,31 @@ judgement verdict(bool accepted, double actual, double expected, dtype type) {
   return j;
 }
 
+// A float of 8 bits is the rounding of a value that the bound admits. Beyond the range a conversion saturates in one
+// mode of the OCP specification and gives Inf, or NaN of e4m3, in the other; both are accepted.
+judgement judge_8_bits(dtype type, double actual, const bounded& b) {
+  const double most = reference::max_finite(type), omega = reference::overflow_threshold(type);
+  double low = b.is_finite() ? b.lower() : b.v, high = b.is_finite() ? b.upper() : b.v;
+  if (b.s & plus_infinity) high = k_inf;
+  if (b.s & minus_infinity) low = -k_inf;
+  const auto held = [&](double x) { return std::clamp(reference::round_to(type, x), -most, most); };
+  const bool is_over = high >= omega, is_under = low <= -omega;
+  judgement j;
+  j.expected = b.v;
+  if (std::isnan(actual)) {
+    j.accepted = std::isnan(b.v) || (b.s & not_a_number) || (type == dtype::e4m3 && (is_over || is_under));
+  } else if (std::isinf(actual)) {
+    j.accepted = actual > 0 ? is_over : is_under;
+  } else {
+    j.accepted = actual >= held(low) && actual <= held(high);  // false where the exact value is NaN
+  }
+  if (!j.accepted || !std::isfinite(actual) || !std::isfinite(b.v)) return verdict(j.accepted, actual, b.v, type);
+  j.error = std::fabs(actual - b.v);
+  j.bound = std::max({j.error, held(high) - b.v, b.v - held(low)});
+  j.error_ulp = j.error / reference::ulp(type, b.v);
+  return held(low) == -most && held(high) == most ? free_verdict(j) : j;
+}
+
 // A whole number: any that the bound admits, as beside the middle of two that `round` chooses from.
 judgement judge_whole(double actual, const bounded& b) {
   const bool is_free = b.e == k_inf || b.s != 0 || !b.is_finite();  // NaN as an integer is not specified
@@ -125,6 +150,7 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
   }
   if (d.output && is_integer(d.output->type)) return judge_whole(actual, b);
   if (b.e == k_inf) return free_verdict(verdict(true, actual, b.v, type));
+  if (d.output && has_8_bits(d.output->type)) return judge_8_bits(type, actual, b);
   const uint8_t kind_of_actual = special_of(actual);
   if (kind_of_actual != 0 && (kind_of_actual & b.s)) return verdict(true, actual, b.v, type);
   if (b.is_special()) return verdict(kind_of_actual == special_of(b.v), actual, b.v, type);
@@ -155,7 +181,7 @@ demand evaluation::demand_of(std::string_view output, int64_t i) {
   const bounded b = element(output, i);
   demand y{b.v, b.e, b.s, b.e == k_inf};
   const bool is_float = d.output && !is_integer(d.output->type);
-  if (is_float && b.is_finite() && size_of(dtype_of(d.output->type)) == 2)
+  if (is_float && b.is_finite() && size_of(dtype_of(d.output->type)) <= 2)
     y.bound =
         reference::output_bound(dtype_of(d.output->type), bounded_value<double>{{b.v, b.r}, reference::enclosure(b.e)})
             .upper();

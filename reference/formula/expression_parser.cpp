@@ -73,7 +73,7 @@ double expression_parser::number() {
 }
 number_type expression_parser::type() {
   const auto t = type_from_name(peek());
-  if (!t) unexpected("a type (f64, f32, tf32, bf16, f16, i64, i32, u8)");
+  if (!t) unexpected("a type (f64, f32, tf32, bf16, f16, e4m3, e5m2, i64, i32, i8, u8)");
   ++at_;
   return *t;
 }

@@ -7,12 +7,14 @@
 
 namespace warpcheck::formula {
 
-enum class number_type : uint8_t { f64, f32, tf32, bf16, f16, i64, i32, u8 };
+enum class number_type : uint8_t { f64, f32, tf32, bf16, f16, e4m3, e5m2, i64, i32, i8, u8 };
 
-inline constexpr std::string_view k_type_names[] = {"f64", "f32", "tf32", "bf16", "f16", "i64", "i32", "u8"};
+inline constexpr std::string_view k_type_names[] = {"f64",  "f32", "tf32", "bf16", "f16", "e4m3",
+                                                    "e5m2", "i64", "i32",  "i8",   "u8"};
 
 constexpr std::string_view name_of(number_type t) { return k_type_names[static_cast<size_t>(t)]; }
 constexpr bool is_integer(number_type t) { return t >= number_type::i64; }
+constexpr bool has_8_bits(number_type t) { return t == number_type::e4m3 || t == number_type::e5m2; }
 
 constexpr std::optional<number_type> type_from_name(std::string_view name) {
   for (size_t i = 0; i < std::size(k_type_names); ++i)
@@ -21,7 +23,8 @@ constexpr std::optional<number_type> type_from_name(std::string_view name) {
 }
 
 // A float type: u = 2^-digits is its unit roundoff, 2^min_exponent its smallest positive number, and what rounds to a
-// number beyond the largest, (2 - 2^(1 - digits)) 2^max_exponent, becomes infinite.
+// number beyond the largest, (2 - 2^(1 - digits)) 2^max_exponent, becomes infinite. The largest of e4m3 is 448, and what
+// is beyond becomes 448.
 struct float_range {
   int digits, min_exponent, max_exponent;
 };
@@ -32,6 +35,8 @@ constexpr float_range range_of(number_type t) {
     case number_type::tf32: return {11, -136, 127};
     case number_type::bf16: return {8, -133, 127};
     case number_type::f16: return {11, -24, 15};
+    case number_type::e4m3: return {4, -9, 8};
+    case number_type::e5m2: return {3, -16, 15};
     default: return {24, -149, 127};
   }
 }

@@ -58,7 +58,7 @@ struct bounded_value {
 // B, and for a 16-bit output the error of its last rounding.
 template <class Real>
 basic_enclosure<Real> output_bound(dtype output, const bounded_value<Real>& c) {
-  if (size_of(output) != 2) return c.bound;
+  if (!is_float(output) || size_of(output) > 2) return c.bound;
   return c.bound + basic_enclosure<Real>(unit_roundoff(output)) * (abs(c.exact) + c.bound) + min_subnormal(output) / 2;
 }
 

@@ -8,19 +8,24 @@
 
 namespace warpcheck {
 
-enum class dtype : uint8_t { f16, bf16, f32, f64, i32, i64, u8, u16, u32 };
+// e4m3 and e5m2 are the formats of 8 bits of the OCP 8-bit Floating Point Specification, revision 1.0.
+enum class dtype : uint8_t { f16, bf16, f32, f64, e4m3, e5m2, i8, i32, i64, u8, u16, u32 };
 
-// IEEE 754 interchange parameters: `precision` counts the implicit bit; values lie in [min_subnormal, max_finite].
+// IEEE 754 interchange parameters: `precision` counts the implicit bit; values lie in [min_subnormal, max_finite]. e4m3
+// has no infinity, and its largest number is 448 (float_value.hpp).
 struct float_format {
   int precision;     // p: u = 2^-p is the unit roundoff
   int min_exponent;  // smallest normal number is 2^min_exponent
   int max_exponent;  // largest finite number is (2 - 2^(1-p)) 2^max_exponent
 };
 
-constexpr bool is_float(dtype t) { return t <= dtype::f64; }
+constexpr bool is_float(dtype t) { return t <= dtype::e5m2; }
 
 constexpr size_t size_of(dtype t) {
   switch (t) {
+    case dtype::e4m3:
+    case dtype::e5m2:
+    case dtype::i8:
     case dtype::u8: return 1;
     case dtype::f16:
     case dtype::bf16:
@@ -35,7 +40,8 @@ constexpr size_t size_of(dtype t) {
 }
 
 constexpr std::string_view name_of(dtype t) {
-  constexpr std::string_view names[] = {"f16", "bf16", "f32", "f64", "i32", "i64", "u8", "u16", "u32"};
+  constexpr std::string_view names[] = {"f16", "bf16", "f32", "f64", "e4m3", "e5m2",
+                                        "i8",  "i32",  "i64", "u8",  "u16",  "u32"};
   return names[static_cast<size_t>(t)];
 }
 
@@ -51,6 +57,8 @@ constexpr float_format format_of(dtype t) {
     case dtype::f16: return {11, -14, 15};
     case dtype::bf16: return {8, -126, 127};
     case dtype::f32: return {24, -126, 127};
+    case dtype::e4m3: return {4, -6, 8};
+    case dtype::e5m2: return {3, -14, 15};
     default: return {53, -1022, 1023};
   }
 }

@@ -1,8 +1,10 @@
-// Values of the float formats f16, bf16, f32 and f64, held as doubles: bits, rounding to nearest even, spacing,
-// neighbours and printing. A double holds every value of the four formats exactly.
+// Values of the float formats f16, bf16, f32, f64, e4m3 and e5m2, held as doubles: bits, rounding to nearest even, spacing,
+// neighbours and printing. A double holds every value of these formats exactly.
 //
 // Source: IEEE 754-2019 section 3.4 (interchange encodings) and 4.3.1 (roundTiesToEven); bfloat16 is binary32 without
-// its 16 low bits.
+// its 16 low bits. OCP 8-bit Floating Point Specification, revision 1.0: e5m2 is an interchange format like the others;
+// e4m3 has no infinity and one NaN, 0x7f, and all other encodings are numbers. Conversion to e4m3 saturates: what is
+// beyond 448, Inf included, becomes 448, as by the constructor of CUDA's __nv_fp8_e4m3.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +29,7 @@ inline double min_subnormal(dtype t) { return std::ldexp(1.0, format_of(t).min_e
 inline double min_normal(dtype t) { return std::ldexp(1.0, format_of(t).min_exponent); }
 
 inline double max_finite(dtype t) {
+  if (t == dtype::e4m3) return 448;  // 480 is NaN
   return std::ldexp(2.0 - std::ldexp(1.0, 1 - format_of(t).precision), format_of(t).max_exponent);
 }
 
@@ -34,6 +37,7 @@ inline double max_finite(dtype t) {
 // returned.
 inline double overflow_threshold(dtype t) {
   if (t == dtype::f64) return std::numeric_limits<double>::infinity();
+  if (t == dtype::e4m3) return 464;  // where the neighbour of 448 would be nearer
   return std::ldexp(2.0 - unit_roundoff(t), format_of(t).max_exponent);
 }
 
@@ -54,7 +58,10 @@ double round_to(dtype t, const Real& x) {
   using std::frexp;
   using std::isfinite;
   using std::ldexp;
-  if (!isfinite(x) || x == 0) return static_cast<double>(x);
+  if (!isfinite(x) || x == 0) {
+    const auto special = static_cast<double>(x);
+    return t == dtype::e4m3 && std::isinf(special) ? std::copysign(max_finite(t), special) : special;
+  }
   const float_format f = format_of(t);
   const bool negative = x < 0;
   const Real size = negative ? Real(-x) : x;
@@ -67,7 +74,7 @@ double round_to(dtype t, const Real& x) {
   double steps = static_cast<double>(whole);  // an integer of at most p bits
   if (rest > 0.5 || (rest == 0.5 && std::fmod(steps, 2.0) != 0)) steps += 1;
   double rounded = std::ldexp(steps, quantum);
-  if (rounded > max_finite(t)) rounded = std::numeric_limits<double>::infinity();
+  if (rounded > max_finite(t)) rounded = t == dtype::e4m3 ? max_finite(t) : std::numeric_limits<double>::infinity();
   return negative ? -rounded : rounded;
 }
 
@@ -79,7 +86,9 @@ inline double decode(dtype t, uint64_t bits) {
   const uint64_t all_ones = (uint64_t{1} << (width - f.precision)) - 1;
   const uint64_t exponent = (bits >> (f.precision - 1)) & all_ones;
   double size = 0;
-  if (exponent == all_ones) {
+  if (t == dtype::e4m3 && exponent == all_ones && fraction == 7) {
+    size = std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent == all_ones && t != dtype::e4m3) {
     size = fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
   } else if (exponent == 0) {
     size = std::ldexp(static_cast<double>(fraction), f.min_exponent - f.precision + 1);
@@ -96,7 +105,7 @@ inline uint64_t encode(dtype t, double x) {
   const int width = static_cast<int>(size_of(t)) * 8;
   const uint64_t sign = static_cast<uint64_t>(std::signbit(x)) << (width - 1);
   const uint64_t infinity = ((uint64_t{1} << (width - f.precision)) - 1) << (f.precision - 1);
-  if (std::isnan(x)) return sign | infinity | (uint64_t{1} << (f.precision - 2));
+  if (std::isnan(x)) return sign | infinity | (t == dtype::e4m3 ? 7 : uint64_t{1} << (f.precision - 2));
   const double rounded = std::fabs(round_to(t, x));
   if (std::isinf(rounded)) return sign | infinity;
   if (rounded == 0) return sign;
@@ -110,6 +119,7 @@ inline uint64_t encode(dtype t, double x) {
 // number; +Inf and NaN stay.
 inline double next_up(dtype t, double x) {
   if (std::isnan(x) || x == std::numeric_limits<double>::infinity()) return x;
+  if (t == dtype::e4m3 && x == max_finite(t)) return x;
   if (x == 0) return min_subnormal(t);
   const uint64_t bits = encode(t, x);
   return decode(t, x > 0 ? bits + 1 : bits - 1);

@@ -25,10 +25,12 @@
 #ifdef SIMT_ENTRY_BY_NVCC
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 #else
 #include "simt/import/cuda_bf16.h"
 #include "simt/import/cuda_fp16.h"
+#include "simt/import/cuda_fp8.h"
 #include "simt/import/cuda_runtime.h"
 #endif
 
@@ -58,8 +60,12 @@ constexpr uint32_t element_types() {
     return WARPCHECK_F16;
   else if constexpr (std::is_same<T, __nv_bfloat16>::value)
     return WARPCHECK_BF16;
+  else if constexpr (std::is_same<T, __nv_fp8_e4m3>::value)
+    return WARPCHECK_E4M3;
+  else if constexpr (std::is_same<T, __nv_fp8_e5m2>::value)
+    return WARPCHECK_E5M2;
   else if constexpr (std::is_integral<T>::value && std::is_signed<T>::value)
-    return sizeof(T) == 8 ? WARPCHECK_I64 : sizeof(T) == 4 ? WARPCHECK_I32 : 0;
+    return sizeof(T) == 8 ? WARPCHECK_I64 : sizeof(T) == 4 ? WARPCHECK_I32 : sizeof(T) == 1 ? WARPCHECK_I8 : 0;
   else if constexpr (std::is_integral<T>::value)
     return sizeof(T) == 4 ? WARPCHECK_U32 : sizeof(T) == 2 ? WARPCHECK_U16 : sizeof(T) == 1 ? WARPCHECK_U8 : 0;
   else

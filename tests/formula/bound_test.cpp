@@ -20,7 +20,7 @@ namespace {
 
 using namespace warpcheck::formula;
 using namespace warpcheck::formula_test;
-using warpcheck::reference::judgement;
+using warpcheck::dtype, warpcheck::reference::judgement;
 
 std::string values_of(const call_data& c) {
   std::string all;
@@ -223,9 +223,37 @@ TEST(FormulaBound, ATransposedConvolutionHasNoTermBeyondItsInput) {
   }
 }
 
+// Every value that a conversion to 8 bits may give, and no other.
+TEST(FormulaBound, AnOutputOf8BitsIsARoundingOfWhatTheBoundAdmits) {
+  evaluation e4m3 = evaluation_of("operator f(x[n]) -> y: e4m3[n]\n  y[i] = x[i] * 1\n", {17, 17.01, 300, 1e6, k_inf});
+  const auto admitted = [](evaluation& e, int64_t i, dtype type) {
+    std::vector<double> list;
+    for (uint32_t bits = 0; bits < 0x100; ++bits) {
+      const double x = warpcheck::reference::decode(type, bits);
+      if (!std::isnan(x) && e.judge("y", i, x).accepted) list.push_back(x);
+    }
+    if (e.judge("y", i, std::nan("")).accepted) list.push_back(-1);
+    return list;
+  };
+  using list = std::vector<double>;
+  EXPECT_EQ(admitted(e4m3, 0, dtype::e4m3), (list{16, 18}));  // a tie, which an error of f32 may move
+  EXPECT_EQ(admitted(e4m3, 1, dtype::e4m3), list{18});
+  EXPECT_EQ(admitted(e4m3, 2, dtype::e4m3), list{288});
+  EXPECT_EQ(admitted(e4m3, 3, dtype::e4m3), (list{448, -1}));  // saturated, or NaN
+  EXPECT_EQ(admitted(e4m3, 4, dtype::e4m3), (list{448, -1}));
+  evaluation e5m2 = evaluation_of("operator f(x[n]) -> y: e5m2[n]\n  y[i] = x[i] * 1\n", {5.6, -1e6, std::nan("")});
+  EXPECT_EQ(admitted(e5m2, 0, dtype::e5m2), list{6});
+  EXPECT_EQ(admitted(e5m2, 1, dtype::e5m2), (list{-57344, -k_inf}));
+  EXPECT_EQ(admitted(e5m2, 2, dtype::e5m2), list{-1});
+  // An exact value is rounded once.
+  evaluation exact = evaluation_of("operator f(x[n]) -> y: e4m3[n]\n  y[i] = x[i]\n", {17, 19});
+  EXPECT_EQ(admitted(exact, 0, dtype::e4m3), list{16});
+  EXPECT_EQ(admitted(exact, 1, dtype::e4m3), list{20});
+}
+
 // What is rounded to a whole number may go to either side of a middle that an error can move, and no further.
 TEST(FormulaBound, AnOutputOfIntegersIsOneThatTheBoundAdmits) {
-  evaluation e = evaluation_of("operator f(x[n]) -> y: i32[n]\n  y[i] = round(x[i] / 3)\n", {7.5, 9, std::nan("")});
+  evaluation e = evaluation_of("operator f(x[n]) -> y: i8[n]\n  y[i] = round(x[i] / 3)\n", {7.5, 9, std::nan("")});
   for (const int y : {1, 2, 3, 4}) {
     EXPECT_EQ(e.judge("y", 0, y).accepted, y == 2 || y == 3) << y;
     EXPECT_EQ(e.judge("y", 1, y).accepted, y == 3) << y;

@@ -91,6 +91,38 @@ TEST(float_value, f32_and_f64_agree_with_the_host) {
   }
 }
 
+// The tables of the OCP 8-bit Floating Point Specification, revision 1.0.
+TEST(float_value, formats_of_8_bits) {
+  EXPECT_EQ(decode(dtype::e4m3, 0x7e), 448.0);
+  EXPECT_EQ(decode(dtype::e4m3, 0x08), 0x1p-6);
+  EXPECT_EQ(decode(dtype::e4m3, 0x07), 0.875 * 0x1p-6);
+  EXPECT_EQ(decode(dtype::e4m3, 0x81), -0x1p-9);
+  EXPECT_EQ(decode(dtype::e5m2, 0x7b), 57344.0);
+  EXPECT_EQ(decode(dtype::e5m2, 0xfc), -k_plus_inf);
+  EXPECT_EQ(decode(dtype::e5m2, 0x04), 0x1p-14);
+  EXPECT_EQ(decode(dtype::e5m2, 0x01), 0x1p-16);
+  for (const auto& [type, nans] : {std::pair{dtype::e4m3, 2}, std::pair{dtype::e5m2, 6}}) {
+    int found = 0;
+    for (uint32_t bits = 0; bits < 0x100; ++bits) {
+      const double x = decode(type, bits);
+      if (std::isnan(x)) {
+        ++found;
+      } else {
+        EXPECT_EQ(encode(type, x), bits) << name_of(type);
+      }
+    }
+    EXPECT_EQ(found, nans) << name_of(type);
+    EXPECT_EQ(encode(type, std::nan("")), type == dtype::e4m3 ? 0x7fu : 0x7eu);
+  }
+  // Conversion to e4m3 saturates, at Inf, too; 464 is the tie between 448 and what is NaN.
+  for (const double x : {464.0, 465.0, 1e30, k_plus_inf}) EXPECT_EQ(encode(dtype::e4m3, x), 0x7eu) << x;
+  EXPECT_EQ(next_up(dtype::e4m3, 448), 448);
+  EXPECT_EQ(encode(dtype::e5m2, 61440), 0x7cu);
+  EXPECT_EQ(encode(dtype::e5m2, std::nextafter(61440, 0)), 0x7bu);
+  EXPECT_EQ(encode(dtype::e4m3, 17), 0x58u);  // a tie: 16 is even
+  EXPECT_EQ(encode(dtype::e4m3, 19), 0x5au);  // a tie: 20 is even
+}
+
 // By definition: no value of the format is nearer, and a tie goes to the even encoding.
 TEST(float_value, rounding_is_to_nearest_even) {
   std::mt19937_64 random(2);

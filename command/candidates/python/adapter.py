@@ -23,9 +23,18 @@ import threading
 import traceback
 
 OK, INVALID_ARGUMENT, DEVICE_ERROR, UNSUPPORTED, INTERNAL_ERROR = range(5)
-DTYPES = ("f32", "f16", "bf16", "f64", "i64", "i32", "u8", "u16", "u32")
-# Of DLPack: kDLInt, kDLUInt, kDLFloat, kDLBfloat.
-CODES = {"i": 0, "u": 1, "f": 2, "b": 4}
+DTYPES = ("f32", "f16", "bf16", "f64", "i64", "i32", "u8", "u16", "u32", "i8", "e4m3", "e5m2")
+# Types that NumPy lacks, with their bits. Codes of DLPack: kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLFloat8_e4m3fn,
+# kDLFloat8_e5m2.
+FOREIGN = {"bf16": 16, "e4m3": 8, "e5m2": 8}
+ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+CODES = {"i": 0, "u": 1, "f": 2, "bf16": 4, "e4m3": 10, "e5m2": 12}
+
+
+def bits_of(dtype):
+    return FOREIGN.get(dtype) or int(dtype[1:])
+
+
 CPU, CUDA = 1, 2
 
 
@@ -83,7 +92,7 @@ class Tensor:
     def __init__(self, name, data, dtype, shape, strides, device):
         self.name, self.data, self.dtype, self.device = name, data, dtype, device
         self.shape, self.strides = tuple(shape), tuple(strides)
-        self.bits = 16 if dtype == "bf16" else int(dtype[1:])
+        self.bits = bits_of(dtype)
 
     def __repr__(self):
         return f"{self.name}: {self.dtype}{list(self.shape)}"
@@ -101,7 +110,7 @@ class Tensor:
         managed = DLManagedTensorVersioned(major=1) if versioned else DLManagedTensor()
         t = managed.dl_tensor
         t.data, t.device, t.ndim = self.data, DLDevice(self.device, 0), n
-        t.dtype = DLDataType(CODES[self.dtype[0]], self.bits, 1)
+        t.dtype = DLDataType(CODES[self.dtype if self.dtype in FOREIGN else self.dtype[0]], self.bits, 1)
         shape, strides = (ctypes.c_int64 * n)(*self.shape), (ctypes.c_int64 * n)(*self.strides)
         t.shape, t.strides = shape, strides
         managed.deleter = give_back
@@ -110,7 +119,7 @@ class Tensor:
         return new_capsule(address, VERSIONED if versioned else PLAIN, None)
 
     def _interface(self, device):
-        if self.device != device or self.dtype == "bf16":
+        if self.device != device or self.dtype in FOREIGN:
             raise AttributeError(f"{self!r} speaks DLPack only")
         size = self.bits // 8
         return {
@@ -122,8 +131,9 @@ class Tensor:
         }
 
     def view(self, dtype):
-        """The same memory as elements of another type of the same size: "u16" where NumPy has no bf16."""
-        if dtype not in DTYPES or (2 if dtype == "bf16" else int(dtype[1:]) // 8) * 8 != self.bits:
+        """The same memory as elements of another type of the same size: "u16" where NumPy has no bf16, "u8" where it
+        has no e4m3 and e5m2."""
+        if dtype not in DTYPES or bits_of(dtype) != self.bits:
             raise ValueError(f"{self!r} is no view of {dtype}, must be a type of {self.bits} bits")
         return Tensor(self.name, self.data, dtype, self.shape, self.strides, self.device)
 
@@ -132,8 +142,9 @@ class Tensor:
         if self.device != CPU:
             raise TypeError(f"{self!r} is on the GPU: use cupy.asarray or torch.from_dlpack")
         raise TypeError(
-            f"{self!r}: NumPy has no bf16; use torch.from_dlpack({self.name}), or "
-            f"numpy.asarray({self.name}.view('u16')).view(ml_dtypes.bfloat16), or leave bf16 out of FUNCTION.dtypes"
+            f"{self!r}: NumPy has no {self.dtype}; use torch.from_dlpack({self.name}), or "
+            f"numpy.asarray({self.name}.view('u{self.bits}')).view(ml_dtypes.{ML_DTYPES[self.dtype]}), or leave "
+            f"{self.dtype} out of FUNCTION.dtypes"
         )
 
     @property
@@ -209,7 +220,7 @@ def pieces_of(block, size, tensors):
         return [(0, size)]
     list_ = [(0, MARGIN), (size - MARGIN, size)]
     for t in tensors:
-        element = 2 if t["dtype"] == "bf16" else int(t["dtype"][1:]) // 8
+        element = bits_of(t["dtype"]) // 8
         rows, length, step = 1, t["shape"][-1] * element, t["strides"][-2] * element if len(t["shape"]) > 1 else 0
         for n in t["shape"][:-1]:
             rows *= n

@@ -108,8 +108,8 @@ std::string missing_trait(const property& p, const target& t, uint64_t seed) {
 std::vector<target> find_targets(std::string_view name, std::string_view op, std::string_view device) {
   const candidate c = open_candidate(name, op, device);
   std::vector<target> targets;
-  for (const dtype type :
-       {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::i64, dtype::u8, dtype::u16, dtype::u32}) {
+  for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::e4m3, dtype::e5m2, dtype::i8,
+                           dtype::i32, dtype::i64, dtype::u8, dtype::u16, dtype::u32}) {
     if (!(c.op->dtypes & dtype_bit(type))) continue;
     target t;
     t.op = op;

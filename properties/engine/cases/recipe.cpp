@@ -169,6 +169,7 @@ uint64_t hash64(uint64_t seed, uint64_t a, uint64_t b) {
 
 double decode(dtype type, uint64_t bits) {
   switch (type) {
+    case dtype::i8: return static_cast<int8_t>(bits);
     case dtype::i32: return static_cast<int32_t>(bits);
     case dtype::i64: return static_cast<double>(static_cast<int64_t>(bits));
     case dtype::u8:
@@ -182,6 +183,7 @@ double decode(dtype type, uint64_t bits) {
 
 uint64_t encode(dtype type, double value) {
   switch (type) {
+    case dtype::i8: return saturate<int8_t>(value) & bit_mask(type);
     case dtype::i32: return saturate<int32_t>(value) & bit_mask(type);
     case dtype::i64: return saturate<int64_t>(value);
     case dtype::u8: return saturate<uint8_t>(value);

@@ -158,7 +158,12 @@ dtype element_type(const std::string& descr, std::span<const dtype> allowed, con
   if (descr == "<u2") type = contains(allowed, dtype::u16) ? dtype::u16 : dtype::bf16;
   if (descr == "<i4") type = dtype::i32;
   if (descr == "<i8") type = dtype::i64;
+  if (descr == "|i1") type = dtype::i8;
   if (descr == "|u1") type = dtype::u8;
+  // NumPy has no float of 8 bits: ml_dtypes writes its bytes as |V1.
+  if (descr == "|V1" || descr == "|u1")
+    for (const dtype t : {dtype::e4m3, dtype::e5m2})
+      if (contains(allowed, t)) type = t;
   if (type && contains(allowed, *type)) return *type;
   std::string list, found;
   for (const dtype t : allowed) {
@@ -168,7 +173,9 @@ dtype element_type(const std::string& descr, std::span<const dtype> allowed, con
                                    : t == dtype::bf16 ? "|V2 or <u2"
                                    : t == dtype::i32  ? "<i4"
                                    : t == dtype::i64  ? "<i8"
+                                   : t == dtype::i8   ? "|i1"
                                    : t == dtype::u8   ? "|u1"
+                                   : is_float(t)      ? "|V1 or |u1"
                                                       : "<u2";
     list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", numpy, name_of(t));
   }
@@ -269,7 +276,9 @@ std::string write_npy(const std::string& path, const npy_array& array) {
                             : array.type == dtype::bf16 ? "|V2"
                             : array.type == dtype::i64  ? "<i8"
                             : array.type == dtype::i32  ? "<i4"
+                            : array.type == dtype::i8   ? "|i1"
                             : array.type == dtype::u8   ? "|u1"
+                            : is_float(array.type)      ? "|V1"
                             : array.type == dtype::u16  ? "<u2"
                             : array.type == dtype::u32  ? "<u4"
                                                         : nullptr;

@@ -77,9 +77,13 @@ DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::ve
   DLDataType type{static_cast<uint8_t>(kDLUInt), bits, 1};
   if (spec.type == dtype::bf16)
     type.code = kDLBfloat;
+  else if (spec.type == dtype::e4m3)
+    type.code = WARPCHECK_DLPACK_E4M3;
+  else if (spec.type == dtype::e5m2)
+    type.code = WARPCHECK_DLPACK_E5M2;
   else if (is_float(spec.type))
     type.code = kDLFloat;
-  else if (spec.type == dtype::i32 || spec.type == dtype::i64)
+  else if (spec.type == dtype::i8 || spec.type == dtype::i32 || spec.type == dtype::i64)
     type.code = kDLInt;
   // An input of no elements stands for one that is not there: a read of it is reported.
   void* const place = spec.is_input && spec.elements() == 0 ? nullptr : data;

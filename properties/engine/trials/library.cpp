@@ -349,6 +349,9 @@ uint32_t dtype_bit(dtype type) {
     case dtype::bf16: return WARPCHECK_BF16;
     case dtype::f32: return WARPCHECK_F32;
     case dtype::f64: return WARPCHECK_F64;
+    case dtype::e4m3: return WARPCHECK_E4M3;
+    case dtype::e5m2: return WARPCHECK_E5M2;
+    case dtype::i8: return WARPCHECK_I8;
     case dtype::i32: return WARPCHECK_I32;
     case dtype::i64: return WARPCHECK_I64;
     case dtype::u8: return WARPCHECK_U8;

@@ -26,9 +26,11 @@ namespace {
 
 dtype type_of(const DLDataType& t) {
   if (t.code == kDLBfloat) return dtype::bf16;
+  if (t.code == WARPCHECK_DLPACK_E4M3) return dtype::e4m3;
+  if (t.code == WARPCHECK_DLPACK_E5M2) return dtype::e5m2;
   if (t.code == kDLFloat) return t.bits == 16 ? dtype::f16 : t.bits == 64 ? dtype::f64 : dtype::f32;
   if (t.code == kDLUInt) return t.bits == 8 ? dtype::u8 : t.bits == 16 ? dtype::u16 : dtype::u32;
-  return t.bits == 64 ? dtype::i64 : dtype::i32;
+  return t.bits == 64 ? dtype::i64 : t.bits == 8 ? dtype::i8 : dtype::i32;
 }
 
 int64_t rows_of(const DLTensor& t) {

@@ -35,8 +35,10 @@ void unify_nans(std::vector<std::byte>& bytes, Word infinity, Word nan) {
 void unify_nans(host_tensor& t) {
   const dtype type = t.spec.type;
   if (!is_float(type)) return;
+  // Beyond this size all encodings are NaN; e4m3 has no infinity, and its largest number stands for it.
   const uint64_t infinity = encode(type, std::numeric_limits<double>::infinity());
   const uint64_t nan = encode(type, std::numeric_limits<double>::quiet_NaN());
+  if (size_of(type) == 1) unify_nans(t.bytes, static_cast<uint8_t>(infinity), static_cast<uint8_t>(nan));
   if (size_of(type) == 2) unify_nans(t.bytes, static_cast<uint16_t>(infinity), static_cast<uint16_t>(nan));
   if (size_of(type) == 4) unify_nans(t.bytes, static_cast<uint32_t>(infinity), static_cast<uint32_t>(nan));
   if (size_of(type) == 8) unify_nans(t.bytes, infinity, nan);
