@@ -43,8 +43,8 @@ std::vector<dtype> named_types(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::optional<dtype> type = dtype_from_name(name);
     if (!type)
-      throw usage_error(
-          fmt::format("dtype: '{}' is unknown; known are f16, bf16, f32, f64, i32, i64, u8, u16, u32", name));
+      throw usage_error(fmt::format(
+          "dtype: '{}' is unknown; known are f16, bf16, f32, f64, e4m3, e5m2, i8, i32, i64, u8, u16, u32", name));
     types.push_back(*type);
   }
   return types;

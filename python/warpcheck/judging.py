@@ -16,7 +16,19 @@ from . import command
 from .trials import Element, number
 
 Arrays = Union[Any, Mapping[str, Any]]
-NAMES = {"f4": "f32", "f2": "f16", "f8": "f64", "i8": "i64", "i4": "i32", "i1": "i8", "u1": "u8", "u2": "u16", "u4": "u32"}
+NAMES = {
+    "f4": "f32",
+    "f2": "f16",
+    "f8": "f64",
+    "i8": "i64",
+    "i4": "i32",
+    "i1": "i8",
+    "u1": "u8",
+    "u2": "u16",
+    "u4": "u32",
+}
+# Types that NumPy lacks: by their names in PyTorch and ml_dtypes.
+FOREIGN = {"bfloat16": ("bf16", "u2"), "float8_e4m3fn": ("e4m3", "u1"), "float8_e5m2": ("e5m2", "u1")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,19 +53,23 @@ class Bound(NamedTuple):
 
 def _host_array(value: Any) -> tuple[numpy.ndarray[Any, Any], str]:
     """The array on the host, row after row, and its element type. A tensor of a GPU is copied once."""
-    if hasattr(value, "detach"):  # PyTorch, whose bfloat16 NumPy does not know
+    if hasattr(value, "detach"):  # PyTorch
         value = value.detach().cpu().contiguous()
-        if str(value.dtype) == "torch.bfloat16":
-            return value.view(dtype=getattr(__import__("torch"), "int16")).numpy().view("u2"), "bf16"
+        known = FOREIGN.get(str(value.dtype).removeprefix("torch."))
+        if known:
+            whole = "int16" if known[1] == "u2" else "uint8"
+            return value.view(dtype=getattr(__import__("torch"), whole)).numpy().view(known[1]), known[0]
         value = value.numpy()
     elif hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
         value = numpy.from_dlpack(value)
     array = numpy.ascontiguousarray(value)
-    if array.dtype.name == "bfloat16":  # of ml_dtypes
-        return array.view("u2"), "bf16"
+    if array.dtype.name in FOREIGN:  # of ml_dtypes
+        name, whole = FOREIGN[array.dtype.name]
+        return array.view(whole), name
     name = NAMES.get(array.dtype.str[1:]) if array.dtype.byteorder in "<=|" else None
     if name is None:
-        raise command.UsageError(f"array: its type {array.dtype} is not one of {', '.join(NAMES.values())}, bf16")
+        allowed = ", ".join([*NAMES.values(), *(name for name, _ in FOREIGN.values())])
+        raise command.UsageError(f"array: its type {array.dtype} is not one of {allowed}")
     return array, name
 
 

@@ -23,8 +23,8 @@ constexpr std::optional<number_type> type_from_name(std::string_view name) {
 }
 
 // A float type: u = 2^-digits is its unit roundoff, 2^min_exponent its smallest positive number, and what rounds to a
-// number beyond the largest, (2 - 2^(1 - digits)) 2^max_exponent, becomes infinite. The largest of e4m3 is 448, and what
-// is beyond becomes 448.
+// number beyond the largest, (2 - 2^(1 - digits)) 2^max_exponent, becomes infinite. The largest of e4m3 is 448, which
+// is what larger numbers become.
 struct float_range {
   int digits, min_exponent, max_exponent;
 };

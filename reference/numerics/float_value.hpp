@@ -1,5 +1,5 @@
-// Values of the float formats f16, bf16, f32, f64, e4m3 and e5m2, held as doubles: bits, rounding to nearest even, spacing,
-// neighbours and printing. A double holds every value of these formats exactly.
+// Values of the float formats f16, bf16, f32, f64, e4m3, e5m2, held as doubles: bits, rounding to nearest even,
+// spacing, neighbours and printing. A double holds every value of these formats exactly.
 //
 // Source: IEEE 754-2019 section 3.4 (interchange encodings) and 4.3.1 (roundTiesToEven); bfloat16 is binary32 without
 // its 16 low bits. OCP 8-bit Floating Point Specification, revision 1.0: e5m2 is an interchange format like the others;

@@ -185,6 +185,83 @@ extern "C" void conv_transpose1d(const float* x, const float* f, float* y, int n
 }
 """
 
+# A thread an element of the output, of factors of 8 bits.
+MATMUL_8_BITS = """
+__global__ void each(const {a}* a, const {b}* b, const float* scale_a, const float* scale_b, float* c, int n, int k) {{
+  const int i = blockIdx.y, j = blockIdx.x * 32 + threadIdx.x;
+  if (j >= n) return;
+  {sum} sum = 0;
+  for (int l = 0; l < k; ++l) {{
+    const {a} left = a[(size_t)i * k + l];
+    const {b} right = b[(size_t)l * n + j];
+    sum += {sum}(left) * {sum}(right);
+  }}
+  c[(size_t)i * n + j] = sum * scale_a[i] * scale_b[j];
+}}
+extern "C" void {name}(const {a}* a, const {b}* b, const float* scale_a, const float* scale_b, float* c, int m, int k,
+                       int n, cudaStream_t stream) {{
+  if (m > 0 && n > 0) each<<<dim3((n + 31) / 32, m), 32, 0, stream>>>(a, b, scale_a, scale_b, c, n, k);
+}}
+"""
+MATMUL_E4M3 = MATMUL_8_BITS.format(a="__nv_fp8_e4m3", b="__nv_fp8_e4m3", sum="float", name="matmul_e4m3")
+MATMUL_I8 = MATMUL_8_BITS.format(a="int8_t", b="int8_t", sum="int", name="matmul_i8")
+MATMUL_E5M2 = """
+__global__ void each(const __nv_fp8_e5m2* g, const __nv_fp8_e4m3* w, float scale, float* d, int n, int k) {
+  const int i = blockIdx.y, j = blockIdx.x * 32 + threadIdx.x;
+  if (j >= n) return;
+  float sum = 0;
+  for (int l = 0; l < k; ++l) sum += float(g[(size_t)i * k + l]) * float(w[(size_t)l * n + j]);
+  d[(size_t)i * n + j] = sum * scale;
+}
+extern "C" void matmul_e5m2_e4m3(const __nv_fp8_e5m2* g, const __nv_fp8_e4m3* w, float scale_g, float scale_w,
+                                 float* d, int m, int k, int n, cudaStream_t stream) {
+  if (m > 0 && n > 0) each<<<dim3((n + 31) / 32, m), 32, 0, stream>>>(g, w, scale_g * scale_w, d, n, k);
+}
+"""
+# Elements by their addresses, without NumPy. Half of a normal number of e4m3 has an exponent that is less by 1.
+HALVE = "operator halve(x: e4m3[n] in [0.03125, 448]) -> y: e4m3[n]\n  y[i] = x[i] / 2\n"
+PYTHON_8_BITS = """
+import ctypes
+
+def memory(t, kind):
+    return ctypes.cast(t.data, ctypes.POINTER(kind))
+
+def dequantise_rows(q, scale, y):
+    rows, cols = q.shape
+    whole, s, out = memory(q, ctypes.c_int8), memory(scale, ctypes.c_float), memory(y, ctypes.c_float)
+    for i in range(rows):
+        for j in range(cols):
+            out[i * y.strides[0] + j] = whole[i * q.strides[0] + j] * s[i]
+
+def halve(x, y):
+    a, b = memory(x, ctypes.c_uint8), memory(y, ctypes.c_uint8)
+    assert x.view("u8").dtype == "u8"
+    for i in range(x.shape[0]):
+        bits = a[i]
+        b[i] = bits - 8
+"""
+# A block a row; `limit` is the largest number of the type.
+QUANTISE = """
+__global__ void rows_of(const float* x, {type}* q, float* scale, int cols) {{
+  const float* r = x + (size_t)blockIdx.x * cols;
+  float most = 1e-12f;
+  for (int i = 0; i < cols; ++i) most = isnan(r[i]) || isnan(most) ? NAN : fmaxf(most, fabsf(r[i]));
+  const float s = most / {limit};
+  if (threadIdx.x == 0) scale[blockIdx.x] = s;
+  for (int i = threadIdx.x; i < cols; i += 32) {{
+    const float v = r[i] / s;
+    q[(size_t)blockIdx.x * cols + i] = {store};
+  }}
+}}
+extern "C" void {name}(const float* x, {type}* q, float* scale, int rows, int cols, cudaStream_t stream) {{
+  if (rows > 0) rows_of<<<rows, 32, 0, stream>>>(x, q, scale, cols);
+}}
+"""
+QUANTISE_I8 = QUANTISE.format(type="int8_t", limit="127", name="quantise_rows",
+                              store="(int8_t)fmaxf(fminf(rintf(v), 127.0f), -127.0f)")
+QUANTISE_E4M3 = QUANTISE.format(type="__nv_fp8_e4m3", limit="448", name="quantise_e4m3_rows",
+                                store="__nv_fp8_e4m3(isnan(v) ? v : fmaxf(fminf(v, 448.0f), -448.0f))")
+
 ELEVEN_BITS = "__uint_as_float(__float_as_uint({}) & 0xffffe000u)"
 # Kernels of the library's formulas, each with faults.
 KERNELS = {
@@ -201,6 +278,13 @@ KERNELS = {
          "if (at % stride != 0) continue;\n      if (at < 0 || at / stride >= l) {\n        "
          "sum += 0 * f[((size_t)c * cout + o) * kl + k];\n        continue;\n      }")]),
     "causal_attention": (ATTENTION, [("last = i;", "last = i + 1 < n ? i + 1 : i;"), ("/ sqrtf(d)", "")]),
+    "matmul_e4m3": (MATMUL_E4M3, [("sum += float(left)", "sum = (float)__half(sum) + float(left)"),
+                                  ("l < k", "l < k - 1")]),
+    "matmul_i8": (MATMUL_I8, [("int sum = 0", "short sum = 0"), ("int(left)", "int((uint8_t)left)")]),
+    "matmul_e5m2_e4m3": (MATMUL_E5M2, [("float(w[", "float(((const __nv_fp8_e5m2*)w)["),
+                                       ("scale_g * scale_w", "scale_g")]),
+    "quantise_rows": (QUANTISE_I8, [("rintf(v)", "truncf(v)"), ("r[i] / s", "(float)__half(r[i]) / s")]),
+    "quantise_e4m3_rows": (QUANTISE_E4M3, [("r[i] / s", "(float)__half(r[i] / s)"), ("448;", "240;")]),
 }
 
 
@@ -332,17 +416,32 @@ class Trials(unittest.TestCase):
         for name, (kernel, faults) in KERNELS.items():
             arguments = ["verify", f"{name}.op", "--source", f"{name}.cu", "--entry", name, "--device", "emulated",
                          "--cases", "30", "--shrink-seconds", "5"]
-            (self.folder / f"{name}.cu").write_text(kernel)
+            headers = "#include <cstdint>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n"
+            (self.folder / f"{name}.cu").write_text(headers + kernel)
             with self.subTest(name):
                 code, output = self.run_command(*arguments)
                 self.assertEqual(code, 0, output)
+                self.assertNotIn("not always rejected", output)
             for old, new in faults:
                 self.assertIn(old, kernel)
-                (self.folder / f"{name}.cu").write_text("#include <cuda_fp16.h>\n" + kernel.replace(old, new))
+                (self.folder / f"{name}.cu").write_text(headers + kernel.replace(old, new))
                 with self.subTest(name, fault=new):
                     code, output = self.run_command(*arguments, "--fail-fast")
                     self.assertEqual(code, 1, output)
                     self.assertRegex(output, "violation|input_modified|nondeterministic")
+
+    def test_a_python_function_gets_elements_of_8_bits(self):
+        for name, wrong in (("dequantise_rows", ("c_int8", "c_uint8")),
+                            ("halve", ("bits - 8", "bits - 7"))):
+            (self.folder / f"{name}.py").write_text(PYTHON_8_BITS)
+            (self.folder / "halve.op").write_text(HALVE)
+            arguments = ["verify", f"{name}.op", "--python", f"{name}.py:{name}", "--cases", "10", "--property",
+                         "within-error-bound", "--shrink-seconds", "5"]
+            code, output = self.run_command(*arguments)
+            self.assertEqual(code, 0, output)
+            self.assertIn(wrong[0], PYTHON_8_BITS)
+            (self.folder / f"{name}.py").write_text(PYTHON_8_BITS.replace(*wrong))
+            self.assertEqual(self.run_command(*arguments)[0], 1)
 
 
 if __name__ == "__main__":

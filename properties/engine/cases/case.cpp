@@ -72,7 +72,7 @@ void parse_type_and_shape(std::string_view text, tensor_spec& t) {
   if (!type || open == std::string_view::npos || text.back() != ']')
     throw usage_error(
         fmt::format("tensor {}: '{}' is not of the form dtype[rows x cols] written like f32[3x5]; dtypes are "
-                    "f16, bf16, f32, f64, i32, i64, u8, u16, u32",
+                    "f16, bf16, f32, f64, e4m3, e5m2, i8, i32, i64, u8, u16, u32",
                     t.name, text));
   t.type = *type;
   // 2^48 elements are beyond every device and keep products of two extents and sizes inside int64.
