@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "command/candidates/toolchain.hpp"
+#include "command/formula_golden.hpp"
 #include "command/formula_interpreter.hpp"
 #include "command/plan.hpp"
 #include "properties/engine/error.hpp"
@@ -80,7 +81,9 @@ named_formula gradient_of(const named_formula& f) {
 void register_with_interpreter(const named_formula& f) {
   const bool is_new = !formula_trial::formula_of(f.engine_name());
   formula_trial::register_formula(f);
-  if (is_new) name_interpreter(formula_trial::formula_of(f.engine_name()));
+  if (!is_new) return;
+  name_interpreter(formula_trial::formula_of(f.engine_name()));
+  add_recorded_inputs(f.engine_name());
 }
 
 }  // namespace
@@ -157,6 +160,7 @@ void use_formula_of_line(std::string_view line) {
           fmt::format("formula: {} of '{}' is not the one of the case line: it is {} now, the line has {}", f.op.name,
                       file, f.identity().substr(file.size() + 1), identity.substr(hash + 1)));
     register_with_interpreter(f);
+    if (line.substr(0, line.find(' ', line.find('/'))).ends_with("/golden")) add_formula_golden(op, "golden");
   }
 }
 

@@ -105,7 +105,7 @@ fuzz_finding make_finding(const case_report& r) {
   f.message = r.message;
   f.report = to_json(r);
   const std::string key = fmt::format("{} {} {} {}", f.op, f.property, f.verdict, f.shape);
-  f.name = fmt::format("{}-{}-{}", f.op, f.property, sha256_hex(key).substr(0, 8));
+  f.name = fmt::format("{}-{}-{}", f.op.substr(0, f.op.find('.')), f.property, sha256_hex(key).substr(0, 8));
   return f;
 }
 

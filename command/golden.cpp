@@ -9,6 +9,7 @@
 #include "command/candidates/plugin.hpp"
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
+#include "command/formula_golden.hpp"
 #include "command/profile.hpp"
 #include "command/stopwatch.hpp"
 #include "command/support.hpp"
@@ -24,12 +25,15 @@ namespace {
 
 // With plug-ins their operators and their folder, where nothing else is asked for.
 golden_options with_defaults(golden_options o) {
+  verify_options formulas;
+  formulas.operators = o.operators;
+  formulas.device = o.device;
+  formulas.candidate = o.candidate;
+  use_formulas(formulas, false);
+  o.operators = formulas.operators;
+  o.device = formulas.device;
   for (const std::string& op : o.operators)
-    if (is_formula_argument(op))
-      throw engine::usage_error(fmt::format(
-          "operator: '{}' is a formula, which has no golden data; 'warpcheck run {}' writes the exact values "
-          "of your arrays",
-          op, op));
+    if (is_formula_argument(op)) add_formula_golden(op, o.folder.empty() ? "golden" : o.folder);
   if (o.operators.empty()) o.operators = plugin_operators();
   if (!o.folder.empty()) return o;
   std::set<std::string> folders;
@@ -65,6 +69,7 @@ int worsened_entries(const golden_options& o, const std::string& device, const s
   const std::string profiled = profiled_device(device, note);
   int worse = 0;
   for (const std::string& op : ops) {
+    if (is_formula_argument(op)) continue;  // its candidates answer for their bounds alone
     const std::string path = profile_path(o.folder, op, profiled);
     if (!std::filesystem::exists(path)) {
       if (owes_profile(o.folder, profiled))
@@ -143,12 +148,16 @@ int golden_check(const golden_options& asked) {
 
 int golden_regenerate(const golden_options& asked) {
   const golden_options o = with_defaults(asked);
-  if (o.operators.size() != 1) throw engine::usage_error("golden regenerate: name one operator");
-  const progress_line waiting("golden regenerate " + o.operators[0]);
-  const golden::regenerated r = golden::regenerate(o.folder, o.operators[0]);
-  erase_progress_line();
-  fmt::print("{}: {} files written, {} unchanged, {} removed, {} kept that other programs made\n", o.operators[0],
-             r.written, r.unchanged, r.removed, r.kept);
+  const bool are_formulas = std::all_of(o.operators.begin(), o.operators.end(), is_formula_argument);
+  if (o.operators.size() != 1 && !are_formulas) throw engine::usage_error("golden regenerate: name one operator");
+  for (const std::string& op : o.operators) {
+    const progress_line waiting("golden regenerate " + op);
+    const golden::regenerated r = golden::regenerate(o.folder, op);
+    erase_progress_line();
+    fmt::print("{}: {} files written, {} unchanged, {} removed, {} kept that other programs made\n", op, r.written,
+               r.unchanged, r.removed, r.kept);
+  }
+  if (are_formulas) return k_pass;
   std::string note;
   const std::string device = resolve_device(o.device, note);
   const std::string path = profile_path(o.folder, o.operators[0], profiled_device(device, note));

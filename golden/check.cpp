@@ -8,6 +8,7 @@
 
 #include "golden/reader.hpp"
 #include "golden/writer.hpp"
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
 #include "properties/engine/trials/property.hpp"
@@ -38,6 +39,17 @@ void check_place(const std::string& path, const golden_file& file) {
   if (fs::path(path).parent_path() != folder)
     throw engine::usage_error(fmt::format("{}:2: a {} of {} lies in the folder '{}'; '{}' is allowed", path,
                                           name_of(file.what), file.op, fs::path(path).parent_path().string(), folder));
+}
+
+// True for a regression of a formula that is not registered: nobody can parse its case.
+bool is_of_unknown_formula(const std::string& path) {
+  const std::string text = read_text(path, k_max_file_bytes);
+  constexpr std::string_view k_key = "\noperator: ";
+  const size_t begin = text.find(k_key);
+  if (begin == std::string::npos) return false;
+  const size_t name = begin + k_key.size();
+  const std::string op = text.substr(name, text.find('\n', name) - name);
+  return op.ends_with(k_formula_suffix) && !engine::find_description(op);
 }
 
 golden_file read_placed(const std::string& folder, const std::string& path) {
@@ -73,7 +85,7 @@ std::vector<loaded_file> load(const std::string& folder, const std::vector<std::
     if (hash != sums[i].sha256)
       throw engine::usage_error(
           fmt::format("{}:{}: {} has SHA-256 {}; {} is allowed", sums_path, i + 1, sums[i].path, hash, sums[i].sha256));
-    if (!may_belong(sums[i].path, ops)) continue;
+    if (!may_belong(sums[i].path, ops) || is_of_unknown_formula(path)) continue;
     golden_file file = read_placed(folder, sums[i].path);
     if (ops.empty() || std::find(ops.begin(), ops.end(), file.op) != ops.end())
       files.push_back({sums[i].path, std::move(file)});
@@ -87,6 +99,7 @@ std::vector<loaded_file> load(const std::string& folder, const std::vector<std::
 std::vector<golden_file> load_regressions(const std::string& folder) {
   std::vector<golden_file> files;
   for (const std::string& path : golden_paths(folder)) {
+    if (is_of_unknown_formula(join(folder, path))) continue;
     golden_file file = read_golden(join(folder, path), engine::parse_case_line);
     if (file.what != kind::regression)
       throw engine::usage_error(
@@ -106,6 +119,7 @@ engine::trial_case candidate_case(const golden_file& file, std::string_view devi
   };
   set("device", device);
   set("candidate", candidate);
+  if (const engine::description* const d = engine::find_description(c.op)) set("formula", d->formula);
   return c;
 }
 
@@ -151,6 +165,10 @@ regenerated regenerate(const std::string& folder, const std::string& op) {
   std::vector<std::string> outdated;
   for (const std::string& path : golden_paths(folder)) {
     if (std::find(made.begin(), made.end(), path) != made.end()) continue;
+    if (is_of_unknown_formula(join(folder, path))) {
+      ++result.kept;
+      continue;
+    }
     const golden_file file = read_placed(folder, path);
     if (file.op == op && file.what == kind::known_answer) {
       outdated.push_back(path);

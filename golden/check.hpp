@@ -17,7 +17,7 @@ namespace warpcheck::golden {
 struct operator_golden {
   std::string op;
   // Its known answers, always the same, with unique names.
-  std::vector<golden_file> (*known_answers)();
+  std::function<std::vector<golden_file>()> known_answers;
   // One sentence per output element in which the reference and the file differ.
   std::vector<std::string> (*disagreements)(const golden_file&);
 };
@@ -32,13 +32,15 @@ struct loaded_file {
   golden_file file;
 };
 // Every file below `folder` that belongs to one of `ops` (empty: to any), sorted by path, after checking the hashes of
-// all files against folder/SHA256SUMS and the format of those that are returned. Throws engine::usage_error with file
+// all files against folder/SHA256SUMS and the format of those that are returned. A regression of a formula that this
+// process does not know belongs to none. Throws engine::usage_error with file
 // and line: a hash that differs, a file that is listed and absent or present and not listed, a malformed file, or no
 // file at all of an operator that was asked for.
 std::vector<loaded_file> load(const std::string& folder, const std::vector<std::string>& ops = {});
 
-// The regressions of a folder, sorted by name: what `warpcheck fuzz` found and wrote there. Throws engine::usage_error:
-// no such folder, a malformed file, a file of another kind.
+// The regressions of a folder, sorted by name: what `warpcheck fuzz` found and wrote there, without those of formulas
+// that this process does not know. Throws engine::usage_error: no such folder, a malformed file, a file of another
+// kind.
 std::vector<golden_file> load_regressions(const std::string& folder);
 
 // The case of a file as a candidate gets it: listed values in the line, device and candidate set. A regression that was

@@ -28,6 +28,10 @@
 // A known answer or an oracle expects every output of its case and leaves variant, device and candidate to the check.
 // A regression is a counterexample that fuzzing found: its case line with the property that failed, and nothing else
 // is needed, because the property judges it.
+//
+// An operator by formula is named like `rms_norm.op`. Its known answers are recorded inputs: those that the generator
+// drew, listed where they may have any value, with what the formula gave for them in 100 digits. Their case does not
+// name the text of the formula, so a formula that means the same still agrees with them.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +45,7 @@
 namespace warpcheck::golden {
 
 constexpr int k_format_version = 1;
+constexpr std::string_view k_formula_suffix = ".op";  // of the name of an operator by formula
 constexpr size_t k_max_file_bytes = 1 << 20;
 constexpr int64_t k_max_elements = 1 << 16;  // of a tensor of a known answer or an oracle, leading dimension included
 constexpr int k_min_digits = 10;

@@ -114,6 +114,17 @@ kind parse_kind(line_reader& lines) {
   lines.fail(fmt::format("kind is {}; known_answer, oracle and regression are allowed", in_quotes(text)));
 }
 
+std::string operator_name(line_reader& lines) {
+  std::string name = text_value(lines, 1);
+  std::string_view stem = name;
+  if (stem.ends_with(k_formula_suffix)) stem.remove_suffix(k_formula_suffix.size());
+  if (!is_stem(stem, false))
+    lines.fail(
+        fmt::format("operator is {}; lower-case letters, digits and _ are allowed, and {} behind them for a formula",
+                    in_quotes(name), k_formula_suffix));
+  return name;
+}
+
 void check_case(line_reader& lines, const golden_file& file) {
   if (file.the_case.op != file.op)
     lines.fail(fmt::format("the case is one of operator {}; {} is stated above", in_quotes(file.the_case.op), file.op));
@@ -196,9 +207,7 @@ golden_file parse_golden(std::string_view text, const std::string& name, const c
 
   golden_file file;
   file.what = parse_kind(lines);
-  file.op = text_value(lines, 1);
-  if (!is_stem(file.op, false))
-    lines.fail(fmt::format("operator is {}; lower-case letters, digits and _ are allowed", in_quotes(file.op)));
+  file.op = operator_name(lines);
   file.name = text_value(lines, 2);
   if (!is_stem(file.name, true))
     lines.fail(

@@ -285,7 +285,12 @@ std::vector<explanation_section> contract_in_words(const shared_formula& f) {
   const formula_trial_plan plan = plan_of(f);
   for (const property& p : plan.properties) asked.table.push_back({p.name, p.sentence});
   for (const unasked_property& p : plan.unasked) unasked.sentences.push_back(fmt::format("{}: {}.", p.name, p.why));
-  if (plan.unasked.empty()) unasked.sentences.emplace_back("None: every property of formulas is asked.");
+  if (const property* const p = registered_property(f->engine_name(), "golden"))
+    asked.table.push_back({p->name, p->sentence});
+  else
+    unasked.sentences.push_back(
+        fmt::format("golden: there are no recorded inputs in golden/{}; 'warpcheck golden regenerate {}' writes them.",
+                    f->engine_name(), f->file));
   all.push_back(std::move(asked));
   all.push_back(std::move(unasked));
   return all;

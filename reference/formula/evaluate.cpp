@@ -36,6 +36,13 @@ struct evaluation::parts {
     return is_wide ? bounds.algebra().as_output(b, d.output->type) : b;
   }
 
+  // The walker in more digits, made when it is first asked for.
+  template <class Real>
+  walker<exact_algebra<Real>>& exactly(std::unique_ptr<walker<exact_algebra<Real>>>& kept) {
+    if (!kept) kept = std::make_unique<walker<exact_algebra<Real>>>(code, exact_algebra<Real>());
+    return *kept;
+  }
+
   formula_operator op;
   program code;
   walker<bound_algebra> bounds;
@@ -157,10 +164,8 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
   if (b.is_beyond())
     return verdict(std::signbit(actual) == std::signbit(b.v) && std::fabs(actual) >= b.r, actual, b.v, type);
   const reference::enclosure bound(b.e);
-  const auto exact = [&](auto& kept, auto zero) {
-    using Real = decltype(zero);
-    if (!kept) kept = std::make_unique<walker<exact_algebra<Real>>>(parts_->code, exact_algebra<Real>());
-    const auto v = kept->element(d, i);
+  const auto exact = [&]<class Real>(std::unique_ptr<walker<exact_algebra<Real>>>& kept) {
+    const auto v = parts_->exactly(kept).element(d, i);
     // Where more digits left the enclosure of double, which holds the exact value, they took another branch of a tie.
     const bool agrees =
         v.special == 0 && v.x.radius < k_inf &&
@@ -168,8 +173,8 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
     return bounded_value<Real>{agrees ? v.x : basic_enclosure<Real>(Real(b.v), b.r), basic_enclosure<Real>(b.e)};
   };
   const std::function<bounded_value<double>()> in_double = [&] { return bounded_value<double>{{b.v, b.r}, bound}; };
-  const std::function<bounded_value<mp50>()> in_50 = [&] { return exact(parts_->exact50, mp50(0)); };
-  const std::function<bounded_value<mp100>()> in_100 = [&] { return exact(parts_->exact100, mp100(0)); };
+  const std::function<bounded_value<mp50>()> in_50 = [&] { return exact(parts_->exact50); };
+  const std::function<bounded_value<mp100>()> in_100 = [&] { return exact(parts_->exact100); };
   const judgement j = reference::decide<mp50, mp100>(type, actual, policy, element_model{in_double, in_50, in_100}, i);
   const bool is_free =
       j.accepted && std::isfinite(actual) && j.bound > reference::overflow_threshold(type) + std::fabs(b.v);
@@ -188,12 +193,22 @@ demand evaluation::demand_of(std::string_view output, int64_t i) {
   return y;
 }
 
+namespace {
+
+std::string special_text(double x) { return std::isnan(x) ? "nan" : x > 0 ? "+inf" : "-inf"; }
+
+}  // namespace
+
 std::string evaluation::text(std::string_view output, int64_t i) {
-  if (!parts_->exact50)
-    parts_->exact50 = std::make_unique<walker<exact_algebra<mp50>>>(parts_->code, exact_algebra<mp50>());
-  const auto v = parts_->exact50->element(parts_->find(output), i);
-  if (v.special != 0) return std::isnan(v.special) ? "nan" : v.special > 0 ? "+inf" : "-inf";
-  return v.x.value.str(20);
+  const auto v = parts_->exactly(parts_->exact50).element(parts_->find(output), i);
+  return v.special != 0 ? special_text(v.special) : v.x.value.str(20);
+}
+
+std::string evaluation::long_text(std::string_view output, int64_t i) {
+  const auto v = parts_->exactly(parts_->exact100).element(parts_->find(output), i);
+  if (v.special != 0) return special_text(v.special);
+  const bool is_certain = v.x.radius == 0 || mp100(v.x.radius) <= abs(v.x.value) * mp100("1e-50");
+  return is_certain ? v.x.value.str() : "";
 }
 
 }  // namespace warpcheck::formula

@@ -33,8 +33,9 @@ class evaluation {
   // accepts every number of the output's type.
   reference::judgement judge(std::string_view output, int64_t i, double actual,
                              reference::precision policy = reference::precision::adaptive);
-  // The exact value in decimal digits.
+  // The exact value in decimal digits: 20, or as many as 100 digits hold if at least 50 of them are certain, else "".
   std::string text(std::string_view output, int64_t i);
+  std::string long_text(std::string_view output, int64_t i);
   int64_t operations() const;  // nodes evaluated so far in double
 
  private:

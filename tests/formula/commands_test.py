@@ -1,9 +1,12 @@
 """The commands that read formulas: what they print, and their exit codes. Run by CTest with WARPCHECK set."""
 
+import hashlib
 import json
 import math
 import os
 import pathlib
+import re
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -50,9 +53,6 @@ class Commands(unittest.TestCase):
         self.expect(2, "gradient of f: no rule for a variable value outside of a tensor", "gradient", self.file)
         self.expect(2, "has no operator 'g'; it has f", "format", f"{self.file}:g")
         self.expect(2, "nosuch.op' not found, nor in the library", "format", "nosuch.op")
-        for action in ("check", "regenerate"):
-            self.expect(2, "'softmax.op' is a formula, which has no golden data; 'warpcheck run softmax.op' writes",
-                        "golden", action, "softmax.op")
         self.file.write_text("operator f(x[n]) -> y[n]\n  y[i] = x[k]\n")
         self.expect(2, f"{self.file}:2:12: 'k' is unknown", "format", self.file)
 
@@ -90,7 +90,8 @@ class Commands(unittest.TestCase):
 
 def write_npy(path, shape, values, code="f"):
     """Version 1.0 of NumPy's format."""
-    head = repr({"descr": {"f": "<f4", "d": "<f8", "i": "<i4"}[code], "fortran_order": False, "shape": tuple(shape)})
+    descr = {"f": "<f4", "d": "<f8", "i": "<i4", "b": "|i1", "B": "|u1"}[code]
+    head = repr({"descr": descr, "fortran_order": False, "shape": tuple(shape)})
     head += " " * (63 - (10 + len(head)) % 64) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
                      + struct.pack(f"<{len(values)}{code}", *values))
@@ -121,6 +122,25 @@ class Run(unittest.TestCase):
         for value, due, bound in zip(read_doubles(self.y), exact, read_doubles(self.b)):
             self.assertAlmostEqual(value, due, delta=1e-14 * due)
             self.assertTrue(2**-24 * due < bound < 100 * 2**-24 * due, (bound, due))
+
+    def test_arrays_of_8_bits(self):
+        write_npy(self.x, (1, 3), [-127, 5, 127], "b")
+        scale = self.folder / "scale.npy"
+        write_npy(scale, (1,), [0.5])
+        arguments = ["run", "dequantise_rows.op", "--input", f"q={self.x}", "--input", f"scale={scale}", "--output"]
+        self.assertEqual(run(*arguments, self.y).returncode, 0)
+        self.assertEqual(read_doubles(self.y), (-63.5, 2.5, 63.5))
+        write_npy(self.x, (1, 3), [-127, 5, 127], "i")
+        r = run(*arguments, self.y)
+        self.assertEqual((r.returncode, "|i1 (i8) is allowed here" in r.stderr), (2, True), r.stderr)
+        file = self.folder / "own.op"
+        for kind, bits, values in (("e4m3", (0x38, 0x7E, 0x81), (2, 896, -(2**-8))),
+                                   ("e5m2", (0x3C, 0x7B, 0x81), (2, 114688, -(2**-15)))):
+            file.write_text(f"operator f(x: {kind}[n]) -> y[n]\n  y[i] = 2 * x[i]\n")
+            write_npy(self.x, (3,), bits, "B")
+            r = run("run", file, "--input", f"x={self.x}", "--output", self.y)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertEqual(read_doubles(self.y), values)
 
     def test_scalars_gathers_and_bounds_that_are_free(self):
         file = self.folder / "own.op"
@@ -225,6 +245,91 @@ class Mutants(unittest.TestCase):
         self.assertRegex(output, r"\(1 of 1\)")
         self.assertEqual(self.mutants(self.file, "--only", "g-1")[0], 2)
         self.assertEqual(self.mutants(self.file, "softmax")[0], 2)
+
+
+class Golden(unittest.TestCase):
+    """`warpcheck golden` with formulas: recorded inputs, and the exact outputs that a formula gave for them."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.formula = "operator own(x[n], w[n] in [1, 2], k = 3 in [1, 4]) -> y[n]\n  y[i] = x[i] * exp(w[i]) + k\n"
+        (self.folder / "own.op").write_text(self.formula)
+
+    def run_command(self, code, *arguments):
+        r = subprocess.run([WARPCHECK, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(r.returncode, code, r.stdout + r.stderr)
+        return r.stdout + r.stderr
+
+    def write_function(self, value):
+        (self.folder / "own.py").write_text(
+            "import ctypes, math\ndef own(x, w, k, y):\n    n = y.shape[0]\n"
+            "    x, w, y = (ctypes.cast(t.data, ctypes.POINTER(ctypes.c_float)) for t in (x, w, y))\n"
+            f"    for i in range(n):\n        y[i] = {value}\n")
+
+    def record(self):
+        output = self.run_command(0, "golden", "regenerate", "own.op")
+        self.assertIn("own.op: 10 files written, 0 unchanged", output)
+        return sorted((self.folder / "golden/own.op").glob("*.golden"))
+
+    def write_checksums(self):
+        golden = self.folder / "golden"
+        sums = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.relative_to(golden)}\n"
+                for f in sorted(golden.rglob("*.golden"))]
+        (golden / "SHA256SUMS").write_text("".join(sums))
+
+    def test_recorded_inputs_are_checked(self):
+        files = self.record()
+        text = files[-1].read_text()
+        self.assertIn("operator: own.op\n", text)
+        self.assertIn("\ninput x\n", text)
+        self.assertIn("own.op: 0 files written, 10 unchanged", self.run_command(0, "golden", "regenerate", "own.op"))
+        self.assertIn("10 files agree, 0 do not", self.run_command(0, "golden", "check", "own.op"))
+        output = self.run_command(0, "verify", "own.op", "--property", "golden", "--cases", "100")
+        self.assertRegex(output, r"golden +10 .* pass")
+        self.assertIn("recorded inputs give the recorded outputs", self.run_command(0, "explain", "own.op"))
+        # The same in other words agrees.
+        (self.folder / "own.op").write_text(self.formula.replace("x[i] * exp(w[i])", "exp(w[i]) * x[i]"))
+        self.run_command(0, "golden", "check", "own.op")
+        # Another formula does not.
+        (self.folder / "own.op").write_text(self.formula.replace("+ k", "- k"))
+        output = self.run_command(1, "golden", "check", "own.op")
+        self.assertRegex(output, r"the reference disagrees: y\[0\]: the file has [-.e0-9]+, the reference [-.e0-9]+")
+
+    def test_a_kernel_is_held_to_recorded_inputs(self):
+        self.record()
+        self.write_function("x[i] * math.exp(w[i]) + k * 1.001")
+        output = self.run_command(1, "verify", "own.op", "--python", "own.py:own", "--property", "golden")
+        line = re.search(r"warpcheck replay '(.*)'", output)[1]
+        self.assertRegex(line, r"own.op/golden .* formula=own\.op#")
+        self.run_command(1, "replay", line)
+
+    def test_a_changed_file_is_an_error(self):
+        file = self.record()[0]
+        text = file.read_text()
+        file.write_text(text.replace("\nend\n", "0\nend\n"))
+        self.assertRegex(self.run_command(2, "golden", "check", "own.op"), "SHA256SUMS:1: .* has SHA-256")
+        self.write_checksums()
+        self.assertRegex(self.run_command(2, "golden", "check", "own.op"), r"\.golden:\d+: .* is not an element of")
+        file.write_text(text.replace("operator: own.op", "operator: own.other"))
+        self.write_checksums()
+        self.assertIn("lower-case letters, digits and _ are allowed, and .op behind them for a formula",
+                      self.run_command(2, "golden", "check", "own.op"))
+        shutil.rmtree(self.folder / "golden")
+        self.assertIn("golden/SHA256SUMS", self.run_command(2, "golden", "check", "own.op"))
+
+    def test_a_finding_of_a_formula_is_kept_and_replayed(self):
+        self.write_function("x[i] * math.exp(w[i])")
+        arguments = ["own.op", "--python", "own.py:own", "--property", "within-error-bound"]
+        output = self.run_command(1, "fuzz", *arguments, "--out", "found", "--cases", "20", "--shrink-seconds", "5")
+        self.assertNotIn("cannot be kept", output)
+        (finding,) = (self.folder / "found/findings").glob("*.golden")
+        shutil.copytree(self.folder / "found/findings", self.folder / "golden/regressions")
+        output = self.run_command(1, "verify", *arguments, "--cases", "1", "--shrink-seconds", "5")
+        self.assertIn("1 regression", output)
+        # A command that does not know the formula leaves its counterexample alone.
+        self.run_command(0, "verify", "rms_norm.op", "--cases", "1", "--size", "quick")
 
 
 if __name__ == "__main__":
