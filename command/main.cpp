@@ -242,7 +242,8 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
   CLI::Option* of_mutants = add_output(mutants, "--json", m.json, "Write the result as JSON to this file");
   mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
   mutants->footer(exit_codes(
-      "0 all are killed as expected and no score fell, 1 otherwise (of a formula: a changed one survives)", k_kept));
+      "0 all are killed as expected and no score fell, 1 otherwise (of a formula: a changed formula survives)",
+      k_kept));
   mutants->callback([&] {
     const bool has_formula = std::any_of(m.operators.begin(), m.operators.end(), cli::is_formula_argument);
     code = has_formula ? cli::formula_mutants(m) : cli::mutants(m);
@@ -306,8 +307,7 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
   check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
   check->footer(exit_codes("0 all agree, 1 a file does not, or a kernel became less accurate", ", 130 interrupted"));
   check->callback([&] { code = cli::golden_check(g); });
-  check->add_flag("--ratchet", g.ratchet,
-                  "Hold another candidate, too, to the accuracy of the committed error profiles");
+  check->add_flag("--ratchet", g.ratchet, "Compare a candidate that is not built in with the error profiles, too");
   CLI::App* regenerate = golden->add_subcommand(
       "regenerate", "Write the known answers of an operator, the checksums and the error profile");
   regenerate->add_option("operator", g.operators, "The operator")->required();
@@ -488,7 +488,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, const int& code) {
 
 int run(int argc, char** argv) {
   cli::use_color("auto");
-  CLI::App app{"warpcheck puts GPU kernels on trial: is a kernel right on every input its contract allows?",
+  CLI::App app{"warpcheck tests GPU kernels: is a kernel correct on every input that its contract allows?",
                "warpcheck"};
   app.footer(exit_codes("0 done"));  // of the commands that set no other
   app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));

@@ -110,8 +110,8 @@ void check_limits(const verify_options& o) {
   check_cases(o.cases);
   check_timeout(o.timeout);
   check_shrink_seconds(o.shrink_seconds);
-  if (o.max_rows < 1) throw usage_error(fmt::format("max-rows: {} is not at least 1", o.max_rows));
-  if (o.max_cols < 1) throw usage_error(fmt::format("max-cols: {} is not at least 1", o.max_cols));
+  if (o.max_rows < 1) throw usage_error(fmt::format("--max-rows: {} is too small, must be at least 1", o.max_rows));
+  if (o.max_cols < 1) throw usage_error(fmt::format("--max-cols: {} is too small, must be at least 1", o.max_cols));
   if (o.workers < 0) throw usage_error(fmt::format("workers: {} is negative; 0 means one per core", o.workers));
 }
 

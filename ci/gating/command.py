@@ -19,7 +19,7 @@ VERSION = "1"
 OUTPUTS = ("gate.json", "gate.xml", "gate.md", "gate.sarif")
 
 
-def tell(options, result):
+def report(options, result):
     out = options.out
     text = to_text(result)
     (out / "gate.json").write_text(to_json(result))
@@ -114,7 +114,7 @@ def judge_and_tell(options):
     for name in OUTPUTS:  # a run that cannot judge must not leave the verdict of another
         (options.out / name).unlink(missing_ok=True)
     result = judge(options)
-    tell(options, result)
+    report(options, result)
     return {"pass": 0, "findings": 1, "interrupted": 130}[result["verdict"]]
 
 

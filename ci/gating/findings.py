@@ -1,4 +1,4 @@
-"""What the gate finds, and how it is told: text, gate.json, JUnit, SARIF, annotations of GitHub."""
+"""Findings of the gate and their reports: text, gate.json, JUnit, SARIF, annotations of GitHub."""
 
 import collections
 import dataclasses

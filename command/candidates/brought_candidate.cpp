@@ -21,7 +21,7 @@ void add_source_options(CLI::App* command, source_request& s, CLI::Option* of_so
   command->add_option("--std", s.standard, "The C++ standard of --source (default: c++17)")->needs(of_source);
   command
       ->add_option("--args", s.arguments,
-                   "What the entry's parameters stand for: 'in=x,out=y,N=rows', or all by position 'x,y,rows,cols'")
+                   "Meanings of the entry's parameters: 'in=x,out=y,N=rows', or all by position 'x,y,rows,cols'")
       ->needs(of_source);
 }
 

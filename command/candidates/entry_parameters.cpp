@@ -171,7 +171,7 @@ std::string lacked_text(const engine::description& d, const std::vector<entry_na
 
 namespace {
 
-// The parameters' names by what the user says that they stand for.
+// The parameters' names by the meanings that the user gives them.
 imported_function renamed(const imported_function& entry, const std::string& arguments) {
   if (arguments.empty()) return entry;
   imported_function f = entry;
@@ -201,7 +201,7 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
   const imported_function entry = renamed(given, arguments);
   const std::vector<entry_name> known = entry_names(d);
   const std::string can_be = fmt::format(
-      "the parameters of an entry for {} can be {}; --args says what others stand for", d.op, listed(known));
+      "the parameters of an entry for {} can be {}; --args gives other names a meaning", d.op, listed(known));
   std::vector<entry_name> parameters;
   for (const std::string& name : entry.parameters) {
     const auto found = std::find_if(known.begin(), known.end(), [&](const entry_name& n) { return n.name == name; });

@@ -40,9 +40,10 @@ const plugin_table& table_of(const std::string& path) {
   const plugin_table* const table = get ? get() : nullptr;
   if (!table) throw environment_error(fmt::format("plugin: '{}' does not export warpcheck_plugin_get", path));
   if (table->abi != k_plugin_abi || table->layout != plugin_layout())
-    throw environment_error(fmt::format(
-        "plugin: '{}' has ABI version {}.{}; this warpcheck speaks {}.{}: build it again with this warpcheck's headers",
-        path, table->abi, table->layout, k_plugin_abi, plugin_layout()));
+    throw environment_error(
+        fmt::format("plugin: '{}' has ABI version {}.{}; this warpcheck supports {}.{}; build it again with this "
+                    "warpcheck's headers",
+                    path, table->abi, table->layout, k_plugin_abi, plugin_layout()));
   open_library(path, RTLD_NOW);  // from here on a missing function is an error and not a crash in the middle of a run
   return *table;
 }

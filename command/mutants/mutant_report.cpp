@@ -134,8 +134,8 @@ bool holds_scores(const std::map<std::string, mutant_score>& scores, const std::
     const score& before = found->second;
     if (s.killed * std::max<int64_t>(1, before.judged) >= before.killed * s.judged()) continue;
     holds = false;
-    fmt::print("{}: the score of {} went down: {} of {} killed, {} says {} of {}\n", name, subject, s.killed,
-               s.judged(), name, before.killed, before.judged);
+    fmt::print("{}: the score of {} went down: {} of {} killed, {} has {} of {}\n", name, subject, s.killed, s.judged(),
+               name, before.killed, before.judged);
   }
   if (holds && differs) {
     fmt::print("{} can be brought up to date:\n", name);

@@ -253,7 +253,7 @@ struct mutants_run {
 
 void check_options(const mutants_options& o) {
   check_cases(o.cases);
-  if (o.one_in < 1) throw usage_error(fmt::format("one-in: {} is not at least 1", o.one_in));
+  if (o.one_in < 1) throw usage_error(fmt::format("--one-in: {} is too small, must be at least 1", o.one_in));
   if (o.jobs < 0) throw usage_error(fmt::format("jobs: {} is negative; 0 means one per core", o.jobs));
 }
 

@@ -280,7 +280,7 @@ std::vector<explanation_section> contract_in_words(const shared_formula& f) {
   all.push_back(magnitude_section(f, emulated));
   all.push_back(size_section(*f, emulated, host));
   all.push_back(input_section(*f, host));
-  explanation_section asked{"Properties that follow", {}, {{"property", "what it claims"}}};
+  explanation_section asked{"Properties that follow", {}, {{"property", "sentence"}}};
   explanation_section unasked{"Properties that do not follow", {}, {}};
   const formula_trial_plan plan = plan_of(f);
   for (const property& p : plan.properties) asked.table.push_back({p.name, p.sentence});

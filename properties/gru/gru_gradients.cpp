@@ -253,9 +253,9 @@ void check_own_slope(trial& t) {
   const double truncation = static_cast<double>(abs(mp50(formula - near(mp50("1e-16")))));
   const double allowed = allowed_of(e, truncation);
   const gru_answer a = ask(t, data);
-  judge_steps(t, data, a);  // a net that says nothing has no slope and no gradient
+  judge_steps(t, data, a);  // a net without outputs has no slope and no gradient
   const double actual = along(a.gradients, v);
-  if (!(allowed <= std::fabs(static_cast<double>(formula)) / 50)) return t.skip("it says too little");
+  if (!(allowed <= std::fabs(static_cast<double>(formula)) / 50)) return t.skip("its gradient is too small to judge");
   judge_near(t, "<gradient, v>", 0, actual, slope, allowed);
 }
 

@@ -121,7 +121,7 @@ class Usage(unittest.TestCase):
             (2, "--candidate excludes --null-kernels", ["verify", "softmax", "--null-kernels",
                                                         "--candidate", CANDIDATE]),
             (2, "--device excludes --null-kernels", ["verify", "softmax", "--null-kernels", "--device", "cpu"]),
-            (2, "one-in: 0 is not at least 1", ["mutants", "softmax", "--one-in", "0"]),
+            (2, "--one-in: 0 is too small, must be at least 1", ["mutants", "softmax", "--one-in", "0"]),
             (2, "--only excludes --one-in", ["mutants", "softmax", "--one-in", "8", "--only", "no-maximum-subtracted"]),
             (2, "'comparator' has no list", ["mutants", "comparator"]),
             (2, "--generated", ["mutants", "comparator"]),

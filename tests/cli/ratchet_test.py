@@ -83,7 +83,7 @@ class Ratchet(unittest.TestCase):
         with open(self.profile) as f:
             self.assertEqual(f.read(), before)
 
-    def test_other_cases_a_missing_entry_a_spoilt_and_a_missing_file_are_told(self):
+    def test_other_cases_a_missing_entry_a_corrupt_and_a_missing_file_are_reported(self):
         with open(self.profile) as f:
             text = f.read()
         for old, new, code, expected in [

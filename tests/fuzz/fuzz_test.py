@@ -54,7 +54,7 @@ class Fuzz(unittest.TestCase):
             return json.load(f)
 
     def journalled(self, out, of=""):
-        """Cases that the journals of the round under way tell to have ended, and of those the ones of a verdict."""
+        """Cases that the journals of the current round list as finished, and those of them with a verdict."""
         # Not those of the round before: they are removed after the state counts it.
         folder = self.path(out, "shard-0-of-1", f"round-{self.state(out)['rounds']}")
         texts = []
@@ -265,7 +265,7 @@ class Fuzz(unittest.TestCase):
         candidate = self.path("candidate.so")
         shutil.copy(WRONG, candidate)
         process = self.start("a", candidate)
-        # Stopped, the run ends no round: what its journals tell now is what the next run finds.
+        # A stopped run ends no round: its journals are as the next run finds them.
         while True:
             process.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED)
@@ -304,7 +304,7 @@ class Fuzz(unittest.TestCase):
         self.expect(2, "time: 'soon'", "--out", out, "--time", "soon")
         self.expect(2, "time: '0'", "--out", out, "--time", "0")
         self.expect(2, "cases: -1", "--out", out, "--cases", "-1")
-        self.expect(2, "max-rows: 0 is not at least 1", "--out", out, "--max-rows", "0")
+        self.expect(2, "--max-rows: 0 is too small, must be at least 1", "--out", out, "--max-rows", "0")
         self.expect(2, "shard: the parts of '0/2'", "--out", out, "--shard", "0/2")
         self.expect(2, "/nowhere: it is not a folder that can be read", "--out", out, "--cases", "1",
                     "--regressions", "/nowhere")

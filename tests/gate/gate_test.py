@@ -1,5 +1,5 @@
-"""ci/gate: what it calls weakened, whom a file belongs to, how findings are told, and what it says of pull requests of
-each kind. Run by CTest with WARPCHECK set, on one finished build."""
+"""ci/gate: weakened demands, owners of files, reports of findings, and pull requests of each kind.
+Run by CTest with WARPCHECK set, on one finished build."""
 
 import copy
 import json
@@ -310,7 +310,7 @@ class Mutants(unittest.TestCase):
         self.assertEqual(len(set(names)), 40)
         self.assertEqual(first.cut, ["40 of 100 listed mutants, drawn with seed 1"])
         self.assertEqual((first.steps[0]["detail"], first.steps[0]["verdict"]), ("40 of 100 listed", "pass"))
-        again, same = tried(130)  # an end of the time is told, too
+        again, same = tried(130)  # the end of the time is reported, too
         self.assertEqual(same, names)
         of = {op: sum(name.startswith(op) for name in names) for op in ("scan", "softmax")}
         self.assertEqual(

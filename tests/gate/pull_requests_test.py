@@ -108,7 +108,7 @@ class PullRequests(unittest.TestCase):
         return json.loads((out / "gate.json").read_text()), r.stdout
 
     def check_outputs(self, name, result, said, kind, file):
-        """All of its outputs tell the same finding."""
+        """All outputs report the same finding."""
         failures = xml.fromstring((FOLDER / name / "gate.xml").read_text()).iter("failure")
         self.assertIn(kind, {failure.get("type") for failure in failures})
         sarif = json.loads((FOLDER / name / "gate.sarif").read_text())["runs"][0]["results"]

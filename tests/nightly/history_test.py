@@ -131,7 +131,7 @@ class RedRows(Made):
         self.assertIn("1 of 3 shards did not finish (2)", run["reason"])
         self.assertIn("no case was judged", self.night(1, cases=0)["reason"])
 
-    def test_an_operator_that_the_time_did_not_reach_is_red_and_a_property_is_told(self):
+    def test_an_operator_that_the_time_did_not_reach_is_red_and_a_property_is_reported(self):
         self.others = [("gru/golden", 0), ("softmax/golden", 0)]
         run = self.night(0)
         self.assertEqual(run["status"], "red")

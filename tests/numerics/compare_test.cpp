@@ -1,4 +1,4 @@
-// The comparator on trial: each defect that suite.md, section 0 charges to a comparison has its test here.
+// Tests of the comparator: each defect of a comparison that docs/prior_art.md lists has a test here.
 #include "reference/numerics/compare.hpp"
 
 #include <gtest/gtest.h>

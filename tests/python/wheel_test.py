@@ -240,16 +240,16 @@ class Api(unittest.TestCase):
         found = python("""
             draw = numpy.random.default_rng(1)
             a, b, c = (draw.uniform(-1, 1, shape).astype("f4") for shape in ((5, 7), (7, 3), (5, 3)))
-            told, exact, bound = [], *warpcheck.bound("matmul", a, b)
-            told.append(bool(abs(exact - a.astype("f8") @ b).max() < 1e-15 and 0 < bound.max() < 1e-5))
+            seen, exact, bound = [], *warpcheck.bound("matmul", a, b)
+            seen.append(bool(abs(exact - a.astype("f8") @ b).max() < 1e-15 and 0 < bound.max() < 1e-5))
             y = exact.astype("f4")
-            told.append(warpcheck.check("matmul", y, a, b).passed)
+            seen.append(warpcheck.check("matmul", y, a, b).passed)
             y[4, 2] += 2 * numpy.float32(bound[4, 2])
             bad = warpcheck.check("matmul", y, a, b)
-            told.append([bad.passed, bad.worst.row, bad.worst.column])
+            seen.append([bad.passed, bad.worst.row, bad.worst.column])
             exact, bound = warpcheck.bound("matmul", a.T.copy(), b, ta="yes", alpha=2, beta=1, c_in=c)
-            told.append(bool(abs(exact - (2 * a.astype("f8") @ b + c)).max() < 1e-15))
-            told.append(warpcheck.check("matmul", exact.astype("f4"), a.T.copy(), b, ta="yes", alpha=2, beta=1,
+            seen.append(bool(abs(exact - (2 * a.astype("f8") @ b + c)).max() < 1e-15))
+            seen.append(warpcheck.check("matmul", exact.astype("f4"), a.T.copy(), b, ta="yes", alpha=2, beta=1,
                                         c_in=c).passed)
             # A gated recurrent unit of two steps, by its definition (gates r, z, n).
             x, w, u = (draw.uniform(-.5, .5, shape).astype("f4") for shape in ((2, 3, 4), (1, 15, 4), (1, 15, 5)))
@@ -260,18 +260,18 @@ class Api(unittest.TestCase):
                 h = (1 - z) * numpy.tanh(of_x[2] + r * of_h[2]) + z * h
                 states.append(h)
             exact, bound = warpcheck.bound("gru", x, w, u)
-            told.append([exact.shape, bool(abs(exact - numpy.array(states)).max() < 1e-12 and 0 < bound.max() < 1e-4)])
+            seen.append([exact.shape, bool(abs(exact - numpy.array(states)).max() < 1e-12 and 0 < bound.max() < 1e-4)])
             y = exact.astype("f4")
-            told.append(warpcheck.check("gru", y, x, w, u).passed)
+            seen.append(warpcheck.check("gru", y, x, w, u).passed)
             y[1, 2, 4] += 2 * numpy.float32(bound[1, 2, 4])
-            told.append(warpcheck.check("gru", y, x, w, u).passed)
-            print(json.dumps(told))
+            seen.append(warpcheck.check("gru", y, x, w, u).passed)
+            print(json.dumps(seen))
         """)
         self.assertEqual(found, [True, True, [False, 4, 2], True, True, [[2, 3, 5], True], True, False])
 
     def test_check_and_bound_take_indices_histograms_and_splits(self):
         found = python("""
-            draw, told = numpy.random.default_rng(1), []
+            draw, seen = numpy.random.default_rng(1), []
             bins = draw.integers(0, 4, (50, 2)).astype("u1")
             g, h = (draw.integers(-64, 64, 50).astype("f4") / 64 for _ in range(2))
             h = abs(h) + 1
@@ -281,18 +281,18 @@ class Api(unittest.TestCase):
                 numpy.add.at(sums, (4 * column + bins[:, column], 0), g)
                 numpy.add.at(sums, (4 * column + bins[:, column], 1), h)
             exact, bound = warpcheck.bound("histogram", bins, cols, g, h)
-            told.append(bool((exact == sums).all() and bound.shape == (8, 2)))
-            told.append(warpcheck.check("histogram", sums, bins, cols, g, h).passed)
+            seen.append(bool((exact == sums).all() and bound.shape == (8, 2)))
+            seen.append(warpcheck.check("histogram", sums, bins, cols, g, h).passed)
             keys = draw.integers(0, 9, (3, 20)).astype("f4")
-            told.append(warpcheck.bound("argmax", keys).exact.tolist() == keys.argmax(axis=1).tolist())
+            seen.append(warpcheck.bound("argmax", keys).exact.tolist() == keys.argmax(axis=1).tolist())
             order = numpy.argsort(keys, axis=1, kind="stable")
-            told.append(bool((warpcheck.bound("argsort", keys).exact == order).all()))
-            told.append(warpcheck.check("histogram", sums + [0, 1], bins, cols, g, h, accum=2).passed)
+            seen.append(bool((warpcheck.bound("argsort", keys).exact == order).all()))
+            seen.append(warpcheck.check("histogram", sums + [0, 1], bins, cols, g, h, accum=2).passed)
             gh = draw.integers(1, 9, (50, 2)).astype("u2")
             whole = numpy.zeros((8, 2), "i8")
             for column in range(2):
                 numpy.add.at(whole, 4 * column + bins[:, column], gh)
-            told.append(warpcheck.check("histogram", whole, bins, cols, gh).passed)
+            seen.append(warpcheck.check("histogram", whole, bins, cols, gh).passed)
             # One leaf, the first column as its feature: no penalties, so a side gains g^2 / h.
             hist = sums[:4]
             feature = numpy.array([[0, 4, 0, 0, 0, 0, 0]])  # id, bins, default, offset, mfb, missing, categorical
@@ -304,28 +304,28 @@ class Api(unittest.TestCase):
             left = [hist[:t + 1].sum(axis=0) for t in range(3)]
             gains = [l[0] ** 2 / l[1] + (G - l[0]) ** 2 / (H - l[1]) - G * G / H for l in left]
             best = int(numpy.argmax(gains))
-            told.append(bool(abs(exact[0, 0] - gains[best]) < 1e-12 and (exact[0, 1:3] == left[best]).all()))
+            seen.append(bool(abs(exact[0, 0] - gains[best]) < 1e-12 and (exact[0, 1:3] == left[best]).all()))
             rows = int(count[:best + 1].sum())
             got = {"value": exact, "field": numpy.array([[0x101, 0, best, 0, rows, 50 - rows]]),
                    "cat": numpy.full((1, 32), 0xffffffff, "u4")}
-            told.append(warpcheck.check("best_split", got, *arrays).passed)
+            seen.append(warpcheck.check("best_split", got, *arrays).passed)
             got["field"][0, 2] += 1
-            told.append(warpcheck.check("best_split", got, *arrays).passed)
-            print(json.dumps(told))
+            seen.append(warpcheck.check("best_split", got, *arrays).passed)
+            print(json.dumps(seen))
         """)
         self.assertEqual(found, [True, True, True, True, False, True, True, True, False])
 
     def test_mistakes_are_exceptions(self):
         found = python("""
-            told, eye = [], numpy.eye(3, dtype="f4")
+            seen, eye = [], numpy.eye(3, dtype="f4")
             for call in (lambda: warpcheck.verify("nosuch", softmax), lambda: warpcheck.verify("softmax", "x.txt"),
                          lambda: warpcheck.bench("softmax"), lambda: warpcheck.bound("matmul", eye, eye[:2]),
                          lambda: warpcheck.bound("sigmoid", eye)):
                 try:
                     call()
                 except warpcheck.WarpcheckError as error:
-                    told.append([type(error).__name__, str(error)])
-            print(json.dumps(told))
+                    seen.append([type(error).__name__, str(error)])
+            print(json.dumps(seen))
         """)
         names = [name for name, _ in found]
         self.assertEqual(names, ["UsageError", "UsageError", "Missing", "UsageError", "UsageError"])
@@ -383,10 +383,10 @@ class Agent(unittest.TestCase):
         return anyio.run(main)
 
     def test_a_wrong_kernel_is_found_explained_and_repaired(self):
-        told = []
+        seen = []
 
         async def progress(seconds, total, message):
-            told.append((seconds, message))
+            seen.append((seconds, message))
 
         async def talk(client):
             async def call(tool, **arguments):
@@ -420,7 +420,7 @@ class Agent(unittest.TestCase):
             self.assertEqual((await call("bound", operator="softmax", inputs=["x.npy"]))["exact"], [0.25] * 8)
 
         self.session(talk)
-        self.assertTrue(told and all(seconds > 0 for seconds, _ in told))
+        self.assertTrue(seen and all(seconds > 0 for seconds, _ in seen))
 
     def test_what_lies_outside_of_the_root_is_refused(self):
         line = "v1 softmax/within-error-bound x=f32[1x2] fill={} | y=f32[1x2] | candidate={} device=cpu"

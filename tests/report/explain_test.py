@@ -192,7 +192,7 @@ class Wrong(unittest.TestCase):
 
 
 class WrongHistograms(unittest.TestCase):
-    def told(self, flaw, **case):
+    def explained(self, flaw, **case):
         said = explain(histogram(knobs=f"candidate={FLAWED} device=cpu variant={flaw}", **case))
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn(": violation", said.stdout)
@@ -205,20 +205,20 @@ class WrongHistograms(unittest.TestCase):
 
     def test_a_row_that_is_missing_is_named(self):
         self.assertRegex(
-            self.told("drops_last_row"), r"the last row \(number \d+\) is missing|none of its rows was added"
+            self.explained("drops_last_row"), r"the last row \(number \d+\) is missing|none of its rows was added"
         )
 
     def test_exchanged_numbers_are_named(self):
-        self.assertIn("the sums are those of the", self.told("exchanges_parts"))
+        self.assertIn("the sums are those of the", self.explained("exchanges_parts"))
 
     def test_slots_that_are_off_by_one_are_named(self):
-        self.assertIn("each slot has the sum of the one before it", self.told("slot_behind"))
+        self.assertIn("each slot has the sum of the one before it", self.explained("slot_behind"))
 
     def test_rows_that_went_elsewhere_are_named(self):
-        self.assertRegex(self.told("wrong_slot"), r"rows were added to another slot than their own")
+        self.assertRegex(self.explained("wrong_slot"), r"rows were added to another slot than their own")
 
     def test_additions_in_f32_are_named(self):
-        self.assertIn("additions in f32", self.told("adds_in_f32", fill="uniform(2,1,2)", bins="constant(4)"))
+        self.assertIn("additions in f32", self.explained("adds_in_f32", fill="uniform(2,1,2)", bins="constant(4)"))
 
 
 def sparse_histogram(knobs, rows=9):
@@ -250,7 +250,7 @@ def largest(knobs, edit="edit=0,4:7"):
 class WrongStages(unittest.TestCase):
     """Stages of the histogram beside the sums over dense bins, and largest elements."""
 
-    def told(self, line, flaw):
+    def explained(self, line, flaw):
         said = explain(line(f"candidate={FLAWED} device=cpu"), flaw=flaw)
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn(": pass" if flaw == "right" else ": violation", said.stdout)
@@ -278,23 +278,23 @@ class WrongStages(unittest.TestCase):
             (subtract, "keeps_smaller", "the smaller leaf's sum stands there"),
         ):
             with self.subTest(flaw):
-                self.assertIn(expected, self.told(line, flaw))
-                self.assertNotIn("departs:", self.told(line, "right"))
+                self.assertIn(expected, self.explained(line, flaw))
+                self.assertNotIn("departs:", self.explained(line, "right"))
 
 
 class WrongProducts(unittest.TestCase):
-    def told(self, flaw, knobs="", **case):
+    def explained(self, flaw, knobs="", **case):
         said = explain(matmul(4, 5, 17, f"candidate={FLAWED} device=cpu variant={flaw} {knobs}".strip(), **case))
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn(": violation", said.stdout)
         return said.stdout
 
     def test_each_step_is_named(self):
-        self.assertIn("The bias departs: it was not added.", self.told("without_bias", bias=5))
-        self.assertIn("alpha departs", self.told("without_alpha", "alpha=0.5"))
-        self.assertIn("the last product (l = 16) is missing", self.told("drops_last_product"))
-        self.assertIn("operands rounded to bf16", self.told("bf16_operands"))
-        self.assertRegex(self.told("exchanges_rows"), r"the value is that of c\[\d,\d\]")
+        self.assertIn("The bias departs: it was not added.", self.explained("without_bias", bias=5))
+        self.assertIn("alpha departs", self.explained("without_alpha", "alpha=0.5"))
+        self.assertIn("the last product (l = 16) is missing", self.explained("drops_last_product"))
+        self.assertIn("operands rounded to bf16", self.explained("bf16_operands"))
+        self.assertRegex(self.explained("exchanges_rows"), r"the value is that of c\[\d,\d\]")
 
     def known_bad(self, variant, m, n, k, knobs="", **case):
         candidate = f"candidate={KNOWN_BAD}/matmul_tile16.so variant={variant}"
@@ -329,7 +329,7 @@ class WrongSplits(unittest.TestCase):
 
 
 class WrongRecurrences(unittest.TestCase):
-    def told(self, variant, property_name, *shape):
+    def explained(self, variant, property_name, *shape):
         knobs = f"candidate={KNOWN_BAD}/gru_seed.so device=emulated variant={variant} detect=off"
         said = explain(gru(property_name, *shape, knobs))
         self.assertEqual(said.returncode, 0, said.stderr)
@@ -346,7 +346,7 @@ class WrongRecurrences(unittest.TestCase):
             ("dhn_ignored", (slope, 2, 2, 1, 3, 1), "dhn is not added"),
         ):
             with self.subTest(variant):
-                said = self.told(variant, *case)
+                said = self.explained(variant, *case)
                 self.assertIn(expected, said)
                 self.assertNotIn("No step departs", said)
 
@@ -356,9 +356,9 @@ class Output(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path, plot = pathlib.Path(folder) / "e.json", pathlib.Path(folder) / "row.svg"
             self.assertEqual(explain(RIGHT["softmax"], "--json", str(path)).returncode, 0)
-            told = json.loads(path.read_text())
-            self.assertEqual([s["title"] for s in told["explanation"]][0], "The case")
-            self.assertEqual({len(told["row"][name]) for name in ("input", "exact", "bound", "actual")}, {65})
+            shown = json.loads(path.read_text())
+            self.assertEqual([s["title"] for s in shown["explanation"]][0], "The case")
+            self.assertEqual({len(shown["row"][name]) for name in ("input", "exact", "bound", "actual")}, {65})
             if subprocess.run([PYTHON, "-c", "import jinja2, matplotlib"], capture_output=True).returncode != 0:
                 return
             said = explain(RIGHT["softmax"], "--plot", str(plot))

@@ -181,7 +181,7 @@ def fuzz():
                 "verdict": "violation",
                 "shape_class": "one-tile",
                 "case": report["case"],
-                "message": "told by the finding",
+                "message": "as the finding states",
                 "failures": 4,
                 "report": report,
             }

@@ -236,7 +236,7 @@ class Content(Report):
 
     def test_a_counterexample_has_explanation_element_neighbour_and_line(self):
         _, s = self.page("--verify", self.file("v.json", made.verify()))
-        told = s["counterexamples"]
+        shown = s["counterexamples"]
         for text in (
             "outside the bound",
             "What the contract demands",
@@ -248,7 +248,7 @@ class Content(Report):
             "fails at cols=65, passes at 64",
             "warpcheck replay '" + made.LINE + "' Copy",
         ):
-            self.assertIn(text, told)
+            self.assertIn(text, shown)
 
     def test_a_race_quotes_both_lines(self):
         text, s = self.page("--verify", self.file("v.json", made.verify()))
@@ -287,7 +287,7 @@ class Content(Report):
         self.assertIn("benchmark softmax/f32/65536x1024 cuda n09 128 140 1e-06", s["nights"])
         self.assertIn("– missed", s["nights"])
         self.assertIn("first seen on 2026-11-08", s["nights"])
-        self.assertIn("verify --json", s["verdicts"])  # what no file told of
+        self.assertIn("verify --json", s["verdicts"])  # not in any file
 
     def test_benchmarks_alone_are_told_of_in_the_first_sentence(self):
         _, s = self.page("--bench", self.file("b.json", made.benchmark()))

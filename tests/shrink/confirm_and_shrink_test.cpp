@@ -137,7 +137,7 @@ TEST(confirm_and_shrink, the_detector_has_the_last_word) {
   const case_report r = confirm_and_shrink(report(start(), verdict::violation), start(), options(run));
   EXPECT_EQ(r.result, verdict::violation);
   EXPECT_EQ(r.line, k_smallest);
-  EXPECT_TRUE(has(r.message, "the detector says race: two threads write y[0]")) << r.message;
+  EXPECT_TRUE(has(r.message, "the detector reports race: two threads write y[0]")) << r.message;
   EXPECT_EQ(r.findings, std::vector<std::string>{"softmax.cu:12 and softmax.cu:15"});
   const trial_case on_gpu = [] {
     trial_case c = start();

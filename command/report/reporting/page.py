@@ -100,9 +100,9 @@ def sentence(read):
     if rows:
         cut = ", before the search was interrupted" if any(run.get("interrupted") for run in read.mutants) else ""
         parts.append(f"{rows[-1]['killed']:,} of {_count(rows[-1]['judged'], 'planted bug')} were found{cut}")
-    told = nights.since(read.history) if read.history else None
-    if told:
-        parts.append(told)
+    since = nights.since(read.history) if read.history else None
+    if since:
+        parts.append(since)
     return "; ".join(parts) + "."
 
 
@@ -172,7 +172,7 @@ def render(read, title, draw):
     rows, devices, absent = verdicts.table(read.verify)
     detailed, others = verdicts.counterexamples(read)
     for one in detailed[:MOST_ROWS]:
-        # A result that is a point, or none at all, is told in words.
+        # A result that is a point, or none at all, is described in words.
         if one["row"] and len(one["row"]["actual"]) > 1:
             one["plot"] = draw("row", f"row-{one['id']}", one["row"])
     scores = bugs.scores(read.mutants)

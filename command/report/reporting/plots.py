@@ -1,4 +1,4 @@
-"""The plots of the page. Nothing is told by colour alone: marks differ in shape, and rows bear their names."""
+"""The plots of the page. Colour alone carries no information: marks differ in shape, and rows are named."""
 
 import math
 import pathlib
@@ -250,8 +250,8 @@ def series(key, name, unit, points, changes):
     axes.grid(axis="y", linewidth=0.5)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    told = "; ".join(f"from {before:.4g} to {after:.4g} at {night}" for night, (before, after) in changes.items())
-    return inline(drawn, key, f"{name} over {len(points)} nights", f"It changed {told}.")
+    steps = "; ".join(f"from {before:.4g} to {after:.4g} at {night}" for night, (before, after) in changes.items())
+    return inline(drawn, key, f"{name} over {len(points)} nights", f"It changed {steps}.")
 
 
 def _finite(columns, values):
@@ -305,15 +305,15 @@ def row(key, data):
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
     _legend(drawn, used)
-    told = (
+    summary = (
         f"{sum(outside)} of {len(outside)} elements lie outside their bound" if outside else "the kernel gave no result"
     )
     return inline(
         drawn,
         key,
         f"Row {data['row']} of {data['output']}",
-        f"Values of the kernel beside the exact ones, and their errors beside the bounds; {told}. The element that is "
-        f"told of, {data['element']}, is marked.",
+        f"Values of the kernel beside the exact ones, and their errors beside the bounds; {summary}. The explained "
+        f"element, {data['element']}, is marked.",
     )
 
 

@@ -71,7 +71,7 @@ host_tensor materialize(const tensor_spec& spec) {
       // One dimension may stand for a single row.
       if (array.shape != spec.shape && (std::max(array.shape.size(), spec.shape.size()) > 2 ||
                                         array.rows != spec.rows() || array.cols != spec.cols()))
-        throw usage_error(fmt::format("fill: '{}' is {}[{}], the case says {}[{}]", spec.fill.path, name_of(array.type),
+        throw usage_error(fmt::format("fill: '{}' is {}[{}], the case has {}[{}]", spec.fill.path, name_of(array.type),
                                       fmt::join(array.shape, "x"), name_of(spec.type), fmt::join(spec.shape, "x")));
       t.bytes = std::move(array.bytes);
     } else {

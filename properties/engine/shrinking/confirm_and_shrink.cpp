@@ -161,14 +161,14 @@ class confirmation {
     return smallest;
   }
 
-  // What the emulated device's detector says of a failure that it has not seen.
+  // Runs the emulated device's detector on a failure that it has not seen.
   void watch(case_report& r, const trial_case& smallest) const {
     if (!is_emulated(smallest) || is_hazard(r.result) || smallest.knob("detect") == "only") return;
     trial_case watched = smallest;
     watched.knobs["detect"] = "only";
     const std::optional<case_report> found = contained(watched);
     if (!found || !is_hazard(found->result)) return;
-    r.message += fmt::format("; the detector says {}: {}", name_of(found->result), found->message);
+    r.message += fmt::format("; the detector reports {}: {}", name_of(found->result), found->message);
     r.findings.insert(r.findings.end(), found->findings.begin(), found->findings.end());
   }
 

@@ -94,7 +94,8 @@ std::vector<std::string> related_sentences(const trial_case& c, const trial_case
 
 explanation_section case_section(const trial_case& c) {
   explanation_section s{"The case", {}, {}};
-  s.sentences.push_back(fmt::format("{}/{} claims: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
+  s.sentences.push_back(
+      fmt::format("The property {}/{}: {}.", c.op, c.property, find_property(c.op, c.property).sentence));
   std::vector<std::string> absent, knobs;
   for (const tensor_spec& t : c.tensors) {
     if (t.is_input && t.elements() == 0 && t.name != c.tensors.front().name)
@@ -334,7 +335,8 @@ explanation explain(const trial_case& c, const case_report& r, double timeout_se
       why_not = error.what();
     }
   }
-  if (!why_not.empty()) e.sections.back().sentences.push_back(fmt::format("The suite cannot say more: {}.", why_not));
+  if (!why_not.empty())
+    e.sections.back().sentences.push_back(fmt::format("There is no further explanation: {}.", why_not));
   return e;
 }
 

@@ -177,9 +177,9 @@ const candidate_library& candidate_library::load(const std::string& path, bool i
   const warpcheck_candidate* table = get(WARPCHECK_CANDIDATE_ABI);
   if (!table)
     throw environment_error(
-        fmt::format("candidate: '{}' does not speak ABI version {}", path, WARPCHECK_CANDIDATE_ABI));
+        fmt::format("candidate: '{}' does not support ABI version {}", path, WARPCHECK_CANDIDATE_ABI));
   if (table->abi_version != WARPCHECK_CANDIDATE_ABI)
-    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck speaks {}", path,
+    throw environment_error(fmt::format("candidate: '{}' has ABI version {}; this warpcheck supports {}", path,
                                         table->abi_version, WARPCHECK_CANDIDATE_ABI));
   if (table->struct_size < sizeof(warpcheck_candidate) || table->num_operators < 0 ||
       (table->num_operators > 0 && !table->operators))

@@ -41,7 +41,7 @@ struct target {
 struct property {
   std::string op;
   std::string name;      // kebab-case: within-error-bound
-  std::string sentence;  // what it claims, for `warpcheck list`
+  std::string sentence;  // for `warpcheck list`
   std::vector<dtype> types;
   std::vector<knob_info> knobs;  // names beyond the standard ones
   // Draws one case for the target. Shrinking works on the case (shrink.hpp), not here.

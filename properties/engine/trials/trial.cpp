@@ -253,7 +253,7 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
   if (!call.used_variant) return;
   if (!how.op->lists(*call.used_variant))
     decide(verdict::error_return,
-           fmt::format("the candidate says that it ran variant '{}', which it does not list",
+           fmt::format("the candidate reports that it ran variant '{}', which it does not list",
                        printable(*call.used_variant)),
            c, &how);
   if (std::find(report_.variants.begin(), report_.variants.end(), *call.used_variant) == report_.variants.end())
